@@ -1,0 +1,103 @@
+"""What a cluster answered, as plain values: the vocabulary between the door and everybody else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class TopicPartition(NamedTuple):
+    """A topic's name and a partition number."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerDescription:
+    """A live broker; `rack` is None when the broker has no `broker.rack`."""
+
+    broker_id: int
+    host: str
+    port: int
+    rack: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterDescription:
+    """The answer of DescribeCluster.
+
+    `authorized_operations` are Kafka's names (`DESCRIBE`, `CREATE` ...) of what this principal may
+    do on the cluster resource; None when the cluster did not say.
+    """
+
+    cluster_id: str
+    brokers: tuple[BrokerDescription, ...]
+    authorized_operations: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionDescription:
+    """A partition as the metadata shows it; `leader` is None while it has none (offline)."""
+
+    partition: int
+    leader: int | None
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDescription:
+    """A topic; `topic_id` is the 22-character base64 form, `error` the reason of a partial answer."""
+
+    name: str
+    topic_id: str | None
+    is_internal: bool
+    partitions: tuple[PartitionDescription, ...]
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetRange:
+    """Offsets of one partition.
+
+    `end_offset` is ListOffsets(latest) with read_committed, so the last stable offset: what a
+    reader of committed data can reach now. `high_watermark` is the same with read_uncommitted.
+    `max_timestamp_ms` is the largest record timestamp (None: empty, or not asked).
+    `error` is set instead of offsets when this partition could not be read.
+    """
+
+    log_start_offset: int | None = None
+    end_offset: int | None = None
+    high_watermark: int | None = None
+    max_timestamp_ms: int | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupDescription:
+    """A consumer group; `state` and `type` are Kafka's words (Stable, Empty ... / classic, consumer).
+
+    `assigned` are the partitions that live members hold now.
+    """
+
+    group_id: str
+    state: str
+    type: str
+    member_count: int | None = None
+    coordinator: int | None = None
+    assignor: str | None = None
+    assigned: frozenset[TopicPartition] = frozenset()
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedOffset:
+    """A group's committed offset; `offset` is None when the group has none for this partition."""
+
+    offset: int | None
+    metadata: str = ""
+    error: str | None = None

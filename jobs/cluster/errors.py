@@ -1,0 +1,119 @@
+"""What can go wrong at the door to a cluster, named once so that nobody upstairs reads error numbers."""
+
+from __future__ import annotations
+
+
+class ClusterFault(Exception):
+    """A request to a cluster failed.
+
+    `code` is stable and machine-readable, `retriable` says whether the same request may succeed
+    later without anybody changing anything, `hint` tells a person what to do next.
+    """
+
+    code = "cluster_fault"
+    retriable = False
+    hint = "Look at the broker's log for the same moment."
+
+    def __init__(self, message: str, *, cluster: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.cluster = cluster
+        if hint is not None:
+            self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.cluster}: {self.message}"
+
+
+class Unreachable(ClusterFault):
+    """No broker of the bootstrap list answered in time."""
+
+    code = "unreachable"
+    retriable = True
+    hint = "Check that host and port are right, that a broker listens there, and that no firewall is between."
+
+
+class NameNotResolved(ClusterFault):
+    """A bootstrap host name is not known to DNS."""
+
+    code = "name_not_resolved"
+    retriable = True
+    hint = "Check the spelling of the host name and the DNS of this machine."
+
+
+class TlsFailed(ClusterFault):
+    """The TLS handshake failed, for example because the port speaks plaintext."""
+
+    code = "tls_failed"
+    hint = "Check that the port is a TLS listener and that the CA signed the broker's certificate."
+
+
+class ProtocolMismatch(ClusterFault):
+    """The port answers, but not in the way that the security protocol says."""
+
+    code = "protocol_mismatch"
+    hint = "The listener probably expects another security protocol (TLS or SASL): compare with the broker's listeners."
+
+
+class AuthenticationFailed(ClusterFault):
+    """The broker refused this user, password or mechanism."""
+
+    code = "authentication_failed"
+    hint = "Check the user name, the secret behind the reference, and which SASL mechanisms the listener allows."
+
+
+class NotAuthorized(ClusterFault):
+    """The principal is known but may not do this."""
+
+    code = "not_authorized"
+    hint = "Give the principal the missing ACL."
+
+
+class TimedOut(ClusterFault):
+    """The cluster answered too slowly."""
+
+    code = "timed_out"
+    retriable = True
+    hint = "The cluster may be overloaded or electing leaders: it is asked again on the next round."
+
+
+class UnknownTopicOrPartition(ClusterFault):
+    """The topic or partition does not exist (any more)."""
+
+    code = "unknown_topic_or_partition"
+    hint = "It may have been deleted: check the topic's name."
+
+
+class RecordTooLarge(ClusterFault):
+    """The target does not take a record of this size."""
+
+    code = "record_too_large"
+    hint = "Raise max.message.bytes of the target topic above the size of the record, then restart the flow."
+
+
+class ClusterIdChanged(ClusterFault):
+    """Behind the same address there is now another cluster than the one that was registered."""
+
+    code = "cluster_id_changed"
+    hint = "If the cluster was really replaced, confirm the new cluster id on the cluster's settings page."
+
+
+class SecretMissing(ClusterFault):
+    """A secret reference points to nothing."""
+
+    code = "secret_missing"
+    hint = "Set the environment variable or put the file where the reference says."
+
+
+class Refused(ClusterFault):
+    """The cluster understood the request and said no."""
+
+    code = "refused"
+
+
+class InvalidFields(ValueError):
+    """Input with problems at named fields: `errors` maps a field's name to one sentence."""
+
+    def __init__(self, errors: dict[str, str]) -> None:
+        super().__init__("; ".join(f"{field}: {text}" for field, text in errors.items()))
+        self.errors = errors

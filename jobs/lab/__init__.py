@@ -1,0 +1,1 @@
+"""Real Apache Kafka clusters on this machine, for the demo, the tests and drills."""

@@ -1,0 +1,1 @@
+"""Replication: naming policy, selection, positions, copying and lag rules."""

@@ -1,0 +1,76 @@
+"""The seam between a flow and the engine that moves its records.
+
+One interface: copy a set of partitions until told to stop. The record path (`record_copier`)
+implements it; another engine can take its place without anybody else noticing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+
+class PartitionState(StrEnum):
+    """What happens to a partition of a flow right now, best first."""
+
+    CAUGHT_UP = "caught_up"
+    COPYING = "copying"
+    STARTING = "starting"
+    RETRYING = "retrying"
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionStart:
+    """A partition to copy: `position` is the next source offset to be copied."""
+
+    topic: str
+    partition: int
+    position: int
+    remote_topic: str
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionProgress:
+    """The state of one partition.
+
+    `position` is the next source offset to copy: everything below it is acknowledged by the target
+    and its position is committed there. `last_timestamp_ms` is the timestamp of the newest
+    copied record (None: nothing copied in this run). `records` and `bytes` (key + value) count
+    since the run began. `reason` says why, for every state that is not caught_up or copying;
+    `findings` are things that a person must know although copying goes on.
+    """
+
+    topic: str
+    partition: int
+    position: int
+    state: PartitionState = PartitionState.STARTING
+    reason: str = ""
+    last_timestamp_ms: int | None = None
+    records: int = 0
+    bytes: int = 0
+    duplicates_possible: int = 0
+    path: str = "record"
+    findings: tuple[str, ...] = field(default=())
+
+
+class Copier(Protocol):
+    """An engine.
+
+    Invariants: order within a partition is kept; a position is committed only after the target
+    acknowledged everything below it; a partition that cannot go on is reported as failed and does
+    not stop the others. `copy` returns when `should_stop()` is true, with everything flushed and
+    committed, or when no partition is left that can go on.
+    """
+
+    def copy(
+        self,
+        partitions: Sequence[PartitionStart],
+        should_stop: Callable[[], bool],
+        report: Callable[[Sequence[PartitionProgress]], None],
+    ) -> None:
+        """Copy these partitions until told to stop; raises `ClusterFault` when a whole cluster is lost."""
+        ...

@@ -1,0 +1,165 @@
+"""A replication flow: what is copied from where to where, under which names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from jobs.cluster.connection import Connection
+from jobs.cluster.errors import InvalidFields
+
+DEFAULT_TOPICS_EXCLUDE = (r".*[\-\.]internal", r".*\.replica", r"__.*")
+DEFAULT_GROUPS_EXCLUDE = (r"console-consumer-.*", r"connect-.*", r"__.*")
+MAX_TASKS = 64
+
+
+class PolicyName(StrEnum):
+    """Which `ReplicationPolicy` names the remote topics."""
+
+    DEFAULT = "default"
+    IDENTITY = "identity"
+
+
+class OnRecreated(StrEnum):
+    """What to do when a source topic was deleted and created again under the same name."""
+
+    STOP = "stop"
+    FROM_START = "from_start"
+
+
+@dataclass(frozen=True, slots=True)
+class FlowSpec:
+    """A flow as the engine needs it. Patterns are regular expressions that match a whole name."""
+
+    name: str
+    source: Connection
+    target: Connection
+    topics: tuple[str, ...] = (".*",)
+    topics_exclude: tuple[str, ...] = DEFAULT_TOPICS_EXCLUDE
+    groups: tuple[str, ...] = (".*",)
+    groups_exclude: tuple[str, ...] = DEFAULT_GROUPS_EXCLUDE
+    policy: PolicyName = PolicyName.DEFAULT
+    separator: str = "."
+    replication_factor: int | None = None
+    tasks: int = 1
+    on_recreated: OnRecreated = OnRecreated.STOP
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, Any]) -> FlowSpec:
+        """Read a flow from untrusted JSON or YAML values; raises `InvalidFields` naming every bad field.
+
+        Errors inside the connections are named `source.<field>` and `target.<field>`.
+        """
+        errors = {k: f"{k} is not a setting of a flow." for k in values if k not in _FIELDS}
+        source = _connection(values.get("source"), "source", errors)
+        target = _connection(values.get("target"), "target", errors)
+        name = values.get("name")
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            errors["name"] = "A name is 1 to 100 letters, digits, spaces or any of - _ . > and starts with a letter or digit."
+        if source and target and source.alias == target.alias:
+            errors["target"] = "Source and target have the same alias: a flow needs two clusters."
+        spec = {
+            "topics": _patterns(values, "topics", (".*",), errors),
+            "topics_exclude": _patterns(values, "topics_exclude", DEFAULT_TOPICS_EXCLUDE, errors),
+            "groups": _patterns(values, "groups", (".*",), errors),
+            "groups_exclude": _patterns(values, "groups_exclude", DEFAULT_GROUPS_EXCLUDE, errors),
+            "policy": _choice(values, "policy", PolicyName.DEFAULT, errors),
+            "separator": _separator(values, errors),
+            "replication_factor": _count(values, "replication_factor", None, 32767, errors),
+            "tasks": _count(values, "tasks", 1, MAX_TASKS, errors),
+            "on_recreated": _choice(values, "on_recreated", OnRecreated.STOP, errors),
+        }
+        if errors or source is None or target is None:
+            raise InvalidFields(errors)
+        return cls(name=str(name), source=source, target=target, **spec)
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return the inverse of `from_mapping`."""
+        return {
+            "name": self.name,
+            "source": self.source.to_mapping(),
+            "target": self.target.to_mapping(),
+            "topics": list(self.topics),
+            "topics_exclude": list(self.topics_exclude),
+            "groups": list(self.groups),
+            "groups_exclude": list(self.groups_exclude),
+            "policy": self.policy.value,
+            "separator": self.separator,
+            "replication_factor": self.replication_factor,
+            "tasks": self.tasks,
+            "on_recreated": self.on_recreated.value,
+        }
+
+
+_FIELDS = frozenset(FlowSpec.__dataclass_fields__)
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.>-]{0,99}")
+
+
+def _connection(value: object, field: str, errors: dict[str, str]) -> Connection | None:
+    if not isinstance(value, Mapping):
+        errors[field] = "A mapping with alias and bootstrap_servers is needed."
+        return None
+    try:
+        return Connection.from_mapping(value)
+    except InvalidFields as error:
+        errors |= {f"{field}.{name}": text for name, text in error.errors.items()}
+        return None
+
+
+def _patterns(
+    values: Mapping[str, Any], field: str, default: tuple[str, ...], errors: dict[str, str]
+) -> tuple[str, ...]:
+    value = values.get(field)
+    if value is None:
+        return default
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        errors[field] = "A list of regular expressions is needed."
+        return default
+    for pattern in value:
+        problem = pattern_problem(pattern)
+        if problem:
+            errors[field] = problem
+    return tuple(str(pattern) for pattern in value)
+
+
+def pattern_problem(pattern: object) -> str | None:
+    """Return why this is not a usable pattern, None when it is."""
+    if not isinstance(pattern, str) or not pattern:
+        return "A pattern is a non-empty text."
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        return f"{pattern!r} is not a regular expression: {error}."
+    return None
+
+
+def _choice(values: Mapping[str, Any], field: str, default: Any, errors: dict[str, str]) -> Any:
+    value = values.get(field)
+    if value is None:
+        return default
+    try:
+        return type(default)(value)
+    except ValueError:
+        errors[field] = f"One of {', '.join(type(default))}."
+        return default
+
+
+def _separator(values: Mapping[str, Any], errors: dict[str, str]) -> str:
+    value = values.get("separator", ".")
+    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9._-]{1,10}", value):
+        errors["separator"] = "A separator is 1 to 10 characters that a topic name may have."
+        return "."
+    return value
+
+
+def _count(
+    values: Mapping[str, Any], field: str, default: int | None, most: int, errors: dict[str, str]
+) -> int | None:
+    value = values.get(field, default)
+    if value is None or (isinstance(value, int) and not isinstance(value, bool) and 0 < value <= most):
+        return value
+    errors[field] = f"A whole number from 1 to {most}."
+    return default

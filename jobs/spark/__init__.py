@@ -1,0 +1,1 @@
+"""Spark in one place: the job contract, the submit door, sessions and progress."""

@@ -1,0 +1,96 @@
+"""The contract between whoever wants a job and the Spark application that does it.
+
+A run is a folder: `spec.json` goes in; `progress.json` (replaced whole), `result.json` (once) and
+`log.txt` come out. `lease` is touched by the owner as long as the run is wanted; `stop` asks it to end.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+SPEC = "spec.json"
+PROGRESS = "progress.json"
+RESULT = "result.json"
+LOG = "log.txt"
+LEASE = "lease"
+STOP = "stop"
+KEEPER = "keeper.json"
+
+
+class Outcome(StrEnum):
+    """How a job ended: FAILED means the job said no, ERRORED that something broke."""
+
+    SUCCEEDED = "SUCCEEDED"
+    FAILED = "FAILED"
+    ERRORED = "ERRORED"
+    CANCELLED = "CANCELLED"
+
+
+@dataclass(frozen=True, slots=True)
+class JobSpec:
+    """What to do: `kind` names the job, `arguments` are JSON values that the job reads itself.
+
+    `lease_s` is how many seconds the run goes on after its owner stopped touching the lease; None
+    means that the run belongs to the process that started it and ends with it.
+    """
+
+    run_id: str
+    kind: str
+    arguments: Mapping[str, Any]
+    lease_s: float | None = None
+    spark: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class JobResult:
+    """How it ended; `summary` are JSON values of the job, `error` one sentence for a person."""
+
+    outcome: Outcome
+    error: str | None = None
+    summary: Mapping[str, Any] = field(default_factory=dict)
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    """Replace a file whole, so that a reader never sees half of it."""
+    partial = path.with_suffix(f".{os.getpid()}.partial")
+    partial.write_text(json.dumps(value, separators=(",", ":")), encoding="utf-8")
+    partial.replace(path)
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """Read a file of a run; None when it is not there (yet)."""
+    try:
+        value: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    return value
+
+
+def write_spec(run_dir: Path, spec: JobSpec) -> None:
+    """Put the spec into its run folder."""
+    write_json(run_dir / SPEC, asdict(spec))
+
+
+def read_spec(run_dir: Path) -> JobSpec:
+    """Read the spec of a run folder; raises FileNotFoundError where there is none."""
+    return JobSpec(**json.loads((run_dir / SPEC).read_text(encoding="utf-8")))
+
+
+def write_result(run_dir: Path, result: JobResult) -> None:
+    """Put the result into the run folder; the first one stays."""
+    if not (run_dir / RESULT).exists():
+        write_json(run_dir / RESULT, asdict(result))
+
+
+def read_result(run_dir: Path) -> JobResult | None:
+    """Read how a run ended; None while it goes on."""
+    value = read_json(run_dir / RESULT)
+    if value is None:
+        return None
+    return JobResult(Outcome(value["outcome"]), value.get("error"), value.get("summary") or {})
