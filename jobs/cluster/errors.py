@@ -7,19 +7,25 @@ class ClusterFault(Exception):
     """A request to a cluster failed.
 
     `code` is stable and machine-readable, `retriable` says whether the same request may succeed
-    later without anybody changing anything, `hint` tells a person what to do next.
+    later without anybody changing anything, `hint` tells a person what to do next, `field` is the
+    setting of the connection to which the message belongs.
     """
 
     code = "cluster_fault"
     retriable = False
     hint = "Look at the broker's log for the same moment."
+    field = "bootstrap_servers"
 
-    def __init__(self, message: str, *, cluster: str, hint: str | None = None) -> None:
+    def __init__(
+        self, message: str, *, cluster: str, hint: str | None = None, field: str | None = None
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.cluster = cluster
         if hint is not None:
             self.hint = hint
+        if field is not None:
+            self.field = field
 
     def __str__(self) -> str:
         return f"{self.cluster}: {self.message}"
@@ -46,6 +52,7 @@ class TlsFailed(ClusterFault):
 
     code = "tls_failed"
     hint = "Check that the port is a TLS listener and that the CA signed the broker's certificate."
+    field = "security_protocol"
 
 
 class ProtocolMismatch(ClusterFault):
@@ -53,6 +60,7 @@ class ProtocolMismatch(ClusterFault):
 
     code = "protocol_mismatch"
     hint = "The listener probably expects another security protocol (TLS or SASL): compare with the broker's listeners."
+    field = "security_protocol"
 
 
 class AuthenticationFailed(ClusterFault):
@@ -60,6 +68,7 @@ class AuthenticationFailed(ClusterFault):
 
     code = "authentication_failed"
     hint = "Check the user name, the secret behind the reference, and which SASL mechanisms the listener allows."
+    field = "sasl_password"
 
 
 class NotAuthorized(ClusterFault):

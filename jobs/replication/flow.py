@@ -58,7 +58,10 @@ class FlowSpec:
         target = _connection(values.get("target"), "target", errors)
         name = values.get("name")
         if not isinstance(name, str) or not _NAME.fullmatch(name):
-            errors["name"] = "A name is 1 to 100 letters, digits, spaces or any of - _ . > and starts with a letter or digit."
+            errors["name"] = (
+                "A name is 1 to 100 letters, digits, spaces or any of - _ . > "
+                + "and starts with a letter or digit."
+            )
         if source and target and source.alias == target.alias:
             errors["target"] = "Source and target have the same alias: a flow needs two clusters."
         spec = {
@@ -159,7 +162,9 @@ def _count(
     values: Mapping[str, Any], field: str, default: int | None, most: int, errors: dict[str, str]
 ) -> int | None:
     value = values.get(field, default)
-    if value is None or (isinstance(value, int) and not isinstance(value, bool) and 0 < value <= most):
+    if value is None or (
+        isinstance(value, int) and not isinstance(value, bool) and 0 < value <= most
+    ):
         return value
     errors[field] = f"A whole number from 1 to {most}."
     return default

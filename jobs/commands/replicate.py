@@ -1,0 +1,136 @@
+"""`crosslog replicate FLOW.yaml`: a flow in the foreground, without the console."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import uuid
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from jobs.cluster.errors import InvalidFields
+from jobs.replication.copier import PartitionState
+from jobs.replication.flow import FlowSpec
+from jobs.replication.flow_file import read_flow_file
+from jobs.spark import contract, submit
+from jobs.spark.contract import JobResult, JobSpec, Outcome
+
+LOOK_S = 0.3
+LINE_EVERY_S = 5.0
+
+_EXIT = {Outcome.SUCCEEDED: 0, Outcome.CANCELLED: 0, Outcome.FAILED: 1, Outcome.ERRORED: 1}
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the parser of `crosslog`."""
+    parser = commands.add_parser(
+        "replicate",
+        help="copy topics from one cluster to another until stopped",
+        description="Run a replication flow in the foreground. Ctrl-C stops it cleanly.",
+    )
+    parser.add_argument(
+        "flow", metavar="FLOW.yaml", type=Path, help="the flow; see docs/automate.md"
+    )
+    parser.add_argument(
+        "--until-caught-up",
+        action="store_true",
+        help="end when the offsets that the source has at the start are copied",
+    )
+    parser.add_argument("--json", action="store_true", help="print progress as JSON lines")
+    parser.add_argument("--run-dir", type=Path, help="keep spec, log and result in this folder")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command; returns its exit code."""
+    try:
+        flow = read_flow_file(arguments.flow)
+    except InvalidFields as error:
+        for field, text in error.errors.items():
+            sys.stderr.write(f"{arguments.flow}: {field}: {text}\n")
+        return 2
+    folder = arguments.run_dir or Path(tempfile.mkdtemp(prefix="crosslog-run-"))
+    result = _follow(flow, folder, arguments)
+    _print_result(result, folder, arguments)
+    if arguments.run_dir is None and _EXIT[result.outcome] == 0:
+        shutil.rmtree(folder, ignore_errors=True)
+    return _EXIT[result.outcome]
+
+
+def _follow(flow: FlowSpec, folder: Path, arguments: argparse.Namespace) -> JobResult:
+    spec = JobSpec(
+        run_id=f"{flow.name} {uuid.uuid4().hex[:8]}",
+        kind="replicate",
+        arguments={"flow": flow.to_mapping(), "until_caught_up": arguments.until_caught_up},
+        spark={"master": f"local[{flow.tasks}]"},
+    )
+    submit.start_run(spec, folder)
+
+    def on_signal(_number: int, _frame: FrameType | None) -> None:
+        sys.stderr.write("stopping: flushing and committing positions\n")
+        submit.request_stop(folder)
+
+    signal.signal(signal.SIGINT, on_signal)
+    signal.signal(signal.SIGTERM, on_signal)
+    return _wait(folder, as_json=arguments.json)
+
+
+def _wait(folder: Path, *, as_json: bool) -> JobResult:
+    next_line = 0.0
+    while (result := contract.read_result(folder)) is None:
+        if not submit.is_alive(folder):
+            return contract.read_result(folder) or JobResult(
+                Outcome.ERRORED, f"The run ended without a result; see {folder / contract.LOG}."
+            )
+        progress = submit.read_progress(folder)
+        if progress and time.monotonic() >= next_line:
+            _print_progress(progress, as_json=as_json)
+            next_line = time.monotonic() + LINE_EVERY_S
+        time.sleep(LOOK_S)
+    while submit.is_alive(folder):
+        time.sleep(LOOK_S)
+    progress = submit.read_progress(folder)
+    if progress:
+        _print_progress(progress, as_json=as_json)
+    return result
+
+
+def _print_progress(progress: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        sys.stdout.write(json.dumps(progress) + "\n")
+    else:
+        sys.stdout.write(summary_line(progress) + "\n")
+        for row in progress["partitions"]:
+            if row["state"] in (PartitionState.FAILED, PartitionState.STOPPED):
+                sys.stdout.write(
+                    f"  {row['topic']}-{row['partition']} {row['state']}: {row['reason']}\n"
+                )
+    sys.stdout.flush()
+
+
+def summary_line(progress: dict[str, Any]) -> str:
+    """Return one line for a person: what was copied, how fast, and how many partitions are where."""
+    rows = progress["partitions"]
+    states = [row["state"] for row in rows]
+    counts = ", ".join(f"{states.count(s)} {s.replace('_', ' ')}" for s in dict.fromkeys(states))
+    records = sum(row["records"] for row in rows)
+    rate = sum(row["rate_per_s"] for row in rows)
+    return f"{records:,} records copied, {rate:,.0f} records/s; {counts or progress['message']}"
+
+
+def _print_result(result: JobResult, folder: Path, arguments: argparse.Namespace) -> None:
+    if arguments.json:
+        line = {"outcome": result.outcome.value, "error": result.error, **result.summary}
+        sys.stdout.write(json.dumps(line) + "\n")
+    elif result.error:
+        sys.stderr.write(
+            f"{result.outcome.lower()}: {result.error}\nlog: {folder / contract.LOG}\n"
+        )
+    else:
+        sys.stdout.write(f"{result.outcome.lower()}\n")

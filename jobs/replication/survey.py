@@ -1,0 +1,55 @@
+"""Ask both clusters what a flow needs to know before it copies, and make the remote topics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from jobs.cluster import offsets, topics
+from jobs.cluster.brokers import describe_cluster
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.descriptions import OffsetRange, TopicDescription, TopicPartition
+from jobs.replication.flow import FlowSpec
+from jobs.replication.plan import FlowPlan, Known, RemotePlace, plan_flow
+from jobs.replication.positions import read_positions
+from jobs.replication.remote_topics import ensure_remote_topics
+from jobs.replication.selection import select_topics
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """The plan and what it rests on."""
+
+    plan: FlowPlan
+    topics: tuple[TopicDescription, ...]
+    places: Mapping[str, RemotePlace]
+    ranges: Mapping[TopicPartition, OffsetRange]
+
+    def ends(self) -> dict[tuple[str, int], int]:
+        """Return the end offset of each partition at the time of the survey."""
+        return {(tp.topic, tp.partition): r.end_offset or 0 for tp, r in self.ranges.items()}
+
+
+def survey_flow(
+    flow: FlowSpec, source: ClusterClient, target: ClusterClient, known: Known
+) -> Survey:
+    """Describe, create what is missing on the target, and plan.
+
+    Positions are read from the target cluster, which is where they are true. Raises `ClusterFault`
+    when a whole cluster cannot answer, or is not the one that was registered.
+    """
+    describe_cluster(source)
+    describe_cluster(target)
+    selected = tuple(select_topics(flow, topics.describe_topics(source)))
+    places = {
+        remote.topic: RemotePlace(remote.remote_topic, remote.partitions, remote.problem)
+        for remote in ensure_remote_topics(source, target, flow, selected)
+    }
+    positions = dict(read_positions(target, flow.source.alias))
+    ranges = offsets.read_offset_ranges(source, _partitions(selected), with_timestamps=False)
+    known = Known(positions, known.topic_ids, known.reset_topics, known.on_recreated)
+    return Survey(plan_flow(selected, places, ranges, known), selected, places, ranges)
+
+
+def _partitions(described: Sequence[TopicDescription]) -> list[TopicPartition]:
+    return [TopicPartition(t.name, p.partition) for t in described for p in t.partitions]

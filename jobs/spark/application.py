@@ -1,0 +1,38 @@
+"""The driver of a run: reads the spec, does the job it names, and always leaves a result."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from pathlib import Path
+
+from jobs.cluster.errors import ClusterFault, InvalidFields
+from jobs.spark import contract, processes
+from jobs.spark.contract import JobResult, JobSpec, Outcome
+from jobs.spark.copy_task import LOG_FORMAT
+
+logger = logging.getLogger(__name__)
+
+
+def main(folder: str) -> int:
+    """Run the job of this run folder; the exit code agrees with the result: 0 only for success."""
+    processes.end_with_parent()
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format=LOG_FORMAT)
+    run_dir = Path(folder)
+    result = _run(contract.read_spec(run_dir), run_dir)
+    contract.write_result(run_dir, result)
+    return 0 if result.outcome in {Outcome.SUCCEEDED, Outcome.CANCELLED} else 1
+
+
+def _run(spec: JobSpec, run_dir: Path) -> JobResult:
+    try:
+        if spec.kind == "replicate":
+            from jobs.spark import replicate
+
+            return replicate.run(spec, run_dir)
+        return JobResult(Outcome.FAILED, f"There is no job of kind {spec.kind!r}.")
+    except (ClusterFault, InvalidFields) as refusal:
+        return JobResult(Outcome.FAILED, str(refusal))
+    except Exception as error:  # a job ends here and must leave its result
+        logger.exception("job broke run_id=%s kind=%s", spec.run_id, spec.kind)
+        return JobResult(Outcome.ERRORED, f"{type(error).__name__}: {error}")

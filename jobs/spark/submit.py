@@ -1,0 +1,186 @@
+"""The door to Spark: start a run in its own processes, watch it through its folder, end it.
+
+Nothing here imports pyspark, so a web or Celery process can use it without a JVM.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jobs.spark import class_archive, contract, processes
+from jobs.spark.contract import JobSpec
+
+_ENTRY = Path(__file__).parent.parent / "entry"
+# C1 and the serial collector halve start-up and memory; the heap shrinks again after start-up.
+DRIVER_OPTIONS = (
+    "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xms64m -XX:MinHeapFreeRatio=10 -XX:MaxHeapFreeRatio=30"
+    f" -Dlog4j2.configurationFile={(_ENTRY / 'log4j2.properties').as_uri()}"
+)
+# Spark refuses to start with less than 450 MB; the flow's JVM uses far less of it.
+DRIVER_MEMORY = "512m"
+
+
+def start_run(spec: JobSpec, run_dir: Path, environment: Mapping[str, str] | None = None) -> int:
+    """Start a run and return the pid of its keeper, without waiting for Spark to come up.
+
+    The folder is made when it is missing. Raises FileExistsError when it already holds a run.
+    """
+    run_dir.mkdir(parents=True, exist_ok=True)
+    if (run_dir / contract.SPEC).exists():
+        raise FileExistsError(f"{run_dir} already holds a run")
+    contract.write_spec(run_dir, spec)
+    touch_lease(run_dir)
+    with (run_dir / contract.LOG).open("ab") as log:
+        keeper = subprocess.Popen(
+            [sys.executable, "-m", "jobs.spark.keeper", str(run_dir.resolve())],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd=run_dir,
+            env=run_environment(environment),
+            start_new_session=True,
+        )
+    _write_keeper(run_dir, keeper.pid)
+    return keeper.pid
+
+
+def request_stop(run_dir: Path) -> None:
+    """Ask a run to end cleanly: it flushes, commits its positions and writes its result."""
+    (run_dir / contract.STOP).touch()
+
+
+def touch_lease(run_dir: Path) -> None:
+    """Say that the run is still wanted."""
+    (run_dir / contract.LEASE).touch()
+
+
+def is_alive(run_dir: Path) -> bool:
+    """Return whether the keeper of this run is still running on this machine."""
+    keeper = contract.read_json(run_dir / contract.KEEPER)
+    if keeper is None:
+        return False
+    _reap(int(keeper["pid"]))
+    return processes.is_same_process(int(keeper["pid"]), int(keeper["start_ticks"]))
+
+
+def read_progress(run_dir: Path) -> dict[str, Any] | None:
+    """Return the newest progress of a run, None before the first."""
+    return contract.read_json(run_dir / contract.PROGRESS)
+
+
+def read_log_tail(run_dir: Path, most_bytes: int = 16_384) -> str:
+    """Return the end of a run's log, beginning with a whole line; empty when there is none."""
+    path = run_dir / contract.LOG
+    if not path.exists():
+        return ""
+    with path.open("rb") as log:
+        size = log.seek(0, os.SEEK_END)
+        log.seek(max(0, size - most_bytes))
+        text = log.read().decode("utf-8", errors="replace")
+    return text if size <= most_bytes else text.partition("\n")[2]
+
+
+def kill_run(run_dir: Path) -> None:
+    """End a run at once with everything it started; for one that does not answer to `request_stop`."""
+    keeper = contract.read_json(run_dir / contract.KEEPER)
+    if keeper is None or not is_alive(run_dir):
+        return
+    pid = int(keeper["pid"])
+    processes.signal_all([*processes.children_of(pid), pid], signal.SIGKILL)
+
+
+def spark_home() -> Path:
+    """Return the folder of the installed pyspark; raises FileNotFoundError when there is none."""
+    found = importlib.util.find_spec("pyspark")
+    if found is None or not found.submodule_search_locations:
+        raise FileNotFoundError("pyspark is not installed in this Python")
+    return Path(found.submodule_search_locations[0])
+
+
+def submit_command(spec: JobSpec, run_dir: Path) -> list[str]:
+    """Return the spark-submit command of a run; it holds no secret."""
+    settings = {**_settings(spec), **spec.spark}
+    master = settings.pop("master", "local[2]")
+    command = [
+        str(spark_home() / "bin" / "spark-submit"),
+        "--master",
+        master,
+        "--name",
+        spec.run_id,
+    ]
+    for name, value in settings.items():
+        command += ["--conf", f"{name}={value}"]
+    return [*command, "--py-files", str(pack_code(run_dir)), str(_ENTRY / "run.py"), str(run_dir)]
+
+
+def _settings(spec: JobSpec) -> dict[str, str]:
+    options = DRIVER_OPTIONS
+    archive = class_archive.path_if_made()
+    if archive is not None:
+        options += f" -XX:SharedArchiveFile={archive} -Xlog:cds=off -Xlog:cds+dynamic=off"
+    return {
+        "spark.driver.memory": DRIVER_MEMORY,
+        "spark.driver.extraJavaOptions": options,
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        # Two copies of a task would write the same records twice.
+        "spark.speculation": "false",
+        # The driver decides what to do about a lost task, because it first reads the positions again.
+        "spark.task.maxFailures": "1",
+        "spark.python.worker.reuse": "false",
+    }
+
+
+def pack_code(run_dir: Path) -> Path:
+    """Zip the `jobs` package for the executors, so that they need no installed crosslog."""
+    package = Path(__file__).parent.parent
+    archive = run_dir / "jobs.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as code:
+        for source in sorted([*package.rglob("*.py"), *package.rglob("*.properties")]):
+            code.write(source, Path("jobs") / source.relative_to(package))
+    return archive
+
+
+def run_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the environment of Spark processes: this Python everywhere, loopback, this package."""
+    environment = {**os.environ, **(extra or {})}
+    environment["PYSPARK_PYTHON"] = sys.executable
+    environment["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    environment["SPARK_HOME"] = str(spark_home())
+    environment.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    # The keeper runs in the run's folder: it must find this package without an installation too.
+    root = str(Path(__file__).parent.parent.parent)
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [root, environment.get("PYTHONPATH")]))
+    environment["PYTHONUNBUFFERED"] = "1"
+    return environment
+
+
+def _write_keeper(run_dir: Path, pid: int) -> None:
+    ticks = processes.start_ticks(pid)
+    contract.write_json(run_dir / contract.KEEPER, {"pid": pid, "start_ticks": ticks or 0})
+
+
+def _reap(pid: int) -> None:
+    """Collect the exit state when the keeper is our own child, so that it does not stay a zombie."""
+    try:
+        os.waitpid(pid, os.WNOHANG)
+    except ChildProcessError:
+        return
+
+
+def remove_run(run_dir: Path) -> None:
+    """Remove the folder of a run that has ended; raises RuntimeError while it is alive."""
+    if is_alive(run_dir):
+        raise RuntimeError(f"the run in {run_dir} is still alive")
+    shutil.rmtree(run_dir, ignore_errors=True)

@@ -1,0 +1,54 @@
+"""Flows from untrusted values: good ones survive a round trip, bad ones are named at their field."""
+
+import pytest
+
+from jobs.cluster.errors import InvalidFields
+from jobs.replication.flow import DEFAULT_TOPICS_EXCLUDE, FlowSpec, OnRecreated, PolicyName
+
+EAST = {"alias": "east", "bootstrap_servers": "127.0.0.1:9092"}
+WEST = {"alias": "west", "bootstrap_servers": "127.0.0.1:9192"}
+FLOW = {"name": "east->west", "source": EAST, "target": WEST}
+
+
+def errors_of(**change):
+    with pytest.raises(InvalidFields) as caught:
+        FlowSpec.from_mapping(FLOW | change)
+    return caught.value.errors
+
+
+def test_the_smallest_flow_has_mirror_makers_defaults():
+    flow = FlowSpec.from_mapping(FLOW)
+    assert flow.topics == (".*",)
+    assert flow.topics_exclude == DEFAULT_TOPICS_EXCLUDE
+    assert (flow.policy, flow.separator, flow.tasks) == (PolicyName.DEFAULT, ".", 1)
+    assert flow.on_recreated is OnRecreated.STOP
+
+
+def test_mapping_and_back_gives_the_same_flow():
+    flow = FlowSpec.from_mapping(FLOW | {"topics": ["a", "b.*"], "policy": "identity", "tasks": 4})
+    assert FlowSpec.from_mapping(flow.to_mapping()) == flow
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        pytest.param({"name": ""}, "name", id="no name"),
+        pytest.param({"source": None}, "source", id="no source"),
+        pytest.param({"source": "east"}, "source", id="a name where a connection is needed"),
+        pytest.param({"source": EAST | {"alias": "."}}, "source.alias", id="bad alias inside"),
+        pytest.param({"target": EAST}, "target", id="source and target alike"),
+        pytest.param({"topics": "orders"}, "topics", id="a text for a list"),
+        pytest.param({"topics": ["("]}, "topics", id="not a regular expression"),
+        pytest.param({"topics": [7]}, "topics", id="a number for a pattern"),
+        pytest.param({"groups": [""]}, "groups", id="an empty pattern"),
+        pytest.param({"policy": "prefix"}, "policy", id="unknown policy"),
+        pytest.param({"separator": "/"}, "separator", id="a separator no topic may have"),
+        pytest.param({"tasks": 0}, "tasks", id="no task"),
+        pytest.param({"tasks": True}, "tasks", id="a flag for a number"),
+        pytest.param({"replication_factor": -1}, "replication_factor", id="negative factor"),
+        pytest.param({"on_recreated": "ask"}, "on_recreated", id="unknown reaction"),
+        pytest.param({"producer.acks": "0"}, "producer.acks", id="free client configuration"),
+    ],
+)
+def test_bad_input_is_named_at_its_field(change, field):
+    assert field in errors_of(**change)

@@ -1,0 +1,140 @@
+"""A flow's processes: they end when they should, all of them, whatever is killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.topics import NewTopicSpec, create_topics
+
+from jobs.replication.flow import FlowSpec
+from jobs.spark import contract, processes, submit
+from jobs.spark.contract import JobSpec, Outcome
+from tests.support import wait_until
+
+pytestmark = pytest.mark.live
+
+STARTS_WITHIN_S = 60
+ENDS_WITHIN_S = 20
+
+
+def pids_in(folder: Path) -> list[int]:
+    """Every process of a run works in the run's folder, so this finds also those that lost their parent."""
+    found = []
+    for link in Path("/proc").glob("[0-9]*/cwd"):
+        try:
+            if link.readlink() == folder:
+                found.append(int(link.parent.name))
+        except OSError:
+            continue
+    return [pid for pid in found if processes.start_ticks(pid) is not None]
+
+
+def flow_of(east, west, topic: str) -> FlowSpec:
+    return FlowSpec(f"life-{topic}", east.connection, west.connection, topics=(topic,))
+
+
+@pytest.fixture
+def topic(east):
+    name = f"life-{uuid.uuid4().hex[:8]}"
+    with ClusterClient(east.connection) as client:
+        create_topics(client, {name: NewTopicSpec(2, None, {})})
+    return name
+
+
+@pytest.fixture
+def start(east, west, topic, tmp_path):
+    """Start a run, wait until it copies, and make sure that nothing of it is left after the test."""
+    folder = (tmp_path / "run").resolve()
+
+    def begin(lease_s: float | None = 60.0) -> Path:
+        flow = flow_of(east, west, topic)
+        spec = JobSpec("life", "replicate", {"flow": flow.to_mapping()}, lease_s)
+        submit.start_run(spec, folder)
+        wait_until(lambda: is_copying(folder), STARTS_WITHIN_S)
+        return folder
+
+    yield begin
+    for pid in pids_in(folder):
+        os.kill(pid, signal.SIGKILL)
+
+
+def is_copying(folder: Path) -> bool:
+    progress = submit.read_progress(folder)
+    return bool(progress) and {r["state"] for r in progress["partitions"]} == {"caught_up"}
+
+
+def pid_of(folder: Path, word: str) -> int:
+    """Return the first process of the run whose command line has this word."""
+    for pid in sorted(pids_in(folder)):
+        if word in Path(f"/proc/{pid}/cmdline").read_text(errors="replace"):
+            return pid
+    raise AssertionError(f"no process with {word} in {folder}")
+
+
+def test_a_run_that_is_asked_to_stop_ends_cleanly(start):
+    folder = start()
+    submit.request_stop(folder)
+    wait_until(lambda: pids_in(folder) == [], ENDS_WITHIN_S)
+    assert contract.read_result(folder).outcome is Outcome.CANCELLED
+
+
+@pytest.mark.parametrize(
+    ("word", "result"),
+    [
+        pytest.param("jobs.spark.keeper", None, id="the keeper"),
+        pytest.param("org.apache.spark.deploy.SparkSubmit", Outcome.ERRORED, id="the JVM"),
+        pytest.param("entry/run.py", Outcome.ERRORED, id="the Python driver"),
+    ],
+)
+def test_nothing_is_left_after_kill_9_of(start, word, result):
+    folder = start()
+    os.kill(pid_of(folder, word), signal.SIGKILL)
+    wait_until(lambda: pids_in(folder) == [], ENDS_WITHIN_S)
+    wait_until(lambda: not submit.is_alive(folder))
+    found = contract.read_result(folder)
+    assert (found and found.outcome) == result
+
+
+def test_a_killed_task_is_started_again_and_the_run_says_so(start):
+    folder = start()
+    os.kill(max(pids_in(folder)), signal.SIGKILL)
+    wait_until(lambda: submit.read_progress(folder)["restarts"] == 1, ENDS_WITHIN_S)
+    wait_until(lambda: is_copying(folder), STARTS_WITHIN_S)
+
+
+def test_a_run_whose_owner_stopped_renewing_the_lease_ends_by_itself(start):
+    folder = start(lease_s=20.0)
+    old = time.time() - 60
+    os.utime(folder / contract.LEASE, (old, old))
+    wait_until(lambda: pids_in(folder) == [], ENDS_WITHIN_S)
+    assert "lease" in contract.read_result(folder).error
+
+
+def test_a_run_in_the_foreground_ends_with_the_command_that_started_it(east, west, topic, tmp_path):
+    import yaml
+
+    flow = tmp_path / "flow.yaml"
+    flow.write_text(yaml.safe_dump(flow_of(east, west, topic).to_mapping()))
+    folder = (tmp_path / "run").resolve()
+    command = subprocess.Popen(
+        [sys.executable, "-m", "jobs", "replicate", str(flow), "--run-dir", str(folder)],
+        stdout=subprocess.DEVNULL,
+        cwd=Path(__file__).parents[3],
+    )
+    wait_until(lambda: is_copying(folder), STARTS_WITHIN_S)
+    command.kill()
+    command.wait()
+    wait_until(lambda: pids_in(folder) == [], ENDS_WITHIN_S)
+
+
+def test_the_command_line_of_spark_holds_no_secret(monkeypatch, tmp_path):
+    monkeypatch.setenv("CROSSLOG_SECRET_EAST", "hunter2")
+    flow = {"name": "f", "source": {"sasl_password": "env:CROSSLOG_SECRET_EAST"}}
+    command = submit.submit_command(JobSpec("r", "replicate", {"flow": flow}), tmp_path)
+    assert "hunter2" not in " ".join(command)
