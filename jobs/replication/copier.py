@@ -25,12 +25,17 @@ class PartitionState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PartitionStart:
-    """A partition to copy: `position` is the next source offset to be copied."""
+    """A partition to copy: `position` is the next source offset to be copied.
+
+    `remote_end` is where the remote partition ended when that position was committed; None when
+    that is not known (first start, or the position was written by MirrorMaker 2).
+    """
 
     topic: str
     partition: int
     position: int
     remote_topic: str
+    remote_end: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +45,8 @@ class PartitionProgress:
     `position` is the next source offset to copy: everything below it is acknowledged by the target
     and its position is committed there. `last_timestamp_ms` is the timestamp of the newest
     copied record (None: nothing copied in this run). `records` and `bytes` (key + value) count
-    since the run began. `reason` says why, for every state that is not caught_up or copying;
+    since the run began; `duplicates` are records that were
+    written twice. `reason` says why, for every state that is not caught_up or copying;
     `findings` are things that a person must know although copying goes on.
     """
 
@@ -52,7 +58,7 @@ class PartitionProgress:
     last_timestamp_ms: int | None = None
     records: int = 0
     bytes: int = 0
-    duplicates_possible: int = 0
+    duplicates: int = 0
     path: str = "record"
     findings: tuple[str, ...] = field(default=())
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from jobs.cluster.descriptions import OffsetRange, TopicDescription, TopicPartition
 from jobs.replication.copier import PartitionProgress, PartitionStart, PartitionState
 from jobs.replication.flow import OnRecreated
+from jobs.replication.positions import Position
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,7 @@ class RemotePlace:
 class Known:
     """What the flow knew before: committed positions, topic ids seen, topics to be started afresh."""
 
-    positions: Mapping[TopicPartition, int] = field(default_factory=dict)
+    positions: Mapping[TopicPartition, Position] = field(default_factory=dict)
     topic_ids: Mapping[str, str] = field(default_factory=dict)
     reset_topics: frozenset[str] = frozenset()
     on_recreated: OnRecreated = OnRecreated.STOP
@@ -75,7 +76,8 @@ def _judge(
     offsets: OffsetRange | None,
     known: Known,
 ) -> PartitionStart | PartitionProgress:
-    position = known.positions.get(where)
+    committed = known.positions.get(where)
+    position = committed.offset if committed else None
     if place is None or where.partition >= place.partitions:
         return _refuse(where, position, PartitionState.FAILED, _no_place(where, place))
     if offsets is None or offsets.log_start_offset is None or offsets.high_watermark is None:
@@ -88,11 +90,11 @@ def _judge(
                 where, position, PartitionState.FAILED, _recreated(topic, position, known)
             )
         afresh = True
-    if position is None or afresh:
+    if committed is None or position is None or afresh:
         return PartitionStart(*where, offsets.log_start_offset, place.remote_topic)
     if position > offsets.high_watermark:
         return _refuse(where, position, PartitionState.FAILED, _truncated(where, position, offsets))
-    return PartitionStart(*where, position, place.remote_topic)
+    return PartitionStart(*where, position, place.remote_topic, committed.remote_end)
 
 
 def is_recreated(topic: TopicDescription, known: Known) -> bool:
@@ -123,10 +125,10 @@ def _gone(topics: Iterable[TopicDescription], known: Known) -> list[PartitionPro
     return [
         _refuse(
             where,
-            position,
+            position.offset,
             PartitionState.STOPPED,
             f"Topic {where.topic} no longer exists on the source (or the flow's filter no longer "
-            f"selects it). Copied up to offset {position}; the copy on the target stays as it is.",
+            f"selects it). Copied up to offset {position.offset}; the copy on the target stays.",
         )
         for where, position in sorted(known.positions.items())
         if where.topic not in present and where.topic in known.topic_ids

@@ -11,7 +11,7 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import OffsetRange, TopicDescription, TopicPartition
 from jobs.replication.flow import FlowSpec
 from jobs.replication.plan import FlowPlan, Known, RemotePlace, plan_flow
-from jobs.replication.positions import read_positions
+from jobs.replication.positions import ensure_positions_topic, read_positions
 from jobs.replication.remote_topics import ensure_remote_topics
 from jobs.replication.selection import select_topics
 
@@ -45,7 +45,8 @@ def survey_flow(
         remote.topic: RemotePlace(remote.remote_topic, remote.partitions, remote.problem)
         for remote in ensure_remote_topics(source, target, flow, selected)
     }
-    positions = dict(read_positions(target, flow.source.alias))
+    ensure_positions_topic(target, flow.source.alias)
+    positions = read_positions(target, flow.source.alias)
     ranges = offsets.read_offset_ranges(source, _partitions(selected), with_timestamps=False)
     known = Known(positions, known.topic_ids, known.reset_topics, known.on_recreated)
     return Survey(plan_flow(selected, places, ranges, known), selected, places, ranges)
