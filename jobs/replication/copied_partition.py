@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.errors import ClusterFault, RecordTooLarge
+from jobs.cluster.errors import RecordTooLarge
 from jobs.cluster.records import TIMESTAMP_NOT_AVAILABLE, Message
 from jobs.replication.copier import PartitionProgress, PartitionStart, PartitionState
 
@@ -19,12 +19,12 @@ class CopiedPartition:
     """`position` is read and queued up to here, `committed` is safe in the target up to here.
 
     `limit_bytes` is the remote topic's `max.message.bytes`; `remote_end` where the remote partition
-    ended when the copying began (a `ClusterFault` or None: not known).
+    ended when the copying began (None: not known).
     """
 
     start: PartitionStart
     limit_bytes: int
-    remote_end: int | ClusterFault | None
+    remote_end: int | None
     position: int = 0
     committed: int = 0
     state: PartitionState = PartitionState.STARTING
@@ -40,7 +40,7 @@ class CopiedPartition:
     def __post_init__(self) -> None:
         self.position = self.committed = self.start.position
         before, now = self.start.remote_end, self.remote_end
-        if before is not None and isinstance(now, int) and now > before:
+        if before is not None and now is not None and now > before:
             # Written after the last commit of the run before this one: they come again now.
             self.duplicates = now - before
             self.findings.append(

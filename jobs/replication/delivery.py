@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.offsets import read_end_offsets
+from jobs.cluster.offsets import read_offset_ranges
 from jobs.cluster.records import KafkaError, Message, Producer
 from jobs.replication.positions import encode_key, encode_value, positions_topic, written_headers
 
@@ -93,7 +93,7 @@ class Delivery:
         Call it when everything below the positions is settled. The end tells the next run how many
         records were written after this commit, and so how many it writes twice.
         """
-        ends = read_end_offsets(self.target, list(places.values()))
+        ends = read_offset_ranges(self.target, list(places.values()), with_timestamps=False)
         producer = self.producer()
         topic = positions_topic(self._source_alias)
         for where, position in positions.items():
@@ -103,7 +103,7 @@ class Delivery:
                     topic,
                     key=encode_key(self._source_alias, where),
                     value=encode_value(position),
-                    headers=written_headers(end if isinstance(end, int) else None),
+                    headers=written_headers(end.high_watermark if end else None),
                 )
 
     def renew(self) -> None:

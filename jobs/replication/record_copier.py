@@ -16,7 +16,7 @@ from jobs.cluster.brokers import describe_cluster
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
-from jobs.cluster.offsets import read_end_offsets, read_offset_ranges
+from jobs.cluster.offsets import read_offset_ranges
 from jobs.cluster.records import (
     ClientPartition,
     Consumer,
@@ -105,9 +105,9 @@ class _Copying:
         self._report = report
         self.commit_s = commit_s
         limits = read_topic_configs(target, {s.remote_topic for s in starts}, [_LIMIT])
-        ends = read_end_offsets(target, [remote_of(s) for s in starts])
+        ends = read_offset_ranges(target, [remote_of(s) for s in starts], with_timestamps=False)
         self.parts = {
-            (s.topic, s.partition): CopiedPartition(s, _limit(limits, s), ends.get(remote_of(s)))
+            (s.topic, s.partition): CopiedPartition(s, _limit(limits, s), ends[remote_of(s)].high_watermark)
             for s in starts
         }
         smallest = min(

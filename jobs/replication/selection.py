@@ -1,10 +1,15 @@
-"""Which topics and groups a flow takes: MirrorMaker 2's filters, and why a topic is left out."""
+"""Which topics and groups a flow replicates, and why not the others.
+
+Source: shouldReplicateTopic and isCycle of MirrorSourceConnector, DefaultTopicFilter and
+DefaultGroupFilter of org.apache.kafka.connect.mirror.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from jobs.cluster.descriptions import TopicDescription
 from jobs.replication.flow import FlowSpec, PolicyName
@@ -15,79 +20,145 @@ from jobs.replication.policy import (
 )
 
 
+@dataclass(frozen=True, slots=True)
 class NameFilter:
-    """Takes a name that matches one of `include` as a whole and none of `exclude`."""
+    """Regular expressions over whole names; what is excluded is never included.
 
-    def __init__(self, include: Sequence[str], exclude: Sequence[str]) -> None:
-        self._include = [re.compile(pattern) for pattern in include]
-        self._exclude = [re.compile(pattern) for pattern in exclude]
+    Without any pattern to include, nothing passes.
+    """
 
-    def takes(self, name: str) -> bool:
-        """Return whether the name passes."""
-        return self.reason_against(name) is None
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
 
-    def reason_against(self, name: str) -> str | None:
-        """Return why the name does not pass, None when it does."""
-        for pattern in self._exclude:
-            if pattern.fullmatch(name):
-                return f"excluded by {pattern.pattern}"
-        if any(pattern.fullmatch(name) for pattern in self._include):
-            return None
-        return "matches none of the patterns"
+    def accepts(self, name: str) -> bool:
+        """Return whether this name passes."""
+        return self.including(name) is not None and self.excluding(name) is None
+
+    def including(self, name: str) -> str | None:
+        """Return the first pattern that includes a name, None when there is none."""
+        return _first_match(self.include, name)
+
+    def excluding(self, name: str) -> str | None:
+        """Return the first pattern that excludes a name, None when there is none."""
+        return _first_match(self.exclude, name)
+
+
+class TopicFilter(NameFilter):
+    """Which topics a person wants."""
+
+
+class GroupFilter(NameFilter):
+    """Which consumer groups a person wants."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Whether a flow takes a topic, and the reason in words."""
+    """Whether a topic is replicated; `reason` is a sentence for a person, for both answers."""
 
-    is_selected: bool
+    selected: bool
     reason: str
 
 
 def policy_of(spec: FlowSpec) -> ReplicationPolicy:
-    """Return the naming policy of a flow."""
+    """Return the policy that names the remote topics of a flow."""
     if spec.policy is PolicyName.IDENTITY:
         return IdentityReplicationPolicy(spec.source.alias, spec.separator)
     return DefaultReplicationPolicy(spec.separator)
 
 
-def topic_filter(spec: FlowSpec) -> NameFilter:
-    """Return the flow's filter for topics."""
-    return NameFilter(spec.topics, spec.topics_exclude)
+def topic_filter_of(spec: FlowSpec) -> TopicFilter:
+    """Return the topics that a flow's patterns name."""
+    return TopicFilter(spec.topics, spec.topics_exclude)
 
 
-def group_filter(spec: FlowSpec) -> NameFilter:
-    """Return the flow's filter for consumer groups."""
-    return NameFilter(spec.groups, spec.groups_exclude)
+def group_filter_of(spec: FlowSpec) -> GroupFilter:
+    """Return the groups that a flow's patterns name."""
+    return GroupFilter(spec.groups, spec.groups_exclude)
 
 
 def is_cycle(policy: ReplicationPolicy, topic: str, target_alias: str) -> bool:
-    """Return whether a topic came from the target, directly or over other clusters."""
+    """Return whether a topic came from the target, over any number of hops."""
     source = policy.topic_source(topic)
-    if source is None:
-        return False
-    if source == target_alias:
-        return True
-    upstream = policy.upstream_topic(topic)
-    if upstream is None or upstream == topic:
-        return False
-    return is_cycle(policy, upstream, target_alias)
+    while source is not None:
+        if source == target_alias:
+            return True
+        upstream = policy.upstream_topic(topic)
+        if upstream is None or upstream == topic:
+            return False
+        topic, source = upstream, policy.topic_source(upstream)
+    return False
 
 
-def explain_topic(spec: FlowSpec, topic: str) -> Selection:
-    """Return whether the flow takes this topic of its source, and why."""
-    policy = policy_of(spec)
-    if policy.is_internal_topic(topic):
-        return Selection(False, "internal topic of Kafka or MirrorMaker 2")  # noqa: FBT003
-    if is_cycle(policy, topic, spec.target.alias):
-        reason = f"comes from {spec.target.alias}: copying it back would be a cycle"
-        return Selection(False, reason)  # noqa: FBT003
-    if policy.is_heartbeats_topic(topic):
-        return Selection(True, "heartbeats are always replicated")  # noqa: FBT003
-    reason = topic_filter(spec).reason_against(topic)
-    return Selection(reason is None, reason or "matches")
+def replicates_topic(
+    policy: ReplicationPolicy,
+    wanted: TopicFilter,
+    topic: str,
+    *,
+    target_alias: str,
+    heartbeats_replication_enabled: bool,
+) -> bool:
+    """Return MirrorMaker 2's answer: heartbeats need no filter when their replication is enabled."""
+    is_wanted = wanted.accepts(topic) or (
+        heartbeats_replication_enabled and policy.is_heartbeats_topic(topic)
+    )
+    return (
+        is_wanted
+        and not policy.is_internal_topic(topic)
+        and not is_cycle(policy, topic, target_alias)
+    )
 
 
-def select_topics(spec: FlowSpec, topics: Iterable[TopicDescription]) -> list[TopicDescription]:
-    """Return the topics that the flow takes and that the source could describe."""
-    return [t for t in topics if not t.error and explain_topic(spec, t.name).is_selected]
+def should_replicate(spec: FlowSpec, topic: str) -> bool:
+    """Return whether a flow replicates a topic of this name.
+
+    Heartbeats follow the flow's patterns: several flows may join the same two clusters, and a topic
+    that each of them took by itself would arrive several times.
+    """
+    return replicates_topic(
+        policy_of(spec),
+        topic_filter_of(spec),
+        topic,
+        target_alias=spec.target.alias,
+        heartbeats_replication_enabled=False,
+    )
+
+
+def explain_topic(spec: FlowSpec, topic: TopicDescription) -> Selection:
+    """Return whether a flow replicates a topic, with the reason."""
+    policy, wanted, name = policy_of(spec), topic_filter_of(spec), topic.name
+    if topic.is_internal or policy.is_internal_topic(name):
+        return Selection(
+            selected=False,
+            reason="It is an internal topic of Kafka, Connect or a replication flow.",
+        )
+    pattern = wanted.including(name)
+    if pattern is None:
+        return Selection(selected=False, reason="No pattern of the flow's topics matches it.")
+    excluded_by = wanted.excluding(name)
+    if excluded_by is not None:
+        return Selection(selected=False, reason=f"It is excluded by the pattern {excluded_by}")
+    if is_cycle(policy, name, spec.target.alias):
+        return Selection(
+            selected=False,
+            reason=f"Its name says that it came from {spec.target.alias}: copying it back would be a cycle.",
+        )
+    return Selection(selected=True, reason=f"It matches the pattern {pattern}")
+
+
+def select_topics(
+    spec: FlowSpec, descriptions: Sequence[TopicDescription]
+) -> list[TopicDescription]:
+    """Return the topics that a flow replicates, in the order given."""
+    return [topic for topic in descriptions if explain_topic(spec, topic).selected]
+
+
+def _first_match(patterns: tuple[str, ...], name: str) -> str | None:
+    for pattern in patterns:
+        if _compiled(pattern).fullmatch(name):
+            return pattern
+    return None
+
+
+@lru_cache(maxsize=1024)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
