@@ -1,0 +1,90 @@
+"""The columns and filters of a table: what a row shows, and how it can be narrowed down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from django.db.models import QuerySet
+
+ApplyFilter = Callable[[QuerySet[Any], str], QuerySet[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column.
+
+    `key` is an attribute path of the row ("topic.name"), also the column's name in the URL.
+    `order_by` is an ORM path to sort by (None: not sortable). `definition` explains the number in a
+    tooltip. `csv` is an attribute path or a function of the row for the export (None: like `key`).
+    `template` draws the cell with `row`, `value` and `column`; `format` turns the value into text,
+    for example `numbers.format_count`. `link` is an attribute path or a function that gives a URL.
+    `is_hidden` columns appear when the reader chooses them.
+    """
+
+    key: str
+    label: str
+    order_by: str | None = None
+    numeric: bool = False
+    definition: str = ""
+    csv: str | Callable[[Any], Any] | None = None
+    template: str | None = None
+    format: Callable[[Any], str] | None = None
+    link: str | Callable[[Any], str] | None = None
+    is_hidden: bool = False
+
+    def value(self, row: Any) -> Any:
+        """Return the raw value of the cell; None when anything on the path is absent."""
+        return read_path(row, self.key)
+
+    def csv_value(self, row: Any) -> Any:
+        """Return what the export shows."""
+        return self.value(row) if self.csv is None else _follow(self.csv, row)
+
+    def cell(self, row: Any) -> Cell:
+        """Return the cell of this row."""
+        value = self.value(row)
+        text = self.format(value) if self.format else value
+        return Cell(self, row, value, text, _follow(self.link, row) if self.link else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What stands where a row and a column meet."""
+
+    column: Column
+    row: Any
+    value: Any
+    text: Any
+    link: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A filter with a fixed set of answers, shown as a menu: `options` are (value, label) pairs."""
+
+    # Templates call what is callable, and would lose the label.
+    do_not_call_in_templates: ClassVar[bool] = True
+
+    label: str
+    options: Sequence[tuple[str, str]]
+    apply: ApplyFilter
+
+    def __call__(self, queryset: QuerySet[Any], value: str) -> QuerySet[Any]:
+        """Apply a known value; an unknown one leaves the rows as they are."""
+        known = {key for key, _ in self.options}
+        return self.apply(queryset, value) if value in known else queryset
+
+
+def read_path(row: Any, path: str) -> Any:
+    """Follow an attribute path through objects and mappings; None when a step is absent."""
+    for step in path.split("."):
+        row = row.get(step) if isinstance(row, Mapping) else getattr(row, step, None)
+        if callable(row):
+            row = row()
+    return row
+
+
+def _follow(source: str | Callable[[Any], Any], row: Any) -> Any:
+    return read_path(row, source) if isinstance(source, str) else source(row)

@@ -1,0 +1,55 @@
+"""What people and programs see when a request leads nowhere."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.template.loader import get_template
+
+API = "/api/"
+
+
+def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """Answer 400."""
+    return _answer(
+        request,
+        400,
+        "bad_request",
+        "That request makes no sense",
+        "Something in the address or the form is malformed.",
+    )
+
+
+def permission_denied(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """Answer 403 with the reason that the guard gave."""
+    detail = str(exception or "") or "Your account may not do this."
+    return _answer(request, 403, "permission_denied", "Not allowed", detail)
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """Answer 403 when a form came from elsewhere, or from a page that was open for too long."""
+    detail = (
+        "The form is too old or came from another site. Go back, reload the page and send it again."
+    )
+    return _answer(request, 403, "csrf_failed", "The form was not accepted", detail)
+
+
+def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """Answer 404."""
+    detail = "There is no page at this address. What it showed may have been deleted or renamed."
+    return _answer(request, 404, "not_found", "Nothing is here", detail)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Answer 500 without asking the database or knowing the person: either may be what broke."""
+    if request.path.startswith(API):
+        detail = "crosslog made a mistake. Its log has the details at this moment."
+        return JsonResponse({"code": "error", "detail": detail, "fields": {}}, status=500)
+    return HttpResponse(get_template("errors/500.html").render(), status=500)
+
+
+def _answer(request: HttpRequest, status: int, code: str, title: str, detail: str) -> HttpResponse:
+    if request.path.startswith(API):
+        return JsonResponse({"code": code, "detail": detail, "fields": {}}, status=status)
+    context = {"status": status, "title": title, "detail": detail}
+    return render(request, "errors/_error.html", context, status=status)

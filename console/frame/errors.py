@@ -1,0 +1,19 @@
+"""What an action says when it refuses: shown on the page where it was asked for and by the API."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+class ActionRefused(Exception):  # noqa: N818 - a refusal is an answer, not an error
+    """The request was understood and is not done, for a reason that the person can do something about.
+
+    `code` is stable for programs, `message` is a sentence for people, `fields` maps the name of a
+    form field to its sentence when the reason belongs to a field.
+    """
+
+    def __init__(self, code: str, message: str, fields: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.fields = dict(fields or {})

@@ -1,0 +1,101 @@
+"""Numbers as people read them. A dash stands for unknown; 0 only for a measured zero."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+DASH = "\N{EM DASH}"
+NO_BREAK = "\N{NO-BREAK SPACE}"
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+
+
+def format_count(value: float | None) -> str:
+    """Return an exact count with thousands separators."""
+    return DASH if value is None else f"{value:,.0f}"
+
+
+def format_span_s(seconds: float | None) -> str:
+    """Return a length of time in its two largest units: 0.4 s, 12 s, 4 m 41 s, 3 h 52 m, 2 d 4 h."""
+    if seconds is None:
+        return DASH
+    if seconds < 1:
+        return _sub_second(seconds)
+    if seconds < 10:  # noqa: PLR2004 - below ten seconds a tenth still tells something
+        return f"{_trimmed(seconds)}{NO_BREAK}s"
+    return _two_units(round(seconds))
+
+
+def format_span_ms(ms: float | None) -> str:
+    """Return `format_span_s` of milliseconds."""
+    return DASH if ms is None else format_span_s(ms / 1000)
+
+
+def format_bytes(value: float | None) -> str:
+    """Return a size in binary units: 512 B, 1.5 MiB."""
+    if value is None:
+        return DASH
+    size = float(value)
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if abs(size) < 1024:  # noqa: PLR2004 - the definition of a binary unit
+            return _with_unit(size, unit)
+        size /= 1024
+    return _with_unit(size, "PiB")
+
+
+def format_rate(per_s: float | None) -> str:
+    """Return records per second: 0/s, 0.4/s, 1,240/s."""
+    if per_s is None:
+        return DASH
+    digits = 0 if per_s == 0 or per_s >= 10 else 1  # noqa: PLR2004 - a tenth matters below ten
+    return f"{per_s:,.{digits}f}/s"
+
+
+def format_percent(share: float | None) -> str:
+    """Return a share between 0 and 1 as percent, never rounded up to 100."""
+    if share is None:
+        return DASH
+    percent = min(99.9, share * 100) if share < 1 else 100.0
+    return f"{_trimmed(percent)}{NO_BREAK}%"
+
+
+def format_age(at: datetime | None, now: datetime) -> str:
+    """Return how long ago `at` was, or how far ahead: 12 s ago, in 3 m 0 s, just now."""
+    if at is None:
+        return DASH
+    seconds = (now - at).total_seconds()
+    if abs(seconds) < 1:
+        return "just now"
+    span = _two_units(round(abs(seconds)))
+    return f"{span} ago" if seconds > 0 else f"in {span}"
+
+
+def _sub_second(seconds: float) -> str:
+    if seconds <= 0:
+        return f"0{NO_BREAK}s"
+    return f"{max(1, round(seconds * 1000))}{NO_BREAK}ms"
+
+
+def _two_units(seconds: int) -> str:
+    if seconds < _MINUTE:
+        return f"{seconds}{NO_BREAK}s"
+    if seconds < _HOUR:
+        return _pair(seconds, _MINUTE, "m", 1, "s")
+    if seconds < _DAY:
+        return _pair(seconds, _HOUR, "h", _MINUTE, "m")
+    return _pair(seconds, _DAY, "d", _HOUR, "h")
+
+
+def _pair(seconds: int, large: int, large_unit: str, small: int, small_unit: str) -> str:
+    first, rest = divmod(seconds, large)
+    second = rest // small
+    head = f"{first}{NO_BREAK}{large_unit}"
+    return f"{head}{NO_BREAK}{second}{NO_BREAK}{small_unit}" if second else head
+
+
+def _with_unit(size: float, unit: str) -> str:
+    text = f"{size:.0f}" if unit == "B" or abs(size) >= 100 else _trimmed(size)  # noqa: PLR2004 - three digits are enough
+    return f"{text}{NO_BREAK}{unit}"
+
+
+def _trimmed(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")

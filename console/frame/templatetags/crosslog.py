@@ -1,0 +1,174 @@
+"""Filters and tags of crosslog's templates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from django import template
+from django.template import Context
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from console.frame import numbers, states
+from console.frame.access import can as may
+from console.frame.navigation import Place
+from console.frame.sparkline import draw_sparkline
+
+register = template.Library()
+
+
+@register.filter
+def count(value: float | None) -> str:
+    """`{{ lag|count }}`: 1,234,567; a dash for None."""
+    return numbers.format_count(_number(value))
+
+
+@register.filter
+def span_ms(value: float | None) -> str:
+    """`{{ lag_ms|span_ms }}`: 0.4 s becomes 400 ms, 4 m 41 s, 2 d 4 h; a dash for None."""
+    return numbers.format_span_ms(_number(value))
+
+
+@register.filter
+def span_s(value: float | None) -> str:
+    """`{{ age_s|span_s }}`: like `span_ms`, for seconds."""
+    return numbers.format_span_s(_number(value))
+
+
+@register.filter(name="bytes")
+def bytes_(value: float | None) -> str:
+    """`{{ rss_bytes|bytes }}`: 1.5 MiB; a dash for None."""
+    return numbers.format_bytes(_number(value))
+
+
+@register.filter
+def rate(value: float | None) -> str:
+    """`{{ rate_per_s|rate }}`: 1,240/s; a dash for None."""
+    return numbers.format_rate(_number(value))
+
+
+@register.filter
+def percent(value: float | None) -> str:
+    """`{{ share|percent }}`: a share between 0 and 1 as 99.2 %."""
+    return numbers.format_percent(_number(value))
+
+
+@register.filter
+def or_dash(value: Any) -> Any:
+    """`{{ rack|or_dash }}`: a dash for None and for an empty text; 0 and False stay."""
+    return numbers.DASH if value is None or value == "" else value
+
+
+@register.filter
+def ago(at: datetime | None) -> SafeString | str:
+    """`{{ seen_at|ago }}`: "12 s ago", the exact time as a tooltip; goes on counting in the browser."""
+    if at is None:
+        return numbers.DASH
+    text = numbers.format_age(at, timezone.now())
+    return format_html('<time datetime="{}" title="{}" data-ago>{}</time>', *_stamps(at), text)
+
+
+@register.filter
+def moment(at: datetime | None) -> SafeString | str:
+    """`{{ started_at|moment }}`: 21 Nov 03:08:14 in UTC, or in local time when the reader chose that."""
+    if at is None:
+        return numbers.DASH
+    stamp, title = _stamps(at)
+    text = f"{_utc(at):%d %b %H:%M:%S}"
+    return format_html('<time datetime="{}" title="{}" data-moment>{}</time>', stamp, title, text)
+
+
+@register.filter
+def severity(word: Any) -> str:
+    """`{{ run.state|severity }}`: ok, notice, warn, risk, crit or none of a state word."""
+    return str(states.severity_of(word))
+
+
+@register.filter
+def spoken(word: Any) -> str:
+    """`{{ "CAUGHT_UP"|spoken }}`: Caught up."""
+    return states.spoken(word)
+
+
+@register.filter
+def can(user: Any, action: str) -> bool:
+    """`{% if user|can:"operate" %}`: whether this person may view, operate or administer."""
+    return may(user, action)  # type: ignore[arg-type]  # an unknown action raises KeyError, loudly
+
+
+@register.filter
+def lookup(mapping: Any, key: Any) -> Any:
+    """`{{ errors|lookup:name }}`: the value of a key that is itself a variable."""
+    return mapping.get(key) if mapping else None
+
+
+@register.filter
+def current_label(places: Iterable[Place]) -> str:
+    """`{{ switches|current_label }}`: the label of the current place, empty when there is none."""
+    return next((place.label for place in places if place.is_current), "")
+
+
+@register.filter
+def words(text: str) -> list[str]:
+    """`{% for name in "5m 15m"|words %}`: a text cut at its blanks."""
+    return text.split()
+
+
+@register.filter
+def range_word(name: str) -> str:
+    """`{{ "15m"|range_word }}`: the name of a time range for people, 15 m."""
+    return f"{name[:-1]}{numbers.NO_BREAK}{name[-1]}"
+
+
+@register.simple_tag
+def state(severity: str, word: Any, title: str = "") -> SafeString:
+    """`{% state "warn" "Lagging" "since 03:08" %}`: a pill of icon, word and colour."""
+    icon = mark_safe(states.ICONS[states.Severity(severity)])  # noqa: S308 - our own constant
+    return format_html(
+        '<span class="state {}"{}><svg viewBox="0 0 10 10" aria-hidden="true">{}</svg>{}</span>',
+        severity,
+        format_html(' title="{}"', title) if title else "",
+        icon,
+        word,
+    )
+
+
+@register.simple_tag
+def state_of(word: Any, title: str = "") -> SafeString:
+    """`{% state_of run.state %}`: the pill of a state word that crosslog or Kafka uses."""
+    return state(str(states.severity_of(word)), states.spoken(word), title)
+
+
+@register.simple_tag(takes_context=True)
+def query(context: Context, **changes: Any) -> str:
+    """`<a href="{% query range='6h' page=None %}">`: this URL, changed; None takes a parameter away."""
+    parameters = context["request"].GET.copy()
+    for name, value in changes.items():
+        parameters.pop(name, None)
+        if value is not None and value != "":
+            parameters[name] = str(value)
+    return f"?{parameters.urlencode()}"
+
+
+@register.simple_tag
+def sparkline(
+    values: Iterable[float | None], label: str = "", width: int = 96, height: int = 20
+) -> SafeString:
+    """`{% sparkline samples "Lag, last hour" %}`: a line as wide as a word; None leaves a gap."""
+    return draw_sparkline(list(values), label, width, height)
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None or value == "" else value
+
+
+def _utc(at: datetime) -> datetime:
+    return at.astimezone(timezone.get_default_timezone())
+
+
+def _stamps(at: datetime) -> tuple[str, str]:
+    utc = _utc(at)
+    return utc.isoformat(timespec="milliseconds"), f"{utc:%Y-%m-%d %H:%M:%S} UTC"

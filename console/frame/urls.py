@@ -1,0 +1,13 @@
+"""Addresses of the frame itself."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from console.frame import pages
+
+app_name = "frame"
+
+urlpatterns = [
+    path("jumps/", pages.jumps, name="jumps"),
+]

@@ -1,0 +1,90 @@
+// Jump to anything: pages at once from the rail, clusters, topics, groups and flows from the server.
+(() => {
+  "use strict";
+  const TYPING_MS = 120;
+  let timer = 0;
+  let asked = 0;
+
+  const palette = document.getElementById("palette");
+  if (!palette) return;
+  const field = document.getElementById("palette-words");
+  const list = document.getElementById("palette-list");
+
+  const pages = () => [...document.querySelectorAll(".rail > nav a, .tabs a")].map((link) => ({
+    kind: link.closest(".tabs") ? "on this page" : "page",
+    label: link.firstChild.textContent.trim(),
+    path: link.getAttribute("href"),
+    detail: "",
+  }));
+
+  function fits(place, words) {
+    const text = `${place.label} ${place.detail} ${place.kind}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  }
+
+  function piece(className, text) {
+    const span = document.createElement("span");
+    span.className = className;
+    span.textContent = text;
+    return span;
+  }
+
+  function item(place, index) {
+    const entry = document.createElement("li");
+    entry.id = `palette-${index}`;
+    entry.role = "option";
+    entry.dataset.path = place.path;
+    entry.append(piece("palette__kind", place.kind), piece("palette__label", place.label), piece("palette__detail", place.detail));
+    return entry;
+  }
+
+  function choose(entry) {
+    for (const each of list.children) each.setAttribute("aria-selected", String(each === entry));
+    field.setAttribute("aria-activedescendant", entry?.id ?? "");
+    entry?.scrollIntoView({ block: "nearest" });
+  }
+
+  function show(places) {
+    list.replaceChildren(...places.map(item));
+    if (!places.length) list.append(piece("palette__kind", "Nothing fits."));
+    choose(list.querySelector("li"));
+  }
+
+  async function search() {
+    const text = field.value.trim().toLowerCase();
+    const near = pages().filter((place) => fits(place, text.split(/\s+/)));
+    show(near);
+    if (!text) return;
+    const turn = ++asked;
+    const answer = await fetch(`${field.dataset.src}?q=${encodeURIComponent(text)}`, { headers: { Accept: "application/json" } });
+    if (turn !== asked || !answer.ok) return;
+    show([...near, ...(await answer.json()).jumps]);
+  }
+
+  function go(entry) {
+    if (entry?.dataset.path) location.assign(entry.dataset.path);
+  }
+
+  function move(step) {
+    const entries = [...list.querySelectorAll("li")];
+    const current = entries.findIndex((entry) => entry.getAttribute("aria-selected") === "true");
+    choose(entries[(current + step + entries.length) % entries.length]);
+  }
+
+  field.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(search, TYPING_MS);
+  });
+  field.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step) { event.preventDefault(); move(step); }
+    if (event.key === "Enter") { event.preventDefault(); go(list.querySelector("[aria-selected=true]")); }
+  });
+  list.addEventListener("click", (event) => go(event.target.closest("li")));
+  new MutationObserver(() => {
+    if (!palette.open) return;
+    field.value = "";
+    search();
+    field.focus();
+  }).observe(palette, { attributes: true, attributeFilter: ["open"] });
+})();

@@ -1,0 +1,193 @@
+"""The frame in a real browser: nothing but the gallery's own rows, no room and no Kafka."""
+
+import os
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from django.contrib.auth import get_user_model
+from playwright.sync_api import Page, expect
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.urls("tests.gallery.urls"),
+]
+# Longer than the fast interval of refresh.js: the live part was asked for at least once.
+REFRESHED_MS = 4000
+ARTIFACTS = Path(os.environ.get("CROSSLOG_ARTIFACTS", "artifacts"))
+
+
+@pytest.fixture
+def gallery(page: Page, live_server, request) -> Page:
+    """The gallery of a signed-in person; fails the test when the page broke a rule meanwhile."""
+    get_user_model().objects.create_user("ana", password="secret-1", role="admin")
+    complaints, strangers = [], []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on(
+        "console",
+        lambda message: "Content Security" in message.text and complaints.append(message.text),
+    )
+    page.on(
+        "request", lambda sent: sent.url.startswith(live_server.url) or strangers.append(sent.url)
+    )
+    page.goto(f"{live_server.url}/login/?next=/gallery/")
+    page.fill("[name=username]", "ana")
+    page.fill("[name=password]", "secret-1")
+    page.click("button[type=submit]")
+    expect(page.locator("#lag canvas")).to_be_visible()
+    yield page
+    assert (complaints, strangers) == ([], [])
+
+
+def query(page: Page) -> dict[str, list[str]]:
+    return parse_qs(urlsplit(page.url).query)
+
+
+def focused(page: Page) -> str:
+    return page.evaluate("document.activeElement.id || document.activeElement.textContent")
+
+
+def wait_for_refresh(page: Page) -> None:
+    with page.expect_response(lambda answer: "/gallery/" in answer.url, timeout=3 * REFRESHED_MS):
+        pass
+    page.wait_for_function("!document.querySelector('[data-refresh].htmx-request')")
+
+
+def test_filter_while_typing_keeps_the_focus_and_is_in_the_address(gallery):
+    gallery.keyboard.press("/")
+    gallery.keyboard.type("add user")
+    expect(gallery.locator("[data-table] tbody tr")).to_have_count(1)
+    assert query(gallery) == {"q": ["add user"]}
+    assert focused(gallery) == "table-q"
+    assert "q=add+user" in gallery.get_attribute("a[download]", "href")
+
+
+def test_sort_turns_round_in_place(gallery):
+    gallery.click("thead a:has-text('Number')")
+    expect(gallery.locator("th:has-text('Number')")).to_have_attribute("aria-sort", "ascending")
+    gallery.click("thead a:has-text('Number')")
+    expect(gallery.locator("th:has-text('Number')")).to_have_attribute("aria-sort", "descending")
+    assert query(gallery) == {"sort": ["pk"], "dir": ["desc"]}
+
+
+def test_going_back_shows_what_was_there(gallery):
+    gallery.click(".pages a[rel=next]")
+    expect(gallery.locator(".pages")).to_contain_text("Page 2")
+    gallery.go_back()
+    expect(gallery.locator(".pages")).to_contain_text("Page 1")
+
+
+def test_columns_can_be_chosen_and_the_menu_stays_open(gallery):
+    gallery.click("#table-columns summary")
+    gallery.check("#table-columns >> text=Model")
+    expect(gallery.locator("thead")).to_contain_text("Model")
+    assert gallery.evaluate("document.querySelector('#table-columns').open")
+
+
+def test_refresh_keeps_focus_scroll_and_open_parts(gallery):
+    gallery.click("#lag .chart__numbers summary")
+    gallery.keyboard.press("j")
+    gallery.keyboard.press("j")
+    before = (focused(gallery), gallery.evaluate("scrollY"))
+    wait_for_refresh(gallery)
+    assert (focused(gallery), gallery.evaluate("scrollY")) == before
+    assert gallery.evaluate("document.querySelector('#lag .chart__numbers').open")
+
+
+def test_a_hidden_page_asks_for_nothing(gallery):
+    gallery.clock.install()
+    gallery.reload()
+    expect(gallery.locator("#lag canvas")).to_be_visible()
+    gallery.evaluate("Object.defineProperty(document, 'hidden', {get: () => true})")
+    asked = []
+    gallery.on("request", lambda sent: asked.append(sent.url))
+    gallery.clock.run_for(120_000)
+    assert asked == []
+
+
+def test_an_idle_page_asks_less_often(gallery):
+    gallery.clock.install()
+    gallery.reload()
+    expect(gallery.locator("#lag canvas")).to_be_visible()
+    gallery.clock.run_for(90_000)
+    asked = []
+    gallery.on("request", lambda sent: asked.append(sent.url))
+    gallery.clock.run_for(29_000)
+    assert len([url for url in asked if "/gallery/" in url]) <= 1
+
+
+def test_pausing_stops_the_refresh_and_says_so(gallery):
+    gallery.keyboard.press("p")
+    expect(gallery.locator("#live-switch")).to_have_text("Paused")
+    assert gallery.get_attribute("#live-switch", "aria-pressed") == "false"
+
+
+def test_a_server_that_does_not_answer_is_noticed_and_its_return_too(gallery):
+    gallery.context.route("**/*", lambda route: route.abort())
+    expect(gallery.locator("#live-switch")).to_contain_text(
+        "No answer since", timeout=3 * REFRESHED_MS
+    )
+    gallery.context.unroute("**/*")
+    expect(gallery.locator("#live-switch")).to_have_text("Live", timeout=3 * REFRESHED_MS)
+
+
+def test_theme_is_remembered_without_a_flash(gallery):
+    gallery.click(".rail__foot summary")
+    gallery.click("button[value=dark]")
+    dark = gallery.evaluate("getComputedStyle(document.body).backgroundColor")
+    gallery.reload()
+    assert gallery.get_attribute("html", "data-theme") == "dark"
+    assert gallery.evaluate("getComputedStyle(document.body).backgroundColor") == dark
+
+
+def test_zoom_in_a_chart_sets_the_time_range_of_the_page(gallery):
+    box = gallery.locator("#lag .u-over").bounding_box()
+    gallery.mouse.move(box["x"] + 100, box["y"] + 50)
+    gallery.mouse.down()
+    gallery.mouse.move(box["x"] + 300, box["y"] + 50)
+    gallery.mouse.up()
+    gallery.wait_for_url("**/gallery/?from=*")
+    assert set(query(gallery)) == {"from", "to"}
+
+
+def test_chart_says_in_words_what_it_draws(gallery):
+    summary = gallery.locator("#lag .chart__summary")
+    expect(summary).to_contain_text("orders-west")
+    expect(summary).to_contain_text("highest")
+    gallery.click("#lag .chart__numbers summary")
+    expect(gallery.locator("#lag .chart__table caption")).to_have_text("Lag in records, by flow")
+    assert gallery.locator("#lag .chart__table tbody tr").count() > 10
+
+
+def test_a_series_that_cannot_be_read_says_why_and_offers_another_try(gallery):
+    expect(gallery.locator("#broken .chart__empty")).to_contain_text("The database did not answer.")
+    expect(gallery.locator("#broken .chart__empty button")).to_have_text("Try again")
+
+
+def test_palette_goes_to_a_place_by_keyboard_alone(gallery):
+    gallery.keyboard.press("Control+k")
+    gallery.keyboard.type("topi")
+    expect(gallery.locator("#palette [aria-selected=true]")).to_contain_text("Topics")
+    gallery.keyboard.press("Enter")
+    gallery.wait_for_url("**/table/")
+
+
+def test_menus_close_with_escape_and_give_the_focus_back(gallery):
+    gallery.click("#table-columns summary")
+    gallery.keyboard.press("Escape")
+    assert not gallery.evaluate("document.querySelector('#table-columns').open")
+    assert focused(gallery) == "Columns"
+
+
+@pytest.mark.parametrize("width", [400, 1440])
+def test_page_is_never_wider_than_the_screen(gallery, width):
+    gallery.set_viewport_size({"width": width, "height": 900})
+    assert gallery.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_pictures_of_all_components_are_kept(gallery, theme):
+    gallery.emulate_media(color_scheme=theme)
+    ARTIFACTS.mkdir(parents=True, exist_ok=True)
+    gallery.screenshot(path=ARTIFACTS / f"components-{theme}.png", full_page=True)
+    assert (ARTIFACTS / f"components-{theme}.png").stat().st_size > 10_000

@@ -1,0 +1,87 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.template import Context, Template
+from django.test import RequestFactory
+from django.utils import timezone
+
+VALUES = {
+    "none": None,
+    "zero": 0,
+    "number": 1234567,
+    "at": datetime(2026, 11, 21, 3, 8, 14, tzinfo=UTC),
+    "errors": {"alias": "taken"},
+    "evil": '<script>"',
+}
+
+
+def draw(text: str, **values: object) -> str:
+    request = RequestFactory().get("/topics/?q=orders&page=3")
+    context = Context({"request": request, **VALUES, **values})
+    return Template("{% load crosslog %}" + text).render(context).replace("\N{NO-BREAK SPACE}", " ")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("{{ number|count }}", "1,234,567", id="count"),
+        pytest.param("{{ none|count }}", "—", id="unknown count"),
+        pytest.param("{{ missing|count }}", "—", id="missing variable"),
+        pytest.param("{{ zero|count }}", "0", id="measured zero"),
+        pytest.param("{{ 4100|span_ms }}", "4.1 s", id="span_ms"),
+        pytest.param("{{ 61|span_s }}", "1 m 1 s", id="span_s"),
+        pytest.param("{{ 2048|bytes }}", "2 KiB", id="bytes"),
+        pytest.param("{{ 0.5|rate }}", "0.5/s", id="rate"),
+        pytest.param("{{ 0.992|percent }}", "99.2 %", id="percent"),
+        pytest.param("{{ none|or_dash }}{{ ''|or_dash }}{{ zero|or_dash }}", "——0", id="or_dash"),
+        pytest.param("{{ none|ago }}{{ none|moment }}", "——", id="no moment"),
+        pytest.param(
+            "{{ 'RUNNING'|severity }} {{ 'CAUGHT_UP'|spoken }}", "ok Caught up", id="state words"
+        ),
+        pytest.param("{{ errors|lookup:'alias' }}", "taken", id="lookup"),
+        pytest.param("{{ '15m'|range_word }}", "15 m", id="range_word"),
+        pytest.param("{% query page=None %}", "?q=orders", id="query without a parameter"),
+        pytest.param("{% query page=4 %}", "?q=orders&page=4", id="query with a changed one"),
+    ],
+)
+def test_filter_or_tag(text, expected):
+    assert draw(text).replace("&amp;", "&") == expected
+
+
+def test_moment_is_a_time_element_in_utc():
+    assert draw("{{ at|moment }}") == (
+        '<time datetime="2026-11-21T03:08:14.000+00:00" title="2026-11-21 03:08:14 UTC" data-moment>21 Nov 03:08:14</time>'
+    )
+
+
+def test_ago_carries_the_exact_moment():
+    text = draw("{{ at|ago }}", at=timezone.now() - timedelta(seconds=12))
+    assert "data-ago>12 s ago</time>" in text
+
+
+def test_state_has_word_icon_and_colour():
+    text = draw("{% state 'risk' 'At min ISR' 'since 03:08' %}")
+    assert 'class="state risk" title="since 03:08"' in text
+    assert "<svg" in text
+    assert text.endswith("At min ISR</span>")
+
+
+def test_state_of_a_word_finds_its_severity():
+    assert 'class="state warn"' in draw("{% state_of 'retrying' %}")
+
+
+@pytest.mark.parametrize(
+    "text", ["{% state 'ok' evil %}", "{% state 'ok' 'x' evil %}", "{% sparkline values evil %}"]
+)
+def test_nothing_is_written_unescaped(text):
+    assert "<script>" not in draw(text, values=[1, 2])
+
+
+def test_sparkline_says_in_words_what_it_draws():
+    text = draw("{% sparkline values 'Lag' %}", values=[3, None, 14, 5])
+    assert 'aria-label="Lag: now 5, lowest 3, highest 14"' in text
+    assert text.count("M") == 2  # the gap starts a new line
+
+
+def test_sparkline_without_a_sample_is_a_dash():
+    assert "—" in draw("{% sparkline values %}", values=[None, None])
