@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import logging
-import threading
-import time
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, ClusterMetadata
 
 from jobs.cluster.connection import Connection
-from jobs.cluster.errors import ClusterFault, Refused, TimedOut, TlsFailed
-from jobs.cluster.librdkafka_errors import TransportNotes, error_in, fault_of, is_cluster_wide
+from jobs.cluster.errors import ClusterFault, Refused, TlsFailed
+from jobs.cluster.librdkafka_errors import TransportNotes, error_in, fault_of
+from jobs.cluster.question import Question
 
 logger = logging.getLogger(__name__)
 
@@ -24,9 +22,11 @@ _Key = TypeVar("_Key")
 _Chunk = TypeVar("_Chunk")
 _Client = TypeVar("_Client")
 
-LOOK_S = 0.05
-GRACE_S = 1.5
 AT_ONCE = 20
+UNTIL_CLOSED = 3600.0
+# Shares of the budget at whose end an attempt is over.
+ONLY = (1.0,)
+FIRST_AND_SECOND = (0.4, 1.0)
 
 
 class ClusterClient:
@@ -34,7 +34,7 @@ class ClusterClient:
 
     `timeout_s` is the whole budget of one question (one call of a function of `jobs.cluster`),
     however many requests it needs. It ends earlier when every broker is known to be unreachable.
-    Nothing is connected before the first question. May be used by several threads.
+    Nothing is connected before the first question. One thread at a time.
     """
 
     def __init__(self, connection: Connection, *, timeout_s: float = 10.0) -> None:
@@ -42,7 +42,6 @@ class ClusterClient:
         self.timeout_s = timeout_s
         self.notes = TransportNotes(connection.alias)
         self._admin: AdminClient | None = None
-        self._lock = threading.Lock()
 
     def __enter__(self) -> ClusterClient:
         return self
@@ -61,10 +60,9 @@ class ClusterClient:
     @property
     def admin(self) -> AdminClient:
         """The admin client, made on first use; raises `SecretMissing` and faults of the settings."""
-        with self._lock:
-            if self._admin is None:
-                self._admin = self._make(AdminClient, {})
-            return self._admin
+        if self._admin is None:
+            self._admin = self._make(AdminClient, {})
+        return self._admin
 
     def consumer(self, overrides: Mapping[str, Any]) -> Consumer:
         """Return a consumer that commits nothing by itself; the caller closes it."""
@@ -85,14 +83,19 @@ class ClusterClient:
 
     def close(self) -> None:
         """Close the admin client; consumers and producers belong to whoever asked for them."""
-        with self._lock:
-            admin, self._admin = self._admin, None
-        if admin is not None:
-            admin.__exit__(None, None, None)
+        self._forget_admin()
 
-    def ask(self, send: Callable[[AdminClient, float], Future[Any]], doing: str) -> Any:
+    def ask(
+        self,
+        send: Callable[[AdminClient, float], Future[Any]],
+        doing: str,
+        *,
+        any_broker: bool = True,
+    ) -> Any:
         """Send one request and return its answer; raises `ClusterFault`."""
-        answers = self.ask_all([None], lambda admin, _, left: {None: send(admin, left)}, doing)
+        answers = self.ask_all(
+            [None], lambda admin, _, left: {None: send(admin, left)}, doing, any_broker=any_broker
+        )
         answer = answers[None]
         if isinstance(answer, ClusterFault):
             raise answer
@@ -104,23 +107,52 @@ class ClusterClient:
         send: Callable[[AdminClient, _Chunk, float], Mapping[_Key, Future[Any]]],
         doing: str,
         *,
+        any_broker: bool = False,
         at_once: int = AT_ONCE,
     ) -> dict[_Key, Any]:
         """Send a request per chunk, at most `at_once` of them open, and return an answer per key.
 
+        `any_broker`: the request is harmless to repeat and not bound to a leader or coordinator, so
+        when the broker that got it hangs, another one is asked before the budget ends.
         An answer is the value or a `ClusterFault`; keys are missing where the budget ended before
         their chunk was sent. Raises `ClusterFault` when nothing was answered and the cluster is why.
+
+        A request to a group's coordinator must be sent with `UNTIL_CLOSED` as its own timeout:
+        librdkafka aborts the process when such a request has timed out and its coordinator comes back
+        afterwards (confluentinc/librdkafka#4605, #5397). It is ended by closing the client instead.
         """
-        question = _Question(self, doing)
-        for chunk in chunks:
-            if question.is_over():
+        question = Question(self.timeout_s, doing, self.connection.alias, self.notes)
+        todo: Iterable[_Chunk] = chunks
+        for share in FIRST_AND_SECOND if any_broker else ONLY:
+            todo = question.attempt(self.admin, todo, send, share, at_once)
+            if question.ended_by or (todo and any_broker):
+                self._forget_admin()
+            if question.ended_by or not todo:
                 break
-            question.add(send(self.admin, chunk, question.left_s()))
-            question.settle(keep=at_once - 1)
-        question.settle(keep=0)
         return question.answers()
 
-    def _make(self, kind: Callable[[dict[str, Any]], _Client], overrides: dict[str, Any]) -> _Client:
+    def metadata(self, doing: str) -> ClusterMetadata:
+        """Return the metadata of all topics; raises `ClusterFault`. Costs up to two budgets."""
+        # The call below sees nothing but the clock, so find out first whether anybody is there.
+        self.ask(lambda admin, left: admin.describe_cluster(request_timeout=left), doing)
+        for share in FIRST_AND_SECOND:
+            try:
+                return self.admin.list_topics(timeout=self.timeout_s * share)
+            except KafkaException as error:
+                self.admin.poll(0)
+                fault = self.fault_of(error_in(error), doing)
+                self._forget_admin()
+        raise fault
+
+    def _forget_admin(self) -> None:
+        """Close the admin client with its open requests; the next one chooses its broker anew."""
+        admin, self._admin = self._admin, None
+        if admin is not None:
+            admin.__exit__(None, None, None)
+
+    def _make(
+        self, kind: Callable[[dict[str, Any]], _Client], overrides: dict[str, Any]
+    ) -> _Client:
         config = {**self._client_config(), **overrides}
         try:
             return kind(config)
@@ -171,72 +203,3 @@ class _LogLines:
         if facility in ("FAIL", "ERROR"):
             self.notes.hear(line)
         logger.debug("librdkafka cluster=%s %s %s %s", self.notes.cluster, name, facility, line)
-
-
-class _Question:
-    """The open requests of one question and the time that is left for them."""
-
-    def __init__(self, client: ClusterClient, doing: str) -> None:
-        self.client = client
-        self.doing = doing
-        self.began = time.monotonic()
-        self.ended_by: ClusterFault | None = None
-        self._open: deque[Mapping[Any, Future[Any]]] = deque()
-        self._answers: dict[Any, Any] = {}
-
-    def left_s(self) -> float:
-        return max(self.client.timeout_s - (time.monotonic() - self.began), 0.01)
-
-    def is_over(self) -> bool:
-        return self.ended_by is not None
-
-    def add(self, futures: Mapping[Any, Future[Any]]) -> None:
-        self._open.append(futures)
-
-    def settle(self, *, keep: int) -> None:
-        """Wait for the oldest requests until only `keep` of them are open."""
-        while len(self._open) > keep:
-            for key, future in self._open.popleft().items():
-                self._answers[key] = self._answer(future)
-
-    def answers(self) -> dict[Any, Any]:
-        """Return what was answered; raises the cluster's fault when that is all there is."""
-        faults = [a for a in self._answers.values() if isinstance(a, ClusterFault)]
-        if faults and len(faults) == len(self._answers) and all(map(is_cluster_wide, faults)):
-            raise faults[-1]
-        return self._answers
-
-    def _answer(self, future: Future[Any]) -> Any:
-        while not future.done() and self.ended_by is None:
-            self._wait(future)
-        if not future.done():
-            return self.ended_by
-        try:
-            answer = future.result()
-        except KafkaException as error:
-            return self.client.fault_of(error_in(error), self.doing)
-        self.client.notes.forget()
-        return answer
-
-    def _wait(self, future: Future[Any]) -> None:
-        try:
-            future.result(timeout=LOOK_S)
-        except TimeoutError:
-            self.client.admin.poll(0)
-            self.ended_by = self._end()
-        except KafkaException:
-            self.client.admin.poll(0)
-
-    def _end(self) -> ClusterFault | None:
-        """Return the fault that ends the question: no broker left to wait for, or no time."""
-        age = time.monotonic() - self.began
-        final = self.client.notes.final_fault()
-        if final and (not final.retriable or age > min(GRACE_S, self.client.timeout_s)):
-            return final
-        # The request's own timeout comes first; this is the net below it.
-        if age > self.client.timeout_s + 0.5:
-            return self.client.fault() or TimedOut(
-                f"{self.doing}: no answer within {self.client.timeout_s:g} s.",
-                cluster=self.client.connection.alias,
-            )
-        return None

@@ -150,7 +150,7 @@ class Connection:
         try:
             return reference.resolve()
         except LookupError as error:
-            raise SecretMissing(f"{field}: {error}", cluster=self.alias) from None
+            raise SecretMissing(f"{field}: {error}", cluster=self.alias, field=field) from None
 
 
 _FIELDS = frozenset(field.name for field in fields(Connection))

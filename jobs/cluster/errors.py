@@ -101,10 +101,14 @@ class RecordTooLarge(ClusterFault):
 
 
 class ClusterIdChanged(ClusterFault):
-    """Behind the same address there is now another cluster than the one that was registered."""
+    """Behind the same address there is now another cluster than the one that was registered.
+
+    `found` is the id of the cluster that is there now.
+    """
 
     code = "cluster_id_changed"
     hint = "If the cluster was really replaced, confirm the new cluster id on the cluster's settings page."
+    found = ""
 
 
 class SecretMissing(ClusterFault):

@@ -39,7 +39,11 @@ class _Rule:
 
 
 def _rule(
-    pattern: str, kind: type[ClusterFault], says: str, hint: str | None = None, field: str | None = None
+    pattern: str,
+    kind: type[ClusterFault],
+    says: str,
+    hint: str | None = None,
+    field: str | None = None,
 ) -> _Rule:
     return _Rule(re.compile(pattern), kind, says, hint, field)
 
@@ -159,6 +163,9 @@ def explain(text: str, cluster: str) -> tuple[int, ClusterFault] | None:
     return None
 
 
+UNKNOWN_ERROR = -1
+
+
 class TransportNotes:
     """What was heard about broken connections since the last answer of the cluster."""
 
@@ -177,7 +184,7 @@ class TransportNotes:
 
     def hear_error(self, error: KafkaError) -> None:
         """Take note of an error that belongs to no request."""
-        if error.code() == KafkaError._ALL_BROKERS_DOWN:
+        if error.name() == "_ALL_BROKERS_DOWN":
             with self._lock:
                 self._all_down = True
         else:
@@ -202,66 +209,68 @@ class TransportNotes:
 
 _TRANSPORT = frozenset(
     {
-        KafkaError._TRANSPORT,
-        KafkaError._TIMED_OUT,
-        KafkaError._TIMED_OUT_QUEUE,
-        KafkaError._MSG_TIMED_OUT,
-        KafkaError._ALL_BROKERS_DOWN,
-        KafkaError._RESOLVE,
-        KafkaError._SSL,
-        KafkaError._AUTHENTICATION,
-        KafkaError._WAIT_COORD,
-        KafkaError._DESTROY,
-        KafkaError._DESTROY_BROKER,
-        KafkaError.NETWORK_EXCEPTION,
+        "_TRANSPORT",
+        "_TIMED_OUT",
+        "_TIMED_OUT_QUEUE",
+        "_MSG_TIMED_OUT",
+        "_ALL_BROKERS_DOWN",
+        "_RESOLVE",
+        "_SSL",
+        "_AUTHENTICATION",
+        "_WAIT_COORD",
+        "_DESTROY",
+        "_DESTROY_BROKER",
+        "NETWORK_EXCEPTION",
     }
 )
-_NAMED: dict[int, type[ClusterFault]] = {
-    KafkaError.SASL_AUTHENTICATION_FAILED: AuthenticationFailed,
-    KafkaError.UNSUPPORTED_SASL_MECHANISM: AuthenticationFailed,
-    KafkaError.ILLEGAL_SASL_STATE: ProtocolMismatch,
-    KafkaError.TOPIC_AUTHORIZATION_FAILED: NotAuthorized,
-    KafkaError.GROUP_AUTHORIZATION_FAILED: NotAuthorized,
-    KafkaError.CLUSTER_AUTHORIZATION_FAILED: NotAuthorized,
-    KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: NotAuthorized,
-    KafkaError.REQUEST_TIMED_OUT: TimedOut,
-    KafkaError.UNKNOWN_TOPIC_OR_PART: UnknownTopicOrPartition,
-    KafkaError.UNKNOWN_TOPIC_ID: UnknownTopicOrPartition,
-    KafkaError._UNKNOWN_TOPIC: UnknownTopicOrPartition,
-    KafkaError._UNKNOWN_PARTITION: UnknownTopicOrPartition,
-    KafkaError.MSG_SIZE_TOO_LARGE: RecordTooLarge,
-    KafkaError.RECORD_LIST_TOO_LARGE: RecordTooLarge,
+_NAMED: dict[str, type[ClusterFault]] = {
+    "SASL_AUTHENTICATION_FAILED": AuthenticationFailed,
+    "UNSUPPORTED_SASL_MECHANISM": AuthenticationFailed,
+    "ILLEGAL_SASL_STATE": ProtocolMismatch,
+    "TOPIC_AUTHORIZATION_FAILED": NotAuthorized,
+    "GROUP_AUTHORIZATION_FAILED": NotAuthorized,
+    "CLUSTER_AUTHORIZATION_FAILED": NotAuthorized,
+    "TRANSACTIONAL_ID_AUTHORIZATION_FAILED": NotAuthorized,
+    "REQUEST_TIMED_OUT": TimedOut,
+    "UNKNOWN_TOPIC_OR_PART": UnknownTopicOrPartition,
+    "UNKNOWN_TOPIC_ID": UnknownTopicOrPartition,
+    "_UNKNOWN_TOPIC": UnknownTopicOrPartition,
+    "_UNKNOWN_PARTITION": UnknownTopicOrPartition,
+    "MSG_SIZE_TOO_LARGE": RecordTooLarge,
+    "RECORD_LIST_TOO_LARGE": RecordTooLarge,
 }
 # Kafka's RetriableExceptions that have no name of their own here.
 _RETRIABLE = frozenset(
     {
-        KafkaError.LEADER_NOT_AVAILABLE,
-        KafkaError.NOT_LEADER_FOR_PARTITION,
-        KafkaError.REPLICA_NOT_AVAILABLE,
-        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
-        KafkaError.COORDINATOR_NOT_AVAILABLE,
-        KafkaError.NOT_COORDINATOR,
-        KafkaError.NOT_ENOUGH_REPLICAS,
-        KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
-        KafkaError.NOT_CONTROLLER,
-        KafkaError.KAFKA_STORAGE_ERROR,
-        KafkaError.FENCED_LEADER_EPOCH,
-        KafkaError.UNKNOWN_LEADER_EPOCH,
-        KafkaError.OFFSET_NOT_AVAILABLE,
-        KafkaError.THROTTLING_QUOTA_EXCEEDED,
-        KafkaError.UNSTABLE_OFFSET_COMMIT,
+        "LEADER_NOT_AVAILABLE",
+        "NOT_LEADER_FOR_PARTITION",
+        "REPLICA_NOT_AVAILABLE",
+        "COORDINATOR_LOAD_IN_PROGRESS",
+        "COORDINATOR_NOT_AVAILABLE",
+        "NOT_COORDINATOR",
+        "NOT_ENOUGH_REPLICAS",
+        "NOT_ENOUGH_REPLICAS_AFTER_APPEND",
+        "NOT_CONTROLLER",
+        "KAFKA_STORAGE_ERROR",
+        "FENCED_LEADER_EPOCH",
+        "UNKNOWN_LEADER_EPOCH",
+        "OFFSET_NOT_AVAILABLE",
+        "THROTTLING_QUOTA_EXCEEDED",
+        "UNSTABLE_OFFSET_COMMIT",
     }
 )
 
 
-def fault_of(error: KafkaError, *, cluster: str, doing: str, known: ClusterFault | None) -> ClusterFault:
+def fault_of(
+    error: KafkaError, *, cluster: str, doing: str, known: ClusterFault | None
+) -> ClusterFault:
     """Return the fault that an error means; `known` is what is known about broken connections."""
-    code = error.code()
-    if code in _TRANSPORT:
+    name = error.name()
+    if name in _TRANSPORT:
         return known or TimedOut(f"{doing}: no answer ({sentence_of(error)}).", cluster=cluster)
-    kind = _NAMED.get(code, Refused)
+    kind = _NAMED.get(name, Refused)
     fault = kind(f"{doing}: {sentence_of(error)}.", cluster=cluster)
-    if code in _RETRIABLE or error.retriable():
+    if name in _RETRIABLE or error.retriable():
         fault.retriable = True
     return fault
 
@@ -272,10 +281,12 @@ def sentence_of(error: KafkaError) -> str:
     return f"{text} ({error.name()})"
 
 
-def error_in(exception: KafkaException) -> KafkaError:
+def error_in(raised: KafkaException | KafkaError) -> KafkaError:
     """Return the error inside an exception of the client library."""
-    inside = exception.args[0] if exception.args else None
-    return inside if isinstance(inside, KafkaError) else KafkaError(KafkaError._FAIL, str(exception))
+    if isinstance(raised, KafkaError):
+        return raised
+    inside = raised.args[0] if raised.args else None
+    return inside if isinstance(inside, KafkaError) else KafkaError(UNKNOWN_ERROR, str(raised))
 
 
 def is_cluster_wide(fault: ClusterFault) -> bool:

@@ -1,0 +1,188 @@
+"""Consumer groups: list, members, committed offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from confluent_kafka import ConsumerGroupTopicPartitions
+
+from jobs.cluster.client import UNTIL_CLOSED, ClusterClient
+from jobs.cluster.descriptions import (
+    CommittedOffset,
+    GroupDescription,
+    OffsetRange,
+    TopicPartition,
+)
+from jobs.cluster.errors import ClusterFault, TimedOut
+from jobs.cluster.librdkafka_errors import error_in, sentence_of
+from jobs.cluster.offsets import MARKER_RANGE, read_data_end, read_offset_ranges
+from jobs.cluster.topics import chunks
+
+GROUPS_PER_REQUEST = 100
+OFFSET_REQUESTS_AT_ONCE = 50
+# The client library spells Kafka's states its own way.
+_STATES = {
+    "PREPARING_REBALANCING": "PreparingRebalance",
+    "COMPLETING_REBALANCING": "CompletingRebalance",
+    "STABLE": "Stable",
+    "DEAD": "Dead",
+    "EMPTY": "Empty",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class GroupListing:
+    """The groups that answered; `errors` are set when some coordinator did not, so groups may be missing."""
+
+    groups: tuple[GroupDescription, ...]
+    errors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GroupOffsets:
+    """Committed offsets per group, and the offsets of those partitions read afterwards.
+
+    `data_ends` holds the offset after the last record for partitions where only a few offsets
+    separate a group from the end: they may be transaction markers. `errors` says why a group is
+    absent from `committed`.
+    """
+
+    committed: Mapping[str, Mapping[TopicPartition, CommittedOffset]]
+    ranges: Mapping[TopicPartition, OffsetRange]
+    data_ends: Mapping[tuple[str, TopicPartition], int] = field(default_factory=dict)
+    errors: Mapping[str, str] = field(default_factory=dict)
+
+
+def list_groups(client: ClusterClient) -> GroupListing:
+    """Return all consumer groups with state and type, without their members."""
+    answer = client.ask(
+        lambda admin, left: admin.list_consumer_groups(request_timeout=left),
+        "Listing groups",
+        any_broker=False,
+    )
+    errors = [error_in(error) for error in answer.errors or ()]
+    listed = sorted(answer.valid or (), key=lambda group: group.group_id)
+    if errors and not listed:
+        raise client.fault_of(errors[0], "Listing groups")
+    groups = tuple(GroupDescription(g.group_id, _state(g.state), _type(g)) for g in listed)
+    return GroupListing(groups, tuple(map(sentence_of, errors)))
+
+
+def describe_groups(client: ClusterClient, ids: Collection[str]) -> dict[str, GroupDescription]:
+    """Return every group asked for; a group that could not be described has `error`."""
+    answers = client.ask_all(
+        chunks(sorted(set(ids)), GROUPS_PER_REQUEST),
+        lambda admin, chunk, _: admin.describe_consumer_groups(
+            list(chunk), request_timeout=UNTIL_CLOSED
+        ),
+        "Describing groups",
+    )
+    return {group_id: _group(group_id, answers.get(group_id)) for group_id in ids}
+
+
+def read_committed_offsets(
+    client: ClusterClient, ids: Collection[str]
+) -> dict[str, dict[TopicPartition, CommittedOffset]]:
+    """Return the committed offsets of each group; a group that could not be read is absent.
+
+    Read end offsets only after this, or use `read_group_offsets`, which also says why one is absent.
+    """
+    answers = _ask_committed(client, ids)
+    return {g: _offsets(a) for g, a in answers.items() if not isinstance(a, ClusterFault)}
+
+
+def read_group_offsets(client: ClusterClient, ids: Collection[str]) -> GroupOffsets:
+    """Return committed offsets, then the end offsets, in this order. Costs up to three budgets.
+
+    The other way round, a group that commits in between would be ahead of the end it is compared
+    with: a negative lag.
+    """
+    answers = _ask_committed(client, ids)
+    missing = TimedOut("Reading committed offsets: no time was left.", cluster="")
+    faults = {g: a for g in ids if isinstance(a := answers.get(g, missing), ClusterFault)}
+    committed = {g: _offsets(a) for g, a in answers.items() if g not in faults}
+    partitions = {where for offsets in committed.values() for where in offsets}
+    ranges = read_offset_ranges(client, sorted(partitions), with_timestamps=False)
+    return GroupOffsets(
+        committed,
+        ranges,
+        _data_ends(client, committed, ranges),
+        {group_id: fault.message for group_id, fault in faults.items()},
+    )
+
+
+def _ask_committed(client: ClusterClient, ids: Collection[str]) -> dict[str, Any]:
+    return client.ask_all(
+        sorted(set(ids)),
+        lambda admin, group_id, _: admin.list_consumer_group_offsets(
+            [ConsumerGroupTopicPartitions(group_id)], request_timeout=UNTIL_CLOSED
+        ),
+        "Reading committed offsets",
+        at_once=OFFSET_REQUESTS_AT_ONCE,
+    )
+
+
+def _offsets(answer: Any) -> dict[TopicPartition, CommittedOffset]:
+    return {
+        TopicPartition(tp.topic, tp.partition): _committed(tp) for tp in answer.topic_partitions
+    }
+
+
+def _data_ends(
+    client: ClusterClient,
+    committed: Mapping[str, Mapping[TopicPartition, CommittedOffset]],
+    ranges: Mapping[TopicPartition, OffsetRange],
+) -> dict[tuple[str, TopicPartition], int]:
+    near = {
+        (group_id, where): offset.offset
+        for group_id, offsets in committed.items()
+        for where, offset in offsets.items()
+        if offset.offset is not None and 0 < _distance(offset.offset, ranges[where]) <= MARKER_RANGE
+    }
+    first: dict[TopicPartition, int] = {}
+    for (_, where), position in near.items():
+        first[where] = min(position, first.get(where, position))
+    ends = read_data_end(client, {w: (p, ranges[w].end_offset or p) for w, p in first.items()})
+    return {key: max(ends[key[1]], position) for key, position in near.items()}
+
+
+def _distance(position: int, offsets: OffsetRange) -> int:
+    return 0 if offsets.end_offset is None else offsets.end_offset - position
+
+
+def _group(group_id: str, answer: Any) -> GroupDescription:
+    if answer is None or isinstance(answer, ClusterFault):
+        error = answer.message if answer else "Describing groups: no answer in time."
+        return GroupDescription(group_id, "Unknown", "unknown", error=error)
+    assigned = frozenset(
+        TopicPartition(tp.topic, tp.partition)
+        for member in answer.members
+        for tp in member.assignment.topic_partitions
+    )
+    return GroupDescription(
+        group_id,
+        _state(answer.state),
+        _type(answer),
+        member_count=len(answer.members),
+        coordinator=answer.coordinator.id if answer.coordinator else None,
+        assignor=answer.partition_assignor or None,
+        assigned=assigned,
+    )
+
+
+def _state(state: Any) -> str:
+    return _STATES.get(state.name, "Unknown")
+
+
+def _type(group: Any) -> str:
+    return str(group.type.name).lower()
+
+
+def _committed(where: Any) -> CommittedOffset:
+    if where.error is not None:
+        return CommittedOffset(None, error=sentence_of(where.error))
+    # The client library leaves the C string's end in the metadata.
+    metadata = (where.metadata or "").rstrip("\x00")
+    return CommittedOffset(where.offset if where.offset >= 0 else None, metadata)
