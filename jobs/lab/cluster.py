@@ -1,0 +1,166 @@
+"""One Kafka cluster of a lab."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from jobs.cluster.connection import Connection
+from jobs.lab.errors import LabError, NotServing, UnknownNode
+from jobs.lab.jvm import KafkaJvm
+from jobs.lab.node import Node
+from jobs.lab.plan import MAX_NODES, ClusterPlan
+from jobs.lab.ports import check_free
+from jobs.lab.properties import NodePlan
+from jobs.lab.security import make_certificates
+from jobs.lab.storage import Identity, format_node, run_side_by_side
+
+_PROBE_EVERY_S = 0.05
+_STOP_S = 15.0
+
+
+class Cluster:
+    """The nodes of a cluster below one folder; an existing folder is taken up with its data."""
+
+    def __init__(self, plan: ClusterPlan, folder: Path, jvm: KafkaJvm) -> None:
+        self.plan = plan
+        self.folder = folder
+        self.jvm = jvm
+        self.nodes: dict[int, Node] = {}
+        for node_id in plan.node_ids:
+            self._add_node(node_id, is_broker=True)
+        if self._identity_file.exists():
+            for node_id in self.identity.added_controllers:
+                self._add_node(node_id, is_broker=False)
+
+    @property
+    def identity(self) -> Identity:
+        """The ids of the cluster and its log directories; made when first asked for."""
+        return Identity.read_or_make(self._identity_file, self.plan.node_ids)
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """The plaintext addresses of all brokers."""
+        return self.plan.bootstrap_servers()
+
+    @property
+    def connection(self) -> Connection:
+        """How crosslog reaches the cluster."""
+        return self.plan.connection
+
+    def node(self, node_id: int) -> Node:
+        """Return a node; raises `UnknownNode`."""
+        if node_id not in self.nodes:
+            have = ", ".join(node.name for node in self.nodes.values())
+            raise UnknownNode(f"{self.plan.alias} has no node {node_id}: it has {have}.")
+        return self.nodes[node_id]
+
+    def prepare(self) -> None:
+        """Make what the nodes need before they are formatted."""
+        self.identity.write(self._identity_file)
+        if self.plan.is_secure:
+            make_certificates(self.jvm.java, self.folder / "certificates")
+
+    def format(self) -> None:
+        """Format every node that is not formatted yet."""
+        self.prepare()
+        identity = self.identity
+        run_side_by_side([lambda n=node: format_node(n, identity) for node in self.nodes.values()])  # type: ignore[misc]
+
+    def check_ports(self) -> None:
+        """Raise `PortTaken` when another program has one of the ports of a node that is not running."""
+        for node in self.nodes.values():
+            if not node.is_running:
+                names = self.plan.listeners if node.plan.is_broker else ("CONTROLLER",)
+                check_free([self.plan.port(name, node.plan.node_id) for name in names])
+
+    def start(self, timeout_s: float = 60.0) -> None:
+        """Format what is new, start every node and wait until the cluster serves."""
+        self.check_ports()
+        self.format()
+        self.start_nodes()
+        self.wait_until_serving(timeout_s)
+
+    def start_nodes(self) -> None:
+        """Start every node without waiting."""
+        for node in self.nodes.values():
+            node.start()
+
+    def wait_until_serving(self, timeout_s: float = 60.0) -> None:
+        """Wait until every running node answers and knows every running broker as live.
+
+        Raises `NotServing` when that takes too long or a node ends by itself.
+        """
+        waiting = {
+            i: node for i, node in self.nodes.items() if node.is_running and not node.is_paused
+        }
+        brokers = frozenset(i for i, node in waiting.items() if node.plan.is_broker)
+        end = time.monotonic() + timeout_s
+        while waiting:
+            waiting = {i: node for i, node in waiting.items() if not node.serves(brokers)}
+            if waiting and time.monotonic() > end:
+                late = ", ".join(f"{node.name} (log {node.log})" for node in waiting.values())
+                raise NotServing(f"Not serving within {timeout_s:.0f} s: {late}.")
+            time.sleep(_PROBE_EVERY_S)
+
+    def stop(self) -> None:
+        """Stop every node in order, all at once; what hangs is killed."""
+        self.ask_to_stop()
+        self.wait_until_stopped()
+
+    def ask_to_stop(self) -> None:
+        """Tell every broker to stop; added controllers go on, a stopping broker needs a quorum."""
+        for node in self.nodes.values():
+            if node.plan.is_broker:
+                node.ask_to_stop()
+
+    def wait_until_stopped(self) -> None:
+        """Wait until every broker has ended, then stop the added controllers; what hangs is killed."""
+        end = time.monotonic() + _STOP_S
+        for node in self.nodes.values():
+            if not node.plan.is_broker:
+                node.ask_to_stop()
+            if not node.has_ended_within(max(0.1, end - time.monotonic())):
+                node.kill()
+
+    def kill(self) -> None:
+        """Kill every node at once."""
+        for node in self.nodes.values():
+            node.kill()
+
+    def add_controller(self, timeout_s: float = 60.0) -> Node:
+        """Add a controller to the running quorum: format, start, add as voter. Returns its node."""
+        node_id = max(self.nodes) + 1
+        if node_id > MAX_NODES:
+            raise LabError(
+                f"{self.plan.alias} has {len(self.nodes)} nodes already, no ports are left."
+            )
+        node = self._add_node(node_id, is_broker=False)
+        identity = self.identity
+        identity.added_controllers.append(node_id)
+        identity.write(self._identity_file)
+        format_node(node, identity)
+        node.start()
+        self.wait_until_serving(timeout_s)
+        self._add_voter(node)
+        return node
+
+    def _add_voter(self, node: Node) -> None:
+        arguments = ["--bootstrap-server", self.bootstrap_servers, "--command-config"]
+        arguments += [str(node.properties), "add-controller"]
+        quiet = node.plan.folder / "log4j2-tool.yaml"
+        with self.jvm.start_tool(
+            "org.apache.kafka.tools.MetadataQuorumCommand", arguments, logging=quiet
+        ) as tool:
+            said, _ = tool.communicate()
+        if tool.returncode != 0:
+            raise LabError(f"{node.name} runs, but is no voter: {said.strip()[-600:]}")
+
+    def _add_node(self, node_id: int, *, is_broker: bool) -> Node:
+        folder = self.folder / f"node-{node_id}"
+        self.nodes[node_id] = Node(NodePlan(self.plan, node_id, folder, is_broker), self.jvm)
+        return self.nodes[node_id]
+
+    @property
+    def _identity_file(self) -> Path:
+        return self.folder / "cluster.json"

@@ -1,0 +1,150 @@
+"""One node of a lab cluster: a JVM with its folder."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from pathlib import Path
+
+from jobs.lab.child import start_child
+from jobs.lab.errors import NotServing
+from jobs.lab.jvm import KafkaJvm
+from jobs.lab.probe import accepts, live_brokers
+from jobs.lab.properties import NodePlan, logging_configuration, render, server_properties
+
+_LAST_LINES = 5
+
+
+class Node:
+    """A node that can be started, stopped, killed, paused and resumed."""
+
+    def __init__(self, plan: NodePlan, jvm: KafkaJvm) -> None:
+        self.plan = plan
+        self.jvm = jvm
+        self.is_paused = False
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the node in the lab, e.g. `east-1`."""
+        return f"{self.plan.cluster.alias}-{self.plan.node_id}"
+
+    @property
+    def log(self) -> Path:
+        """The log of the JVM."""
+        return self.plan.folder / "server.log"
+
+    @property
+    def properties(self) -> Path:
+        """The node's settings."""
+        return self.plan.folder / "server.properties"
+
+    @property
+    def logging(self) -> Path:
+        """The Log4j 2 configuration of the node."""
+        return self.plan.folder / "log4j2.yaml"
+
+    @property
+    def is_formatted(self) -> bool:
+        """Whether the log directory belongs to a cluster."""
+        return (self.plan.data / "meta.properties").exists()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the JVM is there (it may be paused, and it may not serve yet)."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def pid(self) -> int | None:
+        """The JVM's process id, None while there is none."""
+        return self._process.pid if self._process and self.is_running else None
+
+    def write_files(self) -> None:
+        """Write the node's settings and its logging configuration."""
+        self.plan.folder.mkdir(parents=True, exist_ok=True)
+        self.properties.write_text(render(server_properties(self.plan)), encoding="utf-8")
+        self.logging.write_text(logging_configuration("info"), encoding="utf-8")
+
+    def start(self) -> None:
+        """Start the JVM; does not wait until it serves (`Cluster.wait_until_serving` does)."""
+        if self.is_running:
+            return
+        self.write_files()
+        command = self.jvm.command("kafka.Kafka", [str(self.properties)], logging=self.logging)
+        self._process = start_child(command, self.log)
+        self.is_paused = False
+
+    def ask_to_stop(self) -> None:
+        """Send SIGTERM: the node hands its leaderships over and ends."""
+        self.resume()
+        self._signal(signal.SIGTERM)
+
+    def stop(self, timeout_s: float = 20.0) -> None:
+        """Stop in order; what does not end in time is killed."""
+        self.ask_to_stop()
+        if not self.has_ended_within(timeout_s):
+            self.kill()
+
+    def has_ended_within(self, timeout_s: float) -> bool:
+        """Wait for the JVM's end; returns whether it came in time."""
+        if self._process is None:
+            return True
+        try:
+            self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def kill(self) -> None:
+        """Kill the JVM at once, as a power cut of the process would."""
+        self._signal(signal.SIGKILL)
+        if self._process is not None:
+            self._process.wait(10)
+        self.is_paused = False
+
+    def pause(self) -> None:
+        """Freeze the JVM: it keeps its connections and answers nothing (a hung node)."""
+        if self._signal(signal.SIGSTOP):
+            self.is_paused = True
+
+    def resume(self) -> None:
+        """Let a paused JVM go on."""
+        if self.is_paused:
+            self._signal(signal.SIGCONT)
+            self.is_paused = False
+
+    def serves(self, brokers: frozenset[int]) -> bool:
+        """Return whether the node answers and knows at least these brokers as live.
+
+        Raises `NotServing` when the JVM has ended by itself.
+        """
+        if not self.is_running:
+            raise NotServing(
+                f"{self.name} ended by itself. Its log {self.log} says: {self._last_words()}"
+            )
+        return self._answers(brokers)
+
+    def state(self) -> str:
+        """Return `serving`, `starting` (runs, but does not answer), `paused` or `stopped`."""
+        if not self.is_running:
+            return "stopped"
+        if self.is_paused:
+            return "paused"
+        return "serving" if self._answers(frozenset()) else "starting"
+
+    def _answers(self, brokers: frozenset[int]) -> bool:
+        if not self.plan.is_broker:
+            return accepts(self.plan.address)
+        known = live_brokers(self.plan.address)
+        return known is not None and known >= brokers
+
+    def _signal(self, number: signal.Signals) -> bool:
+        if self._process is None or self._process.poll() is not None:
+            return False
+        self._process.send_signal(number)
+        return True
+
+    def _last_words(self) -> str:
+        lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
+        telling = [line for line in lines if " ERROR " in line or "Exception" in line]
+        return " / ".join((telling or lines)[-_LAST_LINES:])

@@ -1,0 +1,99 @@
+"""What a cluster of a lab shall look like: nodes, racks, ports and settings. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+
+from jobs.cluster.connection import Connection
+from jobs.lab.errors import LabError
+
+HOST = "127.0.0.1"
+MAX_NODES = 20
+BLOCK = 100  # ports per cluster: five listeners with room for MAX_NODES nodes each
+_ALIAS = re.compile(r"[a-z][a-z0-9-]{0,30}")
+_LISTENERS = ("PLAINTEXT", "CONTROLLER", "SASL_PLAINTEXT", "SSL", "SASL_SSL")
+_HIGHEST_PORT = 65535
+DEFAULT_BASE_PORT = 19092
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterPlan:
+    """One cluster: nodes 1..`nodes` are broker and controller at once.
+
+    `base_port` is the client port of node 1, the next nodes follow. `racks` are given out in turn;
+    none means no racks. `overrides` are broker settings that win over the lab's own. `is_secure`
+    adds listeners with SASL_PLAINTEXT, SSL and SASL_SSL, two users and ACLs (see `security`).
+    """
+
+    alias: str
+    nodes: int
+    base_port: int
+    racks: tuple[str, ...] = ()
+    overrides: Mapping[str, str] = field(default_factory=dict)
+    is_secure: bool = False
+
+    def __post_init__(self) -> None:
+        if not _ALIAS.fullmatch(self.alias):
+            raise LabError(f"{self.alias!r} is no cluster alias: lower-case letters, digits and -.")
+        if not 1 <= self.nodes < MAX_NODES:
+            raise LabError(f"A cluster of a lab has 1 to {MAX_NODES - 1} nodes, not {self.nodes}.")
+        if not 1024 <= self.base_port <= _HIGHEST_PORT - BLOCK:  # noqa: PLR2004  below: for root only
+            raise LabError(
+                f"{self.base_port} is no usable base port: 1024 to {_HIGHEST_PORT - BLOCK}."
+            )
+
+    @property
+    def node_ids(self) -> range:
+        """The ids of the nodes that the cluster begins with."""
+        return range(1, self.nodes + 1)
+
+    @property
+    def connection(self) -> Connection:
+        """How crosslog reaches the cluster through its plaintext listener."""
+        return Connection(alias=self.alias, bootstrap_servers=self.bootstrap_servers())
+
+    @property
+    def listeners(self) -> tuple[str, ...]:
+        """The names of a broker's listeners."""
+        return _LISTENERS if self.is_secure else _LISTENERS[:2]
+
+    def port(self, listener: str, node_id: int) -> int:
+        """Return the port of a listener: each listener has twenty ports of the cluster's block."""
+        return self.base_port + MAX_NODES * _LISTENERS.index(listener) + node_id - 1
+
+    def address(self, listener: str, node_id: int) -> str:
+        """Return host:port of a listener."""
+        return f"{HOST}:{self.port(listener, node_id)}"
+
+    def bootstrap_servers(self, listener: str = "PLAINTEXT") -> str:
+        """Return the addresses of all brokers on one listener."""
+        return ",".join(self.address(listener, node_id) for node_id in self.node_ids)
+
+    def ports(self) -> list[int]:
+        """Return every port that the cluster begins with."""
+        return [self.port(name, node_id) for name in self.listeners for node_id in self.node_ids]
+
+    def rack(self, node_id: int) -> str | None:
+        """Return the rack of a node."""
+        return self.racks[(node_id - 1) % len(self.racks)] if self.racks else None
+
+    def to_mapping(self) -> dict[str, object]:
+        """Return JSON values for `from_mapping`."""
+        return asdict(self) | {"racks": list(self.racks), "overrides": dict(self.overrides)}
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, object]) -> ClusterPlan:
+        """Read what `to_mapping` returned."""
+        read = dict(values)
+        read["racks"] = tuple(read.get("racks") or ())  # type: ignore[arg-type]  ours, from JSON
+        return cls(**read)  # type: ignore[arg-type]  ours, from JSON
+
+
+def standard_plans(base_port: int = DEFAULT_BASE_PORT, *, west_nodes: int = 1) -> list[ClusterPlan]:
+    """Return the lab of the demo: `east` over three data centres and a smaller `west`."""
+    return [
+        ClusterPlan("east", 3, base_port, racks=("dc-a", "dc-b", "dc-c")),
+        ClusterPlan("west", west_nodes, base_port + BLOCK, racks=("dc-w1", "dc-w2", "dc-w3")),
+    ]

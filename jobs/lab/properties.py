@@ -1,0 +1,123 @@
+"""A node's `server.properties` and logging, made from the plan. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from jobs.lab.plan import ClusterPlan
+from jobs.lab.security import secure_properties
+
+# Measured: the smaller cleaner buffer alone saves 120 MB per node, fewer threads and internal
+# partitions make a node serve sooner. Nothing here changes what Kafka does.
+_SMALL = {
+    "num.network.threads": "2",
+    "num.io.threads": "4",
+    "background.threads": "2",
+    "num.recovery.threads.per.data.dir": "1",
+    "log.cleaner.dedupe.buffer.size": str(8 << 20),
+    "offsets.topic.num.partitions": "10",
+    "transaction.state.log.num.partitions": "5",
+    "share.coordinator.state.topic.num.partitions": "5",
+    "group.initial.rebalance.delay.ms": "0",
+    "auto.create.topics.enable": "false",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NodePlan:
+    """One node of a cluster; `is_broker` is False for a controller that was added later."""
+
+    cluster: ClusterPlan
+    node_id: int
+    folder: Path
+    is_broker: bool = True
+
+    @property
+    def data(self) -> Path:
+        """The node's log directory."""
+        return self.folder / "data"
+
+    @property
+    def address(self) -> str:
+        """Where the node answers first: its client listener, or its controller listener."""
+        return self.cluster.address("PLAINTEXT" if self.is_broker else "CONTROLLER", self.node_id)
+
+
+def server_properties(node: NodePlan) -> dict[str, str]:
+    """Return the settings of a node, the plan's overrides last."""
+    plan = node.cluster
+    names = plan.listeners if node.is_broker else ("CONTROLLER",)
+    listeners = ",".join(f"{name}://{plan.address(name, node.node_id)}" for name in names)
+    controllers = ",".join(plan.address("CONTROLLER", node_id) for node_id in plan.node_ids)
+    settings = {
+        "process.roles": "broker,controller" if node.is_broker else "controller",
+        "node.id": str(node.node_id),
+        "listeners": listeners,
+        "advertised.listeners": listeners,
+        "listener.security.protocol.map": ",".join(
+            f"{name}:{'PLAINTEXT' if name == 'CONTROLLER' else name}" for name in plan.listeners
+        ),
+        "controller.listener.names": "CONTROLLER",
+        "controller.quorum.bootstrap.servers": controllers,
+        "log.dirs": str(node.data),
+    }
+    if node.is_broker:
+        settings["inter.broker.listener.name"] = "PLAINTEXT"
+        if rack := plan.rack(node.node_id):
+            settings["broker.rack"] = rack
+    if plan.is_secure:
+        settings |= secure_properties(node.folder.parent / "certificates")
+    return settings | _SMALL | replication_settings(plan.nodes) | dict(plan.overrides)
+
+
+def replication_settings(nodes: int) -> dict[str, str]:
+    """Return what a cluster of this many nodes can keep: three copies, two of them in sync."""
+    factor = str(min(3, nodes))
+    min_isr = "2" if nodes > 2 else "1"  # noqa: PLR2004  with two nodes, either may be down
+    return {
+        "default.replication.factor": factor,
+        "min.insync.replicas": min_isr,
+        "offsets.topic.replication.factor": factor,
+        "transaction.state.log.replication.factor": factor,
+        "transaction.state.log.min.isr": min_isr,
+        "share.coordinator.state.topic.replication.factor": factor,
+        "share.coordinator.state.topic.min.isr": min_isr,
+    }
+
+
+def render(settings: Mapping[str, str]) -> str:
+    """Return a Java properties file: one setting per line, backslashes doubled."""
+    return "".join(f"{name}={escaped(value)}\n" for name, value in settings.items())
+
+
+def escaped(value: str) -> str:
+    """Return a value as Java's Properties reads it back; raises ValueError for a line break."""
+    if "\n" in value or "\r" in value:
+        raise ValueError(f"a setting is one line: {value!r}")
+    text = value.replace("\\", "\\\\")
+    return "\\" + text if text.startswith(" ") else text
+
+
+def logging_configuration(level: str) -> str:
+    """Return a Log4j 2 configuration that writes to stdout, which is the node's log file."""
+    return f"""\
+Configuration:
+  status: error
+  Appenders:
+    Console:
+      name: out
+      PatternLayout:
+        pattern: "%d %p %m (%c)%n"
+  Loggers:
+    Root:
+      level: {level}
+      AppenderRef:
+        ref: out
+    Logger:
+      - name: org.apache.kafka.common.config
+        level: warn
+      - name: org.apache.kafka.common.security.authenticator
+        level: info
+"""

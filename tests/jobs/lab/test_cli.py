@@ -1,0 +1,77 @@
+import argparse
+import json
+
+import pytest
+
+from jobs.lab import cli
+from jobs.lab.plan import standard_plans
+
+
+def run(*arguments):
+    parser = argparse.ArgumentParser()
+    cli.add_parser(parser.add_subparsers())
+    chosen = parser.parse_args(["lab", *map(str, arguments)])
+    return chosen.run(chosen)
+
+
+def write_lab(folder):
+    folder.mkdir()
+    values = {"clusters": [plan.to_mapping() for plan in standard_plans()]}
+    (folder / "lab.json").write_text(json.dumps(values))
+
+
+def test_a_lab_that_is_not_running_is_a_finding(tmp_path, capsys):
+    assert run("status", "--dir", tmp_path, "--json") == 1
+    assert json.loads(capsys.readouterr().out) == {
+        "dir": str(tmp_path),
+        "is_running": False,
+        "clusters": [],
+    }
+
+
+def test_stopping_a_stopped_lab_is_fine(tmp_path):
+    write_lab(tmp_path / "lab")
+    assert run("stop", "--dir", tmp_path / "lab") == 0
+
+
+def test_an_order_without_a_keeper_says_that_no_lab_is_running(tmp_path, capsys):
+    assert run("kill", "east-1", "--dir", tmp_path) == 1
+    assert f"No lab is running in {tmp_path}" in capsys.readouterr().err
+
+
+def test_a_folder_that_is_no_lab_is_not_deleted(tmp_path, capsys):
+    (tmp_path / "precious").touch()
+    assert run("wipe", "--dir", tmp_path) == 2
+    assert "nothing was deleted" in capsys.readouterr().err
+    assert (tmp_path / "precious").exists()
+
+
+def test_wiping_deletes_the_lab(tmp_path):
+    write_lab(tmp_path / "lab")
+    assert run("wipe", "--dir", tmp_path / "lab") == 0
+    assert not (tmp_path / "lab").exists()
+
+
+def test_an_error_with_json_is_one_json_document(tmp_path, capsys):
+    run("wipe", "--dir", tmp_path, "--json")
+    assert "nothing was deleted" in json.loads(capsys.readouterr().out)["error"]
+
+
+def test_labs_of_other_names_stand_in_other_folders(tmp_path, monkeypatch):
+    monkeypatch.setenv("CROSSLOG_HOME", str(tmp_path))
+    chosen = argparse.Namespace(dir=None, name="drill")
+    assert cli.folder(chosen) == tmp_path / "labs" / "drill"
+
+
+@pytest.mark.parametrize(
+    ("state", "is_whole"),
+    [
+        pytest.param("serving", True, id="serving"),
+        pytest.param("starting", False, id="starting"),
+        pytest.param("paused", False, id="paused"),
+        pytest.param("stopped", False, id="stopped"),
+    ],
+)
+def test_a_lab_is_whole_when_every_node_serves(state, is_whole):
+    answer = {"is_running": True, "clusters": [{"nodes": [{"state": "serving"}, {"state": state}]}]}
+    assert cli.is_whole(answer) is is_whole

@@ -1,0 +1,52 @@
+from itertools import chain
+
+import pytest
+
+from jobs.lab.errors import LabError
+from jobs.lab.plan import ClusterPlan, standard_plans
+
+
+def test_the_standard_lab_has_three_nodes_in_the_east_and_one_in_the_west():
+    assert [(plan.alias, plan.nodes) for plan in standard_plans()] == [("east", 3), ("west", 1)]
+
+
+def test_no_port_is_planned_twice():
+    secure = ClusterPlan("secure", 5, 20_292, is_secure=True)
+    ports = list(chain.from_iterable(p.ports() for p in [*standard_plans(20_092), secure]))
+    assert len(ports) == len(set(ports)) == 6 + 2 + 25
+
+
+def test_every_broker_is_in_the_bootstrap_list():
+    assert ClusterPlan("east", 2, 9092).bootstrap_servers() == "127.0.0.1:9092,127.0.0.1:9093"
+
+
+def test_racks_are_given_out_in_turn():
+    plan = ClusterPlan("east", 4, 9092, racks=("a", "b", "c"))
+    assert [plan.rack(node_id) for node_id in plan.node_ids] == ["a", "b", "c", "a"]
+
+
+def test_a_plan_survives_its_way_through_json():
+    plan = ClusterPlan("east", 3, 9092, ("a",), {"log.retention.ms": "1"}, is_secure=True)
+    assert ClusterPlan.from_mapping(plan.to_mapping()) == plan
+
+
+@pytest.mark.parametrize(
+    ("alias", "nodes", "base_port"),
+    [
+        pytest.param("East.1", 1, 9092, id="dot-in-alias"),
+        pytest.param("", 1, 9092, id="no-alias"),
+        pytest.param("../up", 1, 9092, id="alias-leads-out-of-the-folder"),
+        pytest.param("east", 0, 9092, id="no-nodes"),
+        pytest.param("east", 20, 9092, id="too-many-nodes"),
+        pytest.param("east", 1, 80, id="port-of-root"),
+        pytest.param("east", 1, 65_500, id="block-beyond-the-last-port"),
+    ],
+)
+def test_an_impossible_plan_is_refused(alias, nodes, base_port):
+    with pytest.raises(LabError):
+        ClusterPlan(alias, nodes, base_port)
+
+
+def test_the_connection_leads_to_the_plaintext_listener():
+    connection = ClusterPlan("east", 1, 9092).connection
+    assert (connection.alias, connection.bootstrap_servers) == ("east", "127.0.0.1:9092")

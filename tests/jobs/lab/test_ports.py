@@ -1,0 +1,28 @@
+import os
+import sys
+
+import pytest
+
+from jobs.lab.errors import PortTaken
+from jobs.lab.plan import ClusterPlan
+from jobs.lab.ports import check_free, find_base_port, is_free
+
+
+def test_a_free_port_passes(free_port):
+    check_free([free_port])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the owner of a port is read from /proc")
+def test_a_taken_port_is_refused_with_its_owner_and_a_way_out(listener):
+    port = listener.getsockname()[1]
+    words = rf"Port {port} .* taken by process {os.getpid()} .*another with --base-port"
+    with pytest.raises(PortTaken, match=words):
+        check_free([port])
+
+
+def test_the_found_base_port_is_free_for_every_planned_port():
+    def plans(base_port):
+        return [ClusterPlan("a", 2, base_port), ClusterPlan("b", 1, base_port + 100)]
+
+    found = plans(find_base_port(plans))
+    assert all(is_free(port) for plan in found for port in plan.ports())

@@ -1,0 +1,120 @@
+"""Real clusters for the live tests: started once per run, only when a test asks, in a temporary folder."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from jobs.cluster.connection import Connection, SaslMechanism, SecurityProtocol
+from jobs.cluster.secrets import SecretRef
+from jobs.lab.cluster import Cluster
+from jobs.lab.errors import FetchFailed, JavaMissing
+from jobs.lab.jvm import KafkaJvm
+from jobs.lab.lab import Lab
+from jobs.lab.plan import ClusterPlan, standard_plans
+from jobs.lab.ports import find_base_port
+from jobs.lab.preparation import kafka_jvm
+from jobs.lab.security import USERS
+
+
+@pytest.fixture(scope="session")
+def kafka() -> KafkaJvm:
+    """Kafka itself; without a JDK, or without a network before it was ever fetched, tests skip."""
+    try:
+        return kafka_jvm()
+    except (JavaMissing, FetchFailed) as error:
+        pytest.skip(f"no real Kafka on this machine: {error}")
+
+
+@pytest.fixture(scope="session")
+def lab(kafka: KafkaJvm, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """Cluster `east` with three nodes and `west` with one."""
+    plans = standard_plans(find_base_port(standard_plans))
+    started = Lab(tmp_path_factory.mktemp("lab"), plans, jvm=kafka)
+    started.start()
+    yield started
+    started.kill()  # nobody reads its data any more, and an orderly stop takes 5 s
+
+
+@pytest.fixture(scope="session")
+def east(lab: Lab) -> Cluster:
+    return lab.cluster("east")
+
+
+@pytest.fixture(scope="session")
+def west(lab: Lab) -> Cluster:
+    return lab.cluster("west")
+
+
+@pytest.fixture
+def small_lab(kafka: KafkaJvm, tmp_path: Path) -> Iterator[Callable[..., Lab]]:
+    """Make small labs that a test may break: `small_lab("one", nodes=1)`; stopped afterwards."""
+    made: list[Lab] = []
+
+    def make(
+        alias: str = "small", *, nodes: int = 1, start: bool = True, **settings: object
+    ) -> Lab:
+        def plans(base_port: int) -> list[ClusterPlan]:
+            return [ClusterPlan(alias, nodes, base_port, **settings)]  # type: ignore[arg-type]
+
+        one = Lab(tmp_path / alias, plans(find_base_port(plans)), jvm=kafka)
+        made.append(one)
+        if start:
+            one.start()
+        return one
+
+    yield make
+    for one in made:
+        one.kill()
+
+
+class SecureCluster:
+    """One node with every kind of listener, and the connections that fit them."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.ca = (cluster.folder / "certificates" / "ca.pem").read_text(encoding="utf-8")
+
+    def connection(
+        self,
+        protocol: str,
+        mechanism: str | None = None,
+        *,
+        user: str = "admin",
+        password: str = "CROSSLOG_SECRET_LAB_ADMIN",
+    ) -> Connection:
+        """Return a connection to the listener of a security protocol; `password` names a variable."""
+        uses_sasl = protocol.startswith("SASL")
+        return Connection(
+            alias=self.cluster.plan.alias,
+            bootstrap_servers=self.cluster.plan.bootstrap_servers(protocol),
+            security_protocol=SecurityProtocol(protocol),
+            sasl_mechanism=SaslMechanism(mechanism) if mechanism else None,
+            sasl_username=user if uses_sasl else "",
+            sasl_password=SecretRef("env", password) if uses_sasl else None,
+            ssl_ca=SecretRef("env", "CROSSLOG_SECRET_LAB_CA") if protocol.endswith("SSL") else None,
+        )
+
+
+@pytest.fixture(scope="session")
+def secure(kafka: KafkaJvm, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecureCluster]:
+    """A node with SASL_PLAINTEXT (PLAIN, SCRAM), SSL and SASL_SSL listeners.
+
+    Secrets stand in CROSSLOG_SECRET_LAB_ADMIN, _LIMITED, _WRONG and _CA; user `limited` has no ACL.
+    """
+
+    def plans(base_port: int) -> list[ClusterPlan]:
+        return [ClusterPlan("secure", 1, base_port, is_secure=True)]
+
+    root = tmp_path_factory.mktemp("secure-lab")
+    started = Lab(root, plans(find_base_port(plans)), jvm=kafka)
+    started.start()
+    cluster = SecureCluster(started.cluster("secure"))
+    secrets = {f"CROSSLOG_SECRET_LAB_{user.upper()}": text for user, text in USERS.items()}
+    secrets |= {"CROSSLOG_SECRET_LAB_WRONG": "wrong", "CROSSLOG_SECRET_LAB_CA": cluster.ca}
+    os.environ.update(secrets)
+    yield cluster
+    for name in secrets:
+        os.environ.pop(name, None)
+    started.kill()

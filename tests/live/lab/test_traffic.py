@@ -1,0 +1,67 @@
+"""The lab's traffic on a real cluster."""
+
+import pytest
+
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.groups import list_groups, read_committed_offsets
+from jobs.cluster.offsets import read_offset_ranges
+from jobs.cluster.topics import describe_topics
+from jobs.lab.groups import GROUPS, IDLE_GROUP
+from jobs.lab.lab import Lab
+from jobs.lab.plan import ClusterPlan
+from jobs.lab.ports import find_base_port
+from jobs.lab.shop import TOPICS
+from jobs.lab.traffic import Traffic
+from tests.support import wait_until
+
+pytestmark = pytest.mark.live
+
+
+@pytest.fixture(scope="module")
+def traffic(kafka, tmp_path_factory):
+    def plans(base_port):
+        return [ClusterPlan("busy", 1, base_port)]
+
+    lab = Lab(tmp_path_factory.mktemp("busy"), plans(find_base_port(plans)), jvm=kafka)
+    lab.start()
+    with Traffic(lab.cluster("busy").connection, rate=400, seed=7) as running:
+        yield running
+    lab.kill()
+
+
+def test_every_topic_is_written_to(traffic):
+    wait_until(lambda: all(traffic.written[topic] > 20 for topic in TOPICS), 30)
+
+
+def test_topics_have_the_partitions_of_the_shop(traffic):
+    described = describe_topics(traffic.client, list(TOPICS))
+    found = {topic.name: len(topic.partitions) for topic in described}
+    assert found == {topic: spec.partitions for topic, spec in TOPICS.items()}
+
+
+def test_payments_are_aborted_now_and_then(traffic):
+    wait_until(lambda: traffic.aborted > 0, 30)
+
+
+def test_every_group_commits_and_the_idle_one_falls_behind(traffic):
+    wanted = {group.group_id for group in (*GROUPS, IDLE_GROUP)}
+    with ClusterClient(traffic.client.connection) as client:
+        wait_until(lambda: committed_groups(client) >= wanted, 30)
+        wait_until(lambda: idle_lag(client) > 0, 20)
+
+
+def committed_groups(client):
+    ids = [group.group_id for group in list_groups(client).groups]
+    offsets = read_committed_offsets(client, ids)
+    return {
+        group_id for group_id, found in offsets.items() if any(o.offset for o in found.values())
+    }
+
+
+def idle_lag(client):
+    partitions = [TopicPartition("orders", number) for number in range(TOPICS["orders"].partitions)]
+    committed = read_committed_offsets(client, [IDLE_GROUP.group_id])[IDLE_GROUP.group_id]
+    ends = read_offset_ranges(client, partitions, with_timestamps=False)
+    read = sum(offset.offset or 0 for offset in committed.values())
+    return sum(found.end_offset or 0 for found in ends.values()) - read
