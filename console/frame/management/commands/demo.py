@@ -1,0 +1,203 @@
+"""`manage.py demo`: two Kafka clusters, traffic, the console and a flow between them, until Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+import time
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from console.frame.demonstration import Demonstration
+from console.frame.management.commands.up import only_one
+from console.frame.processes import (
+    POLL_S,
+    Program,
+    StartFailed,
+    Supervisor,
+    WhenEnded,
+    free_port,
+    is_url_ok,
+    kill_on_next_signal,
+    signals_as_interrupts,
+)
+from console.frame.visitor import Refused, Visitor
+from jobs.lab.errors import LabError
+from jobs.lab.lab import read_plans
+from jobs.lab.plan import ClusterPlan, standard_plans
+from jobs.lab.ports import is_free
+from jobs.spark import class_archive
+
+ROOT = Path(__file__).resolve().parents[4]
+USERNAME = "admin"
+PASSWORD_FILE = "password"  # noqa: S105  the name of the file
+# The first time Kafka is fetched (130 MB) before anything can start.
+LAB_TIMEOUT_S = 900.0
+CONSOLE_TIMEOUT_S = 90.0
+RECORD_TIMEOUT_S = 180.0
+LAB_PORTS = range(19092, 20092, 200)
+
+
+class Command(BaseCommand):
+    """Shows the whole of crosslog on this machine, with nothing simulated."""
+
+    help = "Show real replication between two real Kafka clusters in the console, until Ctrl-C."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--port", type=int, default=8000, help="the first port to try")
+        parser.add_argument(
+            "--home", type=Path, default=ROOT / "var" / "demo", help="where its state is kept"
+        )
+        parser.add_argument(
+            "--exit-after-first-record",
+            action="store_true",
+            help="end when the first replicated record was seen in the console",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        self.began = time.monotonic()
+        self.began_ms = time.time_ns() // 1_000_000
+        home: Path = options["home"].resolve()
+        with signals_as_interrupts():
+            try:
+                with only_one(home / "demo"):
+                    self._run(home, options["port"], stay=not options["exit_after_first_record"])
+            except KeyboardInterrupt:
+                return
+            except (StartFailed, Refused, LabError) as error:
+                raise CommandError(str(error)) from None
+
+    def _run(self, home: Path, first_port: int, *, stay: bool) -> None:
+        supervisor = Supervisor(home / "logs", self.say)
+        try:
+            self._show(supervisor, home, free_port(first_port))
+            while stay:
+                supervisor.watch()
+                time.sleep(POLL_S)
+        finally:
+            kill_on_next_signal(supervisor, self.say)
+            self.say("ending the demo")
+            supervisor.stop("console")
+            supervisor.stop_all()
+
+    def _show(self, supervisor: Supervisor, home: Path, port: int) -> None:
+        plans = lab_plans(home / "lab")
+        password = kept_password(home / PASSWORD_FILE)
+        url = f"http://127.0.0.1:{port}/"
+        supervisor.start(lab_program(home / "lab", plans))
+        supervisor.start(console_program(home, port))
+        if class_archive.path_if_made() is None:
+            self.say("making the class archive of Spark (once, about 20 s)")
+            supervisor.start(archive_program())
+        supervisor.wait_until(lambda: is_url_ok(f"{url}healthz"), "console", CONSOLE_TIMEOUT_S)
+        self.say(f"the console is up after {self._elapsed_s():.1f} s")
+        visitor = Visitor(url)
+        visitor.log_in(USERNAME, password)
+        show = Demonstration(visitor, self.say, supervisor.watch)
+        for plan in plans:
+            show.register_cluster(plan.alias, plan.bootstrap_servers(), LAB_TIMEOUT_S)
+        self._wait_for_archive(supervisor)
+        flow = show.ensure_flow()
+        self.say("waiting for Spark and the first replicated record")
+        row = show.wait_for_record(flow, self.began_ms, RECORD_TIMEOUT_S)
+        self._tell(url, password, flow, row)
+
+    def _wait_for_archive(self, supervisor: Supervisor) -> None:
+        while not supervisor.has_ended("archive"):
+            supervisor.watch()
+            time.sleep(POLL_S)
+
+    def _tell(self, url: str, password: str, flow: int, row: Any) -> None:
+        self.say(
+            f"{row['topic']}-{row['partition']} of east is copied to {row['remote_topic']} of west "
+            f"up to offset {row['position']:,}"
+        )
+        self.say(f"first replicated record seen in the console after {self._elapsed_s():.1f} s")
+        self.say("")
+        self.say(f"  console   {url}")
+        self.say(f"  flow      {url}replication/{flow}/")
+        self.say(f"  login     {USERNAME}")
+        self.say(f"  password  {password}")
+        self.say("")
+        self.say("Ctrl-C ends everything; the next demo goes on with the same data")
+
+    def _elapsed_s(self) -> float:
+        return time.monotonic() - self.began
+
+    def say(self, text: str) -> None:
+        """Print a line at once, also into a log."""
+        self.stdout.write(f"demo: {text}".rstrip())
+        self.stdout.flush()
+
+
+def lab_plans(root: Path) -> list[ClusterPlan]:
+    """Return the plans of the lab that is there, else the standard ones on free ports."""
+    there = read_plans(root)
+    if there:
+        return there
+    for base_port in LAB_PORTS:
+        plans = standard_plans(base_port)
+        if all(is_free(port) for plan in plans for port in plan.ports()):
+            return plans
+    raise StartFailed(
+        f"No free ports for the clusters between {LAB_PORTS[0]} and {LAB_PORTS.stop}."
+    )
+
+
+def kept_password(path: Path) -> str:
+    """Return the demo's password, which is made at the first start and readable only by its user."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=0o600)
+        path.write_text(secrets.token_urlsafe(9), encoding="utf-8")
+    return path.read_text(encoding="utf-8")
+
+
+def lab_program(root: Path, plans: list[ClusterPlan]) -> Program:
+    """Return the two clusters with their traffic; they end with their keeper."""
+    command = [sys.executable, "-m", "jobs.lab", "lab", "start", "--foreground", "--traffic"]
+    command += ["--dir", str(root)]
+    if not read_plans(root):
+        command += ["--base-port", str(plans[0].base_port)]
+    return Program(
+        "lab",
+        tuple(command),
+        stop_within_s=30.0,
+        when_ended=WhenEnded.FAIL,
+        is_shown=True,
+    )
+
+
+def console_program(home: Path, port: int) -> Program:
+    """Return `manage.py up` with a home, a Redis and an administrator of its own."""
+    environment = {
+        "CROSSLOG_HOME": str(home),
+        "CROSSLOG_REDIS_PORT": str(free_port(16379)),
+        # The demo is one machine with nothing else: whatever is set for other consoles is not for it.
+        "DATABASE_URL": "",
+        "REDIS_URL": "",
+        "CROSSLOG_RUNS_DIR": "",
+        "STATIC_ROOT": "",
+    }
+    command = (
+        *(sys.executable, str(ROOT / "manage.py"), "up", "--port", str(port)),
+        *("--password-file", str(home / PASSWORD_FILE)),
+    )
+    return Program(
+        "console",
+        command,
+        {**os.environ, **environment},
+        stop_within_s=90.0,
+        when_ended=WhenEnded.FAIL,
+    )
+
+
+def archive_program() -> Program:
+    """Return what makes Spark's class archive, which halves the start of every later flow."""
+    code = "from jobs.spark.class_archive import make; make()"
+    return Program("archive", (sys.executable, "-c", code), when_ended=WhenEnded.FINE)
