@@ -1,0 +1,58 @@
+"""Background work: queues, and the clock that starts every task.
+
+A task is an alarm clock: it loads by id, calls one function and stops. Two queues keep seconds away
+from minutes: `collect` asks clusters, `spark` looks after runs.
+"""
+
+from __future__ import annotations
+
+import os
+
+from celery import Celery
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
+
+from django.conf import settings
+
+COLLECT, SPARK = "collect", "spark"
+
+app = Celery("crosslog", broker=settings.REDIS_URL)
+app.conf.update(
+    accept_content=["json"],
+    task_serializer="json",
+    task_ignore_result=True,
+    task_default_queue=COLLECT,
+    task_routes={
+        "console.replication.tasks.ensure_flows": {"queue": SPARK},
+        "console.runs.tasks.*": {"queue": SPARK},
+        "console.frame.tasks.prune": {"queue": SPARK},
+    },
+    # Clients bound every request by themselves; these limits end what hangs all the same.
+    task_soft_time_limit=90,
+    task_time_limit=120,
+    worker_prefetch_multiplier=1,
+    worker_hijack_root_logger=False,
+    worker_cancel_long_running_tasks_on_connection_loss=False,
+    broker_connection_retry_on_startup=True,
+    # None: try again for ever. The broker may be away for longer than a worker's patience.
+    broker_connection_max_retries=None,
+    # In a page, an enqueue to a dead broker must fail soon instead of holding the page.
+    broker_transport_options={"socket_connect_timeout": 5, "socket_timeout": 30},
+    beat_schedule_filename=str(settings.CROSSLOG_HOME / "beat-schedule"),
+    timezone="UTC",
+)
+
+
+def _every(seconds: float, task: str) -> dict[str, object]:
+    """Return an entry of the clock; what waited longer than one period is dropped, not piled up."""
+    return {"task": task, "schedule": seconds, "options": {"expires": max(seconds, 2.0)}}
+
+
+app.conf.beat_schedule = {
+    "collect clusters": _every(5, "console.clusters.tasks.collect_due"),
+    "collect flows": _every(5, "console.replication.tasks.collect_due"),
+    "ensure flows": _every(3, "console.replication.tasks.ensure_flows"),
+    "observe runs": _every(2, "console.runs.tasks.observe_runs"),
+    "prune": _every(3600, "console.frame.tasks.prune"),
+}
+app.autodiscover_tasks()

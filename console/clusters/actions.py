@@ -1,0 +1,214 @@
+"""What a person may do with clusters: check -> write; Kafka is asked in the request, with a short timeout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import F, ProtectedError
+
+from console.clusters.models import (
+    CONNECTION_FIELDS,
+    Broker,
+    Cluster,
+    CollectionRound,
+    Group,
+    Topic,
+)
+from console.frame.errors import ActionRefused
+from jobs.cluster.check import ConnectionCheck, check_connection, field_of_fault
+from jobs.cluster.connection import Connection
+from jobs.cluster.errors import ClusterFault, ClusterIdChanged, InvalidFields
+
+Check = Callable[[Connection], ConnectionCheck]
+
+# These words stand where an alias stands in an address.
+RESERVED_ALIASES = frozenset({"new", "check"})
+
+
+def check_settings(values: Mapping[str, Any], check: Check = check_connection) -> ConnectionCheck:
+    """Try settings without saving them; raises `InvalidFields`, or `ActionRefused` at a field."""
+    return _checked(read_settings(values), check)
+
+
+def create_cluster(
+    values: Mapping[str, Any],
+    now: datetime,
+    *,
+    save_unchecked: bool = False,
+    check: Check = check_connection,
+) -> Cluster:
+    """Register a cluster that answers, or one that does not when that is wanted.
+
+    Raises `InvalidFields` for settings that do not fit together and `ActionRefused` with the field
+    to which the cluster's refusal belongs.
+    """
+    connection = read_settings(values)
+    if connection.alias in RESERVED_ALIASES:
+        raise InvalidFields(
+            {"alias": f"{connection.alias!r} is a word of crosslog's own addresses."}
+        )
+    if Cluster.objects.filter(alias=connection.alias).exists():
+        raise _alias_taken(connection.alias)
+    cluster = Cluster(alias=connection.alias, created_at=now)
+    _take_settings(cluster, connection, values)
+    _take_check(cluster, connection, now, check, save_unchecked=save_unchecked)
+    try:
+        with transaction.atomic():
+            cluster.save(force_insert=True)
+    except IntegrityError:
+        raise _alias_taken(connection.alias) from None
+    return cluster
+
+
+def change_cluster(
+    cluster: Cluster,
+    values: Mapping[str, Any],
+    now: datetime,
+    *,
+    save_unchecked: bool = False,
+    check: Check = check_connection,
+) -> Cluster:
+    """Change the settings that `values` names; the alias stays, it is part of remote topics' names."""
+    if values.get("alias", cluster.alias) != cluster.alias:
+        raise InvalidFields({"alias": "The alias stays: it is part of the names of remote topics."})
+    kept = {name: getattr(cluster, name) for name in CONNECTION_FIELDS}
+    connection = read_settings({**kept, **values})
+    connection = replace(connection, cluster_id=cluster.cluster_id or None)
+    before = cluster.connection()
+    _take_settings(cluster, connection, values)
+    if connection != before:
+        _take_check(cluster, connection, now, check, save_unchecked=save_unchecked)
+    cluster.save()
+    make_due(cluster)
+    return cluster
+
+
+def recheck_cluster(
+    cluster: Cluster, now: datetime, check: Check = check_connection
+) -> ConnectionCheck:
+    """Check a registered cluster again and remember what was found; raises `ActionRefused`."""
+    connection = cluster.connection()
+    try:
+        found = check(connection)
+    except ClusterFault as fault:
+        seen = {"seen_cluster_id": fault.found} if isinstance(fault, ClusterIdChanged) else {}
+        Cluster.objects.filter(pk=cluster.pk).update(
+            checked_at=now, findings=[_sentence(fault)], **seen
+        )
+        raise _refused(fault) from None
+    _remember(cluster, found, now)
+    cluster.save(
+        update_fields=["cluster_id", "seen_cluster_id", "operations", "findings", "checked_at"]
+    )
+    make_due(cluster)
+    return found
+
+
+def confirm_cluster_id(cluster: Cluster, cluster_id: str) -> None:
+    """Accept that another cluster stands behind the address: what was seen of the old one goes.
+
+    Only the id that was last seen can be confirmed, so that nobody confirms one that nobody saw.
+    """
+    seen = Cluster.objects.filter(pk=cluster.pk, seen_cluster_id=cluster_id)
+    with transaction.atomic():
+        is_seen = seen.exclude(seen_cluster_id="").update(cluster_id=cluster_id, seen_cluster_id="")
+        if is_seen:
+            _forget_rows(cluster)
+    if not is_seen:
+        last = cluster.seen_cluster_id or "no other id"
+        raise ActionRefused(
+            "not_the_seen_cluster_id",
+            f"{cluster_id!r} is not the id that was last seen at {cluster.bootstrap_servers} "
+            f"({last}). Check the cluster again and confirm what is there now.",
+            {"cluster_id": "This is not the id that was last seen."},
+        )
+    make_due(cluster)
+
+
+def delete_cluster(cluster: Cluster) -> None:
+    """Forget a cluster and everything seen of it; raises `ActionRefused` while a flow uses it."""
+    try:
+        cluster.delete()
+    except ProtectedError as error:
+        names = ", ".join(sorted({str(user) for user in error.protected_objects}))
+        raise ActionRefused(
+            "cluster_in_use",
+            f"Cluster {cluster.alias} is used by: {names}. Delete that first.",
+        ) from None
+
+
+def make_due(cluster: Cluster) -> None:
+    """Let the next tick of the clock run all rounds of this cluster that are not running now."""
+    resting = CollectionRound.objects.filter(cluster=cluster, finished_at__gte=F("started_at"))
+    resting.update(claimed_until=None)
+
+
+def read_settings(values: Mapping[str, Any]) -> Connection:
+    """Read connection settings; raises `InvalidFields` naming every bad field."""
+    own = {name: value for name, value in values.items() if name != "is_enabled"}
+    if "cluster_id" in own:
+        raise InvalidFields({"cluster_id": "The cluster says its id itself."})
+    return Connection.from_mapping(own)
+
+
+def _forget_rows(cluster: Cluster) -> None:
+    for model in (Topic, Group, Broker):
+        model.objects.filter(cluster=cluster).delete()
+
+
+def _take_settings(cluster: Cluster, connection: Connection, values: Mapping[str, Any]) -> None:
+    written = connection.to_mapping()
+    for name in CONNECTION_FIELDS:
+        setattr(cluster, name, written.get(name, ""))
+    cluster.is_enabled = values.get("is_enabled", cluster.is_enabled)
+
+
+def _take_check(
+    cluster: Cluster,
+    connection: Connection,
+    now: datetime,
+    check: Check,
+    *,
+    save_unchecked: bool,
+) -> None:
+    try:
+        found = check(connection)
+    except ClusterFault as fault:
+        if not save_unchecked:
+            raise _refused(fault) from None
+        cluster.checked_at, cluster.operations = now, None
+        cluster.findings = [_sentence(fault)]
+    else:
+        _remember(cluster, found, now)
+
+
+def _remember(cluster: Cluster, found: ConnectionCheck, now: datetime) -> None:
+    cluster.cluster_id = cluster.cluster_id or found.cluster_id
+    cluster.seen_cluster_id = ""
+    cluster.operations = sorted(found.operations)
+    cluster.findings = list(found.findings)
+    cluster.checked_at = now
+
+
+def _checked(connection: Connection, check: Check) -> ConnectionCheck:
+    try:
+        return check(connection)
+    except ClusterFault as fault:
+        raise _refused(fault) from None
+
+
+def _refused(fault: ClusterFault) -> ActionRefused:
+    sentence = _sentence(fault)
+    return ActionRefused(fault.code, sentence, {field_of_fault(fault): sentence})
+
+
+def _sentence(fault: ClusterFault) -> str:
+    return f"{fault.message} {fault.hint}"
+
+
+def _alias_taken(alias: str) -> InvalidFields:
+    return InvalidFields({"alias": f"A cluster with the alias {alias} is registered already."})

@@ -1,0 +1,226 @@
+"""Clusters, brokers, topics, partitions and groups over REST."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django.db.models import QuerySet
+from django.http import Http404
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework import mixins, serializers, status, viewsets
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from console.clusters import actions, queries
+from console.clusters.models import Broker, Cluster, Group, GroupOffset, Partition, Topic
+from console.clusters.serializers import (
+    BrokerSerializer,
+    ChangedClusterSerializer,
+    ClusterIdSerializer,
+    ClusterSerializer,
+    ConnectionCheckSerializer,
+    FreshnessSerializer,
+    GroupFilters,
+    GroupOffsetFilters,
+    GroupOffsetSerializer,
+    GroupSerializer,
+    NewCheckSerializer,
+    NewClusterSerializer,
+    PartitionFilters,
+    PartitionSerializer,
+    SeenFilters,
+    TopicFilters,
+    TopicSerializer,
+)
+from jobs.availability.severity import Severity
+
+
+class ClusterViewSet(viewsets.GenericViewSet[Cluster]):
+    """The registry of clusters."""
+
+    serializer_class = ClusterSerializer
+    ordering = "alias"
+    lookup_field = "alias"
+    lookup_value_regex = r"[A-Za-z0-9][A-Za-z0-9_-]*"
+    access: ClassVar = {"write": "administer", "check": "operate"}
+
+    def get_queryset(self) -> QuerySet[Cluster]:
+        return queries.list_clusters()
+
+    def _cluster(self) -> Cluster:
+        cluster = queries.get_cluster(self.kwargs["alias"])
+        if cluster is None:
+            raise Http404
+        return cluster
+
+    def _answer(self, http_status: int = status.HTTP_200_OK) -> Response:
+        return Response(ClusterSerializer(self._cluster()).data, http_status)
+
+    @extend_schema(responses=ClusterSerializer(many=True))
+    def list(self, request: Request) -> Response:
+        """List clusters with status, counts and freshness."""
+        page = self.paginate_queryset(self.get_queryset())
+        return self.get_paginated_response(ClusterSerializer(page, many=True).data)
+
+    def retrieve(self, request: Request, alias: str) -> Response:
+        """Return one cluster."""
+        return self._answer()
+
+    @extend_schema(request=NewClusterSerializer, responses={201: ClusterSerializer})
+    def create(self, request: Request) -> Response:
+        """Register a cluster; it is asked who it is first."""
+        values, save_unchecked = _settings(NewClusterSerializer(data=request.data))
+        now = timezone.now()
+        cluster = actions.create_cluster(values, now, save_unchecked=save_unchecked)
+        self.kwargs["alias"] = cluster.alias
+        return self._answer(status.HTTP_201_CREATED)
+
+    @extend_schema(request=ChangedClusterSerializer, responses=ClusterSerializer)
+    def partial_update(self, request: Request, alias: str) -> Response:
+        """Change some settings; changed connection settings are checked first."""
+        asked = ChangedClusterSerializer(data=request.data, partial=True)
+        values, save_unchecked = _settings(asked)
+        now = timezone.now()
+        actions.change_cluster(self._cluster(), values, now, save_unchecked=save_unchecked)
+        return self._answer()
+
+    @extend_schema(responses={204: None})
+    def destroy(self, request: Request, alias: str) -> Response:
+        """Forget a cluster that no flow uses."""
+        actions.delete_cluster(self._cluster())
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    @extend_schema(request=NewCheckSerializer, responses=ConnectionCheckSerializer)
+    @action(detail=False, methods=["post"], url_path="check", url_name="check-settings")
+    def check_settings(self, request: Request) -> Response:
+        """Try settings without saving them."""
+        values, _ = _settings(NewCheckSerializer(data=request.data))
+        return Response(ConnectionCheckSerializer(actions.check_settings(values)).data)
+
+    @extend_schema(request=None, responses=ConnectionCheckSerializer)
+    @action(detail=True, methods=["post"])
+    def check(self, request: Request, alias: str) -> Response:
+        """Check a registered cluster again."""
+        found = actions.recheck_cluster(self._cluster(), timezone.now())
+        return Response(ConnectionCheckSerializer(found).data)
+
+    @extend_schema(request=ClusterIdSerializer, responses=ClusterSerializer)
+    @action(detail=True, methods=["post"], url_path="confirm-cluster-id")
+    def confirm_cluster_id(self, request: Request, alias: str) -> Response:
+        """Accept that the address leads to another cluster now; what was seen of the old one goes."""
+        asked = ClusterIdSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        actions.confirm_cluster_id(self._cluster(), asked.validated_data["cluster_id"])
+        return self._answer()
+
+    @extend_schema(responses=FreshnessSerializer(many=True))
+    @action(detail=True, pagination_class=None)
+    def freshness(self, request: Request, alias: str) -> Response:
+        """Return how old the rows of each noun are and why they are not newer."""
+        freshness = queries.freshness_of(self._cluster())
+        return Response(FreshnessSerializer(freshness, many=True).data)
+
+
+class _SeenViewSet(mixins.ListModelMixin, viewsets.GenericViewSet[Any]):
+    """A list of seen things; `filters` validates the query, an unknown cluster is a 404."""
+
+    filters: type[serializers.Serializer[Any]] = SeenFilters
+
+    def asked(self) -> dict[str, Any]:
+        asked = self.filters(data=self.request.query_params)
+        asked.is_valid(raise_exception=True)
+        return dict(asked.validated_data)
+
+    def cluster(self, asked: dict[str, Any]) -> Cluster | None:
+        if "cluster" not in asked:
+            return None
+        cluster = queries.get_cluster(asked["cluster"])
+        if cluster is None:
+            raise Http404
+        return cluster
+
+
+@extend_schema(parameters=[SeenFilters])
+class BrokerViewSet(_SeenViewSet):
+    """Brokers that are live, or that still have replicas."""
+
+    serializer_class = BrokerSerializer
+    ordering = ("broker_id", "pk")
+
+    def get_queryset(self) -> QuerySet[Broker]:
+        return queries.list_brokers(self.cluster(self.asked()))
+
+
+@extend_schema(parameters=[TopicFilters])
+class TopicViewSet(_SeenViewSet):
+    """Topics."""
+
+    serializer_class = TopicSerializer
+    ordering = ("name", "pk")
+    filters = TopicFilters
+
+    def get_queryset(self) -> QuerySet[Topic]:
+        asked = self.asked()
+        topics = queries.list_topics(self.cluster(asked))
+        return _narrowed(topics, asked, name="name")
+
+
+@extend_schema(parameters=[PartitionFilters])
+class PartitionViewSet(_SeenViewSet):
+    """Partitions with placement, severity and offsets."""
+
+    serializer_class = PartitionSerializer
+    # Topics may have thousands of partitions: only a unique position pages through them exactly.
+    ordering = ("pk",)
+    filters = PartitionFilters
+
+    def get_queryset(self) -> QuerySet[Partition]:
+        asked = self.asked()
+        partitions = queries.list_partitions(self.cluster(asked))
+        return _narrowed(partitions, asked, topic="topic__name")
+
+
+@extend_schema(parameters=[GroupFilters])
+class GroupViewSet(_SeenViewSet):
+    """Consumer groups with their lag."""
+
+    serializer_class = GroupSerializer
+    ordering = ("group_id", "pk")
+    filters = GroupFilters
+
+    def get_queryset(self) -> QuerySet[Group]:
+        asked = self.asked()
+        groups = queries.list_groups(self.cluster(asked))
+        return _narrowed(groups, asked, group="group_id", state="state")
+
+
+@extend_schema(parameters=[GroupOffsetFilters])
+class GroupOffsetViewSet(_SeenViewSet):
+    """Where groups stand per partition."""
+
+    serializer_class = GroupOffsetSerializer
+    ordering = ("pk",)
+    filters = GroupOffsetFilters
+
+    def get_queryset(self) -> QuerySet[GroupOffset]:
+        asked = self.asked()
+        cluster = self.cluster(asked)
+        offsets = queries.list_group_offsets()
+        if cluster is not None:
+            offsets = offsets.filter(group__cluster=cluster)
+        return _narrowed(offsets, asked, group="group__group_id", topic="topic")
+
+
+def _narrowed(rows: QuerySet[Any], asked: dict[str, Any], **paths: str) -> QuerySet[Any]:
+    wanted = {path: asked[name] for name, path in paths.items() if name in asked}
+    if "severity" in asked:
+        wanted["severity"] = Severity[asked["severity"].upper()].value
+    return rows.filter(**wanted)
+
+
+def _settings(asked: serializers.Serializer[Any]) -> tuple[dict[str, Any], bool]:
+    asked.is_valid(raise_exception=True)
+    values = dict(asked.validated_data)
+    return values, bool(values.pop("save_unchecked", False))

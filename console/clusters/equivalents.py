@@ -1,0 +1,86 @@
+"""The call and the command that answer the same question as a page."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from console.clusters.models import Cluster
+
+
+@dataclass(frozen=True, slots=True)
+class Equivalents:
+    """Ready to copy: an API call and a command of Kafka's own tools."""
+
+    api: str
+    cli: str
+
+
+def of_list() -> Equivalents:
+    """Return the equivalents of the list of clusters."""
+    return Equivalents("GET /api/v1/clusters/", "")
+
+
+def of_cluster(cluster: Cluster) -> Equivalents:
+    """Return the equivalents of a cluster's first page."""
+    call = f"GET /api/v1/clusters/{cluster.alias}/"
+    return Equivalents(call, _tool("kafka-cluster.sh cluster-id", cluster, "", config="--config"))
+
+
+def of_brokers(cluster: Cluster) -> Equivalents:
+    """Return the equivalents of the brokers' page."""
+    return Equivalents(
+        _call("brokers", cluster=cluster.alias), _tool("kafka-broker-api-versions.sh", cluster, "")
+    )
+
+
+def of_topics(cluster: Cluster) -> Equivalents:
+    """Return the equivalents of the topics' page."""
+    return Equivalents(
+        _call("topics", cluster=cluster.alias), _tool("kafka-topics.sh", cluster, "--describe")
+    )
+
+
+def of_topic(cluster: Cluster, topic: str) -> Equivalents:
+    """Return the equivalents of a topic's page."""
+    return Equivalents(
+        _call("partitions", cluster=cluster.alias, topic=topic),
+        _tool("kafka-topics.sh", cluster, f"--describe --topic {shlex.quote(topic)}"),
+    )
+
+
+def of_partitions(cluster: Cluster) -> Equivalents:
+    """Return the equivalents of the partitions' page."""
+    return Equivalents(
+        _call("partitions", cluster=cluster.alias),
+        _tool("kafka-topics.sh", cluster, "--describe --under-replicated-partitions"),
+    )
+
+
+def of_groups(cluster: Cluster) -> Equivalents:
+    """Return the equivalents of the groups' page."""
+    return Equivalents(
+        _call("groups", cluster=cluster.alias),
+        _tool("kafka-consumer-groups.sh", cluster, "--describe --all-groups"),
+    )
+
+
+def of_group(cluster: Cluster, group_id: str) -> Equivalents:
+    """Return the equivalents of a group's page."""
+    return Equivalents(
+        _call("group-offsets", cluster=cluster.alias, group=group_id),
+        _tool("kafka-consumer-groups.sh", cluster, f"--describe --group {shlex.quote(group_id)}"),
+    )
+
+
+def _call(route: str, **query: str) -> str:
+    return f"GET /api/v1/{route}/?{urlencode(query)}"
+
+
+def _tool(tool: str, cluster: Cluster, rest: str, config: str = "--command-config") -> str:
+    """Return a command; a secured cluster needs a file that only the operator has."""
+    is_plain = cluster.security_protocol == "PLAINTEXT"
+    settings = "" if is_plain else f"{config} client.properties"
+    parts = (tool, "--bootstrap-server", cluster.bootstrap_servers, settings, rest)
+    return " ".join(part for part in parts if part)

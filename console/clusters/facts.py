@@ -1,0 +1,134 @@
+"""The first row of the pages of a cluster, a topic and a group, and the tabs of a cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.urls import reverse
+
+from console.clusters.models import Group, Topic
+from console.clusters.status import PARTITION_SEVERITIES
+from console.clusters.tables import ISR, LAG, LAG_MS, MIN_ISR, RECORDS, SEVERITY
+from console.frame.numbers import format_count, format_span_ms
+from console.frame.states import spoken
+from jobs.availability.severity import Severity
+
+
+def cluster_tabs(cluster: Any, current: str) -> list[dict[str, Any]]:
+    """Return the tabs of a cluster of `list_clusters`."""
+    brokers = cluster.live_count + cluster.dead_count
+    tabs: list[tuple[str, str, dict[str, Any]]] = [
+        ("detail", "How it is doing", {}),
+        ("brokers", "Brokers", {"count": brokers, "is_bad": bool(cluster.dead_count)}),
+        ("topics", "Topics", {"count": cluster.topic_count, "is_bad": bool(cluster.worst)}),
+        ("partitions", "Partitions", {"count": cluster.partition_count}),
+        ("groups", "Groups", {"count": cluster.group_count}),
+        ("settings", "Settings", {}),
+    ]
+    return [
+        {
+            "label": label,
+            "href": reverse(f"clusters:{name}", args=[cluster.alias]),
+            "is_current": name == current,
+            **more,
+        }
+        for name, label, more in tabs
+    ]
+
+
+def cluster_facts(cluster: Any, severities: dict[Severity, int]) -> list[dict[str, Any]]:
+    """Return brokers, topics, groups, and the partitions on each bad step of the ladder."""
+    brokers = cluster.live_count + cluster.dead_count
+    return [
+        {
+            "label": "Live brokers",
+            "value": f"{format_count(cluster.live_count)} of {format_count(brokers)}",
+            "definition": "Of the brokers that answer or still have replicas.",
+            "severity": "risk" if cluster.dead_count else "",
+            "href": reverse("clusters:brokers", args=[cluster.alias]),
+        },
+        *(_step_fact(cluster, severity, severities[severity]) for severity in _STEPS),
+        {
+            "label": "Topics",
+            "value": format_count(cluster.topic_count),
+            "note": f"{format_count(cluster.partition_count)} partitions",
+            "href": reverse("clusters:topics", args=[cluster.alias]),
+        },
+        {
+            "label": "Groups",
+            "value": format_count(cluster.group_count),
+            "href": reverse("clusters:groups", args=[cluster.alias]),
+        },
+    ]
+
+
+_STEPS = (
+    Severity.OFFLINE,
+    Severity.UNDER_MIN_ISR,
+    Severity.AT_MIN_ISR,
+    Severity.UNDER_REPLICATED,
+)
+
+
+def _step_fact(cluster: Any, severity: Severity, number: int) -> dict[str, Any]:
+    address = reverse("clusters:partitions", args=[cluster.alias])
+    return {
+        "label": spoken(severity.word).replace("isr", "ISR"),
+        "value": format_count(number),
+        "note": "partitions",
+        "definition": SEVERITY,
+        "severity": PARTITION_SEVERITIES[severity] if number else "",
+        "href": f"{address}?state={severity.word}" if number else "",
+    }
+
+
+def topic_facts(topic: Topic) -> list[dict[str, Any]]:
+    """Return the numbers of a topic."""
+    return [
+        {"label": "Partitions", "value": format_count(topic.partition_count)},
+        {"label": "Replicas", "value": format_count(topic.replication_factor)},
+        {
+            "label": "Min ISR",
+            "value": format_count(topic.min_insync_replicas),
+            "definition": MIN_ISR,
+        },
+        {
+            "label": "Under-replicated",
+            "value": format_count(topic.under_replicated_count),
+            "note": "partitions",
+            "definition": ISR,
+            "severity": "warn" if topic.under_replicated_count else "",
+        },
+        {
+            "label": "Offline",
+            "value": format_count(topic.offline_count),
+            "note": "partitions",
+            "severity": "crit" if topic.offline_count else "",
+        },
+        {
+            "label": "Records, at most",
+            "value": format_count(topic.record_count),
+            "definition": RECORDS,
+        },
+    ]
+
+
+def group_facts(group: Group) -> list[dict[str, Any]]:
+    """Return the numbers of a group."""
+    unknown = f"unknown for {group.unknown_count} partitions" if group.unknown_count else ""
+    return [
+        {"label": "Lag", "value": format_count(group.lag), "note": unknown, "definition": LAG},
+        {
+            "label": "Lag in time",
+            "value": format_span_ms(group.lag_ms),
+            "note": "the partition that is furthest behind",
+            "definition": LAG_MS,
+        },
+        {"label": "Members", "value": format_count(group.member_count), "note": group.assignor},
+        {
+            "label": "Partitions",
+            "value": format_count(group.partition_count),
+            "note": f"of {format_count(group.topic_count)} topics",
+        },
+        {"label": "Coordinator", "value": group.coordinator, "note": "broker"},
+    ]

@@ -1,0 +1,309 @@
+"""Clusters, and what was last seen of them: one row per broker, topic, partition, group and offset.
+
+Rows are written only when they change, so `changed_at` is when a row last changed; how old the
+whole picture is stands in `CollectionRound`. What a successful round no longer sees is removed.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from django.db import models
+
+from jobs.availability.severity import Severity
+from jobs.cluster.connection import Connection, SaslMechanism, SecurityProtocol
+from jobs.replication.lag import LagStatus
+
+TOPIC_NAME_LENGTH = 249
+# Kafka bounds a group id only by its own wire format (a 16-bit length).
+GROUP_ID_LENGTH = 1024
+# Producers choose timestamps: one beyond the year 9999 is no time for people.
+_END_OF_TIME_MS = 253_402_300_800_000
+
+
+class Cluster(models.Model):
+    """A registered cluster: how to reach it, and what the last check said.
+
+    Secrets are references. `cluster_id` is empty until a check or a round has seen it; from then on
+    another id behind the same address is refused until somebody confirms it. `seen_cluster_id` is
+    that other id, empty when there is none. `operations` are what this principal may do on the
+    cluster (Kafka's names), null when the cluster did not say.
+    """
+
+    alias = models.CharField(max_length=63, unique=True)
+    bootstrap_servers = models.TextField()
+    security_protocol = models.CharField(
+        max_length=20,
+        choices=[(p.value, p.value) for p in SecurityProtocol],
+        default=SecurityProtocol.PLAINTEXT.value,
+    )
+    sasl_mechanism = models.CharField(
+        max_length=20, blank=True, choices=[(m.value, m.value) for m in SaslMechanism]
+    )
+    sasl_username = models.CharField(max_length=255, blank=True)
+    sasl_password = models.CharField(max_length=255, blank=True)
+    ssl_ca = models.CharField(max_length=255, blank=True)
+    ssl_certificate = models.CharField(max_length=255, blank=True)
+    ssl_key = models.CharField(max_length=255, blank=True)
+    ssl_check_hostname = models.BooleanField(default=True)
+    cluster_id = models.CharField(max_length=64, blank=True)
+    seen_cluster_id = models.CharField(max_length=64, blank=True)
+    is_enabled = models.BooleanField(default=True)
+    created_at = models.DateTimeField()
+    checked_at = models.DateTimeField(null=True, blank=True)
+    operations = models.JSONField(null=True, blank=True)
+    findings = models.JSONField(default=list, blank=True)
+
+    class Meta:
+        ordering = ["alias"]
+
+    def __str__(self) -> str:
+        return self.alias
+
+    def connection(self) -> Connection:
+        """Return how to reach this cluster; raises `InvalidFields`."""
+        values = {name: getattr(self, name) for name in CONNECTION_FIELDS}
+        return Connection.from_mapping({**values, "cluster_id": self.cluster_id})
+
+
+# The fields that a person gives; the same names as in `Connection`.
+CONNECTION_FIELDS = (
+    "alias",
+    "bootstrap_servers",
+    "security_protocol",
+    "sasl_mechanism",
+    "sasl_username",
+    "sasl_password",
+    "ssl_ca",
+    "ssl_certificate",
+    "ssl_key",
+    "ssl_check_hostname",
+)
+
+
+class Noun(models.TextChoices):
+    """What a round asks for, in the order of asking."""
+
+    BROKERS = "brokers", "Brokers"
+    TOPICS = "topics", "Topics"
+    OFFSETS = "offsets", "Offsets"
+    GROUPS = "groups", "Groups"
+
+
+class CollectionRound(models.Model):
+    """The newest round for one noun of a cluster, and so the freshness of its rows.
+
+    `claimed_until` keeps other workers away while a round runs and says when the next one is due.
+    `failing_since` is null while the last round succeeded. `error` may be set without it: the
+    round succeeded, but some of the answer was missing.
+    """
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="rounds")
+    noun = models.CharField(max_length=10, choices=Noun)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    duration_ms = models.PositiveIntegerField(null=True, blank=True)
+    succeeded_at = models.DateTimeField(null=True, blank=True)
+    failing_since = models.DateTimeField(null=True, blank=True)
+    error_code = models.CharField(max_length=60, blank=True)
+    error = models.TextField(blank=True)
+    hint = models.TextField(blank=True)
+    claimed_until = models.DateTimeField(null=True, blank=True)
+    row_count = models.PositiveIntegerField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "noun"], name="one_round_per_cluster_noun")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.cluster_id} {self.noun}"
+
+
+class Broker(models.Model):
+    """A broker that is alive, or that is not but still stands in the replicas of a partition.
+
+    `seen_at` is when it was last found alive (null: never by us); host and port are empty then.
+    """
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="brokers")
+    broker_id = models.IntegerField()
+    host = models.CharField(max_length=255, blank=True)
+    port = models.PositiveIntegerField(null=True, blank=True)
+    rack = models.CharField(max_length=255, blank=True)
+    is_live = models.BooleanField(default=True)
+    leader_count = models.PositiveIntegerField(default=0)
+    replica_count = models.PositiveIntegerField(default=0)
+    seen_at = models.DateTimeField(null=True, blank=True)
+    changed_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["broker_id"]
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "broker_id"], name="one_row_per_broker")
+        ]
+
+    def __str__(self) -> str:
+        return f"broker {self.broker_id}"
+
+
+class Topic(models.Model):
+    """A topic with the sums over its partitions.
+
+    `configs` are the read settings (Kafka's names), `configs_read_at` when (null: not yet).
+    `record_count` is the sum of end offset minus log start offset: an upper bound, because
+    compaction and transaction markers leave gaps; null when unknown.
+    `error` is why the answer for this topic was incomplete; its partitions keep their last state.
+    """
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="topics")
+    name = models.CharField(max_length=TOPIC_NAME_LENGTH)
+    topic_id = models.CharField(max_length=32, blank=True)
+    is_internal = models.BooleanField(default=False)
+    partition_count = models.PositiveIntegerField(default=0)
+    replication_factor = models.PositiveIntegerField(null=True, blank=True)
+    min_insync_replicas = models.PositiveIntegerField(null=True, blank=True)
+    configs = models.JSONField(default=dict)
+    configs_read_at = models.DateTimeField(null=True, blank=True)
+    severity = models.PositiveSmallIntegerField(
+        choices=[(s.value, s.word) for s in Severity], default=Severity.OK.value
+    )
+    under_replicated_count = models.PositiveIntegerField(default=0)
+    offline_count = models.PositiveIntegerField(default=0)
+    record_count = models.BigIntegerField(null=True, blank=True)
+    error = models.TextField(blank=True)
+    changed_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "name"], name="one_row_per_topic")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Partition(models.Model):
+    """A partition: who has it (noun topics) and from where to where it reaches (noun offsets).
+
+    `leader` is null while the partition is offline. `end_offset` is the last stable offset.
+    `max_timestamp_ms` is the largest timestamp among its records. `error` is why the offsets could
+    not be read; they keep their last values then.
+    """
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="partitions")
+    topic = models.ForeignKey(Topic, on_delete=models.CASCADE, related_name="partitions")
+    partition = models.PositiveIntegerField()
+    leader = models.IntegerField(null=True, blank=True)
+    replicas = models.JSONField(default=list)
+    isr = models.JSONField(default=list)
+    isr_count = models.PositiveIntegerField(default=0)
+    severity = models.PositiveSmallIntegerField(
+        choices=[(s.value, s.word) for s in Severity], default=Severity.OK.value
+    )
+    log_start_offset = models.BigIntegerField(null=True, blank=True)
+    end_offset = models.BigIntegerField(null=True, blank=True)
+    high_watermark = models.BigIntegerField(null=True, blank=True)
+    max_timestamp_ms = models.BigIntegerField(null=True, blank=True)
+    error = models.TextField(blank=True)
+    changed_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["topic__name", "partition"]
+        constraints = [
+            models.UniqueConstraint(fields=["topic", "partition"], name="one_row_per_partition")
+        ]
+        indexes = [
+            models.Index(fields=["cluster", "-severity", "id"], name="partition_worst_first")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.topic.name}-{self.partition}"
+
+    @property
+    def record_count(self) -> int | None:
+        """How many offsets the log spans; null when unknown."""
+        if self.end_offset is None or self.log_start_offset is None:
+            return None
+        return max(0, self.end_offset - self.log_start_offset)
+
+    @property
+    def newest_at(self) -> datetime | None:
+        """When the newest record says that it was made; null when unknown or not a time."""
+        ms = self.max_timestamp_ms
+        if ms is None or not 0 <= ms < _END_OF_TIME_MS:
+            return None
+        return datetime.fromtimestamp(ms / 1000, UTC)
+
+
+class Group(models.Model):
+    """A group of any type, in Kafka's words.
+
+    `lag` is the sum over the partitions whose lag is known, null when none is. `unknown_count` is
+    for how many partitions with a commit the lag could not be told. `error` is why the description
+    or the offsets of this group are missing.
+    """
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="groups")
+    group_id = models.CharField(max_length=GROUP_ID_LENGTH)
+    state = models.CharField(max_length=40, blank=True)
+    type = models.CharField(max_length=40, blank=True)
+    assignor = models.CharField(max_length=255, blank=True)
+    member_count = models.PositiveIntegerField(null=True, blank=True)
+    coordinator = models.IntegerField(null=True, blank=True)
+    topic_count = models.PositiveIntegerField(default=0)
+    partition_count = models.PositiveIntegerField(default=0)
+    unknown_count = models.PositiveIntegerField(default=0)
+    lag = models.BigIntegerField(null=True, blank=True)
+    lag_ms = models.BigIntegerField(null=True, blank=True)
+    error = models.TextField(blank=True)
+    changed_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["group_id"]
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "group_id"], name="one_row_per_group")
+        ]
+
+    def __str__(self) -> str:
+        return self.group_id
+
+
+class GroupOffset(models.Model):
+    """Where a group stands in one partition.
+
+    `committed_offset` is null for a partition that a member holds and never committed.
+    `lag` counts records between the commit and the last real record; null unless `lag_status` is
+    ok, behind_log_start or ahead_of_end. `next_timestamp_ms` belongs to the first record that is not
+    committed, `lag_ms` is from there to the newest record of the partition; null when unknown.
+    """
+
+    LAG_STATUSES = tuple((status.value, status.value) for status in LagStatus)
+
+    group = models.ForeignKey(Group, on_delete=models.CASCADE, related_name="offsets")
+    topic = models.CharField(max_length=TOPIC_NAME_LENGTH)
+    partition = models.PositiveIntegerField()
+    is_assigned = models.BooleanField(default=False)
+    committed_offset = models.BigIntegerField(null=True, blank=True)
+    log_start_offset = models.BigIntegerField(null=True, blank=True)
+    end_offset = models.BigIntegerField(null=True, blank=True)
+    lag = models.BigIntegerField(null=True, blank=True)
+    next_timestamp_ms = models.BigIntegerField(null=True, blank=True)
+    lag_status = models.CharField(
+        max_length=20, choices=LAG_STATUSES, default=LagStatus.UNKNOWN.value
+    )
+    lag_ms = models.BigIntegerField(null=True, blank=True)
+    error = models.TextField(blank=True)
+    changed_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["topic", "partition"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["group", "topic", "partition"], name="one_row_per_group_offset"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"

@@ -1,0 +1,170 @@
+"""Pages of clusters: parse, one read, render."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.views.decorators.http import require_safe
+
+from console.clusters import equivalents, queries
+from console.clusters.equivalents import Equivalents
+from console.clusters.facts import cluster_facts, cluster_tabs, group_facts, topic_facts
+from console.clusters.models import Cluster, Noun
+from console.clusters.tables import (
+    BROKERS,
+    CLUSTERS,
+    GROUPS,
+    OFFSETS,
+    PARTITIONS,
+    PARTITIONS_OF_TOPIC,
+    TOPICS,
+)
+from console.frame.access import page
+from console.frame.freshness import oldest
+from console.frame.render import render_page
+from console.frame.tables import TablePage, csv_response
+
+
+@require_safe
+@page("view")
+def list_page(request: HttpRequest) -> HttpResponseBase:
+    """Show all clusters."""
+    table = CLUSTERS.read(request, queries.list_clusters())
+    if _wants_csv(request):
+        table.filtered = queries.with_status(table.filtered)  # type: ignore[assignment]  # iterated only
+        return csv_response(table, "clusters")
+    queries.with_status(table.rows)
+    context = {"table": table, "equivalents": equivalents.of_list()}
+    return render_page(request, "clusters/list.html", context, partial="clusters/_list.html")
+
+
+@require_safe
+@page("view")
+def detail_page(request: HttpRequest, alias: str) -> HttpResponse:
+    """Show how a cluster is doing."""
+    cluster = _cluster(alias)
+    severities = queries.count_severities(cluster)
+    context = {
+        **_around(cluster, "detail", equivalents.of_cluster(cluster)),
+        "facts": cluster_facts(cluster, severities),
+        "rounds": queries.freshness_of(cluster),
+        "partial": queries.partial_answers(cluster),
+        "freshness": oldest(queries.freshness_of(cluster)),
+    }
+    return render_page(request, "clusters/detail.html", context, partial="clusters/_detail.html")
+
+
+@require_safe
+@page("view")
+def brokers_page(request: HttpRequest, alias: str) -> HttpResponseBase:
+    """Show the brokers of a cluster."""
+    cluster = _cluster(alias)
+    table = BROKERS.read(request, queries.list_brokers(cluster))
+    around = _around(cluster, "brokers", equivalents.of_brokers(cluster), Noun.BROKERS)
+    return _table_page(request, table, around, "Brokers")
+
+
+@require_safe
+@page("view")
+def topics_page(request: HttpRequest, alias: str) -> HttpResponseBase:
+    """Show the topics of a cluster."""
+    cluster = _cluster(alias)
+    table = TOPICS.read(request, queries.list_topics(cluster))
+    around = _around(cluster, "topics", equivalents.of_topics(cluster), Noun.TOPICS)
+    return _table_page(request, table, around, "Topics")
+
+
+@require_safe
+@page("view")
+def partitions_page(request: HttpRequest, alias: str) -> HttpResponseBase:
+    """Show all partitions of a cluster."""
+    cluster = _cluster(alias)
+    table = PARTITIONS.read(request, queries.list_partitions(cluster))
+    around = _around(cluster, "partitions", equivalents.of_partitions(cluster), Noun.TOPICS)
+    return _table_page(request, table, around, "Partitions")
+
+
+@require_safe
+@page("view")
+def groups_page(request: HttpRequest, alias: str) -> HttpResponseBase:
+    """Show the groups of a cluster."""
+    cluster = _cluster(alias)
+    table = GROUPS.read(request, queries.list_groups(cluster))
+    around = _around(cluster, "groups", equivalents.of_groups(cluster), Noun.GROUPS)
+    return _table_page(request, table, around, "Groups")
+
+
+@require_safe
+@page("view")
+def topic_page(request: HttpRequest, alias: str, name: str) -> HttpResponseBase:
+    """Show one topic: its partitions, who reads it, its settings."""
+    cluster = _cluster(alias)
+    topic = queries.get_topic(cluster, name)
+    if topic is None:
+        raise Http404
+    table = PARTITIONS_OF_TOPIC.read(request, queries.list_partitions(cluster, topic))
+    if _wants_csv(request):
+        return csv_response(table, f"{alias}-{name}")
+    context = {
+        **_around(cluster, "topics", equivalents.of_topic(cluster, name), Noun.TOPICS),
+        "topic": topic,
+        "facts": topic_facts(topic),
+        "table": table,
+        "groups": GROUPS.read(request, queries.list_groups(cluster, topic)),
+    }
+    return render_page(request, "clusters/topic.html", context, partial="clusters/_topic.html")
+
+
+@require_safe
+@page("view")
+def group_page(request: HttpRequest, alias: str, group_id: str) -> HttpResponseBase:
+    """Show where one group stands in each partition."""
+    cluster = _cluster(alias)
+    group = queries.get_group(cluster, group_id)
+    if group is None:
+        raise Http404
+    table = OFFSETS.read(request, queries.list_group_offsets(group))
+    if _wants_csv(request):
+        return csv_response(table, f"{alias}-group")
+    context = {
+        **_around(cluster, "groups", equivalents.of_group(cluster, group_id), Noun.GROUPS),
+        "group": group,
+        "facts": group_facts(group),
+        "table": table,
+    }
+    return render_page(request, "clusters/group.html", context, partial="clusters/_group.html")
+
+
+def _table_page(
+    request: HttpRequest, table: TablePage, around: dict[str, Any], title: str
+) -> HttpResponseBase:
+    alias = around["cluster"].alias
+    if _wants_csv(request):
+        return csv_response(table, f"{alias}-{title.lower()}")
+    context = {**around, "table": table, "title": title, "label": f"{title} of {alias}"}
+    return render_page(request, "clusters/table.html", context, partial="clusters/_table.html")
+
+
+def _cluster(alias: str) -> Cluster:
+    cluster = queries.get_cluster(alias)
+    if cluster is None:
+        raise Http404
+    return cluster
+
+
+def _around(
+    cluster: Cluster, current: str, same_question: Equivalents, noun: Noun | None = None
+) -> dict[str, Any]:
+    """Return what every page of a cluster shows: header, tabs, freshness, equivalents."""
+    return {
+        "cluster": cluster,
+        "status": queries.status_of(cluster),
+        "tabs": cluster_tabs(cluster, current),
+        "freshness": queries.freshness_of_noun(cluster, noun) if noun else None,
+        "equivalents": same_question,
+    }
+
+
+def _wants_csv(request: HttpRequest) -> bool:
+    return request.GET.get("format") == "csv"

@@ -1,0 +1,154 @@
+"""Reads of clusters and of what was last seen of them. Constant numbers of queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.db.models import Count, IntegerField, Max, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models.functions import Coalesce
+
+from console.clusters.models import (
+    Broker,
+    Cluster,
+    CollectionRound,
+    Group,
+    GroupOffset,
+    Noun,
+    Partition,
+    Topic,
+)
+from console.clusters.status import ClusterStatus, freshness_of_round, judge_cluster
+from console.frame.freshness import Freshness
+from jobs.availability.severity import Severity
+
+
+def list_clusters() -> QuerySet[Cluster]:
+    """Return all clusters with what is counted on them and their rounds, in two queries.
+
+    Adds live_count, dead_count (brokers), topic_count, partition_count, under_replicated_count,
+    offline_count, worst (severity of the worst topic) and group_count.
+    """
+    return Cluster.objects.prefetch_related("rounds").annotate(
+        live_count=_of(Broker.objects.filter(is_live=True), Count("pk")),
+        dead_count=_of(Broker.objects.filter(is_live=False), Count("pk")),
+        topic_count=_of(Topic.objects, Count("pk")),
+        partition_count=_of(Topic.objects, Sum("partition_count")),
+        under_replicated_count=_of(Topic.objects, Sum("under_replicated_count")),
+        offline_count=_of(Topic.objects, Sum("offline_count")),
+        worst=_of(Topic.objects, Max("severity")),
+        group_count=_of(Group.objects, Count("pk")),
+    )
+
+
+def get_cluster(alias: str) -> Cluster | None:
+    """Return one cluster like `list_clusters`; None when there is none."""
+    return list_clusters().filter(alias=alias).first()
+
+
+def status_of(cluster: Any) -> ClusterStatus:
+    """Return how a cluster of `list_clusters` is doing; no query."""
+    return judge_cluster(cluster, cluster.rounds.all(), Severity(cluster.worst), cluster.dead_count)
+
+
+def with_status(clusters: Iterable[Cluster]) -> list[Any]:
+    """Return clusters of `list_clusters`, each with its `status` and `freshness`; no query."""
+    found: list[Any] = list(clusters)
+    for cluster in found:
+        cluster.status = status_of(cluster)
+        cluster.freshness = freshness_of(cluster)
+    return found
+
+
+def freshness_of(cluster: Cluster) -> list[Freshness]:
+    """Return how fresh each noun's rows are; no query when the rounds are prefetched."""
+    rounds = {row.noun: row for row in cluster.rounds.all()}
+    return [freshness_of_round(noun, rounds.get(noun)) for noun in Noun.values]
+
+
+def freshness_of_noun(cluster: Cluster, noun: Noun) -> Freshness:
+    """Return how fresh the rows of one noun are."""
+    rounds = {row.noun: row for row in cluster.rounds.all()}
+    return freshness_of_round(noun, rounds.get(noun))
+
+
+def partial_answers(cluster: Cluster) -> list[CollectionRound]:
+    """Return the rounds that succeeded although some of the answer was missing."""
+    return [row for row in cluster.rounds.all() if row.error and row.failing_since is None]
+
+
+def count_severities(cluster: Cluster) -> dict[Severity, int]:
+    """Return how many partitions stand on each step of the ladder."""
+    rows = Partition.objects.filter(cluster=cluster).values_list("severity")
+    counted = dict(rows.annotate(number=Count("pk")).order_by("severity"))
+    return {severity: counted.get(severity.value, 0) for severity in Severity}
+
+
+def list_brokers(cluster: Cluster | None = None) -> QuerySet[Broker]:
+    """Return brokers with their cluster, of one cluster when it is named."""
+    return _in(Broker.objects.select_related("cluster"), cluster)
+
+
+def list_topics(cluster: Cluster | None = None) -> QuerySet[Topic]:
+    """Return topics with their cluster, of one cluster when it is named."""
+    return _in(Topic.objects.select_related("cluster"), cluster)
+
+
+def get_topic(cluster: Cluster, name: str) -> Topic | None:
+    """Return one topic; None when there is none."""
+    return list_topics(cluster).filter(name=name).first()
+
+
+def list_partitions(
+    cluster: Cluster | None = None, topic: Topic | None = None
+) -> QuerySet[Partition]:
+    """Return partitions with cluster and topic, of one cluster or topic when it is named."""
+    partitions = _in(Partition.objects.select_related("cluster", "topic"), cluster)
+    return partitions if topic is None else partitions.filter(topic=topic)
+
+
+def list_groups(cluster: Cluster | None = None, topic: Topic | None = None) -> QuerySet[Group]:
+    """Return groups with their cluster; with a topic, those that have a commit or a member there."""
+    groups = _in(Group.objects.select_related("cluster"), cluster)
+    if topic is None:
+        return groups
+    there = GroupOffset.objects.filter(group__cluster=topic.cluster_id, topic=topic.name)
+    return groups.filter(pk__in=there.values("group"))
+
+
+def get_group(cluster: Cluster, group_id: str) -> Group | None:
+    """Return one group; None when there is none."""
+    return list_groups(cluster).filter(group_id=group_id).first()
+
+
+def list_group_offsets(group: Group | None = None) -> QuerySet[GroupOffset]:
+    """Return where groups stand per partition, of one group when it is named."""
+    offsets = GroupOffset.objects.select_related("group", "group__cluster")
+    return offsets if group is None else offsets.filter(group=group)
+
+
+def find_by_words(words: str, limit: int) -> tuple[list[Cluster], list[Topic], list[Group]]:
+    """Return clusters, topics and groups whose names contain every word."""
+    return (
+        list(_with_words(Cluster.objects.order_by("alias"), "alias", words)[:limit]),
+        list(_with_words(list_topics().order_by("name"), "name", words)[:limit]),
+        list(_with_words(list_groups().order_by("group_id"), "group_id", words)[:limit]),
+    )
+
+
+def _with_words(rows: QuerySet[Any], field: str, words: str) -> QuerySet[Any]:
+    found = Q()
+    for word in words.split():
+        found &= Q(**{f"{field}__icontains": word})
+    return rows.filter(found)
+
+
+def _in(rows: QuerySet[Any], cluster: Cluster | None) -> QuerySet[Any]:
+    return rows if cluster is None else rows.filter(cluster=cluster)
+
+
+def _of(rows: Any, number: Any) -> Coalesce:
+    """Return a number over rows of the cluster, 0 without rows, as a part of the cluster's query."""
+    own = rows.filter(cluster=OuterRef("pk")).order_by().values("cluster")
+    counted = Subquery(own.annotate(number=number).values("number"), output_field=IntegerField())
+    return Coalesce(counted, 0)

@@ -1,0 +1,362 @@
+"""The shapes of clusters, and of what was seen of them, in the API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from console.clusters import queries
+from console.clusters.models import (
+    CONNECTION_FIELDS,
+    Broker,
+    Cluster,
+    Group,
+    GroupOffset,
+    Partition,
+    Topic,
+)
+from console.clusters.status import ClusterState, ClusterStatus
+from console.frame.freshness import Freshness
+from console.frame.states import Severity as PageSeverity
+from jobs.availability.severity import Severity
+from jobs.cluster.connection import SaslMechanism, SecurityProtocol
+
+SECRET = "A reference, env:CROSSLOG_SECRET_NAME or file:NAME; the secret itself is never stored."  # noqa: S105
+
+
+class FreshnessSerializer(serializers.Serializer[Freshness]):
+    """How old the rows of one noun are, and why they are not newer."""
+
+    noun = serializers.CharField()
+    succeeded_at = serializers.DateTimeField(allow_null=True)
+    failing_since = serializers.DateTimeField(allow_null=True)
+    error = serializers.CharField()
+    hint = serializers.CharField()
+    duration_ms = serializers.IntegerField(allow_null=True)
+
+
+class ClusterStatusSerializer(serializers.Serializer[ClusterStatus]):
+    """How the cluster is doing, why, and what to do."""
+
+    state = serializers.ChoiceField(choices=[state.value for state in ClusterState])
+    severity = serializers.ChoiceField(choices=[severity.value for severity in PageSeverity])
+    reason = serializers.CharField()
+    hint = serializers.CharField()
+    since = serializers.DateTimeField(allow_null=True)
+
+
+class ClusterSerializer(serializers.ModelSerializer[Cluster]):
+    """A registered cluster: settings, what the check said, what is counted on it."""
+
+    status = serializers.SerializerMethodField()
+    freshness = serializers.SerializerMethodField()
+    broker_count = serializers.IntegerField(source="live_count", help_text="Live brokers.")
+    missing_broker_count = serializers.IntegerField(source="dead_count")
+    topic_count = serializers.IntegerField()
+    partition_count = serializers.IntegerField()
+    under_replicated_count = serializers.IntegerField()
+    offline_count = serializers.IntegerField()
+    group_count = serializers.IntegerField()
+    operations = serializers.ListField(child=serializers.CharField(), allow_null=True)
+    findings = serializers.ListField(child=serializers.CharField())
+
+    class Meta:
+        model = Cluster
+        fields = (
+            *CONNECTION_FIELDS,
+            "cluster_id",
+            "seen_cluster_id",
+            "is_enabled",
+            "created_at",
+            "checked_at",
+            "operations",
+            "findings",
+            "status",
+            "broker_count",
+            "missing_broker_count",
+            "topic_count",
+            "partition_count",
+            "under_replicated_count",
+            "offline_count",
+            "group_count",
+            "freshness",
+        )
+        read_only_fields = fields
+
+    def get_status(self, cluster: Cluster) -> ClusterStatusSerializer:
+        """Return how the cluster is doing."""
+        return ClusterStatusSerializer(queries.status_of(cluster)).data  # type: ignore[return-value]  # the schema reads the annotation
+
+    def get_freshness(self, cluster: Cluster) -> list[FreshnessSerializer]:
+        """Return the freshness per noun."""
+        return FreshnessSerializer(queries.freshness_of(cluster), many=True).data  # type: ignore[return-value]  # the schema reads the annotation
+
+
+class ClusterSettingsSerializer(serializers.Serializer[Any]):
+    """How to reach a cluster. Unknown settings are refused."""
+
+    bootstrap_servers = serializers.CharField(max_length=4000, help_text="host:port, host:port")
+    security_protocol = serializers.ChoiceField(
+        choices=[p.value for p in SecurityProtocol], required=False
+    )
+    sasl_mechanism = serializers.ChoiceField(
+        choices=[m.value for m in SaslMechanism], required=False, allow_blank=True
+    )
+    sasl_username = serializers.CharField(max_length=255, required=False, allow_blank=True)
+    sasl_password = serializers.CharField(
+        max_length=255, required=False, allow_blank=True, help_text=SECRET
+    )
+    ssl_ca = serializers.CharField(
+        max_length=255, required=False, allow_blank=True, help_text=SECRET
+    )
+    ssl_certificate = serializers.CharField(
+        max_length=255, required=False, allow_blank=True, help_text=SECRET
+    )
+    ssl_key = serializers.CharField(
+        max_length=255, required=False, allow_blank=True, help_text=SECRET
+    )
+    ssl_check_hostname = serializers.BooleanField(required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Refuse settings that do not exist, instead of silently doing nothing about them."""
+        unknown = sorted(set(self.initial_data) - set(self.fields))
+        if unknown:
+            text = "This is not a connection setting of crosslog."
+            raise serializers.ValidationError(dict.fromkeys(unknown, text))
+        return attrs
+
+
+class NewCheckSerializer(ClusterSettingsSerializer):
+    """Settings to try without saving them."""
+
+    alias = serializers.CharField(max_length=63)
+
+
+class ChangedClusterSerializer(ClusterSettingsSerializer):
+    """Changed settings of a registered cluster; its alias stays."""
+
+    is_enabled = serializers.BooleanField(
+        required=False, help_text="Whether crosslog asks this cluster at all."
+    )
+    save_unchecked = serializers.BooleanField(
+        required=False, default=False, help_text="Save although the cluster cannot be reached."
+    )
+
+
+class NewClusterSerializer(ChangedClusterSerializer):
+    """A cluster to be registered."""
+
+    alias = serializers.CharField(
+        max_length=63,
+        help_text="Letters, digits, - and _: it becomes part of remote topics' names.",
+    )
+
+
+class ClusterIdSerializer(serializers.Serializer[Any]):
+    """The id of the cluster that stands behind the address now."""
+
+    cluster_id = serializers.CharField(max_length=64)
+
+
+class CheckedBrokerSerializer(serializers.Serializer[Any]):
+    """A live broker."""
+
+    broker_id = serializers.IntegerField()
+    host = serializers.CharField()
+    port = serializers.IntegerField()
+    rack = serializers.CharField(allow_null=True)
+
+
+class ConnectionCheckSerializer(serializers.Serializer[Any]):
+    """What a check found; `findings` are sentences about what will not work or is worth knowing."""
+
+    cluster_id = serializers.CharField()
+    brokers = CheckedBrokerSerializer(many=True)
+    operations = serializers.ListField(child=serializers.CharField())
+    findings = serializers.ListField(child=serializers.CharField())
+
+
+class BrokerSerializer(serializers.ModelSerializer[Broker]):
+    """A broker; one that is not live still has replicas."""
+
+    cluster = serializers.CharField(source="cluster.alias")
+
+    class Meta:
+        model = Broker
+        fields = (
+            "cluster",
+            "broker_id",
+            "host",
+            "port",
+            "rack",
+            "is_live",
+            "leader_count",
+            "replica_count",
+            "seen_at",
+            "changed_at",
+        )
+        read_only_fields = fields
+
+
+class SeverityField(serializers.ChoiceField):
+    """A step of the ladder as a word."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(choices=[severity.word for severity in Severity], **kwargs)
+
+    def to_representation(self, value: int) -> str:
+        """Return the word."""
+        return Severity(value).word
+
+
+class TopicSerializer(serializers.ModelSerializer[Topic]):
+    """A topic with the sums over its partitions."""
+
+    cluster = serializers.CharField(source="cluster.alias")
+    severity = SeverityField()
+    configs = serializers.DictField(child=serializers.CharField())
+
+    class Meta:
+        model = Topic
+        fields = (
+            "cluster",
+            "name",
+            "topic_id",
+            "is_internal",
+            "partition_count",
+            "replication_factor",
+            "min_insync_replicas",
+            "severity",
+            "under_replicated_count",
+            "offline_count",
+            "record_count",
+            "configs",
+            "configs_read_at",
+            "error",
+            "changed_at",
+        )
+        read_only_fields = fields
+
+
+class PartitionSerializer(serializers.ModelSerializer[Partition]):
+    """A partition: placement, severity, offsets."""
+
+    cluster = serializers.CharField(source="cluster.alias")
+    topic = serializers.CharField(source="topic.name")
+    severity = SeverityField()
+    min_insync_replicas = serializers.IntegerField(
+        source="topic.min_insync_replicas", allow_null=True
+    )
+    replicas = serializers.ListField(child=serializers.IntegerField())
+    isr = serializers.ListField(child=serializers.IntegerField())
+
+    class Meta:
+        model = Partition
+        fields = (
+            "cluster",
+            "topic",
+            "partition",
+            "leader",
+            "replicas",
+            "isr",
+            "min_insync_replicas",
+            "severity",
+            "log_start_offset",
+            "end_offset",
+            "high_watermark",
+            "max_timestamp_ms",
+            "error",
+            "changed_at",
+        )
+        read_only_fields = fields
+
+
+class GroupSerializer(serializers.ModelSerializer[Group]):
+    """A group with the sums over its partitions."""
+
+    cluster = serializers.CharField(source="cluster.alias")
+
+    class Meta:
+        model = Group
+        fields = (
+            "cluster",
+            "group_id",
+            "state",
+            "type",
+            "assignor",
+            "member_count",
+            "coordinator",
+            "topic_count",
+            "partition_count",
+            "unknown_count",
+            "lag",
+            "lag_ms",
+            "error",
+            "changed_at",
+        )
+        read_only_fields = fields
+
+
+class GroupOffsetSerializer(serializers.ModelSerializer[GroupOffset]):
+    """Where a group stands in one partition."""
+
+    cluster = serializers.CharField(source="group.cluster.alias")
+    group = serializers.CharField(source="group.group_id")
+
+    class Meta:
+        model = GroupOffset
+        fields = (
+            "cluster",
+            "group",
+            "topic",
+            "partition",
+            "is_assigned",
+            "committed_offset",
+            "log_start_offset",
+            "end_offset",
+            "lag",
+            "lag_status",
+            "lag_ms",
+            "error",
+            "changed_at",
+        )
+        read_only_fields = fields
+
+
+class SeenFilters(serializers.Serializer[Any]):
+    """What every list of seen things can be narrowed down to."""
+
+    cluster = serializers.CharField(required=False, help_text="Alias of a cluster.")
+
+
+class TopicFilters(SeenFilters):
+    """Filters of topics."""
+
+    name = serializers.CharField(required=False, help_text="Only this topic.")
+    severity = serializers.ChoiceField(
+        choices=[severity.word for severity in Severity], required=False
+    )
+
+
+class PartitionFilters(SeenFilters):
+    """Filters of partitions."""
+
+    topic = serializers.CharField(required=False, help_text="Only this topic.")
+    severity = serializers.ChoiceField(
+        choices=[severity.word for severity in Severity], required=False
+    )
+
+
+class GroupFilters(SeenFilters):
+    """Filters of groups."""
+
+    group = serializers.CharField(required=False, help_text="Only this group.")
+    state = serializers.CharField(required=False, help_text="Kafka's word: Stable, Empty, Dead ...")
+
+
+class GroupOffsetFilters(SeenFilters):
+    """Filters of group offsets."""
+
+    group = serializers.CharField(required=False, help_text="Only this group.")
+    topic = serializers.CharField(required=False, help_text="Only this topic.")

@@ -1,0 +1,131 @@
+"""How a cluster is doing, in one word, with the reason and what to do: pure rules, worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from console.clusters.models import Cluster, CollectionRound, Noun
+from console.frame.freshness import Freshness
+from console.frame.states import Severity
+from jobs.availability.severity import Severity as PartitionSeverity
+from jobs.cluster.errors import ClusterIdChanged
+
+
+class ClusterState(StrEnum):
+    """The states of a cluster as crosslog sees it."""
+
+    OFF = "off"
+    NEW = "new"
+    ANOTHER_CLUSTER = "another_cluster"
+    UNREACHABLE = "unreachable"
+    FAILING = "failing"
+    OFFLINE = "offline"
+    UNDER_MIN_ISR = "under_min_isr"
+    AT_MIN_ISR = "at_min_isr"
+    BROKER_MISSING = "broker_missing"
+    UNDER_REPLICATED = "under_replicated"
+    OK = "ok"
+
+
+SEVERITIES = {
+    ClusterState.OFF: Severity.NONE,
+    ClusterState.NEW: Severity.NOTICE,
+    ClusterState.ANOTHER_CLUSTER: Severity.CRIT,
+    ClusterState.UNREACHABLE: Severity.CRIT,
+    ClusterState.FAILING: Severity.RISK,
+    ClusterState.OFFLINE: Severity.CRIT,
+    ClusterState.UNDER_MIN_ISR: Severity.CRIT,
+    ClusterState.AT_MIN_ISR: Severity.RISK,
+    ClusterState.BROKER_MISSING: Severity.RISK,
+    ClusterState.UNDER_REPLICATED: Severity.WARN,
+    ClusterState.OK: Severity.OK,
+}
+PARTITION_SEVERITIES = {
+    PartitionSeverity.OK: Severity.OK,
+    PartitionSeverity.UNDER_REPLICATED: Severity.WARN,
+    PartitionSeverity.AT_MIN_ISR: Severity.RISK,
+    PartitionSeverity.UNDER_MIN_ISR: Severity.CRIT,
+    PartitionSeverity.OFFLINE: Severity.CRIT,
+}
+_OF_LADDER = {
+    PartitionSeverity.UNDER_REPLICATED: (
+        ClusterState.UNDER_REPLICATED,
+        "Partitions miss in-sync replicas.",
+    ),
+    PartitionSeverity.AT_MIN_ISR: (
+        ClusterState.AT_MIN_ISR,
+        "Partitions have no in-sync replica to spare: the next loss stops writes with acks=all.",
+    ),
+    PartitionSeverity.UNDER_MIN_ISR: (
+        ClusterState.UNDER_MIN_ISR,
+        "Partitions refuse writes with acks=all.",
+    ),
+    PartitionSeverity.OFFLINE: (
+        ClusterState.OFFLINE,
+        "Partitions have no leader: they take no reads and no writes.",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterStatus:
+    """The word, why, since when (None: not known), and what a person can do about it."""
+
+    state: ClusterState
+    reason: str = ""
+    hint: str = ""
+    since: datetime | None = None
+
+    @property
+    def severity(self) -> Severity:
+        """How bad it is."""
+        return SEVERITIES[self.state]
+
+
+def judge_cluster(
+    cluster: Cluster,
+    rounds: Iterable[CollectionRound],
+    worst: PartitionSeverity,
+    dead_brokers: int,
+) -> ClusterStatus:
+    """Return the state of a cluster: what keeps us from seeing it comes before what we see."""
+    if not cluster.is_enabled:
+        return ClusterStatus(ClusterState.OFF, "Collection is switched off for this cluster.")
+    rounds = list(rounds)
+    failing = [r for r in rounds if r.failing_since is not None]
+    if failing:
+        return _failing(cluster, rounds, failing)
+    if not any(r.succeeded_at for r in rounds):
+        return ClusterStatus(ClusterState.NEW, "The first round has not finished yet.")
+    if worst is not PartitionSeverity.OK:
+        state, reason = _OF_LADDER[worst]
+        return ClusterStatus(state, reason)
+    if dead_brokers:
+        return ClusterStatus(ClusterState.BROKER_MISSING, f"{dead_brokers} brokers are not alive.")
+    return ClusterStatus(ClusterState.OK)
+
+
+def _failing(
+    cluster: Cluster, rounds: list[CollectionRound], failing: list[CollectionRound]
+) -> ClusterStatus:
+    first = failing[0]
+    if first.error_code == ClusterIdChanged.code:
+        state = ClusterState.ANOTHER_CLUSTER
+    elif len(failing) == len(Noun) or len(failing) == len(rounds):
+        state = ClusterState.UNREACHABLE
+    else:
+        state = ClusterState.FAILING
+    since = min((r.failing_since for r in failing if r.failing_since), default=None)
+    return ClusterStatus(state, first.error, first.hint, since)
+
+
+def freshness_of_round(noun: str, row: CollectionRound | None) -> Freshness:
+    """Return the freshness of one noun's rows; a noun without a round was never read."""
+    if row is None:
+        return Freshness(noun, None)
+    return Freshness(
+        noun, row.succeeded_at, row.failing_since, row.error, row.hint, row.duration_ms
+    )

@@ -1,0 +1,268 @@
+"""The tables of the clusters room: which columns, how they sort, what they mean."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.urls import reverse
+
+from console.clusters.models import Group, GroupOffset, Partition, Topic
+from console.frame.numbers import format_count, format_span_ms
+from console.frame.tables import Choice, Column, Table
+from jobs.availability.severity import Severity
+
+LAG = (
+    "End offset minus committed offset, read in this order, without transaction markers. "
+    "No number: nothing committed."
+)
+LAG_MS = (
+    "From the timestamp of the first record that is not committed to that of the newest record. "
+    "It does not grow while nothing is written."
+)
+RECORDS = (
+    "End offset minus log start offset. Compaction and transaction markers leave gaps, so there may "
+    "be fewer records."
+)
+ISR = "Replicas that are in sync, of all replicas."
+MIN_ISR = "min.insync.replicas: with fewer in-sync replicas, writes with acks=all are refused."
+END = "Last stable offset: what a reader of committed records can reach."
+SEVERITY = (
+    "offline: no leader. under min ISR: writes with acks=all are refused. at min ISR: a replica is "
+    "missing and none can be spared. under-replicated: a replica is missing."
+)
+TIMESTAMP = "The largest timestamp among the records of the partition."
+
+STEPS = [(s.word, s.word.replace("_", " ")) for s in sorted(Severity, reverse=True)]
+
+
+def _on_step(rows: QuerySet[Any], word: str) -> QuerySet[Any]:
+    return rows.filter(severity=Severity[word.upper()].value)
+
+
+def _internal(topics: QuerySet[Topic], word: str) -> QuerySet[Topic]:
+    return topics.filter(is_internal=word == "internal")
+
+
+def _in_state(groups: QuerySet[Group], state: str) -> QuerySet[Group]:
+    return groups.filter(state=state)
+
+
+def _with_lag_status(offsets: QuerySet[GroupOffset], word: str) -> QuerySet[GroupOffset]:
+    return offsets.filter(lag_status=word)
+
+
+def _on_broker(partitions: QuerySet[Partition], broker_id: str) -> QuerySet[Partition]:
+    """Keep partitions that a broker leads; nonsense leaves the rows as they are."""
+    return partitions.filter(leader=int(broker_id)) if broker_id.isdecimal() else partitions
+
+
+def _severity_word(row: Any) -> str:
+    return Severity(row.severity).word
+
+
+def _joined(field: str) -> Any:
+    return lambda row: " ".join(map(str, getattr(row, field)))
+
+
+def topic_link(topic: Topic) -> str:
+    """Return the page of a topic."""
+    return reverse("clusters:topic", args=[topic.cluster.alias, topic.name])
+
+
+def _topic_link_of_partition(partition: Partition) -> str:
+    return reverse("clusters:topic", args=[partition.cluster.alias, partition.topic.name])
+
+
+def _topic_link_of_offset(offset: GroupOffset) -> str:
+    return reverse("clusters:topic", args=[offset.group.cluster.alias, offset.topic])
+
+
+def group_link(group: Group) -> str:
+    """Return the page of a group; an empty id has none."""
+    if not group.group_id:
+        return ""
+    return reverse("clusters:group", args=[group.cluster.alias, group.group_id])
+
+
+def _count(key: str, label: str, definition: str = "", *, is_hidden: bool = False) -> Column:
+    return Column(
+        key,
+        label,
+        key.replace(".", "__"),
+        numeric=True,
+        definition=definition,
+        format=format_count,
+        is_hidden=is_hidden,
+    )
+
+
+def _offset(key: str, label: str, definition: str = "", *, is_hidden: bool = False) -> Column:
+    return Column(
+        key, label, key, numeric=True, definition=definition, format=_plain, is_hidden=is_hidden
+    )
+
+
+def _plain(value: int | None) -> str:
+    """Return an id or an offset as Kafka's tools print it: to be compared and copied, not counted."""
+    return "" if value is None else str(value)
+
+
+_STATE = Column(
+    "severity",
+    "State",
+    "severity",
+    definition=SEVERITY,
+    csv=_severity_word,
+    template="clusters/_severity_cell.html",
+)
+_LAGS = (
+    _count("lag", "Lag", LAG),
+    Column(
+        "lag_ms", "Lag in time", "lag_ms", numeric=True, definition=LAG_MS, format=format_span_ms
+    ),
+)
+_CHANGED = Column(
+    "changed_at", "Changed", "changed_at", template="clusters/_ago_cell.html", is_hidden=True
+)
+
+CLUSTERS = Table(
+    (
+        Column(
+            "status.state",
+            "State",
+            template="clusters/_status_cell.html",
+            csv=lambda c: str(c.status.state) if hasattr(c, "status") else "",
+        ),
+        Column("alias", "Cluster", "alias", template="clusters/_alias_cell.html"),
+        Column("bootstrap_servers", "Bootstrap servers", is_hidden=True),
+        Column("cluster_id", "Cluster id", "cluster_id"),
+        _count("live_count", "Brokers", "Live brokers."),
+        _count("topic_count", "Topics"),
+        _count("partition_count", "Partitions"),
+        _count("under_replicated_count", "Under-replicated", ISR),
+        _count("offline_count", "Offline", "Partitions without a leader."),
+        _count("group_count", "Groups"),
+        Column("freshness", "Seen", template="clusters/_seen_cell.html", csv=lambda _: ""),
+    ),
+    search=("alias", "bootstrap_servers", "cluster_id"),
+    default_sort="alias",
+)
+BROKERS = Table(
+    (
+        Column("is_live", "State", "is_live", template="clusters/_broker_cell.html", csv="is_live"),
+        _offset("broker_id", "Broker"),
+        Column("host", "Host", "host"),
+        _offset("port", "Port"),
+        Column("rack", "Rack", "rack"),
+        _count("leader_count", "Leads", "Partitions that this broker leads."),
+        _count("replica_count", "Replicas", "Partitions with a replica on this broker."),
+        Column("seen_at", "Last seen alive", "seen_at", template="clusters/_ago_cell.html"),
+    ),
+    search=("host", "rack"),
+    default_sort="broker_id",
+)
+TOPICS = Table(
+    (
+        _STATE,
+        Column("name", "Topic", "name", link=topic_link),
+        _count("partition_count", "Partitions"),
+        _count("replication_factor", "Replicas", "Replication factor."),
+        _count("min_insync_replicas", "Min ISR", MIN_ISR),
+        _count("under_replicated_count", "Under-replicated", ISR),
+        _count("offline_count", "Offline", "Partitions without a leader."),
+        _count("record_count", "Records, at most", RECORDS),
+        Column("topic_id", "Topic id", "topic_id", is_hidden=True),
+        Column("error", "Not read because", "error", is_hidden=True),
+        _CHANGED,
+    ),
+    search=("name",),
+    filters={
+        "state": Choice("State", STEPS, _on_step),
+        "kind": Choice("Kind", [("own", "not internal"), ("internal", "internal")], _internal),
+    },
+    default_sort="name",
+)
+_PARTITION_COLUMNS = (
+    _STATE,
+    Column("topic.name", "Topic", "topic__name", link=_topic_link_of_partition),
+    _offset("partition", "Partition"),
+    _offset("leader", "Leader", "Broker that takes reads and writes; none: offline."),
+    Column("replicas", "Replicas", csv=_joined("replicas"), template="clusters/_ids_cell.html"),
+    Column(
+        "isr",
+        "In sync",
+        "isr_count",
+        definition=ISR,
+        csv=_joined("isr"),
+        template="clusters/_isr_cell.html",
+    ),
+    _count("topic.min_insync_replicas", "Min ISR", MIN_ISR),
+    _offset("log_start_offset", "Log start"),
+    _offset("end_offset", "End", END),
+    _offset(
+        "high_watermark", "High watermark", "Replicated to all in-sync replicas.", is_hidden=True
+    ),
+    Column(
+        "max_timestamp_ms",
+        "Newest record",
+        "max_timestamp_ms",
+        definition=TIMESTAMP,
+        template="clusters/_timestamp_cell.html",
+    ),
+    Column("error", "Offsets not read because", "error", is_hidden=True),
+    _CHANGED,
+)
+_PARTITION_FILTERS = {"state": Choice("State", STEPS, _on_step), "leader": _on_broker}
+PARTITIONS = Table(
+    _PARTITION_COLUMNS,
+    search=("topic__name",),
+    filters=_PARTITION_FILTERS,
+    default_sort="topic.name",
+)
+PARTITIONS_OF_TOPIC = Table(
+    tuple(c for c in _PARTITION_COLUMNS if not c.key.startswith("topic.")),
+    filters=_PARTITION_FILTERS,
+    default_sort="partition",
+    name="partitions",
+)
+GROUP_STATES = ("Stable", "Empty", "PreparingRebalance", "CompletingRebalance", "Dead", "Unknown")
+GROUPS = Table(
+    (
+        Column("state", "State", "state", template="clusters/_group_state_cell.html"),
+        Column("group_id", "Group", "group_id", link=group_link),
+        Column("type", "Type", "type"),
+        _count("member_count", "Members"),
+        *_LAGS,
+        _count("topic_count", "Topics"),
+        _count("partition_count", "Partitions", "With a commit or a member."),
+        _count("unknown_count", "Lag unknown", "Partitions with a commit whose end is not known."),
+        _offset("coordinator", "Coordinator", is_hidden=True),
+        Column("assignor", "Assignor", "assignor", is_hidden=True),
+        Column("error", "Not read because", "error", is_hidden=True),
+        _CHANGED,
+    ),
+    search=("group_id",),
+    filters={"state": Choice("State", [(s, s) for s in GROUP_STATES], _in_state)},
+    default_sort="-lag",
+    name="groups",
+)
+LAG_STATUSES = [(value, label.replace("_", " ")) for value, label in GroupOffset.LAG_STATUSES]
+OFFSETS = Table(
+    (
+        Column("lag_status", "State", "lag_status", template="clusters/_lag_status_cell.html"),
+        Column("topic", "Topic", "topic", link=_topic_link_of_offset),
+        _offset("partition", "Partition"),
+        _offset("committed_offset", "Committed", "The next offset that the group will read."),
+        _offset("end_offset", "End", END),
+        *_LAGS,
+        Column("is_assigned", "Member", "is_assigned", template="clusters/_assigned_cell.html"),
+        _offset("log_start_offset", "Log start", is_hidden=True),
+        Column("error", "Not read because", "error", is_hidden=True),
+        _CHANGED,
+    ),
+    search=("topic",),
+    filters={"state": Choice("State", LAG_STATUSES, _with_lag_status)},
+    default_sort="-lag",
+    name="offsets",
+)

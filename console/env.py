@@ -1,0 +1,82 @@
+"""Settings come from the environment: read once, typed, and a malformed value stops the start.
+
+Every reader has a twin `NAME_FILE`: a file that holds the value, for secrets that are mounted.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import tempfile
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+_TRUE = frozenset({"1", "true", "yes", "on"})
+_FALSE = frozenset({"0", "false", "no", "off"})
+
+
+def env_str(name: str, default: str) -> str:
+    """Return a text; an empty variable counts as unset."""
+    path = os.environ.get(f"{name}_FILE")
+    if not path:
+        return os.environ.get(name, "").strip() or default
+    try:
+        return Path(path).read_text(encoding="utf-8").strip() or default
+    except OSError as error:
+        raise ImproperlyConfigured(
+            f"{name}_FILE={path} cannot be read: {error.strerror}."
+        ) from None
+
+
+def env_bool(name: str, *, default: bool) -> bool:
+    """Return true or false."""
+    value = env_str(name, "").lower()
+    if not value:
+        return default
+    if value not in _TRUE | _FALSE:
+        raise ImproperlyConfigured(f"{name}={value} is neither true nor false.")
+    return value in _TRUE
+
+
+def env_int(name: str, default: int, *, least: int = 0) -> int:
+    """Return a whole number, not below `least`."""
+    value = env_str(name, str(default))
+    if not value.isdecimal() or int(value) < least:
+        raise ImproperlyConfigured(f"{name}={value} is not a whole number from {least}.")
+    return int(value)
+
+
+def env_list(name: str, default: str = "") -> list[str]:
+    """Return the parts of a text that commas separate."""
+    return [part.strip() for part in env_str(name, default).split(",") if part.strip()]
+
+
+def env_folder(name: str, default: Path) -> Path:
+    """Return a folder of our own, made for this user only when it is not there."""
+    folder = Path(env_str(name, str(default))).expanduser().absolute()
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ImproperlyConfigured(f"{name}={folder} cannot be made: {error.strerror}.") from None
+    return folder
+
+
+def env_secret_key(name: str, path: Path) -> str:
+    """Return the secret key of the environment, or the one at `path`, made at the first start."""
+    return env_str(name, "") or _kept_key(path)
+
+
+def _kept_key(path: Path) -> str:
+    """Read the key; web, worker and clock may start at once, and the first one's key must win."""
+    if not path.exists():
+        descriptor, draft = tempfile.mkstemp(dir=path.parent)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(secrets.token_urlsafe(50))
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            pass
+        finally:
+            Path(draft).unlink()
+    return path.read_text(encoding="utf-8").strip()

@@ -1,0 +1,27 @@
+"""All addresses: pages by room, the API under `/api/v1/`, what probes ask."""
+
+from __future__ import annotations
+
+from django.contrib.auth import views as auth
+from django.urls import include, path
+
+from console import probes
+
+urlpatterns = [
+    path("healthz", probes.healthz, name="healthz"),
+    path("readyz", probes.readyz, name="readyz"),
+    path("login/", auth.LoginView.as_view(redirect_authenticated_user=True), name="login"),
+    path("logout/", auth.LogoutView.as_view(), name="logout"),
+    path("frame/", include("console.frame.urls")),
+    path("api/v1/", include("console.api_urls")),
+    # Each room's addresses begin with its own name.
+    path("", include("console.clusters.urls")),
+    path("", include("console.replication.urls")),
+    path("", include("console.runs.urls")),
+    path("", include("console.overview.urls")),
+]
+
+handler400 = "console.frame.error_pages.bad_request"
+handler403 = "console.frame.error_pages.permission_denied"
+handler404 = "console.frame.error_pages.not_found"
+handler500 = "console.frame.error_pages.server_error"

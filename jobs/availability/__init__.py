@@ -1,0 +1,1 @@
+"""Placement of replicas and what it is worth: how bad the state of a partition is."""
