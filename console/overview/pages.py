@@ -1,0 +1,23 @@
+"""The first page: what is wrong now, the clusters, the flows."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+
+from console.frame.access import page
+from console.frame.render import render_page
+from console.overview import queries
+from console.overview.facts import overview_facts
+
+
+@require_GET
+@page("view")
+def overview(request: HttpRequest) -> HttpResponse:
+    """Show what needs attention, worst first, then every cluster and every flow."""
+    picture = queries.read_picture(timezone.now())
+    context = {"picture": picture, "facts": overview_facts(picture)}
+    return render_page(
+        request, "overview/overview.html", context, partial="overview/_overview.html"
+    )

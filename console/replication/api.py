@@ -1,0 +1,160 @@
+"""Flows over REST."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import Http404
+from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import status, viewsets
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from console.frame.api import Pagination, read_time_range
+from console.replication import actions, queries, series
+from console.replication.models import ReplicationFlow
+from console.replication.serializers import (
+    FlowPartitionSerializer,
+    FlowSerializer,
+    FlowSettingsSerializer,
+    FlowTopicSerializer,
+    NewFlowSerializer,
+    SeriesQuery,
+    SeriesSerializer,
+    TopicNamesSerializer,
+    TopicPreviewSerializer,
+)
+
+TOPIC = OpenApiParameter("topic", OpenApiTypes.STR, description="Only this topic.")
+RANGE = [
+    OpenApiParameter("range", OpenApiTypes.STR, description="5m, 15m, 1h, 6h, 24h, 7d or 30d."),
+    OpenApiParameter("from", OpenApiTypes.DATETIME),
+    OpenApiParameter("to", OpenApiTypes.DATETIME),
+    OpenApiParameter("points", OpenApiTypes.INT, description="At most this many points (600)."),
+]
+
+
+class FlowViewSet(viewsets.GenericViewSet[ReplicationFlow]):
+    """Replication flows: settings, what is wanted, what is measured."""
+
+    serializer_class = FlowSerializer
+    pagination_class = Pagination
+    ordering = "name"
+    lookup_value_regex = r"\d+"
+
+    def get_queryset(self) -> QuerySet[ReplicationFlow]:
+        return queries.list_flows()
+
+    def _flow(self) -> ReplicationFlow:
+        flow = queries.get_flow(int(self.kwargs["pk"]), timezone.now())
+        if flow is None:
+            raise Http404
+        return flow
+
+    def _paged(self, rows: QuerySet[Any], serializer: type[Any], ordering: str) -> Response:
+        self.ordering = ordering
+        page = self.paginate_queryset(rows)
+        return self.get_paginated_response(serializer(page, many=True).data)
+
+    @extend_schema(responses=FlowSerializer(many=True))
+    def list(self, request: Request) -> Response:
+        """List flows with their status, lag and freshness."""
+        page: Iterable[ReplicationFlow] = self.paginate_queryset(self.get_queryset()) or []
+        flows = queries.with_status(page, timezone.now())
+        return self.get_paginated_response(FlowSerializer(flows, many=True).data)
+
+    @extend_schema(request=NewFlowSerializer, responses={201: FlowSerializer})
+    def create(self, request: Request) -> Response:
+        """Create a flow between two registered clusters; `start` also starts it."""
+        asked = NewFlowSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        values = {**asked.validated_data}
+        start = values.pop("start", False)
+        user = request.user if request.user.is_authenticated else None
+        flow = actions.create_flow(values, user, timezone.now(), start=start)
+        self.kwargs["pk"] = flow.pk
+        return Response(FlowSerializer(self._flow()).data, status.HTTP_201_CREATED)
+
+    @extend_schema(responses=FlowSerializer)
+    def retrieve(self, request: Request, pk: str) -> Response:
+        """Return one flow."""
+        return Response(FlowSerializer(self._flow()).data)
+
+    @extend_schema(request=FlowSettingsSerializer, responses=FlowSerializer)
+    def partial_update(self, request: Request, pk: str) -> Response:
+        """Change settings; a running flow is restarted with them."""
+        asked = FlowSettingsSerializer(data=request.data, partial=True)
+        asked.is_valid(raise_exception=True)
+        actions.change_flow(self._flow(), asked.validated_data)
+        return Response(FlowSerializer(self._flow()).data)
+
+    @extend_schema(responses={204: None, 202: FlowSerializer})
+    def destroy(self, request: Request, pk: str) -> Response:
+        """Delete a flow: 204 when it is gone, 202 when its run has to end first."""
+        if actions.delete_flow(self._flow(), timezone.now()):
+            return Response(status=status.HTTP_204_NO_CONTENT)
+        return Response(FlowSerializer(self._flow()).data, status.HTTP_202_ACCEPTED)
+
+    @extend_schema(request=None, responses=FlowSerializer)
+    @action(detail=True, methods=["post"])
+    def start(self, request: Request, pk: str) -> Response:
+        """Want the flow to run."""
+        actions.start_flow(self._flow())
+        return Response(FlowSerializer(self._flow()).data)
+
+    @extend_schema(request=None, responses=FlowSerializer)
+    @action(detail=True, methods=["post"])
+    def stop(self, request: Request, pk: str) -> Response:
+        """Want the flow to stop: it flushes, commits its positions and ends."""
+        actions.stop_flow(self._flow())
+        return Response(FlowSerializer(self._flow()).data)
+
+    @extend_schema(request=TopicNamesSerializer, responses=FlowSerializer)
+    @action(detail=True, methods=["post"], url_path="accept-topics")
+    def accept_topics(self, request: Request, pk: str) -> Response:
+        """Copy topics that were created again from their beginning."""
+        asked = TopicNamesSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        actions.accept_new_topics(self._flow(), asked.validated_data["topics"])
+        return Response(FlowSerializer(self._flow()).data)
+
+    @extend_schema(responses=FlowTopicSerializer(many=True))
+    @action(detail=True)
+    def topics(self, request: Request, pk: str) -> Response:
+        """List the topics of a flow with their lag."""
+        return self._paged(queries.list_topics(self._flow()), FlowTopicSerializer, "topic")
+
+    @extend_schema(parameters=[TOPIC], responses=FlowPartitionSerializer(many=True))
+    @action(detail=True)
+    def partitions(self, request: Request, pk: str) -> Response:
+        """List the partitions of a flow: position, end, lag, state and reason."""
+        rows = queries.list_partitions(self._flow(), request.query_params.get("topic", ""))
+        return self._paged(rows, FlowPartitionSerializer, "pk")
+
+    @extend_schema(parameters=[TOPIC, *RANGE], responses=SeriesSerializer)
+    @action(detail=True, pagination_class=None)
+    def series(self, request: Request, pk: str) -> Response:
+        """Return lag and rate over time as columns, of the flow or of one topic."""
+        asked = SeriesQuery(data=request.query_params)
+        asked.is_valid(raise_exception=True)
+        wanted = asked.validated_data
+        columns = series.read_series(
+            self._flow(), wanted["topic"], read_time_range(request), wanted["points"]
+        )
+        return Response(columns)
+
+    @extend_schema(request=NewFlowSerializer, responses=TopicPreviewSerializer(many=True))
+    @action(detail=False, methods=["post"], pagination_class=None)
+    def preview(self, request: Request) -> Response:
+        """Say what a flow with these settings would do with each topic; writes nothing."""
+        asked = NewFlowSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        values = {name: v for name, v in asked.validated_data.items() if name != "start"}
+        preview = queries.preview_topics(actions.check_settings(values))
+        rows: Any = TopicPreviewSerializer(instance=preview, many=True)  # type: ignore[arg-type]  # many
+        return Response(rows.data)

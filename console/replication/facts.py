@@ -1,0 +1,77 @@
+"""The first row of a flow's page and its tabs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.urls import reverse
+
+from console.frame.numbers import format_count, format_rate, format_span_ms
+from console.replication.models import ReplicationFlow
+from console.replication.queries import LAG, LAG_MS, RATE
+from console.replication.status import count
+from jobs.replication.copier import PartitionState
+
+
+def flow_facts(flow: ReplicationFlow) -> list[dict[str, Any]]:
+    """Return lag, time lag, rate and partitions as the facts component takes them."""
+    failed = count(flow, PartitionState.FAILED)
+    return [
+        {
+            "label": "Behind",
+            "value": format_count(flow.lag),
+            "note": "records, all partitions together",
+            "definition": LAG,
+        },
+        {
+            "label": "Behind in time",
+            "value": format_span_ms(flow.lag_ms),
+            "note": "the partition that is furthest behind",
+            "definition": LAG_MS,
+        },
+        {
+            "label": "Rate",
+            "value": format_rate(flow.rate_per_s),
+            "note": "records copied, last 10 s",
+            "definition": RATE,
+        },
+        {
+            "label": "Partitions",
+            "value": _partitions(flow, failed),
+            "note": _states_in_words(flow),
+            "severity": "risk" if failed else "",
+            "href": reverse("replication:partitions", args=[flow.pk]),
+        },
+    ]
+
+
+def flow_tabs(flow: ReplicationFlow, current: str) -> list[dict[str, Any]]:
+    """Return the tabs of a flow's page."""
+    failed = count(flow, PartitionState.FAILED)
+    tabs: list[tuple[str, str, dict[str, Any]]] = [
+        ("detail", "How it is doing", {}),
+        ("partitions", "Partitions", {"count": flow.partition_count, "is_bad": bool(failed)}),
+        ("runs", "Runs", {}),
+        ("settings", "Settings", {}),
+    ]
+    return [
+        {
+            "label": label,
+            "href": reverse(f"replication:{name}", args=[flow.pk]),
+            "is_current": name == current,
+            **more,
+        }
+        for name, label, more in tabs
+    ]
+
+
+def _partitions(flow: ReplicationFlow, failed: int) -> str:
+    if flow.partition_count is None:
+        return format_count(None)
+    good = flow.partition_count - failed
+    return f"{format_count(good)} of {format_count(flow.partition_count)}"
+
+
+def _states_in_words(flow: ReplicationFlow) -> str:
+    parts = [f"{number} {state.replace('_', ' ')}" for state, number in flow.states.items()]
+    return " \N{MIDDLE DOT} ".join(parts) or "not measured yet"

@@ -1,0 +1,117 @@
+"""The form of a flow: text from a browser to the values that actions check."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+
+from console.replication.models import ReplicationFlow
+from jobs.replication.flow import (
+    DEFAULT_GROUPS_EXCLUDE,
+    DEFAULT_TOPICS_EXCLUDE,
+    MAX_TASKS,
+    OnRecreated,
+    PolicyName,
+)
+
+PATTERN_FIELDS = ("topics", "topics_exclude", "groups", "groups_exclude")
+
+
+def _patterns(label: str, help_text: str, initial: tuple[str, ...], rows: int) -> forms.CharField:
+    return forms.CharField(
+        label=label,
+        help_text=help_text,
+        initial="\n".join(initial),
+        required=False,
+        widget=forms.Textarea(attrs={"rows": rows, "spellcheck": "false", "class": "mono"}),
+    )
+
+
+class FlowForm(forms.Form):
+    """Settings of a flow; what is wrong with them is said by `actions`, at the field."""
+
+    name = forms.CharField(max_length=100, help_text="What people call it: orders to west.")
+    source = forms.ChoiceField(help_text="Where records are read.")
+    target = forms.ChoiceField(help_text="Where they are written, with the flow's positions.")
+    topics = _patterns(
+        "Topics", "Regular expressions, one per line; each must match a whole name.", (".*",), 3
+    )
+    topics_exclude = _patterns(
+        "Topics not to copy", "These win over the patterns above.", DEFAULT_TOPICS_EXCLUDE, 3
+    )
+    policy = forms.ChoiceField(
+        label="Names on the target",
+        choices=[
+            (PolicyName.DEFAULT.value, "Source alias in front: east.orders (default policy)"),
+            (PolicyName.IDENTITY.value, "Same name: orders (identity policy)"),
+        ],
+        help_text="Same names cannot tell a copy from an original: never copy them back.",
+    )
+    separator = forms.CharField(
+        max_length=10, initial=".", help_text="Between alias and topic, as in MirrorMaker 2."
+    )
+    replication_factor = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=32767,
+        help_text="Of topics that are created. Empty: as on the source, at most one per broker.",
+    )
+    tasks = forms.IntegerField(
+        min_value=1,
+        max_value=MAX_TASKS,
+        initial=1,
+        help_text="How many Spark tasks share the partitions.",
+    )
+    on_recreated = forms.ChoiceField(
+        label="When a source topic is deleted and created again",
+        choices=[
+            (OnRecreated.STOP.value, "Stop that topic and ask"),
+            (OnRecreated.FROM_START.value, "Copy the new topic from its beginning"),
+        ],
+    )
+    groups = _patterns("Groups", "Whose offsets belong to this flow.", (".*",), 2)
+    groups_exclude = _patterns(
+        "Groups to leave out", "These win over the patterns above.", DEFAULT_GROUPS_EXCLUDE, 3
+    )
+
+    def __init__(self, aliases: list[str], *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for side in ("source", "target"):
+            choices = [("", "Choose a cluster"), *((alias, alias) for alias in aliases)]
+            self.fields[side].choices = choices  # type: ignore[attr-defined]  # both are ChoiceFields
+
+    def values(self) -> dict[str, Any]:
+        """Return the values as `actions` takes them; call after `is_valid`."""
+        values = {**self.cleaned_data}
+        for name in PATTERN_FIELDS:
+            lines = str(values.get(name, "")).splitlines()
+            values[name] = [line.strip() for line in lines if line.strip()]
+        values.pop("start", None)
+        return values
+
+    def take_errors(self, errors: Mapping[str, str]) -> None:
+        """Put the sentences of `InvalidFields` to their fields."""
+        for name, text in errors.items():
+            self.add_error(name if name in self.fields else None, text)
+
+
+class NewFlowForm(FlowForm):
+    """Settings of a new flow, and whether it runs at once."""
+
+    start = forms.BooleanField(label="Start copying at once", required=False, initial=True)
+
+
+class SettingsForm(FlowForm):
+    """Settings of a flow that exists: its clusters stay."""
+
+    def __init__(self, flow: ReplicationFlow, *args: Any, **kwargs: Any) -> None:
+        super().__init__([], *args, initial=_initial(flow), **kwargs)
+        del self.fields["source"], self.fields["target"]
+
+
+def _initial(flow: ReplicationFlow) -> dict[str, Any]:
+    names = ("name", "policy", "separator", "replication_factor", "tasks", "on_recreated")
+    values = {name: getattr(flow, name) for name in names}
+    return values | {name: "\n".join(getattr(flow, name)) for name in PATTERN_FIELDS}

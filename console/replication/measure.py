@@ -1,0 +1,194 @@
+"""From what the run, the target and the source said to the numbers of every partition: pure rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from jobs.cluster.descriptions import OffsetRange, TopicPartition
+from jobs.replication.copier import PartitionState
+from jobs.replication.lag import replication_lag
+
+# Phrases of the engine's reasons (jobs.replication.plan) that accepting the new topic resolves.
+_NEW_TOPIC = "created again"
+# How the driver's message begins before and after its first survey (jobs.spark.replicate).
+_STARTING, _SURVEYED = "Starting", "Copying"
+_BADNESS = [
+    PartitionState.CAUGHT_UP,
+    PartitionState.COPYING,
+    PartitionState.STARTING,
+    PartitionState.STOPPED,
+    PartitionState.RETRYING,
+    PartitionState.FAILED,
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One partition: where the flow is, where the source ends, and the lag between (None: unknown).
+
+    `data_end` is the offset after the last real record, where it was looked for.
+    """
+
+    topic: str
+    partition: int
+    remote_topic: str = ""
+    state: PartitionState = PartitionState.STARTING
+    reason: str = ""
+    position: int | None = None
+    log_start_offset: int | None = None
+    end_offset: int | None = None
+    data_end: int | None = None
+    lag: int | None = None
+    lag_ms: int | None = None
+    rate_per_s: float | None = None
+    last_timestamp_ms: int | None = None
+    head_timestamp_ms: int | None = None
+    path: str = ""
+    duplicates: int = 0
+    findings: tuple[str, ...] = field(default=())
+
+    @property
+    def where(self) -> TopicPartition:
+        """The topic and partition."""
+        return TopicPartition(self.topic, self.partition)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the source is known to have more offsets than were copied."""
+        end = self.end_offset if self.data_end is None else self.data_end
+        return self.position is not None and end is not None and end > self.position
+
+
+def from_progress(progress: Mapping[str, Any]) -> list[Measured]:
+    """Return the partitions of a run's progress document, still without the source's side."""
+    places = progress["topics"]
+    return [
+        Measured(
+            topic=row["topic"],
+            partition=row["partition"],
+            remote_topic=(places.get(row["topic"]) or {}).get("remote_topic") or "",
+            state=PartitionState(row["state"]),
+            reason=row["reason"],
+            position=row["position"],
+            rate_per_s=row.get("rate_per_s"),
+            last_timestamp_ms=row["last_timestamp_ms"],
+            path=row["path"],
+            duplicates=row["duplicates_possible"],
+            findings=tuple(row["findings"]),
+        )
+        for row in progress["partitions"]
+    ]
+
+
+def has_surveyed(progress: Mapping[str, Any]) -> bool:
+    """Return whether the run has seen both clusters: only then its list of partitions is complete."""
+    return bool(progress["topics"]) or progress["message"].startswith(_SURVEYED)
+
+
+def waits_because(progress: Mapping[str, Any]) -> str:
+    """Return why the run has not seen both clusters yet; empty when it just started or has seen them."""
+    message: str = progress["message"]
+    return "" if has_surveyed(progress) or message.startswith(_STARTING) else message
+
+
+def not_surveyed(known: Measured, progress: Mapping[str, Any]) -> Measured:
+    """Return a partition known from before, while the new run has not seen the clusters yet."""
+    reason = waits_because(progress)
+    state = PartitionState.RETRYING if reason else PartitionState.STARTING
+    return replace(known, state=state, reason=reason, rate_per_s=None)
+
+
+def at_rest(known: Measured, position: int | None) -> Measured:
+    """Return a partition that no run copies now; why it failed is kept, its rate is not."""
+    failed = known.state is PartitionState.FAILED
+    moved = position is not None and position != known.position
+    return replace(
+        known,
+        state=known.state if failed else PartitionState.STOPPED,
+        reason=known.reason if failed else "No run copies this partition now.",
+        position=known.position if position is None else position,
+        rate_per_s=None,
+        last_timestamp_ms=None if moved else known.last_timestamp_ms,
+    )
+
+
+def with_source(measured: Measured, offsets: OffsetRange | None) -> Measured:
+    """Add where the source starts and ends; both are unknown when it did not say."""
+    if offsets is None or offsets.error:
+        return replace(measured, log_start_offset=None, end_offset=None)
+    return replace(
+        measured, log_start_offset=offsets.log_start_offset, end_offset=offsets.end_offset
+    )
+
+
+def with_lag(measured: Measured) -> Measured:
+    """Add the lag in records and in milliseconds of record time."""
+    lag = replication_lag(
+        position=measured.position,
+        log_start_offset=measured.log_start_offset,
+        end_offset=measured.end_offset,
+        last_timestamp_ms=measured.last_timestamp_ms,
+        head_timestamp_ms=measured.head_timestamp_ms,
+        data_end=measured.data_end,
+    )
+    return replace(measured, lag=lag.records, lag_ms=lag.ms)
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """A topic or a flow: the sum of known lags, the largest time lag, and how many are in which state."""
+
+    partitions: int
+    states: Mapping[str, int]
+    state: PartitionState
+    reason: str
+    lag: int | None
+    lag_ms: int | None
+    rate_per_s: float | None
+
+    @property
+    def failed(self) -> int:
+        """How many partitions cannot go on."""
+        return self.states.get(PartitionState.FAILED.value, 0)
+
+
+def total(rows: Sequence[Measured]) -> Totals:
+    """Add up partitions; a number is None when no partition knows it."""
+    worst = max(rows, key=lambda row: _BADNESS.index(row.state), default=None)
+    states: dict[str, int] = {}
+    for row in rows:
+        states[row.state.value] = states.get(row.state.value, 0) + 1
+    return Totals(
+        partitions=len(rows),
+        states=states,
+        state=worst.state if worst else PartitionState.STARTING,
+        reason=worst.reason if worst and is_wrong(worst.state) else "",
+        lag=_sum(row.lag for row in rows),
+        lag_ms=max((row.lag_ms for row in rows if row.lag_ms is not None), default=None),
+        rate_per_s=_sum(row.rate_per_s for row in rows),
+    )
+
+
+def is_wrong(state: PartitionState) -> bool:
+    """Return whether a partition in this state needs a reason on the flow's page."""
+    return state in {PartitionState.RETRYING, PartitionState.FAILED}
+
+
+def accepts_new_topic(rows: Iterable[Measured]) -> bool:
+    """Return whether copying the topic from its beginning would let one of these partitions go on."""
+    return any(row.state is PartitionState.FAILED and _NEW_TOPIC in row.reason for row in rows)
+
+
+def by_topic(rows: Iterable[Measured]) -> dict[str, list[Measured]]:
+    """Group partitions by their topic."""
+    groups: dict[str, list[Measured]] = {}
+    for row in rows:
+        groups.setdefault(row.topic, []).append(row)
+    return groups
+
+
+def _sum(values: Iterable[Any]) -> Any:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None

@@ -1,0 +1,229 @@
+"""Flows, what was last measured of their topics and partitions, and the lag as a series."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.db import models
+
+from console.clusters.models import Cluster
+from console.runs.models import Run
+from jobs.replication.copier import PartitionState
+from jobs.replication.flow import FlowSpec, OnRecreated, PolicyName
+
+if TYPE_CHECKING:
+    from console.replication.status import FlowStatus
+
+STATE_CHOICES = [(state.value, state.value.replace("_", " ")) for state in PartitionState]
+
+
+class ReplicationFlow(models.Model):
+    """Source, target, topics, groups and settings of a flow, and its totals of the last round.
+
+    `is_wanted` is what a person asked for; `run` is the newest run of the flow, live or ended.
+    `judged_run`, `failures`, `failing_since`, `failure` and `next_try_at` are the back-off: they
+    count the runs that ended badly in a row, up to and including the run `judged_run`.
+    `topic_ids` are the ids of the topics whose records were copied; `reset_topics` are those that
+    a person accepted to be copied again from their beginning. `worst_reason` is why the worst
+    partition does not go on, and `worst_since` since when.
+    """
+
+    name = models.CharField(max_length=100, unique=True)
+    source = models.ForeignKey(Cluster, on_delete=models.PROTECT, related_name="flows_from_here")
+    target = models.ForeignKey(Cluster, on_delete=models.PROTECT, related_name="flows_to_here")
+    topics = models.JSONField(default=list)
+    topics_exclude = models.JSONField(default=list)
+    groups = models.JSONField(default=list)
+    groups_exclude = models.JSONField(default=list)
+    policy = models.CharField(
+        max_length=20, choices=[(p.value, p.value) for p in PolicyName], default=PolicyName.DEFAULT
+    )
+    separator = models.CharField(max_length=10, default=".")
+    replication_factor = models.PositiveIntegerField(null=True, blank=True)
+    tasks = models.PositiveIntegerField(default=1)
+    on_recreated = models.CharField(
+        max_length=20, choices=[(o.value, o.value) for o in OnRecreated], default=OnRecreated.STOP
+    )
+    is_wanted = models.BooleanField(default=False)
+    deletion_asked_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField()
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    topic_ids = models.JSONField(default=dict)
+    reset_topics = models.JSONField(default=list)
+
+    run = models.ForeignKey(Run, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    judged_run = models.UUIDField(null=True, blank=True)
+    failures = models.PositiveIntegerField(default=0)
+    failing_since = models.DateTimeField(null=True, blank=True)
+    failure = models.TextField(blank=True)
+    next_try_at = models.DateTimeField(null=True, blank=True)
+
+    claimed_until = models.DateTimeField(null=True, blank=True)
+    measured_at = models.DateTimeField(null=True, blank=True)
+    topics_sampled_at = models.DateTimeField(null=True, blank=True)
+    partition_count = models.PositiveIntegerField(null=True, blank=True)
+    states = models.JSONField(default=dict)
+    lag = models.BigIntegerField(null=True, blank=True)
+    lag_ms = models.BigIntegerField(null=True, blank=True)
+    rate_per_s = models.FloatField(null=True, blank=True)
+    worst_reason = models.TextField(blank=True)
+    worst_since = models.DateTimeField(null=True, blank=True)
+
+    # Not columns: queries set them on rows that are shown.
+    status: FlowStatus
+    recent_lag: list[int | None]
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def subject(self) -> str:
+        """What the runs of this flow are about."""
+        return f"flow:{self.pk}"
+
+    def spec(self) -> FlowSpec:
+        """Return the flow as the engine needs it; raises `InvalidFields`."""
+        return FlowSpec.from_mapping(
+            {
+                "name": self.name,
+                "source": self.source.connection().to_mapping(),
+                "target": self.target.connection().to_mapping(),
+                "topics": self.topics,
+                "topics_exclude": self.topics_exclude,
+                "groups": self.groups,
+                "groups_exclude": self.groups_exclude,
+                "policy": self.policy,
+                "separator": self.separator,
+                "replication_factor": self.replication_factor,
+                "tasks": self.tasks,
+                "on_recreated": self.on_recreated,
+            }
+        )
+
+
+class FlowTopic(models.Model):
+    """A source topic of a flow: where it goes, what is wrong with it, totals of its partitions.
+
+    `problem` is about the topic as a whole; `reason` is why its worst partition does not go on.
+    """
+
+    flow = models.ForeignKey(ReplicationFlow, on_delete=models.CASCADE, related_name="flow_topics")
+    topic = models.CharField(max_length=249)
+    topic_id = models.CharField(max_length=32, blank=True)
+    remote_topic = models.CharField(max_length=320, blank=True)
+    partition_count = models.PositiveIntegerField(default=0)
+    state = models.CharField(max_length=20, choices=STATE_CHOICES, default=PartitionState.STARTING)
+    failed_count = models.PositiveIntegerField(default=0)
+    reason = models.TextField(blank=True)
+    problem = models.TextField(blank=True)
+    accepts_new = models.BooleanField(default=False)
+    lag = models.BigIntegerField(null=True, blank=True)
+    lag_ms = models.BigIntegerField(null=True, blank=True)
+    rate_per_s = models.FloatField(null=True, blank=True)
+    updated_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["topic"]
+        constraints = [
+            models.UniqueConstraint(fields=["flow", "topic"], name="one_row_per_flow_topic")
+        ]
+
+    def __str__(self) -> str:
+        return self.topic
+
+
+class FlowPartition(models.Model):
+    """The last measured state of one partition of a flow.
+
+    `position` is the next source offset to copy. `lag` (records) and `lag_ms` (between the newest
+    record of the source and the last copied one) are null when unknown. `since` is when the state
+    or its reason last changed; `updated_at` is when the numbers last changed.
+    """
+
+    flow = models.ForeignKey(ReplicationFlow, on_delete=models.CASCADE, related_name="partitions")
+    topic = models.CharField(max_length=249)
+    partition = models.PositiveIntegerField()
+    remote_topic = models.CharField(max_length=320, blank=True)
+    state = models.CharField(max_length=20, choices=STATE_CHOICES, default=PartitionState.STARTING)
+    reason = models.TextField(blank=True)
+    position = models.BigIntegerField(null=True, blank=True)
+    log_start_offset = models.BigIntegerField(null=True, blank=True)
+    end_offset = models.BigIntegerField(null=True, blank=True)
+    lag = models.BigIntegerField(null=True, blank=True)
+    lag_ms = models.BigIntegerField(null=True, blank=True)
+    rate_per_s = models.FloatField(null=True, blank=True)
+    last_timestamp_ms = models.BigIntegerField(null=True, blank=True)
+    head_timestamp_ms = models.BigIntegerField(null=True, blank=True)
+    path = models.CharField(max_length=20, blank=True)
+    duplicates = models.BigIntegerField(default=0)
+    findings = models.JSONField(default=list)
+    since = models.DateTimeField()
+    updated_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["topic", "partition"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["flow", "topic", "partition"], name="one_row_per_flow_partition"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+class FlowRound(models.Model):
+    """Freshness of one half of a flow's measurement: where it is, and where its source ends."""
+
+    class Noun(models.TextChoices):
+        POSITIONS = "positions", "Positions"
+        SOURCE = "source", "Source offsets"
+
+    flow = models.ForeignKey(ReplicationFlow, on_delete=models.CASCADE, related_name="rounds")
+    noun = models.CharField(max_length=20, choices=Noun)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    duration_ms = models.PositiveIntegerField(null=True, blank=True)
+    succeeded_at = models.DateTimeField(null=True, blank=True)
+    failing_since = models.DateTimeField(null=True, blank=True)
+    error_code = models.CharField(max_length=60, blank=True)
+    error = models.TextField(blank=True)
+    hint = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["flow", "noun"], name="one_round_per_flow_noun")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.flow_id} {self.noun}"
+
+
+class LagSample(models.Model):
+    """Lag at a time; `topic` is "" for the flow as a whole. Pruned after LAG_RETENTION_H.
+
+    `at_s` is Unix time in seconds and not a datetime, because charts group it into buckets by
+    arithmetic that SQLite and PostgreSQL share.
+    """
+
+    flow = models.ForeignKey(ReplicationFlow, on_delete=models.CASCADE, related_name="samples")
+    topic = models.CharField(max_length=249, blank=True, default="")
+    at_s = models.BigIntegerField()
+    lag = models.BigIntegerField(null=True)
+    lag_ms = models.BigIntegerField(null=True)
+    rate_per_s = models.FloatField(null=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["flow", "topic", "at_s"], name="lag_flow_topic_at"),
+            models.Index(fields=["at_s"], name="lag_at"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.flow_id} {self.topic} {self.at_s}"

@@ -1,0 +1,152 @@
+"""Reads of flows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import F, Max, QuerySet
+from django.db.models.functions import Mod
+
+from console.clusters.models import Cluster, Topic
+from console.frame.freshness import Freshness
+from console.replication.models import (
+    FlowPartition,
+    FlowRound,
+    FlowTopic,
+    LagSample,
+    ReplicationFlow,
+)
+from console.replication.status import judge_flow
+from console.runs import queries as run_queries
+from console.runs.models import Run
+from jobs.cluster.descriptions import TopicDescription
+from jobs.replication.flow import FlowSpec
+from jobs.replication.policy import ReplicationPolicy
+from jobs.replication.selection import explain_topic, policy_of
+
+RECENT_S = 3600
+
+# The name under which other rooms know a flow that was read here.
+Flow = ReplicationFlow
+
+# What the numbers of a flow mean, wherever they are shown.
+LAG = "Source end offset minus replicated position: records that the target does not have yet."
+LAG_MS = (
+    "Timestamp of the newest source record minus timestamp of the last copied record, so it holds "
+    "for back-fills too and does not grow while nothing is produced."
+)
+RATE = "Records copied per second over the last 10 s."
+
+
+def list_flows() -> QuerySet[ReplicationFlow]:
+    """Return all flows with their clusters, newest run and rounds, in a constant number of queries."""
+    flows = ReplicationFlow.objects.select_related("source", "target", "run", "created_by")
+    return flows.prefetch_related("rounds").defer("run__progress", "run__arguments", "run__summary")
+
+
+def get_flow(flow_id: int, now: datetime) -> ReplicationFlow | None:
+    """Return one flow with its status; None when there is none."""
+    flow = list_flows().filter(pk=flow_id).first()
+    return with_status([flow], now)[0] if flow else None
+
+
+def with_status(flows: Iterable[ReplicationFlow], now: datetime) -> list[ReplicationFlow]:
+    """Return the flows, each with its status; no query."""
+    judged = list(flows)
+    for flow in judged:
+        flow.status = judge_flow(flow, now)
+    return judged
+
+
+def with_recent_lag(flows: list[ReplicationFlow], now: datetime) -> list[ReplicationFlow]:
+    """Return the flows, each with its lag over the last hour in 30 steps; one query."""
+    since, step_s = int(now.timestamp()) - RECENT_S, RECENT_S // 30
+    rows = (
+        LagSample.objects.filter(flow__in=[flow.pk for flow in flows], topic="", at_s__gte=since)
+        .annotate(bucket=F("at_s") - Mod(F("at_s"), step_s))
+        .values("flow", "bucket")
+        .annotate(most_lag=Max("lag"))
+        .order_by("flow", "bucket")
+    )
+    lines: dict[int, list[int | None]] = {flow.pk: [] for flow in flows}
+    for row in rows:
+        lines[row["flow"]].append(row["most_lag"])
+    for flow in flows:
+        flow.recent_lag = lines[flow.pk]
+    return flows
+
+
+def find_flows(words: str, limit: int) -> list[ReplicationFlow]:
+    """Return flows whose name or clusters contain every word."""
+    flows = ReplicationFlow.objects.select_related("source", "target")
+    for word in words.split():
+        flows = flows.filter(name__icontains=word)
+    return list(flows[:limit])
+
+
+def list_topics(flow: ReplicationFlow) -> QuerySet[FlowTopic]:
+    """Return the topics of a flow."""
+    return FlowTopic.objects.filter(flow=flow)
+
+
+def list_partitions(flow: ReplicationFlow, topic: str = "") -> QuerySet[FlowPartition]:
+    """Return the partitions of a flow, of one topic when it is named."""
+    partitions = FlowPartition.objects.filter(flow=flow)
+    return partitions.filter(topic=topic) if topic else partitions
+
+
+def list_runs(flow: ReplicationFlow) -> QuerySet[Run]:
+    """Return the runs of a flow, newest first."""
+    return run_queries.list_runs_of(flow.subject)
+
+
+def findings_of(flow: ReplicationFlow, limit: int = 50) -> list[FlowPartition]:
+    """Return partitions with something that a person must know although copying goes on."""
+    return list(FlowPartition.objects.filter(flow=flow).exclude(findings=[])[:limit])
+
+
+def freshness_of(flow: ReplicationFlow) -> list[Freshness]:
+    """Return how fresh the two halves of the flow's numbers are."""
+    rounds = {round_.noun: round_ for round_ in flow.rounds.all()}
+    return [_freshness(noun, rounds.get(noun)) for noun in FlowRound.Noun.values]
+
+
+def list_clusters() -> list[Cluster]:
+    """Return the clusters that a flow can connect."""
+    return list(Cluster.objects.order_by("alias"))
+
+
+@dataclass(frozen=True, slots=True)
+class TopicPreview:
+    """What a flow would do with a topic of its source: where to, or why not."""
+
+    topic: str
+    partitions: int
+    is_selected: bool
+    remote_topic: str
+    reason: str
+
+
+def preview_topics(spec: FlowSpec) -> list[TopicPreview]:
+    """Return what this flow would do with each topic that was last seen on its source."""
+    policy = policy_of(spec)
+    rows = Topic.objects.filter(cluster__alias=spec.source.alias).order_by("name")
+    return [_preview(spec, policy, topic) for topic in rows]
+
+
+def _preview(spec: FlowSpec, policy: ReplicationPolicy, topic: Topic) -> TopicPreview:
+    described = TopicDescription(topic.name, topic.topic_id or None, topic.is_internal, ())
+    verdict = explain_topic(spec, described)
+    remote = policy.format_remote_topic(spec.source.alias, topic.name) if verdict.selected else ""
+    return TopicPreview(topic.name, topic.partition_count, verdict.selected, remote, verdict.reason)
+
+
+def _freshness(noun: str, row: FlowRound | None) -> Freshness:
+    label = FlowRound.Noun(noun).label
+    if row is None:
+        return Freshness(label, None)
+    return Freshness(
+        label, row.succeeded_at, row.failing_since, row.error, row.hint, row.duration_ms
+    )

@@ -1,0 +1,213 @@
+"""The shapes of flows in the API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from console.frame.freshness import Freshness
+from console.replication.models import FlowPartition, FlowTopic, ReplicationFlow
+from console.replication.queries import TopicPreview, freshness_of
+from console.replication.series import MOST_POINTS
+from console.replication.status import FlowState, FlowStatus
+from jobs.replication.flow import MAX_TASKS, OnRecreated, PolicyName
+
+
+class FlowStatusSerializer(serializers.Serializer[FlowStatus]):
+    """How the flow is doing, why, and what to do."""
+
+    state = serializers.ChoiceField(choices=[state.value for state in FlowState])
+    severity = serializers.CharField()
+    reason = serializers.CharField()
+    hint = serializers.CharField()
+    since = serializers.DateTimeField(allow_null=True)
+
+
+class FreshnessSerializer(serializers.Serializer[Freshness]):
+    """How old the numbers are and why they are not newer."""
+
+    noun = serializers.CharField()
+    succeeded_at = serializers.DateTimeField(allow_null=True)
+    failing_since = serializers.DateTimeField(allow_null=True)
+    error = serializers.CharField()
+    hint = serializers.CharField()
+    duration_ms = serializers.IntegerField(allow_null=True)
+
+
+class FlowSerializer(serializers.ModelSerializer[ReplicationFlow]):
+    """A flow: settings, what is wanted, status, totals."""
+
+    source = serializers.CharField(source="source.alias")  # type: ignore[assignment]  # the metaclass takes it before it can hide Field.source
+    target = serializers.CharField(source="target.alias")
+    status = FlowStatusSerializer()
+    freshness = serializers.SerializerMethodField()
+    run = serializers.UUIDField(source="run_id", allow_null=True)
+
+    class Meta:
+        model = ReplicationFlow
+        fields = (
+            "id",
+            "name",
+            "source",
+            "target",
+            "topics",
+            "topics_exclude",
+            "groups",
+            "groups_exclude",
+            "policy",
+            "separator",
+            "replication_factor",
+            "tasks",
+            "on_recreated",
+            "is_wanted",
+            "status",
+            "run",
+            "failures",
+            "next_try_at",
+            "partition_count",
+            "states",
+            "lag",
+            "lag_ms",
+            "rate_per_s",
+            "measured_at",
+            "freshness",
+            "created_at",
+        )
+        read_only_fields = fields
+
+    def get_freshness(self, flow: ReplicationFlow) -> list[dict[str, Any]]:
+        """Return the freshness of positions and of source offsets."""
+        return [dict(FreshnessSerializer(entry).data) for entry in freshness_of(flow)]
+
+
+class _Patterns(serializers.ListField):
+    child = serializers.CharField(max_length=500)
+
+
+class FlowSettingsSerializer(serializers.Serializer[Any]):
+    """The settings of a flow; patterns are regular expressions that match a whole name."""
+
+    name = serializers.CharField(max_length=100)
+    topics = _Patterns(required=False, max_length=500)
+    topics_exclude = _Patterns(required=False, max_length=500)
+    groups = _Patterns(required=False, max_length=500)
+    groups_exclude = _Patterns(required=False, max_length=500)
+    policy = serializers.ChoiceField(choices=[p.value for p in PolicyName], required=False)
+    separator = serializers.CharField(max_length=10, required=False)
+    replication_factor = serializers.IntegerField(
+        required=False, allow_null=True, min_value=1, max_value=32767
+    )
+    tasks = serializers.IntegerField(required=False, min_value=1, max_value=MAX_TASKS)
+    on_recreated = serializers.ChoiceField(choices=[o.value for o in OnRecreated], required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Refuse settings that do not exist, instead of silently doing nothing about them."""
+        unknown = sorted(set(self.initial_data) - set(self.fields))
+        if unknown:
+            raise serializers.ValidationError(dict.fromkeys(unknown, "Not a setting of a flow."))
+        return attrs
+
+
+class NewFlowSerializer(FlowSettingsSerializer):
+    """A flow to be made, between two registered clusters."""
+
+    source = serializers.CharField(help_text="Alias of the source cluster.")  # type: ignore[assignment]  # the metaclass takes it before it can hide Field.source
+    target = serializers.CharField(help_text="Alias of the target cluster.")
+    start = serializers.BooleanField(required=False, default=False)
+
+
+class TopicNamesSerializer(serializers.Serializer[Any]):
+    """Names of source topics."""
+
+    topics = serializers.ListField(
+        child=serializers.CharField(max_length=249), min_length=1, max_length=500
+    )
+
+
+class FlowTopicSerializer(serializers.ModelSerializer[FlowTopic]):
+    """A topic of a flow."""
+
+    class Meta:
+        model = FlowTopic
+        fields = (
+            "topic",
+            "topic_id",
+            "remote_topic",
+            "partition_count",
+            "state",
+            "failed_count",
+            "reason",
+            "problem",
+            "accepts_new",
+            "lag",
+            "lag_ms",
+            "rate_per_s",
+            "updated_at",
+        )
+        read_only_fields = fields
+
+
+class FlowPartitionSerializer(serializers.ModelSerializer[FlowPartition]):
+    """A partition of a flow: `position` is the next source offset to copy."""
+
+    class Meta:
+        model = FlowPartition
+        fields = (
+            "topic",
+            "partition",
+            "remote_topic",
+            "state",
+            "reason",
+            "position",
+            "log_start_offset",
+            "end_offset",
+            "lag",
+            "lag_ms",
+            "rate_per_s",
+            "last_timestamp_ms",
+            "head_timestamp_ms",
+            "path",
+            "duplicates",
+            "findings",
+            "since",
+            "updated_at",
+        )
+        read_only_fields = fields
+
+
+class SeriesQuery(serializers.Serializer[Any]):
+    """What may be asked of a series, besides its time range."""
+
+    topic = serializers.CharField(required=False, default="", max_length=249, allow_blank=True)
+    points = serializers.IntegerField(
+        required=False, default=MOST_POINTS, min_value=2, max_value=MOST_POINTS
+    )
+
+
+class EventSerializer(serializers.Serializer[Any]):
+    """Something that happened at a moment."""
+
+    at = serializers.IntegerField()
+    label = serializers.CharField()  # type: ignore[assignment]  # the metaclass takes it before it can hide Field.label
+    severity = serializers.CharField()
+
+
+class SeriesSerializer(serializers.Serializer[Any]):
+    """Columns of equal length: Unix seconds, lag in records, lag in ms, records per second."""
+
+    at = serializers.ListField(child=serializers.IntegerField())
+    lag = serializers.ListField(child=serializers.IntegerField(allow_null=True))
+    lag_ms = serializers.ListField(child=serializers.IntegerField(allow_null=True))
+    rate_per_s = serializers.ListField(child=serializers.FloatField(allow_null=True))
+    events = EventSerializer(many=True)
+
+
+class TopicPreviewSerializer(serializers.Serializer[TopicPreview]):
+    """What a flow would do with a topic."""
+
+    topic = serializers.CharField()
+    partitions = serializers.IntegerField()
+    is_selected = serializers.BooleanField()
+    remote_topic = serializers.CharField()
+    reason = serializers.CharField()

@@ -1,0 +1,198 @@
+"""How a flow is doing, in one word, with the reason and what to do: pure rules, worst first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from console.frame.numbers import format_age
+from console.frame.states import Severity
+from console.replication.models import FlowRound, ReplicationFlow
+from console.runs.models import RunState
+from jobs.replication.copier import PartitionState
+
+# The driver reports every second; this long without a word is a finding of its own.
+SILENT_AFTER = timedelta(seconds=30)
+
+
+class FlowState(StrEnum):
+    """The states of a flow."""
+
+    RUNNING = "running"
+    STARTING = "starting"
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+    DEGRADED = "degraded"
+    WAITING = "waiting"
+    SILENT = "silent"
+    FAILING = "failing"
+    DELETING = "deleting"
+
+
+SEVERITIES = {
+    FlowState.RUNNING: Severity.OK,
+    FlowState.STARTING: Severity.NOTICE,
+    FlowState.STOPPING: Severity.NOTICE,
+    FlowState.STOPPED: Severity.NONE,
+    FlowState.DELETING: Severity.NOTICE,
+    FlowState.WAITING: Severity.RISK,
+    FlowState.DEGRADED: Severity.RISK,
+    FlowState.SILENT: Severity.RISK,
+    FlowState.FAILING: Severity.CRIT,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FlowStatus:
+    """The word, why, since when (None: not known), and what a person can do about it."""
+
+    state: FlowState
+    reason: str = ""
+    hint: str = ""
+    since: datetime | None = None
+
+    @property
+    def severity(self) -> Severity:
+        """How bad it is."""
+        return SEVERITIES[self.state]
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether a person should look at it."""
+        return self.severity in {Severity.WARN, Severity.RISK, Severity.CRIT}
+
+
+def judge_flow(flow: ReplicationFlow, now: datetime) -> FlowStatus:
+    """Return the state of a flow from its row, its newest run and its rounds (prefetched)."""
+    live = flow.run if flow.run is not None and flow.run.is_live else None
+    if flow.deletion_asked_at is not None:
+        return FlowStatus(FlowState.DELETING, "It goes as soon as its run has ended.")
+    if not flow.is_wanted:
+        return _unwanted(flow)
+    if live is None:
+        return _without_run(flow, now)
+    if live.cancel_requested_at is not None:
+        return FlowStatus(
+            FlowState.STARTING, "The run is restarted with the new settings.", "", live.created_at
+        )
+    if live.state == RunState.QUEUED or live.reported_at is None:
+        return _coming_up(flow)
+    return _with_report(flow, now)
+
+
+def _unwanted(flow: ReplicationFlow) -> FlowStatus:
+    run = flow.run
+    if run is not None and run.is_live:
+        return FlowStatus(
+            FlowState.STOPPING,
+            "Records in flight are flushed and positions committed.",
+            "",
+            run.cancel_requested_at,
+        )
+    return FlowStatus(FlowState.STOPPED, "", "", run.finished_at if run else None)
+
+
+def _without_run(flow: ReplicationFlow, now: datetime) -> FlowStatus:
+    if not flow.failures:
+        return FlowStatus(FlowState.STARTING, "A run is being started.", "", None)
+    return FlowStatus(
+        FlowState.FAILING,
+        f"{_attempts(flow)} The last one: {first_line(flow.failure)}",
+        f"The next try is {format_age(flow.next_try_at, now)}. The run's page has the whole log.",
+        flow.failing_since,
+    )
+
+
+def _coming_up(flow: ReplicationFlow) -> FlowStatus:
+    run = flow.run
+    since = run.created_at if run else None
+    if not flow.failures:
+        return FlowStatus(FlowState.STARTING, "Spark is coming up.", "", since)
+    return FlowStatus(
+        FlowState.FAILING,
+        f"{_attempts(flow)} The last one: {first_line(flow.failure)}",
+        "A new run is coming up.",
+        flow.failing_since,
+    )
+
+
+def _with_report(flow: ReplicationFlow, now: datetime) -> FlowStatus:
+    """Judge a flow whose run is alive and has reported."""
+    run = flow.run
+    assert run is not None and run.reported_at is not None  # noqa: S101, PT018  judge_flow saw to it
+    if now - run.reported_at > SILENT_AFTER:
+        return FlowStatus(
+            FlowState.SILENT,
+            f"The run is alive but last reported {format_age(run.reported_at, now)}.",
+            "Look at the run's log; stop and start the flow if it says nothing.",
+            run.reported_at,
+        )
+    failed = count(flow, PartitionState.FAILED)
+    retrying = count(flow, PartitionState.RETRYING)
+    if retrying and retrying == open_partitions(flow):
+        return FlowStatus(
+            FlowState.WAITING,
+            first_line(flow.worst_reason),
+            "Copying goes on by itself, without loss, when both clusters answer again.",
+            flow.worst_since,
+        )
+    if failed or retrying:
+        return _degraded(flow, failed, retrying)
+    if flow.partition_count == 0:
+        return _nothing_to_copy(flow)
+    return FlowStatus(FlowState.RUNNING, "", "", run.started_at)
+
+
+def _degraded(flow: ReplicationFlow, failed: int, retrying: int) -> FlowStatus:
+    parts = [f"{failed} failed"] if failed else []
+    parts += [f"{retrying} retrying"] if retrying else []
+    return FlowStatus(
+        FlowState.DEGRADED,
+        f"{' and '.join(parts)} of {flow.partition_count} partitions. "
+        f"{first_line(flow.worst_reason)}",
+        "The other partitions go on. The partitions' table says what each one needs."
+        if failed
+        else "They are tried again by themselves.",
+        flow.worst_since,
+    )
+
+
+def _nothing_to_copy(flow: ReplicationFlow) -> FlowStatus:
+    failing = [r for r in flow.rounds.all() if r.failing_since is not None]
+    source = [r for r in failing if r.noun == FlowRound.Noun.SOURCE]
+    if flow.worst_reason:
+        return FlowStatus(FlowState.WAITING, first_line(flow.worst_reason), "", flow.worst_since)
+    if source:
+        return FlowStatus(
+            FlowState.WAITING, source[0].error, source[0].hint, source[0].failing_since
+        )
+    return FlowStatus(
+        FlowState.RUNNING,
+        "No topic of the source matches the flow's patterns yet.",
+        "New topics are found within seconds; the settings show which topics match and why not.",
+    )
+
+
+def count(flow: ReplicationFlow, state: PartitionState) -> int:
+    """Return how many partitions of the flow are in this state."""
+    return int(flow.states.get(state.value, 0))
+
+
+def open_partitions(flow: ReplicationFlow) -> int:
+    """Return how many partitions could be copied: neither failed nor gone from the source."""
+    closed = {PartitionState.FAILED.value, PartitionState.STOPPED.value}
+    return sum(number for state, number in flow.states.items() if state not in closed)
+
+
+def first_line(text: str) -> str:
+    """Return the first line of a message that may end with a log."""
+    return text.strip().partition("\n")[0]
+
+
+def _attempts(flow: ReplicationFlow) -> str:
+    return (
+        "The run ended badly."
+        if flow.failures == 1
+        else f"{flow.failures} runs ended badly in a row."
+    )

@@ -1,0 +1,126 @@
+"""The tables of the replication room: which columns, how they sort, what they mean."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from console.frame.numbers import format_count, format_rate, format_span_ms
+from console.frame.tables import Choice, Column, Table
+from console.replication.models import STATE_CHOICES, FlowPartition, ReplicationFlow
+from console.replication.queries import LAG, LAG_MS, RATE
+from console.replication.status import judge_flow
+
+POSITION = "The next source offset to be copied; everything below it is acknowledged by the target."
+
+
+def _in_state(rows: QuerySet[Any], state: str) -> QuerySet[Any]:
+    return rows.filter(state=state)
+
+
+def _of_topic(rows: QuerySet[Any], topic: str) -> QuerySet[Any]:
+    return rows.filter(topic=topic)
+
+
+def _word_of(flow: ReplicationFlow) -> str:
+    return str(judge_flow(flow, timezone.now()).state)
+
+
+_NUMBERS = (
+    Column("lag", "Lag", "lag", numeric=True, definition=LAG, format=format_count),
+    Column(
+        "lag_ms", "Lag in time", "lag_ms", numeric=True, definition=LAG_MS, format=format_span_ms
+    ),
+    Column("rate_per_s", "Rate", "rate_per_s", numeric=True, definition=RATE, format=format_rate),
+)
+
+FLOWS = Table(
+    (
+        Column("state", "State", template="replication/_flow_state_cell.html", csv=_word_of),
+        Column("name", "Flow", "name", template="replication/_flow_name_cell.html"),
+        Column("source.alias", "Source", "source__alias", is_hidden=True),
+        Column("target.alias", "Target", "target__alias", is_hidden=True),
+        *_NUMBERS,
+        Column(
+            "recent_lag", "Last hour", template="replication/_recent_cell.html", csv=lambda _: ""
+        ),
+        Column(
+            "partition_count",
+            "Partitions",
+            "partition_count",
+            numeric=True,
+            template="replication/_flow_partitions_cell.html",
+        ),
+        Column("measured_at", "Measured", "measured_at", template="replication/_ago_cell.html"),
+    ),
+    search=("name", "source__alias", "target__alias"),
+    default_sort="name",
+)
+
+TOPICS = Table(
+    (
+        Column("state", "State", "state", template="replication/_state_cell.html"),
+        Column("topic", "Topic", "topic", template="replication/_topic_cell.html"),
+        Column("remote_topic", "On the target", "remote_topic"),
+        Column(
+            "partition_count", "Partitions", "partition_count", numeric=True, format=format_count
+        ),
+        Column("failed_count", "Failed", "failed_count", numeric=True, format=format_count),
+        *_NUMBERS,
+        Column("topic_id", "Topic id", is_hidden=True),
+    ),
+    search=("topic", "remote_topic", "reason"),
+    filters={"state": Choice("State", STATE_CHOICES, _in_state)},
+    default_sort="topic",
+    name="topics",
+)
+
+
+def _name_of(partition: FlowPartition) -> str:
+    return str(partition)
+
+
+PARTITIONS = Table(
+    (
+        Column("state", "State", "state", template="replication/_state_cell.html"),
+        Column(
+            "topic", "Partition", "topic", template="replication/_partition_cell.html", csv=_name_of
+        ),
+        Column("log_start_offset", "Log start", numeric=True, format=format_count, is_hidden=True),
+        Column(
+            "position",
+            "Position",
+            "position",
+            numeric=True,
+            definition=POSITION,
+            format=format_count,
+        ),
+        Column("end_offset", "Source end", "end_offset", numeric=True, format=format_count),
+        *_NUMBERS,
+        Column(
+            "duplicates",
+            "Possibly twice",
+            "duplicates",
+            numeric=True,
+            definition="Records that may have been written twice because a run was killed between "
+            "writing them and committing its position.",
+            format=format_count,
+        ),
+        Column("path", "Path", "path", is_hidden=True, definition="Which engine copies it."),
+        Column("remote_topic", "On the target", "remote_topic", is_hidden=True),
+        Column("reason", "Reason", is_hidden=True),
+        Column("since", "Since", "since", template="replication/_ago_cell.html", is_hidden=True),
+        Column(
+            "updated_at",
+            "Changed",
+            "updated_at",
+            template="replication/_ago_cell.html",
+            is_hidden=True,
+        ),
+    ),
+    search=("topic", "reason"),
+    filters={"state": Choice("State", STATE_CHOICES, _in_state), "topic": _of_topic},
+    default_sort="topic",
+)

@@ -1,0 +1,75 @@
+"""A row per job run: the truth about the job. Every state change is a conditional UPDATE."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+
+class RunState(models.TextChoices):
+    """FAILED means that the job said no, ERRORED that something broke."""
+
+    QUEUED = "QUEUED", "Queued"
+    RUNNING = "RUNNING", "Running"
+    SUCCEEDED = "SUCCEEDED", "Succeeded"
+    FAILED = "FAILED", "Failed"
+    ERRORED = "ERRORED", "Errored"
+    CANCELLED = "CANCELLED", "Cancelled"
+
+
+LIVE_STATES = (RunState.QUEUED, RunState.RUNNING)
+
+
+class Run(models.Model):
+    """One job, from the wish to its end.
+
+    `subject` says what the run is about ("flow:12"): a subject has at most one live run.
+    `heartbeat_at` is when the run's host last saw its process alive, `reported_at` when the job
+    itself last wrote progress. `host` and `folder` say where its files are.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    kind = models.CharField(max_length=40)
+    subject = models.CharField(max_length=100, blank=True)
+    title = models.CharField(max_length=200)
+    arguments = models.JSONField(default=dict)
+    state = models.CharField(max_length=10, choices=RunState, default=RunState.QUEUED)
+    requested_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField()
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    heartbeat_at = models.DateTimeField(null=True, blank=True)
+    reported_at = models.DateTimeField(null=True, blank=True)
+    cancel_requested_at = models.DateTimeField(null=True, blank=True)
+    host = models.CharField(max_length=255, blank=True)
+    folder = models.CharField(max_length=500, blank=True)
+    progress = models.JSONField(null=True, blank=True)
+    summary = models.JSONField(null=True, blank=True)
+    error = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["subject"],
+                condition=Q(state__in=["QUEUED", "RUNNING"]) & ~Q(subject=""),
+                name="one_live_run_per_subject",
+            )
+        ]
+        indexes = [
+            models.Index(fields=["subject", "-created_at"], name="run_subject_created"),
+            models.Index(fields=["state"], name="run_state"),
+            models.Index(fields=["-created_at"], name="run_created"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.title} ({self.state})"
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the run waits for its start or is going on."""
+        return self.state in LIVE_STATES

@@ -1,0 +1,66 @@
+"""Pages of runs."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+
+from console.frame.access import page
+from console.frame.errors import ActionRefused
+from console.frame.render import render_page
+from console.frame.tables import csv_response
+from console.runs import actions, queries
+from console.runs.models import Run
+from console.runs.tables import RUNS
+
+
+@require_GET
+@page("view")
+def list_page(request: HttpRequest) -> HttpResponseBase:
+    """Show all runs."""
+    table = RUNS.read(request, queries.list_runs())
+    if request.GET.get("format") == "csv":
+        return csv_response(table, "runs")
+    return render_page(request, "runs/list.html", {"table": table}, partial="runs/_list.html")
+
+
+@require_GET
+@page("view")
+def detail_page(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """Show one run: state, progress, log."""
+    run = _run(run_id)
+    context = {"run": run, "log": queries.read_log(run), "flow_href": _subject_href(run)}
+    return render_page(request, "runs/detail.html", context, partial="runs/_detail.html")
+
+
+@require_POST
+@page("operate")
+def cancel(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """Ask a run to end."""
+    try:
+        actions.cancel_run(_run(run_id).pk, timezone.now())
+        messages.success(request, "The run was asked to end; it flushes and commits first.")
+    except ActionRefused as refusal:
+        messages.warning(request, refusal.message)
+    return redirect("runs:detail", run_id)
+
+
+def _run(run_id: UUID) -> Run:
+    run = queries.get_run(run_id)
+    if run is None:
+        raise Http404(f"There is no run {run_id}. Runs are kept for two weeks after their end.")
+    return run
+
+
+def _subject_href(run: Run) -> str:
+    """Return where the subject of a run is shown; empty when it has no page."""
+    kind, _, number = run.subject.partition(":")
+    if kind != "flow" or not number.isdecimal():
+        return ""
+    return reverse("replication:detail", args=[int(number)])

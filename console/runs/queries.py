@@ -1,0 +1,53 @@
+"""Reads of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from console.runs.launcher import SPARK, Launcher, this_host
+from console.runs.models import LIVE_STATES, Run
+
+
+def list_runs() -> QuerySet[Run]:
+    """Return all runs, newest first, without their documents."""
+    runs = Run.objects.select_related("requested_by").order_by("-created_at", "-pk")
+    return runs.defer("progress", "arguments", "summary")
+
+
+def get_run(run_id: UUID) -> Run | None:
+    """Return one run with everything; None when there is none."""
+    return Run.objects.select_related("requested_by").filter(pk=run_id).first()
+
+
+def list_runs_of(subject: str) -> QuerySet[Run]:
+    """Return the runs about one subject, newest first."""
+    return list_runs().filter(subject=subject)
+
+
+def live_run_of(subject: str) -> Run | None:
+    """Return the run of this subject that waits or runs, None when there is none."""
+    return Run.objects.filter(subject=subject, state__in=LIVE_STATES).first()
+
+
+def count_live_runs() -> int:
+    """Return how many runs wait or run."""
+    return Run.objects.filter(state__in=LIVE_STATES).count()
+
+
+def list_live_runs(subjects: Collection[str]) -> list[Run]:
+    """Return the live runs of these subjects."""
+    return list(Run.objects.filter(subject__in=subjects, state__in=LIVE_STATES))
+
+
+def read_log(run: Run, lines: int = 400, launcher: Launcher = SPARK) -> str | None:
+    """Return the last lines of a run's log; None when the log is on another host."""
+    if not run.folder:
+        return ""
+    if run.host != this_host():
+        return None
+    tail = launcher.read_log_tail(Path(run.folder), 128 * 1024)
+    return "\n".join(tail.splitlines()[-lines:])

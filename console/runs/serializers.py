@@ -1,0 +1,67 @@
+"""The shapes of runs in the API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from console.runs.models import Run, RunState
+
+
+class RunSerializer(serializers.ModelSerializer[Run]):
+    """A run without its documents."""
+
+    requested_by = serializers.CharField(
+        source="requested_by.username", allow_null=True, default=None
+    )
+
+    class Meta:
+        model = Run
+        fields = (
+            "id",
+            "kind",
+            "subject",
+            "title",
+            "state",
+            "requested_by",
+            "created_at",
+            "started_at",
+            "finished_at",
+            "heartbeat_at",
+            "reported_at",
+            "cancel_requested_at",
+            "host",
+            "error",
+        )
+        read_only_fields = fields
+
+
+class RunDetailSerializer(RunSerializer):
+    """A run with the newest progress and the summary of its end."""
+
+    class Meta:
+        model = Run
+        fields = (*RunSerializer.Meta.fields, "progress", "summary")
+        read_only_fields = fields
+
+
+class RunFilters(serializers.Serializer[Any]):
+    """What a list of runs can be filtered by."""
+
+    subject = serializers.CharField(required=False, max_length=100)
+    state = serializers.ChoiceField(choices=RunState.choices, required=False)
+
+
+class LogQuery(serializers.Serializer[Any]):
+    """How much of a log is wanted."""
+
+    lines = serializers.IntegerField(required=False, default=400, min_value=1, max_value=5000)
+
+
+class LogSerializer(serializers.Serializer[Any]):
+    """The last lines of a log; `is_here` is false when it is on another host."""
+
+    is_here = serializers.BooleanField()
+    host = serializers.CharField()
+    text = serializers.CharField()

@@ -1,0 +1,89 @@
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+
+from console.accounts.models import Role
+from console.clusters.models import CollectionRound, Noun
+from console.overview.queries import read_picture
+from tests.console.making import NOW, count_queries, make_cluster, make_flow, make_topic, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def as_viewer(sign_in, viewer):
+    return sign_in(viewer)
+
+
+def text_of(client):
+    answer = client.get(reverse("overview:overview"))
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def make_rounds(cluster, **fields):
+    for noun in Noun:
+        CollectionRound.objects.create(
+            cluster=cluster, noun=noun, **({"succeeded_at": NOW} | fields)
+        )
+
+
+def test_the_first_page_leads_from_nothing_to_the_first_flow(client):
+    client.force_login(make_user(Role.ADMIN))
+    text = text_of(client)
+    assert "Add the first cluster" in text
+    assert "Connect them by a flow" in text
+
+
+def test_a_viewer_is_told_who_can_add_a_cluster(as_viewer):
+    assert "needs the role admin" in text_of(as_viewer)
+
+
+def test_nothing_wrong_is_said_in_words(as_viewer):
+    make_rounds(make_cluster("east"))
+    assert "Every cluster answers" in text_of(as_viewer)
+
+
+def test_a_cluster_that_is_away_is_told_with_reason_and_advice(as_viewer):
+    make_rounds(
+        make_cluster("east"),
+        failing_since=NOW,
+        error_code="unreachable",
+        error="no broker answered",
+        hint="Check that host and port are right",
+    )
+    text = text_of(as_viewer)
+    assert "no broker answered" in text
+    assert "Check that host and port are right" in text
+
+
+def test_partitions_without_a_leader_name_their_topics(as_viewer):
+    cluster = make_cluster("east")
+    make_rounds(cluster)
+    make_topic(cluster, "payments", severity=4, offline_count=2)
+    assert "In payments." in text_of(as_viewer)
+
+
+def test_what_is_worst_comes_first_and_what_is_older_before():
+    for name, failures, since in [("young", 1, NOW), ("old", 1, NOW - timedelta(days=1))]:
+        make_flow(name, target=name, is_wanted=True, failures=failures, failing_since=since)
+    cluster = make_cluster("east")
+    make_rounds(cluster)
+    make_topic(cluster, "t", severity=1, under_replicated_count=1)
+    whats = [finding.what.split(":")[0] for finding in read_picture(NOW).findings]
+    assert whats == ["Flow old", "Flow young", "Cluster east"]
+
+
+def test_more_rows_ask_no_more_queries(as_viewer):
+    make_rounds(make_cluster("east"))
+    make_flow("a")
+    one = count_queries(as_viewer, reverse("overview:overview"))
+    for name in ("b", "c"):
+        make_rounds(make_cluster(name))
+        make_flow(name, target=name)
+    assert count_queries(as_viewer, reverse("overview:overview")) == one
+
+
+def test_anonymous_people_are_sent_to_the_login(client):
+    assert client.get(reverse("overview:overview")).status_code == 302

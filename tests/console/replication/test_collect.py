@@ -1,0 +1,235 @@
+from datetime import timedelta
+
+import pytest
+
+from console.replication.collect import collect_flow, due_flows
+from console.replication.models import (
+    FlowPartition,
+    FlowRound,
+    FlowTopic,
+    LagSample,
+    ReplicationFlow,
+)
+from jobs.cluster.descriptions import OffsetRange, TopicPartition
+from tests.console.making import (
+    NOW,
+    StubDoor,
+    make_flow,
+    make_partition,
+    make_run,
+    partition_row,
+    progress,
+)
+
+pytestmark = pytest.mark.django_db
+ORDERS = TopicPartition("orders", 0)
+MINUTE = timedelta(minutes=1)
+
+
+def source(end=110, start=0, head_ms=5_000):
+    return {ORDERS: OffsetRange(start, end, end, head_ms)}
+
+
+def running(flow, *rows, **more):
+    return make_run(flow, progress=progress(*(rows or [partition_row()]), **more), reported_at=NOW)
+
+
+def measured(flow, door, now=NOW):
+    assert collect_flow(flow.pk, now, door)
+    flow.refresh_from_db()
+    return FlowPartition.objects.filter(flow=flow).first()
+
+
+def test_a_running_flow_is_measured_from_its_progress_and_the_source():
+    flow = make_flow()
+    running(flow)
+    row = measured(flow, StubDoor(ranges=source()))
+    assert (row.position, row.end_offset, row.lag, row.lag_ms) == (100, 110, 10, 4_000)
+    assert (flow.lag, flow.lag_ms, flow.rate_per_s, flow.states) == (
+        10,
+        4_000,
+        10.0,
+        {"copying": 1},
+    )
+
+
+def test_head_timestamps_are_asked_for_only_where_something_is_missing():
+    flow, door = make_flow(), StubDoor(ranges=source(end=100))
+    running(flow)
+    measured(flow, door)
+    assert (flow.lag, flow.lag_ms, door.asked) == (0, 0, ["ranges"])
+
+
+def test_time_lag_counts_from_the_first_missing_record_while_nothing_was_copied():
+    flow = make_flow()
+    running(flow, partition_row(last_timestamp_ms=None))
+    row = measured(flow, StubDoor(ranges=source(), timestamps={ORDERS: 2_000}))
+    assert row.lag_ms == 3_000
+
+
+def test_a_stopped_flow_is_measured_from_the_positions_on_the_target():
+    flow = make_flow()
+    make_partition(flow, state="copying", position=90)
+    row = measured(flow, StubDoor(positions={ORDERS: 100}, ranges=source()))
+    assert (row.state, row.position, row.lag, row.rate_per_s) == ("stopped", 100, 10, None)
+
+
+def test_positions_of_topics_that_the_flow_does_not_select_are_not_its_own():
+    flow = make_flow(topics=["orders"])
+    other = TopicPartition("payments", 0)
+    measured(flow, StubDoor(positions={ORDERS: 100, other: 5}, ranges=source()))
+    assert list(flow.partitions.values_list("topic", flat=True)) == ["orders"]
+
+
+def test_trailing_markers_of_a_stopped_flow_are_no_lag():
+    flow = make_flow()
+    door = StubDoor(positions={ORDERS: 109}, ranges=source(), data_ends={ORDERS: 109})
+    assert measured(flow, door).lag == 0
+
+
+def test_a_source_that_is_away_leaves_the_lag_as_it_was_and_says_why():
+    flow = make_flow()
+    running(flow)
+    make_partition(flow, position=90, end_offset=95, lag=5, lag_ms=50)
+    row = measured(flow, StubDoor(ranges=None))
+    freshness = flow.rounds.get(noun=FlowRound.Noun.SOURCE)
+    assert (row.position, row.lag, row.lag_ms) == (100, 5, 50)
+    assert (freshness.error_code, freshness.failing_since) == ("unreachable", NOW)
+    assert not LagSample.objects.exists()
+
+
+def test_failing_since_stays_and_ends_with_the_next_success():
+    flow = make_flow()
+    running(flow)
+    measured(flow, StubDoor(ranges=None))
+    measured(flow, StubDoor(ranges=None), NOW + MINUTE)
+    assert flow.rounds.get(noun="source").failing_since == NOW
+    measured(flow, StubDoor(ranges=source()), NOW + 2 * MINUTE)
+    assert flow.rounds.get(noun="source").failing_since is None
+
+
+def test_a_target_that_is_away_does_not_hide_the_source():
+    flow = make_flow()
+    make_partition(flow, position=100)
+    row = measured(flow, StubDoor(positions=None, ranges=source()))
+    assert row.lag == 10
+    assert flow.rounds.get(noun="positions").error_code == "unreachable"
+
+
+def test_two_workers_measure_a_flow_once():
+    flow = make_flow()
+    inner = []
+
+    class Nosy(StubDoor):
+        def positions(self, spec):
+            inner.append(collect_flow(flow.pk, NOW, StubDoor(positions={}, ranges={})))
+            return {}
+
+    assert collect_flow(flow.pk, NOW, Nosy(ranges={}))
+    assert inner == [False]
+
+
+@pytest.mark.parametrize(("is_running", "after_s"), [(True, 5), (False, 30)])
+def test_a_flow_is_due_again_after_its_interval(is_running, after_s):
+    flow = make_flow()
+    if is_running:
+        running(flow)
+    measured(flow, StubDoor(positions={}, ranges=source()))
+    assert due_flows(NOW + timedelta(seconds=after_s - 1)) == []
+    assert due_flows(NOW + timedelta(seconds=after_s)) == [flow.pk]
+
+
+def test_unchanged_partitions_are_not_written_again():
+    flow = make_flow()
+    running(flow)
+    measured(flow, StubDoor(ranges=source()))
+    row = measured(flow, StubDoor(ranges=source()), NOW + MINUTE)
+    assert row.updated_at == NOW
+
+
+def test_since_stays_while_state_and_reason_stay():
+    flow = make_flow()
+    run = running(flow, partition_row(state="failed", reason="too large"))
+    measured(flow, StubDoor(ranges=source()))
+    run.progress = progress(partition_row(state="failed", reason="too large", position=101))
+    run.save()
+    row = measured(flow, StubDoor(ranges=source()), NOW + MINUTE)
+    assert (row.position, row.since, flow.worst_since) == (101, NOW, NOW)
+
+
+def test_partitions_that_left_the_flow_are_removed():
+    flow = make_flow()
+    make_partition(flow, "gone")
+    running(flow)
+    measured(flow, StubDoor(ranges=source()))
+    assert list(flow.partitions.values_list("topic", flat=True)) == ["orders"]
+
+
+def test_a_run_that_has_not_seen_the_clusters_keeps_what_was_known():
+    flow = make_flow(is_wanted=True)
+    make_partition(flow, position=90)
+    make_run(flow, progress=progress(message="west: no broker answered"), reported_at=NOW)
+    row = measured(flow, StubDoor(ranges=source()))
+    assert (row.state, row.position) == ("retrying", 90)
+    assert flow.worst_reason == "west: no broker answered"
+
+
+def test_samples_are_written_for_the_flow_and_each_topic():
+    flow = make_flow()
+    running(flow, partition_row("orders"), partition_row("clicks"))
+    measured(flow, StubDoor(ranges=source()))
+    assert sorted(LagSample.objects.values_list("topic", "lag")) == [
+        ("", 10),
+        ("clicks", None),
+        ("orders", 10),
+    ]
+
+
+def test_many_topics_are_sampled_less_often_than_the_flow():
+    flow = make_flow()
+    running(flow, *(partition_row(f"t{number}") for number in range(100)))
+    for second in (0, 10, 60):
+        measured(flow, StubDoor(ranges={}), NOW + timedelta(seconds=second))
+    assert LagSample.objects.filter(topic="").count() == 3
+    assert LagSample.objects.filter(topic="t1").count() == 2
+
+
+def test_topic_ids_are_learned_and_an_old_one_is_kept():
+    flow = make_flow(topic_ids={"clicks": "old"})
+    running(flow, partition_row("orders"), partition_row("clicks"))
+    measured(flow, StubDoor(ranges=source()))
+    assert flow.topic_ids == {"clicks": "old", "orders": "id-orders"}
+
+
+def test_an_accepted_topic_is_done_when_a_run_that_got_it_copies():
+    flow = make_flow(reset_topics=["orders"])
+    run = running(flow)
+    measured(flow, StubDoor(ranges=source()))
+    assert (flow.reset_topics, flow.topic_ids) == (["orders"], {})
+    run.arguments = {**run.arguments, "reset_topics": ["orders"]}
+    run.save()
+    measured(flow, StubDoor(ranges=source()), NOW + MINUTE)
+    assert (flow.reset_topics, flow.topic_ids) == ([], {"orders": "id-orders"})
+
+
+def test_a_topic_that_was_created_again_offers_to_be_accepted():
+    flow = make_flow()
+    reason = "Topic orders was deleted and created again (id a -> b)."
+    running(flow, partition_row(state="failed", reason=reason))
+    measured(flow, StubDoor(ranges=source()))
+    topic = FlowTopic.objects.get()
+    assert (topic.accepts_new, topic.failed_count, topic.reason) == (True, 1, reason)
+
+
+def test_the_number_of_queries_does_not_grow_with_partitions(django_assert_max_num_queries):
+    flow = make_flow()
+    running(flow, *(partition_row(partition=number) for number in range(300)))
+    with django_assert_max_num_queries(40):
+        collect_flow(flow.pk, NOW, StubDoor(ranges=source()))
+
+
+def test_settings_that_do_not_hold_are_said_in_the_freshness():
+    flow = make_flow()
+    ReplicationFlow.objects.update(topics=["("])
+    collect_flow(flow.pk, NOW, StubDoor(ranges=source()))
+    assert "regular expression" in flow.rounds.get(noun="source").error

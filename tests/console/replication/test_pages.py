@@ -1,0 +1,233 @@
+import pytest
+from django.urls import reverse
+
+from console.accounts.models import Role
+from console.replication.models import FlowTopic, ReplicationFlow
+from console.runs.models import RunState
+from tests.console.making import (
+    NOW,
+    count_queries,
+    make_cluster,
+    make_flow,
+    make_partition,
+    make_run,
+    make_topic,
+    make_user,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def as_operator(sign_in, operator):
+    return sign_in(operator)
+
+
+@pytest.fixture
+def as_viewer(sign_in, viewer):
+    return sign_in(viewer)
+
+
+def page(client, name, *args, **query):
+    answer = client.get(reverse(f"replication:{name}", args=args), query)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def form(**changes):
+    return {
+        "name": "f",
+        "source": "east",
+        "target": "west",
+        "topics": "orders",
+        "topics_exclude": "",
+        "groups": ".*",
+        "groups_exclude": "",
+        "policy": "default",
+        "separator": ".",
+        "replication_factor": "",
+        "tasks": "1",
+        "on_recreated": "stop",
+    } | changes
+
+
+def test_without_two_clusters_the_page_leads_to_them(as_operator):
+    assert "A flow needs two clusters" in page(as_operator, "list")
+
+
+def test_with_two_clusters_the_page_leads_to_the_first_flow(as_operator):
+    make_cluster("east"), make_cluster("west")
+    assert "No flows yet" in page(as_operator, "list")
+
+
+def test_the_list_shows_state_lag_and_what_is_wrong(as_viewer):
+    make_flow(is_wanted=True, failures=2, failure="no java", lag=1234567, lag_ms=61_000)
+    text = page(as_viewer, "list")
+    assert "Failing" in text
+    assert "no java" in text
+    assert "1,234,567" in text
+    assert "1\N{NO-BREAK SPACE}m\N{NO-BREAK SPACE}1\N{NO-BREAK SPACE}s" in text
+
+
+def test_a_list_of_three_asks_no_more_than_a_list_of_one(as_viewer):
+    make_run(make_flow("a"))
+    one = count_queries(as_viewer, reverse("replication:list"))
+    make_run(make_flow("b", target="b")), make_run(make_flow("c", target="c"))
+    assert count_queries(as_viewer, reverse("replication:list")) == one
+
+
+def test_the_list_is_exported_as_csv_with_states(as_viewer):
+    make_flow("orders to west", lag=5)
+    text = as_viewer.get(reverse("replication:list"), {"format": "csv"}).getvalue().decode()
+    assert "orders to west" in text
+    assert "stopped" in text
+
+
+def test_a_flow_shows_why_a_partition_failed_and_what_to_do(as_viewer):
+    flow = make_flow(
+        is_wanted=True,
+        partition_count=2,
+        states={"copying": 1, "failed": 1},
+        worst_reason="orders-1: the record at offset 7 has 2 MiB",
+    )
+    make_run(flow, reported_at=NOW)
+    FlowTopic.objects.create(
+        flow=flow, topic="orders", state="failed", reason="orders-1: too large", updated_at=NOW
+    )
+    text = page(as_viewer, "detail", flow.pk)
+    assert "orders-1: too large" in text
+
+
+def test_a_topic_that_was_created_again_can_be_accepted_by_an_operator_only(client):
+    flow = make_flow()
+    FlowTopic.objects.create(flow=flow, topic="orders", accepts_new=True, updated_at=NOW)
+    client.force_login(make_user(Role.VIEWER))
+    assert "Accept the new topics" not in page(client, "detail", flow.pk)
+    client.force_login(make_user(Role.OPERATOR))
+    assert "Accept the new topics" in page(client, "detail", flow.pk)
+    client.post(reverse("replication:accept-topics", args=[flow.pk]), {"topics": ["orders"]})
+    assert ReplicationFlow.objects.get().reset_topics == ["orders"]
+
+
+def test_the_live_part_is_answered_alone(as_viewer):
+    flow = make_flow()
+    answer = as_viewer.get(
+        reverse("replication:detail", args=[flow.pk]), headers={"HX-Request": "true"}
+    )
+    assert "<html" not in answer.content.decode()
+    assert "HX-Request" in answer["Vary"]
+
+
+def test_partitions_can_be_narrowed_to_a_topic_and_a_state(as_viewer):
+    flow = make_flow()
+    make_partition(flow, "orders", 3, state="failed", reason="record too large")
+    make_partition(flow, "clicks", 4)
+    text = page(as_viewer, "partitions", flow.pk, topic="orders")
+    assert "orders-3" in text
+    assert "record too large" in text
+    assert "clicks-4" not in text
+
+
+@pytest.mark.parametrize("name", ["detail", "partitions", "runs"])
+def test_more_rows_ask_no_more_queries(as_viewer, name):
+    flow = make_flow()
+
+    def fill(numbers):
+        for number in numbers:
+            make_partition(flow, "orders", number)
+            FlowTopic.objects.create(flow=flow, topic=f"t{number}", updated_at=NOW)
+            make_run(flow, subject=flow.subject, state=RunState.ERRORED)
+
+    fill([1])
+    one = count_queries(as_viewer, reverse(f"replication:{name}", args=[flow.pk]))
+    fill(range(2, 60))
+    assert count_queries(as_viewer, reverse(f"replication:{name}", args=[flow.pk])) == one
+
+
+def test_runs_of_the_flow_are_listed(as_viewer):
+    flow = make_flow()
+    make_run(flow, title="Replicate orders", state=RunState.ERRORED, error="it broke")
+    assert "it broke" in page(as_viewer, "runs", flow.pk)
+
+
+def test_a_flow_is_made_by_the_form(as_operator):
+    make_cluster("east"), make_cluster("west")
+    answer = as_operator.post(
+        reverse("replication:new"), form(topics="orders\n\n clicks ", start="on")
+    )
+    flow = ReplicationFlow.objects.get()
+    assert answer.url == reverse("replication:detail", args=[flow.pk])
+    assert (flow.topics, flow.is_wanted) == (["orders", "clicks"], True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        pytest.param({"topics": "("}, "is not a regular expression", id="pattern"),
+        pytest.param({"target": "east"}, "a flow needs two clusters", id="one cluster"),
+        pytest.param({"name": "!"}, "A name is 1 to 100", id="name"),
+        pytest.param({"separator": "/"}, "a topic name may have", id="separator"),
+    ],
+)
+def test_what_is_wrong_stands_at_the_field(as_operator, changes, sentence):
+    make_cluster("east"), make_cluster("west")
+    text = as_operator.post(reverse("replication:new"), form(**changes)).content.decode()
+    assert sentence in text
+    assert not ReplicationFlow.objects.exists()
+
+
+def test_the_preview_shows_where_topics_go_and_why_others_do_not(as_operator):
+    make_cluster("west")
+    make_topic(make_cluster("east"), "orders"), make_topic(make_cluster("east"), "clicks")
+    text = as_operator.post(reverse("replication:preview"), form(name="")).content.decode()
+    assert "east.orders" in text
+    assert "No pattern of the flow" in text
+
+
+def test_the_preview_waits_for_both_clusters(as_operator):
+    make_cluster("east"), make_cluster("west")
+    text = as_operator.post(reverse("replication:preview"), form(target="")).content.decode()
+    assert "Choose a source and a target" in text
+
+
+def test_settings_are_saved_and_the_clusters_stay(as_operator):
+    flow = make_flow()
+    as_operator.post(reverse("replication:settings", args=[flow.pk]), form(name="g", tasks="2"))
+    flow.refresh_from_db()
+    assert (flow.name, flow.tasks, flow.source.alias) == ("g", 2, "east")
+
+
+def test_stop_start_and_delete_by_buttons(as_operator):
+    flow = make_flow()
+    as_operator.post(reverse("replication:start", args=[flow.pk]))
+    assert ReplicationFlow.objects.get().is_wanted
+    as_operator.post(reverse("replication:stop", args=[flow.pk]))
+    assert not ReplicationFlow.objects.get().is_wanted
+    as_operator.post(reverse("replication:delete", args=[flow.pk]))
+    assert not ReplicationFlow.objects.exists()
+
+
+@pytest.mark.parametrize("name", ["list", "new"])
+def test_anonymous_people_are_sent_to_the_login(client, name):
+    answer = client.get(reverse(f"replication:{name}"))
+    assert (answer.status_code, "/login/" in answer.url) == (302, True)
+
+
+@pytest.mark.parametrize("name", ["detail", "partitions", "runs", "settings"])
+def test_anonymous_people_see_no_flow(client, name):
+    assert client.get(reverse(f"replication:{name}", args=[make_flow().pk])).status_code == 302
+
+
+@pytest.mark.parametrize("name", ["new", "settings"])
+def test_a_viewer_gets_no_form(as_viewer, name):
+    args = [make_flow().pk] if name == "settings" else []
+    assert as_viewer.get(reverse(f"replication:{name}", args=args)).status_code == 403
+
+
+@pytest.mark.parametrize("name", ["start", "stop", "delete", "accept-topics"])
+def test_a_viewer_presses_no_button(as_viewer, name):
+    assert as_viewer.post(reverse(f"replication:{name}", args=[make_flow().pk])).status_code == 403
+
+
+def test_an_unknown_flow_is_not_found(as_viewer):
+    assert as_viewer.get(reverse("replication:detail", args=[999])).status_code == 404

@@ -1,0 +1,70 @@
+from datetime import timedelta
+
+import pytest
+
+from console.frame.states import Severity
+from console.replication.models import ReplicationFlow
+from console.replication.status import SILENT_AFTER, FlowState, judge_flow
+from console.runs.models import Run, RunState
+from tests.console.making import NOW
+
+
+def live(**fields):
+    values = {"state": RunState.RUNNING, "created_at": NOW, "started_at": NOW, "reported_at": NOW}
+    return Run(**values | fields)
+
+
+def flow(**fields):
+    values = {"is_wanted": True, "partition_count": 4, "states": {"copying": 4}, "run": live()}
+    return ReplicationFlow(**values | fields)
+
+
+@pytest.mark.parametrize(
+    ("row", "state"),
+    [
+        pytest.param(flow(), FlowState.RUNNING, id="copies"),
+        pytest.param(flow(is_wanted=False), FlowState.STOPPING, id="unwanted, still going"),
+        pytest.param(flow(is_wanted=False, run=None), FlowState.STOPPED, id="unwanted"),
+        pytest.param(flow(run=None), FlowState.STARTING, id="wanted, no run yet"),
+        pytest.param(flow(run=live(reported_at=None)), FlowState.STARTING, id="spark comes up"),
+        pytest.param(
+            flow(run=live(cancel_requested_at=NOW)), FlowState.STARTING, id="new settings"
+        ),
+        pytest.param(flow(run=None, failures=3, failure="x"), FlowState.FAILING, id="keeps dying"),
+        pytest.param(
+            flow(run=live(reported_at=None), failures=3, failure="x"),
+            FlowState.FAILING,
+            id="tries again",
+        ),
+        pytest.param(flow(states={"copying": 3, "failed": 1}), FlowState.DEGRADED, id="one failed"),
+        pytest.param(
+            flow(states={"copying": 3, "retrying": 1}), FlowState.DEGRADED, id="one retries"
+        ),
+        pytest.param(flow(states={"retrying": 4}), FlowState.WAITING, id="all retry"),
+        pytest.param(
+            flow(states={"retrying": 3, "failed": 1}), FlowState.WAITING, id="all open ones retry"
+        ),
+        pytest.param(flow(deletion_asked_at=NOW), FlowState.DELETING, id="to be deleted"),
+    ],
+)
+def test_a_flow_has_one_word(row, state):
+    assert judge_flow(row, NOW).state == state
+
+
+def test_a_failing_flow_says_why_and_when_it_is_tried_again():
+    row = flow(run=None, failures=3, failure="no java\nlog", next_try_at=NOW + timedelta(seconds=8))
+    status = judge_flow(row, NOW)
+    assert status.reason == "3 runs ended badly in a row. The last one: no java"
+    assert "in 8\N{NO-BREAK SPACE}s" in status.hint
+
+
+def test_a_degraded_flow_counts_and_gives_the_worst_reason():
+    row = flow(states={"copying": 3, "failed": 1}, worst_reason="orders-2: record too large")
+    assert judge_flow(row, NOW).reason == "1 failed of 4 partitions. orders-2: record too large"
+
+
+def test_a_run_that_lives_but_says_nothing_is_a_finding():
+    row = flow(run=live(reported_at=NOW - SILENT_AFTER - timedelta(seconds=1)))
+    status = judge_flow(row, NOW)
+    assert (status.state, status.severity) == (FlowState.SILENT, Severity.RISK)
+    assert status.is_wrong
