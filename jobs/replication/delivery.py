@@ -9,7 +9,7 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.offsets import read_offset_ranges
 from jobs.cluster.records import KafkaError, Message, Producer
-from jobs.replication.positions import encode_key, encode_value, positions_topic, written_headers
+from jobs.replication.positions import PositionWriter, Positions
 
 FLUSH_S = 0.5
 LARGEST_BATCH_BYTES = 1_000_000
@@ -94,17 +94,10 @@ class Delivery:
         records were written after this commit, and so how many it writes twice.
         """
         ends = read_offset_ranges(self.target, list(places.values()), with_timestamps=False)
-        producer = self.producer()
-        topic = positions_topic(self._source_alias)
+        writer = PositionWriter(self.producer(), self._source_alias, Positions({}))
         for where, position in positions.items():
-            if position > 0:
-                end = ends.get(places[where])
-                producer.produce(
-                    topic,
-                    key=encode_key(self._source_alias, where),
-                    value=encode_value(position),
-                    headers=written_headers(end.high_watermark if end else None),
-                )
+            end = ends.get(places[where])
+            writer.write(where, position, end.high_watermark if end else None)
 
     def renew(self) -> None:
         """Give up what is queued and begin with a new producer, after a loss or a fatal error."""

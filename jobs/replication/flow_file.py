@@ -22,7 +22,9 @@ def read_flow_file(path: Path) -> FlowSpec:
     except OSError as error:
         raise InvalidFields({FILE: f"It cannot be read: {error.strerror}."}) from None
     if len(content) > MOST_BYTES:
-        raise InvalidFields({FILE: f"It is larger than {MOST_BYTES} bytes: no flow needs that much."})
+        raise InvalidFields(
+            {FILE: f"It is larger than {MOST_BYTES} bytes: no flow needs that much."}
+        )
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from jobs.cluster.descriptions import OffsetRange, TopicDescription, TopicPartition
 from jobs.replication.copier import PartitionProgress, PartitionStart, PartitionState
 from jobs.replication.flow import OnRecreated
-from jobs.replication.positions import Position
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +21,14 @@ class RemotePlace:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the flow knew before: committed positions, topic ids seen, topics to be started afresh."""
+    """What the flow knew before.
 
-    positions: Mapping[TopicPartition, Position] = field(default_factory=dict)
+    Committed positions and where the remote partitions ended at those commits, topic ids seen,
+    topics to be started afresh.
+    """
+
+    positions: Mapping[TopicPartition, int] = field(default_factory=dict)
+    remote_ends: Mapping[TopicPartition, int] = field(default_factory=dict)
     topic_ids: Mapping[str, str] = field(default_factory=dict)
     reset_topics: frozenset[str] = frozenset()
     on_recreated: OnRecreated = OnRecreated.STOP
@@ -76,8 +80,7 @@ def _judge(
     offsets: OffsetRange | None,
     known: Known,
 ) -> PartitionStart | PartitionProgress:
-    committed = known.positions.get(where)
-    position = committed.offset if committed else None
+    position = known.positions.get(where)
     if place is None or where.partition >= place.partitions:
         return _refuse(where, position, PartitionState.FAILED, _no_place(where, place))
     if offsets is None or offsets.log_start_offset is None or offsets.high_watermark is None:
@@ -90,11 +93,11 @@ def _judge(
                 where, position, PartitionState.FAILED, _recreated(topic, position, known)
             )
         afresh = True
-    if committed is None or position is None or afresh:
+    if position is None or afresh:
         return PartitionStart(*where, offsets.log_start_offset, place.remote_topic)
     if position > offsets.high_watermark:
         return _refuse(where, position, PartitionState.FAILED, _truncated(where, position, offsets))
-    return PartitionStart(*where, position, place.remote_topic, committed.remote_end)
+    return PartitionStart(*where, position, place.remote_topic, known.remote_ends.get(where))
 
 
 def is_recreated(topic: TopicDescription, known: Known) -> bool:
@@ -125,10 +128,10 @@ def _gone(topics: Iterable[TopicDescription], known: Known) -> list[PartitionPro
     return [
         _refuse(
             where,
-            position.offset,
+            position,
             PartitionState.STOPPED,
             f"Topic {where.topic} no longer exists on the source (or the flow's filter no longer "
-            f"selects it). Copied up to offset {position.offset}; the copy on the target stays.",
+            f"selects it). Copied up to offset {position}; the copy on the target stays.",
         )
         for where, position in sorted(known.positions.items())
         if where.topic not in present and where.topic in known.topic_ids

@@ -1,157 +1,207 @@
-"""Where a flow is: MirrorMaker 2's source-offsets format on the target cluster.
+"""Where a flow is: read from and written to the target cluster, in MirrorMaker 2's own topic.
 
-Topic `mm2-offsets.<source>.internal`; key `["MirrorSourceConnector",{"cluster","partition","topic"}]`,
-value `{"offset":N}` where N is the last copied source offset, so that copying goes on at N + 1.
-Kafka Connect looks a key up by its bytes: ours are the bytes that MirrorMaker 2 writes.
+A compacted topic with one key per source partition. Whoever writes it last, this flow or MirrorMaker
+2, the other can take over at the exact position.
 """
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from jobs.cluster.brokers import describe_cluster
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.errors import TimedOut
-from jobs.cluster.records import ClientPartition, Consumer, Message, is_partition_eof
-from jobs.cluster.topics import NewTopicSpec, create_topics
+from jobs.cluster.descriptions import TopicDescription, TopicPartition
+from jobs.cluster.errors import ClusterFault, TimedOut
+from jobs.cluster.records import ClientPartition, Consumer, Message, Producer, is_partition_eof
+from jobs.cluster.topics import NewTopicSpec, create_topics, describe_topics, is_missing
+from jobs.replication.positions_format import (
+    PositionKey,
+    decode_position,
+    decode_position_key,
+    encode_position,
+    encode_position_key,
+    positions_topic,
+)
 
-CONNECTOR = "MirrorSourceConnector"
-# A record header, which Kafka Connect neither reads nor minds: the end of the remote partition at
-# the commit. What is there beyond it at the next start was written after the last commit.
-REMOTE_END = "crosslog.remote-end"
+# Connect's default for offset.storage.partitions.
 PARTITIONS = 25
-MOST_REPLICAS = 3
-READ_BUDGET_S = 60.0
-
-
-def positions_topic(source_alias: str) -> str:
-    """Return the name of the topic; its dots are fixed and no separator changes them."""
-    return f"mm2-offsets.{source_alias}.internal"
-
-
-def encode_key(source_alias: str, where: TopicPartition) -> bytes:
-    """Return the key bytes exactly as MirrorMaker 2 writes them."""
-    partition = {"cluster": source_alias, "partition": where.partition, "topic": where.topic}
-    return json.dumps([CONNECTOR, partition], separators=(",", ":"), ensure_ascii=False).encode()
-
-
-def decode_key(key: bytes | None) -> tuple[str, TopicPartition] | None:
-    """Return source alias and partition; None for a key of another connector or of no known form."""
-    value = _json(key)
-    if not isinstance(value, list) or len(value) != 2 or value[0] != CONNECTOR:  # noqa: PLR2004
-        return None
-    match value[1]:
-        case {"cluster": str(cluster), "partition": int(partition), "topic": str(topic)}:
-            return cluster, TopicPartition(topic, partition)
-    return None
-
-
-def encode_value(position: int) -> bytes:
-    """Return the value for the next offset to copy; raises ValueError below 1."""
-    if position < 1:
-        raise ValueError("nothing was copied yet: there is no last offset to write")
-    return b'{"offset":%d}' % (position - 1)
-
-
-def decode_value(value: bytes | None) -> int | None:
-    """Return the next offset to copy; None for a reset (no value) or an unknown form."""
-    match _json(value):
-        case {"offset": int(offset)}:
-            return offset + 1
-    return None
+HIGHEST_REPLICATION_FACTOR = 3
+# Only closed segments are compacted, and the topic is read whole at every start: Kafka's smallest
+# segment keeps it short although positions are written every second.
+_CONFIGS = {"cleanup.policy": "compact", "segment.bytes": str(1024 * 1024)}
+# Where the remote partition ended at the moment of a commit; MirrorMaker 2 does not look at headers.
+# What is there beyond it at the next start was written after the commit.
+REMOTE_END_HEADER = "crosslog.remote-end"
+_READER = {
+    "isolation.level": "read_committed",
+    "enable.partition.eof": True,
+    "auto.offset.reset": "earliest",
+    "queued.max.messages.kbytes": 8192,
+    "fetch.wait.max.ms": 100,
+}
+_BATCH = 2000
+_LOOK_S = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The next offset to copy, and where the remote partition ended then (None: not by crosslog)."""
+    """One position as it stands on the topic.
 
-    offset: int
+    `remote_end` is where the remote partition ended when this was committed; None when
+    another program (MirrorMaker 2) wrote it.
+    """
+
+    next_offset: int
+    record_key: bytes
     remote_end: int | None = None
 
 
-def written_headers(remote_end: int | None) -> list[tuple[str, bytes]]:
-    """Return the headers of a position record."""
-    return [] if remote_end is None else [(REMOTE_END, b"%d" % remote_end)]
+class Positions(Mapping[TopicPartition, int]):
+    """The next source offset to copy, by source partition.
 
-
-def read_positions(target: ClusterClient, source_alias: str) -> dict[TopicPartition, Position]:
-    """Return the position per source partition; empty when the topic does not exist.
-
-    Reads the whole compacted topic, read_committed. Raises `ClusterFault`.
+    Invariant: it was read to the end of the topic; there are no half answers.
     """
-    topic = positions_topic(source_alias)
-    described = target.metadata("Reading positions").topics.get(topic)
-    if described is None or not described.partitions:
-        return {}
-    found: dict[bytes, Message] = {}
-    consumer = target.consumer(
-        {
-            "isolation.level": "read_committed",
-            "enable.partition.eof": True,
-            "auto.offset.reset": "earliest",
-            "queued.max.messages.kbytes": 8192,
+
+    def __init__(self, entries: Mapping[TopicPartition, Position]) -> None:
+        self._entries = dict(entries)
+
+    def __getitem__(self, where: TopicPartition) -> int:
+        return self._entries[where].next_offset
+
+    def __iter__(self) -> Iterator[TopicPartition]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def entry(self, where: TopicPartition) -> Position | None:
+        """Return a position with what stands around it, None when there is none."""
+        return self._entries.get(where)
+
+    def remote_ends(self) -> dict[TopicPartition, int]:
+        """Return where remote partitions ended at their last commit, as far as it was written down."""
+        return {w: e.remote_end for w, e in self._entries.items() if e.remote_end is not None}
+
+    def target_ends(self) -> dict[TopicPartition, int]:
+        """Return where remote partitions ended at their last commit, as far as it was noted."""
+        return {
+            where: entry.remote_end
+            for where, entry in self._entries.items()
+            if entry.remote_end is not None
         }
-    )
+
+
+def read_positions(client: ClusterClient, source_alias: str) -> Positions:
+    """Read the positions of all flows from this source; empty when the topic does not exist.
+
+    Raises `ClusterFault`, also when the end of the topic was not reached while no record came for
+    the client's timeout: acting on half of the positions would copy everything else again.
+    """
+    described = describe_topics(client, [positions_topic(source_alias)])[0]
+    if described.error is not None:
+        if is_missing(described):
+            return Positions({})
+        raise ClusterFault(described.error, cluster=client.connection.alias)
+    reading = _Reading(source_alias)
+    consumer = client.consumer(_READER)
     try:
-        consumer.assign([ClientPartition(topic, p, 0) for p in described.partitions])
-        _read_to_end(consumer, len(described.partitions), found, target)
+        consumer.assign(
+            [ClientPartition(described.name, p.partition, 0) for p in described.partitions]
+        )
+        _read_to_end(client, consumer, described, reading)
     finally:
         consumer.close()
-    return _positions(found, source_alias)
+    return Positions(reading.entries)
 
 
-def ensure_positions_topic(target: ClusterClient, source_alias: str) -> None:
-    """Make the topic as Kafka Connect does: compacted, 25 partitions. Raises `ClusterFault`."""
-    brokers = len(target.metadata("Counting brokers").brokers)
-    spec = NewTopicSpec(PARTITIONS, min(MOST_REPLICAS, brokers), {"cleanup.policy": "compact"})
-    for fault in create_topics(target, {positions_topic(source_alias): spec}).values():
-        if fault is not None:
-            raise fault
+def ensure_positions_topic(client: ClusterClient, source_alias: str) -> None:
+    """Make the topic of positions on the target if it is missing; raises `ClusterFault`."""
+    name = positions_topic(source_alias)
+    if not is_missing(describe_topics(client, [name])[0]):
+        return
+    brokers = len(describe_cluster(client).brokers)
+    factor = min(HIGHEST_REPLICATION_FACTOR, max(brokers, 1))
+    fault = create_topics(client, {name: NewTopicSpec(PARTITIONS, factor, _CONFIGS)})[name]
+    if fault is not None:
+        raise fault
 
 
-def _read_to_end(
-    consumer: Consumer, partitions: int, found: dict[bytes, Message], target: ClusterClient
-) -> None:
-    give_up_at = time.monotonic() + READ_BUDGET_S
-    ended: set[int] = set()
-    while len(ended) < partitions:
-        for message in consumer.consume(1000, timeout=0.2):
-            error = message.error()
-            if is_partition_eof(error):
-                ended.add(message.partition() or 0)
-            elif error is not None:
-                raise target.fault_of(error, "Reading positions")
-            else:
-                found[message.key() or b""] = message
-        fault = target.fault()
-        if time.monotonic() > give_up_at:
-            text = f"Reading positions: not at the end after {READ_BUDGET_S:g} s."
-            raise fault or TimedOut(text, cluster=target.connection.alias)
+class PositionWriter:
+    """Writes positions through a producer that somebody else flushes.
+
+    The producer must place keys as the Java client does (`partitioner` murmur2_random): records of
+    one key would not keep their order over two partitions. Keys that are on the topic already are
+    written with the same bytes, because compaction compares bytes.
+    """
+
+    def __init__(self, producer: Producer, source_alias: str, known: Positions) -> None:
+        self._producer = producer
+        self._topic = positions_topic(source_alias)
+        self._source_alias = source_alias
+        self._known = known
+
+    def write(self, where: TopicPartition, next_offset: int, remote_end: int | None) -> None:
+        """Queue one position; raises BufferError when the producer's queue is full."""
+        headers: list[tuple[str, str | bytes | None]] = []
+        if remote_end is not None:
+            headers = [(REMOTE_END_HEADER, str(remote_end).encode())]
+        value = encode_position(next_offset)
+        self._producer.produce(self._topic, value=value, key=self._key(where), headers=headers)
+
+    def _key(self, where: TopicPartition) -> bytes:
+        seen = self._known.entry(where)
+        if seen is not None:
+            return seen.record_key
+        return encode_position_key(PositionKey(self._source_alias, where))
 
 
-def _positions(found: Mapping[bytes, Message], source_alias: str) -> dict[TopicPartition, Position]:
-    positions: dict[TopicPartition, Position] = {}
-    for key, message in found.items():
-        decoded = decode_key(key)
-        offset = decode_value(message.value())
-        if decoded is not None and decoded[0] == source_alias and offset is not None:
-            positions[decoded[1]] = Position(offset, _remote_end(message))
-    return positions
+class _Reading:
+    """Folds the records of the topic: the last one of a key wins."""
+
+    def __init__(self, source_alias: str) -> None:
+        self.entries: dict[TopicPartition, Position] = {}
+        self._source_alias = source_alias
+
+    def take(self, message: Message) -> None:
+        record_key = message.key()
+        key = decode_position_key(record_key)
+        if key is None or key.source_alias != self._source_alias or record_key is None:
+            return
+        next_offset = decode_position(message.value())
+        if next_offset is None:
+            self.entries.pop(key.where, None)
+            return
+        end = _remote_end(message.headers() or ())
+        self.entries[key.where] = Position(next_offset, record_key, end)
 
 
-def _remote_end(message: Message) -> int | None:
-    for name, value in message.headers() or []:
-        if name == REMOTE_END and value is not None and value.isdigit():
+def _remote_end(headers: Iterable[tuple[str, bytes | None]]) -> int | None:
+    for name, value in headers:
+        if name == REMOTE_END_HEADER and value is not None and value.isdigit():
             return int(value)
     return None
 
 
-def _json(data: bytes | None) -> Any:
-    try:
-        return json.loads(data) if data else None
-    except (ValueError, UnicodeDecodeError):
-        return None
+def _read_to_end(
+    client: ClusterClient, consumer: Consumer, topic: TopicDescription, reading: _Reading
+) -> None:
+    waiting = {p.partition for p in topic.partitions}
+    heard_at = time.monotonic()
+    while waiting:
+        for message in consumer.consume(_BATCH, timeout=_LOOK_S):
+            error = message.error()
+            if error is None:
+                heard_at = time.monotonic()
+                reading.take(message)
+            elif is_partition_eof(error):
+                waiting.discard(message.partition() or 0)
+            elif not error.retriable():
+                raise client.fault_of(error, f"Reading {topic.name}")
+        if waiting and time.monotonic() - heard_at > client.timeout_s:
+            raise client.fault() or TimedOut(
+                f"Reading {topic.name}: {len(waiting)} of {len(topic.partitions)} partitions were "
+                f"not read to their end within {client.timeout_s:g} s.",
+                cluster=client.connection.alias,
+            )

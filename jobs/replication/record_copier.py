@@ -107,7 +107,9 @@ class _Copying:
         limits = read_topic_configs(target, {s.remote_topic for s in starts}, [_LIMIT])
         ends = read_offset_ranges(target, [remote_of(s) for s in starts], with_timestamps=False)
         self.parts = {
-            (s.topic, s.partition): CopiedPartition(s, _limit(limits, s), ends[remote_of(s)].high_watermark)
+            (s.topic, s.partition): CopiedPartition(
+                s, _limit(limits, s), ends[remote_of(s)].high_watermark
+            )
             for s in starts
         }
         smallest = min(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jobs.cluster import offsets, topics
 from jobs.cluster.brokers import describe_cluster
@@ -48,7 +48,7 @@ def survey_flow(
     ensure_positions_topic(target, flow.source.alias)
     positions = read_positions(target, flow.source.alias)
     ranges = offsets.read_offset_ranges(source, _partitions(selected), with_timestamps=False)
-    known = Known(positions, known.topic_ids, known.reset_topics, known.on_recreated)
+    known = replace(known, positions=positions, remote_ends=positions.remote_ends())
     return Survey(plan_flow(selected, places, ranges, known), selected, places, ranges)
 
 

@@ -30,7 +30,6 @@ class Keeper:
         self.spec = spec
         self.owner = os.getppid()
         self.stop_seen_at: float | None = None
-        self.reason = "stopped"
 
     def keep(self) -> int:
         """Run to the end and return the exit code of the application."""
@@ -51,18 +50,17 @@ class Keeper:
         now = time.monotonic()
         if self.stop_seen_at is None and self._should_stop():
             self.stop_seen_at = now
-            submit.request_stop(self.run_dir)
         if self.stop_seen_at is not None and now - self.stop_seen_at > GRACE_S:
             self._end(application)
 
     def _should_stop(self) -> bool:
-        if (self.run_dir / contract.STOP).exists():
-            return True
-        if self.spec.lease_s is None:
-            self.reason = "the process that started this run has ended"
-            return os.getppid() != self.owner
-        self.reason = f"nobody renewed the lease for {self.spec.lease_s:.0f} s"
-        return self._lease_age_s() > self.spec.lease_s
+        """Return whether a stop was asked for; asks for it when nobody wants the run any more."""
+        if self.spec.lease_s is None and os.getppid() != self.owner:
+            submit.request_stop(self.run_dir, "The process that started this run has ended.")
+        if self.spec.lease_s is not None and self._lease_age_s() > self.spec.lease_s:
+            reason = f"Nobody renewed the lease of this run for {self.spec.lease_s:.0f} s."
+            submit.request_stop(self.run_dir, reason)
+        return (self.run_dir / contract.STOP).exists()
 
     def _lease_age_s(self) -> float:
         try:
@@ -87,7 +85,7 @@ class Keeper:
         if contract.read_result(self.run_dir) is not None:
             return
         if self.stop_seen_at is not None:
-            result = JobResult(Outcome.CANCELLED, f"Ended: {self.reason}.")
+            result = JobResult(Outcome.CANCELLED, submit.stop_reason(self.run_dir))
         else:
             tail = submit.read_log_tail(self.run_dir, 2_000).strip()
             result = JobResult(

@@ -22,10 +22,10 @@ from pyspark import SparkContext
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import ClusterFault
 from jobs.replication.copier import PartitionProgress, PartitionStart, PartitionState
-from jobs.replication.flow import FlowSpec, OnRecreated
+from jobs.replication.flow import FlowSpec
 from jobs.replication.plan import Known
 from jobs.replication.survey import Survey, survey_flow
-from jobs.spark import contract, copy_task, processes
+from jobs.spark import contract, copy_task, processes, submit
 from jobs.spark.board import Board
 from jobs.spark.channel import DriverChannel
 from jobs.spark.contract import JobResult, JobSpec, Outcome
@@ -105,7 +105,11 @@ class FlowDriver:
         self._write_progress()
 
     def _ask(self, source: ClusterClient, target: ClusterClient) -> Survey:
-        known = Known({}, self.topic_ids, self.reset_topics, OnRecreated(self.flow.on_recreated))
+        known = Known(
+            topic_ids=self.topic_ids,
+            reset_topics=self.reset_topics,
+            on_recreated=self.flow.on_recreated,
+        )
         return survey_flow(self.flow, source, target, known)
 
     def _copy(self, source: ClusterClient, target: ClusterClient) -> str | None:
@@ -238,7 +242,9 @@ class FlowDriver:
         }
         if failed and self.until_caught_up:
             return JobResult(Outcome.FAILED, failed[0]["reason"], summary)
-        return JobResult(Outcome.SUCCEEDED if self._is_done() else Outcome.CANCELLED, None, summary)
+        if self._is_done():
+            return JobResult(Outcome.SUCCEEDED, None, summary)
+        return JobResult(Outcome.CANCELLED, submit.stop_reason(self.run_dir), summary)
 
 
 class _SparkJob:

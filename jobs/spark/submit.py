@@ -53,9 +53,19 @@ def start_run(spec: JobSpec, run_dir: Path, environment: Mapping[str, str] | Non
     return keeper.pid
 
 
-def request_stop(run_dir: Path) -> None:
-    """Ask a run to end cleanly: it flushes, commits its positions and writes its result."""
-    (run_dir / contract.STOP).touch()
+def request_stop(run_dir: Path, reason: str = "") -> None:
+    """Ask a run to end cleanly: it flushes, commits its positions and writes its result.
+
+    `reason` goes into the result; the first request decides.
+    """
+    if not (run_dir / contract.STOP).exists():
+        (run_dir / contract.STOP).write_text(reason, encoding="utf-8")
+
+
+def stop_reason(run_dir: Path) -> str | None:
+    """Return why a run was asked to stop; None when it was not, or nobody said why."""
+    stop = run_dir / contract.STOP
+    return (stop.read_text(encoding="utf-8") or None) if stop.exists() else None
 
 
 def touch_lease(run_dir: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class BadRecord(ValueError):
+class RecordFormatError(ValueError):
     """Bytes that are not what they should be: `kind` names the record, the message says what is wrong."""
 
     def __init__(self, kind: str, problem: str) -> None:

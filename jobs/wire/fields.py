@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import struct
 
-from jobs.wire.errors import BadRecord
+from jobs.wire.errors import RecordFormatError
 
 _INT16 = struct.Struct(">h")
 _INT32 = struct.Struct(">i")
@@ -16,7 +16,7 @@ LONGEST_STRING = 32767
 
 
 class FieldReader:
-    """Reads fields one after the other; raises `BadRecord` where the bytes end too early."""
+    """Reads fields one after the other; raises `RecordFormatError` where the bytes end too early."""
 
     def __init__(self, kind: str, content: bytes) -> None:
         self._kind = kind
@@ -39,11 +39,11 @@ class FieldReader:
         """Read a STRING: an INT16 length that is never negative, then UTF-8."""
         length = self.int16()
         if length < 0:
-            raise BadRecord(self._kind, f"a string has the length {length}")
+            raise RecordFormatError(self._kind, f"a string has the length {length}")
         try:
             return self._take(length).decode("utf-8")
         except UnicodeDecodeError as error:
-            raise BadRecord(self._kind, f"a string is not UTF-8: {error.reason}") from None
+            raise RecordFormatError(self._kind, f"a string is not UTF-8: {error.reason}") from None
 
     def _integer(self, form: struct.Struct) -> int:
         value: int = form.unpack(self._take(form.size))[0]
@@ -53,7 +53,7 @@ class FieldReader:
         end = self._at + size
         if end > len(self._content):
             have = len(self._content) - self._at
-            raise BadRecord(
+            raise RecordFormatError(
                 self._kind, f"{size} bytes are needed at byte {self._at}, {have} are left"
             )
         taken = self._content[self._at : end]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jobs.wire.errors import BadRecord
+from jobs.wire.errors import RecordFormatError
 from jobs.wire.fields import (
     FieldReader,
     encode_int16,
@@ -55,7 +55,7 @@ class Heartbeat:
 
 
 def decode_offset_sync(key: bytes | None, value: bytes | None) -> OffsetSync:
-    """Read an offset sync; raises `BadRecord`."""
+    """Read an offset sync; raises `RecordFormatError`."""
     key_fields, value_fields = _fields("OffsetSync", key, value)
     return OffsetSync(
         topic=key_fields.string(),
@@ -72,7 +72,7 @@ def encode_offset_sync(sync: OffsetSync) -> tuple[bytes, bytes]:
 
 
 def decode_checkpoint(key: bytes | None, value: bytes | None) -> Checkpoint:
-    """Read a checkpoint; raises `BadRecord`, also for an unknown version."""
+    """Read a checkpoint; raises `RecordFormatError`, also for an unknown version."""
     key_fields, value_fields = _fields("Checkpoint", key, value)
     version = _version("Checkpoint", value_fields)
     return Checkpoint(
@@ -87,7 +87,7 @@ def decode_checkpoint(key: bytes | None, value: bytes | None) -> Checkpoint:
 
 
 def encode_checkpoint(checkpoint: Checkpoint) -> tuple[bytes, bytes]:
-    """Return key and value; raises `BadRecord` for a version that nobody knows."""
+    """Return key and value; raises `RecordFormatError` for a version that nobody knows."""
     _check_version("Checkpoint", checkpoint.version)
     key = (
         encode_string(checkpoint.consumer_group_id)
@@ -104,7 +104,7 @@ def encode_checkpoint(checkpoint: Checkpoint) -> tuple[bytes, bytes]:
 
 
 def decode_heartbeat(key: bytes | None, value: bytes | None) -> Heartbeat:
-    """Read a heartbeat; raises `BadRecord`, also for an unknown version."""
+    """Read a heartbeat; raises `RecordFormatError`, also for an unknown version."""
     key_fields, value_fields = _fields("Heartbeat", key, value)
     version = _version("Heartbeat", value_fields)
     return Heartbeat(
@@ -116,7 +116,7 @@ def decode_heartbeat(key: bytes | None, value: bytes | None) -> Heartbeat:
 
 
 def encode_heartbeat(heartbeat: Heartbeat) -> tuple[bytes, bytes]:
-    """Return key and value; raises `BadRecord` for a version that nobody knows."""
+    """Return key and value; raises `RecordFormatError` for a version that nobody knows."""
     _check_version("Heartbeat", heartbeat.version)
     key = encode_string(heartbeat.source_cluster_alias) + encode_string(
         heartbeat.target_cluster_alias
@@ -127,7 +127,7 @@ def encode_heartbeat(heartbeat: Heartbeat) -> tuple[bytes, bytes]:
 def _fields(kind: str, key: bytes | None, value: bytes | None) -> tuple[FieldReader, FieldReader]:
     # A null here is not a deletion: upstream readers fail on it, so nobody writes one on purpose.
     if key is None or value is None:
-        raise BadRecord(kind, "key and value are never null")
+        raise RecordFormatError(kind, "key and value are never null")
     return FieldReader(f"{kind} key", key), FieldReader(f"{kind} value", value)
 
 
@@ -139,4 +139,4 @@ def _version(kind: str, value_fields: FieldReader) -> int:
 
 def _check_version(kind: str, version: int) -> None:
     if version != VERSION:
-        raise BadRecord(kind, f"unsupported version {version}")
+        raise RecordFormatError(kind, f"unsupported version {version}")

@@ -11,7 +11,6 @@ from jobs.cluster.descriptions import (
 from jobs.replication.copier import PartitionState
 from jobs.replication.flow import OnRecreated
 from jobs.replication.plan import Known, RemotePlace, plan_flow
-from jobs.replication.positions import Position
 
 WHERE = TopicPartition("orders", 0)
 
@@ -41,21 +40,21 @@ def only_refusal(found):
     ("known", "position"),
     [
         pytest.param({}, 10, id="without a position at the log start"),
-        pytest.param({"positions": {WHERE: Position(42)}}, 42, id="at the committed position"),
+        pytest.param({"positions": {WHERE: 42}}, 42, id="at the committed position"),
         pytest.param(
-            {"positions": {WHERE: Position(3)}},
+            {"positions": {WHERE: 3}},
             3,
             id="below the log start: the copier reports the gap",
         ),
-        pytest.param({"positions": {WHERE: Position(100)}}, 100, id="at the end"),
+        pytest.param({"positions": {WHERE: 100}}, 100, id="at the end"),
         pytest.param(
-            {"positions": {WHERE: Position(42)}, "topic_ids": {"orders": "id-1"}},
+            {"positions": {WHERE: 42}, "topic_ids": {"orders": "id-1"}},
             42,
             id="same topic id",
         ),
         pytest.param(
             {
-                "positions": {WHERE: Position(42)},
+                "positions": {WHERE: 42},
                 "topic_ids": {"orders": "id-0"},
                 "reset_topics": frozenset({"orders"}),
             },
@@ -64,7 +63,7 @@ def only_refusal(found):
         ),
         pytest.param(
             {
-                "positions": {WHERE: Position(42)},
+                "positions": {WHERE: 42},
                 "topic_ids": {"orders": "id-0"},
                 "on_recreated": OnRecreated.FROM_START,
             },
@@ -79,12 +78,12 @@ def test_a_partition_starts(known, position):
 
 
 def test_a_start_carries_where_the_remote_partition_ended_at_the_commit():
-    (start,) = plan(positions={WHERE: Position(42, remote_end=40)}).starts
+    (start,) = plan(positions={WHERE: 42}, remote_ends={WHERE: 40}).starts
     assert start.remote_end == 40
 
 
 def test_a_recreated_topic_is_refused_and_says_both_ids():
-    refused = only_refusal(plan(positions={WHERE: Position(42)}, topic_ids={"orders": "id-0"}))
+    refused = only_refusal(plan(positions={WHERE: 42}, topic_ids={"orders": "id-0"}))
     assert refused.state is PartitionState.FAILED
     assert "id-0 -> id-1" in refused.reason
     assert refused.position == 42
@@ -97,7 +96,7 @@ def test_the_old_id_of_a_recreated_topic_is_remembered_until_it_is_accepted():
 
 
 def test_a_position_beyond_the_end_is_refused_as_truncated():
-    refused = only_refusal(plan(positions={WHERE: Position(101)}))
+    refused = only_refusal(plan(positions={WHERE: 101}))
     assert refused.state is PartitionState.FAILED
     assert "truncated" in refused.reason
 
@@ -122,13 +121,13 @@ def test_a_partition_whose_offsets_are_unknown_is_retried():
 
 def test_a_copied_topic_that_is_gone_is_shown_as_stopped():
     gone = TopicPartition("old", 0)
-    found = plan(positions={gone: Position(7)}, topic_ids={"old": "id-9"})
+    found = plan(positions={gone: 7}, topic_ids={"old": "id-9"})
     (refused,) = found.refused
     assert (refused.topic, refused.state, refused.position) == ("old", PartitionState.STOPPED, 7)
 
 
 def test_positions_of_another_flow_with_the_same_source_are_none_of_its_business():
-    found = plan(positions={TopicPartition("foreign", 0): Position(7)})
+    found = plan(positions={TopicPartition("foreign", 0): 7})
     assert found.refused == ()
 
 

@@ -1,0 +1,45 @@
+# Everything runs in .venv, which tools/bootstrap.py makes; nothing else is needed than Python 3.11+,
+# a Java 17+ and make. `make PYTHON=/path/to/python3.12 test` chooses another interpreter.
+PYTHON ?= python3
+RUN := .venv/bin
+SETUP := $(PYTHON) tools/bootstrap.py
+
+.DEFAULT_GOAL := help
+.PHONY: help demo run test bench check lock clean
+
+help:  ## say what there is
+	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
+
+demo:  ## two Kafka clusters, a flow between them and the console, on this machine
+	@$(SETUP) main --java
+	@CROSSLOG_HOME=$(CURDIR)/var/demo exec $(RUN)/python manage.py demo
+
+run:  ## the console alone, for your own clusters
+	@$(SETUP) main --java
+	@exec $(RUN)/python manage.py up
+
+test:  ## all tests, on real clusters and in a real browser
+	@$(SETUP) dev --java --browser
+	@$(RUN)/python -m pytest
+
+bench:  ## measure speed and memory into bench/results/
+	@$(SETUP) main --java
+	@$(RUN)/python bench/run.py
+
+check:  ## format, lint, types, migrations
+	@$(SETUP) dev
+	$(RUN)/ruff format --check .
+	$(RUN)/ruff check .
+	$(RUN)/mypy
+	$(RUN)/python manage.py makemigrations --check --dry-run
+	$(RUN)/python manage.py check --fail-level WARNING
+
+lock:  ## lock the dependencies again, with hashes, to the newest that requirements/*.in allow
+	@$(SETUP) main
+	cd requirements && for name in install main dev; do \
+	  ../$(RUN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+	    --generate-hashes --no-header --no-emit-index-url $$name.in -o $$name.txt || exit 1; done
+
+clean:  ## remove what make made here: environment, demo, results (not your own data or caches)
+	rm -rf .venv var/demo static-root bench/results/*.json *.egg-info
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis

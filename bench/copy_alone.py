@@ -1,0 +1,52 @@
+"""Copy what a flow file names in this one process, without Spark, and print what it cost as JSON."""
+
+import json
+import resource
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from jobs.cluster.client import ClusterClient
+from jobs.replication.copier import PartitionProgress
+from jobs.replication.flow_file import read_flow_file
+from jobs.replication.plan import Known
+from jobs.replication.record_copier import RecordCopier
+from jobs.replication.survey import survey_flow
+
+
+def main(flow_file: str) -> None:
+    flow = read_flow_file(Path(flow_file))
+    with ClusterClient(flow.source) as source, ClusterClient(flow.target) as target:
+        survey = survey_flow(flow, source, target, Known())
+    ends = survey.ends()
+    left = {where for where, end in ends.items() if end}
+    records: dict[tuple[str, int], int] = {}
+
+    def report(rows: Sequence[PartitionProgress]) -> None:
+        for row in rows:
+            where = (row.topic, row.partition)
+            records[where] = row.records
+            if row.position >= ends.get(where, 0):
+                left.discard(where)
+
+    used = cpu_s()
+    began = time.monotonic()
+    RecordCopier(flow).copy(survey.plan.starts, lambda: not left, report)
+    took = time.monotonic() - began
+    answer = {
+        "records": sum(records.values()),
+        "seconds": took,
+        "cpu_s": cpu_s() - used,
+        "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+    }
+    print(json.dumps(answer))
+
+
+def cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

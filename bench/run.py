@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""Run the benchmarks and write one JSON file each: `bench/run.py [record-path] [pages] [--quick]`."""
+
+import argparse
+import json
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import machine
+import pages
+import record_path
+
+RESULTS = Path(__file__).parent / "results"
+BENCHMARKS = {"record-path": record_path.measure, "pages": pages.measure}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("name", nargs="*", help=f"which: {', '.join(BENCHMARKS)} (all of them)")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the data, to try it out")
+    options = parser.parse_args()
+    unknown = set(options.name) - set(BENCHMARKS)
+    if unknown:
+        parser.error(f"there is no benchmark {', '.join(sorted(unknown))}")
+    for name in options.name or BENCHMARKS:
+        say(f"{name}: measuring")
+        write(name, BENCHMARKS[name](say, quick=options.quick), quick=options.quick)
+    return 0
+
+
+def write(name: str, result: dict[str, object], *, quick: bool) -> None:
+    """Put a result with everything that is needed to judge it into a file of its own."""
+    now = datetime.now(UTC)
+    document = {
+        "benchmark": name,
+        "at": now.isoformat(timespec="seconds"),
+        "is_quick": quick,
+        "machine": machine.describe(),
+        **result,
+    }
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{name}-{now:%Y%m%dT%H%M%SZ}.json"
+    path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    say(f"{name}: written to {path}")
+
+
+def say(text: str) -> None:
+    print(f"bench: {text}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,87 @@
+"""What a family of processes uses: CPU seconds and resident memory, from /proc."""
+
+import os
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from jobs.spark.processes import children_of
+
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+EVERY_S = 0.2
+
+
+def cpu_s(pid: int) -> float | None:
+    """Return user + system time of one process, None when it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return (int(fields[11]) + int(fields[12])) / TICKS_PER_S
+
+
+def rss_bytes(pid: int) -> int:
+    """Return the resident memory of one process, 0 when it is gone."""
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE_BYTES
+    except OSError:
+        return 0
+
+
+def role(pid: int) -> str:
+    """Return what a process of a flow is: jvm, driver, task, keeper or other."""
+    try:
+        command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except OSError:
+        return "other"
+    words = {
+        "/java ": "jvm",
+        "java ": "jvm",
+        "pyspark.daemon": "task",
+        "pyspark/daemon": "task",
+        "jobs.spark.keeper": "keeper",
+        "entry/run.py": "driver",
+    }
+    return next((name for word, name in words.items() if word in command), "other")
+
+
+@dataclass
+class Family(threading.Thread):
+    """Looks at a process and all its descendants until `stop`; the last look at each one counts."""
+
+    root: int
+    cpu: dict[int, float] = field(default_factory=dict)
+    peak_rss: int = 0
+    peak_by_role: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        super().__init__(daemon=True)
+        self._ended = threading.Event()
+
+    __hash__ = threading.Thread.__hash__
+
+    def run(self) -> None:
+        while not self._ended.wait(EVERY_S):
+            self.look()
+
+    def look(self) -> None:
+        """Take one sample."""
+        pids = [self.root, *children_of(self.root)]
+        by_role: dict[str, int] = {}
+        for pid in pids:
+            used = cpu_s(pid)
+            if used is not None:
+                self.cpu[pid] = used
+                by_role[role(pid)] = by_role.get(role(pid), 0) + rss_bytes(pid)
+        self.peak_rss = max(self.peak_rss, sum(by_role.values()))
+        for name, size in by_role.items():
+            self.peak_by_role[name] = max(size, self.peak_by_role.get(name, 0))
+
+    def cpu_seconds(self) -> float:
+        """Return what the family used so far."""
+        return sum(self.cpu.values())
+
+    def stop(self) -> None:
+        self._ended.set()
+        self.join()

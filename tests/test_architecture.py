@@ -1,0 +1,138 @@
+"""The arrows of the design hold: who may import whom, and how long a file may be."""
+
+import ast
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+LONGEST_FILE = 400
+# Lowest first: a folder of jobs/ may import itself and what stands on a lower floor.
+FLOORS = (
+    {"version", "cache"},
+    {"wire"},
+    {"cluster"},
+    {"replication", "quorum", "availability", "streams", "tracing"},
+    {"spark"},
+    {"lab"},
+    {"entry", "commands"},
+    {"cli"},
+    {"__main__"},
+)
+SHARED_ROOMS = {"frame", "clusters", "runs", "accounts"}
+READS_ALL_QUERIES = {"overview", "checks", "reports"}
+CLIENT_LIBRARIES = {"confluent_kafka", "kafka", "aiokafka"}
+
+
+def sources(folder: str) -> list[Path]:
+    return sorted(path for path in (ROOT / folder).rglob("*.py") if "migrations" not in path.parts)
+
+
+@cache
+def imports(path: Path) -> frozenset[str]:
+    """Full names of everything that a file imports, wherever in the file."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return frozenset(found)
+
+
+def room(path: Path) -> str:
+    """The folder (or module) right under jobs/ or console/ that a file belongs to."""
+    first = path.relative_to(ROOT).parts[1]
+    return first.removesuffix(".py")
+
+
+def second(name: str) -> str:
+    parts = name.split(".")
+    return parts[1] if len(parts) > 1 else ""
+
+
+def test_jobs_never_import_django_or_the_console():
+    for path in sources("jobs"):
+        forbidden = {"django", "rest_framework", "celery", "console"}
+        assert not {name for name in imports(path) if name.split(".")[0] in forbidden}, path
+
+
+def test_console_never_imports_pyspark():
+    for path in sources("console"):
+        assert not {name for name in imports(path) if name.split(".")[0] == "pyspark"}, path
+
+
+def test_only_the_cluster_door_imports_a_client_library():
+    for path in sources("jobs") + sources("console"):
+        if room(path) != "cluster" or "console" in path.parts:
+            used = {name.split(".")[0] for name in imports(path)} & CLIENT_LIBRARIES
+            assert not used, f"{path} imports {used}"
+
+
+def test_wire_is_the_standard_library_and_itself():
+    for path in sources("jobs/wire"):
+        for name in imports(path):
+            top = name.split(".")[0]
+            assert top in sys.stdlib_module_names or name.startswith("jobs.wire"), f"{path}: {name}"
+
+
+def test_folders_of_jobs_import_only_lower_floors():
+    floor_of = {name: floor for floor, names in enumerate(FLOORS) for name in names}
+    for path in sources("jobs"):
+        if room(path) == "__init__":
+            continue
+        for name in imports(path):
+            if name.startswith("jobs.") and second(name) != room(path):
+                assert floor_of[second(name)] < floor_of[room(path)], f"{path} imports {name}"
+
+
+def test_rooms_of_the_console_import_only_the_shared_rooms():
+    for path in sources("console"):
+        here = room(path)
+        for name in imports(path):
+            there = second(name)
+            if not name.startswith("console.") or not (ROOT / "console" / there).is_dir():
+                continue
+            reads = here in READS_ALL_QUERIES and name.split(".")[2] == "queries"
+            outside = not (ROOT / "console" / here).is_dir()  # urls, settings: they join the rooms
+            assert there == here or there in SHARED_ROOMS or reads or outside, f"{path}: {name}"
+
+
+def test_frame_imports_no_room():
+    for path in sources("console/frame"):
+        rooms = {second(name) for name in imports(path) if name.startswith("console.")}
+        assert not rooms & {"clusters", "replication", "runs", "overview", "accounts"}, path
+
+
+def test_nobody_imports_relatively():
+    for path in sources("jobs") + sources("console"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        levels = {node.level for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+        assert levels <= {0}, path
+
+
+@pytest.mark.parametrize("folder", ["jobs", "console", "tests", "tools", "bench"])
+def test_no_file_is_longer_than_a_reader_can_hold(folder):
+    lengths = {path: len(path.read_text("utf-8").splitlines()) for path in sources(folder)}
+    assert not {path: lines for path, lines in lengths.items() if lines > LONGEST_FILE}
+
+
+def test_importing_the_console_package_imports_nothing():
+    code = "import console, sys; sys.exit('django' in sys.modules or 'celery' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+def test_jobs_can_be_imported_without_django():
+    modules = [
+        ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for path in sources("jobs")
+        if path.name not in {"__init__.py", "__main__.py"} and "entry" not in path.parts
+    ]
+    code = (
+        "import sys, importlib; sys.modules.update(django=None, celery=None, rest_framework=None)\n"
+        f"for name in {modules}: importlib.import_module(name)"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)

@@ -1,0 +1,63 @@
+"""Nothing in the tree belongs to one machine, one registry or one person."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+
+ROOT = Path(__file__).parent.parent
+# Written in pieces, so that this file does not find itself.
+HOSTS = (
+    "pypi" + r"\.org",
+    "pythonhosted" + r"\.org",
+    r"repo\d?\.maven",
+    "maven" + r"\.apache\.org",
+    "registry" + r"\.npmjs",
+    r"--index-url[ =]\S",
+)
+FORBIDDEN = {
+    "the address of a package registry": re.compile("|".join(HOSTS)),
+    "a path of one machine": re.compile(r"(?<![\w.])/(?:root|work|home/(?!you\b)\w+|Users/\w+)/"),
+    "a private key": re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----\s+[A-Za-z0-9+/=]{40}"),
+}
+
+
+def tracked_files() -> list[Path]:
+    """Files that belong to the project; an unpacked archive without git is not checked."""
+    listing = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if listing.returncode != 0:
+        pytest.skip("not a git checkout")
+    return [ROOT / name for name in listing.stdout.split("\0") if name]
+
+
+@pytest.mark.parametrize("what", FORBIDDEN)
+def test_no_file_contains(what):
+    found = []
+    for path in tracked_files():
+        if path.is_file() and b"\0" not in (content := path.read_bytes()):
+            match = FORBIDDEN[what].search(content.decode("utf-8", errors="replace"))
+            found += [f"{path.relative_to(ROOT)}: {match[0]}"] if match else []
+    assert found == []
+
+
+@pytest.mark.parametrize("name", ["install", "main", "dev"])
+def test_every_locked_package_has_hashes(name):
+    lock = (ROOT / "requirements" / f"{name}.txt").read_text("utf-8")
+    packages = re.split(r"^(?=\S+==)", lock, flags=re.MULTILINE)[1:]
+    assert packages
+    assert [text.split()[0] for text in packages if "--hash=sha256:" not in text] == []
+
+
+def test_the_models_have_no_change_without_a_migration():
+    call_command("makemigrations", check=True, dry_run=True, verbosity=0)
+
+
+def test_the_licence_is_the_whole_apache_licence():
+    licence = (ROOT / "LICENSE").read_text("utf-8")
+    assert "Apache License" in licence
+    assert "END OF TERMS AND CONDITIONS" in licence
