@@ -1,120 +1,163 @@
-"""The writing half of the record path: records to remote topics, positions behind them."""
+"""The writing half of the record path: a producer that loses nothing without saying so."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.offsets import read_offset_ranges
-from jobs.cluster.records import KafkaError, Message, Producer
-from jobs.replication.positions import PositionWriter, Positions
+from jobs.cluster.records import (
+    Headers,
+    KafkaError,
+    KafkaException,
+    Message,
+    Producer,
+    error_in,
+    is_aftermath,
+)
 
 FLUSH_S = 0.5
+PURGE_S = 2.0
 LARGEST_BATCH_BYTES = 1_000_000
 # librdkafka's own ceiling; the target's limit is checked per record, where the offset is known.
 LARGEST_RECORD_BYTES = 1_000_000_000
+SMALLEST_BUFFER_BYTES = 32 * 1024 * 1024
+
+
+class NotDelivered(Exception):
+    """Something queued is not on the target, or nobody knows: go on from the committed positions.
+
+    `refusals` are the target's words per remote partition; empty when the producer itself gave up.
+    """
+
+    def __init__(self, reason: str, refusals: dict[TopicPartition, KafkaError]) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.refusals = refusals
+
+
+class RecordDoesNotFit(Exception):
+    """One record is larger than the whole buffer of the producer."""
+
+
+class GaveUp(Exception):
+    """The wait for the target was ended from outside."""
 
 
 class Delivery:
-    """Sends records and knows when all of them are acknowledged.
+    """Sends records in order and knows when all of them are acknowledged.
 
-    `batch_limit_bytes` is the smallest `max.message.bytes` of the remote topics: a batch larger than
-    that would be refused although each of its records is small.
+    `limit_bytes` are the smallest and the largest `max.message.bytes` of the remote topics. `wait`
+    is called about twice a second while something is waited for; it ends the wait by returning
+    False. Invariant: after a refusal nothing more is written to any partition by this producer.
     """
 
-    def __init__(self, target: ClusterClient, source_alias: str, batch_limit_bytes: int) -> None:
-        self.target = target
-        self.failures: list[KafkaError] = []
-        self._source_alias = source_alias
-        self._batch_bytes = min(batch_limit_bytes, LARGEST_BATCH_BYTES)
-        self._producer: Producer | None = None
+    def __init__(
+        self, target: ClusterClient, limit_bytes: tuple[int, int], wait: Callable[[float], bool]
+    ) -> None:
+        self._refusals: dict[TopicPartition, KafkaError] = {}
+        self._is_broken = False
+        self._wait = wait
+        smallest, largest = limit_bytes
+        buffer_bytes = max(SMALLEST_BUFFER_BYTES, 2 * largest)
+        self.producer: Producer = target.producer(
+            {
+                "acks": "all",
+                "enable.idempotence": True,
+                # Without it the records behind a refused batch would be written all the same.
+                "enable.gapless.guarantee": True,
+                "message.timeout.ms": 0,
+                "compression.type": "lz4",
+                "linger.ms": 10,
+                # A larger batch would be refused although each of its records is small.
+                "batch.size": min(smallest, LARGEST_BATCH_BYTES),
+                "message.max.bytes": LARGEST_RECORD_BYTES,
+                "queue.buffering.max.kbytes": buffer_bytes // 1024,
+                "queue.buffering.max.messages": 200_000,
+                # Keys of positions go where the Java client puts them; records name their partition.
+                "partitioner": "murmur2_random",
+                # No call into Python for what went well.
+                "delivery.report.only.error": True,
+                "on_delivery": self._hear_refusal,
+            }
+        )
 
-    def producer(self) -> Producer:
-        """Return the producer, made on first use and after `renew`."""
-        if self._producer is None:
-            self._producer = self.target.producer(
-                {
-                    "acks": "all",
-                    "enable.idempotence": True,
-                    "compression.type": "lz4",
-                    "linger.ms": 5,
-                    "batch.size": self._batch_bytes,
-                    "message.max.bytes": LARGEST_RECORD_BYTES,
-                    "queue.buffering.max.kbytes": 32_768,
-                    "queue.buffering.max.messages": 200_000,
-                    # Without this a callback into Python would come for every record.
-                    "delivery.report.only.error": True,
-                    "on_delivery": self._on_failure,
-                    "partitioner": "murmur2_random",
-                }
-            )
-        return self._producer
-
-    def send(self, message: Message, topic: str, partition: int, timestamp_ms: int) -> None:
-        """Queue a record with the same content; waits while the queue is full."""
-        producer = self.producer()
+    def send(
+        self,
+        remote: TopicPartition,
+        *,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp_ms: int,
+        headers: Headers | None,
+    ) -> None:
+        """Queue a record, waiting for room; raises `NotDelivered`, `RecordDoesNotFit`, `GaveUp`."""
         while True:
             try:
-                producer.produce(
-                    topic,
-                    value=message.value(),
-                    key=message.key(),
-                    partition=partition,
+                self.producer.produce(
+                    remote.topic,
+                    value=value,
+                    key=key,
+                    partition=remote.partition,
                     timestamp=timestamp_ms,
-                    headers=message.headers(),
+                    headers=headers,
                 )
             except BufferError:
-                producer.poll(0.1)
-                if self.failures:
-                    return
+                self.wait_for_room()
+            except KafkaException as error:
+                raise self.broken(error) from None
             else:
                 return
 
-    def settle(self, while_waiting: Callable[[], bool]) -> bool:
-        """Wait until all queued records are acknowledged; False when some were not.
+    def serve(self) -> None:
+        """Take delivery reports; raises `NotDelivered`."""
+        self.producer.poll(0)
+        self._check()
 
-        `while_waiting` is called about twice a second and ends the wait by returning False.
-        """
-        producer = self.producer()
-        while producer.flush(FLUSH_S) > 0 and not self.failures:
-            if not while_waiting():
-                return False
-        return not self.failures
+    def wait_for_room(self) -> None:
+        """Wait until the producer's queue is shorter; see `send` for what it raises."""
+        began = time.monotonic()
+        length = len(self.producer)
+        if length == 0:
+            raise RecordDoesNotFit
+        while len(self.producer) >= length:
+            self.producer.poll(FLUSH_S)
+            self._check()
+            if len(self.producer) >= length and not self._wait(time.monotonic() - began):
+                raise GaveUp
 
-    def commit(
-        self,
-        positions: Mapping[TopicPartition, int],
-        places: Mapping[TopicPartition, TopicPartition],
-    ) -> None:
-        """Queue the positions, each with the end of its remote partition at this moment.
+    def flush(self) -> None:
+        """Wait until everything queued is acknowledged; raises `NotDelivered`, `GaveUp`."""
+        began = time.monotonic()
+        while self.producer.flush(FLUSH_S) > 0:
+            self._check()
+            if not self._wait(time.monotonic() - began):
+                raise GaveUp
+        self._check()
 
-        Call it when everything below the positions is settled. The end tells the next run how many
-        records were written after this commit, and so how many it writes twice.
-        """
-        ends = read_offset_ranges(self.target, list(places.values()), with_timestamps=False)
-        writer = PositionWriter(self.producer(), self._source_alias, Positions({}))
-        for where, position in positions.items():
-            end = ends.get(places[where])
-            writer.write(where, position, end.high_watermark if end else None)
+    def broken(self, error: KafkaException) -> NotDelivered:
+        """Return why the producer does not take a record; what it did not deliver is purged."""
+        self._is_broken = True
+        self.close()
+        return NotDelivered(error_in(error).str(), self._refusals)
 
-    def renew(self) -> None:
-        """Give up what is queued and begin with a new producer, after a loss or a fatal error."""
-        if self._producer is not None:
-            self._producer.purge()
-            self._producer.flush(FLUSH_S)
-        self._producer = None
-        self.failures = []
+    def close(self) -> None:
+        """Give up what is still queued and let go of the producer."""
+        self.producer.purge()
+        self.producer.flush(PURGE_S)
 
-    def close(self, budget_s: float = 10.0) -> None:
-        """Wait a little for what is queued and let go of the producer."""
-        if self._producer is not None:
-            end = time.monotonic() + budget_s
-            while self._producer.flush(FLUSH_S) > 0 and time.monotonic() < end:
-                continue
-            self._producer.purge()
-            self._producer = None
+    def _check(self) -> None:
+        if self._refusals or self._is_broken:
+            self.close()
+            words = [f"{where}: {error.str()}" for where, error in self._refusals.items()]
+            raise NotDelivered("; ".join(words) or "the producer gave up", self._refusals)
 
-    def _on_failure(self, error: KafkaError, _message: Message) -> None:
-        self.failures.append(error)
+    def _hear_refusal(self, error: KafkaError | None, message: Message) -> None:
+        if error is None:
+            return
+        if is_aftermath(error):
+            self._is_broken = True
+            return
+        where = TopicPartition(message.topic() or "", message.partition() or 0)
+        self._refusals.setdefault(where, error)

@@ -50,7 +50,7 @@ class _FlowLoader(yaml.SafeLoader):
         if self.check_event(yaml.AliasEvent):
             mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
             raise yaml.MarkedYAMLError(problem="aliases are not allowed", problem_mark=mark)
-        node: yaml.Node | None = super().compose_node(parent, index)  # type: ignore[no-untyped-call]
+        node: yaml.Node | None = super().compose_node(parent, index)
         if isinstance(node, yaml.MappingNode):
             _refuse_repeated_keys(node)
         return node

@@ -43,9 +43,12 @@ class FlowPlan:
     topic_ids: Mapping[str, str] = field(default_factory=dict)
 
     def shape(self) -> frozenset[tuple[str, int, str]]:
-        """Return what must stay the same for running tasks to stay right: partitions and topic ids."""
-        partitions = {(s.topic, s.partition) for s in self.starts}
-        return frozenset((t, p, self.topic_ids.get(t, "")) for t, p in partitions)
+        """Return what must stay the same for running tasks to stay right.
+
+        Every partition with the id of its topic, or with the state in which it is refused.
+        """
+        copied = {(s.topic, s.partition, self.topic_ids.get(s.topic, "")) for s in self.starts}
+        return frozenset(copied | {(r.topic, r.partition, r.state.value) for r in self.refused})
 
 
 def plan_flow(

@@ -7,14 +7,21 @@ A compacted topic with one key per source partition. Whoever writes it last, thi
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from jobs.cluster.brokers import describe_cluster
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicDescription, TopicPartition
 from jobs.cluster.errors import ClusterFault, TimedOut
-from jobs.cluster.records import ClientPartition, Consumer, Message, Producer, is_partition_eof
+from jobs.cluster.records import (
+    ClientPartition,
+    Consumer,
+    Headers,
+    Message,
+    Producer,
+    is_partition_eof,
+)
 from jobs.cluster.topics import NewTopicSpec, create_topics, describe_topics, is_missing
 from jobs.replication.positions_format import (
     PositionKey,
@@ -173,12 +180,12 @@ class _Reading:
         if next_offset is None:
             self.entries.pop(key.where, None)
             return
-        end = _remote_end(message.headers() or ())
+        end = _remote_end(message.headers())
         self.entries[key.where] = Position(next_offset, record_key, end)
 
 
-def _remote_end(headers: Iterable[tuple[str, bytes | None]]) -> int | None:
-    for name, value in headers:
+def _remote_end(headers: Headers | None) -> int | None:
+    for name, value in dict(headers or ()).items():
         if name == REMOTE_END_HEADER and value is not None and value.isdigit():
             return int(value)
     return None

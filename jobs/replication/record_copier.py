@@ -1,67 +1,42 @@
 """The record path: every record is read by one Kafka client and written by another.
 
-At least once with the idempotent producer. A round reads records and queues them for the target; a
-commit waits until the target acknowledged all of them and only then writes the positions. After a
-lost acknowledgement everything goes on from the committed positions.
+At least once with the idempotent producer: a position is committed when the target has acknowledged
+everything below it, and whatever breaks, copying goes on from the committed positions.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
 
-from jobs.cluster.brokers import describe_cluster
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.errors import ClusterFault
+from jobs.cluster.errors import ClusterFault, RecordTooLarge
 from jobs.cluster.offsets import read_offset_ranges
 from jobs.cluster.records import (
-    ClientPartition,
-    Consumer,
     KafkaError,
-    Message,
-    is_offset_out_of_range,
-    is_partition_eof,
+    is_record_refused,
     is_record_too_large,
-    is_unknown_topic,
+    sentence_of,
 )
 from jobs.cluster.topics import read_topic_configs
 from jobs.replication.copied_partition import CopiedPartition
-from jobs.replication.copier import PartitionProgress, PartitionStart, PartitionState
-from jobs.replication.delivery import Delivery
+from jobs.replication.copier import PartitionStart
+from jobs.replication.copy_session import RETRY_S, CopySession, Pace
+from jobs.replication.delivery import Delivery, GaveUp, NotDelivered
 from jobs.replication.flow import FlowSpec
+from jobs.replication.positions import Positions, PositionWriter, read_positions
+from jobs.replication.progress_report import ProgressReport, Report
 
 logger = logging.getLogger(__name__)
 
-BATCH = 2000
-POLL_S = 0.1
 COMMIT_S = 1.0
-COMMIT_RECORDS = 50_000
-PROBE_S = 2.0
-TELL_S = 0.5
+LOOK_S = 0.2
+STOP_GRACE_S = 10.0
+LONGEST_BACKOFF_S = 30.0
+FIRST_CHUNK = 1000
 DEFAULT_LIMIT_BYTES = 1_048_588
-_LIMIT = "max.message.bytes"
-_READER = {
-    "isolation.level": "read_committed",
-    "enable.partition.eof": True,
-    "auto.offset.reset": "error",
-    # Memory is bounded here, not by the number of partitions.
-    "queued.max.messages.kbytes": 16_384,
-    "queued.min.messages": 20_000,
-    "fetch.message.max.bytes": 1_048_576,
-    "fetch.max.bytes": 8_388_608,
-    "fetch.wait.max.ms": 100,
-}
-
-
-Report = Callable[[Sequence[PartitionProgress]], None]
-
-
-class _Ends(NamedTuple):
-    source: ClusterClient
-    target: ClusterClient
+_LIMIT, _TIMESTAMP_TYPE = "max.message.bytes", "message.timestamp.type"
 
 
 class RecordCopier:
@@ -77,201 +52,172 @@ class RecordCopier:
         should_stop: Callable[[], bool],
         report: Report,
     ) -> None:
-        """Copy until told to stop; raises `ClusterFault` when the copying cannot even begin."""
+        """Copy until told to stop; raises `ClusterFault` for what nobody but a person can mend."""
         with ClusterClient(self.flow.source) as source, ClusterClient(self.flow.target) as target:
-            copying = _Copying(
-                partitions, _Ends(source, target), self.commit_s, should_stop, report
-            )
-            try:
-                copying.run()
-            finally:
-                copying.close()
+            parts = [CopiedPartition(start) for start in partitions]
+            progress = ProgressReport(parts, (source, target), report)
+            copying = _Copying(source, target, parts, progress, should_stop)
+            copying.commit_s = self.commit_s
+            copying.run()
 
 
 class _Copying:
-    """One call of `copy`: the clients and the state of each partition."""
+    """One call of `copy`: one session after the other."""
+
+    commit_s = COMMIT_S
 
     def __init__(
         self,
-        starts: Sequence[PartitionStart],
-        clusters: _Ends,
-        commit_s: float,
+        source: ClusterClient,
+        target: ClusterClient,
+        parts: Sequence[CopiedPartition],
+        progress: ProgressReport,
         should_stop: Callable[[], bool],
-        report: Report,
     ) -> None:
-        source, target = clusters
-        self.source = source
+        self._source = source
+        self._target = target
+        self._parts = parts
+        self._progress = progress
         self._should_stop = should_stop
-        self._report = report
-        self.commit_s = commit_s
-        limits = read_topic_configs(target, {s.remote_topic for s in starts}, [_LIMIT])
-        ends = read_offset_ranges(target, [remote_of(s) for s in starts], with_timestamps=False)
-        self.parts = {
-            (s.topic, s.partition): CopiedPartition(
-                s, _limit(limits, s), ends[remote_of(s)].high_watermark
-            )
-            for s in starts
-        }
-        smallest = min(
-            (part.limit_bytes for part in self.parts.values()), default=DEFAULT_LIMIT_BYTES
-        )
-        self.delivery = Delivery(target, source.connection.alias, smallest)
-        self.consumer: Consumer = source.consumer(_READER)
-        self.queued = 0
-        self.commit_at = 0.0
-        self.probe_at = 0.0
-        self.tell_at = 0.0
-        self.away = ""
+        self._stop_by: float | None = None
+        self._known = Positions({})
+        self._is_prepared = False
 
     def run(self) -> None:
         """Copy until told to stop or until no partition can go on."""
-        self._go_back()
-        while self._tell() and self._open():
-            self._take(self.consumer.consume(BATCH, POLL_S))
-            if time.monotonic() >= self.commit_at or self.queued >= COMMIT_RECORDS:
-                self._commit()
-        self._commit()
-        self._report([part.progress() for part in self.parts.values()])
+        failures = 0
+        while not self._should_stop() and any(part.is_open for part in self._parts):
+            before = self._committed()
+            problem = self._try()
+            failures = failures + 1 if problem and self._committed() == before else 0
+            self._pause(failures, problem)
+        self._progress.tell()
 
-    def close(self) -> None:
-        self.delivery.close()
-        self.consumer.close()
+    def _try(self) -> str:
+        """Run one session; returns what broke it, if it is something that a pause may help against."""
+        try:
+            self._run_session()
+        except ClusterFault as fault:
+            if not fault.retriable:
+                raise
+            return f"{fault} {fault.hint}"
+        except NotDelivered as event:
+            return self._after(event)
+        except GaveUp:
+            logger.warning("stopped before the target acknowledged everything")
+        return ""
 
-    def _take(self, messages: Iterable[Message]) -> None:
-        parts, send = self.parts, self.delivery.send
-        for message in messages:
-            part = parts[message.topic(), message.partition()]  # type: ignore[index]
-            error = message.error()
-            if error is not None:
-                self._hear(part, error, message)
-            elif part.is_open:
-                size = part.size_of(message)
-                if size > part.limit_bytes:
-                    self._send_alone(part, message, size)
-                    continue
-                send(message, part.remote_topic, part.partition, part.timestamp_of(message))
-                part.queued(message, size)
-                self.queued += 1
-        self._look_at_source()
+    def _after(self, event: NotDelivered) -> str:
+        """Find out which partitions the target refuses; the others simply go on."""
+        logger.warning("records were not delivered: %s", event.reason)
+        refused = [p for p in self._parts if p.is_open and p.remote in event.refusals]
+        for part in refused:
+            self._judge(part, event.refusals[part.remote])
+        return "" if refused else f"The target did not take what was sent: {event.reason}"
 
-    def _hear(self, part: CopiedPartition, error: KafkaError, message: Message) -> None:
-        """Take an event of the reader that is not a record."""
-        if is_partition_eof(error):
-            part.reached_end(message.offset() or 0)
-        elif is_offset_out_of_range(error):
-            self._find_out_of_range(part)
-        elif is_unknown_topic(error):
-            part.fail(PartitionState.RETRYING, f"{part.where} is not there on the source any more.")
+    def _prepare(self) -> None:
+        """Ask the target what it takes and what it knows."""
+        topics = {part.remote.topic for part in self._parts}
+        configs = read_topic_configs(self._target, topics, [_LIMIT, _TIMESTAMP_TYPE])
+        for part in self._parts:
+            values = configs.get(part.remote.topic, {})
+            part.limited_to(int(values.get(_LIMIT, DEFAULT_LIMIT_BYTES)))
+            if values.get(_TIMESTAMP_TYPE) == "LogAppendTime":
+                part.findings.append(
+                    f"Topic {part.remote.topic} has message.timestamp.type=LogAppendTime: its records "
+                    "have the time of copying instead of their own."
+                )
+        self._known = read_positions(self._target, self._source.connection.alias)
+        self._is_prepared = True
+
+    def _run_session(self) -> None:
+        if not self._is_prepared:
+            self._prepare()
+        parts = self._ready()
+        ends = read_offset_ranges(self._target, [p.remote for p in parts], with_timestamps=False)
+        fresh = [part for part in parts if part.safe.remote_end is None]
+        for part in parts:
+            part.begin(ends[part.remote].high_watermark)
+        limits = [part.limit_bytes for part in parts] or [DEFAULT_LIMIT_BYTES]
+        delivery = Delivery(self._target, (min(limits), max(limits)), self._wait)
+        try:
+            self._run_with(delivery, parts, fresh)
+        finally:
+            delivery.close()
+
+    def _run_with(
+        self,
+        delivery: Delivery,
+        parts: Sequence[CopiedPartition],
+        fresh: Sequence[CopiedPartition],
+    ) -> None:
+        writer = PositionWriter(delivery.producer, self._source.connection.alias, self._known)
+        pace = Pace(self._should_stop, self._progress.tick, self.commit_s)
+        session = CopySession(self._source, parts, delivery, writer, pace)
+        try:
+            # So that after a crash before the first commit it is known what was written twice.
+            session.write_positions(fresh)
+            session.run(until=self._next_retry())
+        finally:
+            session.close()
+
+    def _ready(self) -> list[CopiedPartition]:
+        now = time.monotonic()
+        return [p for p in self._parts if p.is_open and (p.retry_at is None or p.retry_at <= now)]
+
+    def _next_retry(self) -> float:
+        times = [part.retry_at for part in self._parts if part.retry_at is not None]
+        return min(times, default=float("inf"))
+
+    def _judge(self, part: CopiedPartition, refusal: KafkaError) -> None:
+        """Decide what a refusal of the target means for a partition."""
+        words = sentence_of(refusal)
+        if not is_record_refused(refusal):
+            reason = f"Target partition {part.remote} takes no records: {words}."
+            part.set_aside(reason, time.monotonic() + RETRY_S)
+        elif part.chunk == 1:
+            part.fail(_refused_record(part, refusal))
         else:
-            logger.warning("reader said partition=%s error=%s", part.where, error)
+            part.be_careful(part.position, min(FIRST_CHUNK, part.pending // 10))
 
-    def _find_out_of_range(self, part: CopiedPartition) -> None:
-        """Go on at the log start when retention was faster; refuse when the log became shorter."""
-        found = read_offset_ranges(self.source, [part.where], with_timestamps=False)[part.where]
-        if found.log_start_offset is None:
-            part.fail(PartitionState.RETRYING, f"{part.where}: {found.error}")
-        elif part.position < found.log_start_offset:
-            part.skip_to(found.log_start_offset)
-            self.consumer.seek(ClientPartition(*part.where, part.position))
-        else:
-            part.fail(
-                PartitionState.FAILED,
-                f"{part.where} ends at offset {found.high_watermark} but was copied up to "
-                f"{part.position}: its log was truncated or the topic was created again.",
-            )
-
-    def _send_alone(self, part: CopiedPartition, message: Message, size: int) -> None:
-        """Try a record above the target's limit by itself: compression may make it small enough."""
-        if not self._commit():
-            return
-        offset = message.offset() or 0
-        self.delivery.send(message, part.remote_topic, part.partition, part.timestamp_of(message))
-        if self.delivery.settle(self._wait):
-            part.queued(message, size)
-            self.queued += 1
-            return
-        failures = self.delivery.failures
-        too_large = any(is_record_too_large(error) for error in failures)
-        self.delivery.renew()
-        if too_large:
-            part.refuse_record(offset, size)
-            self.consumer.pause([ClientPartition(*part.where)])
-        else:
-            self._go_back()
-
-    def _commit(self) -> bool:
-        """Make what was queued safe and write the positions; False when it has to be sent again."""
-        self.commit_at = time.monotonic() + self.commit_s
-        changed = [part for part in self.parts.values() if part.position != part.committed]
-        if not changed:
+    def _wait(self, waited_s: float) -> bool:
+        """Tell what is waited for; returns whether to go on waiting for the target."""
+        self._progress.tick(waited_s)
+        if not self._should_stop():
             return True
+        if self._stop_by is None:
+            self._stop_by = time.monotonic() + STOP_GRACE_S
+        return time.monotonic() < self._stop_by
 
-        try:
-            done = self.delivery.settle(self._wait) and self._write_positions(changed)
-        except ClusterFault as fault:
-            logger.warning("commit failed error=%s", fault)
-            done = False
-        if not done:
-            self._send_again(self.delivery.failures)
-            return False
-        for part in changed:
-            part.committed = part.position
-        self.queued = 0
-        return True
+    def _pause(self, failures: int, problem: str) -> None:
+        """Wait a little after failures in a row, and until a partition that is set aside is due."""
+        seconds = min(2.0 ** (failures - 1), LONGEST_BACKOFF_S) if failures else 0.0
+        end = time.monotonic() + seconds
+        if not self._ready():
+            end = max(end, self._next_retry())
+        while time.monotonic() < end and not self._should_stop() and self._is_waiting():
+            self._progress.tell(problem)
+            time.sleep(LOOK_S)
 
-    def _write_positions(self, changed: Sequence[CopiedPartition]) -> bool:
-        self.delivery.commit(
-            {part.where: part.position for part in changed},
-            {part.where: remote_of(part.start) for part in changed},
+    def _is_waiting(self) -> bool:
+        return any(part.is_open for part in self._parts)
+
+    def _committed(self) -> int:
+        return sum(part.committed for part in self._parts)
+
+
+def _refused_record(part: CopiedPartition, refusal: KafkaError) -> str:
+    size = part.bytes - part.safe.bytes
+    what = (
+        f"Record {part.where} offset {part.careful_offset}, {size} bytes of key and value, is refused "
+        "by the target"
+    )
+    if is_record_too_large(refusal):
+        return (
+            f"{what}: {part.remote.topic} takes at most {part.limit_bytes} bytes "
+            f"(max.message.bytes). {RecordTooLarge.hint}"
         )
-        return self.delivery.settle(self._wait)
-
-    def _send_again(self, failures: Sequence[KafkaError]) -> None:
-        logger.warning("records were not acknowledged errors=%s", [str(e) for e in failures[:3]])
-        self.delivery.renew()
-        self._go_back()
-
-    def _go_back(self) -> None:
-        """Read again from the committed positions."""
-        for part in self.parts.values():
-            part.go_back()
-        self.queued = 0
-        self.consumer.assign(
-            [ClientPartition(*p.where, p.position) for p in self.parts.values() if p.is_open]
-        )
-
-    def _look_at_source(self) -> None:
-        """Show that the source is away while it is; the reader itself reconnects for ever."""
-        if self.source.fault() is None or time.monotonic() < self.probe_at:
-            return
-        try:
-            # One broken connection is no lost cluster: ask, and an answer makes the fault forgotten.
-            describe_cluster(self.source)
-            self.away = ""
-        except ClusterFault as fault:
-            self.away = f"{fault} {fault.hint}"
-        self.probe_at = time.monotonic() + PROBE_S
-
-    def _wait(self) -> bool:
-        """Say what is waited for, and whether to go on waiting."""
-        fault = self.delivery.target.fault()
-        return self._tell(f"{fault} {fault.hint}" if fault else "")
-
-    def _tell(self, away: str = "") -> bool:
-        """Report about once a second; returns whether to go on."""
-        if time.monotonic() >= self.tell_at:
-            self._report([part.progress(away or self.away) for part in self.parts.values()])
-            self.tell_at = time.monotonic() + TELL_S
-        return not self._should_stop()
-
-    def _open(self) -> bool:
-        return any(part.is_open for part in self.parts.values())
-
-
-def remote_of(start: PartitionStart) -> TopicPartition:
-    """Return topic and partition on the target."""
-    return TopicPartition(start.remote_topic, start.partition)
-
-
-def _limit(limits: Mapping[str, Mapping[str, str]], start: PartitionStart) -> int:
-    return int(limits.get(start.remote_topic, {}).get(_LIMIT, DEFAULT_LIMIT_BYTES))
+    return (
+        f"{what}: {sentence_of(refusal)}. Nothing after it was copied. Change the settings of "
+        f"{part.remote.topic} so that it takes the record, then restart the flow."
+    )

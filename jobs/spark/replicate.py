@@ -23,7 +23,7 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import ClusterFault
 from jobs.replication.copier import PartitionProgress, PartitionStart, PartitionState
 from jobs.replication.flow import FlowSpec
-from jobs.replication.plan import Known
+from jobs.replication.plan import FlowPlan, Known
 from jobs.replication.survey import Survey, survey_flow
 from jobs.spark import contract, copy_task, processes, submit
 from jobs.spark.board import Board
@@ -67,6 +67,7 @@ class FlowDriver:
         self.context = context
         self.board = Board()
         self.survey: Survey | None = None
+        self.starts: list[PartitionStart] = []
         self.ends: dict[tuple[str, int], int] | None = None
         self.restarts = 0
         self.message = "Starting."
@@ -99,10 +100,22 @@ class FlowDriver:
         if self.ends is None:
             self.ends = self.survey.ends()
         plan = self.survey.plan
-        starts = [PartitionProgress(s.topic, s.partition, s.position) for s in plan.starts]
-        self.board.start(asdict(row) for row in [*starts, *plan.refused])
+        given_up = self._given_up(plan)
+        self.starts = [s for s in plan.starts if (s.topic, s.partition) not in given_up]
+        starts = [PartitionProgress(s.topic, s.partition, s.position) for s in self.starts]
+        rows = [asdict(row) for row in [*starts, *plan.refused]]
+        self.board.start([*rows, *given_up.values()])
         self.message = f"Copying {len(starts)} partitions of {len(self.survey.topics)} topics."
         self._write_progress()
+
+    def _given_up(self, plan: FlowPlan) -> dict[tuple[str, int], dict[str, Any]]:
+        """Return the rows of partitions that failed in this run and whose plan says nothing new.
+
+        They stay as they are until the flow is restarted: trying again at once would only fail again.
+        """
+        planned = {(start.topic, start.partition) for start in plan.starts}
+        failed = {(row["topic"], row["partition"]): row for row in self.board.failed()}
+        return {key: row for key, row in failed.items() if key in planned}
 
     def _ask(self, source: ClusterClient, target: ClusterClient) -> Survey:
         known = Known(
@@ -114,8 +127,7 @@ class FlowDriver:
 
     def _copy(self, source: ClusterClient, target: ClusterClient) -> str | None:
         """Run one Spark job of long tasks; returns why it broke, None when it ended as wanted."""
-        assert self.survey is not None  # noqa: S101  _take_survey comes first
-        shares = share_out(self.survey.plan.starts, self.flow.tasks)
+        shares = share_out(self.starts, self.flow.tasks)
         if not shares:
             self._idle(source, target)
             return None

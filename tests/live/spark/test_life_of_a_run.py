@@ -9,9 +9,9 @@ import uuid
 from pathlib import Path
 
 import pytest
+
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.topics import NewTopicSpec, create_topics
-
 from jobs.replication.flow import FlowSpec
 from jobs.spark import contract, processes, submit
 from jobs.spark.contract import JobSpec, Outcome

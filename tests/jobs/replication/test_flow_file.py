@@ -1,0 +1,82 @@
+"""Flow files: good ones are read, bad ones say where they are wrong."""
+
+import pytest
+
+from jobs.cluster.errors import InvalidFields
+from jobs.replication.flow import FlowSpec
+from jobs.replication.flow_file import MOST_BYTES, parse_flow, read_flow_file
+
+GOOD = """
+name: east to west
+source:
+  alias: east
+  bootstrap_servers: 127.0.0.1:9092
+target:
+  alias: west
+  bootstrap_servers: 127.0.0.1:9192
+  security_protocol: SASL_SSL
+  sasl_mechanism: SCRAM-SHA-512
+  sasl_username: crosslog
+  sasl_password: env:CROSSLOG_SECRET_WEST
+topics:
+  - orders
+  - o{1,3}
+tasks: 2
+"""
+
+
+def errors_of(text):
+    with pytest.raises(InvalidFields) as caught:
+        parse_flow(text)
+    return caught.value.errors
+
+
+def test_a_flow_file_is_a_flow(tmp_path):
+    path = tmp_path / "flow.yaml"
+    path.write_text(GOOD, encoding="utf-8")
+    flow = read_flow_file(path)
+    assert (flow.name, flow.topics, flow.tasks) == ("east to west", ("orders", "o{1,3}"), 2)
+    assert str(flow.target.sasl_password) == "env:CROSSLOG_SECRET_WEST"
+    assert FlowSpec.from_mapping(flow.to_mapping()) == flow
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        pytest.param("name: [", "Line 1, column 8", id="a bracket that never closes"),
+        pytest.param("name: a\n\tsource: b", "Line 2, column 1", id="a tab"),
+        pytest.param("name: a\nname: b", "Line 2, column 1: name is given twice", id="a key twice"),
+        pytest.param("a: &x 1\nb: *x", "aliases are not allowed", id="an alias"),
+        pytest.param("a: !!python/object:os.system x", "could not determine", id="a Python object"),
+        pytest.param("", "A flow is a mapping", id="empty"),
+        pytest.param("- a", "A flow is a mapping", id="a list"),
+        pytest.param("7: a", "7 is not the name", id="a number for a name"),
+        pytest.param("a: \x00", "not YAML", id="a character that YAML does not allow"),
+        pytest.param("[" * 5000, "", id="too deep"),
+        pytest.param("a: 2026-99-99", "not YAML", id="a date that is none"),
+    ],
+)
+def test_what_is_no_flow_file_says_where(text, words):
+    assert words in errors_of(text)["file"]
+
+
+def test_bad_settings_are_named_at_their_field():
+    errors = errors_of(GOOD.replace("127.0.0.1:9092", "nowhere") + "task: 1\n")
+    assert set(errors) == {"source.bootstrap_servers", "task"}
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        pytest.param(b"name: \xff", "Byte 6 is not UTF-8", id="not UTF-8"),
+        pytest.param(b"#" * (MOST_BYTES + 1), "larger than", id="too large"),
+        pytest.param(None, "No such file", id="not there"),
+    ],
+)
+def test_a_file_that_cannot_be_read_says_why(tmp_path, content, words):
+    path = tmp_path / "flow.yaml"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(InvalidFields) as caught:
+        read_flow_file(path)
+    assert words in caught.value.errors["file"]

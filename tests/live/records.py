@@ -1,0 +1,136 @@
+"""Write records to a real cluster and read them back, outside the code under test."""
+
+import time
+import uuid
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from confluent_kafka import Consumer, Producer
+from confluent_kafka import TopicPartition as ClientPartition
+
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.topics import NewTopicSpec, create_topics, describe_topics
+from tests.support import wait_until
+
+READ_WITHIN_S = 60
+
+
+class Record(NamedTuple):
+    """A record as a reader sees it; `timestamp_ms` None in a record to be written means "now"."""
+
+    partition: int = 0
+    key: bytes | None = None
+    value: bytes | None = None
+    headers: list[tuple[str, bytes | None]] | None = None
+    timestamp_ms: int | None = None
+
+
+def new_topic(cluster, partitions: int = 1, **configs: str) -> str:
+    """Create a topic with a name of its own; setting names have `_` for `.`."""
+    name = f"t-{uuid.uuid4().hex[:10]}"
+    make_topic(cluster, name, partitions, **configs)
+    return name
+
+
+def make_topic(cluster, name: str, partitions: int = 1, **configs: str) -> None:
+    """Create a topic and wait until it has leaders."""
+    settings = {key.replace("_", "."): value for key, value in configs.items()}
+    with ClusterClient(cluster.connection) as client:
+        faults = create_topics(client, {name: NewTopicSpec(partitions, None, settings)})
+        assert faults == {name: None}
+        wait_until(lambda: len(describe_topics(client, [name])[0].partitions) == partitions, 20)
+
+
+def produce(cluster, topic: str, count: int, partition: int = 0, **settings: Any) -> list[Record]:
+    """Write numbered records; return them as a reader sees them, but for the timestamp."""
+    first = uuid.uuid4().hex[:8]
+    records = [
+        Record(partition, b"key-%d" % (n % 50), f"{first}-{n}".encode()) for n in range(count)
+    ]
+    write(cluster, topic, records, **settings)
+    return records
+
+
+def write(cluster, topic: str, records: Iterable[Record], **settings: Any) -> None:
+    """Write records in order; fails when the cluster refuses one."""
+    refused: list[Any] = []
+    producer = Producer(
+        {
+            "bootstrap.servers": cluster.bootstrap_servers,
+            "enable.idempotence": True,
+            "linger.ms": 5,
+            **settings,
+        }
+    )
+    for record in records:
+        _produce(producer, topic, record, refused)
+    assert producer.flush(READ_WITHIN_S) == 0
+    assert not refused
+
+
+def _produce(producer: Producer, topic: str, record: Record, refused: list[Any]) -> None:
+    def hear(error: object, _message: object) -> None:
+        if error is not None:
+            refused.append(error)
+
+    while True:
+        try:
+            producer.produce(
+                topic,
+                value=record.value,
+                key=record.key,
+                partition=record.partition,
+                timestamp=record.timestamp_ms or 0,
+                headers=record.headers,  # type: ignore[arg-type]
+                on_delivery=hear,
+            )
+        except BufferError:
+            producer.poll(0.1)
+        else:
+            return
+
+
+def read_all(cluster, topic: str, *, isolation: str = "read_committed") -> list[Record]:
+    """Read a topic from its beginning to its end, partition by partition; [] when there is none."""
+    with ClusterClient(cluster.connection) as client:
+        described = describe_topics(client, [topic])[0]
+    consumer = Consumer(
+        {
+            "bootstrap.servers": cluster.bootstrap_servers,
+            "group.id": f"reader-{uuid.uuid4().hex[:8]}",
+            "isolation.level": isolation,
+            "enable.partition.eof": True,
+            "enable.auto.commit": False,
+            "auto.offset.reset": "earliest",
+        }
+    )
+    try:
+        consumer.assign([ClientPartition(topic, p.partition, 0) for p in described.partitions])
+        return sorted(
+            _read_to_ends(consumer, len(described.partitions)), key=lambda record: record.partition
+        )
+    finally:
+        consumer.close()
+
+
+def _read_to_ends(consumer: Consumer, partitions: int) -> list[Record]:
+    found: list[Record] = []
+    ended: set[int] = set()
+    give_up_at = time.monotonic() + READ_WITHIN_S
+    while len(ended) < partitions:
+        assert time.monotonic() < give_up_at, "the topic could not be read to its end"
+        for message in consumer.consume(2000, timeout=0.2):
+            if message.error() is not None:
+                assert message.error().name() == "_PARTITION_EOF", message.error()
+                ended.add(message.partition())
+            else:
+                found.append(
+                    Record(
+                        message.partition(),
+                        message.key(),
+                        message.value(),
+                        message.headers(),
+                        message.timestamp()[1],
+                    )
+                )
+    return found

@@ -1,0 +1,173 @@
+"""Clusters that break while records are copied: nothing is lost, and people see what is going on."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+from confluent_kafka import TopicPartition as ClientPartition
+from confluent_kafka.admin import AdminClient
+
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.topics import delete_topics
+from jobs.replication.copier import PartitionStart, PartitionState
+from tests.live.records import new_topic, produce, read_all
+from tests.live.replication.copying import Copying, copy_all, flow_between, survey
+from tests.support import wait_until
+
+pytestmark = pytest.mark.live
+
+COUNT = 60_000
+
+
+def values(cluster, topic: str) -> list[bytes | None]:
+    return [record.value for record in read_all(cluster, topic)]
+
+
+def start_of(copying_start, **changes) -> PartitionStart:
+    known = {name: getattr(copying_start, name) for name in PartitionStart.__slots__}
+    return PartitionStart(**known | changes)
+
+
+@pytest.mark.timeout(240)
+def test_a_source_broker_killed_during_the_copy_loses_nothing(small_lab, west):
+    lab = small_lab("hurt", nodes=3)
+    hurt = lab.cluster("hurt")
+    topic = new_topic(hurt, 3)
+    for partition in range(3):
+        produce(hurt, topic, COUNT, partition)
+    with Copying(flow_between(hurt, west, topic)) as copying:
+        wait_until(lambda: any(row.records for row in copying.rows.values()), 60)
+        lab.node("hurt-1").kill()
+        for partition in range(3):
+            copying.wait_for_position(COUNT, partition, 120)
+    copied = read_all(west, f"hurt.{topic}")
+    assert copied == read_all(hurt, topic)
+    assert sum(row.duplicates for row in copying.rows.values()) == 0
+
+
+@pytest.mark.timeout(240)
+def test_a_target_killed_during_the_copy_loses_nothing_and_is_told(small_lab, east):
+    lab = small_lab("hurt")
+    hurt = lab.cluster("hurt")
+    topic = new_topic(east)
+    produce(east, topic, COUNT)
+    with Copying(flow_between(east, hurt, topic)) as copying:
+        wait_until(lambda: copying.rows and copying.rows[0].records, 60)
+        lab.node("hurt-1").kill()
+        more = produce(east, topic, 1000)
+        row = copying.wait_for_state(PartitionState.RETRYING)
+        lab.start()
+        copying.wait_for_position(COUNT + len(more), 0, 120)
+        copying.wait_for_state(PartitionState.CAUGHT_UP)
+    assert "hurt" in row.reason
+    copied, sent = values(hurt, f"east.{topic}"), values(east, topic)
+    assert list(dict.fromkeys(copied)) == sent
+    assert len(copied) - len(sent) <= copying.rows[0].duplicates
+
+
+@pytest.mark.timeout(120)
+def test_a_source_that_is_away_is_told_and_followed_when_it_is_back(small_lab, west):
+    lab = small_lab("hurt")
+    hurt = lab.cluster("hurt")
+    topic = new_topic(hurt)
+    produce(hurt, topic, 5)
+    with Copying(flow_between(hurt, west, topic)) as copying:
+        copying.wait_for_state(PartitionState.CAUGHT_UP)
+        lab.node("hurt-1").kill()
+        row = copying.wait_for_state(PartitionState.RETRYING)
+        lab.start()
+        copying.wait_for_state(PartitionState.CAUGHT_UP)
+        produce(hurt, topic, 5)
+        copying.wait_for_position(10)
+    assert "hurt" in row.reason
+    assert values(west, f"hurt.{topic}") == values(hurt, topic)
+
+
+@pytest.mark.timeout(120)
+def test_a_stop_while_the_target_is_away_ends_in_time_and_keeps_the_position(small_lab, east):
+    lab = small_lab("hurt")
+    hurt = lab.cluster("hurt")
+    topic = new_topic(east)
+    flow = flow_between(east, hurt, topic)
+    produce(east, topic, 5)
+    with Copying(flow) as copying:
+        copying.wait_for_position(5)
+        lab.node("hurt-1").kill()
+        produce(east, topic, 5)
+        copying.wait_for_state(PartitionState.RETRYING)
+        copying.stop(within_s=25)
+    assert copying.rows[0].position == 5
+    lab.start()
+    copy_all(flow, {0: 10})
+    assert list(dict.fromkeys(values(hurt, f"east.{topic}"))) == values(east, topic)
+
+
+@pytest.mark.timeout(180)
+def test_a_killed_copier_goes_on_and_counts_what_it_wrote_twice(east, west, tmp_path):
+    topic = new_topic(east)
+    produce(east, topic, COUNT)
+    flow = flow_between(east, west, topic)
+    survey(flow)
+    code = (
+        "import sys, json\n"
+        "from jobs.replication.flow import FlowSpec\n"
+        "from tests.live.replication.copying import survey\n"
+        "from jobs.replication.record_copier import RecordCopier\n"
+        "flow = FlowSpec.from_mapping(json.loads(sys.argv[1]))\n"
+        "RecordCopier(flow, commit_s=600).copy(survey(flow).plan.starts, lambda: False, print)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, json.dumps(flow.to_mapping())]) as victim:
+        try:
+            wait_until(lambda: len(read_all(west, f"east.{topic}")) > 0, 60)
+        finally:
+            os.kill(victim.pid, signal.SIGKILL)
+    again = copy_all(flow, {0: COUNT})
+    copied, sent = values(west, f"east.{topic}"), values(east, topic)
+    assert list(dict.fromkeys(copied)) == sent
+    doubled = sum(Counter(copied).values()) - len(sent)
+    assert doubled > 0
+    assert again.rows[0].duplicates == doubled
+    assert f"{doubled} records were written" in again.rows[0].findings[0]
+
+
+def test_records_deleted_before_they_were_copied_are_a_finding_and_copying_goes_on(east, west):
+    topic = new_topic(east)
+    flow = flow_between(east, west, topic)
+    produce(east, topic, 10)
+    copy_all(flow, {0: 10})
+    produce(east, topic, 20)
+    admin = AdminClient({"bootstrap.servers": east.bootstrap_servers})
+    for future in admin.delete_records([ClientPartition(topic, 0, 25)]).values():
+        future.result(20)
+    copying = copy_all(flow, {0: 30})
+    assert f"Offsets 10 to 24 of {topic}-0 were deleted" in copying.rows[0].findings[0]
+    assert "15 records are missing" in copying.rows[0].findings[0]
+    assert copying.rows[0].records == 5
+
+
+def test_a_position_beyond_the_end_of_the_log_stops_the_partition(east, west):
+    topic = new_topic(east)
+    produce(east, topic, 3)
+    flow = flow_between(east, west, topic)
+    (start,) = survey(flow).plan.starts
+    with Copying(flow, [start_of(start, position=50)]) as copying:
+        row = copying.wait_for_state(PartitionState.FAILED)
+        wait_until(lambda: not copying.is_running)
+    assert "ends at offset 3 but was copied up to 50" in row.reason
+    assert values(west, f"east.{topic}") == []
+
+
+def test_a_source_topic_deleted_under_the_copier_is_told(east, west):
+    topic = new_topic(east)
+    produce(east, topic, 3)
+    with Copying(flow_between(east, west, topic)) as copying:
+        copying.wait_for_position(3)
+        with ClusterClient(east.connection) as client:
+            delete_topics(client, [topic])
+        row = copying.wait_for_state(PartitionState.RETRYING)
+    assert "does not exist on the source" in row.reason
+    assert row.position == 3
