@@ -10,8 +10,9 @@ from jobs.cluster.brokers import describe_cluster
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection, SecurityProtocol
 from jobs.cluster.descriptions import BrokerDescription, ClusterDescription
-from jobs.cluster.errors import ClusterFault
+from jobs.cluster.errors import ClusterFault, TlsFailed
 from jobs.cluster.groups import list_groups
+from jobs.cluster.tls import certificate_fault
 from jobs.cluster.topics import describe_topics, list_topic_names, read_topic_configs
 
 _T = TypeVar("_T")
@@ -34,7 +35,7 @@ def check_connection(
 ) -> ConnectionCheck:
     """Ask the cluster who it is and try what crosslog needs; raises `ClusterFault` when it cannot."""
     with ClusterClient(connection, timeout_s=timeout_s) as client:
-        cluster = describe_cluster(client)
+        cluster = _describe(client)
         findings = [
             *_about_security(connection),
             *_about_brokers(cluster),
@@ -48,6 +49,15 @@ def check_connection(
         cluster.authorized_operations or frozenset(),
         tuple(findings),
     )
+
+
+def _describe(client: ClusterClient) -> ClusterDescription:
+    try:
+        return describe_cluster(client)
+    except TlsFailed as fault:
+        if fault.field != "ssl_ca":
+            raise
+        raise certificate_fault(client.connection) or fault from None
 
 
 def field_of_fault(fault: ClusterFault) -> str:
@@ -73,8 +83,8 @@ def _about_brokers(cluster: ClusterDescription) -> list[str]:
 
 def _about_operations(cluster: ClusterDescription) -> list[str]:
     operations = cluster.authorized_operations
-    if operations is None:
-        return ["The cluster does not tell which operations this principal may do on it."]
+    if not operations:
+        return ["The principal has no right on the cluster itself, or the cluster does not tell."]
     return [text for name, text in _NEEDED.items() if name not in operations]
 
 

@@ -9,7 +9,8 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
-from confluent_kafka.admin import AdminClient, ClusterMetadata
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._metadata import ClusterMetadata
 
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault, Refused, TlsFailed
@@ -160,13 +161,13 @@ class ClusterClient:
             raise self._settings_fault(error_in(error), config) from None
 
     def _client_config(self) -> dict[str, Any]:
-        setup_ms = int(min(max(self.timeout_s * 400, 1000), 10_000))
+        setup_ms = int(min(max(self.timeout_s * 250, 1000), 10_000))
         return {
             **self.connection.client_config(),
             "client.id": "crosslog",
             "error_cb": self.notes.hear_error,
             "logger": _LogLines(self.notes),
-            # A hung broker must be known as such before the question's budget is used up.
+            # A broker that hangs must be known as such before the first attempt is over.
             "socket.connection.setup.timeout.ms": setup_ms,
             "reconnect.backoff.ms": 200,
             "reconnect.backoff.max.ms": 5000,

@@ -66,7 +66,8 @@ class OffsetRange:
 
     `end_offset` is ListOffsets(latest) with read_committed, so the last stable offset: what a
     reader of committed data can reach now. `high_watermark` is the same with read_uncommitted.
-    `max_timestamp_ms` is the largest record timestamp (None: empty, or not asked).
+    `max_timestamp_ms` is the largest timestamp in the log (None: empty, or not asked); on a topic
+    with transactions it may be that of a marker, which carries the time of the commit.
     `error` is set instead of offsets when this partition could not be read.
     """
 

@@ -59,7 +59,10 @@ class ProtocolMismatch(ClusterFault):
     """The port answers, but not in the way that the security protocol says."""
 
     code = "protocol_mismatch"
-    hint = "The listener probably expects another security protocol (TLS or SASL): compare with the broker's listeners."
+    hint = (
+        "The listener probably expects another security protocol (TLS or SASL): "
+        "compare with the broker's listeners."
+    )
     field = "security_protocol"
 
 
@@ -67,7 +70,10 @@ class AuthenticationFailed(ClusterFault):
     """The broker refused this user, password or mechanism."""
 
     code = "authentication_failed"
-    hint = "Check the user name, the secret behind the reference, and which SASL mechanisms the listener allows."
+    hint = (
+        "Check the user name, the secret behind the reference, and which SASL mechanisms "
+        "the listener allows."
+    )
     field = "sasl_password"
 
 

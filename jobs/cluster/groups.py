@@ -21,7 +21,7 @@ from jobs.cluster.offsets import MARKER_RANGE, read_data_end, read_offset_ranges
 from jobs.cluster.topics import chunks
 
 GROUPS_PER_REQUEST = 100
-OFFSET_REQUESTS_AT_ONCE = 50
+OFFSET_REQUESTS_AT_ONCE = 1000
 # The client library spells Kafka's states its own way.
 _STATES = {
     "PREPARING_REBALANCING": "PreparingRebalance",

@@ -69,17 +69,10 @@ _RULES = (
         "{server} refused the user name or the secret ({reason}).",
     ),
     _rule(
-        r"hostname mismatch|[Hh]ost name mismatch|IP address mismatch",
-        TlsFailed,
-        "The certificate of {server} is for another host name.",
-        "Use the host name of the certificate, or switch the host name check off.",
-        "ssl_check_hostname",
-    ),
-    _rule(
         r"certificate verify failed|certificate could not be verified",
         TlsFailed,
-        "The certificate of {server} is not signed by a CA that is known here.",
-        "Give the CA that signed the broker's certificate (PEM).",
+        "The certificate of {server} is not trusted: no CA known here signed it for this host name.",
+        "Give the CA that signed the broker's certificate (PEM), and the host name of the certificate.",
         "ssl_ca",
     ),
     _rule(

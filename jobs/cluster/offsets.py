@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from confluent_kafka import Consumer, IsolationLevel, Message
 from confluent_kafka import TopicPartition as ClientPartition
-from confluent_kafka.admin import OffsetSpec
+from confluent_kafka.admin._listoffsets import OffsetSpec
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import OffsetRange, TopicPartition
@@ -29,13 +29,16 @@ class _Question(NamedTuple):
     isolation: IsolationLevel
 
 
+# The client library leaves these three without types.
+_EARLIEST: OffsetSpec = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
+_LATEST: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+_MAX_TIMESTAMP: OffsetSpec = OffsetSpec.max_timestamp()  # type: ignore[no-untyped-call]
 _RANGE = (
-    _Question("start", OffsetSpec.earliest(), IsolationLevel.READ_UNCOMMITTED),
-    _Question("end", OffsetSpec.latest(), IsolationLevel.READ_COMMITTED),
-    _Question("high", OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED),
+    _Question("start", _EARLIEST, IsolationLevel.READ_UNCOMMITTED),
+    _Question("end", _LATEST, IsolationLevel.READ_COMMITTED),
+    _Question("high", _LATEST, IsolationLevel.READ_UNCOMMITTED),
 )
-# With read_committed there is no answer while the newest record belongs to an open transaction.
-_NEWEST = (_Question("newest", OffsetSpec.max_timestamp(), IsolationLevel.READ_UNCOMMITTED),)
+_NEWEST = _Question("newest", _MAX_TIMESTAMP, IsolationLevel.READ_COMMITTED)
 
 _READER = {
     "isolation.level": "read_committed",
@@ -57,7 +60,7 @@ def read_offset_ranges(
     The offsets of a partition are asked for at the same moment but answered one after the other; a
     log that moves in between is read as `log_start_offset <= end_offset <= high_watermark`.
     """
-    questions = _RANGE + (_NEWEST if with_timestamps else ())
+    questions = (*_RANGE, _NEWEST) if with_timestamps else _RANGE
     answers = _list_offsets(client, partitions, questions)
     return {where: _range({q: answers.get((q, where)) for q in questions}) for where in partitions}
 
@@ -141,14 +144,18 @@ def _range(answers: Mapping[_Question, Any]) -> OffsetRange:
         if problem:
             return OffsetRange(error=problem)
     start, end, high = (answers[question].offset for question in _RANGE)
-    newest = answers.get(_NEWEST[0])
-    has_time = newest is not None and not isinstance(newest, ClusterFault) and newest.offset >= 0
     return OffsetRange(
         log_start_offset=start,
         end_offset=max(end, start),
         high_watermark=max(high, end, start),
-        max_timestamp_ms=newest.timestamp if has_time else None,
+        max_timestamp_ms=_timestamp(answers.get(_NEWEST)),
     )
+
+
+def _timestamp(answer: Any) -> int | None:
+    if answer is None or isinstance(answer, ClusterFault) or answer.offset < 0:
+        return None
+    return int(answer.timestamp)
 
 
 def _problem(answer: Any) -> str | None:

@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from confluent_kafka import KafkaException
@@ -18,8 +19,18 @@ _Chunk = TypeVar("_Chunk")
 
 LOOK_S = 0.05
 GRACE_S = 1.5
+PATIENCE_S = 2.0
 # The request's own timeout comes first; this is the net below it.
 NET_S = 0.5
+
+
+@dataclass(slots=True)
+class _Request:
+    """A request on its way: the chunk it is for, a future per key, and when it was sent."""
+
+    chunk: Any
+    futures: Mapping[Any, Future[Any]]
+    sent_s: float
 
 
 class Question:
@@ -45,17 +56,18 @@ class Question:
     ) -> list[_Chunk]:
         """Send every chunk and wait until `share` of the budget is used; return those to ask again."""
         self._until_s = self.budget_s * share
-        waiting: deque[tuple[_Chunk, Mapping[Any, Future[Any]]]] = deque()
-        again: list[_Chunk] = []
+        waiting: deque[_Request] = deque()
+        late: list[_Request] = []
         for chunk in chunks:
             if self.ended_by is not None:
                 break
-            waiting.append((chunk, send(admin, chunk, self._left_s())))
+            waiting.append(_Request(chunk, send(admin, chunk, self._left_s()), self._age_s()))
             if len(waiting) >= at_once:
-                again += self._settle(admin, *waiting.popleft())
-        while waiting:
-            again += self._settle(admin, *waiting.popleft())
-        return again
+                oldest = waiting.popleft()
+                # A broker that hangs must not keep the requests to the others from being sent.
+                self._wait(admin, oldest, until_s=oldest.sent_s + PATIENCE_S)
+                late.append(oldest)
+        return [r.chunk for r in (*late, *waiting) if self._is_worth_asking_again(admin, r)]
 
     def answers(self) -> dict[Any, Any]:
         """Return what was answered; raises the cluster's fault when there is nothing else."""
@@ -64,22 +76,30 @@ class Question:
             raise faults[-1]
         return self._answers
 
-    def _settle(
-        self, admin: AdminClient, chunk: _Chunk, futures: Mapping[Any, Future[Any]]
-    ) -> list[_Chunk]:
-        answers = {key: self._answer(admin, future) for key, future in futures.items()}
+    def _is_worth_asking_again(self, admin: AdminClient, request: _Request) -> bool:
+        """Take the answers of a request; return whether another broker might give better ones."""
+        self._wait(admin, request, until_s=None)
+        answers = {key: self._answer(admin, future) for key, future in request.futures.items()}
         self._answers |= answers
-        return [chunk] if any(map(_is_worth_asking_again, answers.values())) else []
+        faults = [a for a in answers.values() if isinstance(a, ClusterFault)]
+        return any(fault.retriable and is_cluster_wide(fault) for fault in faults)
+
+    def _wait(self, admin: AdminClient, request: _Request, *, until_s: float | None) -> None:
+        """Wait until a request is answered, the question ends, or it is `until_s` old."""
+        for future in request.futures.values():
+            while not future.done() and self.ended_by is None:
+                if until_s is not None and self._age_s() > until_s:
+                    return
+                self._look(admin, future)
+
+    def _look(self, admin: AdminClient, future: Future[Any]) -> None:
+        try:
+            future.exception(timeout=LOOK_S)
+        except TimeoutError:
+            admin.poll(0)
+            self.ended_by = self._end()
 
     def _answer(self, admin: AdminClient, future: Future[Any]) -> Any:
-        while not future.done() and self.ended_by is None:
-            try:
-                future.result(timeout=LOOK_S)
-            except TimeoutError:
-                admin.poll(0)
-                self.ended_by = self._end()
-            except KafkaException:
-                break
         if not future.done():
             return self.ended_by
         try:
@@ -92,21 +112,19 @@ class Question:
         self.notes.forget()
         return answer
 
+    def _age_s(self) -> float:
+        return time.monotonic() - self._began
+
     def _left_s(self) -> float:
-        return max(self._until_s - (time.monotonic() - self._began), 0.01)
+        return max(self._until_s - self._age_s(), 0.01)
 
     def _end(self) -> ClusterFault | None:
         """Return the fault that ends the question: no broker left to wait for, or no time."""
-        age = time.monotonic() - self._began
         final = self.notes.final_fault()
-        if final and (not final.retriable or age > min(GRACE_S, self.budget_s)):
+        if final and (not final.retriable or self._age_s() > min(GRACE_S, self.budget_s)):
             return final
-        if age > self.budget_s + NET_S:
+        if self._age_s() > self.budget_s + NET_S:
             return self.notes.fault() or TimedOut(
                 f"{self.doing}: no answer within {self.budget_s:g} s.", cluster=self.cluster
             )
         return None
-
-
-def _is_worth_asking_again(answer: Any) -> bool:
-    return isinstance(answer, ClusterFault) and is_cluster_wide(answer) and answer.retriable

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from confluent_kafka import TopicCollection
-from confluent_kafka.admin import ConfigResource, NewTopic, ResourceType
+from confluent_kafka.admin._config import ConfigResource
+from confluent_kafka.admin._resource import ResourceType
+from confluent_kafka.cimpl import NewTopic
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import PartitionDescription, TopicDescription
@@ -35,7 +37,7 @@ def describe_topics(
     """Return topics by name, all of them when `names` is None, sorted.
 
     A named topic that could not be described is a description with `error`. A topic that vanished
-    while all topics were read is left out.
+    while all topics were read is left out. All topics cost up to three budgets.
     """
     wanted = sorted(list_topic_names(client) if names is None else set(names))
     answers = client.ask_all(

@@ -1,6 +1,7 @@
-"""Where the class-data archive of a Kafka node stands: with it, a node starts in half the time.
+"""The class-data archive of a Kafka node: with it, a node starts in half the time.
 
-A JVM that finds the archive missing, stale or made by another JVM simply loads its classes as usual.
+A JVM that finds the archive stale or made by another JVM loads its classes as usual. A JVM that
+finds it cut short crashes, so its size is part of its name and an archive of another size is not used.
 """
 
 from __future__ import annotations
@@ -12,20 +13,31 @@ from jobs.lab import fetch
 from jobs.lab.java import Java
 
 
-def archive_path(java: Java) -> Path:
-    """Return where the archive for this Java stands; it fits these jars in this folder only."""
-    key = hashlib.sha256(f"{java.version}\n{fetch.class_path()}".encode()).hexdigest()[:16]
-    return fetch.kafka_folder() / f"classes-{key}.jsa"
+def find_archive(java: Java) -> Path | None:
+    """Return the archive that fits this Java and these jars in this folder; None when there is none."""
+    for path in fetch.kafka_folder().glob(f"classes-{_key(java)}-*.jsa"):
+        if path.stem.rpartition("-")[2] == str(path.stat().st_size):
+            return path
+    return None
 
 
-def java_options(java: Java) -> list[str]:
-    """Return the options that let a JVM use the archive; none while there is no archive."""
-    path = archive_path(java)
-    if not path.exists():
+def keep_archive(java: Java, made: Path) -> Path:
+    """Move an archive that was just made (and tried) to its place."""
+    name = f"classes-{_key(java)}-{made.stat().st_size}.jsa"
+    return made.replace(fetch.kafka_folder() / name)
+
+
+def options_for(archive: Path | None) -> list[str]:
+    """Return the options that let a JVM use the archive."""
+    if archive is None:
         return []
     return [
-        f"-XX:SharedArchiveFile={path}",
+        f"-XX:SharedArchiveFile={archive}",
         "-Xshare:auto",
         "-Xlog:cds=off",
         "-Xlog:cds+dynamic=off",
     ]
+
+
+def _key(java: Java) -> str:
+    return hashlib.sha256(f"{java.version}\n{fetch.class_path()}".encode()).hexdigest()[:16]

@@ -21,7 +21,7 @@ from jobs.lab.preparation import kafka_jvm
 from jobs.lab.status import stopped_status
 
 Parsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001  no public name
-_START_S = 180.0
+_START_S = 400.0
 _LOOK_S = 0.1
 _NODE_ORDERS = {
     "kill": "kill a node at once (SIGKILL)",
@@ -207,9 +207,8 @@ def as_text(answer: dict[str, Any]) -> str:
         lines.append(f"{cluster['alias']}  {cluster['bootstrap_servers']}")
         for node in cluster["nodes"]:
             rack = node["rack"] or "-"
-            lines.append(
-                f"  {node['name']:10} {node['state']:9} {node['address']:16} {rack:8} pid {node['pid']}"
-            )
+            name, state = f"{node['name']:10}", f"{node['state']:9}"
+            lines.append(f"  {name} {state} {node['address']:16} {rack:8} pid {node['pid'] or '-'}")
     if answer["is_running"]:
         lines.append(f"traffic: {'running' if answer['traffic'] else 'none'}")
     return "\n".join(lines) + "\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 
 from jobs.cluster.connection import Connection
@@ -15,6 +16,8 @@ from jobs.lab.properties import NodePlan
 from jobs.lab.security import make_certificates
 from jobs.lab.storage import Identity, format_node, run_side_by_side
 
+# Measured: 2 to 5 s; the rest is for a machine that has a lot else to do.
+SERVING_S = 120.0
 _PROBE_EVERY_S = 0.05
 _STOP_S = 15.0
 
@@ -65,7 +68,7 @@ class Cluster:
         """Format every node that is not formatted yet."""
         self.prepare()
         identity = self.identity
-        run_side_by_side([lambda n=node: format_node(n, identity) for node in self.nodes.values()])  # type: ignore[misc]
+        run_side_by_side([partial(format_node, node, identity) for node in self.nodes.values()])
 
     def check_ports(self) -> None:
         """Raise `PortTaken` when another program has one of the ports of a node that is not running."""
@@ -74,7 +77,7 @@ class Cluster:
                 names = self.plan.listeners if node.plan.is_broker else ("CONTROLLER",)
                 check_free([self.plan.port(name, node.plan.node_id) for name in names])
 
-    def start(self, timeout_s: float = 60.0) -> None:
+    def start(self, timeout_s: float = SERVING_S) -> None:
         """Format what is new, start every node and wait until the cluster serves."""
         self.check_ports()
         self.format()
@@ -86,7 +89,7 @@ class Cluster:
         for node in self.nodes.values():
             node.start()
 
-    def wait_until_serving(self, timeout_s: float = 60.0) -> None:
+    def wait_until_serving(self, timeout_s: float = SERVING_S) -> None:
         """Wait until every running node answers and knows every running broker as live.
 
         Raises `NotServing` when that takes too long or a node ends by itself.
@@ -128,7 +131,7 @@ class Cluster:
         for node in self.nodes.values():
             node.kill()
 
-    def add_controller(self, timeout_s: float = 60.0) -> Node:
+    def add_controller(self, timeout_s: float = SERVING_S) -> Node:
         """Add a controller to the running quorum: format, start, add as voter. Returns its node."""
         node_id = max(self.nodes) + 1
         if node_id > MAX_NODES:

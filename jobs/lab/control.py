@@ -15,8 +15,8 @@ KEEPER_LOG = "keeper.log"
 _SOCKET = "keeper.sock"
 _LOCK = "keeper.lock"
 _LONGEST_ANSWER = 1 << 20
-# The longest steps: a cluster that does not come up within a minute, and its stop.
-ANSWER_S = 150.0
+# The longest steps are a node that does not come up and a cluster that does not stop.
+ANSWER_S = 180.0
 
 
 class NoKeeper(LabError):
@@ -45,9 +45,9 @@ def ask(root: Path, order: str, *arguments: str, timeout_s: float = ANSWER_S) ->
         raise LabError(f"The keeper of {root} ended during {order!r}: see {root / KEEPER_LOG}.")
     answer: dict[str, Any] = json.loads(line)
     if "error" in answer:
-        error = LabError(answer["error"])
-        error.exit_code = answer.get("exit_code", error.exit_code)
-        raise error
+        refusal = LabError(answer["error"])
+        refusal.exit_code = answer.get("exit_code", refusal.exit_code)
+        raise refusal
     return answer
 
 

@@ -61,7 +61,7 @@ def fetch_jars(java: Java) -> Path:
     if is_fetched():
         return jars_folder()
     kafka_folder().mkdir(parents=True, exist_ok=True)
-    with _only_one(kafka_folder() / "fetch.lock"):
+    with only_one(kafka_folder() / "fetch.lock"):
         if not is_fetched():
             _fetch(java)
     return jars_folder()
@@ -90,7 +90,7 @@ def ivy_file() -> str:
 
 
 @contextmanager
-def _only_one(path: Path) -> Iterator[None]:
+def only_one(path: Path) -> Iterator[None]:
     """Let one program at a time in; the lock ends with its program, however that ends."""
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

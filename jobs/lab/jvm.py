@@ -29,6 +29,7 @@ class KafkaJvm:
             f"-Xmx{heap}",
             *_QUICK_START,
             *self.options,
+            f"-XX:ErrorFile={logging.parent}/jvm-crash-%p.log",
             "-Djava.awt.headless=true",
             f"-Dlog4j2.configurationFile={logging}",
             "-cp",

@@ -7,11 +7,12 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from jobs.lab.cluster import Cluster
+from jobs.lab.cluster import SERVING_S, Cluster
 from jobs.lab.errors import LabError, UnknownNode
 from jobs.lab.jvm import KafkaJvm
 from jobs.lab.node import Node
@@ -55,7 +56,7 @@ class Lab:
             raise UnknownNode(f"There is no node {name} in this lab: {have}.")
         return self.clusters[alias].node(int(number))
 
-    def start(self, timeout_s: float = 60.0, say: Say = lambda text: None) -> None:
+    def start(self, timeout_s: float = SERVING_S, say: Say = lambda text: None) -> None:
         """Format what is new, start all nodes of all clusters and wait until they serve."""
         for cluster in self.clusters.values():
             cluster.check_ports()
@@ -117,10 +118,7 @@ class Lab:
         for cluster in self.clusters.values():
             cluster.prepare()
             identity = cluster.identity
-            steps += [
-                lambda node=node, identity=identity: format_node(node, identity)  # type: ignore[misc]
-                for node in cluster.nodes.values()
-            ]
+            steps += [partial(format_node, node, identity) for node in cluster.nodes.values()]
         run_side_by_side(steps)
 
     def _write_plans(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from jobs.cluster.connection import Connection
 from jobs.lab.errors import LabError
@@ -84,11 +85,9 @@ class ClusterPlan:
         return asdict(self) | {"racks": list(self.racks), "overrides": dict(self.overrides)}
 
     @classmethod
-    def from_mapping(cls, values: Mapping[str, object]) -> ClusterPlan:
+    def from_mapping(cls, values: Mapping[str, Any]) -> ClusterPlan:
         """Read what `to_mapping` returned."""
-        read = dict(values)
-        read["racks"] = tuple(read.get("racks") or ())  # type: ignore[arg-type]  ours, from JSON
-        return cls(**read)  # type: ignore[arg-type]  ours, from JSON
+        return cls(**{**values, "racks": tuple(values["racks"])})
 
 
 def standard_plans(base_port: int = DEFAULT_BASE_PORT, *, west_nodes: int = 1) -> list[ClusterPlan]:

@@ -54,7 +54,7 @@ def owner_of(port: int) -> str:
         if _opens(process, wanted):
             arguments = (process / "cmdline").read_bytes().split(b"\0")
             words = [word.decode(errors="replace") for word in arguments if word]
-            return f"process {process.name} ({Path(words[0]).name} ... {words[-1][:60]})"
+            return f"process {process.name} ({Path(words[0]).name} ... {words[-1][-60:]})"
     return "another program"
 
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 from jobs.cluster.topics import NewTopicSpec
 
-Headers = list[tuple[str, bytes | None]]
+# As the client library spells it; a lab writes bytes and absent values only.
+Headers = list[tuple[str, str | bytes | None]]
 
 TOPICS: Mapping[str, NewTopicSpec] = {
     "orders": NewTopicSpec(6),

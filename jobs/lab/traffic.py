@@ -8,6 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import FrameType, TracebackType
 from typing import Any, Self
 
@@ -32,7 +33,8 @@ _JOIN_S = 15.0
 class Traffic:
     """Writes the shop's records at `rate` per second in all and reads them in several groups.
 
-    `written` counts acknowledged records by topic, `aborted` those of aborted transactions.
+    `written` counts acknowledged records by topic, `aborted` how many of them were in aborted
+    transactions.
     """
 
     def __init__(self, connection: Connection, *, rate: float = 200.0, seed: int = 1) -> None:
@@ -54,11 +56,10 @@ class Traffic:
         self._start("clicks", lambda: self._write(("clicks",), {"compression.type": "lz4"}))
         self._start("payments", self._write_transactions)
         for group in GROUPS:
-            for member in range(group.members):
-                name = f"{group.group_id}-{member + 1}"
-                self._start(
-                    name, lambda g=group, n=name: read_as_member(self.client, g, n, self._is_over)
-                )
+            for member in range(1, group.members + 1):
+                name = f"{group.group_id}-{member}"
+                work = partial(read_as_member, self.client, group, name, self._is_over)
+                self._start(name, work)
 
     def stop(self) -> None:
         """End all writers and groups; groups commit and leave."""

@@ -106,6 +106,18 @@ def test_an_open_transaction_holds_the_end_below_the_high_watermark(client, topi
     producer.abort_transaction(20)
 
 
+def test_the_largest_timestamp_may_be_a_markers_and_a_record_tells_its_own(client, topic):
+    produce_transactions(client, topic, committed=1)
+    where = TopicPartition(topic, 0)
+    wait_until(lambda: newest(client, where) is not None)
+    assert newest(client, where) > 7000
+    assert read_timestamp_at(client, {where: 0}) == {where: 7000}
+
+
+def newest(client, where):
+    return read_offset_ranges(client, [where], with_timestamps=True)[where].max_timestamp_ms
+
+
 def test_the_timestamp_at_an_offset_is_the_records(client, topic):
     produce(client, topic)
     first, none = TopicPartition(topic, 0), TopicPartition(topic, 1)

@@ -77,7 +77,9 @@ def test_an_address_that_leads_to_another_cluster_is_refused_until_it_is_confirm
     [
         pytest.param("SSL", "PLAINTEXT", "security_protocol", id="TLS to a plaintext port"),
         pytest.param("PLAINTEXT", "SSL", "security_protocol", id="plaintext to a TLS port"),
-        pytest.param("PLAINTEXT", "SASL_PLAINTEXT", "security_protocol", id="no SASL to a SASL port"),
+        pytest.param(
+            "PLAINTEXT", "SASL_PLAINTEXT", "security_protocol", id="no SASL to a SASL port"
+        ),
     ],
 )
 def test_the_wrong_protocol_is_explained_at_its_field(secure, protocol, listener, field):

@@ -38,8 +38,8 @@ def test_positions_are_written_byte_by_byte_as_mirror_maker_does(east, west):
     produce(east, topic, 7, 1)
     copy_all(flow_between(east, west, topic), {1: 7})
     last = {record.key: record.value for record in records_of(west, topic)}
-    key = '["MirrorSourceConnector",{"cluster":"east","partition":1,"topic":"%s"}]' % topic
-    assert last[key.encode()] == b'{"offset":6}'
+    key = b'["MirrorSourceConnector",{"cluster":"east","partition":1,"topic":"%s"}]'
+    assert last[key % topic.encode()] == b'{"offset":6}'
     assert position_of(west, topic, 1) == 7
 
 

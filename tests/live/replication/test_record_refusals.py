@@ -132,7 +132,9 @@ def test_a_record_with_timestamp_0_is_copied_and_told(kafka, east, west):
     topic = new_topic(east, retention_ms="-1")
     arguments = ["--bootstrap-server", east.bootstrap_servers, "--topic", topic]
     arguments += ["--max-messages", "1", "--message-create-time", "0"]
-    with kafka.start_tool("org.apache.kafka.tools.VerifiableProducer", arguments) as tool:
+    logging = east.node(1).logging
+    main = "org.apache.kafka.tools.VerifiableProducer"
+    with kafka.start_tool(main, arguments, logging=logging) as tool:
         tool.communicate(timeout=60)
     (sent,) = read_all(east, topic)
     assert sent.timestamp_ms == 0

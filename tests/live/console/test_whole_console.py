@@ -1,0 +1,154 @@
+"""The whole product, as a person and an operator's worst day see it: real processes, clusters, browser."""
+
+import re
+import uuid
+from pathlib import Path
+
+import pytest
+
+from jobs.lab.fill import Filling, fill
+from tests.live.console.conftest import LEASE_S, RunningConsole
+from tests.live.reading import read_all
+from tests.support import wait_until
+
+pytestmark = pytest.mark.live
+
+COPIES_WITHIN_S = 120
+ARTIFACTS = Path(__file__).parents[3] / "artifacts"
+
+
+class Flow:
+    """A flow of one topic, made through the API."""
+
+    def __init__(self, console: RunningConsole, east, west) -> None:
+        self.console, self.east, self.west = console, east, west
+        self.topic = f"whole-{uuid.uuid4().hex[:8]}"
+        self.written = 0
+        self.write(2_000)
+        values = {"name": self.topic, "source": "east", "target": "west", "topics": [self.topic]}
+        self.id = console.visitor.post("api/v1/flows/", {**values, "start": True})["id"]
+
+    def write(self, count: int) -> None:
+        fill(self.east.connection, self.topic, Filling(count, partitions=2, seed=self.written))
+        self.written += count
+
+    def shown(self) -> dict:
+        return self.console.flow(self.id)
+
+    def wait_until_caught_up(self) -> None:
+        """Wait until the console itself says that nothing is left to copy, and check that it is so."""
+        wait_until(self._is_copied, COPIES_WITHIN_S)
+        assert len(read_all(self.west.connection, f"east.{self.topic}")) == self.written
+
+    def _is_copied(self) -> bool:
+        rows = self.console.visitor.get(f"api/v1/flows/{self.id}/partitions/")["results"]
+        return (
+            sum(row["position"] or 0 for row in rows) >= self.written and self.shown()["lag"] == 0
+        )
+
+    def live_runs(self) -> list[str]:
+        runs = self.console.visitor.get("api/v1/runs/?state=RUNNING")["results"]
+        return [run["id"] for run in runs if run["subject"] == f"flow:{self.id}"]
+
+
+@pytest.fixture(scope="module")
+def flow(registered: RunningConsole, east, west) -> Flow:
+    made = Flow(registered, east, west)
+    made.wait_until_caught_up()
+    return made
+
+
+@pytest.mark.browser
+def test_a_person_logs_in_and_sees_the_lag_of_a_flow_fall(flow, running, page):
+    page.goto(running.url)
+    page.get_by_label("Username").fill("admin")
+    page.get_by_label("Password").fill(running.password)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(lambda url: "login" not in url)
+    page.goto(f"{running.url}replication/{flow.id}/")
+    flow.write(400_000)
+    lag = page.locator(".fact", has_text="Lag").first
+    page.wait_for_function(
+        "el => Number((el.textContent.match(/[\\d,]{4,}/) || ['0'])[0].replaceAll(',', '')) > 1000",
+        arg=lag.element_handle(),
+        timeout=60_000,
+    )
+    high = largest_number(lag.inner_text())
+    page.wait_for_function(
+        "([el, high]) => Number((el.textContent.match(/[\\d,]+/) || ['0'])[0].replaceAll(',', '')) < high / 2",
+        arg=[lag.element_handle(), high],
+        timeout=120_000,
+    )
+    ARTIFACTS.mkdir(exist_ok=True)
+    page.screenshot(path=ARTIFACTS / "flow-lag-falls.png", full_page=True)
+    assert largest_number(lag.inner_text()) < high
+
+
+def largest_number(text: str) -> int:
+    return max((int(n.replace(",", "")) for n in re.findall(r"\d[\d,]*", text)), default=0)
+
+
+def test_a_killed_worker_leaves_the_flow_running_and_the_next_one_adopts_it(flow, running):
+    before = flow.live_runs()
+    running.kill("queues spark")
+    flow.write(500)
+    flow.wait_until_caught_up()
+    assert flow.live_runs() == before
+
+
+def test_redis_restarted_changes_nothing_but_a_pause(flow, running):
+    running.kill("redis-server")
+    flow.write(500)
+    flow.wait_until_caught_up()
+    assert len(flow.live_runs()) == 1
+
+
+def test_a_broker_that_hangs_never_hangs_a_page(flow, running, west):
+    (node,) = west.nodes.values()
+    node.pause()
+    try:
+        running.visitor.page(f"replication/{flow.id}/")
+        running.visitor.page("clusters/west/")
+        wait_until(lambda: west_rounds_failing(running), 60)
+        assert running.visitor.page("clusters/west/topics/").count(f"east.{flow.topic}") >= 1
+    finally:
+        node.resume()
+    flow.write(100)
+    flow.wait_until_caught_up()
+
+
+def west_rounds_failing(running) -> bool:
+    rounds = running.visitor.get("api/v1/clusters/west/freshness/")
+    rounds = rounds["results"] if isinstance(rounds, dict) else rounds
+    return any(entry["failing_since"] for entry in rounds)
+
+
+def test_stopping_and_starting_resumes_without_copying_twice(flow, running):
+    running.visitor.post(f"api/v1/flows/{flow.id}/stop/")
+    wait_until(lambda: flow.live_runs() == [], 60)
+    flow.write(300)
+    running.visitor.post(f"api/v1/flows/{flow.id}/start/")
+    flow.wait_until_caught_up()
+
+
+def test_nothing_is_left_after_kill_9_of_everything_that_could_clean_up(
+    tmp_path_factory, east, west
+):
+    from tests.live.console.conftest import free_port
+    from tests.live.spark.test_life_of_a_run import pids_in
+
+    console = RunningConsole(tmp_path_factory.mktemp("doomed"), free_port(), free_port())
+    console.log_in()
+    for cluster in (east, west):
+        values = {
+            "alias": cluster.connection.alias,
+            "bootstrap_servers": cluster.connection.bootstrap_servers,
+        }
+        console.visitor.post("api/v1/clusters/", values)
+    flow = Flow(console, east, west)
+    flow.wait_until_caught_up()
+    (folder,) = [path for path in (console.home / "runs").iterdir() if path.is_dir()]
+    assert pids_in(folder)
+    console.supervisor.kill()
+    wait_until(lambda: pids_in(folder) == [], LEASE_S + 40)
+    wait_until(lambda: console.pid_of("") is None)
