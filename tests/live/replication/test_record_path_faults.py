@@ -11,8 +11,6 @@ import pytest
 from confluent_kafka import TopicPartition as ClientPartition
 from confluent_kafka.admin import AdminClient
 
-from jobs.cluster.client import ClusterClient
-from jobs.cluster.topics import delete_topics
 from jobs.replication.copier import PartitionStart, PartitionState
 from tests.live.records import new_topic, produce, read_all
 from tests.live.replication.copying import Copying, copy_all, flow_between, survey
@@ -159,15 +157,3 @@ def test_a_position_beyond_the_end_of_the_log_stops_the_partition(east, west):
         wait_until(lambda: not copying.is_running)
     assert "ends at offset 3 but was copied up to 50" in row.reason
     assert values(west, f"east.{topic}") == []
-
-
-def test_a_source_topic_deleted_under_the_copier_is_told(east, west):
-    topic = new_topic(east)
-    produce(east, topic, 3)
-    with Copying(flow_between(east, west, topic)) as copying:
-        copying.wait_for_position(3)
-        with ClusterClient(east.connection) as client:
-            delete_topics(client, [topic])
-        row = copying.wait_for_state(PartitionState.RETRYING)
-    assert "does not exist on the source" in row.reason
-    assert row.position == 3
