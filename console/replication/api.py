@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from django.db.models import QuerySet
 from django.http import Http404
 from django.utils import timezone
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework import status, viewsets
+from drf_spectacular.utils import extend_schema
+from rest_framework import status
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from console.frame.api import Pagination, read_time_range
+from console.frame.parameters import PageParameters
+from console.frame.viewset import ApiViewSet
 from console.replication import actions, queries, series
 from console.replication.models import ReplicationFlow
 from console.replication.serializers import (
@@ -24,27 +24,24 @@ from console.replication.serializers import (
     FlowSettingsSerializer,
     FlowTopicSerializer,
     NewFlowSerializer,
+    PartitionQuery,
     SeriesQuery,
     SeriesSerializer,
     TopicNamesSerializer,
     TopicPreviewSerializer,
 )
 
-TOPIC = OpenApiParameter("topic", OpenApiTypes.STR, description="Only this topic.")
-RANGE = [
-    OpenApiParameter("range", OpenApiTypes.STR, description="5m, 15m, 1h, 6h, 24h, 7d or 30d."),
-    OpenApiParameter("from", OpenApiTypes.DATETIME),
-    OpenApiParameter("to", OpenApiTypes.DATETIME),
-    OpenApiParameter("points", OpenApiTypes.INT, description="At most this many points (600)."),
-]
 
-
-class FlowViewSet(viewsets.GenericViewSet[ReplicationFlow]):
+class FlowViewSet(ApiViewSet[ReplicationFlow]):
     """Replication flows: settings, what is wanted, what is measured."""
 
     serializer_class = FlowSerializer
-    pagination_class = Pagination
     ordering = "name"
+    parameters: ClassVar = {
+        "topics": PageParameters,
+        "partitions": PartitionQuery,
+        "series": SeriesQuery,
+    }
     lookup_value_regex = r"\d+"
 
     def get_queryset(self) -> QuerySet[ReplicationFlow]:
@@ -129,22 +126,19 @@ class FlowViewSet(viewsets.GenericViewSet[ReplicationFlow]):
         """List the topics of a flow with their lag."""
         return self._paged(queries.list_topics(self._flow()), FlowTopicSerializer, "topic")
 
-    @extend_schema(parameters=[TOPIC], responses=FlowPartitionSerializer(many=True))
+    @extend_schema(responses=FlowPartitionSerializer(many=True))
     @action(detail=True)
     def partitions(self, request: Request, pk: str) -> Response:
         """List the partitions of a flow: position, end, lag, state and reason."""
-        rows = queries.list_partitions(self._flow(), request.query_params.get("topic", ""))
+        rows = queries.list_partitions(self._flow(), self.asked["topic"])
         return self._paged(rows, FlowPartitionSerializer, "pk")
 
-    @extend_schema(parameters=[TOPIC, *RANGE], responses=SeriesSerializer)
+    @extend_schema(responses=SeriesSerializer)
     @action(detail=True, pagination_class=None)
     def series(self, request: Request, pk: str) -> Response:
         """Return lag and rate over time as columns, of the flow or of one topic."""
-        asked = SeriesQuery(data=request.query_params)
-        asked.is_valid(raise_exception=True)
-        wanted = asked.validated_data
         columns = series.read_series(
-            self._flow(), wanted["topic"], read_time_range(request), wanted["points"]
+            self._flow(), self.asked["topic"], self.asked["time_range"], self.asked["points"]
         )
         return Response(columns)
 

@@ -53,7 +53,7 @@ def collect_flow(flow_id: int, now: datetime, door: FlowDoor = KAFKA) -> bool:
         logger.exception("round failed flow=%s", flow.name)
         problem = f"crosslog failed while measuring: {type(error).__name__}: {error}"
         save.save_round(
-            flow, FlowRound.Noun.SOURCE, now, 0, ClusterFault(problem, cluster=flow.name)
+            flow, FlowRound.Noun.SOURCE, now, None, ClusterFault(problem, cluster=flow.name)
         )
     rest_s = settings.FLOW_INTERVAL_S if _is_copying(flow.run) else WITHOUT_RUN_S
     # A little less than the interval, so that the next tick of the clock finds the flow due.
@@ -79,7 +79,7 @@ class _Round:
             fault = ClusterFault(
                 str(problem), cluster=flow.name, hint="Correct the flow's settings."
             )
-            save.save_round(flow, FlowRound.Noun.SOURCE, self.now, 0, fault)
+            save.save_round(flow, FlowRound.Noun.SOURCE, self.now, None, fault)
             return
         self.known = {row.where: row for row in map(save.as_measured, stored_partitions(flow))}
         progress = _progress_of(flow.run)
@@ -89,7 +89,7 @@ class _Round:
 
     def _from_run(self, progress: Mapping[str, Any]) -> list[Measured]:
         """The newest positions are with the run: it has committed them on the target."""
-        save.save_round(self.flow, FlowRound.Noun.POSITIONS, self.now, 0, None)
+        save.save_round(self.flow, FlowRound.Noun.POSITIONS, self.now, None, None)
         if not measure.has_surveyed(progress):
             return [measure.not_surveyed(row, progress) for row in self.known.values()]
         rows = measure.from_progress(progress)

@@ -50,7 +50,11 @@ def flow_tabs(flow: ReplicationFlow, current: str) -> list[dict[str, Any]]:
     failed = count(flow, PartitionState.FAILED)
     tabs: list[tuple[str, str, dict[str, Any]]] = [
         ("detail", "How it is doing", {}),
-        ("partitions", "Partitions", {"count": flow.partition_count, "is_bad": bool(failed)}),
+        (
+            "partitions",
+            "Partitions",
+            {"count": failed or flow.partition_count, "is_bad": bool(failed)},
+        ),
         ("runs", "Runs", {}),
         ("settings", "Settings", {}),
     ]

@@ -16,6 +16,14 @@ from jobs.replication.flow import (
     PolicyName,
 )
 
+MORE_FIELDS = (
+    "separator",
+    "replication_factor",
+    "tasks",
+    "on_recreated",
+    "groups",
+    "groups_exclude",
+)
 PATTERN_FIELDS = ("topics", "topics_exclude", "groups", "groups_exclude")
 
 
@@ -81,6 +89,21 @@ class FlowForm(forms.Form):
         for side in ("source", "target"):
             choices = [("", "Choose a cluster"), *((alias, alias) for alias in aliases)]
             self.fields[side].choices = choices  # type: ignore[attr-defined]  # both are ChoiceFields
+
+    @property
+    def first_fields(self) -> list[forms.BoundField]:
+        """The fields that every flow needs."""
+        return [field for field in self if field.name not in MORE_FIELDS]
+
+    @property
+    def more_fields(self) -> list[forms.BoundField]:
+        """The fields whose defaults fit most flows."""
+        return [field for field in self if field.name in MORE_FIELDS]
+
+    @property
+    def is_more_wrong(self) -> bool:
+        """Whether a field that is folded away has an error."""
+        return any(name in self.errors for name in MORE_FIELDS)
 
     def values(self) -> dict[str, Any]:
         """Return the values as `actions` takes them; call after `is_valid`."""

@@ -9,11 +9,8 @@ from typing import Any
 from jobs.cluster.descriptions import OffsetRange, TopicPartition
 from jobs.replication.copier import PartitionState
 from jobs.replication.lag import replication_lag
+from jobs.replication.plan import CREATED_AGAIN
 
-# Phrases of the engine's reasons (jobs.replication.plan) that accepting the new topic resolves.
-_NEW_TOPIC = "created again"
-# How the driver's message begins before and after its first survey (jobs.spark.replicate).
-_STARTING, _SURVEYED = "Starting", "Copying"
 _BADNESS = [
     PartitionState.CAUGHT_UP,
     PartitionState.COPYING,
@@ -75,7 +72,7 @@ def from_progress(progress: Mapping[str, Any]) -> list[Measured]:
             rate_per_s=row.get("rate_per_s"),
             last_timestamp_ms=row["last_timestamp_ms"],
             path=row["path"],
-            duplicates=row["duplicates_possible"],
+            duplicates=row["duplicates"],
             findings=tuple(row["findings"]),
         )
         for row in progress["partitions"]
@@ -84,13 +81,12 @@ def from_progress(progress: Mapping[str, Any]) -> list[Measured]:
 
 def has_surveyed(progress: Mapping[str, Any]) -> bool:
     """Return whether the run has seen both clusters: only then its list of partitions is complete."""
-    return bool(progress["topics"]) or progress["message"].startswith(_SURVEYED)
+    return bool(progress["surveyed"])
 
 
 def waits_because(progress: Mapping[str, Any]) -> str:
     """Return why the run has not seen both clusters yet; empty when it just started or has seen them."""
-    message: str = progress["message"]
-    return "" if has_surveyed(progress) or message.startswith(_STARTING) else message
+    return "" if has_surveyed(progress) else str(progress["fault"])
 
 
 def not_surveyed(known: Measured, progress: Mapping[str, Any]) -> Measured:
@@ -107,7 +103,7 @@ def at_rest(known: Measured, position: int | None) -> Measured:
     return replace(
         known,
         state=known.state if failed else PartitionState.STOPPED,
-        reason=known.reason if failed else "No run copies this partition now.",
+        reason=known.reason if failed else "",
         position=known.position if position is None else position,
         rate_per_s=None,
         last_timestamp_ms=None if moved else known.last_timestamp_ms,
@@ -164,21 +160,21 @@ def total(rows: Sequence[Measured]) -> Totals:
         partitions=len(rows),
         states=states,
         state=worst.state if worst else PartitionState.STARTING,
-        reason=worst.reason if worst and is_wrong(worst.state) else "",
+        reason=worst.reason if worst and needs_reason(worst.state) else "",
         lag=_sum(row.lag for row in rows),
         lag_ms=max((row.lag_ms for row in rows if row.lag_ms is not None), default=None),
         rate_per_s=_sum(row.rate_per_s for row in rows),
     )
 
 
-def is_wrong(state: PartitionState) -> bool:
-    """Return whether a partition in this state needs a reason on the flow's page."""
-    return state in {PartitionState.RETRYING, PartitionState.FAILED}
+def needs_reason(state: PartitionState) -> bool:
+    """Return whether a partition in this state is not copied, so that a person asks why."""
+    return state in {PartitionState.STOPPED, PartitionState.RETRYING, PartitionState.FAILED}
 
 
 def accepts_new_topic(rows: Iterable[Measured]) -> bool:
     """Return whether copying the topic from its beginning would let one of these partitions go on."""
-    return any(row.state is PartitionState.FAILED and _NEW_TOPIC in row.reason for row in rows)
+    return any(row.state is PartitionState.FAILED and CREATED_AGAIN in row.reason for row in rows)
 
 
 def by_topic(rows: Iterable[Measured]) -> dict[str, list[Measured]]:

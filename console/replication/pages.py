@@ -49,6 +49,7 @@ def detail_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
         **_around(request, flow, "detail"),
         "table": table,
         "facts": flow_facts(flow),
+        "empty": "No topic of the source matches." if flow.measured_at else "Not measured yet.",
         "findings": queries.findings_of(flow),
         "waiting_topics": queries.list_topics(flow).filter(accepts_new=True)[:20],
     }
@@ -110,7 +111,8 @@ def preview(request: HttpRequest) -> HttpResponse:
     context: dict[str, Any] = {"topics": None, "problems": {}}
     if form.is_valid():
         try:
-            spec = actions.check_settings({**form.values(), "name": form.values()["name"] or "new"})
+            values = {**form.values(), "name": form.values()["name"] or "new"}
+            spec = actions.check_settings(values, _flow_of_form(request))
             context["topics"] = queries.preview_topics(spec)
         except InvalidFields as invalid:
             context["problems"] = invalid.errors
@@ -179,6 +181,12 @@ def accept_topics(request: HttpRequest, flow_id: int) -> HttpResponse:
     except InvalidFields as invalid:
         messages.error(request, invalid.errors["topics"])
     return redirect("replication:detail", flow.pk)
+
+
+def _flow_of_form(request: HttpRequest) -> int | None:
+    """Return which flow a form is about; None for a new one."""
+    text = request.POST.get("flow", "")
+    return int(text) if text.isdecimal() else None
 
 
 def _flow(flow_id: int) -> ReplicationFlow:

@@ -86,14 +86,16 @@ def find_flows(words: str, limit: int) -> list[ReplicationFlow]:
     return list(flows[:limit])
 
 
-def list_topics(flow: ReplicationFlow) -> QuerySet[FlowTopic]:
-    """Return the topics of a flow."""
-    return FlowTopic.objects.filter(flow=flow)
+def list_topics(flow: ReplicationFlow | None = None) -> QuerySet[FlowTopic]:
+    """Return the topics of a flow, of all flows when none is named."""
+    return FlowTopic.objects.all() if flow is None else FlowTopic.objects.filter(flow=flow)
 
 
-def list_partitions(flow: ReplicationFlow, topic: str = "") -> QuerySet[FlowPartition]:
-    """Return the partitions of a flow, of one topic when it is named."""
-    partitions = FlowPartition.objects.filter(flow=flow)
+def list_partitions(
+    flow: ReplicationFlow | None = None, topic: str = ""
+) -> QuerySet[FlowPartition]:
+    """Return the partitions of all flows, of one flow and of one topic when they are named."""
+    partitions = FlowPartition.objects.all() if flow is None else flow.partitions.all()
     return partitions.filter(topic=topic) if topic else partitions
 
 

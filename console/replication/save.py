@@ -86,13 +86,16 @@ def save_round(
     flow: ReplicationFlow,
     noun: FlowRound.Noun,
     now: datetime,
-    duration_ms: int,
+    duration_ms: int | None,
     fault: ClusterFault | None,
 ) -> None:
-    """Write how one half of a measurement went; the time of the last success stays on a failure."""
+    """Write how one half of a measurement went; the time of the last success stays on a failure.
+
+    `duration_ms` is None when nobody had to be asked.
+    """
     values: dict[str, Any] = {
         "started_at": now,
-        "finished_at": now + timedelta(milliseconds=duration_ms),
+        "finished_at": now + timedelta(milliseconds=duration_ms or 0),
         "duration_ms": duration_ms,
     }
     if fault is None:

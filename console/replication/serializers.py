@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from console.frame.freshness import Freshness
+from console.frame.parameters import PageParameters, TimeRangeParameters
+from console.frame.serializers import FreshnessSerializer
 from console.replication.models import FlowPartition, FlowTopic, ReplicationFlow
 from console.replication.queries import TopicPreview, freshness_of
 from console.replication.series import MOST_POINTS
@@ -22,17 +24,6 @@ class FlowStatusSerializer(serializers.Serializer[FlowStatus]):
     reason = serializers.CharField()
     hint = serializers.CharField()
     since = serializers.DateTimeField(allow_null=True)
-
-
-class FreshnessSerializer(serializers.Serializer[Freshness]):
-    """How old the numbers are and why they are not newer."""
-
-    noun = serializers.CharField()
-    succeeded_at = serializers.DateTimeField(allow_null=True)
-    failing_since = serializers.DateTimeField(allow_null=True)
-    error = serializers.CharField()
-    hint = serializers.CharField()
-    duration_ms = serializers.IntegerField(allow_null=True)
 
 
 class FlowSerializer(serializers.ModelSerializer[ReplicationFlow]):
@@ -76,6 +67,7 @@ class FlowSerializer(serializers.ModelSerializer[ReplicationFlow]):
         )
         read_only_fields = fields
 
+    @extend_schema_field(FreshnessSerializer(many=True))
     def get_freshness(self, flow: ReplicationFlow) -> list[dict[str, Any]]:
         """Return the freshness of positions and of source offsets."""
         return [dict(FreshnessSerializer(entry).data) for entry in freshness_of(flow)]
@@ -176,12 +168,34 @@ class FlowPartitionSerializer(serializers.ModelSerializer[FlowPartition]):
         read_only_fields = fields
 
 
-class SeriesQuery(serializers.Serializer[Any]):
+class PartitionQuery(PageParameters):
+    """What partitions of a flow can be narrowed down to."""
+
+    topic = serializers.CharField(
+        required=False,
+        default="",
+        max_length=249,
+        allow_blank=True,
+        help_text="Only this source topic.",
+    )
+
+
+class SeriesQuery(TimeRangeParameters):
     """What may be asked of a series, besides its time range."""
 
-    topic = serializers.CharField(required=False, default="", max_length=249, allow_blank=True)
+    topic = serializers.CharField(
+        required=False,
+        default="",
+        max_length=249,
+        allow_blank=True,
+        help_text="Of this source topic; without it of the whole flow.",
+    )
     points = serializers.IntegerField(
-        required=False, default=MOST_POINTS, min_value=2, max_value=MOST_POINTS
+        required=False,
+        default=MOST_POINTS,
+        min_value=2,
+        max_value=MOST_POINTS,
+        help_text="At most this many points.",
     )
 
 

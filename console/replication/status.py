@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -14,6 +15,9 @@ from jobs.replication.copier import PartitionState
 
 # The driver reports every second; this long without a word is a finding of its own.
 SILENT_AFTER = timedelta(seconds=30)
+# How a run's error ends before the lines of its log (console.runs.collect, jobs.spark.keeper).
+_LOG_FOLLOWS = "Last lines of its log:"
+_NAMES_AN_ERROR = re.compile(r"Error|Exception|ERROR|FATAL|Killed")
 
 
 class FlowState(StrEnum):
@@ -98,8 +102,8 @@ def _without_run(flow: ReplicationFlow, now: datetime) -> FlowStatus:
         return FlowStatus(FlowState.STARTING, "A run is being started.", "", None)
     return FlowStatus(
         FlowState.FAILING,
-        f"{_attempts(flow)} The last one: {first_line(flow.failure)}",
-        f"The next try is {format_age(flow.next_try_at, now)}. The run's page has the whole log.",
+        f"{_attempts(flow)} The last one: {in_short(flow.failure)}",
+        f"{_next_try(flow, now)} The run's page has the whole log.",
         flow.failing_since,
     )
 
@@ -111,7 +115,7 @@ def _coming_up(flow: ReplicationFlow) -> FlowStatus:
         return FlowStatus(FlowState.STARTING, "Spark is coming up.", "", since)
     return FlowStatus(
         FlowState.FAILING,
-        f"{_attempts(flow)} The last one: {first_line(flow.failure)}",
+        f"{_attempts(flow)} The last one: {in_short(flow.failure)}",
         "A new run is coming up.",
         flow.failing_since,
     )
@@ -139,9 +143,19 @@ def _with_report(flow: ReplicationFlow, now: datetime) -> FlowStatus:
         )
     if failed or retrying:
         return _degraded(flow, failed, retrying)
-    if flow.partition_count == 0:
+    if not flow.partition_count:
         return _nothing_to_copy(flow)
-    return FlowStatus(FlowState.RUNNING, "", "", run.started_at)
+    if count(flow, PartitionState.STARTING) == open_partitions(flow):
+        return FlowStatus(FlowState.STARTING, "Spark's tasks are coming up.", "", run.started_at)
+    return FlowStatus(FlowState.RUNNING, _gone(flow), "", run.started_at)
+
+
+def _gone(flow: ReplicationFlow) -> str:
+    """Say which partitions a running flow leaves alone, because their topic is no longer there."""
+    stopped = count(flow, PartitionState.STOPPED)
+    if not stopped:
+        return ""
+    return f"{stopped} of {flow.partition_count} partitions are left alone. {flow.worst_reason}"
 
 
 def _degraded(flow: ReplicationFlow, failed: int, retrying: int) -> FlowStatus:
@@ -186,8 +200,21 @@ def open_partitions(flow: ReplicationFlow) -> int:
 
 
 def first_line(text: str) -> str:
-    """Return the first line of a message that may end with a log."""
+    """Return the first line of a message."""
     return text.strip().partition("\n")[0]
+
+
+def in_short(failure: str) -> str:
+    """Return what happened, and of a log behind it the last line that names an error."""
+    what, _, log = failure.strip().partition("\n")
+    errors = [line.strip() for line in log.splitlines() if _NAMES_AN_ERROR.search(line)]
+    return " ".join([what.removesuffix(_LOG_FOLLOWS).strip(), *errors[-1:]])
+
+
+def _next_try(flow: ReplicationFlow, now: datetime) -> str:
+    if flow.next_try_at is None or flow.next_try_at <= now:
+        return "The next try is due now."
+    return f"The next try is {format_age(flow.next_try_at, now)}."
 
 
 def _attempts(flow: ReplicationFlow) -> str:

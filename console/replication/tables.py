@@ -101,10 +101,10 @@ PARTITIONS = Table(
         *_NUMBERS,
         Column(
             "duplicates",
-            "Possibly twice",
+            "Written twice",
             "duplicates",
             numeric=True,
-            definition="Records that may have been written twice because a run was killed between "
+            definition="Records that were written twice because a run was killed between "
             "writing them and committing its position.",
             format=format_count,
         ),

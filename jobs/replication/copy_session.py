@@ -18,7 +18,6 @@ from jobs.cluster.records import (
     is_offset_out_of_range,
     is_partition_eof,
     is_retriable,
-    is_unknown_topic,
     sentence_of,
 )
 from jobs.replication.copied_partition import CopiedPartition
@@ -239,8 +238,6 @@ class CopySession:
             part.reached_end(message.offset() or 0)
         elif is_offset_out_of_range(error):
             self._find_position(part)
-        elif is_unknown_topic(error):
-            self._set_aside(part, f"{part.where} does not exist on the source (any more).")
         elif is_retriable(error):
             logger.info("reader goes on partition=%s error=%s", part.where, error)
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 
@@ -13,12 +14,13 @@ from jobs.cluster.records import (
     KafkaException,
     Message,
     Producer,
-    error_in,
     is_aftermath,
+    refusal_in,
 )
 
 FLUSH_S = 0.5
 PURGE_S = 2.0
+PURGE_LOOK_S = 0.1
 LARGEST_BATCH_BYTES = 1_000_000
 # librdkafka's own ceiling; the target's limit is checked per record, where the offset is known.
 LARGEST_RECORD_BYTES = 1_000_000_000
@@ -112,7 +114,7 @@ class Delivery:
 
     def serve(self) -> None:
         """Take delivery reports; raises `NotDelivered`."""
-        self.producer.poll(0)
+        self._poll(0)
         self._check()
 
     def wait_for_room(self) -> None:
@@ -122,7 +124,7 @@ class Delivery:
         if length == 0:
             raise RecordDoesNotFit
         while len(self.producer) >= length:
-            self.producer.poll(FLUSH_S)
+            self._poll(FLUSH_S)
             self._check()
             if len(self.producer) >= length and not self._wait(time.monotonic() - began):
                 raise GaveUp
@@ -130,22 +132,41 @@ class Delivery:
     def flush(self) -> None:
         """Wait until everything queued is acknowledged; raises `NotDelivered`, `GaveUp`."""
         began = time.monotonic()
-        while self.producer.flush(FLUSH_S) > 0:
+        while self._flush() > 0:
             self._check()
             if not self._wait(time.monotonic() - began):
                 raise GaveUp
         self._check()
 
-    def broken(self, error: KafkaException) -> NotDelivered:
-        """Return why the producer does not take a record; what it did not deliver is purged."""
+    def broken(self, raised: BaseException) -> NotDelivered:
+        """Return what the producer's giving up means; what it did not deliver is lost with it."""
         self._is_broken = True
+        refusal = refusal_in(raised)
+        if refusal is not None:
+            self._refusals.setdefault(*refusal)
         self.close()
-        return NotDelivered(error_in(error).str(), self._refusals)
+        return NotDelivered(str(raised.__cause__ or raised), self._refusals)
 
     def close(self) -> None:
-        """Give up what is still queued and let go of the producer."""
+        """Give up what is still queued, hear about all of it, and let go of the producer."""
         self.producer.purge()
-        self.producer.flush(PURGE_S)
+        give_up_at = time.monotonic() + PURGE_S
+        while len(self.producer) > 0 and time.monotonic() < give_up_at:
+            # After a fatal error each of these calls says so again.
+            with contextlib.suppress(KafkaException, SystemError):
+                self.producer.poll(PURGE_LOOK_S)
+
+    def _poll(self, timeout_s: float) -> None:
+        try:
+            self.producer.poll(timeout_s)
+        except (KafkaException, SystemError) as error:
+            raise self.broken(error) from None
+
+    def _flush(self) -> int:
+        try:
+            return self.producer.flush(FLUSH_S)
+        except (KafkaException, SystemError) as error:
+            raise self.broken(error) from None
 
     def _check(self) -> None:
         if self._refusals or self._is_broken:

@@ -146,7 +146,7 @@ def _choice(values: Mapping[str, Any], field: str, default: Any, errors: dict[st
     try:
         return type(default)(value)
     except ValueError:
-        errors[field] = f"One of {', '.join(type(default))}."
+        errors[field] = f"One of {', '.join(choice.value for choice in type(default))}."
         return default
 
 

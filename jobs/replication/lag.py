@@ -62,7 +62,8 @@ def replication_lag(
     """Return the lag of a partition whose next offset to copy is `position` (rules R1 to R6).
 
     `end_offset` is the source's last stable offset; `last_timestamp_ms` belongs to the last copied
-    record, `head_timestamp_ms` to the newest record of the source.
+    record, `head_timestamp_ms` to the newest record of the source (read from the record: the largest
+    timestamp that ListOffsets tells may be a transaction marker's).
     """
     if position is None or end_offset is None:
         return Lag(None, None)

@@ -9,6 +9,9 @@ from jobs.cluster.descriptions import OffsetRange, TopicDescription, TopicPartit
 from jobs.replication.copier import PartitionProgress, PartitionStart, PartitionState
 from jobs.replication.flow import OnRecreated
 
+# Stands in every reason that goes away when a person accepts the new topic.
+CREATED_AGAIN = "created again"
+
 
 @dataclass(frozen=True, slots=True)
 class RemotePlace:
@@ -155,7 +158,7 @@ def _no_place(where: TopicPartition, place: RemotePlace | None) -> str:
 
 def _recreated(topic: TopicDescription, position: int | None, known: Known) -> str:
     return (
-        f"Topic {topic.name} was deleted and created again (id {known.topic_ids[topic.name]} -> "
+        f"Topic {topic.name} was deleted and {CREATED_AGAIN} (id {known.topic_ids[topic.name]} -> "
         f"{topic.topic_id}). Position {position} belongs to the old topic, so nothing is copied. "
         "Accept the new topic to copy it from its beginning."
     )
@@ -164,6 +167,6 @@ def _recreated(topic: TopicDescription, position: int | None, known: Known) -> s
 def _truncated(where: TopicPartition, position: int, offsets: OffsetRange) -> str:
     return (
         f"{where} ends at offset {offsets.high_watermark} but was copied up to {position}: its log "
-        "was truncated or the topic was created again. Accept the new topic to copy it from its "
+        f"was truncated or the topic was {CREATED_AGAIN}. Accept the new topic to copy it from its "
         "beginning."
     )

@@ -7,14 +7,7 @@ import os
 import subprocess
 from pathlib import Path
 
-
-def cache_folder() -> Path:
-    """Return the user's cache folder of crosslog (`CROSSLOG_CACHE`, else the XDG cache folder)."""
-    chosen = os.environ.get("CROSSLOG_CACHE")
-    if chosen:
-        return Path(chosen)
-    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(root) / "crosslog"
+from jobs.cache import cache_folder
 
 
 def archive_path(spark_home: Path, java: str) -> Path:

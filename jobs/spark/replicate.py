@@ -71,6 +71,7 @@ class FlowDriver:
         self.ends: dict[tuple[str, int], int] | None = None
         self.restarts = 0
         self.message = "Starting."
+        self.fault = ""
         self.stopping = threading.Event()
         signal.signal(signal.SIGTERM, self._on_signal)
 
@@ -99,6 +100,7 @@ class FlowDriver:
         self.reset_topics = frozenset()
         if self.ends is None:
             self.ends = self.survey.ends()
+        self.fault = ""
         plan = self.survey.plan
         given_up = self._given_up(plan)
         self.starts = [s for s in plan.starts if (s.topic, s.partition) not in given_up]
@@ -186,7 +188,7 @@ class FlowDriver:
 
     def _wait_for(self, fault: ClusterFault, failures: int) -> None:
         logger.warning("survey failed flow=%s error=%s", self.flow.name, fault)
-        self.message = f"{fault} {fault.hint}"
+        self.message = self.fault = f"{fault} {fault.hint}"
         self.board.fail_all_open(PartitionState.RETRYING, str(fault))
         self._write_progress()
         self._pause(backoff_s(failures))
@@ -227,6 +229,8 @@ class FlowDriver:
         progress = {
             "at_ms": time.time_ns() // 1_000_000,
             "message": self.message,
+            "surveyed": self.survey is not None,
+            "fault": self.fault,
             "restarts": self.restarts,
             "rss_bytes": processes.resident_bytes(family),
             "topics": {

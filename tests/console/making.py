@@ -21,7 +21,8 @@ _numbers = itertools.count(1)
 
 
 def count_queries(client, path: str) -> int:
-    """Return how many queries a page or route needs that answers well."""
+    """Return how many queries a page or route needs that answers well, from the second time on."""
+    client.get(path)
     with CaptureQueriesContext(connection) as captured:
         answer = client.get(path)
     assert answer.status_code == 200
@@ -78,7 +79,9 @@ def make_partition(flow: ReplicationFlow, topic: str = "orders", partition: int 
     return FlowPartition.objects.create(flow=flow, topic=topic, partition=partition, **values)
 
 
-def progress(*rows: dict, at: datetime = NOW, message: str = "Copying.", **topics) -> dict:
+def progress(
+    *rows: dict, at: datetime = NOW, surveyed: bool = True, fault: str = "", **topics
+) -> dict:
     """Make the document that the driver of a flow writes."""
     names = {row["topic"] for row in rows}
     places = {
@@ -92,7 +95,9 @@ def progress(*rows: dict, at: datetime = NOW, message: str = "Copying.", **topic
     }
     return {
         "at_ms": int(at.timestamp() * 1000),
-        "message": message,
+        "message": fault or "Copying.",
+        "surveyed": surveyed,
+        "fault": fault,
         "restarts": 0,
         "rss_bytes": 1_000_000,
         "topics": places | topics,
@@ -111,7 +116,7 @@ def partition_row(topic: str = "orders", partition: int = 0, **fields) -> dict:
         "last_timestamp_ms": 1_000,
         "records": 100,
         "bytes": 1000,
-        "duplicates_possible": 0,
+        "duplicates": 0,
         "path": "record",
         "findings": [],
         "rate_per_s": 10.0,

@@ -67,19 +67,20 @@ def test_the_worst_partition_gives_the_reason():
 
 
 @pytest.mark.parametrize(
-    ("message", "because"),
+    ("surveyed", "fault", "because"),
     [
-        pytest.param("Starting.", "", id="just started"),
-        pytest.param("Copying 0 partitions of 0 topics.", "", id="nothing matches"),
-        pytest.param("west: no broker answered", "west: no broker answered", id="target away"),
+        pytest.param(False, "", "", id="just started"),
+        pytest.param(True, "", "", id="nothing matches"),
+        pytest.param(True, "west: slow", "", id="a fault after the first survey"),
+        pytest.param(False, "west: no broker", "west: no broker", id="target away"),
     ],
 )
-def test_a_run_that_has_not_seen_the_clusters_says_why(message, because):
-    assert waits_because(progress(message=message)) == because
+def test_a_run_that_has_not_seen_the_clusters_says_why(surveyed, fault, because):
+    assert waits_because(progress(surveyed=surveyed, fault=fault)) == because
 
 
 def test_partitions_known_from_before_wait_with_the_run():
-    waiting = not_surveyed(COPYING, progress(message="west: no broker answered"))
+    waiting = not_surveyed(COPYING, progress(surveyed=False, fault="west: no broker answered"))
     assert (waiting.state, waiting.reason) == (PartitionState.RETRYING, "west: no broker answered")
 
 

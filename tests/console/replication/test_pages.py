@@ -102,9 +102,9 @@ def test_a_topic_that_was_created_again_can_be_accepted_by_an_operator_only(clie
     flow = make_flow()
     FlowTopic.objects.create(flow=flow, topic="orders", accepts_new=True, updated_at=NOW)
     client.force_login(make_user(Role.VIEWER))
-    assert "Accept the new topics" not in page(client, "detail", flow.pk)
+    assert "Copy orders from its beginning" not in page(client, "detail", flow.pk)
     client.force_login(make_user(Role.OPERATOR))
-    assert "Accept the new topics" in page(client, "detail", flow.pk)
+    assert "Copy orders from its beginning" in page(client, "detail", flow.pk)
     client.post(reverse("replication:accept-topics", args=[flow.pk]), {"topics": ["orders"]})
     assert ReplicationFlow.objects.get().reset_topics == ["orders"]
 

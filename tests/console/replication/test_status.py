@@ -4,7 +4,7 @@ import pytest
 
 from console.frame.states import Severity
 from console.replication.models import ReplicationFlow
-from console.replication.status import SILENT_AFTER, FlowState, judge_flow
+from console.replication.status import SILENT_AFTER, FlowState, in_short, judge_flow
 from console.runs.models import Run, RunState
 from tests.console.making import NOW
 
@@ -44,6 +44,7 @@ def flow(**fields):
         pytest.param(
             flow(states={"retrying": 3, "failed": 1}), FlowState.WAITING, id="all open ones retry"
         ),
+        pytest.param(flow(states={"starting": 4}), FlowState.STARTING, id="tasks come up"),
         pytest.param(flow(deletion_asked_at=NOW), FlowState.DELETING, id="to be deleted"),
     ],
 )
@@ -58,9 +59,34 @@ def test_a_failing_flow_says_why_and_when_it_is_tried_again():
     assert "in 8\N{NO-BREAK SPACE}s" in status.hint
 
 
+@pytest.mark.parametrize(
+    ("failure", "short"),
+    [
+        pytest.param("no java", "no java", id="one line"),
+        pytest.param(
+            "It is gone. Last lines of its log:\nall is well", "It is gone.", id="no error in it"
+        ),
+        pytest.param(
+            "It is gone. Last lines of its log:\nstack\nOutOfMemoryError",
+            "It is gone. OutOfMemoryError",
+            id="log",
+        ),
+    ],
+)
+def test_of_a_log_the_last_line_is_told(failure, short):
+    assert in_short(failure) == short
+
+
 def test_a_degraded_flow_counts_and_gives_the_worst_reason():
     row = flow(states={"copying": 3, "failed": 1}, worst_reason="orders-2: record too large")
     assert judge_flow(row, NOW).reason == "1 failed of 4 partitions. orders-2: record too large"
+
+
+def test_partitions_of_a_deleted_topic_are_told_although_the_flow_runs():
+    row = flow(states={"copying": 3, "stopped": 1}, worst_reason="Topic clicks no longer exists.")
+    status = judge_flow(row, NOW)
+    assert (status.state, status.is_wrong) == (FlowState.RUNNING, False)
+    assert status.reason == "1 of 4 partitions are left alone. Topic clicks no longer exists."
 
 
 def test_a_run_that_lives_but_says_nothing_is_a_finding():
