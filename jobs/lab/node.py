@@ -135,8 +135,13 @@ class Node:
     def _answers(self, brokers: frozenset[int]) -> bool:
         if not self.plan.is_broker:
             return accepts(self.plan.address)
-        known = live_brokers(self.plan.address)
+        known = live_brokers(self.plan.address, self._cluster_id())
         return known is not None and known >= brokers
+
+    def _cluster_id(self) -> str:
+        """Return the id that the log directory was formatted with."""
+        meta = (self.plan.data / "meta.properties").read_text(encoding="utf-8")
+        return next(line[11:] for line in meta.splitlines() if line.startswith("cluster.id="))
 
     def _signal(self, number: signal.Signals) -> bool:
         if self._process is None or self._process.poll() is not None:

@@ -10,14 +10,17 @@ _CLIENT = b"crosslog-lab"
 _MORE, _SEVEN_BITS = 0x80, 0x7F
 
 
-def live_brokers(address: str, *, timeout_s: float = 1.0) -> frozenset[int] | None:
-    """Return the ids of the unfenced brokers as this broker knows them; None when it does not answer."""
+def live_brokers(address: str, cluster_id: str, *, timeout_s: float = 1.0) -> frozenset[int] | None:
+    """Return the ids of the unfenced brokers as this broker knows them; None when it does not answer.
+
+    An answer of another cluster, which was faster to take the port, is none either.
+    """
     host, _, port = address.rpartition(":")
     try:
         with socket.create_connection((host, int(port)), timeout_s) as connection:
             connection.settimeout(timeout_s)
             connection.sendall(_request())
-            return read_brokers(_receive(connection))
+            return read_brokers(_receive(connection), cluster_id)
     except (OSError, ValueError, struct.error):
         return None
 
@@ -32,8 +35,11 @@ def accepts(address: str, *, timeout_s: float = 1.0) -> bool:
     return True
 
 
-def read_brokers(answer: bytes) -> frozenset[int] | None:
-    """Return the broker ids of a DescribeCluster response v0; None when it carries an error."""
+def read_brokers(answer: bytes, cluster_id: str) -> frozenset[int] | None:
+    """Return the broker ids of a DescribeCluster response v0.
+
+    None when it carries an error or comes from another cluster.
+    """
     reader = _Reader(answer)
     reader.skip(4)  # correlation id
     reader.tags()
@@ -41,7 +47,8 @@ def read_brokers(answer: bytes) -> frozenset[int] | None:
     if reader.number(">h") != 0:
         return None
     reader.text()  # error message
-    reader.text()  # cluster id
+    if reader.text() != cluster_id.encode():
+        return None
     reader.skip(4)  # controller id
     brokers = set()
     for _ in range(reader.varint() - 1):

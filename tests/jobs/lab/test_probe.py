@@ -16,18 +16,22 @@ def answer(brokers, error=0):
 
 
 def test_brokers_are_read_from_the_answer():
-    assert read_brokers(answer([1, 2, 70_000])) == {1, 2, 70_000}
+    assert read_brokers(answer([1, 2, 70_000]), "abc") == {1, 2, 70_000}
 
 
 def test_an_answer_with_an_error_is_no_answer():
-    assert read_brokers(answer([1], error=41)) is None
+    assert read_brokers(answer([1], error=41), "abc") is None
+
+
+def test_the_answer_of_another_cluster_on_the_same_port_is_no_answer():
+    assert read_brokers(answer([1]), "other") is None
 
 
 @pytest.mark.parametrize("length", range(1, 30, 4))
 def test_a_cut_answer_is_refused(length):
     with pytest.raises(ValueError, match="ends too early"):
-        read_brokers(answer([1])[:length])
+        read_brokers(answer([1])[:length], "abc")
 
 
 def test_nobody_there_is_no_answer(free_port):
-    assert live_brokers(f"127.0.0.1:{free_port}") is None
+    assert live_brokers(f"127.0.0.1:{free_port}", "abc") is None
