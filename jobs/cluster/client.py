@@ -16,6 +16,7 @@ from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault, Refused, TlsFailed
 from jobs.cluster.librdkafka_errors import TransportNotes, error_in, fault_of
 from jobs.cluster.question import Question
+from jobs.cluster.read_only import refuse_when_read_only
 
 logger = logging.getLogger(__name__)
 
@@ -72,6 +73,7 @@ class ClusterClient:
 
     def producer(self, overrides: Mapping[str, Any]) -> Producer:
         """Return a producer; the caller flushes it."""
+        refuse_when_read_only(self.connection.alias, "Writing records")
         return self._make(Producer, dict(overrides))
 
     def fault(self) -> ClusterFault | None:

@@ -14,6 +14,7 @@ from confluent_kafka.cimpl import NewTopic
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import PartitionDescription, TopicDescription
 from jobs.cluster.errors import ClusterFault, TimedOut, UnknownTopicOrPartition
+from jobs.cluster.read_only import refuse_when_read_only
 
 _Item = TypeVar("_Item")
 
@@ -89,6 +90,7 @@ def create_topics(
     client: ClusterClient, wanted: Mapping[str, NewTopicSpec]
 ) -> dict[str, ClusterFault | None]:
     """Make topics; return why not per topic, None for those that exist now (also if they did before)."""
+    refuse_when_read_only(client.connection.alias, "Creating topics")
     answers = client.ask_all(
         chunks(list(wanted.items()), CONFIGS_PER_REQUEST),
         lambda admin, chunk, left: admin.create_topics(
@@ -104,6 +106,7 @@ def create_topics(
 
 def delete_topics(client: ClusterClient, names: Collection[str]) -> dict[str, ClusterFault | None]:
     """Delete topics; return why not per topic, None for those that are gone (also before)."""
+    refuse_when_read_only(client.connection.alias, "Deleting topics")
     answers = client.ask_all(
         chunks(sorted(set(names)), CONFIGS_PER_REQUEST),
         lambda admin, chunk, left: admin.delete_topics(

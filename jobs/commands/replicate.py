@@ -35,7 +35,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         description="Run a replication flow in the foreground. Ctrl-C stops it cleanly.",
     )
     parser.add_argument(
-        "flow", metavar="FLOW.yaml", type=Path, help="the flow; see docs/automate.md"
+        "flow", metavar="FLOW.yaml", type=Path, help="the flow; see docs/automation.md"
     )
     parser.add_argument(
         "--until-caught-up",

@@ -49,7 +49,8 @@ class CopiedPartition:
     careful_offset: int = -1
     duplicates: int = 0
     zero_timestamps: int = 0
-    first_zero_timestamp: int = 0
+    first_zero_timestamp: int = -1
+    last_zero_timestamp: int = -1
     findings: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -129,18 +130,26 @@ class CopiedPartition:
     def skip_to(self, log_start_offset: int) -> None:
         """Note records that were deleted before they were copied."""
         lost = log_start_offset - self.position
-        self.findings.append(
+        self.find(
             f"Offsets {self.position} to {log_start_offset - 1} of {self.where} were deleted on the "
             f"source (retention) before they were copied: up to {lost} records are missing on the "
             "target."
         )
         self.position = log_start_offset
 
+    def find(self, finding: str) -> None:
+        """Note something that a person must know although copying goes on."""
+        if finding not in self.findings:
+            self.findings.append(finding)
+
     def has_zero_timestamp(self, offset: int) -> None:
         """Note a record whose timestamp the client library takes for "now"."""
+        if offset <= self.last_zero_timestamp:
+            return  # the same record, written again
         if not self.zero_timestamps:
             self.first_zero_timestamp = offset
         self.zero_timestamps += 1
+        self.last_zero_timestamp = offset
 
     def fail(self, reason: str) -> None:
         """Stop here for good: somebody has to do something."""
@@ -153,6 +162,8 @@ class CopiedPartition:
     def progress(self, away: str = "") -> PartitionProgress:
         """Return what a person sees; `away` is why a whole cluster does not answer now."""
         state, reason = self.state, self.reason
+        if state is PartitionState.CAUGHT_UP and self.position != self.committed:
+            state = PartitionState.COPYING
         if away and self.is_open:
             state, reason = PartitionState.RETRYING, away
         return PartitionProgress(
@@ -173,7 +184,8 @@ class CopiedPartition:
         if self.duplicates:
             found.append(
                 f"{self.duplicates} records were written to {self.remote} after the last committed "
-                "position and were written again (at-least-once)."
+                "position, by this flow unless somebody else writes there, and were written again "
+                "(at-least-once)."
             )
         if self.zero_timestamps:
             found.append(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
@@ -82,15 +83,19 @@ class CopySession:
         self._writer = writer
         self._pace = pace
         self._is_over = False
+        self._until = math.inf
         self._batch = FIRST_BATCH
         self._consumer: Consumer = source.consumer(READER)
 
     def run(self, until: float) -> None:
         """Copy until told to stop, until a partition must be read from elsewhere, or until a time.
 
+        That time (monotonic) becomes earlier when a partition is set aside meanwhile.
+
         Raises `NotDelivered` and `GaveUp`; then nothing after the committed positions counts.
         """
         self._consumer.assign([ClientPartition(*p.where, p.position) for p in self._parts])
+        self._until = until
         commit_at = time.monotonic() + self._pace.commit_s
         while not self._is_over and not self._pace.should_stop():
             self._copy(self._consumer.consume(self._batch, POLL_S))
@@ -100,7 +105,7 @@ class CopySession:
                 self.commit()
                 commit_at = time.monotonic() + self._pace.commit_s
             self._pace.tick()
-            self._is_over = self._is_over or now >= until or not self._open
+            self._is_over = self._is_over or now >= self._until or not self._open
         self.commit()
 
     def commit(self) -> None:
@@ -190,7 +195,8 @@ class CopySession:
             part.position = (message.offset() or 0) + 1
             part.records += 1
             part.bytes += size
-            part.last_timestamp_ms = timestamp
+            if timestamp > 0:
+                part.last_timestamp_ms = timestamp
             total += wire
         self._adapt(len(messages), total)
 
@@ -260,7 +266,9 @@ class CopySession:
             self._is_over = True
 
     def _set_aside(self, part: CopiedPartition, reason: str) -> None:
-        part.set_aside(reason, time.monotonic() + RETRY_S)
+        retry_at = time.monotonic() + RETRY_S
+        part.set_aside(reason, retry_at)
+        self._until = min(self._until, retry_at)
         self._leave(part)
 
     def _leave(self, part: CopiedPartition) -> None:

@@ -70,6 +70,8 @@ class Delivery:
                 # Without it the records behind a refused batch would be written all the same.
                 "enable.gapless.guarantee": True,
                 "message.timeout.ms": 0,
+                # The topics are there before the copying begins.
+                "topic.metadata.propagation.max.ms": 10_000,
                 "compression.type": "lz4",
                 "linger.ms": 10,
                 # A larger batch would be refused although each of its records is small.

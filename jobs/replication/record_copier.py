@@ -7,6 +7,7 @@ everything below it, and whatever breaks, copying goes on from the committed pos
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable, Sequence
 
@@ -119,15 +120,15 @@ class _Copying:
         """Ask the target what it takes and what it knows."""
         topics = {part.remote.topic for part in self._parts}
         configs = read_topic_configs(self._target, topics, [_LIMIT, _TIMESTAMP_TYPE])
+        self._known = read_positions(self._target, self._source.connection.alias)
         for part in self._parts:
             values = configs.get(part.remote.topic, {})
             part.limited_to(int(values.get(_LIMIT, DEFAULT_LIMIT_BYTES)))
             if values.get(_TIMESTAMP_TYPE) == "LogAppendTime":
-                part.findings.append(
+                part.find(
                     f"Topic {part.remote.topic} has message.timestamp.type=LogAppendTime: its records "
                     "have the time of copying instead of their own."
                 )
-        self._known = read_positions(self._target, self._source.connection.alias)
         self._is_prepared = True
 
     def _run_session(self) -> None:
@@ -167,7 +168,7 @@ class _Copying:
 
     def _next_retry(self) -> float:
         times = [part.retry_at for part in self._parts if part.retry_at is not None]
-        return min(times, default=float("inf"))
+        return min(times, default=math.inf)
 
     def _judge(self, part: CopiedPartition, refusal: KafkaError) -> None:
         """Decide what a refusal of the target means for a partition."""

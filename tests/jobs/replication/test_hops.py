@@ -3,7 +3,7 @@
 import pytest
 
 from jobs.replication import hops
-from tests.jobs.replication.test_policy import FILE, policy_from
+from tests.jobs.replication.policies import FILE, policy_from
 from tests.support import conformance_cases
 
 

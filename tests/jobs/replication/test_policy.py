@@ -2,23 +2,16 @@
 
 import pytest
 
-from jobs.replication.policy import DefaultReplicationPolicy, IdentityReplicationPolicy
+from jobs.replication.policy import DefaultReplicationPolicy
+from tests.jobs.replication.policies import FILE, policy_from
 from tests.support import conformance_cases
 
-FILE = "replication_policy.json"
 PREDICATES = {
     "is_heartbeats": "is_heartbeats_topic",
     "is_checkpoints": "is_checkpoints_topic",
     "is_mm2_internal": "is_mm2_internal_topic",
     "is_internal": "is_internal_topic",
 }
-
-
-def policy_from(described):
-    rest = (described["separator"], described["internal_topic_separator_enabled"])
-    if described["class"] == "IdentityReplicationPolicy":
-        return IdentityReplicationPolicy(described["source_cluster_alias"], *rest)
-    return DefaultReplicationPolicy(*rest)
 
 
 @pytest.mark.parametrize("case", conformance_cases(FILE, "corner_case"))

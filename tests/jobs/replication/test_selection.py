@@ -16,7 +16,7 @@ from jobs.replication.selection import (
     select_topics,
     should_replicate,
 )
-from tests.jobs.replication.test_policy import FILE, policy_from
+from tests.jobs.replication.policies import FILE, policy_from
 from tests.support import conformance_cases
 
 FILTERS = {

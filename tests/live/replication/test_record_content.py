@@ -90,7 +90,7 @@ def test_aborted_transactions_are_not_copied_and_markers_leave_no_lag(east, west
     assert ranges[where].end_offset == copying.rows[0].position == end
 
 
-def test_a_compacted_topic_with_gaps_between_offsets_arrives_complete(east, west):
+def test_a_compacted_topic_arrives_with_its_tombstones(east, west):
     topic = new_topic(
         east,
         cleanup_policy="compact",

@@ -12,7 +12,7 @@ from confluent_kafka import TopicPartition as ClientPartition
 from confluent_kafka.admin import AdminClient
 
 from jobs.replication.copier import PartitionStart, PartitionState
-from tests.live.records import new_topic, produce, read_all
+from tests.live.records import make_topic, new_topic, produce, read_all
 from tests.live.replication.copying import Copying, copy_all, flow_between, survey
 from tests.support import wait_until
 
@@ -157,3 +157,19 @@ def test_a_position_beyond_the_end_of_the_log_stops_the_partition(east, west):
         wait_until(lambda: not copying.is_running)
     assert "ends at offset 3 but was copied up to 50" in row.reason
     assert values(west, f"east.{topic}") == []
+
+
+@pytest.mark.timeout(120)
+def test_a_target_topic_that_is_not_there_is_told_and_tried_again(east, west):
+    topic = new_topic(east)
+    sent = produce(east, topic, 5)
+    survey(flow_between(east, west, new_topic(east)))  # makes the topic of positions
+    starts = [PartitionStart(topic, 0, 0, f"east.{topic}")]
+    with Copying(flow_between(east, west, topic), starts) as copying:
+        wait_until(lambda: "takes no records" in copying.rows[0].reason if copying.rows else "", 60)
+        row = copying.rows[0]
+        make_topic(west, f"east.{topic}")
+        copying.wait_for_position(5)
+    assert row.state is PartitionState.RETRYING
+    assert f"Target partition east.{topic}-0 takes no records" in row.reason
+    assert values(west, f"east.{topic}") == [r.value for r in sent]
