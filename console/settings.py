@@ -18,6 +18,10 @@ COLLECT_INTERVAL_S = env_int("COLLECT_INTERVAL_S", 10, least=1)
 FLOW_INTERVAL_S = env_int("FLOW_INTERVAL_S", 5, least=1)
 LAG_RETENTION_H = env_int("LAG_RETENTION_H", 168, least=1)
 LEASE_S = env_int("LEASE_S", 30, least=5)
+# How old the counts in the rail may be: every open page asks for them.
+RAIL_FRESH_S = 4
+# jobs.cluster.read_only reads the same variable: every process of crosslog refuses to write.
+CROSSLOG_READ_ONLY = env_bool("CROSSLOG_READ_ONLY", default=False)
 
 # --- Django -------------------------------------------------------------------------------------
 SECRET_KEY = env_secret_key("SECRET_KEY", CROSSLOG_HOME / "secret-key")
@@ -39,16 +43,19 @@ INSTALLED_APPS = [
     "console.runs",
     "console.replication",
     "console.overview",
+    "console.metrics",
 ]
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "console.frame.middleware.SecurityHeaders",
+    "console.frame.asking.Asking",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "console.accounts.sessions.SessionLimits",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -110,25 +117,59 @@ AUTH_PASSWORD_VALIDATORS = [
         "CommonPasswordValidator",
     )
 ]
+AUTHENTICATION_BACKENDS = ["console.accounts.backends.PasswordBackend"]
+# A session ends after this long without use, and after this long in any case.
+SESSION_IDLE_MIN = env_int("SESSION_IDLE_MIN", 720, least=1)
+SESSION_HOURS = env_int("SESSION_HOURS", 168, least=1)
+SESSION_COOKIE_AGE = SESSION_HOURS * 3600
+# So many failed sign-ins for a name lock it for so long; from one address four times as many.
+SIGN_IN_FAILURES = env_int("SIGN_IN_FAILURES", 10, least=1)
+SIGN_IN_LOCK_S = env_int("SIGN_IN_LOCK_S", 900, least=1)
+TOKEN_DAYS = env_int("TOKEN_DAYS", 365, least=1)
+TRUSTED_PROXIES = env_int("TRUSTED_PROXIES", 0)
 # The default is http on this machine; behind a proxy with TLS the cookies are for TLS only.
 SECURE_COOKIES = env_bool("SECURE_COOKIES", default=False)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_COOKIES
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_NAME = "crosslog_session"
 CSRF_COOKIE_NAME = "crosslog_csrf"
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if SECURE_COOKIES else None
 SECURE_REFERRER_POLICY = "same-origin"
+# Django sends it only over TLS.
+SECURE_HSTS_SECONDS = env_int("HSTS_S", 31_536_000 if SECURE_COOKIES else 0)
+
+# --- sign-in by OpenID Connect (docs/security.md) -----------------------------------------------
+OIDC_ISSUER = env_str("OIDC_ISSUER", "").rstrip("/")
+OIDC_CLIENT_ID = env_str("OIDC_CLIENT_ID", "")
+OIDC_CLIENT_SECRET = env_str("OIDC_CLIENT_SECRET", "")
+OIDC_SCOPES = env_str("OIDC_SCOPES", "openid profile email")
+OIDC_NAME_CLAIM = env_str("OIDC_NAME_CLAIM", "preferred_username")
+# `OIDC_ROLES` gives values of the claim a role: crosslog-admins=admin,kafka-team=operator
+OIDC_ROLE_CLAIM = env_str("OIDC_ROLE_CLAIM", "")
+OIDC_ROLES = env_list("OIDC_ROLES")
+OIDC_DEFAULT_ROLE = env_str("OIDC_DEFAULT_ROLE", "none")
+OIDC_LABEL = env_str("OIDC_LABEL", "single sign-on")
+
+# --- calls to other programs (console/frame/outbound.py) ----------------------------------------
+OUTBOUND_SCHEMES = env_list("OUTBOUND_SCHEMES", "https")
+OUTBOUND_HOSTS = env_list("OUTBOUND_HOSTS")
+OUTBOUND_NETWORKS = env_list("OUTBOUND_NETWORKS")
+OUTBOUND_TIMEOUT_S = env_int("OUTBOUND_TIMEOUT_S", 10, least=1)
 
 # --- API ----------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
+        "console.accounts.authentication.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
         "rest_framework.authentication.BasicAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["console.frame.access.Allowed"],
     "DEFAULT_PAGINATION_CLASS": "console.frame.api.Pagination",
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_PARSER_CLASSES": ["console.frame.parsing.JsonParser"],
+    "DEFAULT_SCHEMA_CLASS": "console.frame.schema.ApiSchema",
+    "DEFAULT_THROTTLE_CLASSES": ["console.frame.throttling.RateLimit"],
     "EXCEPTION_HANDLER": "console.frame.api.error_response",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
@@ -139,15 +180,33 @@ SPECTACULAR_SETTINGS = {
     "OAS_VERSION": "3.1.0",
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "SERVE_INCLUDE_SCHEMA": False,
-    "ENUM_NAME_OVERRIDES": {},
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "ENUM_NAME_OVERRIDES": {
+        "GrantedRole": "console.accounts.models.RIGHTS",
+        "Role": "console.accounts.models.Role",
+        "PartitionSeverity": "console.clusters.serializers.SEVERITY_CHOICES",
+        "PartitionState": "console.replication.models.STATE_CHOICES",
+        "RunState": "console.runs.models.RunState",
+    },
 }
+# Requests per minute for each person and each token, counted by each web process; 0 is no limit.
+API_READS_PER_MIN = env_int("API_READS_PER_MIN", 1200)
+API_WRITES_PER_MIN = env_int("API_WRITES_PER_MIN", 120)
+
+# --- /metrics -----------------------------------------------------------------------------------
+# The token that Prometheus sends; without one only accounts and service tokens may scrape.
+METRICS_TOKEN = env_str("METRICS_TOKEN", "")
+# At most this many series: topics and partitions of each flow, groups of each cluster.
+METRICS_TOPICS = env_int("METRICS_TOPICS", 500)
+METRICS_PARTITIONS = env_int("METRICS_PARTITIONS", 0)
+METRICS_GROUPS = env_int("METRICS_GROUPS", 500)
 
 # --- background work (console/celery.py) --------------------------------------------------------
 REDIS_URL = env_str("REDIS_URL", f"redis://127.0.0.1:{env_int('CROSSLOG_REDIS_PORT', 16379)}/0")
 
 # --- static files, language, time, logs ---------------------------------------------------------
 STATIC_URL = "/static/"
-STATIC_ROOT = CROSSLOG_HOME / "static"
+STATIC_ROOT = env_folder("STATIC_ROOT", CROSSLOG_HOME / "static")
 STATICFILES_DIRS = [ROOT / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},

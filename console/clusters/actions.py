@@ -10,6 +10,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.db.models import F, ProtectedError
 
+from console.accounts.audit import audit, change
 from console.clusters.models import (
     CONNECTION_FIELDS,
     Broker,
@@ -34,6 +35,7 @@ def check_settings(values: Mapping[str, Any], check: Check = check_connection) -
     return _checked(read_settings(values), check)
 
 
+@change("cluster.create")
 def create_cluster(
     values: Mapping[str, Any],
     now: datetime,
@@ -59,11 +61,13 @@ def create_cluster(
     try:
         with transaction.atomic():
             cluster.save(force_insert=True)
+            _audit("cluster.create", cluster, after=settings_of(cluster))
     except IntegrityError:
         raise _alias_taken(connection.alias) from None
     return cluster
 
 
+@change("cluster.change")
 def change_cluster(
     cluster: Cluster,
     values: Mapping[str, Any],
@@ -78,15 +82,18 @@ def change_cluster(
     kept = {name: getattr(cluster, name) for name in CONNECTION_FIELDS}
     connection = read_settings({**kept, **values})
     connection = replace(connection, cluster_id=cluster.cluster_id or None)
-    before = cluster.connection()
+    before, settings_before = cluster.connection(), settings_of(cluster)
     _take_settings(cluster, connection, values)
     if connection != before:
         _take_check(cluster, connection, now, check, save_unchecked=save_unchecked)
-    cluster.save()
+    with transaction.atomic():
+        cluster.save()
+        _audit("cluster.change", cluster, before=settings_before, after=settings_of(cluster))
     make_due(cluster)
     return cluster
 
 
+@change("cluster.check")
 def recheck_cluster(
     cluster: Cluster, now: datetime, check: Check = check_connection
 ) -> ConnectionCheck:
@@ -101,6 +108,7 @@ def recheck_cluster(
         )
         raise _refused(fault) from None
     _remember(cluster, found, now)
+    _audit("cluster.check", cluster)
     cluster.save(
         update_fields=["cluster_id", "seen_cluster_id", "operations", "findings", "checked_at"]
     )
@@ -108,6 +116,7 @@ def recheck_cluster(
     return found
 
 
+@change("cluster.confirm_id")
 def confirm_cluster_id(cluster: Cluster, cluster_id: str) -> None:
     """Accept that another cluster stands behind the address: what was seen of the old one goes.
 
@@ -118,6 +127,8 @@ def confirm_cluster_id(cluster: Cluster, cluster_id: str) -> None:
         is_seen = seen.exclude(seen_cluster_id="").update(cluster_id=cluster_id, seen_cluster_id="")
         if is_seen:
             _forget_rows(cluster)
+            before, after = {"cluster_id": cluster.cluster_id}, {"cluster_id": cluster_id}
+            _audit("cluster.confirm_id", cluster, before=before, after=after)
     if not is_seen:
         last = cluster.seen_cluster_id or "no other id"
         raise ActionRefused(
@@ -129,16 +140,24 @@ def confirm_cluster_id(cluster: Cluster, cluster_id: str) -> None:
     make_due(cluster)
 
 
+@change("cluster.delete")
 def delete_cluster(cluster: Cluster) -> None:
     """Forget a cluster and everything seen of it; raises `ActionRefused` while a flow uses it."""
     try:
-        cluster.delete()
+        with transaction.atomic():
+            _audit("cluster.delete", cluster, before=settings_of(cluster))
+            cluster.delete()
     except ProtectedError as error:
         names = ", ".join(sorted({str(user) for user in error.protected_objects}))
         raise ActionRefused(
             "cluster_in_use",
             f"Cluster {cluster.alias} is used by: {names}. Delete that first.",
         ) from None
+
+
+def settings_of(cluster: Cluster) -> dict[str, Any]:
+    """Return the settings of a cluster, as they stand in the audit trail; secrets are references."""
+    return {name: getattr(cluster, name) for name in (*CONNECTION_FIELDS, "is_enabled")}
 
 
 def make_due(cluster: Cluster) -> None:
@@ -153,6 +172,10 @@ def read_settings(values: Mapping[str, Any]) -> Connection:
     if "cluster_id" in own:
         raise InvalidFields({"cluster_id": "The cluster says its id itself."})
     return Connection.from_mapping(own)
+
+
+def _audit(action: str, cluster: Cluster, **sides: Mapping[str, Any]) -> None:
+    audit(action, f"cluster:{cluster.alias}", cluster=cluster.alias, **sides)  # type: ignore[arg-type]  # before, after
 
 
 def _forget_rows(cluster: Cluster) -> None:

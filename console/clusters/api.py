@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.http import Http404
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
-from rest_framework import mixins, serializers, status, viewsets
+from rest_framework import mixins, serializers, status
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -21,7 +21,6 @@ from console.clusters.serializers import (
     ClusterIdSerializer,
     ClusterSerializer,
     ConnectionCheckSerializer,
-    FreshnessSerializer,
     GroupFilters,
     GroupOffsetFilters,
     GroupOffsetSerializer,
@@ -34,10 +33,13 @@ from console.clusters.serializers import (
     TopicFilters,
     TopicSerializer,
 )
+from console.frame.access import require
+from console.frame.serializers import FreshnessSerializer
+from console.frame.viewset import ApiViewSet
 from jobs.availability.severity import Severity
 
 
-class ClusterViewSet(viewsets.GenericViewSet[Cluster]):
+class ClusterViewSet(ApiViewSet[Cluster]):
     """The registry of clusters."""
 
     serializer_class = ClusterSerializer
@@ -45,6 +47,9 @@ class ClusterViewSet(viewsets.GenericViewSet[Cluster]):
     lookup_field = "alias"
     lookup_value_regex = r"[A-Za-z0-9][A-Za-z0-9_-]*"
     access: ClassVar = {"write": "administer", "check": "operate"}
+    where = staticmethod(queries.where)
+    # A setting may refer to the secret of any cluster and send it to any address.
+    everywhere_actions: ClassVar = ("partial_update",)
 
     def get_queryset(self) -> QuerySet[Cluster]:
         return queries.list_clusters()
@@ -92,7 +97,11 @@ class ClusterViewSet(viewsets.GenericViewSet[Cluster]):
         actions.delete_cluster(self._cluster())
         return Response(status=status.HTTP_204_NO_CONTENT)
 
-    @extend_schema(request=NewCheckSerializer, responses=ConnectionCheckSerializer)
+    @extend_schema(
+        operation_id="clusters_check_settings",
+        request=NewCheckSerializer,
+        responses=ConnectionCheckSerializer,
+    )
     @action(detail=False, methods=["post"], url_path="check", url_name="check-settings")
     def check_settings(self, request: Request) -> Response:
         """Try settings without saving them."""
@@ -119,30 +128,26 @@ class ClusterViewSet(viewsets.GenericViewSet[Cluster]):
     @action(detail=True, pagination_class=None)
     def freshness(self, request: Request, alias: str) -> Response:
         """Return how old the rows of each noun are and why they are not newer."""
-        freshness = queries.freshness_of(self._cluster())
-        return Response(FreshnessSerializer(freshness, many=True).data)
+        rounds: Any = queries.freshness_of(self._cluster())
+        return Response(FreshnessSerializer(rounds, many=True).data)
 
 
-class _SeenViewSet(mixins.ListModelMixin, viewsets.GenericViewSet[Any]):
-    """A list of seen things; `filters` validates the query, an unknown cluster is a 404."""
+class _SeenViewSet(mixins.ListModelMixin, ApiViewSet[Any]):
+    """A list of seen things; an unknown cluster is a 404."""
 
-    filters: type[serializers.Serializer[Any]] = SeenFilters
+    parameters: ClassVar = {"list": SeenFilters}
+    anywhere_actions: ClassVar = ("list",)
 
-    def asked(self) -> dict[str, Any]:
-        asked = self.filters(data=self.request.query_params)
-        asked.is_valid(raise_exception=True)
-        return dict(asked.validated_data)
-
-    def cluster(self, asked: dict[str, Any]) -> Cluster | None:
-        if "cluster" not in asked:
+    def cluster(self) -> Cluster | None:
+        if "cluster" not in self.asked:
             return None
-        cluster = queries.get_cluster(asked["cluster"])
+        cluster = queries.get_cluster(self.asked["cluster"])
         if cluster is None:
             raise Http404
+        require(self.request.user, "view", cluster.pk)
         return cluster
 
 
-@extend_schema(parameters=[SeenFilters])
 class BrokerViewSet(_SeenViewSet):
     """Brokers that are live, or that still have replicas."""
 
@@ -150,67 +155,59 @@ class BrokerViewSet(_SeenViewSet):
     ordering = ("broker_id", "pk")
 
     def get_queryset(self) -> QuerySet[Broker]:
-        return queries.list_brokers(self.cluster(self.asked()))
+        return queries.list_brokers(self.cluster())
 
 
-@extend_schema(parameters=[TopicFilters])
 class TopicViewSet(_SeenViewSet):
     """Topics."""
 
     serializer_class = TopicSerializer
     ordering = ("name", "pk")
-    filters = TopicFilters
+    parameters: ClassVar = {"list": TopicFilters}
 
     def get_queryset(self) -> QuerySet[Topic]:
-        asked = self.asked()
-        topics = queries.list_topics(self.cluster(asked))
-        return _narrowed(topics, asked, name="name")
+        topics = queries.list_topics(self.cluster())
+        return _narrowed(topics, self.asked, name="name")
 
 
-@extend_schema(parameters=[PartitionFilters])
 class PartitionViewSet(_SeenViewSet):
     """Partitions with placement, severity and offsets."""
 
     serializer_class = PartitionSerializer
     # Topics may have thousands of partitions: only a unique position pages through them exactly.
     ordering = ("pk",)
-    filters = PartitionFilters
+    parameters: ClassVar = {"list": PartitionFilters}
 
     def get_queryset(self) -> QuerySet[Partition]:
-        asked = self.asked()
-        partitions = queries.list_partitions(self.cluster(asked))
-        return _narrowed(partitions, asked, topic="topic__name")
+        partitions = queries.list_partitions(self.cluster())
+        return _narrowed(partitions, self.asked, topic="topic__name")
 
 
-@extend_schema(parameters=[GroupFilters])
 class GroupViewSet(_SeenViewSet):
     """Consumer groups with their lag."""
 
     serializer_class = GroupSerializer
     ordering = ("group_id", "pk")
-    filters = GroupFilters
+    parameters: ClassVar = {"list": GroupFilters}
 
     def get_queryset(self) -> QuerySet[Group]:
-        asked = self.asked()
-        groups = queries.list_groups(self.cluster(asked))
-        return _narrowed(groups, asked, group="group_id", state="state")
+        groups = queries.list_groups(self.cluster())
+        return _narrowed(groups, self.asked, group="group_id", state="state")
 
 
-@extend_schema(parameters=[GroupOffsetFilters])
 class GroupOffsetViewSet(_SeenViewSet):
     """Where groups stand per partition."""
 
     serializer_class = GroupOffsetSerializer
     ordering = ("pk",)
-    filters = GroupOffsetFilters
+    parameters: ClassVar = {"list": GroupOffsetFilters}
 
     def get_queryset(self) -> QuerySet[GroupOffset]:
-        asked = self.asked()
-        cluster = self.cluster(asked)
+        cluster = self.cluster()
         offsets = queries.list_group_offsets()
         if cluster is not None:
             offsets = offsets.filter(group__cluster=cluster)
-        return _narrowed(offsets, asked, group="group__group_id", topic="topic")
+        return _narrowed(offsets, self.asked, group="group__group_id", topic="topic")
 
 
 def _narrowed(rows: QuerySet[Any], asked: dict[str, Any], **paths: str) -> QuerySet[Any]:

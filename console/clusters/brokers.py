@@ -64,13 +64,14 @@ class _Load:
 
 
 def _values(broker: BrokerDescription | None, stored: Broker | None) -> dict[str, Any]:
-    if broker is not None:
-        host, port, rack = broker.host, broker.port, broker.rack or ""
-    elif stored is not None:
-        host, port, rack = stored.host, stored.port, stored.rack
-    else:
-        host, port, rack = "", None, ""
-    return {"host": host, "port": port, "rack": rack, "is_live": broker is not None}
+    """Return where a broker is; of one that is not alive, where it was."""
+    known = broker or stored or Broker()
+    return {
+        "host": known.host,
+        "port": known.port,
+        "rack": known.rack or "",
+        "is_live": broker is not None,
+    }
 
 
 def _missing(seen: Mapping[int, Mapping[str, Any]]) -> str:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Q
@@ -80,7 +81,7 @@ class _Visit:
             with open_door(connection) as door:
                 described = self._identify(connection, door)
                 for noun in self.nouns:
-                    self._round(noun, lambda noun=noun: self._ask(noun, door, described))
+                    self._round(noun, partial(self._ask, noun, door, described))
         except ClusterFault as fault:
             self._fail_all(fault, _ms_since(begun))
 

@@ -50,12 +50,22 @@ def of_topic(cluster: Cluster, topic: str) -> Equivalents:
     )
 
 
-def of_partitions(cluster: Cluster) -> Equivalents:
-    """Return the equivalents of the partitions' page."""
+def of_partitions(cluster: Cluster, severity: str) -> Equivalents:
+    """Return the equivalents of the partitions' page, narrowed to a step of the ladder."""
+    if severity not in _PARTITION_OPTIONS:
+        return Equivalents(_call("partitions", cluster=cluster.alias), of_topics(cluster).cli)
     return Equivalents(
-        _call("partitions", cluster=cluster.alias),
-        _tool("kafka-topics.sh", cluster, "--describe --under-replicated-partitions"),
+        _call("partitions", cluster=cluster.alias, severity=severity),
+        _tool("kafka-topics.sh", cluster, f"--describe {_PARTITION_OPTIONS[severity]}"),
     )
+
+
+_PARTITION_OPTIONS = {
+    "under_replicated": "--under-replicated-partitions",
+    "at_min_isr": "--at-min-isr-partitions",
+    "under_min_isr": "--under-min-isr-partitions",
+    "offline": "--unavailable-partitions",
+}
 
 
 def of_groups(cluster: Cluster) -> Equivalents:

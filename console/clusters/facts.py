@@ -16,10 +16,9 @@ from jobs.availability.severity import Severity
 
 def cluster_tabs(cluster: Any, current: str) -> list[dict[str, Any]]:
     """Return the tabs of a cluster of `list_clusters`."""
-    brokers = cluster.live_count + cluster.dead_count
     tabs: list[tuple[str, str, dict[str, Any]]] = [
         ("detail", "How it is doing", {}),
-        ("brokers", "Brokers", {"count": brokers, "is_bad": bool(cluster.dead_count)}),
+        ("brokers", "Brokers", {"count": _brokers(cluster), "is_bad": bool(cluster.dead_count)}),
         ("topics", "Topics", {"count": cluster.topic_count, "is_bad": bool(cluster.worst)}),
         ("partitions", "Partitions", {"count": cluster.partition_count}),
         ("groups", "Groups", {"count": cluster.group_count}),
@@ -37,27 +36,22 @@ def cluster_tabs(cluster: Any, current: str) -> list[dict[str, Any]]:
 
 
 def cluster_facts(cluster: Any, severities: dict[Severity, int]) -> list[dict[str, Any]]:
-    """Return brokers, topics, groups, and the partitions on each bad step of the ladder."""
-    brokers = cluster.live_count + cluster.dead_count
+    """Return brokers, topics, and the partitions on each bad step of the ladder."""
+    brokers, is_read = _brokers(cluster), cluster.topic_count is not None
     return [
         {
             "label": "Live brokers",
-            "value": f"{format_count(cluster.live_count)} of {format_count(brokers)}",
+            "value": _share(cluster.live_count, brokers),
             "definition": "Of the brokers that answer or still have replicas.",
             "severity": "risk" if cluster.dead_count else "",
             "href": reverse("clusters:brokers", args=[cluster.alias]),
         },
-        *(_step_fact(cluster, severity, severities[severity]) for severity in _STEPS),
+        *(_step_fact(cluster, step, severities[step] if is_read else None) for step in _STEPS),
         {
             "label": "Topics",
             "value": format_count(cluster.topic_count),
             "note": f"{format_count(cluster.partition_count)} partitions",
             "href": reverse("clusters:topics", args=[cluster.alias]),
-        },
-        {
-            "label": "Groups",
-            "value": format_count(cluster.group_count),
-            "href": reverse("clusters:groups", args=[cluster.alias]),
         },
     ]
 
@@ -70,10 +64,10 @@ _STEPS = (
 )
 
 
-def _step_fact(cluster: Any, severity: Severity, number: int) -> dict[str, Any]:
+def _step_fact(cluster: Any, severity: Severity, number: int | None) -> dict[str, Any]:
     address = reverse("clusters:partitions", args=[cluster.alias])
     return {
-        "label": spoken(severity.word).replace("isr", "ISR"),
+        "label": spoken(severity.word),
         "value": format_count(number),
         "note": "partitions",
         "definition": SEVERITY,
@@ -128,7 +122,19 @@ def group_facts(group: Group) -> list[dict[str, Any]]:
         {
             "label": "Partitions",
             "value": format_count(group.partition_count),
-            "note": f"of {format_count(group.topic_count)} topics",
+            "note": f"of {format_count(group.topic_count)} {_topics(group.topic_count)}",
         },
         {"label": "Coordinator", "value": group.coordinator, "note": "broker"},
     ]
+
+
+def _brokers(cluster: Any) -> int | None:
+    return None if cluster.live_count is None else cluster.live_count + cluster.dead_count
+
+
+def _share(part: int | None, whole: int | None) -> str:
+    return format_count(None) if whole is None else f"{format_count(part)} of {format_count(whole)}"
+
+
+def _topics(number: int) -> str:
+    return "topic" if number == 1 else "topics"

@@ -103,4 +103,4 @@ class ChangeClusterForm(SettingsForm):
     def __init__(self, cluster: Cluster, *args: Any, **kwargs: Any) -> None:
         names = (*CONNECTION_FIELDS, "is_enabled")
         initial = {name: getattr(cluster, name) for name in names}
-        super().__init__(*args, initial=initial, **kwargs)
+        super().__init__(*args, **{"initial": initial, **kwargs})

@@ -53,8 +53,11 @@ def collect_groups(cluster: Cluster, door: ClusterDoor, now: datetime) -> Outcom
     round_.read_timestamps(door, seen)
     with transaction.atomic():
         round_.save(seen, now, is_complete=not listing.errors)
-    errors = [*listing.errors, *round_.errors()]
-    return Outcome(len(ids), sentence_about("groups incomplete", errors, len(ids)))
+    missing = sentence_about("groups are incomplete", round_.errors(), len(ids))
+    unheard = "; ".join(dict.fromkeys(listing.errors))
+    if unheard:
+        missing = f"Groups may be missing, not every coordinator answered: {unheard}. {missing}"
+    return Outcome(len(ids), missing.strip())
 
 
 @dataclass(slots=True)
@@ -67,15 +70,13 @@ class _Round:
     stored: dict[OffsetKey, GroupOffset]
     heads: Mapping[TopicPartition, Partition]
 
-    def errors(self) -> list[str]:
-        """Return why groups are incomplete."""
-        undescribed = [f"{g.group_id}: {g.error}" for g in self.described.values() if g.error]
-        unread = [
-            f"{i}: committed offsets could not be read"
-            for i, group in self.described.items()
-            if not group.error and i not in self.offsets.committed
-        ]
-        return undescribed + unread
+    def errors(self) -> dict[str, str]:
+        """Return why groups are incomplete, by group."""
+        unread = dict.fromkeys(
+            self.described.keys() - self.offsets.committed.keys(),
+            "committed offsets could not be read",
+        )
+        return unread | {i: group.error for i, group in self.described.items() if group.error}
 
     def offsets_seen(self) -> dict[OffsetKey, dict[str, Any]]:
         """Return the values of every partition where a group has a commit or a member."""
@@ -145,8 +146,9 @@ class _Round:
         return row.next_timestamp_ms if _next_offset(before) == _next_offset(values) else None
 
     def _lag_ms(self, where: TopicPartition, values: Mapping[str, Any]) -> int | None:
-        if values["lag"] is None or values["lag"] == 0:
-            return values["lag"]
+        lag: int | None = values["lag"]
+        if not lag:
+            return lag
         head = self.heads.get(where)
         newest = head.max_timestamp_ms if head else None
         first = values["next_timestamp_ms"]

@@ -7,6 +7,7 @@ whole picture is stands in `CollectionRound`. What a successful round no longer 
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import ClassVar
 
 from django.db import models
 
@@ -53,6 +54,8 @@ class Cluster(models.Model):
     checked_at = models.DateTimeField(null=True, blank=True)
     operations = models.JSONField(null=True, blank=True)
     findings = models.JSONField(default=list, blank=True)
+
+    clusters_at: ClassVar = ("pk",)
 
     class Meta:
         ordering = ["alias"]
@@ -111,6 +114,8 @@ class CollectionRound(models.Model):
     claimed_until = models.DateTimeField(null=True, blank=True)
     row_count = models.PositiveIntegerField(null=True, blank=True)
 
+    clusters_at: ClassVar = ("cluster",)
+
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["cluster", "noun"], name="one_round_per_cluster_noun")
@@ -136,6 +141,8 @@ class Broker(models.Model):
     replica_count = models.PositiveIntegerField(default=0)
     seen_at = models.DateTimeField(null=True, blank=True)
     changed_at = models.DateTimeField()
+
+    clusters_at: ClassVar = ("cluster",)
 
     class Meta:
         ordering = ["broker_id"]
@@ -174,6 +181,8 @@ class Topic(models.Model):
     error = models.TextField(blank=True)
     changed_at = models.DateTimeField()
 
+    clusters_at: ClassVar = ("cluster",)
+
     class Meta:
         ordering = ["name"]
         constraints = [
@@ -208,6 +217,8 @@ class Partition(models.Model):
     max_timestamp_ms = models.BigIntegerField(null=True, blank=True)
     error = models.TextField(blank=True)
     changed_at = models.DateTimeField()
+
+    clusters_at: ClassVar = ("cluster",)
 
     class Meta:
         ordering = ["topic__name", "partition"]
@@ -260,6 +271,8 @@ class Group(models.Model):
     error = models.TextField(blank=True)
     changed_at = models.DateTimeField()
 
+    clusters_at: ClassVar = ("cluster",)
+
     class Meta:
         ordering = ["group_id"]
         constraints = [
@@ -296,6 +309,8 @@ class GroupOffset(models.Model):
     lag_ms = models.BigIntegerField(null=True, blank=True)
     error = models.TextField(blank=True)
     changed_at = models.DateTimeField()
+
+    clusters_at: ClassVar = ("group__cluster",)
 
     class Meta:
         ordering = ["topic", "partition"]

@@ -7,15 +7,17 @@ from typing import Any
 from django.urls import reverse
 
 from console.clusters import queries
-from console.frame.access import can
+from console.frame.access import can_anywhere, visible
 from console.frame.navigation import Jump
+from console.frame.rail import Badge, count_badge
+from console.frame.states import Severity
 
 
 def find_jumps(user: Any, words: str, limit: int) -> list[Jump]:
     """Return clusters, topics and groups whose names contain the words."""
-    if not can(user, "view"):
+    if not can_anywhere(user, "view"):
         return []
-    clusters, topics, groups = queries.find_by_words(words, limit)
+    clusters, topics, groups = queries.find_by_words(user, words, limit)
     return [
         *(Jump("cluster", c.alias, reverse("clusters:detail", args=[c.alias])) for c in clusters),
         *(
@@ -41,7 +43,16 @@ def find_jumps(user: Any, words: str, limit: int) -> list[Jump]:
 
 def list_switches(user: Any) -> list[Jump]:
     """Return every cluster's page, for the switcher in the rail."""
-    if not can(user, "view"):
+    if not can_anywhere(user, "view"):
         return []
-    aliases = queries.list_clusters().order_by("alias").values_list("alias", flat=True)
+    seen = visible(user, queries.list_clusters().order_by("alias"))
+    aliases = seen.values_list("alias", flat=True)
     return [Jump("cluster", a, reverse("clusters:detail", args=[a])) for a in aliases]
+
+
+def badge(user: Any) -> Badge | None:
+    """Return how many clusters need attention, else how many there are; two queries."""
+    clusters = queries.with_status(visible(user, queries.list_clusters()))
+    wrong = {Severity.WARN, Severity.RISK, Severity.CRIT}
+    bad = sum(cluster.status.severity in wrong for cluster in clusters)
+    return count_badge(bad, len(clusters), "cluster")

@@ -27,7 +27,7 @@ def collect_offsets(cluster: Cluster, door: ClusterDoor, now: datetime) -> Outco
     with transaction.atomic():
         written = write_seen(Partition, stored, seen, _never, now)
         _save_record_counts(stored, {where.topic for where in written}, now)
-    errors = [f"{where}: {values['error']}" for where, values in seen.items() if values["error"]]
+    errors = {str(where): values["error"] for where, values in seen.items() if values["error"]}
     return Outcome(len(seen), sentence_about("partitions without offsets", errors, len(seen)))
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-MOST_NAMED = 3
+MOST_REASONS = MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,11 +16,22 @@ class Outcome:
     missing: str = ""
 
 
-def sentence_about(what: str, errors: Sequence[str], total: int) -> str:
-    """Return one sentence about the missing parts of an answer: how many, and the first reasons."""
-    if not errors:
+def sentence_about(what: str, reasons: Mapping[str, str], total: int) -> str:
+    """Return one sentence about the missing parts of an answer, "" when there are none.
+
+    `reasons` maps the name of a missing part to why; parts with the same reason are counted together.
+    """
+    if not reasons:
         return ""
-    reasons = list(dict.fromkeys(errors))
-    named = "; ".join(reasons[:MOST_NAMED])
-    more = f"; and {len(reasons) - MOST_NAMED} more reasons" if len(reasons) > MOST_NAMED else ""
-    return f"{len(errors)} of {total} {what}: {named}{more}"
+    alike: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        alike.setdefault(reason.rstrip("."), []).append(name)
+    groups = sorted(alike.items(), key=lambda entry: -len(entry[1]))
+    told = "; ".join(f"{reason} ({_named(names)})" for reason, names in groups[:MOST_REASONS])
+    more = f"; and {len(groups) - MOST_REASONS} more reasons" if len(groups) > MOST_REASONS else ""
+    return f"{len(reasons)} of {total} {what}: {told}{more}."
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more

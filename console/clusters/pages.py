@@ -20,19 +20,18 @@ from console.clusters.tables import (
     PARTITIONS_OF_TOPIC,
     TOPICS,
 )
-from console.frame.access import page
+from console.frame.access import anywhere, page
 from console.frame.freshness import oldest
 from console.frame.render import render_page
 from console.frame.tables import TablePage, csv_response
 
 
 @require_safe
-@page("view")
+@page("view", anywhere)
 def list_page(request: HttpRequest) -> HttpResponseBase:
     """Show all clusters."""
     table = CLUSTERS.read(request, queries.list_clusters())
     if _wants_csv(request):
-        table.filtered = queries.with_status(table.filtered)  # type: ignore[assignment]  # iterated only
         return csv_response(table, "clusters")
     queries.with_status(table.rows)
     context = {"table": table, "equivalents": equivalents.of_list()}
@@ -40,7 +39,7 @@ def list_page(request: HttpRequest) -> HttpResponseBase:
 
 
 @require_safe
-@page("view")
+@page("view", queries.where)
 def detail_page(request: HttpRequest, alias: str) -> HttpResponse:
     """Show how a cluster is doing."""
     cluster = _cluster(alias)
@@ -56,7 +55,7 @@ def detail_page(request: HttpRequest, alias: str) -> HttpResponse:
 
 
 @require_safe
-@page("view")
+@page("view", queries.where)
 def brokers_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     """Show the brokers of a cluster."""
     cluster = _cluster(alias)
@@ -66,7 +65,7 @@ def brokers_page(request: HttpRequest, alias: str) -> HttpResponseBase:
 
 
 @require_safe
-@page("view")
+@page("view", queries.where)
 def topics_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     """Show the topics of a cluster."""
     cluster = _cluster(alias)
@@ -76,17 +75,18 @@ def topics_page(request: HttpRequest, alias: str) -> HttpResponseBase:
 
 
 @require_safe
-@page("view")
+@page("view", queries.where)
 def partitions_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     """Show all partitions of a cluster."""
     cluster = _cluster(alias)
     table = PARTITIONS.read(request, queries.list_partitions(cluster))
-    around = _around(cluster, "partitions", equivalents.of_partitions(cluster), Noun.TOPICS)
+    same_question = equivalents.of_partitions(cluster, request.GET.get("state", ""))
+    around = _around(cluster, "partitions", same_question, Noun.TOPICS)
     return _table_page(request, table, around, "Partitions")
 
 
 @require_safe
-@page("view")
+@page("view", queries.where)
 def groups_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     """Show the groups of a cluster."""
     cluster = _cluster(alias)
@@ -96,7 +96,7 @@ def groups_page(request: HttpRequest, alias: str) -> HttpResponseBase:
 
 
 @require_safe
-@page("view")
+@page("view", queries.where)
 def topic_page(request: HttpRequest, alias: str, name: str) -> HttpResponseBase:
     """Show one topic: its partitions, who reads it, its settings."""
     cluster = _cluster(alias)
@@ -117,7 +117,7 @@ def topic_page(request: HttpRequest, alias: str, name: str) -> HttpResponseBase:
 
 
 @require_safe
-@page("view")
+@page("view", queries.where)
 def group_page(request: HttpRequest, alias: str, group_id: str) -> HttpResponseBase:
     """Show where one group stands in each partition."""
     cluster = _cluster(alias)

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
-from django.db.models import Count, IntegerField, Max, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models import (
+    Case,
+    Count,
+    Exists,
+    IntegerField,
+    Max,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Sum,
+    When,
+)
 from django.db.models.functions import Coalesce
 
 from console.clusters.models import (
@@ -19,7 +31,8 @@ from console.clusters.models import (
     Topic,
 )
 from console.clusters.status import ClusterStatus, freshness_of_round, judge_cluster
-from console.frame.freshness import Freshness
+from console.frame.access import clusters_of, visible
+from console.frame.freshness import Freshness, oldest
 from jobs.availability.severity import Severity
 
 
@@ -27,18 +40,25 @@ def list_clusters() -> QuerySet[Cluster]:
     """Return all clusters with what is counted on them and their rounds, in two queries.
 
     Adds live_count, dead_count (brokers), topic_count, partition_count, under_replicated_count,
-    offline_count, worst (severity of the worst topic) and group_count.
+    offline_count, worst (severity of the worst topic) and group_count; null before the first round
+    that succeeded.
     """
+    topics, brokers = Topic.objects.all(), Broker.objects.all()
     return Cluster.objects.prefetch_related("rounds").annotate(
-        live_count=_of(Broker.objects.filter(is_live=True), Count("pk")),
-        dead_count=_of(Broker.objects.filter(is_live=False), Count("pk")),
-        topic_count=_of(Topic.objects, Count("pk")),
-        partition_count=_of(Topic.objects, Sum("partition_count")),
-        under_replicated_count=_of(Topic.objects, Sum("under_replicated_count")),
-        offline_count=_of(Topic.objects, Sum("offline_count")),
-        worst=_of(Topic.objects, Max("severity")),
-        group_count=_of(Group.objects, Count("pk")),
+        live_count=_of(Noun.BROKERS, brokers.filter(is_live=True), Count("pk")),
+        dead_count=_of(Noun.BROKERS, brokers.filter(is_live=False), Count("pk")),
+        topic_count=_of(Noun.TOPICS, topics, Count("pk")),
+        partition_count=_of(Noun.TOPICS, topics, Sum("partition_count")),
+        under_replicated_count=_of(Noun.TOPICS, topics, Sum("under_replicated_count")),
+        offline_count=_of(Noun.TOPICS, topics, Sum("offline_count")),
+        worst=_of(Noun.TOPICS, topics, Max("severity")),
+        group_count=_of(Noun.GROUPS, Group.objects.all(), Count("pk")),
     )
+
+
+def where(alias: str, **_: Any) -> Collection[int]:
+    """Return the cluster of an address, for the guard of pages and routes."""
+    return clusters_of(Cluster.objects.filter(alias=alias))
 
 
 def get_cluster(alias: str) -> Cluster | None:
@@ -48,15 +68,18 @@ def get_cluster(alias: str) -> Cluster | None:
 
 def status_of(cluster: Any) -> ClusterStatus:
     """Return how a cluster of `list_clusters` is doing; no query."""
-    return judge_cluster(cluster, cluster.rounds.all(), Severity(cluster.worst), cluster.dead_count)
+    return judge_cluster(
+        cluster, cluster.rounds.all(), Severity(cluster.worst or 0), cluster.dead_count or 0
+    )
 
 
 def with_status(clusters: Iterable[Cluster]) -> list[Any]:
-    """Return clusters of `list_clusters`, each with its `status` and `freshness`; no query."""
+    """Return clusters of `list_clusters` with `status`, `freshness`, `seen` (its oldest part); no query."""
     found: list[Any] = list(clusters)
     for cluster in found:
         cluster.status = status_of(cluster)
         cluster.freshness = freshness_of(cluster)
+        cluster.seen = oldest(cluster.freshness)
     return found
 
 
@@ -127,28 +150,36 @@ def list_group_offsets(group: Group | None = None) -> QuerySet[GroupOffset]:
     return offsets if group is None else offsets.filter(group=group)
 
 
-def find_by_words(words: str, limit: int) -> tuple[list[Cluster], list[Topic], list[Group]]:
-    """Return clusters, topics and groups whose names contain every word."""
+def find_by_words(
+    user: Any, words: str, limit: int
+) -> tuple[list[Cluster], list[Topic], list[Group]]:
+    """Return clusters, topics and groups that a person sees and whose names contain every word."""
     return (
-        list(_with_words(Cluster.objects.order_by("alias"), "alias", words)[:limit]),
-        list(_with_words(list_topics().order_by("name"), "name", words)[:limit]),
-        list(_with_words(list_groups().order_by("group_id"), "group_id", words)[:limit]),
+        list(_with_words(user, Cluster.objects.order_by("alias"), "alias", words)[:limit]),
+        list(_with_words(user, list_topics().order_by("name"), "name", words)[:limit]),
+        list(_with_words(user, list_groups().order_by("group_id"), "group_id", words)[:limit]),
     )
 
 
-def _with_words(rows: QuerySet[Any], field: str, words: str) -> QuerySet[Any]:
+def _with_words(user: Any, rows: QuerySet[Any], field: str, words: str) -> QuerySet[Any]:
     found = Q()
     for word in words.split():
         found &= Q(**{f"{field}__icontains": word})
-    return rows.filter(found)
+    return visible(user, rows.filter(found))
 
 
 def _in(rows: QuerySet[Any], cluster: Cluster | None) -> QuerySet[Any]:
     return rows if cluster is None else rows.filter(cluster=cluster)
 
 
-def _of(rows: Any, number: Any) -> Coalesce:
-    """Return a number over rows of the cluster, 0 without rows, as a part of the cluster's query."""
+def _of(noun: Noun, rows: QuerySet[Any], number: Any) -> Case:
+    """Return a number over rows of the cluster as a part of the cluster's query.
+
+    0 is for a round that found nothing; before the first such round the number is null.
+    """
     own = rows.filter(cluster=OuterRef("pk")).order_by().values("cluster")
     counted = Subquery(own.annotate(number=number).values("number"), output_field=IntegerField())
-    return Coalesce(counted, 0)
+    read = CollectionRound.objects.filter(
+        cluster=OuterRef("pk"), noun=noun, succeeded_at__isnull=False
+    )
+    return Case(When(Exists(read), then=Coalesce(counted, 0)), default=None)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from typing import Any, TypeVar
 
+from django.db import connections, router
 from django.db.models import Model
 
 K = TypeVar("K")
@@ -45,16 +46,29 @@ def write_seen(
     objects = model._default_manager
     objects.bulk_create(new, batch_size=BATCH)
     if changed:
-        fields = [*next(iter(seen.values())), "changed_at"]
-        update(model, changed, fields)
+        update(model, changed, [*next(iter(seen.values())), "changed_at"])
     return written
 
 
-def update(model: type[M], rows: Collection[M], fields: Collection[str]) -> None:
-    """Write some fields of existing rows: one upsert per batch, far quicker than `bulk_update`."""
-    model._default_manager.bulk_create(
-        rows, batch_size=BATCH, update_conflicts=True, unique_fields=["pk"], update_fields=fields
-    )
+def update(model: type[M], rows: Collection[M], names: Collection[str]) -> None:
+    """Write some fields of existing rows: one prepared statement, run for each row.
+
+    `bulk_update` builds one huge CASE per field: for thousands of rows that takes many times longer.
+    A row that was deleted meanwhile stays deleted.
+    """
+    connection = connections[router.db_for_write(model)]
+    quote = connection.ops.quote_name
+    options: Any = model._meta
+    fields = [options.get_field(name) for name in names]
+    assignments = ", ".join(f"{quote(field.column)} = %s" for field in fields)
+    key = quote(options.pk.column)
+    statement = f"UPDATE {quote(options.db_table)} SET {assignments} WHERE {key} = %s"  # noqa: S608  only names of our models
+    values = [
+        [*(f.get_db_prep_save(getattr(row, f.attname), connection) for f in fields), row.pk]
+        for row in rows
+    ]
+    with connection.cursor() as cursor:
+        cursor.executemany(statement, values)
 
 
 def remove(model: type[Model], rows: Collection[Model]) -> None:

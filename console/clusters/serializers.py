@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from console.clusters import queries
@@ -17,23 +18,13 @@ from console.clusters.models import (
     Topic,
 )
 from console.clusters.status import ClusterState, ClusterStatus
-from console.frame.freshness import Freshness
+from console.frame.parameters import PageParameters
+from console.frame.serializers import FreshnessSerializer
 from console.frame.states import Severity as PageSeverity
 from jobs.availability.severity import Severity
 from jobs.cluster.connection import SaslMechanism, SecurityProtocol
 
 SECRET = "A reference, env:CROSSLOG_SECRET_NAME or file:NAME; the secret itself is never stored."  # noqa: S105
-
-
-class FreshnessSerializer(serializers.Serializer[Freshness]):
-    """How old the rows of one noun are, and why they are not newer."""
-
-    noun = serializers.CharField()
-    succeeded_at = serializers.DateTimeField(allow_null=True)
-    failing_since = serializers.DateTimeField(allow_null=True)
-    error = serializers.CharField()
-    hint = serializers.CharField()
-    duration_ms = serializers.IntegerField(allow_null=True)
 
 
 class ClusterStatusSerializer(serializers.Serializer[ClusterStatus]):
@@ -51,13 +42,16 @@ class ClusterSerializer(serializers.ModelSerializer[Cluster]):
 
     status = serializers.SerializerMethodField()
     freshness = serializers.SerializerMethodField()
-    broker_count = serializers.IntegerField(source="live_count", help_text="Live brokers.")
-    missing_broker_count = serializers.IntegerField(source="dead_count")
-    topic_count = serializers.IntegerField()
-    partition_count = serializers.IntegerField()
-    under_replicated_count = serializers.IntegerField()
-    offline_count = serializers.IntegerField()
-    group_count = serializers.IntegerField()
+    broker_count = serializers.IntegerField(
+        source="live_count", allow_null=True, help_text="Live brokers; null before the first round."
+    )
+    missing_broker_count = serializers.IntegerField(source="dead_count", allow_null=True)
+    topic_count = serializers.IntegerField(allow_null=True)
+    partition_count = serializers.IntegerField(allow_null=True)
+    under_replicated_count = serializers.IntegerField(allow_null=True)
+    offline_count = serializers.IntegerField(allow_null=True)
+    group_count = serializers.IntegerField(allow_null=True)
+    sasl_mechanism = serializers.CharField(help_text="Empty without SASL.")
     operations = serializers.ListField(child=serializers.CharField(), allow_null=True)
     findings = serializers.ListField(child=serializers.CharField())
 
@@ -88,9 +82,10 @@ class ClusterSerializer(serializers.ModelSerializer[Cluster]):
         """Return how the cluster is doing."""
         return ClusterStatusSerializer(queries.status_of(cluster)).data  # type: ignore[return-value]  # the schema reads the annotation
 
-    def get_freshness(self, cluster: Cluster) -> list[FreshnessSerializer]:
+    @extend_schema_field(FreshnessSerializer(many=True))
+    def get_freshness(self, cluster: Cluster) -> list[dict[str, Any]]:
         """Return the freshness per noun."""
-        return FreshnessSerializer(queries.freshness_of(cluster), many=True).data  # type: ignore[return-value]  # the schema reads the annotation
+        return [dict(FreshnessSerializer(entry).data) for entry in queries.freshness_of(cluster)]
 
 
 class ClusterSettingsSerializer(serializers.Serializer[Any]):
@@ -199,13 +194,16 @@ class BrokerSerializer(serializers.ModelSerializer[Broker]):
         read_only_fields = fields
 
 
+SEVERITY_CHOICES = [(severity.word, severity.word) for severity in Severity]
+
+
 class SeverityField(serializers.ChoiceField):
     """A step of the ladder as a word."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(choices=[severity.word for severity in Severity], **kwargs)
+        super().__init__(choices=SEVERITY_CHOICES, **kwargs)
 
-    def to_representation(self, value: int) -> str:
+    def to_representation(self, value: Any) -> str:
         """Return the word."""
         return Severity(value).word
 
@@ -324,7 +322,7 @@ class GroupOffsetSerializer(serializers.ModelSerializer[GroupOffset]):
         read_only_fields = fields
 
 
-class SeenFilters(serializers.Serializer[Any]):
+class SeenFilters(PageParameters):
     """What every list of seen things can be narrowed down to."""
 
     cluster = serializers.CharField(required=False, help_text="Alias of a cluster.")
@@ -335,7 +333,7 @@ class TopicFilters(SeenFilters):
 
     name = serializers.CharField(required=False, help_text="Only this topic.")
     severity = serializers.ChoiceField(
-        choices=[severity.word for severity in Severity], required=False
+        choices=SEVERITY_CHOICES, required=False, help_text="Only rows on this step of the ladder."
     )
 
 
@@ -344,7 +342,7 @@ class PartitionFilters(SeenFilters):
 
     topic = serializers.CharField(required=False, help_text="Only this topic.")
     severity = serializers.ChoiceField(
-        choices=[severity.word for severity in Severity], required=False
+        choices=SEVERITY_CHOICES, required=False, help_text="Only rows on this step of the ladder."
     )
 
 

@@ -31,6 +31,7 @@ def new_page(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+# Everywhere: a setting may refer to the secret of any cluster and send it to any address.
 @page("administer")
 def settings_page(request: HttpRequest, alias: str) -> HttpResponse:
     """Change how a cluster is reached; confirm a new cluster id; forget the cluster."""
@@ -51,7 +52,7 @@ def settings_page(request: HttpRequest, alias: str) -> HttpResponse:
 
 
 @require_POST
-@page("operate")
+@page("operate", queries.where)
 def check(request: HttpRequest, alias: str) -> HttpResponse:
     """Check a registered cluster now."""
     try:
@@ -63,7 +64,7 @@ def check(request: HttpRequest, alias: str) -> HttpResponse:
 
 
 @require_POST
-@page("administer")
+@page("administer", queries.where)
 def confirm(request: HttpRequest, alias: str) -> HttpResponse:
     """Accept that another cluster stands behind the address."""
     try:
@@ -75,7 +76,7 @@ def confirm(request: HttpRequest, alias: str) -> HttpResponse:
 
 
 @require_POST
-@page("administer")
+@page("administer", queries.where)
 def delete(request: HttpRequest, alias: str) -> HttpResponse:
     """Forget a cluster."""
     try:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from django.db.models import QuerySet
 from django.urls import reverse
 
 from console.clusters.models import Group, GroupOffset, Partition, Topic
+from console.clusters.queries import freshness_of, status_of
+from console.frame.freshness import oldest
 from console.frame.numbers import format_count, format_span_ms
 from console.frame.tables import Choice, Column, Table
 from jobs.availability.severity import Severity
@@ -55,6 +59,11 @@ def _with_lag_status(offsets: QuerySet[GroupOffset], word: str) -> QuerySet[Grou
 def _on_broker(partitions: QuerySet[Partition], broker_id: str) -> QuerySet[Partition]:
     """Keep partitions that a broker leads; nonsense leaves the rows as they are."""
     return partitions.filter(leader=int(broker_id)) if broker_id.isdecimal() else partitions
+
+
+def _seen_at(cluster: Any) -> datetime | None:
+    seen = oldest(freshness_of(cluster))
+    return seen.succeeded_at if seen else None
 
 
 def _severity_word(row: Any) -> str:
@@ -132,18 +141,18 @@ CLUSTERS = Table(
             "status.state",
             "State",
             template="clusters/_status_cell.html",
-            csv=lambda c: str(c.status.state) if hasattr(c, "status") else "",
+            csv=lambda cluster: str(status_of(cluster).state),
         ),
         Column("alias", "Cluster", "alias", template="clusters/_alias_cell.html"),
         Column("bootstrap_servers", "Bootstrap servers", is_hidden=True),
-        Column("cluster_id", "Cluster id", "cluster_id"),
+        Column("cluster_id", "Cluster id", "cluster_id", is_hidden=True),
         _count("live_count", "Brokers", "Live brokers."),
         _count("topic_count", "Topics"),
         _count("partition_count", "Partitions"),
         _count("under_replicated_count", "Under-replicated", ISR),
         _count("offline_count", "Offline", "Partitions without a leader."),
         _count("group_count", "Groups"),
-        Column("freshness", "Seen", template="clusters/_seen_cell.html", csv=lambda _: ""),
+        Column("seen", "Seen", template="clusters/_seen_cell.html", csv=_seen_at),
     ),
     search=("alias", "bootstrap_servers", "cluster_id"),
     default_sort="alias",
@@ -213,7 +222,10 @@ _PARTITION_COLUMNS = (
     Column("error", "Offsets not read because", "error", is_hidden=True),
     _CHANGED,
 )
-_PARTITION_FILTERS = {"state": Choice("State", STEPS, _on_step), "leader": _on_broker}
+_PARTITION_FILTERS: dict[str, Callable[[QuerySet[Any], str], QuerySet[Any]]] = {
+    "state": Choice("State", STEPS, _on_step),
+    "leader": _on_broker,
+}
 PARTITIONS = Table(
     _PARTITION_COLUMNS,
     search=("topic__name",),

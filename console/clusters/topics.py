@@ -66,17 +66,14 @@ class _Answer:
             self.config_fault = fault.message
 
     def missing(self) -> str:
-        errors = [topic.error for topic in self.described if topic.error]
-        unread = [
-            self.config_fault or "settings cannot be read (DESCRIBE_CONFIGS is needed)"
-            for name in self.asked_configs
-            if name not in self.configs
-        ]
+        errors = {topic.name: topic.error for topic in self.described if topic.error}
+        why = self.config_fault or "DESCRIBE_CONFIGS is needed"
+        unread = {name: why for name in self.asked_configs if name not in self.configs}
         parts = (
             sentence_about("topics could not be described", errors, len(self.described)),
             sentence_about("topics without settings", unread, len(self.asked_configs)),
         )
-        return ". ".join(part for part in parts if part)
+        return " ".join(part for part in parts if part)
 
 
 def _due_for_configs(

@@ -1,0 +1,90 @@
+"""Settings from the environment."""
+
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from console.env import env_bool, env_folder, env_int, env_list, env_secret_key, env_str
+
+NAME = "CROSSLOG_TEST_SETTING"
+
+
+def test_an_empty_variable_counts_as_unset(monkeypatch):
+    monkeypatch.setenv(NAME, " ")
+    assert env_str(NAME, "default") == "default"
+
+
+def test_a_value_may_stand_in_a_file(monkeypatch, tmp_path):
+    (tmp_path / "value").write_text("from a file\n")
+    monkeypatch.setenv(f"{NAME}_FILE", str(tmp_path / "value"))
+    assert env_str(NAME, "") == "from a file"
+
+
+@pytest.mark.parametrize(
+    ("read", "value"),
+    [
+        pytest.param(lambda: env_bool(NAME, default=False), "maybe", id="bool"),
+        pytest.param(lambda: env_int(NAME, 1), "ten", id="int"),
+        pytest.param(lambda: env_int(NAME, 5, least=5), "4", id="too small"),
+        pytest.param(lambda: env_int(NAME, 1), "-3", id="negative"),
+    ],
+)
+def test_a_malformed_value_stops_the_start_with_the_variables_name(monkeypatch, read, value):
+    monkeypatch.setenv(NAME, value)
+    with pytest.raises(ImproperlyConfigured, match=f"{NAME}={value}"):
+        read()
+
+
+def test_a_file_that_cannot_be_read_stops_the_start(monkeypatch):
+    monkeypatch.setenv(f"{NAME}_FILE", "/no/such/file")
+    with pytest.raises(ImproperlyConfigured, match="cannot be read"):
+        env_str(NAME, "")
+
+
+@pytest.mark.parametrize(("value", "expected"), [("yes", True), ("OFF", False), ("", True)])
+def test_truth_has_several_words(monkeypatch, value, expected):
+    monkeypatch.setenv(NAME, value)
+    assert env_bool(NAME, default=True) is expected
+
+
+def test_a_list_is_cut_at_commas(monkeypatch):
+    monkeypatch.setenv(NAME, "a, b,,c")
+    assert env_list(NAME) == ["a", "b", "c"]
+
+
+def test_a_folder_that_cannot_be_made_stops_the_start(monkeypatch, tmp_path):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv(NAME, str(tmp_path / "file" / "below"))
+    with pytest.raises(ImproperlyConfigured, match="cannot be made"):
+        env_folder(NAME, Path())
+
+
+def test_a_secret_key_is_made_once_and_for_this_user_only(tmp_path):
+    path = tmp_path / "secret-key"
+    first = env_secret_key(NAME, path)
+    assert env_secret_key(NAME, path) == first
+    assert len(first) >= 50
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_processes_that_start_at_once_agree_on_the_secret_key(tmp_path):
+    keys = []
+    threads = [
+        threading.Thread(target=lambda: keys.append(env_secret_key(NAME, tmp_path / "key")))
+        for _ in range(16)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(keys)) == 1
+
+
+def test_a_given_secret_key_wins(monkeypatch, tmp_path):
+    monkeypatch.setenv(NAME, "given")
+    assert env_secret_key(NAME, tmp_path / "key") == "given"
+    assert not (tmp_path / "key").exists()
