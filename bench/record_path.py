@@ -139,7 +139,6 @@ def copy_alone(lab: Lab, flow: Path) -> dict[str, object]:
 
 def copy_by_flow(lab: Lab, flow: Path) -> dict[str, object]:
     """Run `crosslog replicate --until-caught-up`; the rate counts from the first copied record."""
-    brokers = Brokers(lab)
     began = time.monotonic()
     process = subprocess.Popen(
         [sys.executable, "-m", "jobs", "replicate", str(flow), "--until-caught-up", "--json",
@@ -151,6 +150,7 @@ def copy_by_flow(lab: Lab, flow: Path) -> dict[str, object]:
     progress = flow.with_suffix(".run") / "progress.json"
     start = wait_for_records(progress, process)
     cpu_at_start = family.cpu_seconds()
+    brokers = Brokers(lab)
     code = process.wait()
     family.stop()
     if code != 0:

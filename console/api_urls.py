@@ -6,6 +6,7 @@ from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView
 from rest_framework.routers import SimpleRouter
 
+from console.accounts.api import AuditViewSet, PersonViewSet, TokenViewSet
 from console.clusters.api import (
     BrokerViewSet,
     ClusterViewSet,
@@ -26,6 +27,9 @@ router.register("groups", GroupViewSet, "api-group")
 router.register("group-offsets", GroupOffsetViewSet, "api-group-offset")
 router.register("flows", FlowViewSet, "api-flow")
 router.register("runs", RunViewSet, "api-run")
+router.register("tokens", TokenViewSet, "api-token")
+router.register("people", PersonViewSet, "api-person")
+router.register("audit-trail", AuditViewSet, "api-audit")
 
 urlpatterns = [
     path("schema/", SpectacularAPIView.as_view(), name="api-schema"),

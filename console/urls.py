@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from django.contrib.auth import views as auth
 from django.urls import include, path
 
 from console import probes
+from console.accounts.own_pages import SignIn, SignOut
 
 urlpatterns = [
     path("healthz", probes.healthz, name="healthz"),
     path("readyz", probes.readyz, name="readyz"),
-    path("login/", auth.LoginView.as_view(redirect_authenticated_user=True), name="login"),
-    path("logout/", auth.LogoutView.as_view(), name="logout"),
+    path("login/", SignIn.as_view(), name="login"),
+    path("logout/", SignOut.as_view(), name="logout"),
     path("frame/", include("console.frame.urls")),
     path("api/v1/", include("console.api_urls")),
+    path("", include("console.metrics.urls")),
     # Each room's addresses begin with its own name.
+    path("", include("console.accounts.urls")),
     path("", include("console.clusters.urls")),
     path("", include("console.replication.urls")),
     path("", include("console.runs.urls")),

@@ -7,3 +7,7 @@ from django.core.wsgi import get_wsgi_application
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
 
 application = get_wsgi_application()
+
+from console.frame.checks import refuse_unsafe_settings  # noqa: E402  after Django is set up
+
+refuse_unsafe_settings()

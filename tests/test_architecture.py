@@ -23,7 +23,7 @@ FLOORS = (
     {"__main__"},
 )
 SHARED_ROOMS = {"frame", "clusters", "runs", "accounts"}
-READS_ALL_QUERIES = {"overview", "checks", "reports"}
+READS_ALL_QUERIES = {"overview", "checks", "reports", "metrics"}
 CLIENT_LIBRARIES = {"confluent_kafka", "kafka", "aiokafka"}
 
 

@@ -13,7 +13,8 @@ from jobs.cli import build_parser
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-SETTINGS = ("console/settings.py", "console/env.py", "console/celery.py", "jobs/cache.py")
+# Variables that other programs define and we only follow.
+OF_OTHERS = {"DJANGO_SETTINGS_MODULE", "JAVA_HOME", "PYTHONPATH", "XDG_CACHE_HOME"}
 
 
 def text_of(*names: str) -> str:
@@ -25,11 +26,12 @@ def everything() -> str:
 
 
 def variables() -> set[str]:
-    """Every environment variable that the code reads."""
-    code = text_of(*SETTINGS)
-    found = set(re.findall(r'env_\w+\(\s*"([A-Z][A-Z0-9_]+)"', code))
-    found |= set(re.findall(r"env_int\('([A-Z_]+)'", code))
-    return found | set(re.findall(r'environ\.get\("([A-Z_]+)"\)', code)) - {"XDG_CACHE_HOME"}
+    """Every environment variable of our own that the code reads."""
+    paths = [path for folder in ("console", "jobs") for path in (ROOT / folder).rglob("*.py")]
+    code = "\n".join(path.read_text("utf-8") for path in paths)
+    through_readers = re.findall(r"""env_\w+\(\s*["']([A-Z][A-Z0-9_]+)["']""", code)
+    directly = re.findall(r"""environ(?:\.get\(|\[)["']([A-Z][A-Z0-9_]+)["']""", code)
+    return set(through_readers) | set(directly) - OF_OTHERS
 
 
 def commands_of(parser: argparse.ArgumentParser, name: str) -> list[str]:
@@ -96,7 +98,7 @@ def test_every_management_command_is_in_the_documents(command):
 
 
 def test_every_route_of_the_api_is_in_the_documents():
-    described = text_of("docs/automate.md")
+    described = text_of("docs/automation.md")
     assert [route for route in routes() if f"`{route}`" not in described] == []
 
 

@@ -1,4 +1,4 @@
-"""The files of others are the ones that the table in static/vendor/README.md names, byte for byte."""
+"""The files of others are the ones that the tables in the README.md beside them name, byte for byte."""
 
 import hashlib
 import re
@@ -7,25 +7,31 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-VENDOR = ROOT / "static" / "vendor"
+SERVED = ROOT / "static" / "vendor"
+FOR_TESTS = ROOT / "tests" / "vendor"
 ROW = re.compile(
     r"^\| (?P<file>\S+) \|.*\| (?P<licence>\S+) \| (?P<sha256>[0-9a-f]{64}) \|$", re.MULTILINE
 )
 LISTED = {
-    row["file"]: row["sha256"] for row in ROW.finditer((VENDOR / "README.md").read_text("utf-8"))
+    (folder, row["file"]): row["sha256"]
+    for folder in (SERVED, FOR_TESTS)
+    for row in ROW.finditer((folder / "README.md").read_text("utf-8"))
 }
+SCRIPTS = [name for folder, name in LISTED if folder == SERVED and name.endswith((".js", ".css"))]
 
 
-def test_the_table_lists_every_file_and_nothing_else():
-    assert set(LISTED) == {path.name for path in VENDOR.iterdir()} - {"README.md"}
+@pytest.mark.parametrize("folder", [SERVED, FOR_TESTS], ids=["served", "for tests"])
+def test_the_table_lists_every_file_and_nothing_else(folder):
+    found = {path.name for path in folder.iterdir()} - {"README.md"}
+    assert {name for place, name in LISTED if place == folder} == found
 
 
-@pytest.mark.parametrize("name", sorted(LISTED))
-def test_the_file_has_the_listed_hash(name):
-    assert hashlib.sha256((VENDOR / name).read_bytes()).hexdigest() == LISTED[name]
+@pytest.mark.parametrize(("folder", "name"), sorted(LISTED), ids=lambda part: Path(part).name)
+def test_the_file_has_the_listed_hash(folder, name):
+    assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == LISTED[folder, name]
 
 
-@pytest.mark.parametrize("name", sorted(name for name in LISTED if name.endswith((".js", ".css"))))
+@pytest.mark.parametrize("name", sorted(SCRIPTS))
 def test_every_file_is_used_under_its_full_name(name):
     users = [ROOT / "templates" / "frame" / "_scripts.html", ROOT / "static" / "css" / "tokens.css"]
     assert any(f"vendor/{name}" in user.read_text("utf-8") for user in users)

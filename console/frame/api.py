@@ -1,4 +1,4 @@
-"""What all API routes share: one shape of errors, one way of paging, the time range of a query."""
+"""What all API routes share: one shape of errors, one way of paging."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
+from django.core.exceptions import ValidationError as ModelValidationError
+from django.db.models import QuerySet
 from django.http import Http404
-from django.utils import timezone
 from rest_framework import exceptions, status
-from rest_framework.pagination import CursorPagination
+from rest_framework.pagination import Cursor, CursorPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
+from console.frame.access import visible
 from console.frame.errors import ActionRefused
-from console.frame.timerange import TimeRange
+from console.frame.parameters import LARGEST_PAGE, PAGE_SIZE
 from jobs.cluster.errors import ClusterFault, InvalidFields
 
 _STATUS_OF_FAULT = {
@@ -38,24 +40,43 @@ def error_response(exc: Exception, context: dict[str, Any]) -> Response | None:
     return response
 
 
-def read_time_range(request: Request) -> TimeRange:
-    """Read the time range of a query; raises `ValidationError` when it is not one."""
-    time_range = TimeRange.from_query(request.query_params.dict(), timezone.now())
-    if time_range.problem:
-        raise exceptions.ValidationError({"range": [time_range.problem]})
-    return time_range
-
-
 class Pagination(CursorPagination):
     """Pages of `limit` rows (50, at most 500) with links to the next and the one before.
 
     A view names its `ordering`.
     """
 
-    page_size = 50
-    max_page_size = 500
+    page_size = PAGE_SIZE
+    max_page_size = LARGEST_PAGE
     page_size_query_param = "limit"
     ordering = "pk"
+
+    def paginate_queryset(
+        self, queryset: QuerySet[Any], request: Request, view: Any = None
+    ) -> list[Any] | None:
+        """Return the rows of a page; raises `ValidationError` for a cursor that is not one of ours."""
+        queryset = visible(request.user, queryset)
+        self._model = queryset.model
+        self._first = self.get_ordering(request, queryset, view)[0].lstrip("-")
+        return super().paginate_queryset(queryset, request, view)
+
+    def decode_cursor(self, request: Request) -> Cursor | None:
+        """Return where the page begins; its position must be a value of the column it sorts by."""
+        try:
+            cursor = super().decode_cursor(request)
+            if cursor is not None and cursor.position is not None:
+                self._read_position(cursor.position)
+        except (exceptions.NotFound, ModelValidationError, ValueError, OverflowError):
+            text = "Not a cursor of this list. Take it from `next` or `previous` of a page."
+            raise exceptions.ValidationError({"cursor": [text]}) from None
+        return cursor
+
+    def _read_position(self, position: Any) -> None:
+        options = self._model._meta
+        field = options.pk if self._first == "pk" else options.get_field(self._first)
+        field.run_validators(field.to_python(position))
+        if "\0" in position:
+            raise ValueError("no column holds this character")
 
     def get_ordering(self, request: Request, queryset: Any, view: Any) -> tuple[str, ...]:
         """Return the view's `ordering`, made unique by the primary key so that no row is skipped."""

@@ -1,5 +1,7 @@
 """The frame as a Django application."""
 
+from importlib import import_module
+
 from django.apps import AppConfig
 
 
@@ -9,3 +11,8 @@ class FrameConfig(AppConfig):
     name = "console.frame"
     label = "frame"
     verbose_name = "Frame"
+
+    def ready(self) -> None:
+        """Load the Celery application, so that tasks sent by a page find their broker, and the checks."""
+        import_module("console.celery")
+        import_module("console.frame.checks")

@@ -8,8 +8,9 @@ from typing import Any
 from django.http import HttpRequest
 from django.utils import timezone
 
-from console.frame.access import can
+from console.frame.access import can, can_here
 from console.frame.navigation import list_places, list_switches
+from console.frame.read_only import is_read_only
 from jobs.version import VERSION
 
 THEMES = ("auto", "light", "dark")
@@ -17,18 +18,21 @@ CLOCKS = ("utc", "local")
 
 
 def frame(request: HttpRequest) -> dict[str, Any]:
-    """Return the frame's part of the context; a query only where the template asks for `switches`."""
+    """Return the frame's part of the context; queries only where the template asks for the rail."""
     user = getattr(request, "user", None)
     return {
-        "places": list_places(request),
         # Asked only by pages that have the rail.
+        "places": partial(list_places, user, request.path),
         "switches": partial(list_switches, request),
         "theme": _chosen(request, "theme", THEMES),
         "clock": _chosen(request, "clock", CLOCKS),
         "version": VERSION,
         "now": timezone.now(),
-        "can_operate": can(user, "operate"),
-        "can_administer": can(user, "administer"),
+        # On what the page is about; `is_admin` is everywhere. Without a page around, nobody asks.
+        "can_operate": partial(can_here, request, "operate"),
+        "can_administer": partial(can_here, request, "administer"),
+        "is_admin": can(user, "administer"),
+        "read_only": is_read_only(),
     }
 
 

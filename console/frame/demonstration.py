@@ -58,13 +58,18 @@ class Demonstration:
         self.say(f"flow {FLOW} is made and started")
         return int(flow["id"])
 
-    def wait_for_record(self, flow_id: int, since_ms: int, timeout_s: float) -> Mapping[str, Any]:
-        """Return the first partition whose newest copied record was written after `since_ms`."""
+    def wait_for_record(self, flow_id: int, timeout_s: float) -> Mapping[str, Any]:
+        """Return the first partition of the flow whose position is seen to move."""
+        path = f"api/v1/flows/{flow_id}/partitions/?limit=500"
+        before = {_key(row): row["position"] or 0 for row in self.visitor.get(path)["results"]}
         found: list[Mapping[str, Any]] = []
 
         def is_seen() -> bool:
-            rows = self.visitor.get(f"api/v1/flows/{flow_id}/partitions/?limit=500")["results"]
-            found.extend(row for row in rows if (row["last_timestamp_ms"] or 0) >= since_ms)
+            for row in self.visitor.get(path)["results"]:
+                # A partition that was not there before begins where its log begins.
+                begin = before.get(_key(row), row["log_start_offset"] or 0)
+                if (row["position"] or 0) > begin:
+                    found.append(row)
             return bool(found)
 
         self._until(is_seen, "the first replicated record", timeout_s)
@@ -98,3 +103,7 @@ class Demonstration:
                 return False
             raise
         return True
+
+
+def _key(row: Mapping[str, Any]) -> tuple[str, int]:
+    return row["topic"], row["partition"]

@@ -6,6 +6,8 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import get_template
 
+from console.frame.errors import ActionRefused
+
 API = "/api/"
 
 
@@ -24,6 +26,11 @@ def permission_denied(request: HttpRequest, exception: Exception | None = None) 
     """Answer 403 with the reason that the guard gave."""
     detail = str(exception or "") or "Your account may not do this."
     return _answer(request, 403, "permission_denied", "Not allowed", detail)
+
+
+def refused(request: HttpRequest, refusal: ActionRefused) -> HttpResponse:
+    """Answer 409 with the reason of an action that was not done."""
+    return _answer(request, 409, refusal.code, "This was not done", refusal.message)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

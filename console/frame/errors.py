@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 
-class ActionRefused(Exception):  # noqa: N818 - a refusal is an answer, not an error
+class ActionRefused(Exception):
     """The request was understood and is not done, for a reason that the person can do something about.
 
     `code` is stable for programs, `message` is a sentence for people, `fields` maps the name of a

@@ -12,16 +12,17 @@ from django.apps import apps
 from django.http import HttpRequest
 from django.urls import Resolver404, resolve
 
+from console.frame.rail import Badge, badge_of
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A room in the rail; `badge` is a short count, `is_bad` when somebody should look there."""
+    """A room in the rail, or a cluster in the switcher; `badge` is what is wrong or what is there."""
 
     label: str
     path: str
     is_current: bool = False
-    badge: str = ""
-    is_bad: bool = False
+    badge: Badge | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +50,10 @@ ROOMS = (
 )
 
 
-def list_places(request: HttpRequest) -> list[Place]:
-    """Return the rooms that have a page, the current one marked."""
+def list_places(user: Any, current: str) -> list[Place]:
+    """Return the rooms that have a page, the one with the address `current` marked."""
     return [
-        Place(label, path, is_current=_is_inside(request.path, path))
+        Place(label, path, _is_inside(current, path), badge_of(user, path.strip("/")))
         for label, path in ROOMS
         if _has_page(path)
     ]

@@ -36,7 +36,7 @@ class WhenEnded(Enum):
     FINE = "it has done its work"
 
 
-class StartFailed(Exception):  # noqa: N818  it is the name of what happened
+class StartFailed(Exception):
     """A program or the whole could not be started; the message is for a person."""
 
 

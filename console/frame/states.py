@@ -59,7 +59,7 @@ def worst(severities: list[Severity]) -> Severity:
 
 def spoken(word: object) -> str:
     """Return a state word as people write it: PreparingRebalance becomes Preparing rebalance."""
-    text = _snake(str(word)).replace("_", " ")
+    text = _snake(str(word)).replace("_", " ").replace(" isr", " ISR")
     return text[:1].upper() + text[1:]
 
 

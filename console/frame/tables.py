@@ -13,6 +13,7 @@ from django.db.models.constants import LOOKUP_SEP
 from django.db.models.expressions import OrderBy
 from django.http import HttpRequest, QueryDict
 
+from console.frame.access import visible
 from console.frame.columns import ApplyFilter, Choice, Column
 from console.frame.csv_export import csv_response
 from console.frame.table_page import TablePage
@@ -40,7 +41,11 @@ class Table:
     name: str = "table"
 
     def read(self, request: HttpRequest, queryset: QuerySet[Any]) -> TablePage:
-        """Read the page that the URL asks for: two or three queries, whatever the number of rows."""
+        """Read the page that the URL asks for: two or three queries, whatever the number of rows.
+
+        Only rows that the reader may see are counted, shown and exported.
+        """
+        queryset = visible(request.user, queryset)
         asked = TableQuery(self, request.GET)
         filtered = asked.filtered(queryset)
         total = queryset.count()
@@ -151,7 +156,7 @@ def _may_be_null(queryset: QuerySet[Any], path: str) -> bool:
     model: Any = queryset.model
     try:
         for step in path.split(LOOKUP_SEP):
-            model_field = model._meta.get_field(step)  # noqa: SLF001 - documented API of Django
+            model_field = model._meta.get_field(step)
             if getattr(model_field, "null", True):
                 return True
             model = model_field.related_model

@@ -10,4 +10,5 @@ app_name = "frame"
 
 urlpatterns = [
     path("jumps/", pages.jumps, name="jumps"),
+    path("rail/", pages.rail, name="rail"),
 ]

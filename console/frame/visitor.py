@@ -14,7 +14,7 @@ TIMEOUT_S = 30.0
 NOT_FOUND = 404
 
 
-class Refused(Exception):  # noqa: N818  it is the name of what happened
+class Refused(Exception):
     """The console said no; `status` is HTTP's, the message what it said."""
 
     def __init__(self, status: int, message: str) -> None:

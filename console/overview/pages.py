@@ -6,18 +6,23 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
-from console.frame.access import page
+from console.frame.access import anywhere, page
 from console.frame.render import render_page
 from console.overview import queries
 from console.overview.facts import overview_facts
+from console.overview.first_steps import first_steps
 
 
 @require_GET
-@page("view")
+@page("view", anywhere)
 def overview(request: HttpRequest) -> HttpResponse:
     """Show what needs attention, worst first, then every cluster and every flow."""
-    picture = queries.read_picture(timezone.now())
-    context = {"picture": picture, "facts": overview_facts(picture)}
+    picture = queries.read_picture(timezone.now(), request.user)
+    context = {
+        "picture": picture,
+        "facts": overview_facts(picture),
+        "steps": first_steps(picture.clusters, picture.flows),
+    }
     return render_page(
         request, "overview/overview.html", context, partial="overview/_overview.html"
     )

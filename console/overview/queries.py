@@ -8,6 +8,7 @@ from typing import Any
 
 from console.clusters import queries as clusters_queries
 from console.clusters.models import Topic
+from console.frame.access import visible
 from console.frame.freshness import Freshness, oldest
 from console.overview import findings
 from console.overview.findings import Finding
@@ -28,10 +29,12 @@ class Picture:
     flows: list[Flow]
 
 
-def read_picture(now: datetime) -> Picture:
+def read_picture(now: datetime, user: Any) -> Picture:
     """Return what is wrong, worst first, the clusters and the flows."""
-    clusters = clusters_queries.with_status(clusters_queries.list_clusters().order_by("alias"))
-    flows = replication.with_status(replication.list_flows().order_by("name"), now)
+    clusters = clusters_queries.with_status(
+        visible(user, clusters_queries.list_clusters().order_by("alias"))
+    )
+    flows = replication.with_status(visible(user, replication.list_flows().order_by("name")), now)
     replication.with_recent_lag(flows, now)
     topics = _wrong_topics()
     found = [finding for flow in flows for finding in findings.of_flow(flow)]

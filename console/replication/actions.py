@@ -8,8 +8,10 @@ from typing import Any
 
 from django.db import transaction
 
+from console.accounts.audit import audit, change
 from console.accounts.models import User
 from console.clusters.models import Cluster
+from console.frame.access import require, visible
 from console.frame.errors import ActionRefused
 from console.replication.conflicts import find_conflict
 from console.replication.models import FlowTopic, ReplicationFlow
@@ -31,6 +33,7 @@ SETTINGS = (
 )
 
 
+@change("flow.create")
 def create_flow(
     values: Mapping[str, Any], user: User | None, now: datetime, *, start: bool = False
 ) -> ReplicationFlow:
@@ -39,11 +42,14 @@ def create_flow(
     Raises `InvalidFields` naming every bad field.
     """
     flow = ReplicationFlow(created_at=now, created_by=user, is_wanted=start)
-    _take(flow, values)
-    flow.save()
+    _take(flow, values, user)
+    with transaction.atomic():
+        flow.save()
+        _audit("flow.create", flow, after={**settings_of(flow), "is_wanted": start})
     return flow
 
 
+@change("flow.change")
 def change_flow(flow: ReplicationFlow, values: Mapping[str, Any]) -> ReplicationFlow:
     """Write changed settings (those not given stay); a running flow is restarted with them.
 
@@ -56,8 +62,11 @@ def change_flow(flow: ReplicationFlow, values: Mapping[str, Any]) -> Replication
     }
     if moved:
         raise InvalidFields(moved)
-    _take(flow, {**settings_of(flow), **values})
-    flow.save(update_fields=list(SETTINGS))
+    before = settings_of(flow)
+    _take(flow, {**before, **values})
+    with transaction.atomic():
+        flow.save(update_fields=list(SETTINGS))
+        _audit("flow.change", flow, before=before, after=settings_of(flow))
     return flow
 
 
@@ -67,11 +76,14 @@ def settings_of(flow: ReplicationFlow) -> dict[str, Any]:
     return {**values, "source": flow.source.alias, "target": flow.target.alias}
 
 
-def check_settings(values: Mapping[str, Any], flow_id: int | None = None) -> FlowSpec:
+def check_settings(
+    values: Mapping[str, Any], user: Any = None, flow_id: int | None = None
+) -> FlowSpec:
     """Return the flow of untrusted values, without saving; raises `InvalidFields`."""
-    return _check(values, flow_id)[0]
+    return _check(values, flow_id, user)[0]
 
 
+@change("flow.start")
 def start_flow(flow: ReplicationFlow) -> None:
     """Want the flow to run: a run starts within seconds; failures before count no more."""
     if flow.deletion_asked_at is not None:
@@ -79,15 +91,19 @@ def start_flow(flow: ReplicationFlow) -> None:
     ReplicationFlow.objects.filter(pk=flow.pk).update(
         is_wanted=True, failures=0, failure="", failing_since=None, next_try_at=None
     )
+    _audit("flow.start", flow)
 
 
+@change("flow.stop")
 def stop_flow(flow: ReplicationFlow) -> None:
     """Want the flow not to run: its run flushes, commits its positions and ends."""
     ReplicationFlow.objects.filter(pk=flow.pk).update(
         is_wanted=False, failures=0, failure="", failing_since=None, next_try_at=None
     )
+    _audit("flow.stop", flow)
 
 
+@change("flow.delete")
 def delete_flow(flow: ReplicationFlow, now: datetime) -> bool:
     """Delete a flow, its run first. True: it is gone; False: it goes when its run has ended.
 
@@ -95,6 +111,7 @@ def delete_flow(flow: ReplicationFlow, now: datetime) -> bool:
     """
     idle = ReplicationFlow.objects.filter(pk=flow.pk).exclude(run__state__in=LIVE_STATES)
     ReplicationFlow.objects.filter(pk=flow.pk).update(is_wanted=False)
+    _audit("flow.delete", flow, before=settings_of(flow))
     if idle.exists():
         flow.delete()
         return True
@@ -102,6 +119,7 @@ def delete_flow(flow: ReplicationFlow, now: datetime) -> bool:
     return False
 
 
+@change("flow.accept_topics")
 def accept_new_topics(flow: ReplicationFlow, topics: Collection[str]) -> None:
     """Copy these topics from their beginning, although other records were copied under their names.
 
@@ -121,20 +139,29 @@ def accept_new_topics(flow: ReplicationFlow, topics: Collection[str]) -> None:
         row.reset_topics = sorted({*row.reset_topics, *known})
         row.save(update_fields=["topic_ids", "reset_topics"])
         FlowTopic.objects.filter(flow=row, topic__in=known).update(accepts_new=False)
+        _audit("flow.accept_topics", flow, after={"topics": sorted(known)})
 
 
-def _take(flow: ReplicationFlow, values: Mapping[str, Any]) -> None:
-    spec, source, target = _check(values, flow.pk)
+def _audit(action: str, flow: ReplicationFlow, **sides: Mapping[str, Any]) -> None:
+    clusters = f"{flow.source.alias}, {flow.target.alias}"
+    audit(action, f"flow:{flow.name}", cluster=clusters, **sides)  # type: ignore[arg-type]  # before, after
+
+
+def _take(flow: ReplicationFlow, values: Mapping[str, Any], user: Any = None) -> None:
+    spec, source, target = _check(values, flow.pk, user)
     flow.source, flow.target = source, target
     mapping = spec.to_mapping()
     for name in SETTINGS:
         setattr(flow, name, mapping[name])
 
 
-def _check(values: Mapping[str, Any], flow_id: int | None) -> tuple[FlowSpec, Cluster, Cluster]:
+def _check(
+    values: Mapping[str, Any], flow_id: int | None, user: Any
+) -> tuple[FlowSpec, Cluster, Cluster]:
+    """Read values; a user (None: crosslog itself) needs the right to operate both clusters."""
     errors: dict[str, str] = {}
-    source = _cluster(values.get("source"), "source", errors)
-    target = _cluster(values.get("target"), "target", errors)
+    source = _cluster(values.get("source"), "source", errors, user)
+    target = _cluster(values.get("target"), "target", errors, user)
     mapping: dict[str, Any] = {**values}
     for side, cluster in (("source", source), ("target", target)):
         mapping[side] = cluster.connection().to_mapping() if cluster else None
@@ -144,6 +171,8 @@ def _check(values: Mapping[str, Any], flow_id: int | None) -> tuple[FlowSpec, Cl
         raise InvalidFields(_at_form_fields(invalid.errors) | errors) from None
     if source is None or target is None:
         raise InvalidFields(errors)
+    if user is not None:
+        require(user, "operate", source.pk, target.pk)
     _check_name(spec.name, flow_id)
     conflict = find_conflict(spec, source, target, flow_id)
     if conflict is not None:
@@ -151,11 +180,12 @@ def _check(values: Mapping[str, Any], flow_id: int | None) -> tuple[FlowSpec, Cl
     return spec, source, target
 
 
-def _cluster(alias: object, field: str, errors: dict[str, str]) -> Cluster | None:
+def _cluster(alias: object, field: str, errors: dict[str, str], user: Any) -> Cluster | None:
     if not isinstance(alias, str) or not alias:
         errors[field] = "Choose a cluster."
         return None
-    cluster = Cluster.objects.filter(alias=alias).first()
+    known = Cluster.objects.filter(alias=alias)
+    cluster = (known if user is None else visible(user, known)).first()
     if cluster is None:
         errors[field] = f"No cluster is registered under the alias {alias}."
     return cluster

@@ -42,6 +42,9 @@ class FlowViewSet(ApiViewSet[ReplicationFlow]):
         "partitions": PartitionQuery,
         "series": SeriesQuery,
     }
+    where = staticmethod(queries.where)
+    # Which clusters these are about stands in the body: the action looks.
+    anywhere_actions: ClassVar = ("list", "create", "preview")
     lookup_value_regex = r"\d+"
 
     def get_queryset(self) -> QuerySet[ReplicationFlow]:
@@ -149,6 +152,6 @@ class FlowViewSet(ApiViewSet[ReplicationFlow]):
         asked = NewFlowSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         values = {name: v for name, v in asked.validated_data.items() if name != "start"}
-        preview = queries.preview_topics(actions.check_settings(values))
+        preview = queries.preview_topics(actions.check_settings(values, request.user))
         rows: Any = TopicPreviewSerializer(instance=preview, many=True)  # type: ignore[arg-type]  # many
         return Response(rows.data)

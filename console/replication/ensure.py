@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from django.db.models import Q
 
 from console.frame.errors import ActionRefused
+from console.frame.read_only import is_read_only
 from console.replication.backoff import LONGEST_WAIT_S, has_worked, judge_end
 from console.replication.models import ReplicationFlow
 from console.runs import actions as runs
@@ -44,6 +45,8 @@ def ensure_flow(flow: ReplicationFlow, now: datetime, launcher: Launcher = SPARK
         _judge(flow, run, now)
     if flow.deletion_asked_at is not None:
         flow.delete()
+    elif is_read_only():
+        return
     elif flow.is_wanted and (flow.next_try_at is None or flow.next_try_at <= now):
         _start(flow, now, launcher)
 
@@ -79,6 +82,8 @@ def _watch(flow: ReplicationFlow, run: Run, now: datetime) -> None:
 def _why_to_end(flow: ReplicationFlow, run: Run) -> str:
     if not flow.is_wanted:
         return "stopped"
+    if is_read_only():
+        return "crosslog is read-only"
     if run.arguments.get("flow") != flow.spec().to_mapping():
         return "settings changed"
     if not set(flow.reset_topics) <= set(run.arguments.get("reset_topics") or ()):
@@ -88,7 +93,7 @@ def _why_to_end(flow: ReplicationFlow, run: Run) -> str:
 
 def _cancel(run: Run, now: datetime) -> None:
     try:
-        runs.cancel_run(run.pk, now)
+        runs.ask_to_end(run.pk, now)
     except ActionRefused:
         logger.info("run ended by itself before it was cancelled run_id=%s", run.pk)
 

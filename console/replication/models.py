@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from django.conf import settings
 from django.db import models
@@ -76,6 +76,8 @@ class ReplicationFlow(models.Model):
     status: FlowStatus
     recent_lag: list[int | None]
 
+    clusters_at: ClassVar = ("source", "target")
+
     class Meta:
         ordering = ["name"]
 
@@ -128,6 +130,8 @@ class FlowTopic(models.Model):
     rate_per_s = models.FloatField(null=True, blank=True)
     updated_at = models.DateTimeField()
 
+    clusters_at: ClassVar = ("flow__source", "flow__target")
+
     class Meta:
         ordering = ["topic"]
         constraints = [
@@ -166,6 +170,8 @@ class FlowPartition(models.Model):
     since = models.DateTimeField()
     updated_at = models.DateTimeField()
 
+    clusters_at: ClassVar = ("flow__source", "flow__target")
+
     class Meta:
         ordering = ["topic", "partition"]
         constraints = [
@@ -196,6 +202,8 @@ class FlowRound(models.Model):
     error = models.TextField(blank=True)
     hint = models.TextField(blank=True)
 
+    clusters_at: ClassVar = ("flow__source", "flow__target")
+
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["flow", "noun"], name="one_round_per_flow_noun")
@@ -218,6 +226,8 @@ class LagSample(models.Model):
     lag = models.BigIntegerField(null=True)
     lag_ms = models.BigIntegerField(null=True)
     rate_per_s = models.FloatField(null=True)
+
+    clusters_at: ClassVar = ("flow__source", "flow__target")
 
     class Meta:
         indexes = [

@@ -10,7 +10,7 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from console.frame.access import page
+from console.frame.access import anywhere, page
 from console.frame.errors import ActionRefused
 from console.frame.render import render_page
 from console.frame.tables import csv_response
@@ -18,6 +18,7 @@ from console.frame.timerange import TimeRange
 from console.replication import actions, queries
 from console.replication.facts import flow_facts, flow_tabs
 from console.replication.forms import FlowForm, NewFlowForm, SettingsForm
+from console.replication.history import draw_states
 from console.replication.models import ReplicationFlow
 from console.replication.tables import FLOWS, PARTITIONS, TOPICS
 from console.runs.tables import RUNS
@@ -25,7 +26,7 @@ from jobs.cluster.errors import InvalidFields
 
 
 @require_GET
-@page("view")
+@page("view", anywhere)
 def list_page(request: HttpRequest) -> HttpResponseBase:
     """Show all flows."""
     table = FLOWS.read(request, queries.list_flows())
@@ -33,20 +34,22 @@ def list_page(request: HttpRequest) -> HttpResponseBase:
         return csv_response(table, "flows")
     now = timezone.now()
     queries.with_recent_lag(queries.with_status(table.rows, now), now)
-    context = {"table": table, "clusters": queries.list_clusters()}
+    context = {"table": table, "clusters": queries.list_clusters(request.user)}
     return render_page(request, "replication/list.html", context, partial="replication/_list.html")
 
 
 @require_GET
-@page("view")
+@page("view", queries.where)
 def detail_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
     """Show how a flow is doing, its lag over time and its topics."""
     flow = _flow(flow_id)
     table = TOPICS.read(request, queries.list_topics(flow))
     if request.GET.get("format") == "csv":
         return csv_response(table, f"flow-{flow.pk}-topics")
+    around = _around(request, flow, "detail")
     context = {
-        **_around(request, flow, "detail"),
+        **around,
+        "states": draw_states(flow, around["time_range"], timezone.now()),
         "table": table,
         "facts": flow_facts(flow),
         "empty": "No topic of the source matches." if flow.measured_at else "Not measured yet.",
@@ -59,7 +62,7 @@ def detail_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
 
 
 @require_GET
-@page("view")
+@page("view", queries.where)
 def partitions_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
     """Show every partition: position, end, lag, state and reason; the chart is of the topic asked for."""
     flow = _flow(flow_id)
@@ -77,7 +80,7 @@ def partitions_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
 
 
 @require_GET
-@page("view")
+@page("view", queries.where)
 def runs_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
     """Show the runs of a flow."""
     flow = _flow(flow_id)
@@ -89,10 +92,10 @@ def runs_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
 
 
 @require_http_methods(["GET", "POST"])
-@page("operate")
+@page("operate", anywhere)
 def new_page(request: HttpRequest) -> HttpResponse:
     """Make a flow."""
-    aliases = [cluster.alias for cluster in queries.list_clusters()]
+    aliases = [cluster.alias for cluster in queries.list_clusters(request.user)]
     form = NewFlowForm(aliases, request.POST or None)
     flow = _try_create(request, form) if request.method == "POST" and form.is_valid() else None
     if flow is not None:
@@ -102,17 +105,17 @@ def new_page(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-@page("operate")
+@page("operate", anywhere)
 def preview(request: HttpRequest) -> HttpResponse:
     """Show what the flow of this form would do with each topic of its source."""
-    aliases = [cluster.alias for cluster in queries.list_clusters()]
+    aliases = [cluster.alias for cluster in queries.list_clusters(request.user)]
     form = FlowForm(aliases, request.POST)
     form.fields["name"].required = False
     context: dict[str, Any] = {"topics": None, "problems": {}}
     if form.is_valid():
         try:
             values = {**form.values(), "name": form.values()["name"] or "new"}
-            spec = actions.check_settings(values, _flow_of_form(request))
+            spec = actions.check_settings(values, request.user, _flow_of_form(request))
             context["topics"] = queries.preview_topics(spec)
         except InvalidFields as invalid:
             context["problems"] = invalid.errors
@@ -120,7 +123,7 @@ def preview(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "POST"])
-@page("operate")
+@page("operate", queries.where)
 def settings_page(request: HttpRequest, flow_id: int) -> HttpResponse:
     """Change a flow's settings."""
     flow = _flow(flow_id)
@@ -133,7 +136,7 @@ def settings_page(request: HttpRequest, flow_id: int) -> HttpResponse:
 
 
 @require_POST
-@page("operate")
+@page("operate", queries.where)
 def start(request: HttpRequest, flow_id: int) -> HttpResponse:
     """Want the flow to run."""
     flow = _flow(flow_id)
@@ -148,7 +151,7 @@ def start(request: HttpRequest, flow_id: int) -> HttpResponse:
 
 
 @require_POST
-@page("operate")
+@page("operate", queries.where)
 def stop(request: HttpRequest, flow_id: int) -> HttpResponse:
     """Want the flow to stop."""
     flow = _flow(flow_id)
@@ -160,7 +163,7 @@ def stop(request: HttpRequest, flow_id: int) -> HttpResponse:
 
 
 @require_POST
-@page("operate")
+@page("operate", queries.where)
 def delete(request: HttpRequest, flow_id: int) -> HttpResponse:
     """Delete a flow; its topics and positions on the target stay."""
     flow = _flow(flow_id)
@@ -171,7 +174,7 @@ def delete(request: HttpRequest, flow_id: int) -> HttpResponse:
 
 
 @require_POST
-@page("operate")
+@page("operate", queries.where)
 def accept_topics(request: HttpRequest, flow_id: int) -> HttpResponse:
     """Copy topics that were created again from their beginning."""
     flow = _flow(flow_id)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db.models import F, Max, QuerySet
 from django.db.models.functions import Mod
 
 from console.clusters.models import Cluster, Topic
+from console.frame.access import clusters_of, visible
 from console.frame.freshness import Freshness
 from console.replication.models import (
     FlowPartition,
@@ -46,6 +48,11 @@ def list_flows() -> QuerySet[ReplicationFlow]:
     return flows.prefetch_related("rounds").defer("run__progress", "run__arguments", "run__summary")
 
 
+def where(flow_id: int | None = None, pk: str | None = None) -> Collection[int]:
+    """Return the two clusters of a flow, for the guard of pages and routes."""
+    return clusters_of(ReplicationFlow.objects.filter(pk=flow_id or pk))
+
+
 def get_flow(flow_id: int, now: datetime) -> ReplicationFlow | None:
     """Return one flow with its status; None when there is none."""
     flow = list_flows().filter(pk=flow_id).first()
@@ -78,12 +85,12 @@ def with_recent_lag(flows: list[ReplicationFlow], now: datetime) -> list[Replica
     return flows
 
 
-def find_flows(words: str, limit: int) -> list[ReplicationFlow]:
-    """Return flows whose name or clusters contain every word."""
+def find_flows(user: Any, words: str, limit: int) -> list[ReplicationFlow]:
+    """Return flows that a person sees and whose name or clusters contain every word."""
     flows = ReplicationFlow.objects.select_related("source", "target")
     for word in words.split():
         flows = flows.filter(name__icontains=word)
-    return list(flows[:limit])
+    return list(visible(user, flows)[:limit])
 
 
 def list_topics(flow: ReplicationFlow | None = None) -> QuerySet[FlowTopic]:
@@ -115,9 +122,9 @@ def freshness_of(flow: ReplicationFlow) -> list[Freshness]:
     return [_freshness(noun, rounds.get(noun)) for noun in FlowRound.Noun.values]
 
 
-def list_clusters() -> list[Cluster]:
-    """Return the clusters that a flow can connect."""
-    return list(Cluster.objects.order_by("alias"))
+def list_clusters(user: Any) -> list[Cluster]:
+    """Return the clusters that a flow of this person can connect."""
+    return list(visible(user, Cluster.objects.order_by("alias")))
 
 
 @dataclass(frozen=True, slots=True)

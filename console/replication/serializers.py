@@ -200,11 +200,13 @@ class SeriesQuery(TimeRangeParameters):
 
 
 class EventSerializer(serializers.Serializer[Any]):
-    """Something that happened at a moment."""
+    """Something that happened at a moment; `kind` is the same for all of its sort."""
 
     at = serializers.IntegerField()
+    kind = serializers.CharField()
     label = serializers.CharField()  # type: ignore[assignment]  # the metaclass takes it before it can hide Field.label
     severity = serializers.CharField()
+    url = serializers.CharField()
 
 
 class SeriesSerializer(serializers.Serializer[Any]):

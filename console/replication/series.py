@@ -10,11 +10,10 @@ from django.db.models import Avg, F, Max
 from django.db.models.functions import Mod
 
 from console.frame.timerange import TimeRange
+from console.replication.history import list_events
 from console.replication.models import LagSample, ReplicationFlow
-from console.runs.models import Run, RunState
 
 MOST_POINTS = 600
-MOST_EVENTS = 50
 # Two rounds may come a little late; more than this many missing steps is a gap in the line.
 GAP_STEPS = 4
 
@@ -35,7 +34,7 @@ def read_series(
             _append(columns, before + step_s, {})
         _append(columns, row["bucket"], row)
         before = row["bucket"]
-    return {**columns, "events": _events(flow, time_range)}
+    return {**columns, "events": [e.to_mapping() for e in list_events(flow, time_range)]}
 
 
 def prune_samples(now: datetime) -> int:
@@ -60,21 +59,3 @@ def _append(columns: dict[str, list[Any]], at_s: int, row: dict[str, Any]) -> No
     columns["lag"].append(row.get("most_lag"))
     columns["lag_ms"].append(row.get("most_lag_ms"))
     columns["rate_per_s"].append(row.get("mean_rate"))
-
-
-def _events(flow: ReplicationFlow, time_range: TimeRange) -> list[dict[str, Any]]:
-    """Return starts of runs and their bad ends as marks on the chart."""
-    runs = Run.objects.filter(
-        subject=flow.subject, created_at__gte=time_range.start, created_at__lte=time_range.end
-    ).order_by("-created_at")
-    found = []
-    for run in runs.only("started_at", "finished_at", "state")[:MOST_EVENTS]:
-        if run.started_at is not None:
-            found.append(_event(run.started_at, "Run started", "notice"))
-        if run.finished_at is not None and run.state in {RunState.FAILED, RunState.ERRORED}:
-            found.append(_event(run.finished_at, f"Run {run.state.lower()}", "crit"))
-    return sorted(found, key=lambda event: event["at"])
-
-
-def _event(at: datetime, label: str, severity: str) -> dict[str, Any]:
-    return {"at": int(at.timestamp()), "label": label, "severity": severity}

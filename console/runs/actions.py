@@ -13,6 +13,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
+from console.accounts.audit import audit, change
 from console.accounts.models import User
 from console.frame.errors import ActionRefused
 from console.runs.launcher import SPARK, Launcher, this_host
@@ -78,7 +79,15 @@ def launch_run(run_id: UUID, now: datetime, launcher: Launcher = SPARK) -> bool:
     return True
 
 
+@change("run.cancel")
 def cancel_run(run_id: UUID, now: datetime) -> None:
+    """Ask a run to end cleanly, for a person; raises `ActionRefused` when it has ended already."""
+    ask_to_end(run_id, now)
+    title = Run.objects.filter(pk=run_id).values_list("title", flat=True).first()
+    audit("run.cancel", f"run:{run_id}", after={"title": title})
+
+
+def ask_to_end(run_id: UUID, now: datetime) -> None:
     """Ask a run to end cleanly; asking twice is the same as once.
 
     Raises `ActionRefused` when it has ended already.

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from django.db.models import QuerySet
 from django.http import Http404
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
-from rest_framework import mixins, viewsets
+from rest_framework import mixins
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from console.frame.api import Pagination
+from console.frame.viewset import ApiViewSet
 from console.runs import actions, queries
 from console.runs.models import Run
 from console.runs.serializers import (
@@ -25,20 +27,19 @@ from console.runs.serializers import (
 UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 
 
-class RunViewSet(mixins.ListModelMixin, viewsets.GenericViewSet[Run]):
+class RunViewSet(mixins.ListModelMixin, ApiViewSet[Run]):
     """Job runs, newest first."""
 
     serializer_class = RunSerializer
-    pagination_class = Pagination
     ordering = "-created_at"
+    parameters: ClassVar = {"list": RunFilters, "log": LogQuery}
     lookup_value_regex = UUID
+    where = staticmethod(queries.where)
 
     def get_queryset(self) -> QuerySet[Run]:
-        asked = RunFilters(data=self.request.query_params)
-        asked.is_valid(raise_exception=True)
-        return queries.list_runs().filter(**asked.validated_data)
+        wanted = {name: self.asked[name] for name in ("subject", "state") if name in self.asked}
+        return queries.list_runs().filter(**wanted)
 
-    @extend_schema(parameters=[RunFilters])
     def list(self, request: Request) -> Response:
         """List runs."""
         return super().list(request)
@@ -48,14 +49,12 @@ class RunViewSet(mixins.ListModelMixin, viewsets.GenericViewSet[Run]):
         """Return one run with its progress."""
         return Response(RunDetailSerializer(self._run()).data)
 
-    @extend_schema(parameters=[LogQuery], responses=LogSerializer)
+    @extend_schema(responses=LogSerializer)
     @action(detail=True, pagination_class=None)
     def log(self, request: Request, pk: str) -> Response:
         """Return the last lines of the run's log."""
-        asked = LogQuery(data=request.query_params)
-        asked.is_valid(raise_exception=True)
         run = self._run()
-        text = queries.read_log(run, asked.validated_data["lines"])
+        text = queries.read_log(run, self.asked["lines"])
         return Response({"is_here": text is not None, "host": run.host, "text": text or ""})
 
     @extend_schema(request=None, responses=RunSerializer)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
+from django.apps import apps
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Q, Value
+from django.db.models.functions import Cast, Concat
 
 
 class RunState(models.TextChoices):
@@ -21,6 +24,10 @@ class RunState(models.TextChoices):
 
 
 LIVE_STATES = (RunState.QUEUED, RunState.RUNNING)
+
+
+# What the subject of a run names ("flow:12"), by label: rooms do not import each other.
+SUBJECT_MODELS = {"flow": "replication.ReplicationFlow"}
 
 
 class Run(models.Model):
@@ -68,6 +75,21 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return f"{self.title} ({self.state})"
+
+    @classmethod
+    def visible_to(cls, user: Any) -> Q:
+        """Return the condition of the runs that a person without a role everywhere sees.
+
+        A run is seen by whoever sees what it is about; one about nothing of a cluster by nobody else.
+        """
+        from console.frame.access import visible
+
+        seen = Q(pk__in=[])
+        for kind, label in SUBJECT_MODELS.items():
+            rows = visible(user, apps.get_model(label)._default_manager.all())
+            name = Concat(Value(f"{kind}:"), Cast("pk", models.CharField()))
+            seen |= Q(subject__in=rows.annotate(subject_name=name).values("subject_name"))
+        return seen
 
     @property
     def is_live(self) -> bool:

@@ -6,18 +6,26 @@ from typing import Any
 
 from django.urls import reverse
 
-from console.frame.access import can
+from console.frame.access import can_anywhere, visible
 from console.frame.navigation import Jump
+from console.frame.rail import Badge
 from console.runs import queries
 from console.runs.models import LIVE_STATES
 
 
 def find_jumps(user: Any, words: str, limit: int) -> list[Jump]:
     """Return live runs whose title contains the words."""
-    if not can(user, "view"):
+    if not can_anywhere(user, "view"):
         return []
-    runs = queries.list_runs().filter(title__icontains=words, state__in=LIVE_STATES)
+    live = queries.list_runs().filter(title__icontains=words, state__in=LIVE_STATES)
+    runs = visible(user, live)
     return [
         Jump("run", run.title, reverse("runs:detail", args=[run.pk]), run.state.lower())
         for run in runs[:limit]
     ]
+
+
+def badge(user: Any) -> Badge | None:
+    """Return how many runs are live; one query."""
+    live = visible(user, queries.list_runs().filter(state__in=LIVE_STATES)).count()
+    return Badge(f"{live} live", "runs" if live > 1 else "run") if live else None

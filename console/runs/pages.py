@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
-from console.frame.access import page
+from console.frame.access import anywhere, page
 from console.frame.errors import ActionRefused
 from console.frame.render import render_page
 from console.frame.tables import csv_response
@@ -21,7 +21,7 @@ from console.runs.tables import RUNS
 
 
 @require_GET
-@page("view")
+@page("view", anywhere)
 def list_page(request: HttpRequest) -> HttpResponseBase:
     """Show all runs."""
     table = RUNS.read(request, queries.list_runs())
@@ -31,7 +31,7 @@ def list_page(request: HttpRequest) -> HttpResponseBase:
 
 
 @require_GET
-@page("view")
+@page("view", queries.where)
 def detail_page(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Show one run: state, progress, log."""
     run = _run(run_id)
@@ -40,7 +40,7 @@ def detail_page(request: HttpRequest, run_id: UUID) -> HttpResponse:
 
 
 @require_POST
-@page("operate")
+@page("operate", queries.where)
 def cancel(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Ask a run to end."""
     try:

@@ -6,10 +6,12 @@ from collections.abc import Collection
 from pathlib import Path
 from uuid import UUID
 
+from django.apps import apps
 from django.db.models import QuerySet
 
+from console.frame.access import clusters_of
 from console.runs.launcher import SPARK, Launcher, this_host
-from console.runs.models import LIVE_STATES, Run
+from console.runs.models import LIVE_STATES, SUBJECT_MODELS, Run
 
 
 def list_runs() -> QuerySet[Run]:
@@ -21,6 +23,15 @@ def list_runs() -> QuerySet[Run]:
 def get_run(run_id: UUID) -> Run | None:
     """Return one run with everything; None when there is none."""
     return Run.objects.select_related("requested_by").filter(pk=run_id).first()
+
+
+def where(run_id: UUID | None = None, pk: str | None = None) -> Collection[int]:
+    """Return the clusters that a run is about, for the guard of pages and routes."""
+    subject = Run.objects.filter(pk=run_id or pk).values_list("subject", flat=True).first() or ""
+    kind, _, number = subject.partition(":")
+    if kind not in SUBJECT_MODELS or not number.isdecimal():
+        return ()
+    return clusters_of(apps.get_model(SUBJECT_MODELS[kind])._default_manager.filter(pk=number))
 
 
 def list_runs_of(subject: str) -> QuerySet[Run]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from console.frame.parameters import PageParameters, Parameters
 from console.runs.models import Run, RunState
 
 
@@ -46,17 +47,23 @@ class RunDetailSerializer(RunSerializer):
         read_only_fields = fields
 
 
-class RunFilters(serializers.Serializer[Any]):
+class RunFilters(PageParameters):
     """What a list of runs can be filtered by."""
 
-    subject = serializers.CharField(required=False, max_length=100)
-    state = serializers.ChoiceField(choices=RunState.choices, required=False)
+    subject = serializers.CharField(
+        required=False, max_length=100, help_text="What the run is about, `flow:12`."
+    )
+    state = serializers.ChoiceField(
+        choices=RunState.choices, required=False, help_text="Only these."
+    )
 
 
-class LogQuery(serializers.Serializer[Any]):
+class LogQuery(Parameters):
     """How much of a log is wanted."""
 
-    lines = serializers.IntegerField(required=False, default=400, min_value=1, max_value=5000)
+    lines = serializers.IntegerField(
+        required=False, default=400, min_value=1, max_value=5000, help_text="The last so many."
+    )
 
 
 class LogSerializer(serializers.Serializer[Any]):

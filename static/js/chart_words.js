@@ -4,6 +4,7 @@
   const DASH = "\u2014";
   const NB = "\u00a0";
   const LONGEST_TABLE = 60;
+  const LADDER = ["none", "ok", "notice", "warn", "risk", "crit"];
   const grouped = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 0 });
   const tenths = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 1 });
   const compact = new Intl.NumberFormat("en-GB", { notation: "compact", maximumFractionDigits: 1 });
@@ -95,6 +96,32 @@
     return made;
   }
 
+  // One entry for each kind of event, as bad as its worst, with how many there were.
+  function legend(events) {
+    const kinds = new Map();
+    for (const event of events) {
+      const known = kinds.get(event.kind) ?? { severity: event.severity, count: 0 };
+      if (LADDER.indexOf(event.severity) > LADDER.indexOf(known.severity)) known.severity = event.severity;
+      known.count += 1;
+      kinds.set(event.kind, known);
+    }
+    return [...kinds].map(([kind, { severity, count }]) => {
+      const entry = element("span", `chart__event chart__event--${severity}`);
+      entry.append(element("i"), count > 1 ? `${kind} (${count})` : kind);
+      return entry;
+    });
+  }
+
+  function eventRow(event, width) {
+    const made = row([clock(event.at), ""], "td", false);
+    const cell = made.lastElementChild;
+    cell.colSpan = width;
+    const place = event.url ? element("a", "", event.label) : document.createTextNode(event.label);
+    if (event.url) place.href = event.url;
+    cell.append(place);
+    return made;
+  }
+
   // At most 60 rows, evenly chosen, then the events.
   function table(chart, data) {
     const made = element("table");
@@ -106,10 +133,10 @@
     for (let index = data.at.length - 1; index >= 0; index -= step) {
       body.append(row([clock(data.at[index]), ...chart.series.map((series) => format(chart.unit, data[series.key]?.[index]))], "td", true));
     }
-    for (const event of data.events ?? []) body.append(row([clock(event.at), event.label], "td", false));
+    for (const event of data.events ?? []) body.append(eventRow(event, chart.series.length));
     made.append(head, body);
     return made;
   }
 
-  window.crosslogChartWords = { format, describe, table };
+  window.crosslogChartWords = { format, describe, legend, table };
 })();

@@ -2,12 +2,13 @@
 (() => {
   "use strict";
   const uPlotAddress = document.currentScript.dataset.uplot;
-  const { format, describe, table } = window.crosslogChartWords;
+  const { format, describe, legend, table } = window.crosslogChartWords;
   const SHORTEST_ZOOM_PX = 6;
   const POINTS_PER_PX = 0.5;
   const HEADROOM = 1.08;
   const MARK_PX = 4;
   const RETRY_MS = 30000;
+  const INK_OF = { none: "ink-3" };
   // 24 hours, and the day under the first label of each day.
   const TIME_LABELS = [
     [86400 * 365, "{YYYY}", null, null, null, null, null, null, 1],
@@ -66,6 +67,7 @@
   }
 
   function say(chart) {
+    chart.figure.querySelector(".chart__events").replaceChildren(...legend(chart.data?.events ?? []));
     if (!chart.data?.at.length) { chart.figure.querySelector(".chart__summary").replaceChildren(); return; }
     chart.figure.querySelector(".chart__summary").replaceChildren(...describe(chart, chart.data, chart.point));
     const numbers = chart.figure.querySelector(".chart__numbers");
@@ -101,7 +103,7 @@
     for (const event of chart.data.events ?? []) {
       const x = plot.valToPos(event.at, "x", true);
       if (x < bbox.left || x > bbox.left + bbox.width) continue;
-      ctx.strokeStyle = ctx.fillStyle = colour(event.severity || "notice");
+      ctx.strokeStyle = ctx.fillStyle = colour(INK_OF[event.severity] ?? event.severity ?? "notice");
       ctx.setLineDash([3, 4]);
       ctx.beginPath();
       ctx.moveTo(x, bbox.top);
@@ -133,7 +135,7 @@
     say(chart);
     const event = chart.point === null ? null : nearestEvent(chart, plot);
     if (!event) return;
-    const line = document.createElement("span");
+    const line = document.createElement("b");
     line.className = "chart__series";
     line.textContent = event.label;
     chart.figure.querySelector(".chart__summary").append(line);

@@ -10,8 +10,8 @@
   const field = document.getElementById("palette-words");
   const list = document.getElementById("palette-list");
 
-  const pages = () => [...document.querySelectorAll(".rail > nav a, .tabs a")].map((link) => ({
-    kind: link.closest(".tabs") ? "on this page" : "page",
+  const pages = () => [...document.querySelectorAll(".rail > nav a, .tabs a, .rail__foot a, .tools a.btn")].map((link) => ({
+    kind: link.closest(".tabs, .tools") ? "on this page" : "page",
     label: link.firstChild.textContent.trim(),
     path: link.getAttribute("href"),
     detail: "",

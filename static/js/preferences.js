@@ -13,8 +13,9 @@
     const name = group.dataset.preference;
     remember(name, button.value);
     root.dataset[name] = button.value;
-    for (const each of group.querySelectorAll("button")) {
-      each.setAttribute("aria-pressed", String(each === button));
+    // The same choice may stand in the menu and beside the time range.
+    for (const each of document.querySelectorAll(`[data-preference="${name}"] button`)) {
+      each.setAttribute("aria-pressed", String(each.value === button.value));
     }
     document.dispatchEvent(new CustomEvent("crosslog:preference", { detail: name }));
   }

@@ -8,6 +8,8 @@
   const TIMEOUT_MS = 15000;
 
   const wholePage = "[data-refresh]";
+  // The rail follows the page; it neither makes a page live nor says whether the server answers.
+  const besides = () => [...document.querySelectorAll("[data-refresh-beside]")];
   let usedAt = Date.now();
   let askedAt = Date.now();
   let failedAt = 0;
@@ -18,7 +20,7 @@
 
   // A filter or a sort changes the address of the page; the live part follows it.
   function addressOf(target) {
-    const url = new URL(target.dataset.refresh || location.href, location.href);
+    const url = new URL(target.dataset.refreshBeside || target.dataset.refresh || location.href, location.href);
     return url.pathname === location.pathname ? location.pathname + location.search : url.pathname + url.search;
   }
 
@@ -36,7 +38,7 @@
   async function ask() {
     isAsking = true;
     askedAt = Date.now();
-    const asked = targets().filter((target) => !isSelecting(target));
+    const asked = [...targets(), ...besides()].filter((target) => !isSelecting(target));
     document.dispatchEvent(new CustomEvent("crosslog:refresh"));
     try {
       await Promise.all(asked.map((target) => htmx.ajax("GET", addressOf(target), { source: target, target, swap: "patch" })));

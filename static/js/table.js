@@ -3,6 +3,7 @@
   "use strict";
   const TYPING_MS = 250;
   let timer = 0;
+  let shown = location.pathname + location.search;
 
   // Several tables may share one live part; the answer replaces that part.
   const liveOf = (element) => element.closest("[data-refresh]") ?? element.closest("[data-table]");
@@ -11,6 +12,7 @@
     const url = new URL(address, location.href);
     const target = liveOf(element);
     history[isNewStep ? "pushState" : "replaceState"]({ crosslog: true }, "", url);
+    shown = url.pathname + url.search;
     target.setAttribute("aria-busy", "true");
     await htmx.ajax("GET", url.pathname + url.search, { source: target, target, swap: "patch" }).catch(() => location.assign(url));
     target.removeAttribute("aria-busy");
@@ -56,7 +58,10 @@
   });
 
   // What was shown before is asked for again: rows that changed in the meantime must not come from a memory.
-  addEventListener("popstate", () => location.reload());
+  // A jump within the page (#main) changes nothing.
+  addEventListener("popstate", () => {
+    if (location.pathname + location.search !== shown) location.reload();
+  });
 
   function hideApplyButtons() {
     for (const button of document.querySelectorAll(".table__apply")) button.dataset.quiet = "";

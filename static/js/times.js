@@ -48,7 +48,16 @@
     }
   }
 
+  const TICKS = {
+    day: { day: "2-digit", month: "short" },
+    minute: { hour: "2-digit", minute: "2-digit" },
+    second: { hour: "2-digit", minute: "2-digit", second: "2-digit" },
+  };
+
   function writeMoments() {
+    for (const element of document.querySelectorAll("[data-tick]")) {
+      write(element, format(new Date(element.dataset.at), TICKS[element.dataset.tick]));
+    }
     for (const element of document.querySelectorAll("time[data-moment]")) {
       write(element, moment(new Date(element.dateTime)));
     }

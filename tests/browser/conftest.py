@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
+from tests.browser.watching import Watched
+
 # Playwright runs an event loop in this thread; the tests use Django's database beside it, not inside it.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
 
@@ -46,3 +48,11 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 @pytest.fixture
 def page(context: BrowserContext) -> Page:
     return context.new_page()
+
+
+@pytest.fixture
+def watched(page: Page, live_server) -> Iterator[Watched]:
+    """The page, which fails the test when a script, the security policy or a stranger was met."""
+    seen = Watched(page, live_server.url)
+    yield seen
+    assert seen.complaints == []

@@ -51,7 +51,7 @@ def focused(page: Page) -> str:
 def wait_for_refresh(page: Page) -> None:
     with page.expect_response(lambda answer: "/gallery/" in answer.url, timeout=3 * REFRESHED_MS):
         pass
-    page.wait_for_function("!document.querySelector('[data-refresh].htmx-request')")
+    expect(page.locator("[data-refresh].htmx-request")).to_have_count(0)
 
 
 def test_filter_while_typing_keeps_the_focus_and_is_in_the_address(gallery):

@@ -142,6 +142,8 @@ def series(request: HttpRequest) -> JsonResponse:
         [
             {
                 "at": at[len(at) // 3],
+                "kind": "ISR shrank",
+                "url": "/table/",
                 "label": "Broker 2 fenced, ISR of 38 partitions shrank",
                 "severity": "risk",
             }
@@ -191,4 +193,6 @@ urlpatterns = [
     path("frame/", include("console.frame.urls")),
     path("login/", LoginView.as_view(), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
+    # The rail links to one's own account.
+    path("", include("console.accounts.urls")),
 ]

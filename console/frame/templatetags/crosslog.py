@@ -82,6 +82,12 @@ def moment(at: datetime | None) -> SafeString | str:
 
 
 @register.filter
+def moment_text(at: datetime) -> str:
+    """`{{ bar.start|moment_text }}`: 21 Nov 03:08:14 in UTC, as plain text for labels."""
+    return f"{_utc(at):%d %b %H:%M:%S}"
+
+
+@register.filter
 def severity(word: Any) -> str:
     """`{{ run.state|severity }}`: ok, notice, warn, risk, crit or none of a state word."""
     return str(states.severity_of(word))
@@ -126,14 +132,19 @@ def range_word(name: str) -> str:
 @register.simple_tag
 def state(severity: str, word: Any, title: str = "") -> SafeString:
     """`{% state "warn" "Lagging" "since 03:08" %}`: a pill of icon, word and colour."""
-    icon = mark_safe(states.ICONS[states.Severity(severity)])  # noqa: S308 - our own constant
     return format_html(
         '<span class="state {}"{}><svg viewBox="0 0 10 10" aria-hidden="true">{}</svg>{}</span>',
         severity,
         format_html(' title="{}"', title) if title else "",
-        icon,
+        icon(severity),
         word,
     )
+
+
+@register.simple_tag
+def icon(severity: str) -> SafeString:
+    """`{% icon "warn" %}`: the inside of a 10 x 10 picture, its shape alone tells the severity."""
+    return mark_safe(states.ICONS[states.Severity(severity)])  # noqa: S308 - our own constant
 
 
 @register.simple_tag

@@ -1,5 +1,5 @@
 import pytest
-from django.test import RequestFactory
+from django.contrib.auth.models import AnonymousUser
 
 from console.frame.navigation import Jump, Place, list_places, same_tab_of
 
@@ -28,6 +28,6 @@ def test_switcher_leads_to_the_same_tab_of_another_cluster(path, east, west):
 )
 def test_the_current_room_is_marked(path, current, settings):
     settings.ROOT_URLCONF = "tests.gallery.rooms"
-    places = list_places(RequestFactory().get(path))
+    places = list_places(AnonymousUser(), path)
     assert [place.label for place in places] == ["Overview", "Runs"]
     assert [place.label for place in places if place.is_current] == current

@@ -39,7 +39,7 @@ def test_ids_of_a_page_are_unique(reader):
 
 
 def test_rail_marks_where_the_reader_is(reader):
-    assert '<a href="/" aria-current="page">Overview</a>' in reader.get("/").content.decode()
+    assert '<a href="/" aria-current="page"><span>Overview</span></a>' in reader.get("/").content.decode()
 
 
 def test_rail_lists_only_rooms_that_have_a_page(reader):
@@ -49,7 +49,7 @@ def test_rail_lists_only_rooms_that_have_a_page(reader):
 def test_rail_is_not_shown_to_strangers(client):
     response = client.get("/nothing/")
     assert response.status_code == 404
-    assert "Overview</a>" not in response.content.decode()
+    assert "Overview</span></a>" not in response.content.decode()
 
 
 @pytest.mark.parametrize(

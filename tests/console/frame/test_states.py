@@ -12,7 +12,7 @@ from console.frame.states import ICONS, Severity, severity_of, spoken, worst
             "PreparingRebalance", "notice", "Preparing rebalance", id="group as Kafka writes it"
         ),
         pytest.param("UnderReplicated", "warn", "Under replicated", id="topic"),
-        pytest.param("at-min-isr", "risk", "At min isr", id="with hyphens"),
+        pytest.param("at-min-isr", "risk", "At min ISR", id="with hyphens"),
         pytest.param("ERRORED", "crit", "Errored", id="errored run"),
         pytest.param("no commit", "notice", "No commit", id="with a blank"),
         pytest.param("Whatever", "none", "Whatever", id="unknown word"),

@@ -2,6 +2,7 @@ import csv
 import io
 
 import pytest
+from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 from django.contrib.contenttypes.models import ContentType
 from django.template.loader import render_to_string
@@ -36,8 +37,14 @@ def _rows():
     )
 
 
+def asked(path: str):
+    request = RequestFactory().get(path)
+    request.user = get_user_model()(username="vera", role="viewer")
+    return request
+
+
 def read(query: str = "", **options):
-    request = RequestFactory().get(f"/topics/{query}")
+    request = asked(f"/topics/{query}")
     options = {
         "search": ("codename", "name"),
         "filters": {"first": FIRST},
@@ -143,7 +150,7 @@ def test_rows_without_a_value_come_last_in_both_directions():
     column = [Column("permission__name", "Name", "permission__name")]
     empty = ContentType.objects.create(app_label="test", model="empty")
     for direction in ("asc", "desc"):
-        request = RequestFactory().get(f"/?sort=permission__name&dir={direction}")
+        request = asked(f"/?sort=permission__name&dir={direction}")
         page = read_table(request, ContentType.objects.filter(app_label="test"), column)
         assert page.rows[-1] == empty
 

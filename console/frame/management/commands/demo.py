@@ -28,7 +28,7 @@ from console.frame.processes import (
 from console.frame.visitor import Refused, Visitor
 from jobs.lab.errors import LabError
 from jobs.lab.lab import read_plans
-from jobs.lab.plan import ClusterPlan, standard_plans
+from jobs.lab.plan import DEFAULT_BASE_PORT, ClusterPlan, standard_plans
 from jobs.lab.ports import is_free
 from jobs.spark import class_archive
 
@@ -38,8 +38,9 @@ PASSWORD_FILE = "password"  # noqa: S105  the name of the file
 # The first time Kafka is fetched (130 MB) before anything can start.
 LAB_TIMEOUT_S = 900.0
 CONSOLE_TIMEOUT_S = 90.0
-RECORD_TIMEOUT_S = 180.0
-LAB_PORTS = range(19092, 20092, 200)
+RECORD_TIMEOUT_S = 300.0
+LAB_PORTS = 200  # what the two clusters need, and so the step to the next ports to try
+LAB_TRIES = 5
 
 
 class Command(BaseCommand):
@@ -51,6 +52,12 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--port", type=int, default=8000, help="the first port to try")
         parser.add_argument(
+            "--kafka-port",
+            type=int,
+            default=DEFAULT_BASE_PORT,
+            help="the first one for Kafka to try",
+        )
+        parser.add_argument(
             "--home", type=Path, default=ROOT / "var" / "demo", help="where its state is kept"
         )
         parser.add_argument(
@@ -61,7 +68,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         self.began = time.monotonic()
-        self.began_ms = time.time_ns() // 1_000_000
+        self.kafka_port: int = options["kafka_port"]
         home: Path = options["home"].resolve()
         with signals_as_interrupts():
             try:
@@ -86,7 +93,7 @@ class Command(BaseCommand):
             supervisor.stop_all()
 
     def _show(self, supervisor: Supervisor, home: Path, port: int) -> None:
-        plans = lab_plans(home / "lab")
+        plans = lab_plans(home / "lab", self.kafka_port)
         password = kept_password(home / PASSWORD_FILE)
         url = f"http://127.0.0.1:{port}/"
         supervisor.start(lab_program(home / "lab", plans))
@@ -104,7 +111,7 @@ class Command(BaseCommand):
         self._wait_for_archive(supervisor)
         flow = show.ensure_flow()
         self.say("waiting for Spark and the first replicated record")
-        row = show.wait_for_record(flow, self.began_ms, RECORD_TIMEOUT_S)
+        row = show.wait_for_record(flow, RECORD_TIMEOUT_S)
         self._tell(url, password, flow, row)
 
     def _wait_for_archive(self, supervisor: Supervisor) -> None:
@@ -115,7 +122,7 @@ class Command(BaseCommand):
     def _tell(self, url: str, password: str, flow: int, row: Any) -> None:
         self.say(
             f"{row['topic']}-{row['partition']} of east is copied to {row['remote_topic']} of west "
-            f"up to offset {row['position']:,}"
+            f"below offset {row['position']:,}"
         )
         self.say(f"first replicated record seen in the console after {self._elapsed_s():.1f} s")
         self.say("")
@@ -135,17 +142,17 @@ class Command(BaseCommand):
         self.stdout.flush()
 
 
-def lab_plans(root: Path) -> list[ClusterPlan]:
+def lab_plans(root: Path, first_port: int) -> list[ClusterPlan]:
     """Return the plans of the lab that is there, else the standard ones on free ports."""
     there = read_plans(root)
     if there:
         return there
-    for base_port in LAB_PORTS:
+    for base_port in range(first_port, first_port + LAB_TRIES * LAB_PORTS, LAB_PORTS):
         plans = standard_plans(base_port)
         if all(is_free(port) for plan in plans for port in plan.ports()):
             return plans
     raise StartFailed(
-        f"No free ports for the clusters between {LAB_PORTS[0]} and {LAB_PORTS.stop}."
+        f"Kafka finds no free ports from {first_port} on; choose others with --kafka-port."
     )
 
 

@@ -14,12 +14,14 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 
 from console.env import env_int, env_str
 from console.frame import programs
+from console.frame.checks import is_loopback, refuse_unsafe_settings
 from console.frame.processes import (
     POLL_S,
     StartFailed,
@@ -81,6 +83,7 @@ class Command(BaseCommand):
     def _start(self, supervisor: Supervisor, home: Path, host: str, port: int) -> None:
         if not env_str("REDIS_URL", ""):
             start_redis(supervisor, home)
+        self._refuse_unsafe(host)
         self.say("preparing the database")
         call_command("migrate", interactive=False, verbosity=0)
         call_command("ensure_admin", password_file=self.password_file, stdout=self.stdout)
@@ -94,6 +97,15 @@ class Command(BaseCommand):
         url = f"http://{seen_from}:{port}/"
         supervisor.wait_until(lambda: is_url_ok(f"{url}healthz"), "web", START_TIMEOUT_S)
         self.say(f"the console is ready at {url} (Ctrl-C ends it; logs in {home / 'logs'})")
+
+    def _refuse_unsafe(self, host: str) -> None:
+        """Refuse settings that would let anybody in, before anything listens."""
+        if settings.DEBUG and not is_loopback(host):
+            raise StartFailed(f"DEBUG is on and {host} can be reached from elsewhere: unset DEBUG.")
+        try:
+            refuse_unsafe_settings()
+        except ImproperlyConfigured as refusal:
+            raise StartFailed(str(refusal)) from None
 
     def _stop(self, supervisor: Supervisor) -> None:
         self.say("ending")

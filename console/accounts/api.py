@@ -1,0 +1,174 @@
+"""People, tokens and the trail over REST."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django.db.models import QuerySet
+from django.http import Http404
+from drf_spectacular.utils import extend_schema
+from rest_framework import mixins, serializers, status
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from console.accounts import actions, queries, token_actions
+from console.accounts.models import AuditEntry, ServiceToken, User
+from console.accounts.serializers import (
+    ChangedGrantSerializer,
+    ChangedPersonSerializer,
+    EntryFilters,
+    EntrySerializer,
+    MadePersonSerializer,
+    MadeTokenSerializer,
+    NewPersonSerializer,
+    NewTokenSerializer,
+    PersonSerializer,
+    TokenSerializer,
+)
+from console.frame.viewset import ApiViewSet
+
+
+class TokenViewSet(mixins.ListModelMixin, ApiViewSet[ServiceToken]):
+    """One's own service tokens; an administrator's are everybody's.
+
+    Not for tokens: a stolen one must not make others that outlive it.
+    """
+
+    serializer_class = TokenSerializer
+    ordering = "-created_at"
+    access: ClassVar = {"read": "own", "write": "own"}
+    people_only = True
+    secret_answers: ClassVar = ("create",)
+    lookup_value_regex = r"\d{1,18}"
+
+    def get_queryset(self) -> QuerySet[ServiceToken]:
+        return queries.list_tokens(_person(self.request))
+
+    def list(self, request: Request) -> Response:
+        """List tokens, without their secrets."""
+        return super().list(request)
+
+    @extend_schema(request=NewTokenSerializer, responses={201: MadeTokenSerializer})
+    def create(self, request: Request) -> Response:
+        """Make a token; its secret is in this answer and nowhere else."""
+        values = _valid(NewTokenSerializer(data=request.data))
+        token, secret = token_actions.create_token(values, _person(request))
+        made: Any = token
+        made.secret = secret
+        return Response(MadeTokenSerializer(made).data, status.HTTP_201_CREATED)
+
+    @extend_schema(responses={204: None})
+    def destroy(self, request: Request, pk: str) -> Response:
+        """Revoke a token; it stays in the list."""
+        token = queries.get_token(_person(request), int(pk))
+        if token is None:
+            raise Http404
+        token_actions.revoke_token(token)
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class PersonViewSet(mixins.ListModelMixin, ApiViewSet[User]):
+    """Accounts and their roles, for administrators."""
+
+    serializer_class = PersonSerializer
+    ordering = "username"
+    access: ClassVar = {"read": "administer", "write": "administer"}
+    people_only = True
+    secret_answers: ClassVar = ("create", "reset_password")
+    lookup_value_regex = r"\d{1,18}"
+
+    def get_queryset(self) -> QuerySet[User]:
+        return queries.list_people()
+
+    def _get(self) -> User:
+        person = queries.get_person(pk=int(self.kwargs["pk"]))
+        if person is None:
+            raise Http404
+        return person
+
+    def _answer(self) -> Response:
+        return Response(PersonSerializer(self._get()).data)
+
+    def _made(self, password: str, http_status: int) -> Response:
+        made: Any = self._get()
+        made.password = password
+        return Response(MadePersonSerializer(made).data, http_status)
+
+    def list(self, request: Request) -> Response:
+        """List accounts."""
+        return super().list(request)
+
+    @extend_schema(responses=PersonSerializer)
+    def retrieve(self, request: Request, pk: str) -> Response:
+        """Return one account."""
+        return self._answer()
+
+    @extend_schema(request=NewPersonSerializer, responses={201: MadePersonSerializer})
+    def create(self, request: Request) -> Response:
+        """Make an account with a one-time password."""
+        values = _valid(NewPersonSerializer(data=request.data))
+        person, password = actions.create_person(values)
+        self.kwargs["pk"] = str(person.pk)
+        return self._made(password, status.HTTP_201_CREATED)
+
+    @extend_schema(request=ChangedPersonSerializer, responses=PersonSerializer)
+    def partial_update(self, request: Request, pk: str) -> Response:
+        """Change the role everywhere, or deactivate."""
+        values = _valid(ChangedPersonSerializer(data=request.data, partial=True))
+        actions.change_person(self._get(), values)
+        return self._answer()
+
+    @extend_schema(request=ChangedGrantSerializer, responses=PersonSerializer)
+    @action(detail=True, methods=["post"])
+    def grant(self, request: Request, pk: str) -> Response:
+        """Give a role on one cluster, or take it away."""
+        values = _valid(ChangedGrantSerializer(data=request.data))
+        actions.grant(self._get(), values["cluster"], values["role"])
+        return self._answer()
+
+    @extend_schema(request=None, responses=MadePersonSerializer)
+    @action(detail=True, methods=["post"], url_path="reset-password")
+    def reset_password(self, request: Request, pk: str) -> Response:
+        """Give a new one-time password; sessions end, a lock is lifted."""
+        return self._made(actions.reset_password(self._get()), status.HTTP_200_OK)
+
+    @extend_schema(request=None, responses=PersonSerializer)
+    @action(detail=True, methods=["post"])
+    def unlock(self, request: Request, pk: str) -> Response:
+        """Let somebody try again at once after too many failures."""
+        actions.unlock_person(self._get())
+        return self._answer()
+
+
+class AuditViewSet(mixins.ListModelMixin, ApiViewSet[AuditEntry]):
+    """The audit trail, newest first, for administrators."""
+
+    serializer_class = EntrySerializer
+    ordering = "-at"
+    access: ClassVar = {"read": "administer", "write": "administer"}
+    parameters: ClassVar = {"list": EntryFilters}
+
+    def get_queryset(self) -> QuerySet[AuditEntry]:
+        paths = {"actor": "actor_name"}
+        names = ("actor", "action", "subject", "cluster", "outcome")
+        wanted = {paths.get(name, name): self.asked[name] for name in names if name in self.asked}
+        return queries.list_entries().filter(**wanted)
+
+    def list(self, request: Request) -> Response:
+        """List what was done and tried."""
+        return super().list(request)
+
+
+def _valid(asked: serializers.Serializer[Any]) -> dict[str, Any]:
+    """Return validated values; raises `ValidationError`, also for fields that do not exist."""
+    unknown = sorted(set(asked.initial_data) - set(asked.fields))
+    if unknown:
+        raise serializers.ValidationError(dict.fromkeys(unknown, "There is no such field."))
+    asked.is_valid(raise_exception=True)
+    return dict(asked.validated_data)
+
+
+def _person(request: Request) -> User:
+    person: Any = request.user
+    return person  # type: ignore[no-any-return]  # `Allowed` let nobody else come here

@@ -1,0 +1,74 @@
+"""The forms of accounts; what is wrong is said by the actions, at the field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django import forms
+from django.conf import settings
+
+from console.accounts.models import RIGHTS, Role
+
+
+class _Form(forms.Form):
+    def take_errors(self, errors: Mapping[str, str]) -> None:
+        """Put the sentences of `InvalidFields` to their fields."""
+        for name, text in errors.items():
+            self.add_error(name if name in self.fields else None, text)
+
+
+class PersonForm(_Form):
+    """A new account."""
+
+    username = forms.CharField(
+        label="User name",
+        max_length=150,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+    role = forms.ChoiceField(
+        choices=Role.choices,
+        initial=Role.VIEWER,
+        help_text="On every cluster. A higher role on single clusters can be granted afterwards.",
+    )
+
+
+class RoleForm(_Form):
+    """The role of an account, everywhere."""
+
+    role = forms.ChoiceField(choices=Role.choices, help_text="On every cluster.")
+
+
+class GrantForm(_Form):
+    """A role on one cluster."""
+
+    cluster = forms.ChoiceField()
+    role = forms.ChoiceField(choices=RIGHTS)
+
+    def __init__(self, aliases: Sequence[str], *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["cluster"].choices = [(alias, alias) for alias in aliases]  # type: ignore[attr-defined]  # it is a ChoiceField
+
+
+class TokenForm(_Form):
+    """A new token."""
+
+    name = forms.CharField(max_length=100, help_text="What uses it: nightly-report, deploy, ...")
+    role = forms.ChoiceField(
+        choices=RIGHTS, help_text="It never opens more than you may do at the time of use."
+    )
+    days = forms.IntegerField(
+        label="Valid for (days)", min_value=1, initial=90, help_text="Then it ends by itself."
+    )
+    clusters = forms.MultipleChoiceField(
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="Only for these clusters; without any, for all that you see.",
+    )
+
+    def __init__(self, aliases: Sequence[str], *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["clusters"].choices = [(alias, alias) for alias in aliases]  # type: ignore[attr-defined]  # it is a MultipleChoiceField
+        self.fields["days"].widget.attrs["max"] = settings.TOKEN_DAYS
+        if not aliases:
+            del self.fields["clusters"]

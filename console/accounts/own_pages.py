@@ -1,0 +1,124 @@
+"""Pages about one's own account: signing in, the password, tokens."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import views
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
+from django.forms import BaseForm
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect
+from django.urls import reverse_lazy
+from django.views.decorators.http import require_http_methods, require_POST
+
+from console.accounts import actions, queries, token_actions
+from console.accounts.audit import audit
+from console.accounts.forms import TokenForm
+from console.accounts.models import User
+from console.accounts.tables import TOKENS
+from console.frame.access import page
+from console.frame.errors import ActionRefused
+from console.frame.render import render_page
+from console.frame.tables import csv_response
+from jobs.cluster.errors import InvalidFields
+
+
+class SignIn(views.LoginView):
+    """The login page; Django rotates the session's key and the CSRF token on success."""
+
+    http_method_names = ["get", "head", "post", "options"]
+    redirect_authenticated_user = True
+    extra_context = {
+        "oidc_label": settings.OIDC_LABEL if settings.OIDC_ISSUER else "",
+    }
+
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        """Sign in and write it."""
+        response = super().form_valid(form)
+        person = form.get_user()
+        if isinstance(person, User):
+            audit("sign-in", actions.subject_of(person), by=person)
+        return response
+
+
+class SignOut(views.LogoutView):
+    """The end of a session."""
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        """Write it and sign out."""
+        if isinstance(request.user, User) or request.user.is_authenticated:
+            audit("sign-out", f"person:{request.user.get_username()}")
+        return super().post(request, *args, **kwargs)
+
+
+class ChangePassword(views.PasswordChangeView):
+    """One's own password; after a one-time password, every page leads here first."""
+
+    http_method_names = ["get", "head", "post", "options"]
+    template_name = "accounts/password.html"
+    success_url = reverse_lazy("accounts:password")
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Refuse people who have no password here."""
+        if getattr(request.user, "identity", None):
+            raise Http404
+        return super().dispatch(request, *args, **kwargs)
+
+    def form_valid(self, form: BaseForm) -> HttpResponse:
+        """Set it; the other sessions of this person end."""
+        assert isinstance(form, PasswordChangeForm)  # noqa: S101  the class of the view's form
+        password = form.cleaned_data["new_password1"]
+        try:
+            actions.change_own_password(self.request, form.user, password)
+        except ActionRefused as refusal:
+            form.add_error(None, refusal.message)
+            return self.form_invalid(form)
+        messages.success(self.request, "Your password was changed; your other sessions ended.")
+        return redirect(self.get_success_url())
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@page("own")
+def tokens_page(request: HttpRequest) -> HttpResponseBase:
+    """Show one's tokens (an administrator sees all); a POST makes one, shown in this answer only."""
+    user: Any = request.user
+    form = TokenForm(queries.list_aliases(user), request.POST or None)
+    secret = _try_create(form, user) if request.method == "POST" and form.is_valid() else ""
+    table = TOKENS.read(request, queries.list_tokens(user))
+    if request.GET.get("format") == "csv":
+        return csv_response(table, "tokens")
+    if secret:
+        form = TokenForm(queries.list_aliases(user))
+    context = {"table": table, "form": form, "secret": secret, "most_days": settings.TOKEN_DAYS}
+    response = render_page(request, "accounts/tokens.html", context)
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+@require_POST
+@page("own")
+def revoke_token(request: HttpRequest, token_id: int) -> HttpResponse:
+    """End a token."""
+    user: Any = request.user
+    token = queries.get_token(user, token_id)
+    if token is None:
+        raise Http404
+    try:
+        token_actions.revoke_token(token)
+        messages.success(request, f"{token.name} opens nothing any more.")
+    except ActionRefused as refusal:
+        messages.error(request, refusal.message)
+    return redirect("accounts:tokens")
+
+
+def _try_create(form: TokenForm, owner: User) -> str:
+    try:
+        return token_actions.create_token(form.cleaned_data, owner)[1]
+    except InvalidFields as invalid:
+        form.take_errors(invalid.errors)
+    except ActionRefused as refusal:
+        form.add_error(None, refusal.message)
+    return ""

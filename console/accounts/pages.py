@@ -1,0 +1,152 @@
+"""Pages of people and of the audit trail, for administrators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from console.accounts import actions, queries
+from console.accounts.forms import GrantForm, PersonForm, RoleForm
+from console.accounts.models import User
+from console.accounts.tables import ENTRIES, PEOPLE
+from console.frame.access import page
+from console.frame.errors import ActionRefused
+from console.frame.render import render_page
+from console.frame.tables import csv_response
+from jobs.cluster.errors import InvalidFields
+
+
+@require_safe
+@page("administer")
+def people_page(request: HttpRequest) -> HttpResponseBase:
+    """Show everybody with an account."""
+    table = PEOPLE.read(request, queries.list_people())
+    if request.GET.get("format") == "csv":
+        return csv_response(table, "people")
+    queries.with_locks(table.rows, timezone.now())
+    return render_page(request, "accounts/people.html", {"table": table})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@page("administer")
+def new_person_page(request: HttpRequest) -> HttpResponse:
+    """Add somebody; the one-time password is in this answer and nowhere else."""
+    form = PersonForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            person, password = actions.create_person(form.cleaned_data)
+            return _person(request, person.pk, {"password": password})
+        except InvalidFields as invalid:
+            form.take_errors(invalid.errors)
+        except ActionRefused as refusal:
+            form.add_error(None, refusal.message)
+    return render_page(request, "accounts/new_person.html", {"form": form})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@page("administer")
+def person_page(request: HttpRequest, person_id: int) -> HttpResponse:
+    """Show one account; a POST changes its role."""
+    person = _get(person_id)
+    form = RoleForm(request.POST or None, initial={"role": person.role})
+    if request.method == "POST" and form.is_valid():
+        try:
+            actions.change_person(person, {"role": form.cleaned_data["role"]})
+            messages.success(request, f"{person.username} is {form.cleaned_data['role']} now.")
+            return redirect("accounts:person", person_id)
+        except ActionRefused as refusal:
+            form.add_error("role", refusal.message)
+    return _person(request, person_id, {"form": form})
+
+
+@require_POST
+@page("administer")
+def grant(request: HttpRequest, person_id: int) -> HttpResponse:
+    """Give a role on one cluster, or take it away (an empty role)."""
+    try:
+        actions.grant(
+            _get(person_id), request.POST.get("cluster", ""), request.POST.get("role", "")
+        )
+    except InvalidFields as invalid:
+        messages.error(request, " ".join(invalid.errors.values()))
+    except ActionRefused as refusal:
+        messages.error(request, refusal.message)
+    return redirect("accounts:person", person_id)
+
+
+@require_POST
+@page("administer")
+def set_active(request: HttpRequest, person_id: int) -> HttpResponse:
+    """Deactivate an account (its sessions and tokens end at once), or let it in again."""
+    person, is_active = _get(person_id), request.POST.get("is_active") == "true"
+    try:
+        actions.change_person(person, {"is_active": is_active})
+        word = "may sign in again" if is_active else "is deactivated: no session or token works"
+        messages.success(request, f"{person.username} {word}.")
+    except ActionRefused as refusal:
+        messages.error(request, refusal.message)
+    return redirect("accounts:person", person_id)
+
+
+@require_POST
+@page("administer")
+def reset_password(request: HttpRequest, person_id: int) -> HttpResponse:
+    """Show a new one-time password, once."""
+    person = _get(person_id)
+    try:
+        return _person(request, person_id, {"password": actions.reset_password(person)})
+    except ActionRefused as refusal:
+        messages.error(request, refusal.message)
+    return redirect("accounts:person", person_id)
+
+
+@require_POST
+@page("administer")
+def unlock(request: HttpRequest, person_id: int) -> HttpResponse:
+    """Let somebody try again at once after too many failures."""
+    person = _get(person_id)
+    try:
+        actions.unlock_person(person)
+        messages.success(request, f"{person.username} may sign in again.")
+    except ActionRefused as refusal:
+        messages.error(request, refusal.message)
+    return redirect("accounts:person", person_id)
+
+
+@require_safe
+@page("administer")
+def audit_page(request: HttpRequest) -> HttpResponseBase:
+    """Show the audit trail."""
+    table = ENTRIES.read(request, queries.list_entries())
+    if request.GET.get("format") == "csv":
+        return csv_response(table, "audit-trail")
+    return render_page(
+        request, "accounts/audit.html", {"table": table}, partial="accounts/_audit.html"
+    )
+
+
+def _get(person_id: int) -> User:
+    person = queries.get_person(pk=person_id)
+    if person is None:
+        raise Http404
+    return person
+
+
+def _person(request: HttpRequest, person_id: int, extra: dict[str, Any]) -> HttpResponse:
+    person = queries.with_locks([_get(person_id)], timezone.now())[0]
+    context = {
+        "person": person,
+        "form": RoleForm(initial={"role": person.role}),
+        "grant_form": GrantForm(queries.list_aliases(request.user)),  # type: ignore[arg-type]  # signed in
+        "tokens": queries.list_tokens_of(person).order_by("-created_at")[:50],
+        **extra,
+    }
+    response = render_page(request, "accounts/person.html", context)
+    if "password" in extra:
+        response["Cache-Control"] = "no-store"
+    return response

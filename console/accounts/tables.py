@@ -1,0 +1,103 @@
+"""The tables of accounts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from django.db.models import QuerySet
+from django.urls import reverse
+
+from console.accounts.models import AuditEntry, Outcome, Role, ServiceToken, User
+from console.frame.tables import Choice, Column, Table
+
+AGO = "accounts/_ago_cell.html"
+
+
+def _equals(field: str) -> Callable[[QuerySet[Any], str], QuerySet[Any]]:
+    return lambda rows, value: rows.filter(**{field: value})
+
+
+def grants_of(person: User) -> str:
+    """Return the roles on single clusters as text: `east: operator, west: viewer`."""
+    return ", ".join(f"{g.cluster.alias}: {g.role}" for g in person.cluster_grants.all())
+
+
+def clusters_of(token: ServiceToken) -> str:
+    """Return which clusters a token is for."""
+    if not token.is_scoped:
+        return "all of its owner's"
+    return ", ".join(sorted(c.alias for c in token.clusters.all())) or "none any more"
+
+
+def changes_of(entry: AuditEntry) -> str:
+    """Return before and after as one text for the export."""
+    sides = {"before": entry.before, "after": entry.after}
+    kept = {name: value for name, value in sides.items() if value is not None}
+    return json.dumps(kept, sort_keys=True) if kept else ""
+
+
+def _person_page(person: User) -> str:
+    return reverse("accounts:person", args=[person.pk])
+
+
+PEOPLE = Table(
+    (
+        Column("username", "Name", "username", link=_person_page),
+        Column("role", "Role", "role"),
+        Column(
+            "on_clusters", "On clusters", csv=grants_of, template="accounts/_grants_cell.html"
+        ),
+        Column("is_active", "State", "is_active", template="accounts/_person_state_cell.html"),
+        Column("last_login", "Signed in", "last_login", template=AGO),
+        Column("date_joined", "Added", "date_joined", template=AGO, is_hidden=True),
+    ),
+    search=("username", "email"),
+    filters={"role": Choice("Role", Role.choices, _equals("role"))},
+    default_sort="username",
+)
+TOKENS = Table(
+    (
+        Column("name", "Name", "name"),
+        Column("prefix", "Begins with", template="accounts/_prefix_cell.html"),
+        Column("owner.username", "Owner", "owner__username"),
+        Column("role", "Role", "role"),
+        Column("for_clusters", "Clusters", csv=clusters_of, template="accounts/_scope_cell.html"),
+        Column("expires_at", "State", "expires_at", template="accounts/_token_state_cell.html"),
+        Column(
+            "last_used_at",
+            "Last used",
+            "last_used_at",
+            definition="Written at most once a minute.",
+            template=AGO,
+        ),
+        Column("created_at", "Created", "created_at", template=AGO, is_hidden=True),
+        Column("pk", "", csv=lambda _: "", template="accounts/_revoke_cell.html"),
+    ),
+    search=("name", "prefix", "owner__username"),
+    default_sort="name",
+)
+ENTRIES = Table(
+    (
+        Column("at", "When", "at", template=AGO),
+        Column("actor_name", "Who", "actor_name", template="accounts/_actor_cell.html"),
+        Column("token_name", "Token", "token_name", is_hidden=True),
+        Column("action", "Action", "action"),
+        Column("subject", "What", "subject"),
+        Column("outcome", "Outcome", "outcome", template="accounts/_outcome_cell.html"),
+        Column("before", "Change", csv=changes_of, template="accounts/_change_cell.html"),
+        Column("cluster", "Cluster", "cluster", is_hidden=True),
+        Column("address", "From", "address"),
+        Column("request_id", "Request", is_hidden=True),
+    ),
+    search=("actor_name", "token_name", "action", "subject", "address", "request_id"),
+    filters={
+        "outcome": Choice("Outcome", Outcome.choices, _equals("outcome")),
+        "actor": _equals("actor_name"),
+        "action": _equals("action"),
+        "subject": _equals("subject"),
+        "cluster": _equals("cluster"),
+    },
+    default_sort="-at",
+)

@@ -1,0 +1,28 @@
+"""The shapes that every room's API shares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from console.frame.freshness import Freshness
+
+
+class ErrorSerializer(serializers.Serializer[Any]):
+    """The one shape of errors: `code` for programs, `detail` for people, sentences per field."""
+
+    code = serializers.CharField()
+    detail = serializers.CharField()
+    fields = serializers.DictField(child=serializers.ListField(child=serializers.CharField()))  # type: ignore[assignment]  # the metaclass takes it before it can hide Serializer.fields
+
+
+class FreshnessSerializer(serializers.Serializer[Freshness]):
+    """How old the rows of one noun are, and why they are not newer."""
+
+    noun = serializers.CharField()
+    succeeded_at = serializers.DateTimeField(allow_null=True)
+    failing_since = serializers.DateTimeField(allow_null=True)
+    error = serializers.CharField()
+    hint = serializers.CharField()
+    duration_ms = serializers.IntegerField(allow_null=True)

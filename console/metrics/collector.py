@@ -1,0 +1,183 @@
+"""What Prometheus gets, read from the database in a constant number of queries; Kafka is never asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import chain
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Count, F, QuerySet, Window
+from django.db.models.functions import RowNumber
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from console.clusters import queries as clusters
+from console.clusters.models import CollectionRound
+from console.frame.freshness import Freshness
+from console.metrics import definitions as known
+from console.metrics.definitions import Definition
+from console.replication import queries as replication
+from console.replication.queries import Flow
+from console.runs import queries as runs
+from jobs.availability.severity import Severity
+from jobs.version import VERSION
+
+Sample = tuple[Definition, tuple[str, ...], float | int | None]
+# From all rows to those that whoever scrapes may see.
+Scope = Callable[[QuerySet[Any]], QuerySet[Any]]
+
+_UP = {"running", "degraded"}
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How many series at most: topics and partitions of each flow, groups of each cluster."""
+
+    topics: int
+    partitions: int
+    groups: int
+
+    @classmethod
+    def from_settings(cls) -> Limits:
+        """Return the limits that the environment sets."""
+        return cls(settings.METRICS_TOPICS, settings.METRICS_PARTITIONS, settings.METRICS_GROUPS)
+
+
+class KafkaState(Collector):
+    """The newest rows of every room as gauges; what is unknown has no sample."""
+
+    def __init__(self, now: datetime, limits: Limits, scope: Scope = lambda rows: rows) -> None:
+        self._now = now
+        self._limits = limits
+        self._scope = scope
+
+    def collect(self) -> Iterator[Metric]:
+        """Return every metric with its samples."""
+        families = {
+            each.name: GaugeMetricFamily(each.name, each.help, labels=each.labels)
+            for each in known.DEFINITIONS
+        }
+        for definition, labels, value in self.samples():
+            if value is not None:
+                families[definition.name].add_metric(labels, value)
+        yield from families.values()
+
+    def samples(self) -> Iterable[Sample]:
+        """Return all samples; a value of None is one that nobody knows."""
+        flows = replication.with_status(self._scope(replication.list_flows()), self._now)
+        return chain(
+            [(known.BUILD, (VERSION,), 1)],
+            *(_of_flow(flow, self._now) for flow in flows),
+            self._of_topics(),
+            self._of_partitions(),
+            self._of_clusters(),
+            self._of_groups(),
+            self._of_runs(),
+        )
+
+    def _of_topics(self) -> Iterator[Sample]:
+        rows = self._scope(replication.list_topics())
+        rows = rows.select_related("flow__source", "flow__target")
+        for row in _furthest_behind(rows, "flow", self._limits.topics):
+            labels = (*_names(row.flow), row.topic)
+            yield known.TOPIC_LAG, labels, row.lag
+            yield known.TOPIC_LAG_TIME, labels, _seconds(row.lag_ms)
+            yield known.TOPIC_RATE, labels, row.rate_per_s
+        yield known.LEFT_OUT, ("topics",), _left_out(rows, "flow", self._limits.topics)
+
+    def _of_partitions(self) -> Iterator[Sample]:
+        if not self._limits.partitions:
+            return
+        rows = self._scope(replication.list_partitions())
+        rows = rows.select_related("flow__source", "flow__target")
+        for row in _furthest_behind(rows, "flow", self._limits.partitions):
+            labels = (*_names(row.flow), row.topic, str(row.partition))
+            yield known.PARTITION_LAG, labels, row.lag
+            yield known.PARTITION_LAG_TIME, labels, _seconds(row.lag_ms)
+
+    def _of_clusters(self) -> Iterator[Sample]:
+        for cluster in self._scope(clusters.list_clusters()):
+            yield from _of_cluster(cluster, self._now)
+        partitions = self._scope(clusters.list_partitions()).order_by()
+        partitions = partitions.values_list("cluster__alias", "severity")
+        for alias, severity, number in partitions.annotate(number=Count("pk")):
+            yield known.PARTITIONS, (alias, Severity(severity).word), number
+
+    def _of_groups(self) -> Iterator[Sample]:
+        rows = self._scope(clusters.list_groups())
+        for row in _furthest_behind(rows, "cluster", self._limits.groups):
+            labels = (row.cluster.alias, row.group_id)
+            yield known.GROUP_LAG, labels, row.lag
+            yield known.GROUP_LAG_TIME, labels, _seconds(row.lag_ms)
+        yield known.LEFT_OUT, ("groups",), _left_out(rows, "cluster", self._limits.groups)
+
+    def _of_runs(self) -> Iterator[Sample]:
+        rows = self._scope(runs.list_runs()).order_by().values_list("kind", "state")
+        for kind, state, number in rows.annotate(number=Count("pk")):
+            yield known.RUNS, (kind, state), number
+
+
+def _of_flow(flow: Flow, now: datetime) -> Iterator[Sample]:
+    names = _names(flow)
+    yield known.FLOW_WANTED, names, int(flow.is_wanted)
+    yield known.FLOW_UP, names, int(flow.status.state in _UP)
+    yield known.FLOW_LAG, names, flow.lag
+    yield known.FLOW_LAG_TIME, names, _seconds(flow.lag_ms)
+    yield known.FLOW_RATE, names, flow.rate_per_s
+    yield known.FLOW_FAILURES, names, flow.failures
+    for state, number in flow.states.items():
+        yield known.FLOW_PARTITIONS, (*names, state), number
+    for entry in replication.freshness_of(flow):
+        labels = (*names, entry.noun.lower().replace(" ", "_"))
+        yield known.FLOW_AGE, labels, entry.age_s(now)
+        yield known.FLOW_SUCCESS, labels, _timestamp(entry)
+
+
+def _of_cluster(cluster: Any, now: datetime) -> Iterator[Sample]:
+    alias = cluster.alias
+    yield known.BROKERS, (alias, "live"), cluster.live_count
+    yield known.BROKERS, (alias, "missing"), cluster.dead_count
+    yield known.TOPICS, (alias,), cluster.topic_count
+    yield known.GROUPS, (alias,), cluster.group_count
+    yield known.UNDER_REPLICATED, (alias,), cluster.under_replicated_count
+    yield known.OFFLINE, (alias,), cluster.offline_count
+    for row in cluster.rounds.all():
+        yield from _of_round(alias, row, now)
+
+
+def _of_round(alias: str, row: CollectionRound, now: datetime) -> Iterator[Sample]:
+    labels, fresh = (alias, row.noun), Freshness(row.noun, row.succeeded_at)
+    if row.finished_at is not None:
+        yield known.COLLECTION_UP, labels, int(row.failing_since is None)
+    yield known.COLLECTION_AGE, labels, fresh.age_s(now)
+    yield known.COLLECTION_SUCCESS, labels, _timestamp(fresh)
+    yield known.COLLECTION_TIME, labels, _seconds(row.duration_ms)
+
+
+def _furthest_behind(rows: QuerySet[Any], owner: str, limit: int) -> QuerySet[Any]:
+    """Return the `limit` rows of each owner with the most lag; those without a known lag come last."""
+    order = [F("lag").desc(nulls_last=True), F("pk").asc()]
+    place = Window(RowNumber(), partition_by=F(owner), order_by=order)
+    placed: QuerySet[Any] = rows.order_by().annotate(place=place)
+    return placed.filter(place__lte=limit)
+
+
+def _left_out(rows: QuerySet[Any], owner: str, limit: int) -> int:
+    counted = rows.order_by().values_list(owner).annotate(number=Count("pk"))
+    return sum(max(0, number - limit) for _, number in counted)
+
+
+def _names(flow: Any) -> tuple[str, str, str]:
+    return flow.name, flow.source.alias, flow.target.alias
+
+
+def _seconds(ms: int | None) -> float | None:
+    return None if ms is None else ms / 1000
+
+
+def _timestamp(entry: Freshness) -> float | None:
+    return entry.succeeded_at.timestamp() if entry.succeeded_at else None

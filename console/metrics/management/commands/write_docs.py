@@ -1,0 +1,36 @@
+"""Write the documents that are made from code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand
+
+from console.metrics.dashboard import write_dashboard
+from console.metrics.definitions import table_of_definitions
+
+BEGIN, END = "<!-- table of metrics -->\n", "<!-- end of table -->\n"
+
+
+class Command(BaseCommand):
+    """Write docs/openapi.yaml, docs/grafana-dashboard.json and the table of docs/metrics.md."""
+
+    help = "Write the documents that are made from code: schema, dashboard, table of metrics."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Write all of them."""
+        docs: Path = settings.ROOT / "docs"
+        call_command("spectacular", "--validate", "--fail-on-warn", file=str(docs / "openapi.yaml"))
+        (docs / "grafana-dashboard.json").write_text(write_dashboard(), encoding="utf-8")
+        page = docs / "metrics.md"
+        page.write_text(with_table(page.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def with_table(text: str) -> str:
+    """Return the page about metrics with the table as it has to be."""
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}{table_of_definitions()}\n{END}{after}"

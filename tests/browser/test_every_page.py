@@ -1,0 +1,137 @@
+"""Every page in both themes and on a narrow screen: readable for all, quiet, kept as a picture."""
+
+from dataclasses import dataclass, field
+
+import pytest
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.utils import timezone
+
+from tests.browser.axe import grave_violations
+from tests.browser.world import RUN, make_person, make_world
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+THEMES = ("light", "dark")
+NARROW = {"width": 380, "height": 800}
+FLOW = "flow"
+# How each page is reached, by the name of its route. FLOW stands for the number of the flow.
+PLACES = {
+    "overview:overview": [],
+    "clusters:list": [],
+    "clusters:new": [],
+    "clusters:detail": ["east"],
+    "clusters:brokers": ["east"],
+    "clusters:topics": ["east"],
+    "clusters:topic": ["east", "payments"],
+    "clusters:partitions": ["east"],
+    "clusters:groups": ["east"],
+    "clusters:group": ["east", "search indexer/eu"],
+    "clusters:settings": ["east"],
+    "replication:list": [],
+    "replication:new": [],
+    "replication:detail": [FLOW],
+    "replication:partitions": [FLOW],
+    "replication:runs": [FLOW],
+    "replication:settings": [FLOW],
+    "runs:list": [],
+    "runs:detail": [RUN],
+    "accounts:people": [],
+    "accounts:new-person": [],
+    "accounts:person": ["person"],
+    "accounts:tokens": [],
+    "accounts:password": [],
+    "accounts:audit": [],
+}
+# Routes that are no page: they act on a POST, answer a script, or lead to somebody else's page.
+NOT_PAGES = {
+    "login", "logout", "healthz", "readyz", "frame:jumps", "frame:rail", "metrics:scrape",
+    "clusters:check", "clusters:confirm", "clusters:delete",
+    "replication:preview", "replication:start", "replication:stop", "replication:delete",
+    "replication:accept-topics", "runs:cancel",
+    "accounts:oidc", "accounts:oidc-back", "accounts:revoke-token", "accounts:grant",
+    "accounts:set-active", "accounts:reset-password", "accounts:unlock",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Odd:
+    """A page that is no route of its own: an error, or a page of a person with little to see."""
+
+    path: str
+    role: str | None = "admin"
+    expects: str = ""
+    rows: bool = field(default=True, kw_only=True)
+
+
+ODD_PAGES = {
+    "login": Odd("/login/", None, "Sign in"),
+    "not-found": Odd("/clusters/nowhere/", "admin", "Nothing is here"),
+    "no-permission": Odd("/clusters/new/", "viewer", "Not allowed"),
+    "overview-viewer": Odd("/", "viewer", "What is going on"),
+    "flow-viewer": Odd("/replication/1/", "viewer", "orders to west"),
+    "cluster-unreachable": Odd("/clusters/north/", "admin", "no broker answered"),
+    "filter-without-rows": Odd("/clusters/east/topics/?q=nothing", "admin", "Nothing fits"),
+    "flow-absolute": Odd("/replication/1/?from=2026-01-01T00:00&to=2026-01-01T06:00", "admin", ""),
+    "first-overview": Odd("/", "admin", "first copied record", rows=False),
+    "first-overview-viewer": Odd("/", "viewer", "role admin", rows=False),
+    "first-clusters": Odd("/clusters/", "admin", "No cluster yet", rows=False),
+    "first-flows": Odd("/replication/", "admin", "two clusters", rows=False),
+    "first-new-flow": Odd("/replication/new/", "admin", "two clusters", rows=False),
+    "first-runs": Odd("/runs/", "admin", "Nothing has run yet", rows=False),
+}
+
+
+def route_names(patterns, prefix="") -> set[str]:
+    """Return the names of all routes outside the API."""
+    found = set()
+    for entry in patterns:
+        if isinstance(entry, URLPattern) and entry.name:
+            found.add(f"{prefix}{entry.name}")
+        if isinstance(entry, URLResolver) and not str(entry.pattern).startswith("api/"):
+            space = f"{entry.namespace}:" if entry.namespace else ""
+            found |= route_names(entry.url_patterns, f"{prefix}{space}")
+    return found
+
+
+def test_every_route_is_looked_at_or_is_no_page():
+    assert route_names(get_resolver().url_patterns) == set(PLACES) | NOT_PAGES
+
+
+def look(watched, name: str) -> list[str]:
+    """Return what is wrong with the page that is open, in both themes and on a narrow screen."""
+    page, found = watched.page, []
+    for theme in THEMES:
+        page.emulate_media(color_scheme=theme)
+        watched.keep_picture(f"pages/{name}-{theme}")
+        with watched.unheard():
+            found += [f"{theme}: {problem}" for problem in grave_violations(page)]
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size(NARROW)
+    watched.keep_picture(f"pages/{name}-narrow")
+    width = page.evaluate("document.documentElement.scrollWidth")
+    if width > NARROW["width"]:
+        found.append(f"narrow: the page is {width} px wide")
+    return found
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_page_is_readable_for_all(name, watched):
+    person = make_person()
+    flow = make_world(timezone.now())
+    numbers = {FLOW: flow.pk, "person": person.pk}
+    watched.sign_in(person)
+    page = watched.open(reverse(name, args=[numbers.get(arg, arg) for arg in PLACES[name]]))
+    assert page.locator("h1").count() == 1
+    assert look(watched, name.replace(":", "-")) == []
+
+
+@pytest.mark.parametrize("name", ODD_PAGES)
+def test_page_for_the_odd_case_is_readable_for_all(name, watched):
+    odd = ODD_PAGES[name]
+    flow = make_world(timezone.now()) if odd.rows else None
+    if odd.role:
+        watched.sign_in(make_person(odd.role))
+    path = odd.path.replace("/replication/1/", f"/replication/{flow.pk}/") if flow else odd.path
+    page = watched.open(path)
+    assert odd.expects in page.inner_text("main")
+    assert look(watched, name) == []

@@ -1,0 +1,69 @@
+"""Notes everything that a page must never do while a test drives it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from django.conf import settings
+from django.test import Client
+from playwright.sync_api import ConsoleMessage, Page, Request, Response, expect
+
+ARTIFACTS = Path(os.environ.get("CROSSLOG_ARTIFACTS", "artifacts"))
+SERVER_ERROR = 500
+
+
+class Watched:
+    """A page and its complaints: script errors, policy violations, strangers asked, server errors."""
+
+    def __init__(self, page: Page, url: str) -> None:
+        self.page = page
+        self.url = url
+        self.complaints: list[str] = []
+        page.on("pageerror", lambda error: self.complaints.append(f"script error: {error}"))
+        page.on("console", self._note_message)
+        page.on("request", self._note_request)
+        page.on("response", self._note_response)
+
+    def sign_in(self, person) -> None:
+        """Give the browser a session of this person, without the way over the form."""
+        client = Client()
+        client.force_login(person)
+        session = client.cookies[settings.SESSION_COOKIE_NAME].value
+        self.page.context.add_cookies(
+            [{"name": settings.SESSION_COOKIE_NAME, "value": session, "url": self.url}]
+        )
+
+    def open(self, path: str) -> Page:
+        """Go to a page and wait until it has what it shows at first."""
+        self.page.goto(f"{self.url}{path}")
+        expect(self.page.locator(".chart__summary", has_text="Loading…")).to_have_count(0)
+        return self.page
+
+    def keep_picture(self, name: str) -> None:
+        """Write a picture of the whole page to the artifacts of the test run."""
+        path = ARTIFACTS / f"{name}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Hiding the caret would need an inline style, which the policy forbids.
+        self.page.screenshot(path=path, full_page=True, caret="initial")
+
+    @contextmanager
+    def unheard(self) -> Iterator[None]:
+        """Forget complaints about what a test itself puts into the page: axe writes styles."""
+        heard = len(self.complaints)
+        yield
+        del self.complaints[heard:]
+
+    def _note_message(self, message: ConsoleMessage) -> None:
+        if "Content Security" in message.text or "Permissions policy" in message.text:
+            self.complaints.append(f"policy: {message.text}")
+
+    def _note_request(self, sent: Request) -> None:
+        if not sent.url.startswith((self.url, "data:")):
+            self.complaints.append(f"asked a stranger: {sent.url}")
+
+    def _note_response(self, answer: Response) -> None:
+        if answer.status >= SERVER_ERROR:
+            self.complaints.append(f"{answer.status} from {answer.url}")

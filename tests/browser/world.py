@@ -1,0 +1,191 @@
+"""Rows that fill every page: two clusters, one of them unwell, flows in several states, their runs."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.contrib.auth import get_user_model
+
+from console.clusters.models import (
+    Broker,
+    Cluster,
+    CollectionRound,
+    Group,
+    GroupOffset,
+    Noun,
+    Partition,
+    Topic,
+)
+from console.replication.models import FlowRound, FlowTopic, LagSample, ReplicationFlow
+from console.runs.models import RunState
+from jobs.availability.severity import Severity
+from tests.console.making import make_cluster, make_flow, make_partition, make_run, progress
+
+PASSWORD = "a password of ana"
+RUN = UUID("8d3f0c55-7a51-4a5e-9d0e-2f6b7d1c9a01")
+TOPICS = ("orders", "payments", "clicks", "customers", "a.topic-with_a.very-long.name." + "x" * 60)
+GROUPS = ("billing", "search indexer/eu", "reports-nightly", "fraud-scoring")
+
+
+def make_person(role: str = "admin", name: str = "ana"):
+    return get_user_model().objects.create_user(name, password=PASSWORD, role=role)
+
+
+def make_world(now: datetime) -> ReplicationFlow:
+    """Make everything and return the flow that is degraded."""
+    east = fill_cluster("east", now, is_well=False)
+    west = fill_cluster("west", now, is_well=True)
+    fill_unreachable("north", now)
+    return fill_flows(east, west, now)
+
+
+def fill_cluster(alias: str, now: datetime, *, is_well: bool) -> Cluster:
+    cluster = make_cluster(
+        alias,
+        bootstrap_servers=f"{alias}-1.example:9092,{alias}-2.example:9092",
+        cluster_id=f"{alias.title()}QkVzT3B2dU9qZ3c",
+        checked_at=now,
+        created_at=now - timedelta(days=3),
+        operations=["DESCRIBE", "ALTER_CONFIGS"],
+        findings=[] if is_well else ["DESCRIBE on groups is not allowed: groups stay unknown."],
+    )
+    for noun in Noun.values:
+        CollectionRound.objects.create(
+            cluster=cluster, noun=noun, succeeded_at=now, finished_at=now, duration_ms=41
+        )
+    for number in (1, 2, 3):
+        Broker.objects.create(
+            cluster=cluster, broker_id=number, host=f"{alias}-{number}.example", port=9092,
+            rack=f"dc-{'abc'[number - 1]}", is_live=is_well or number != 2,
+            leader_count=4, replica_count=12, seen_at=now, changed_at=now,
+        )  # fmt: skip
+    for topic in TOPICS:
+        fill_topic(cluster, topic, now, is_well=is_well or topic != "payments")
+    for number, group_id in enumerate(GROUPS):
+        fill_group(cluster, group_id, number, now)
+    return cluster
+
+
+def fill_topic(cluster: Cluster, name: str, now: datetime, *, is_well: bool) -> None:
+    severity = Severity.OK if is_well else Severity.AT_MIN_ISR
+    topic = Topic.objects.create(
+        cluster=cluster, name=name, topic_id="vR3Xh0c1TxW2Yb7Qk5d9Zw", partition_count=6,
+        replication_factor=3, min_insync_replicas=2, severity=severity.value,
+        under_replicated_count=0 if is_well else 2, record_count=1_234_567,
+        configs={"cleanup.policy": "delete", "min.insync.replicas": "2"}, configs_read_at=now,
+        changed_at=now,
+    )  # fmt: skip
+    Partition.objects.bulk_create(
+        Partition(
+            cluster=cluster, topic=topic, partition=number, leader=1 + number % 3,
+            replicas=[1, 2, 3], isr=[1, 2, 3] if is_well else [1, 3],
+            isr_count=3 if is_well else 2, severity=severity.value, log_start_offset=0,
+            end_offset=184_201_992 + number, high_watermark=184_201_992 + number,
+            max_timestamp_ms=int(now.timestamp() * 1000), changed_at=now,
+        )
+        for number in range(6)
+    )  # fmt: skip
+
+
+def fill_group(cluster: Cluster, group_id: str, number: int, now: datetime) -> None:
+    group = Group.objects.create(
+        cluster=cluster, group_id=group_id, state=("Stable", "Empty")[number % 2], type="consumer",
+        assignor="uniform", member_count=(number + 1) % 3, coordinator=1, topic_count=1,
+        partition_count=3, lag=number * 1204, lag_ms=number * 4100, changed_at=now,
+    )  # fmt: skip
+    GroupOffset.objects.bulk_create(
+        GroupOffset(
+            group=group, topic="orders", partition=partition, is_assigned=number % 2 == 0,
+            committed_offset=184_201_000 if partition else None, end_offset=184_201_992,
+            lag=number * 401 if partition else None, lag_ms=number * 1300 if partition else None,
+            lag_status="ok" if partition else "no_commit", changed_at=now,
+        )
+        for partition in range(3)
+    )  # fmt: skip
+
+
+def fill_unreachable(alias: str, now: datetime) -> None:
+    cluster = make_cluster(alias)
+    for noun in Noun.values:
+        CollectionRound.objects.create(
+            cluster=cluster, noun=noun, finished_at=now, failing_since=now - timedelta(minutes=12),
+            succeeded_at=now - timedelta(minutes=13) if noun == Noun.BROKERS else None,
+            error_code="unreachable", error=f"{alias}: no broker answered within 10 s.",
+            hint="Check that host and port are right and that a firewall lets crosslog through.",
+        )  # fmt: skip
+
+
+def fill_flows(east: Cluster, west: Cluster, now: datetime) -> ReplicationFlow:
+    aliases = {"source": east.alias, "target": west.alias}
+    flow = make_flow(
+        "orders to west", **aliases, topics=list(TOPICS[:3]), is_wanted=True, measured_at=now,
+        partition_count=9, states={"copying": 8, "failed": 1}, lag=1204, lag_ms=4100,
+        rate_per_s=12_480.5, worst_since=now - timedelta(minutes=7),
+        worst_reason="orders-2 stopped at offset 184,201: the record has 1.5 MiB, the target takes 1 MiB.",
+    )  # fmt: skip
+    make_flow("quiet flow", **aliases, created_at=now, topics=["customers"])
+    make_flow(
+        "back again", source="west", target="east", topics=["clicks"], is_wanted=True, failures=3,
+        failing_since=now - timedelta(minutes=3), failure="The keeper was killed.", created_at=now,
+        next_try_at=now + timedelta(seconds=9),
+    )  # fmt: skip
+    for noun in FlowRound.Noun.values:
+        FlowRound.objects.create(flow=flow, noun=noun, succeeded_at=now, duration_ms=12)
+    for topic in TOPICS[:3]:
+        fill_flow_topic(flow, topic, now)
+    fill_samples(flow, now)
+    fill_runs(flow, now)
+    return flow
+
+
+def fill_flow_topic(flow: ReplicationFlow, topic: str, now: datetime) -> None:
+    is_failed = topic == "orders"
+    FlowTopic.objects.create(
+        flow=flow, topic=topic, remote_topic=f"east.{topic}", partition_count=3,
+        state="failed" if is_failed else "copying", failed_count=int(is_failed), lag=401,
+        lag_ms=1300, rate_per_s=4160.2, updated_at=now,
+        reason="The record at offset 184,201 has 1.5 MiB, the target takes 1 MiB." * is_failed,
+    )  # fmt: skip
+    for number in range(3):
+        make_partition(
+            flow, topic, number, remote_topic=f"east.{topic}", position=184_200 + number,
+            state="failed" if is_failed and number == 2 else "copying", end_offset=184_400,
+            log_start_offset=0, lag=200, lag_ms=1300, rate_per_s=1386.7, path="record",
+            findings=["3 records may have been written twice."] * (number == 1), since=now,
+            updated_at=now,
+        )  # fmt: skip
+
+
+def fill_samples(flow: ReplicationFlow, now: datetime) -> None:
+    """Write six hours of samples, with a wave and a gap."""
+    end = int(now.timestamp())
+    LagSample.objects.bulk_create(
+        LagSample(
+            flow=flow, topic="", at_s=at, lag=round(900 + 800 * math.sin(at / 900)),
+            lag_ms=round(2500 + 2200 * math.sin(at / 900)), rate_per_s=12_000 + at % 700,
+        )
+        for at in range(end - 6 * 3600, end, 20)
+        if not end - 2400 < at < end - 1800
+    )  # fmt: skip
+
+
+def fill_runs(flow: ReplicationFlow, now: datetime) -> None:
+    """Make one live run after three that ended: well, badly, and asked to."""
+    minutes = timedelta(minutes=1)
+    for before, after, state, error in (
+        (200, 121, RunState.SUCCEEDED, ""),
+        (120, 44, RunState.ERRORED, "The driver was killed.\nKilled"),
+        (43, 31, RunState.CANCELLED, ""),
+    ):
+        make_run(
+            flow, title=f"Replicate {flow.name}", state=state, error=error,
+            created_at=now - before * minutes, started_at=now - before * minutes,
+            finished_at=now - after * minutes,
+        )  # fmt: skip
+    make_run(
+        flow, id=RUN, title=f"Replicate {flow.name}", created_at=now - 30 * minutes,
+        started_at=now - 30 * minutes, heartbeat_at=now, reported_at=now,
+        progress=progress(at=now), summary={"records": 1_234_567},
+    )  # fmt: skip

@@ -1,0 +1,133 @@
+import pytest
+from django.db import DatabaseError, transaction
+from django.test import RequestFactory
+
+from console.accounts.audit import MASKED, audit, masked
+from console.accounts.models import AuditEntry
+from tests.console.making import make_cluster, make_flow, make_run
+from tests.console.safety.world import AWAY, bearer, make_person, make_token
+
+pytestmark = pytest.mark.django_db
+
+
+def test_only_what_differs_is_kept():
+    entry = audit("flow.change", "flow:a", before={"x": 1, "y": 2}, after={"x": 1, "y": 3})
+    assert (entry.before, entry.after) == ({"y": 2}, {"y": 3})
+
+
+@pytest.mark.parametrize(
+    ("values", "kept"),
+    [
+        ({"password": "hunter2"}, {"password": MASKED}),
+        ({"sasl_password": "env:CROSSLOG_SECRET_X"}, {"sasl_password": "env:CROSSLOG_SECRET_X"}),
+        ({"ssl_key": "-----BEGIN"}, {"ssl_key": MASKED}),
+        ({"client_secret": ""}, {"client_secret": ""}),
+        ({"outer": [{"api_token": "abc"}]}, {"outer": [{"api_token": MASKED}]}),
+        ({"topics": ["keys", "tokens"]}, {"topics": ["keys", "tokens"]}),
+    ],
+)
+def test_secrets_are_masked_by_their_names(values, kept):
+    assert masked(values) == kept
+
+
+def test_an_entry_cannot_be_changed_or_removed_by_the_application():
+    entry = audit("sign-in", "person:vera")
+    with pytest.raises(TypeError, match="append-only"):
+        entry.save()
+    with pytest.raises(TypeError, match="append-only"):
+        entry.delete()
+
+
+def test_the_database_itself_refuses_a_change():
+    audit("sign-in", "person:vera")
+    with pytest.raises(DatabaseError, match="append-only"), transaction.atomic():
+        AuditEntry.objects.update(actor_name="somebody else")
+    assert AuditEntry.objects.get().actor_name == ""
+
+
+def test_the_entry_says_who_from_where_and_in_which_request(client):
+    make_cluster("east")
+    owner = make_person("ada", "admin")
+    token, secret = make_token(owner)
+    answer = client.delete("/api/v1/clusters/east/", headers=bearer(secret))
+    assert answer.status_code == 204
+    entry = AuditEntry.objects.get()
+    assert (entry.actor, entry.action, entry.subject, entry.cluster) == (
+        owner,
+        "cluster.delete",
+        "cluster:east",
+        "east",
+    )
+    assert entry.token_name == f"report ({token.prefix})"
+    assert (entry.address, entry.request_id) == ("127.0.0.1", answer["X-Request-ID"])
+
+
+def settings(**more):
+    return {"alias": "north", "bootstrap_servers": "n:9092", "save_unchecked": True} | AWAY | more
+
+
+ACTIONS = {
+    "cluster.create": ("post", "clusters/", settings()),
+    "cluster.change": ("patch", "clusters/east/", {"sasl_username": "x", "save_unchecked": True}),
+    "cluster.delete": ("delete", "clusters/away/", {}),
+    "flow.create": ("post", "flows/", {"name": "n", "source": "west", "target": "east", "topics": ["z"]}),
+    "flow.change": ("patch", "flows/{flow}/", {"tasks": 2}),
+    "flow.start": ("post", "flows/{flow}/start/", {}),
+    "flow.stop": ("post", "flows/{flow}/stop/", {}),
+    "flow.delete": ("delete", "flows/{flow}/", {}),
+    "run.cancel": ("post", "runs/{run}/cancel/", {}),
+}
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_what_people_do_is_written(client, action):
+    client.force_login(make_person("ada", "admin"))
+    for alias in ("east", "west", "away"):
+        make_cluster(alias, **AWAY)
+    flow = make_flow()
+    run = make_run(flow)
+    method, path, body = ACTIONS[action]
+    path = f"/api/v1/{path.format(flow=flow.pk, run=run.pk)}"
+    answer = getattr(client, method)(path, body, content_type="application/json")
+    assert answer.status_code < 300, answer.json()
+    entry = AuditEntry.objects.get()
+    assert (entry.action, entry.actor_name, entry.outcome) == (action, "ada", "done")
+
+
+def test_confirming_another_cluster_is_written(client):
+    client.force_login(make_person("ada", "admin"))
+    make_cluster("east", cluster_id="old", seen_cluster_id="new")
+    body = {"cluster_id": "new"}
+    client.post("/api/v1/clusters/east/confirm-cluster-id/", body, content_type="application/json")
+    entry = AuditEntry.objects.get()
+    assert (entry.before, entry.after) == ({"cluster_id": "old"}, {"cluster_id": "new"})
+
+
+def test_what_was_refused_is_not_written_as_done(client):
+    client.force_login(make_person("ada", "admin"))
+    make_flow()
+    assert client.delete("/api/v1/clusters/east/").status_code == 409
+    assert not AuditEntry.objects.exists()
+
+
+def test_page_export_and_route_show_the_trail(client):
+    client.force_login(make_person("ada", "admin"))
+    audit("flow.start", "flow:=HYPERLINK(1)")
+    audit("sign-in", "person:vera", outcome="failed")
+    assert "flow.start" in client.get("/audit/").content.decode()
+    rows = b"".join(client.get("/audit/?format=csv&outcome=done").streaming_content).decode()
+    assert "flow:=HYPERLINK(1)" in rows and "person:vera" not in rows
+    found = client.get("/api/v1/audit-trail/?outcome=failed").json()["results"]
+    assert [entry["subject"] for entry in found] == ["person:vera"]
+
+
+def test_an_entry_of_a_background_task_has_no_person():
+    entry = audit("flow.start", "flow:a")
+    assert (entry.actor, entry.actor_name, entry.address) == (None, "", "")
+
+
+def test_who_did_it_can_be_said():
+    vera = make_person("vera")
+    assert audit("sign-in", "person:vera", by=vera).actor == vera
+    request = RequestFactory().get("/", REMOTE_ADDR="192.0.2.1")
+    assert audit("sign-in", "person:vera", by=request).address == "192.0.2.1"

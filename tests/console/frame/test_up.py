@@ -1,0 +1,119 @@
+"""`manage.py up` as a person starts it, with the real Redis, web server and workers."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from console.frame.processes import free_port, is_url_ok
+from jobs.spark.processes import children_of, start_ticks
+from tests.support import wait_until
+
+ROOT = Path(__file__).parent.parent.parent.parent
+SLOW_S = 120.0  # a busy machine imports Django five times at once
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the supervisor needs Linux")
+
+
+class Console:
+    """A console of its own in a folder."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.port = free_port(24900)
+        self.redis_port = free_port(24950)
+        self.process: subprocess.Popen[bytes] | None = None
+        self.log = home / "up.txt"
+
+    @property
+    def output(self) -> str:
+        return self.log.read_text("utf-8")
+
+    def start(self, output: str = "up.txt") -> None:
+        self.home.mkdir(exist_ok=True)
+        self.log = self.home / output
+        own = {"CROSSLOG_HOME": str(self.home), "CROSSLOG_REDIS_PORT": str(self.redis_port)}
+        clean = {
+            name: value
+            for name, value in os.environ.items()
+            if name not in {"DATABASE_URL", "REDIS_URL", "DJANGO_SETTINGS_MODULE", "STATIC_ROOT"}
+        }
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "manage.py", "up", "--port", str(self.port)],
+                cwd=ROOT, env={**clean, **own}, stdout=log, stderr=log,
+            )  # fmt: skip
+
+    def wait_until_ready(self) -> None:
+        wait_until(lambda: "is ready at" in self.output or self.process.poll() is not None, SLOW_S)
+        assert self.process.poll() is None, self.output
+
+    def program(self, word: str) -> int:
+        """The pid of the child whose command line has this word."""
+        for pid in children_of(self.process.pid):
+            if word in Path(f"/proc/{pid}/cmdline").read_text("utf-8"):
+                return pid
+        raise AssertionError(f"no {word} among the children")
+
+    def end(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+
+@pytest.fixture
+def console(tmp_path):
+    console = Console(tmp_path)
+    yield console
+    console.end()
+
+
+def test_the_console_comes_up_heals_itself_and_ends_in_order(console):
+    console.start()
+    console.wait_until_ready()
+    family = children_of(console.process.pid)
+    assert is_url_ok(f"http://127.0.0.1:{console.port}/readyz")
+    assert "password:" in console.output
+
+    os.kill(console.program("redis-server"), signal.SIGKILL)
+    wait_until(lambda: "redis started again" in console.output, SLOW_S)
+
+    console.process.send_signal(signal.SIGTERM)
+    assert console.process.wait(timeout=SLOW_S) == 0
+    assert [pid for pid in family if start_ticks(pid) is not None] == []
+
+
+def test_nothing_outlives_a_killed_supervisor(console):
+    console.start()
+    console.wait_until_ready()
+    family = children_of(console.process.pid)
+    assert len(family) >= 5
+    console.process.kill()
+    console.process.wait()
+    wait_until(lambda: [pid for pid in family if start_ticks(pid) is not None] == [], 30)
+
+
+def test_a_second_console_is_told_what_is_in_its_way(console):
+    console.start()
+    console.wait_until_ready()
+
+    same_folder = Console(console.home)
+    same_folder.start(output="second.txt")
+    assert same_folder.process.wait(timeout=SLOW_S) == 1
+    assert f"crosslog already runs with the folder {console.home}" in same_folder.output
+
+    same_port = Console(console.home / "other")
+    same_port.port = console.port
+    same_port.start()
+    assert same_port.process.wait(timeout=SLOW_S) == 1
+    assert f"Port {console.port} on 127.0.0.1 is taken" in same_port.output
+    assert "--port" in same_port.output
+
+    same_redis = Console(console.home / "third")
+    same_redis.redis_port = console.redis_port
+    same_redis.start()
+    assert same_redis.process.wait(timeout=SLOW_S) == 1
+    assert "CROSSLOG_REDIS_PORT" in same_redis.output

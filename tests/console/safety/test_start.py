@@ -1,0 +1,122 @@
+"""crosslog does not start with settings that would let anybody in."""
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from console.frame.checks import is_loopback, listening_addresses, refuse_unsafe_settings
+
+ROOT = Path(__file__).parents[3]
+GOOD = "bY7w-4kZ_9qLxT2pV8mRjN5sHd3fGc6aEuQoWi1rKtXvBn0P"
+
+
+def test_the_settings_of_the_first_start_are_safe():
+    refuse_unsafe_settings()
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        pytest.param({"SECRET_KEY": "changeme"}, "E001", id="a default key"),
+        pytest.param({"SECRET_KEY": "short-5kW9x"}, "E001", id="a short key"),
+        pytest.param({"SECRET_KEY": "a" * 64}, "E001", id="a key of one letter"),
+        pytest.param({"SECRET_KEY": f"django-insecure-{GOOD}"}, "E001", id="a key of a template"),
+        pytest.param({"DEBUG": True, "ALLOWED_HOSTS": ["crosslog.example.org"]}, "E002", id="debug"),
+        pytest.param({"DEBUG": True, "ALLOWED_HOSTS": ["10.0.0.7"]}, "E002", id="debug, address"),
+        pytest.param({"ALLOWED_HOSTS": ["*"]}, "E003", id="every host"),
+        pytest.param({"ALLOWED_HOSTS": ["localhost", "*"]}, "E003", id="every host among others"),
+        pytest.param({"OUTBOUND_NETWORKS": ["10.0.0.0/99"]}, "E004", id="no network"),
+        pytest.param({"OUTBOUND_SCHEMES": ["ftp"]}, "E005", id="no scheme of ours"),
+        pytest.param({"OIDC_ISSUER": "https://login.example.org"}, "E010", id="half of a sign-in"),
+        pytest.param(
+            {"OIDC_ISSUER": "http://login.example.org", "OIDC_CLIENT_ID": "c"}, "E011", id="in clear text"
+        ),
+        pytest.param(
+            {"OIDC_ISSUER": "https://l.example", "OIDC_CLIENT_ID": "c", "OIDC_ROLES": ["a=emperor"]},
+            "E012",
+            id="a role that is none",
+        ),
+        pytest.param(
+            {"OIDC_ISSUER": "https://l.example", "OIDC_CLIENT_ID": "c", "OIDC_SCOPES": "email"},
+            "E013",
+            id="no openid",
+        ),
+    ],
+)
+def test_unsafe_settings_stop_the_start(settings, changes, code):
+    for name, value in changes.items():
+        setattr(settings, name, value)
+    with pytest.raises(ImproperlyConfigured, match=f"crosslog.{code}"):
+        refuse_unsafe_settings()
+
+
+def test_debug_on_this_machine_is_fine(settings):
+    settings.DEBUG, settings.ALLOWED_HOSTS = True, ["localhost", "127.0.0.1", "[::1]"]
+    refuse_unsafe_settings()
+
+
+def test_debug_with_a_public_listener_is_refused(settings):
+    settings.DEBUG, settings.ALLOWED_HOSTS = True, ["localhost"]
+    with socket.create_server(("0.0.0.0", 0)):
+        assert "0.0.0.0" in listening_addresses()
+        with pytest.raises(ImproperlyConfigured, match="E002"):
+            refuse_unsafe_settings()
+
+
+@pytest.mark.parametrize(
+    ("host", "is_here"),
+    [("localhost", True), ("127.0.0.53", True), ("[::1]", True), ("0.0.0.0", False), ("", False),
+     ("127.0.0.1.evil.org", False), (".localhost", True), ("localhost.evil.org", False)],
+)  # fmt: skip
+def test_what_is_this_machine(host, is_here):
+    assert is_loopback(host) is is_here
+
+
+@pytest.mark.parametrize(
+    ("command", "environment", "said"),
+    [
+        pytest.param(
+            ("gunicorn", "--bind", "127.0.0.1:29411", "console.wsgi:application"),
+            {"SECRET_KEY": "changeme"},
+            "crosslog.E001",
+            id="the web server",
+        ),
+        pytest.param(
+            ("gunicorn", "--bind", "0.0.0.0:29412", "console.wsgi:application"),
+            {"DEBUG": "true"},
+            "crosslog.E002",
+            id="the web server in public with debug",
+        ),
+        pytest.param(
+            (str(ROOT / "manage.py"), "up", "--port", "29413"),
+            {"ALLOWED_HOSTS": "*", "CROSSLOG_REDIS_PORT": "29414"},
+            "crosslog.E003",
+            id="up",
+        ),
+        pytest.param(
+            (str(ROOT / "manage.py"), "up", "--host", "0.0.0.0", "--port", "29415"),
+            {"DEBUG": "true", "CROSSLOG_REDIS_PORT": "29416"},
+            "DEBUG is on",
+            id="up in public with debug",
+        ),
+    ],
+)
+def test_programs_end_and_say_why(tmp_path, command, environment, said):
+    start = [sys.executable, "-m", *command] if command[0] == "gunicorn" else [sys.executable, *command]
+    inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    ended = subprocess.run(
+        start,
+        env=inherited | {"CROSSLOG_HOME": str(tmp_path)} | environment,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ended.returncode != 0
+    assert said in ended.stdout + ended.stderr

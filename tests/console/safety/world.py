@@ -1,0 +1,78 @@
+"""A small world for tests of safety: clusters, a flow and a run that some people see and others do not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from console.accounts.models import ClusterGrant, Role, ServiceToken, User
+from console.accounts.tokens import new_secret
+from console.clusters.models import Cluster
+from console.replication.models import FlowTopic, ReplicationFlow
+from console.runs.models import Run
+from tests.console.clusters.making import make_seen
+from tests.console.making import NOW, make_cluster, make_flow, make_partition, make_run
+
+# A reference to a secret that does not exist: checks end before anything is called.
+AWAY = {"security_protocol": "SASL_SSL", "sasl_mechanism": "PLAIN", "sasl_username": "crosslog"}
+AWAY |= {"sasl_password": "env:CROSSLOG_SECRET_THAT_IS_NOT_SET"}
+GRANTED, DARK = ("east", "west"), "dark"
+
+
+@dataclass(frozen=True)
+class World:
+    """East and west are granted to some, dark to nobody; the flows lead to west and to dark."""
+
+    east: Cluster
+    west: Cluster
+    dark: Cluster
+    flow: ReplicationFlow
+    dark_flow: ReplicationFlow
+    run: Run
+    dark_run: Run
+
+
+def make_world() -> World:
+    east, west = (make_cluster(alias, **AWAY) for alias in GRANTED)
+    dark = make_cluster(DARK, **AWAY)
+    for cluster in (east, west, dark):
+        make_seen(cluster)
+    flow = make_flow("to west", source="east", target="west")
+    dark_flow = make_flow("to dark", source="east", target=DARK)
+    for row in (flow, dark_flow):
+        make_partition(row)
+        FlowTopic.objects.create(flow=row, topic="orders", updated_at=NOW, accepts_new=True)
+    run = make_run(flow, title="Replicate to west")
+    dark_run = make_run(dark_flow, title="Replicate to dark")
+    return World(east, west, dark, flow, dark_flow, run, dark_run)
+
+
+def make_person(name: str, role: str = Role.NONE, **granted: str) -> User:
+    person = User.objects.create_user(name, password=f"a password of {name}", role=role)
+    for alias, right in granted.items():
+        cluster = Cluster.objects.get(alias=alias)
+        ClusterGrant.objects.create(user=person, cluster=cluster, role=right)
+    return person
+
+
+def make_token(owner: User, role: str = Role.ADMIN, **fields: Any) -> tuple[ServiceToken, str]:
+    """Make a token and return it with its secret."""
+    secret, clusters = new_secret(), fields.pop("clusters", None)
+    values = {
+        "name": "report",
+        "role": role,
+        "owner": owner,
+        "is_scoped": clusters is not None,
+        "created_at": timezone.now(),
+        "expires_at": timezone.now() + timedelta(days=1),
+    } | fields
+    token = ServiceToken.objects.create(prefix=secret.prefix, digest=secret.digest, **values)
+    token.clusters.set(clusters or ())
+    return token, secret.text
+
+
+def bearer(secret: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {secret}"}
