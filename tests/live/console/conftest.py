@@ -18,7 +18,7 @@ from tests.support import wait_until
 
 ROOT = Path(__file__).parents[3]
 UP_WITHIN_S = 120
-LEASE_S = 12
+LEASE_S = 20
 
 
 class RunningConsole:
