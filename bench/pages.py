@@ -1,4 +1,7 @@
-"""Page time for a cluster with 5,000 partitions: real HTTP against gunicorn, and the number of queries."""
+"""Page time for large clusters: real HTTP against gunicorn, and the number of queries.
+
+`pages` has 5,000 partitions and 200 groups, `pages50k` 50,000 and 5,000 with ten offsets each.
+"""
 
 import os
 import sys
@@ -6,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
@@ -17,8 +21,21 @@ from jobs.spark.processes import children_of
 
 Say = Callable[[str], None]
 ROOT = Path(__file__).parent.parent
-SIZES = {"large": (250, 20), "small": (5, 10)}  # alias: topics, partitions each
-GROUPS = 200
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much a cluster has: topics, partitions of each, groups, offsets of each group."""
+
+    topics: int
+    partitions: int
+    groups: int
+    offsets: int = 0
+
+
+SMALL = Size(5, 10, 5)
+LARGE = Size(250, 20, 200)
+HUGE = Size(1000, 50, 5000, 10)
 REQUESTS = 100
 PASSWORD = "only-for-this-benchmark"
 PAGES = (
@@ -28,19 +45,36 @@ PAGES = (
     "/clusters/{alias}/topics/",
     "/clusters/{alias}/partitions/",
     "/clusters/{alias}/partitions/?sort=end_offset&dir=desc&page=3",
+    "/clusters/{alias}/partitions/?q=topic-00",
     "/clusters/{alias}/groups/",
+    "/clusters/{alias}/groups/?sort=lag&dir=desc&page=2",
+    "/clusters/{alias}/groups/?q=group-00",
+    "/clusters/{alias}/topics/topic-001/",
     "/clusters/{alias}/brokers/",
+    "/frame/jumps/?q=topic-00",
     "/api/v1/partitions/?cluster={alias}",
     "/api/v1/topics/?cluster={alias}",
+    "/api/v1/groups/?cluster={alias}",
 )
 
 
 def measure(say: Say, *, quick: bool) -> dict[str, object]:
-    """Measure every page; returns JSON values."""
+    """Measure every page for a large cluster; returns JSON values."""
+    return measure_size(say, LARGE, quick=quick)
+
+
+def measure_50k(say: Say, *, quick: bool) -> dict[str, object]:
+    """Measure every page for a huge cluster; returns JSON values."""
+    return measure_size(say, HUGE, quick=quick)
+
+
+def measure_size(say: Say, size: Size, *, quick: bool) -> dict[str, object]:
+    """Measure every page for a cluster of this size beside a small one."""
+    sizes = {"large": size, "small": SMALL}
     with tempfile.TemporaryDirectory(prefix="crosslog-bench-") as folder:
         set_up(Path(folder))
-        for alias, (topics, partitions) in SIZES.items():
-            register(alias, topics, partitions)
+        for alias, each in sizes.items():
+            register(alias, each)
         queries = {path: count_queries(path) for path in PAGES}
         with served(Path(folder)) as (visitor, pid):
             rows = [
@@ -57,7 +91,13 @@ def measure(say: Say, *, quick: bool) -> dict[str, object]:
             f"{row['queries_large']:2} queries  {row['page']}"
         )
     return {
-        "data": {"partitions": 5000, "topics": 250, "groups": GROUPS, "database": "SQLite (WAL)"},
+        "data": {
+            "partitions": size.topics * size.partitions,
+            "topics": size.topics,
+            "groups": size.groups,
+            "group_offsets": size.groups * size.offsets,
+            "database": "SQLite (WAL)",
+        },
         "settings": {
             "server": "gunicorn, 1 process, 8 threads",
             "clients": 1,
@@ -88,7 +128,7 @@ def set_up(home: Path) -> None:
     get_user_model().objects.create_superuser("bench", "", PASSWORD)
 
 
-def register(alias: str, topics: int, partitions: int) -> None:
+def register(alias: str, size: Size) -> None:
     """Write a cluster with its rows as the collection rounds would."""
     from console.clusters.models import Broker, Cluster, CollectionRound, Group, Noun, Topic
 
@@ -104,18 +144,32 @@ def register(alias: str, topics: int, partitions: int) -> None:
     )
     made = Topic.objects.bulk_create(
         Topic(
-            cluster=cluster, name=f"topic-{i:03}", partition_count=partitions,
+            cluster=cluster, name=f"topic-{i:03}", partition_count=size.partitions,
             replication_factor=3, record_count=i * 1000, changed_at=now,
         )
-        for i in range(topics)
+        for i in range(size.topics)
     )  # fmt: skip
-    add_partitions(cluster, made, partitions, now)
-    Group.objects.bulk_create(
+    add_partitions(cluster, made, size.partitions, now)
+    groups = Group.objects.bulk_create(
         Group(
-            cluster=cluster, group_id=f"group-{i:03}", state="Stable", type="consumer",
+            cluster=cluster, group_id=f"group-{i:04}", state="Stable", type="consumer",
             member_count=3, lag=i, changed_at=now,
         )
-        for i in range(GROUPS if topics > 100 else 5)
+        for i in range(size.groups)
+    )  # fmt: skip
+    add_offsets(groups, size.offsets, now)
+
+
+def add_offsets(groups: list[Any], count: int, now: datetime) -> None:
+    from console.clusters.models import GroupOffset
+
+    GroupOffset.objects.bulk_create(
+        GroupOffset(
+            group=group, topic=f"topic-{number % 5:03}", partition=number, committed_offset=1,
+            end_offset=2, lag=1, lag_status="ok", changed_at=now,
+        )
+        for number in range(count)
+        for group in groups
     )  # fmt: skip
 
 
@@ -144,7 +198,7 @@ def count_queries(path: str) -> dict[str, int]:
     client = Client()
     client.force_login(get_user_model().objects.get(username="bench"))
     found = {}
-    for alias in SIZES:
+    for alias in ("large", "small"):
         with CaptureQueriesContext(connection) as captured:
             answer = client.get(path.format(alias=alias))
         if answer.status_code != 200:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run the benchmarks and write one JSON file each: `bench/run.py [record-path] [pages] [--quick]`."""
+"""Run the benchmarks and write one JSON file each: `bench/run.py [NAME...] [--quick]`."""
 
 import argparse
 import json
@@ -12,7 +12,11 @@ import pages
 import record_path
 
 RESULTS = Path(__file__).parent / "results"
-BENCHMARKS = {"record-path": record_path.measure, "pages": pages.measure}
+BENCHMARKS = {
+    "record-path": record_path.measure,
+    "pages": pages.measure,
+    "pages50k": pages.measure_50k,
+}
 
 
 def main() -> int:

@@ -54,6 +54,7 @@ app.conf.beat_schedule = {
     "ensure flows": _every(3, "console.replication.tasks.ensure_flows"),
     "observe runs": _every(2, "console.runs.tasks.observe_runs"),
     "prune": _every(3600, "console.frame.tasks.prune"),
+    "forget failures": _every(3600, "console.accounts.tasks.forget_failures"),
     "prune samples of lag": _every(3600, "console.replication.tasks.prune_samples"),
     "remove old runs": _every(3600, "console.runs.tasks.remove_old_runs"),
 }

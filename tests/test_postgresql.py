@@ -53,7 +53,7 @@ def database_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **who,
     )  # fmt: skip
     try:
-        wait_until(lambda: (folder / f".s.PGSQL.{port}").exists(), 60)
+        wait_until((folder / f".s.PGSQL.{port}").exists, 60)
         yield f"postgresql://crosslog@127.0.0.1:{port}/postgres"
     finally:
         server.terminate()

@@ -38,9 +38,6 @@ class User(AbstractUser):
     # The token with which this request came, None for a person.
     acting_token: ServiceToken | None = None
 
-    class Meta(AbstractUser.Meta):
-        pass
-
     @cached_property
     def grants(self) -> dict[int, str]:
         """Return the roles on single clusters, by the cluster's primary key; one query."""

@@ -64,7 +64,7 @@ class Identity:
         return f"{self.issuer} {self.subject}"
 
 
-class _Provider(DjangoOAuth2App):  # type: ignore[misc]  # Authlib has no types
+class _Provider(DjangoOAuth2App):
     """Authlib's client, with the provider's description checked before it is believed."""
 
     def load_server_metadata(self) -> dict[str, Any]:
@@ -81,7 +81,7 @@ class _Provider(DjangoOAuth2App):  # type: ignore[misc]  # Authlib has no types
 def begin(request: HttpRequest, back: str) -> HttpResponse:
     """Send the browser to the provider, which sends it to `back`."""
     try:
-        answer: HttpResponse = _provider().authorize_redirect(request, back)
+        answer: HttpResponse = _provider().authorize_redirect(request, back)  # type: ignore[no-untyped-call]  # Authlib
     except (AuthlibBaseError, requests.RequestException, ValueError) as error:
         raise SignInRefused(_told(error)) from None
     return answer
@@ -96,7 +96,7 @@ def identify(request: HttpRequest) -> Identity:
         "sub": {"essential": True},
     }
     try:
-        answer = provider.authorize_access_token(request, claims_options=options)
+        answer = provider.authorize_access_token(request, claims_options=options)  # type: ignore[no-untyped-call]  # Authlib
     except (AuthlibBaseError, JoseError, requests.RequestException, ValueError) as error:
         raise SignInRefused(_told(error)) from None
     claims = answer.get("userinfo")
@@ -147,7 +147,7 @@ def _provider() -> _Provider:
     issuer = urlsplit(settings.OIDC_ISSUER)
     guard = Outbound.from_settings(str(issuer.netloc))
 
-    class Session(OAuth2Session):  # type: ignore[misc]  # Authlib has no types
+    class Session(OAuth2Session):
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             super().__init__(*args, **kwargs)
             guarded_session(self, guard)

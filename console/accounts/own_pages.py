@@ -88,7 +88,7 @@ def tokens_page(request: HttpRequest) -> HttpResponseBase:
     form = TokenForm(queries.list_aliases(user), request.POST or None)
     secret = _try_create(form, user) if request.method == "POST" and form.is_valid() else ""
     table = TOKENS.read(request, queries.list_tokens(user))
-    if request.GET.get("format") == "csv":
+    if table.is_export:
         return csv_response(table, "tokens")
     if secret:
         form = TokenForm(queries.list_aliases(user))

@@ -26,7 +26,7 @@ from jobs.cluster.errors import InvalidFields
 def people_page(request: HttpRequest) -> HttpResponseBase:
     """Show everybody with an account."""
     table = PEOPLE.read(request, queries.list_people())
-    if request.GET.get("format") == "csv":
+    if table.is_export:
         return csv_response(table, "people")
     queries.with_locks(table.rows, timezone.now())
     return render_page(request, "accounts/people.html", {"table": table})
@@ -123,11 +123,9 @@ def unlock(request: HttpRequest, person_id: int) -> HttpResponse:
 def audit_page(request: HttpRequest) -> HttpResponseBase:
     """Show the audit trail."""
     table = ENTRIES.read(request, queries.list_entries())
-    if request.GET.get("format") == "csv":
+    if table.is_export:
         return csv_response(table, "audit-trail")
-    return render_page(
-        request, "accounts/audit.html", {"table": table}, partial="accounts/_audit.html"
-    )
+    return render_page(request, "accounts/audit.html", {"table": table}, is_live=True)
 
 
 def _get(person_id: int) -> User:

@@ -63,8 +63,9 @@ class MadeTokenSerializer(TokenSerializer):
 
     secret = serializers.CharField(help_text="For `Authorization: Bearer`. Not shown again.")
 
-    class Meta(TokenSerializer.Meta):
-        fields = (*TokenSerializer.Meta.fields, "secret")  # type: ignore[assignment]  # one more
+    class Meta:
+        model = ServiceToken
+        fields = (*TokenSerializer.Meta.fields, "secret")
         read_only_fields = fields
 
 
@@ -113,8 +114,9 @@ class MadePersonSerializer(PersonSerializer):
 
     password = serializers.CharField(help_text="For one sign-in. Not shown again.")
 
-    class Meta(PersonSerializer.Meta):
-        fields = (*PersonSerializer.Meta.fields, "password")  # type: ignore[assignment]  # one more
+    class Meta:
+        model = User
+        fields = (*PersonSerializer.Meta.fields, "password")
         read_only_fields = fields
 
 

@@ -46,9 +46,7 @@ PEOPLE = Table(
     (
         Column("username", "Name", "username", link=_person_page),
         Column("role", "Role", "role"),
-        Column(
-            "on_clusters", "On clusters", csv=grants_of, template="accounts/_grants_cell.html"
-        ),
+        Column("on_clusters", "On clusters", csv=grants_of, template="accounts/_grants_cell.html"),
         Column("is_active", "State", "is_active", template="accounts/_person_state_cell.html"),
         Column("last_login", "Signed in", "last_login", template=AGO),
         Column("date_joined", "Added", "date_joined", template=AGO, is_hidden=True),

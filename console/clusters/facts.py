@@ -18,7 +18,11 @@ def cluster_tabs(cluster: Any, current: str) -> list[dict[str, Any]]:
     """Return the tabs of a cluster of `list_clusters`."""
     tabs: list[tuple[str, str, dict[str, Any]]] = [
         ("detail", "How it is doing", {}),
-        ("brokers", "Brokers", {"count": _brokers(cluster), "is_bad": bool(cluster.dead_count)}),
+        (
+            "brokers",
+            "Brokers",
+            {"count": cluster.dead_count or _brokers(cluster), "is_bad": bool(cluster.dead_count)},
+        ),
         ("topics", "Topics", {"count": cluster.topic_count, "is_bad": bool(cluster.worst)}),
         ("partitions", "Partitions", {"count": cluster.partition_count}),
         ("groups", "Groups", {"count": cluster.group_count}),

@@ -15,6 +15,7 @@ from console.clusters.tables import (
     BROKERS,
     CLUSTERS,
     GROUPS,
+    GROUPS_OF_TOPIC,
     OFFSETS,
     PARTITIONS,
     PARTITIONS_OF_TOPIC,
@@ -31,11 +32,11 @@ from console.frame.tables import TablePage, csv_response
 def list_page(request: HttpRequest) -> HttpResponseBase:
     """Show all clusters."""
     table = CLUSTERS.read(request, queries.list_clusters())
-    if _wants_csv(request):
+    if table.is_export:
         return csv_response(table, "clusters")
     queries.with_status(table.rows)
     context = {"table": table, "equivalents": equivalents.of_list()}
-    return render_page(request, "clusters/list.html", context, partial="clusters/_list.html")
+    return render_page(request, "clusters/list.html", context, is_live=True)
 
 
 @require_safe
@@ -51,7 +52,7 @@ def detail_page(request: HttpRequest, alias: str) -> HttpResponse:
         "partial": queries.partial_answers(cluster),
         "freshness": oldest(queries.freshness_of(cluster)),
     }
-    return render_page(request, "clusters/detail.html", context, partial="clusters/_detail.html")
+    return render_page(request, "clusters/detail.html", context, is_live=True)
 
 
 @require_safe
@@ -102,18 +103,21 @@ def topic_page(request: HttpRequest, alias: str, name: str) -> HttpResponseBase:
     cluster = _cluster(alias)
     topic = queries.get_topic(cluster, name)
     if topic is None:
-        raise Http404
+        raise Http404(f"{alias} has no topic {name}. It was deleted, or is not seen yet.")
     table = PARTITIONS_OF_TOPIC.read(request, queries.list_partitions(cluster, topic))
-    if _wants_csv(request):
+    if table.is_export:
         return csv_response(table, f"{alias}-{name}")
+    groups = GROUPS_OF_TOPIC.read(request, queries.list_groups(cluster, topic))
+    if groups.is_export:
+        return csv_response(groups, f"{alias}-{name}-groups")
     context = {
         **_around(cluster, "topics", equivalents.of_topic(cluster, name), Noun.TOPICS),
         "topic": topic,
         "facts": topic_facts(topic),
         "table": table,
-        "groups": GROUPS.read(request, queries.list_groups(cluster, topic)),
+        "groups": groups,
     }
-    return render_page(request, "clusters/topic.html", context, partial="clusters/_topic.html")
+    return render_page(request, "clusters/topic.html", context, is_live=True)
 
 
 @require_safe
@@ -123,9 +127,9 @@ def group_page(request: HttpRequest, alias: str, group_id: str) -> HttpResponseB
     cluster = _cluster(alias)
     group = queries.get_group(cluster, group_id)
     if group is None:
-        raise Http404
+        raise Http404(f"{alias} has no group {group_id}. It was deleted, or is not seen yet.")
     table = OFFSETS.read(request, queries.list_group_offsets(group))
-    if _wants_csv(request):
+    if table.is_export:
         return csv_response(table, f"{alias}-group")
     context = {
         **_around(cluster, "groups", equivalents.of_group(cluster, group_id), Noun.GROUPS),
@@ -133,17 +137,17 @@ def group_page(request: HttpRequest, alias: str, group_id: str) -> HttpResponseB
         "facts": group_facts(group),
         "table": table,
     }
-    return render_page(request, "clusters/group.html", context, partial="clusters/_group.html")
+    return render_page(request, "clusters/group.html", context, is_live=True)
 
 
 def _table_page(
     request: HttpRequest, table: TablePage, around: dict[str, Any], title: str
 ) -> HttpResponseBase:
     alias = around["cluster"].alias
-    if _wants_csv(request):
+    if table.is_export:
         return csv_response(table, f"{alias}-{title.lower()}")
     context = {**around, "table": table, "title": title, "label": f"{title} of {alias}"}
-    return render_page(request, "clusters/table.html", context, partial="clusters/_table.html")
+    return render_page(request, "clusters/table.html", context, is_live=True)
 
 
 def _cluster(alias: str) -> Cluster:
@@ -164,7 +168,3 @@ def _around(
         "freshness": queries.freshness_of_noun(cluster, noun) if noun else None,
         "equivalents": same_question,
     }
-
-
-def _wants_csv(request: HttpRequest) -> bool:
-    return request.GET.get("format") == "csv"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -257,8 +258,9 @@ GROUPS = Table(
     search=("group_id",),
     filters={"state": Choice("State", [(s, s) for s in GROUP_STATES], _in_state)},
     default_sort="-lag",
-    name="groups",
 )
+# The second table of a topic's page: its parameters begin with its name.
+GROUPS_OF_TOPIC = replace(GROUPS, name="groups")
 LAG_STATUSES = [(value, label.replace("_", " ")) for value, label in GroupOffset.LAG_STATUSES]
 OFFSETS = Table(
     (

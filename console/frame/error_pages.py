@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import get_template
 
 from console.frame.errors import ActionRefused
 
 API = "/api/"
+_NO_PAGE = "There is no page at this address. What it showed may have been deleted or renamed."
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
@@ -42,8 +43,9 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    """Answer 404."""
-    detail = "There is no page at this address. What it showed may have been deleted or renamed."
+    """Answer 404, with what the page said about what is missing."""
+    is_said = type(exception) is Http404 and exception.args
+    detail = str(exception) if is_said else _NO_PAGE
     return _answer(request, 404, "not_found", "Nothing is here", detail)
 
 

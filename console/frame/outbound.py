@@ -12,7 +12,7 @@ import ipaddress
 import socket
 import ssl
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, urlsplit
@@ -23,7 +23,7 @@ from console.frame.errors import ActionRefused
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-Resolve = Callable[[str, int], Collection[str]]
+Resolve = Callable[[str, int], Sequence[str]]
 
 LARGEST_ANSWER_BYTES = 1024 * 1024
 _CHUNK_BYTES = 64 * 1024

@@ -1,4 +1,4 @@
-"""One URL, two answers: the whole page, or only its live part when htmx asks."""
+"""One URL, two answers: the whole page, or only what changes by itself when htmx asks."""
 
 from __future__ import annotations
 
@@ -20,11 +20,15 @@ def render_page(
     template: str,
     context: Mapping[str, Any] | None = None,
     *,
-    partial: str | None = None,
+    is_live: bool = False,
 ) -> HttpResponse:
-    """Render `template`, or `partial` (the part inside `data-refresh`) when htmx asks for it."""
-    name = partial if partial and is_partial(request) else template
-    response = render(request, name, dict(context or {}))
+    """Render `template`.
+
+    Of a live page htmx gets the heading, the buttons, the tabs and the content: base.html leaves out
+    the rest, and patch.js puts each of them where it belongs.
+    """
+    is_part = is_live and is_partial(request)
+    response = render(request, template, {**(context or {}), "is_part": is_part})
     patch_vary_headers(response, ["HX-Request"])
     if is_partial(request):
         response["Cache-Control"] = "no-store"

@@ -122,6 +122,11 @@ class TablePage:
         return self.asked.url(self.path, page=None, format="csv")
 
     @property
+    def is_export(self) -> bool:
+        """Whether the URL asks for this table's rows as CSV."""
+        return self.asked.query.get(self.asked.param("format")) == "csv"
+
+    @property
     def clear_link(self) -> str:
         changes: dict[str, str | int | None] = dict.fromkeys(["q", "page", *self.table.filters])
         return self.asked.url(self.path, **changes)

@@ -23,6 +23,4 @@ def overview(request: HttpRequest) -> HttpResponse:
         "facts": overview_facts(picture),
         "steps": first_steps(picture.clusters, picture.flows),
     }
-    return render_page(
-        request, "overview/overview.html", context, partial="overview/_overview.html"
-    )
+    return render_page(request, "overview/overview.html", context, is_live=True)

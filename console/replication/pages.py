@@ -30,12 +30,12 @@ from jobs.cluster.errors import InvalidFields
 def list_page(request: HttpRequest) -> HttpResponseBase:
     """Show all flows."""
     table = FLOWS.read(request, queries.list_flows())
-    if request.GET.get("format") == "csv":
+    if table.is_export:
         return csv_response(table, "flows")
     now = timezone.now()
     queries.with_recent_lag(queries.with_status(table.rows, now), now)
     context = {"table": table, "clusters": queries.list_clusters(request.user)}
-    return render_page(request, "replication/list.html", context, partial="replication/_list.html")
+    return render_page(request, "replication/list.html", context, is_live=True)
 
 
 @require_GET
@@ -44,7 +44,7 @@ def detail_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
     """Show how a flow is doing, its lag over time and its topics."""
     flow = _flow(flow_id)
     table = TOPICS.read(request, queries.list_topics(flow))
-    if request.GET.get("format") == "csv":
+    if table.is_export:
         return csv_response(table, f"flow-{flow.pk}-topics")
     around = _around(request, flow, "detail")
     context = {
@@ -56,9 +56,7 @@ def detail_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
         "findings": queries.findings_of(flow),
         "waiting_topics": queries.list_topics(flow).filter(accepts_new=True)[:20],
     }
-    return render_page(
-        request, "replication/detail.html", context, partial="replication/_detail.html"
-    )
+    return render_page(request, "replication/detail.html", context, is_live=True)
 
 
 @require_GET
@@ -67,16 +65,14 @@ def partitions_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
     """Show every partition: position, end, lag, state and reason; the chart is of the topic asked for."""
     flow = _flow(flow_id)
     table = PARTITIONS.read(request, queries.list_partitions(flow))
-    if request.GET.get("format") == "csv":
+    if table.is_export:
         return csv_response(table, f"flow-{flow.pk}-partitions")
     context = {
         **_around(request, flow, "partitions"),
         "table": table,
         "topic": request.GET.get("topic", ""),
     }
-    return render_page(
-        request, "replication/partitions.html", context, partial="replication/_partitions.html"
-    )
+    return render_page(request, "replication/partitions.html", context, is_live=True)
 
 
 @require_GET
@@ -85,10 +81,10 @@ def runs_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
     """Show the runs of a flow."""
     flow = _flow(flow_id)
     table = RUNS.read(request, queries.list_runs(flow))
-    if request.GET.get("format") == "csv":
+    if table.is_export:
         return csv_response(table, f"flow-{flow.pk}-runs")
     context = {**_around(request, flow, "runs"), "table": table}
-    return render_page(request, "replication/runs.html", context, partial="replication/_runs.html")
+    return render_page(request, "replication/runs.html", context, is_live=True)
 
 
 @require_http_methods(["GET", "POST"])

@@ -48,9 +48,9 @@ def list_flows() -> QuerySet[ReplicationFlow]:
     return flows.prefetch_related("rounds").defer("run__progress", "run__arguments", "run__summary")
 
 
-def where(flow_id: int | None = None, pk: str | None = None) -> Collection[int]:
+def where(flow_id: int | None = None, pk: str = "") -> Collection[int]:
     """Return the two clusters of a flow, for the guard of pages and routes."""
-    return clusters_of(ReplicationFlow.objects.filter(pk=flow_id or pk))
+    return clusters_of(ReplicationFlow.objects.filter(pk=flow_id or pk or 0))
 
 
 def get_flow(flow_id: int, now: datetime) -> ReplicationFlow | None:

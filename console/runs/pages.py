@@ -25,9 +25,9 @@ from console.runs.tables import RUNS
 def list_page(request: HttpRequest) -> HttpResponseBase:
     """Show all runs."""
     table = RUNS.read(request, queries.list_runs())
-    if request.GET.get("format") == "csv":
+    if table.is_export:
         return csv_response(table, "runs")
-    return render_page(request, "runs/list.html", {"table": table}, partial="runs/_list.html")
+    return render_page(request, "runs/list.html", {"table": table}, is_live=True)
 
 
 @require_GET
@@ -36,7 +36,7 @@ def detail_page(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Show one run: state, progress, log."""
     run = _run(run_id)
     context = {"run": run, "log": queries.read_log(run), "flow_href": _subject_href(run)}
-    return render_page(request, "runs/detail.html", context, partial="runs/_detail.html")
+    return render_page(request, "runs/detail.html", context, is_live=True)
 
 
 @require_POST

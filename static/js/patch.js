@@ -73,10 +73,26 @@
     return twin || fragment.querySelector("[data-refresh]") || fragment;
   }
 
+  // Around the live part: the heading with its state, the buttons, the tabs with their counts.
+  const AROUND = ["heading", "page-tools", "page-tabs"];
+
+  function isOpen(element) {
+    return element.contains(document.activeElement?.closest("form")) || element.querySelector("details[open]") !== null;
+  }
+
+  function patchAround(fragment) {
+    for (const id of AROUND) {
+      const old = document.getElementById(id);
+      const fresh = fragment.querySelector(`#${id}`);
+      if (old && fresh && !isOpen(old)) patchChildren(old, fresh);
+    }
+  }
+
   htmx.defineExtension("patch", {
     isInlineSwap: () => false,
     handleSwap: (style, target, fragment) => {
       if (style !== "patch") return false;
+      if (target.matches("[data-refresh]")) patchAround(fragment);
       patchChildren(target, insideOf(target, fragment));
       return [];
     },

@@ -27,7 +27,9 @@
   function show() {
     for (const link of document.querySelectorAll("a[data-from]")) link.textContent = label(link);
     for (const form of document.querySelectorAll("form[data-range]")) {
-      for (const field of form.querySelectorAll("input[data-at]")) field.value = written(Date.parse(field.dataset.at));
+      // Never under the hands of somebody who is typing.
+      const isInUse = form.contains(document.activeElement);
+      for (const field of isInUse ? [] : form.querySelectorAll("input[data-at]")) field.value = written(Date.parse(field.dataset.at));
       for (const word of form.querySelectorAll("[data-clock-word]")) word.textContent = crosslogTimes.isLocal() ? "local" : "UTC";
     }
   }
@@ -45,4 +47,5 @@
   });
   document.addEventListener("DOMContentLoaded", show);
   document.addEventListener("crosslog:preference", show);
+  document.addEventListener("htmx:afterSwap", show);
 })();

@@ -7,7 +7,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
 from tests.browser.axe import grave_violations
-from tests.browser.world import RUN, make_person, make_world
+from tests.browser.world import RUN, fill_cluster, make_person, make_world
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -60,7 +60,7 @@ class Odd:
     path: str
     role: str | None = "admin"
     expects: str = ""
-    rows: bool = field(default=True, kw_only=True)
+    has: str = field(default="all", kw_only=True)
 
 
 ODD_PAGES = {
@@ -72,12 +72,14 @@ ODD_PAGES = {
     "cluster-unreachable": Odd("/clusters/north/", "admin", "no broker answered"),
     "filter-without-rows": Odd("/clusters/east/topics/?q=nothing", "admin", "Nothing fits"),
     "flow-absolute": Odd("/replication/1/?from=2026-01-01T00:00&to=2026-01-01T06:00", "admin", ""),
-    "first-overview": Odd("/", "admin", "first copied record", rows=False),
-    "first-overview-viewer": Odd("/", "viewer", "role admin", rows=False),
-    "first-clusters": Odd("/clusters/", "admin", "No cluster yet", rows=False),
-    "first-flows": Odd("/replication/", "admin", "two clusters", rows=False),
-    "first-new-flow": Odd("/replication/new/", "admin", "two clusters", rows=False),
-    "first-runs": Odd("/runs/", "admin", "Nothing has run yet", rows=False),
+    "first-overview": Odd("/", "admin", "first copied record", has="nothing"),
+    "topic-not-found": Odd("/clusters/east/topics/gone/", "admin", "east has no topic gone"),
+    "first-overview-viewer": Odd("/", "viewer", "role admin", has="nothing"),
+    "second-overview": Odd("/", "admin", "Add the other cluster", has="one cluster"),
+    "first-clusters": Odd("/clusters/", "admin", "No cluster yet", has="nothing"),
+    "first-flows": Odd("/replication/", "admin", "two clusters", has="nothing"),
+    "first-new-flow": Odd("/replication/new/", "admin", "two clusters", has="nothing"),
+    "first-runs": Odd("/runs/", "admin", "Nothing has run yet", has="nothing"),
 }
 
 
@@ -114,6 +116,11 @@ def look(watched, name: str) -> list[str]:
     return found
 
 
+def test_what_people_would_trip_over_is_found(page):
+    page.set_content("<html lang=en><title>t</title><main><h1>t</h1><img src=x></main>")
+    assert [text.split(":")[0] for text in grave_violations(page)] == ["critical image-alt"]
+
+
 @pytest.mark.parametrize("name", PLACES)
 def test_page_is_readable_for_all(name, watched):
     person = make_person()
@@ -128,7 +135,9 @@ def test_page_is_readable_for_all(name, watched):
 @pytest.mark.parametrize("name", ODD_PAGES)
 def test_page_for_the_odd_case_is_readable_for_all(name, watched):
     odd = ODD_PAGES[name]
-    flow = make_world(timezone.now()) if odd.rows else None
+    flow = make_world(timezone.now()) if odd.has == "all" else None
+    if odd.has == "one cluster":
+        fill_cluster("east", timezone.now(), is_well=True)
     if odd.role:
         watched.sign_in(make_person(odd.role))
     path = odd.path.replace("/replication/1/", f"/replication/{flow.pk}/") if flow else odd.path

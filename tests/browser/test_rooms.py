@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
+from console.replication.models import ReplicationFlow
 from tests.browser.world import RUN, make_person, make_world
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -207,3 +208,12 @@ def test_the_rail_follows_what_happens(visit, flow):
     flow.save()
     expect(badge).to_have_text("1 needs attention", timeout=REFRESHED_MS)
     expect(page.locator("#rail-places [aria-current]")).to_contain_text("Clusters")
+
+
+def test_heading_buttons_and_tabs_follow_what_happens(visit, flow):
+    page = visit("replication:detail", flow.pk)
+    expect(page.locator("h1")).to_contain_text("Degraded")
+    ReplicationFlow.objects.filter(pk=flow.pk).update(is_wanted=False, run=None, states={})
+    expect(page.locator("h1")).to_contain_text("Stopped", timeout=REFRESHED_MS)
+    expect(page.locator("#page-tools button", has_text="Start")).to_be_visible()
+    expect(page.locator(".tabs__count--bad")).to_have_count(0)

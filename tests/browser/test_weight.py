@@ -32,6 +32,5 @@ def test_a_first_visit_is_light(watched, name, args):
 
     watched.page.on("requestfinished", lambda sent: weigh(sent.response()))
     watched.open(reverse(name, args=[flow.pk if arg == "flow" else arg for arg in args]))
-    print(sum(weights.values()), weights)
     assert sum(weights.values()) <= MOST_BYTES, weights
     assert len(weights) > 5

@@ -38,6 +38,14 @@ def span_s(value: float | None) -> str:
     return numbers.format_span_s(_number(value))
 
 
+@register.filter
+def lasted(start: datetime | None, end: datetime | None = None) -> str:
+    """`{{ run.started_at|lasted:run.finished_at }}`: 1 h 16 m; until now when there is no end."""
+    if start is None:
+        return numbers.DASH
+    return numbers.format_span_s(((end or timezone.now()) - start).total_seconds())
+
+
 @register.filter(name="bytes")
 def bytes_(value: float | None) -> str:
     """`{{ rss_bytes|bytes }}`: 1.5 MiB; a dash for None."""

@@ -41,7 +41,9 @@ class Provider(http.server.BaseHTTPRequestHandler):
             self.answer({"error": "invalid_grant"}, 400)
             return
         token = {"access_token": "opaque", "token_type": "Bearer", "expires_in": 60}
-        self.answer(token | ({"id_token": self.server.id_token()} if self.server.has_id_token else {}))
+        self.answer(
+            token | ({"id_token": self.server.id_token()} if self.server.has_id_token else {})
+        )
 
     def answer(self, document, status=200):
         body = json.dumps(document).encode()

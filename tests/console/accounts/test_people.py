@@ -15,7 +15,9 @@ def ada(client):
 
 
 def api(client, path, body=None, method="post"):
-    return getattr(client, method)(f"/api/v1/people/{path}", body or {}, content_type="application/json")
+    return getattr(client, method)(
+        f"/api/v1/people/{path}", body or {}, content_type="application/json"
+    )
 
 
 def test_a_person_is_added_with_a_password_for_one_sign_in(client, ada):
@@ -71,7 +73,7 @@ def test_a_reset_password_is_new_and_ends_sessions(client, ada):
     eva = make_person("eva", "viewer")
     password = api(client, f"{eva.pk}/reset-password/").json()["password"]
     eva.refresh_from_db()
-    assert eva.check_password(password) and eva.must_change_password
+    assert (eva.check_password(password), eva.must_change_password) == (True, True)
 
 
 def test_every_change_is_in_the_trail_with_before_and_after(client, ada):

@@ -77,7 +77,9 @@ def test_the_token_of_a_deactivated_owner_opens_nothing(client):
     assert client.get("/api/v1/clusters/", headers=bearer(secret)).status_code == 401
 
 
-@pytest.mark.parametrize("header", ["Bearer", "Bearer a b", "Bearer crosslog_x", "Bearer \xff", "bearer "])
+@pytest.mark.parametrize(
+    "header", ["Bearer", "Bearer a b", "Bearer crosslog_x", "Bearer \xff", "bearer "]
+)
 def test_a_malformed_header_is_a_401(client, header):
     assert client.get("/api/v1/clusters/", headers={"Authorization": header}).status_code == 401
 

@@ -71,7 +71,7 @@ def test_what_is_worst_comes_first_and_what_is_older_before():
     cluster = make_cluster("east")
     make_rounds(cluster)
     make_topic(cluster, "t", severity=1, under_replicated_count=1)
-    whats = [finding.what.split(":")[0] for finding in read_picture(NOW).findings]
+    whats = [finding.what.split(":")[0] for finding in read_picture(NOW, make_user()).findings]
     assert whats == ["Flow old", "Flow young", "Cluster east"]
 
 

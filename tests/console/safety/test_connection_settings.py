@@ -40,7 +40,7 @@ BAD_VALUES = {
     "ssl_ca": ["/etc/ssl/certs/ca.pem", "file:../x", "-----BEGIN CERTIFICATE-----"],
     "ssl_key": ["/etc/passwd", "env:HOME"],
     "bootstrap_servers": ["east:9092\nsasl.jaas.config=x", "", "east", "http://east:9092/", "east:0"],
-    "sasl_username": ['a" required; evil="', "a\nb"],
+    "sasl_username": ["a\nb"],
 }  # fmt: skip
 BAD = [(name, value) for name, values in BAD_VALUES.items() for value in values]
 GOOD = {
@@ -81,8 +81,6 @@ def test_the_clusters_route_refuses_unknown_settings(client, ada, name, method, 
 def test_the_clusters_route_refuses_bad_values(client, ada, name, value):
     body = GOOD | {"alias": "east", "save_unchecked": True, name: value}
     answer = send(client, "post", "clusters/", body)
-    if name == "sasl_username" and answer.status_code == 201:
-        pytest.skip("a user name may hold anything that stays one value; jaas lines are ours to quote")
     assert answer.status_code == 400, answer.json()
     assert not Cluster.objects.exists()
 
@@ -98,10 +96,7 @@ def test_the_form_ignores_unknown_settings(client, ada, name):
 @pytest.mark.parametrize(("name", "value"), BAD)
 def test_the_form_refuses_bad_values(client, ada, name, value):
     client.post("/clusters/new/", GOOD | {"alias": "east", "save_unchecked": "on", name: value})
-    kept = Cluster.objects.filter(alias="east").first()
-    assert kept is None or name == "sasl_username" or "\n" not in getattr(kept, name)
-    if name != "sasl_username" and "\n" not in value:
-        assert kept is None
+    assert not Cluster.objects.exists()
 
 
 @pytest.mark.parametrize("name", UNKNOWN)
@@ -143,7 +138,7 @@ def test_a_flow_file_refuses_unknown_settings(tmp_path, name, where):
         read_flow_file(path)
 
 
-@pytest.mark.parametrize(("name", "value"), [pair for pair in BAD if pair[0] != "sasl_username"])
+@pytest.mark.parametrize(("name", "value"), BAD)
 def test_a_flow_file_refuses_bad_values(tmp_path, name, value):
     path = tmp_path / "flow.yaml"
     path.write_text(flow_yaml(source=GOOD | {name: value}))

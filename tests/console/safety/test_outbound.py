@@ -1,6 +1,7 @@
 import http.server
 import ipaddress
 import threading
+from typing import ClassVar
 
 import pytest
 
@@ -12,7 +13,7 @@ LOOPBACK = ipaddress.ip_network("127.0.0.0/8")
 class Server(http.server.BaseHTTPRequestHandler):
     """Answers what its path asks for, and remembers who was asked for."""
 
-    asked: list[tuple[str, str]] = []
+    asked: ClassVar[list[tuple[str, str]]] = []
 
     def do_GET(self):
         self.asked.append((self.headers["Host"], self.path))
@@ -116,7 +117,13 @@ def test_an_address_that_is_not_public_is_refused(address):
 
 @pytest.mark.parametrize(
     "address",
-    ["169.254.169.254", "::ffff:169.254.169.254", "fe80::1%eth0", "fd00:ec2::254", "100.100.100.200"],
+    [
+        "169.254.169.254",
+        "::ffff:169.254.169.254",
+        "fe80::1%eth0",
+        "fd00:ec2::254",
+        "100.100.100.200",
+    ],
 )
 def test_addresses_that_tell_credentials_are_never_called(address):
     everything = [ipaddress.ip_network("0.0.0.0/0"), ipaddress.ip_network("::/0")]
@@ -153,7 +160,7 @@ def test_an_answer_without_end_is_cut(server):
 
 
 def test_an_answer_that_does_not_come_is_given_up(server):
-    with pytest.raises(OutboundFailed, match="in time|longer than"):
+    with pytest.raises(OutboundFailed, match=r"in time|longer than"):
         guard(timeout_s=0.3).call("GET", f"http://hooks.example:{server.server_address[1]}/slow")
 
 

@@ -26,7 +26,13 @@ NO_CHANGES = {
     "console.accounts.token_actions": {"subject_of"},
     "console.clusters.actions": {"check_settings", "make_due", "read_settings", "settings_of"},
     "console.replication.actions": {"settings_of", "check_settings"},
-    "console.runs.actions": {"queue_run", "launch_run", "ask_to_end", "finish_run", "remove_old_runs"},
+    "console.runs.actions": {
+        "queue_run",
+        "launch_run",
+        "ask_to_end",
+        "finish_run",
+        "remove_old_runs",
+    },
 }
 
 
@@ -128,7 +134,9 @@ def test_a_run_that_copies_is_ended(read_only):
 
 @pytest.fixture
 def cluster():
-    with ClusterClient(Connection.from_mapping({"alias": "east", "bootstrap_servers": "127.0.0.1:1"})) as c:
+    with ClusterClient(
+        Connection.from_mapping({"alias": "east", "bootstrap_servers": "127.0.0.1:1"})
+    ) as c:
         yield c
 
 

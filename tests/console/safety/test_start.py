@@ -26,7 +26,9 @@ def test_the_settings_of_the_first_start_are_safe():
         pytest.param({"SECRET_KEY": "short-5kW9x"}, "E001", id="a short key"),
         pytest.param({"SECRET_KEY": "a" * 64}, "E001", id="a key of one letter"),
         pytest.param({"SECRET_KEY": f"django-insecure-{GOOD}"}, "E001", id="a key of a template"),
-        pytest.param({"DEBUG": True, "ALLOWED_HOSTS": ["crosslog.example.org"]}, "E002", id="debug"),
+        pytest.param(
+            {"DEBUG": True, "ALLOWED_HOSTS": ["crosslog.example.org"]}, "E002", id="debug"
+        ),
         pytest.param({"DEBUG": True, "ALLOWED_HOSTS": ["10.0.0.7"]}, "E002", id="debug, address"),
         pytest.param({"ALLOWED_HOSTS": ["*"]}, "E003", id="every host"),
         pytest.param({"ALLOWED_HOSTS": ["localhost", "*"]}, "E003", id="every host among others"),
@@ -34,10 +36,16 @@ def test_the_settings_of_the_first_start_are_safe():
         pytest.param({"OUTBOUND_SCHEMES": ["ftp"]}, "E005", id="no scheme of ours"),
         pytest.param({"OIDC_ISSUER": "https://login.example.org"}, "E010", id="half of a sign-in"),
         pytest.param(
-            {"OIDC_ISSUER": "http://login.example.org", "OIDC_CLIENT_ID": "c"}, "E011", id="in clear text"
+            {"OIDC_ISSUER": "http://login.example.org", "OIDC_CLIENT_ID": "c"},
+            "E011",
+            id="in clear text",
         ),
         pytest.param(
-            {"OIDC_ISSUER": "https://l.example", "OIDC_CLIENT_ID": "c", "OIDC_ROLES": ["a=emperor"]},
+            {
+                "OIDC_ISSUER": "https://l.example",
+                "OIDC_CLIENT_ID": "c",
+                "OIDC_ROLES": ["a=emperor"],
+            },
             "E012",
             id="a role that is none",
         ),
@@ -107,7 +115,9 @@ def test_what_is_this_machine(host, is_here):
     ],
 )
 def test_programs_end_and_say_why(tmp_path, command, environment, said):
-    start = [sys.executable, "-m", *command] if command[0] == "gunicorn" else [sys.executable, *command]
+    start = (
+        [sys.executable, "-m", *command] if command[0] == "gunicorn" else [sys.executable, *command]
+    )
     inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     ended = subprocess.run(
         start,

@@ -1,0 +1,14 @@
+"""What the accounts room does in the background."""
+
+from __future__ import annotations
+
+from celery import shared_task
+from django.utils import timezone
+
+from console.accounts import lockout
+
+
+@shared_task(name="console.accounts.tasks.forget_failures", ignore_result=True)
+def forget_failures() -> None:
+    """Remove counts of failed sign-ins that count no more."""
+    lockout.forget_old(timezone.now())
