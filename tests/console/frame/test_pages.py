@@ -39,7 +39,10 @@ def test_ids_of_a_page_are_unique(reader):
 
 
 def test_rail_marks_where_the_reader_is(reader):
-    assert '<a href="/" aria-current="page"><span>Overview</span></a>' in reader.get("/").content.decode()
+    assert (
+        '<a href="/" aria-current="page"><span>Overview</span></a>'
+        in reader.get("/").content.decode()
+    )
 
 
 def test_rail_lists_only_rooms_that_have_a_page(reader):
