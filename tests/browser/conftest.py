@@ -22,8 +22,9 @@ ARGUMENTS = [
 ]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """One Chromium per file: two that live at the same time would share Playwright's event loop."""
     path = next((found for name in NAMES if (found := shutil.which(name))), None)
     if path is None:
         pytest.skip("browser tests need Chromium: none of " + ", ".join(NAMES) + " is on the PATH")

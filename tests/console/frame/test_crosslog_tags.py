@@ -10,6 +10,7 @@ VALUES = {
     "zero": 0,
     "number": 1234567,
     "at": datetime(2026, 11, 21, 3, 8, 14, tzinfo=UTC),
+    "later": datetime(2026, 11, 21, 4, 24, 14, tzinfo=UTC),
     "errors": {"alias": "taken"},
     "evil": '<script>"',
 }
@@ -30,6 +31,9 @@ def draw(text: str, **values: object) -> str:
         pytest.param("{{ zero|count }}", "0", id="measured zero"),
         pytest.param("{{ 4100|span_ms }}", "4.1 s", id="span_ms"),
         pytest.param("{{ 61|span_s }}", "1 m 1 s", id="span_s"),
+        pytest.param("{{ at|lasted:later }}", "1 h 16 m", id="lasted"),
+        pytest.param("{{ none|lasted:later }}", "—", id="not begun"),
+        pytest.param("{{ at|moment_text }}", "21 Nov 03:08:14", id="moment as text"),
         pytest.param("{{ 2048|bytes }}", "2 KiB", id="bytes"),
         pytest.param("{{ 0.5|rate }}", "0.5/s", id="rate"),
         pytest.param("{{ 0.992|percent }}", "99.2 %", id="percent"),

@@ -1,5 +1,6 @@
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from console.accounts.models import Role
 from console.replication.models import FlowTopic, ReplicationFlow
@@ -114,8 +115,27 @@ def test_the_live_part_is_answered_alone(as_viewer):
     answer = as_viewer.get(
         reverse("replication:detail", args=[flow.pk]), headers={"HX-Request": "true"}
     )
-    assert "<html" not in answer.content.decode()
+    text = answer.content.decode()
+    assert "<html" not in text
+    assert "rail" not in text
+    assert [f'id="{part}"' in text for part in ("heading", "page-tools", "page-tabs", "live")] == (
+        [True] * 4
+    )
     assert "HX-Request" in answer["Vary"]
+
+
+def test_a_flow_that_is_gone_is_said_to_be_gone(as_viewer):
+    answer = as_viewer.get(reverse("replication:detail", args=[4711]))
+    assert answer.status_code == 404
+    assert "There is no flow 4711. It may have been deleted." in answer.content.decode()
+
+
+def test_the_states_over_time_stand_on_the_page_of_a_flow(as_viewer):
+    flow = make_flow(is_wanted=True)
+    run = make_run(flow, created_at=timezone.now(), started_at=timezone.now())
+    text = page(as_viewer, "detail", flow.pk)
+    assert "What was it doing?" in text
+    assert f'href="/runs/{run.pk}/"' in text
 
 
 def test_partitions_can_be_narrowed_to_a_topic_and_a_state(as_viewer):
