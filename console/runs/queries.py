@@ -27,7 +27,9 @@ def get_run(run_id: UUID) -> Run | None:
 
 def where(run_id: UUID | None = None, pk: str = "") -> Collection[int]:
     """Return the clusters that a run is about, for the guard of pages and routes."""
-    subject = Run.objects.filter(pk=run_id or pk or "").values_list("subject", flat=True).first() or ""
+    subject = (
+        Run.objects.filter(pk=run_id or pk or "").values_list("subject", flat=True).first() or ""
+    )
     kind, _, number = subject.partition(":")
     if kind not in SUBJECT_MODELS or not number.isdecimal():
         return ()

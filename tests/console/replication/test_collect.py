@@ -168,7 +168,9 @@ def test_partitions_that_left_the_flow_are_removed():
 def test_a_run_that_has_not_seen_the_clusters_keeps_what_was_known():
     flow = make_flow(is_wanted=True)
     make_partition(flow, position=90)
-    make_run(flow, progress=progress(surveyed=False, fault="west: no broker answered"), reported_at=NOW)
+    make_run(
+        flow, progress=progress(surveyed=False, fault="west: no broker answered"), reported_at=NOW
+    )
     row = measured(flow, StubDoor(ranges=source()))
     assert (row.state, row.position) == ("retrying", 90)
     assert flow.worst_reason == "west: no broker answered"

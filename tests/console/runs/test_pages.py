@@ -51,9 +51,7 @@ def test_a_list_of_three_asks_no_more_than_a_list_of_one(as_viewer):
 
 def test_a_run_shows_its_log_and_its_progress(as_viewer, tmp_path):
     (tmp_path / contract.LOG).write_text("spark is up\n<script>\n")
-    run = make_run(
-        folder=str(tmp_path), progress=progress(partition_row(), fault="west: slow.")
-    )
+    run = make_run(folder=str(tmp_path), progress=progress(partition_row(), fault="west: slow."))
     text = text_of(as_viewer, run)
     assert "west: slow." in text
     assert "spark is up\n&lt;script&gt;" in text
