@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any, TypeVar
 
 from django.conf import settings
@@ -16,6 +17,7 @@ from console.replication import measure, save
 from console.replication.door import KAFKA, FlowDoor
 from console.replication.measure import Measured
 from console.replication.models import FlowPartition, FlowRound, ReplicationFlow
+from console.runs.launcher import SPARK, this_host
 from console.runs.models import Run, RunState
 from jobs.cluster.descriptions import OffsetRange, TopicPartition
 from jobs.cluster.errors import ClusterFault, InvalidFields
@@ -217,5 +219,11 @@ def _progress_of(run: Run | None) -> dict[str, Any] | None:
     """Return the progress of a live run; None without one."""
     if run is None or not _is_copying(run):
         return None
+    # The run's folder is some seconds fresher than its row, and the source's end is asked for now:
+    # an older position would look like lag that is not there.
+    if run.folder and run.host == this_host():
+        newest = SPARK.read_progress(Path(run.folder))
+        if newest is not None:
+            return newest
     document: dict[str, Any] | None = run.progress
     return document

@@ -10,7 +10,9 @@ from console.replication.models import (
     LagSample,
     ReplicationFlow,
 )
+from console.runs.models import Run
 from jobs.cluster.descriptions import OffsetRange, TopicPartition
+from jobs.spark.contract import PROGRESS, write_json
 from tests.console.making import (
     NOW,
     StubDoor,
@@ -51,6 +53,16 @@ def test_a_running_flow_is_measured_from_its_progress_and_the_source():
         10.0,
         {"copying": 1},
     )
+
+
+def test_the_folder_of_a_run_of_this_host_is_fresher_than_its_row(tmp_path):
+    flow = make_flow()
+    run = running(flow)
+    write_json(tmp_path / PROGRESS, progress(partition_row(position=108)))
+    Run.objects.filter(pk=run.pk).update(folder=str(tmp_path))
+    flow.refresh_from_db()
+    row = measured(flow, StubDoor(ranges=source()))
+    assert (row.position, row.lag) == (108, 2)
 
 
 def test_head_timestamps_are_asked_for_only_where_something_is_missing():
