@@ -18,6 +18,8 @@ from jobs.cluster.topics import chunks
 
 PARTITIONS_PER_REQUEST = 5000
 MARKER_RANGE = 50
+NO_LEADER_TRIES, NO_LEADER_PAUSE_S = 4, 0.25
+_NO_LEADER = "No leaders found"
 LOOK_S = 0.05
 
 
@@ -59,8 +61,27 @@ def read_offset_ranges(
 
     The offsets of a partition are asked for at the same moment but answered one after the other; a
     log that moves in between is read as `log_start_offset <= end_offset <= high_watermark`.
+    A topic that was just made is not known to every broker yet, so partitions without a leader are
+    asked for again, for at most a second.
     """
     questions = (*_RANGE, _NEWEST) if with_timestamps else _RANGE
+    found = _ranges(client, partitions, questions)
+    for _ in range(NO_LEADER_TRIES):
+        leaderless = [
+            where for where, offsets in found.items() if _NO_LEADER in (offsets.error or "")
+        ]
+        if not leaderless:
+            break
+        time.sleep(NO_LEADER_PAUSE_S)
+        found |= _ranges(client, leaderless, questions)
+    return found
+
+
+def _ranges(
+    client: ClusterClient,
+    partitions: Collection[TopicPartition],
+    questions: tuple[_Question, ...],
+) -> dict[TopicPartition, OffsetRange]:
     answers = _list_offsets(client, partitions, questions)
     return {where: _range({q: answers.get((q, where)) for q in questions}) for where in partitions}
 
