@@ -78,6 +78,7 @@ def differences(wanted: object, found: object, path: str = "") -> list[str]:
         inner = [differences(wanted[n], found[n], f"{path}.{n}") for n in wanted if n in found]
         return missing + [text for texts in inner for text in texts]
     if isinstance(wanted, list) and isinstance(found, list) and len(found) >= len(wanted):
-        inner = [differences(w, f, f"{path}[]") for w, f in zip(wanted, found, strict=False)]
-        return [text for texts in inner for text in texts]
+        # Another cluster has more rows, and elsewhere: each row of the document must be among them.
+        missed = [w for w in wanted if all(differences(w, f) for f in found)]
+        return [f"{path}[]: no row is like {w!r}" for w in missed]
     return [] if wanted == found else [f"{path}: {found!r} instead of {wanted!r}"]

@@ -89,7 +89,10 @@ def test_deleting_what_is_not_there_is_no_fault(client):
 
 def test_settings_are_read_by_topic_and_key(client):
     name = fresh(client, **{"cleanup.policy": "compact"})
-    read = read_topic_configs(client, [name, "not-there"], ["cleanup.policy", "max.message.bytes"])
+    keys = ["cleanup.policy", "max.message.bytes"]
+    # Any broker may be asked, and it may not know a topic yet that another one has just made.
+    wait_until(lambda: read_topic_configs(client, [name], keys))
+    read = read_topic_configs(client, [name, "not-there"], keys)
     assert read == {name: {"cleanup.policy": "compact", "max.message.bytes": "1048588"}}
 
 
