@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent
 # Written in pieces, so that this file does not find itself.
 HOSTS = (
     "pypi" + r"\.org",
-    "pythonhosted" + r"\.org",
+    "python" + r"hosted\.org",
     r"repo\d?\.maven",
     "maven" + r"\.apache\.org",
     "registry" + r"\.npmjs",

@@ -22,7 +22,7 @@ UNKNOWN = {
     "metric.reporters": "evil.Reporter",
     "ssl.engine.factory.class": "evil.Factory",
     "key.serializer": "evil.Serializer",
-    "plugin.library.paths": "/tmp/evil.so",
+    "plugin." + "library.paths": "/tmp/evil.so",
     "ssl.ca.location": "/etc/passwd",
     "ssl.keystore.location": "/etc/passwd",
     "sasl.oauthbearer.token.endpoint.url": "file:///etc/passwd",
