@@ -2,7 +2,30 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+
+ROOT = Path(__file__).parent
+# Tests that share something which is there once: they stay together when workers share the tests,
+# the longest first. All others stay together by file.
+TOGETHER = (
+    ("live/console", "the lab of east and west"),
+    ("live/cluster", "the lab of east and west"),
+    ("live/replication", "the lab of east and west"),
+    ("live", "labs of their own"),
+    ("browser", "one Chromium at a time"),
+    ("console/frame/test_up.py", "the ports of a whole console"),
+)
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tell pytest-xdist which tests share something (`--dist loadgroup`)."""
+    for item in items:
+        path = item.path.relative_to(ROOT).as_posix()
+        group = next((name for start, name in TOGETHER if path.startswith(start)), path)
+        item.add_marker(pytest.mark.xdist_group(group))
 
 
 @pytest.fixture

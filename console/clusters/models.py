@@ -319,6 +319,8 @@ class GroupOffset(models.Model):
                 fields=["group", "topic", "partition"], name="one_row_per_group_offset"
             )
         ]
+        # The page of a topic asks who reads it, among the offsets of thousands of groups.
+        indexes = [models.Index(fields=["topic"], name="group_offsets_by_topic")]
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}"

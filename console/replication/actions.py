@@ -14,23 +14,10 @@ from console.clusters.models import Cluster
 from console.frame.access import require, visible
 from console.frame.errors import ActionRefused
 from console.replication.conflicts import find_conflict
-from console.replication.models import FlowTopic, ReplicationFlow
+from console.replication.models import SETTINGS, FlowTopic, ReplicationFlow
 from console.runs.models import LIVE_STATES
 from jobs.cluster.errors import InvalidFields
 from jobs.replication.flow import FlowSpec
-
-SETTINGS = (
-    "name",
-    "topics",
-    "topics_exclude",
-    "groups",
-    "groups_exclude",
-    "policy",
-    "separator",
-    "replication_factor",
-    "tasks",
-    "on_recreated",
-)
 
 
 @change("flow.create")

@@ -7,13 +7,23 @@ from typing import Any
 
 from django import forms
 
-from console.replication.models import ReplicationFlow
+from console.replication.models import SETTINGS, ReplicationFlow
 from jobs.replication.flow import (
+    DEFAULT_COMMIT_MS,
     DEFAULT_GROUPS_EXCLUDE,
     DEFAULT_TOPICS_EXCLUDE,
+    HIGHEST_BYTES_PER_S,
+    LONGEST_COMMIT_MS,
+    LOWEST_BYTES_PER_S,
     MAX_TASKS,
+    SHORTEST_COMMIT_MS,
+    CopyPath,
+    Guarantee,
+    HeartbeatsTo,
+    IsolationLevel,
     OnRecreated,
     PolicyName,
+    SyncsLocation,
 )
 
 MORE_FIELDS = (
@@ -21,6 +31,13 @@ MORE_FIELDS = (
     "replication_factor",
     "tasks",
     "on_recreated",
+    "delivery",
+    "isolation_level",
+    "path",
+    "commit_interval_ms",
+    "max_bytes_per_s",
+    "offset_syncs",
+    "heartbeats",
     "groups",
     "groups_exclude",
 )
@@ -79,6 +96,61 @@ class FlowForm(forms.Form):
             (OnRecreated.FROM_START.value, "Copy the new topic from its beginning"),
         ],
     )
+    delivery = forms.ChoiceField(
+        label="Guarantee",
+        choices=[
+            (
+                Guarantee.EXACTLY_ONCE.value,
+                "Exactly once: records and positions in one transaction",
+            ),
+            (Guarantee.AT_LEAST_ONCE.value, "At least once: a crash may repeat records"),
+        ],
+        help_text="Readers of the copy need isolation.level=read_committed for exactly once.",
+    )
+    isolation_level = forms.ChoiceField(
+        label="Transactions of the source",
+        choices=[
+            (IsolationLevel.READ_COMMITTED.value, "Copy committed records only"),
+            (IsolationLevel.READ_UNCOMMITTED.value, "Copy open and aborted ones too"),
+        ],
+    )
+    path = forms.ChoiceField(
+        label="How records travel",
+        choices=[
+            (CopyPath.AUTO.value, "Whole batches wherever the partition allows it"),
+            (CopyPath.RECORD.value, "One by one (slow, at least once)"),
+        ],
+    )
+    commit_interval_ms = forms.IntegerField(
+        label="Commit interval (ms)",
+        min_value=SHORTEST_COMMIT_MS,
+        max_value=LONGEST_COMMIT_MS,
+        initial=DEFAULT_COMMIT_MS,
+        help_text="The longest time between two commits. Readers of committed records wait for them.",
+    )
+    max_bytes_per_s = forms.IntegerField(
+        label="Limit (bytes per second)",
+        required=False,
+        min_value=LOWEST_BYTES_PER_S,
+        max_value=HIGHEST_BYTES_PER_S,
+        help_text="Of the whole flow, as the batches are on the source. Empty: no limit.",
+    )
+    offset_syncs = forms.ChoiceField(
+        label="Offset syncs are kept",
+        choices=[
+            (SyncsLocation.TARGET.value, "On the target, in the same transaction as the records"),
+            (SyncsLocation.SOURCE.value, "On the source, as MirrorMaker 2 does by default"),
+            (SyncsLocation.NONE.value, "Nowhere: groups cannot be translated"),
+        ],
+    )
+    heartbeats = forms.ChoiceField(
+        label="Heartbeats are sent",
+        choices=[
+            (HeartbeatsTo.TARGET.value, "To the target"),
+            (HeartbeatsTo.BOTH.value, "To both clusters"),
+            (HeartbeatsTo.NONE.value, "Nowhere"),
+        ],
+    )
     groups = _patterns("Groups", "Whose offsets belong to this flow.", (".*",), 2)
     groups_exclude = _patterns(
         "Groups to leave out", "These win over the patterns above.", DEFAULT_GROUPS_EXCLUDE, 3
@@ -135,6 +207,5 @@ class SettingsForm(FlowForm):
 
 
 def _initial(flow: ReplicationFlow) -> dict[str, Any]:
-    names = ("name", "policy", "separator", "replication_factor", "tasks", "on_recreated")
-    values = {name: getattr(flow, name) for name in names}
+    values = {name: getattr(flow, name) for name in SETTINGS}
     return values | {name: "\n".join(getattr(flow, name)) for name in PATTERN_FIELDS}

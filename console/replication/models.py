@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar
 
 from django.conf import settings
@@ -10,12 +11,49 @@ from django.db import models
 from console.clusters.models import Cluster
 from console.runs.models import Run
 from jobs.replication.copier import PartitionState
-from jobs.replication.flow import FlowSpec, OnRecreated, PolicyName
+from jobs.replication.flow import (
+    DEFAULT_COMMIT_MS,
+    CopyPath,
+    FlowSpec,
+    Guarantee,
+    HeartbeatsTo,
+    IsolationLevel,
+    OnRecreated,
+    PolicyName,
+    SyncsLocation,
+)
 
 if TYPE_CHECKING:
     from console.replication.status import FlowStatus
 
 STATE_CHOICES = [(state.value, state.value.replace("_", " ")) for state in PartitionState]
+
+
+SETTINGS = (
+    "name",
+    "topics",
+    "topics_exclude",
+    "groups",
+    "groups_exclude",
+    "policy",
+    "separator",
+    "replication_factor",
+    "tasks",
+    "on_recreated",
+    "path",
+    "delivery",
+    "isolation_level",
+    "offset_syncs",
+    "heartbeats",
+    "commit_interval_ms",
+    "max_bytes_per_s",
+)
+
+
+def _word(default: StrEnum) -> models.CharField[str, str]:
+    """Return a column for one of the words of a setting."""
+    words = [(word.value, word.value) for word in type(default)]
+    return models.CharField(max_length=20, choices=words, default=default)
 
 
 class ReplicationFlow(models.Model):
@@ -36,15 +74,18 @@ class ReplicationFlow(models.Model):
     topics_exclude = models.JSONField(default=list)
     groups = models.JSONField(default=list)
     groups_exclude = models.JSONField(default=list)
-    policy = models.CharField(
-        max_length=20, choices=[(p.value, p.value) for p in PolicyName], default=PolicyName.DEFAULT
-    )
+    policy = _word(PolicyName.DEFAULT)
     separator = models.CharField(max_length=10, default=".")
     replication_factor = models.PositiveIntegerField(null=True, blank=True)
     tasks = models.PositiveIntegerField(default=1)
-    on_recreated = models.CharField(
-        max_length=20, choices=[(o.value, o.value) for o in OnRecreated], default=OnRecreated.STOP
-    )
+    on_recreated = _word(OnRecreated.STOP)
+    path = _word(CopyPath.AUTO)
+    delivery = _word(Guarantee.EXACTLY_ONCE)
+    isolation_level = _word(IsolationLevel.READ_COMMITTED)
+    offset_syncs = _word(SyncsLocation.TARGET)
+    heartbeats = _word(HeartbeatsTo.TARGET)
+    commit_interval_ms = models.PositiveIntegerField(default=DEFAULT_COMMIT_MS)
+    max_bytes_per_s = models.PositiveBigIntegerField(null=True, blank=True)
     is_wanted = models.BooleanField(default=False)
     deletion_asked_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField()
@@ -96,15 +137,7 @@ class ReplicationFlow(models.Model):
                 "name": self.name,
                 "source": self.source.connection().to_mapping(),
                 "target": self.target.connection().to_mapping(),
-                "topics": self.topics,
-                "topics_exclude": self.topics_exclude,
-                "groups": self.groups,
-                "groups_exclude": self.groups_exclude,
-                "policy": self.policy,
-                "separator": self.separator,
-                "replication_factor": self.replication_factor,
-                "tasks": self.tasks,
-                "on_recreated": self.on_recreated,
+                **{name: getattr(self, name) for name in SETTINGS if name != "name"},
             }
         )
 

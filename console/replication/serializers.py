@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
@@ -9,11 +10,24 @@ from rest_framework import serializers
 
 from console.frame.parameters import PageParameters, TimeRangeParameters
 from console.frame.serializers import FreshnessSerializer
-from console.replication.models import FlowPartition, FlowTopic, ReplicationFlow
+from console.replication.models import SETTINGS, FlowPartition, FlowTopic, ReplicationFlow
 from console.replication.queries import TopicPreview, freshness_of
 from console.replication.series import MOST_POINTS
 from console.replication.status import FlowState, FlowStatus
-from jobs.replication.flow import MAX_TASKS, OnRecreated, PolicyName
+from jobs.replication.flow import (
+    HIGHEST_BYTES_PER_S,
+    LONGEST_COMMIT_MS,
+    LOWEST_BYTES_PER_S,
+    MAX_TASKS,
+    SHORTEST_COMMIT_MS,
+    CopyPath,
+    Guarantee,
+    HeartbeatsTo,
+    IsolationLevel,
+    OnRecreated,
+    PolicyName,
+    SyncsLocation,
+)
 
 
 class FlowStatusSerializer(serializers.Serializer[FlowStatus]):
@@ -42,15 +56,7 @@ class FlowSerializer(serializers.ModelSerializer[ReplicationFlow]):
             "name",
             "source",
             "target",
-            "topics",
-            "topics_exclude",
-            "groups",
-            "groups_exclude",
-            "policy",
-            "separator",
-            "replication_factor",
-            "tasks",
-            "on_recreated",
+            *SETTINGS[1:],
             "is_wanted",
             "status",
             "run",
@@ -77,6 +83,10 @@ class _Patterns(serializers.ListField):
     child = serializers.CharField(max_length=500)
 
 
+def _one_of(words: type[StrEnum]) -> serializers.ChoiceField:
+    return serializers.ChoiceField(choices=[word.value for word in words], required=False)
+
+
 class FlowSettingsSerializer(serializers.Serializer[Any]):
     """The settings of a flow; patterns are regular expressions that match a whole name."""
 
@@ -85,13 +95,24 @@ class FlowSettingsSerializer(serializers.Serializer[Any]):
     topics_exclude = _Patterns(required=False, max_length=500)
     groups = _Patterns(required=False, max_length=500)
     groups_exclude = _Patterns(required=False, max_length=500)
-    policy = serializers.ChoiceField(choices=[p.value for p in PolicyName], required=False)
+    policy = _one_of(PolicyName)
     separator = serializers.CharField(max_length=10, required=False)
     replication_factor = serializers.IntegerField(
         required=False, allow_null=True, min_value=1, max_value=32767
     )
     tasks = serializers.IntegerField(required=False, min_value=1, max_value=MAX_TASKS)
-    on_recreated = serializers.ChoiceField(choices=[o.value for o in OnRecreated], required=False)
+    on_recreated = _one_of(OnRecreated)
+    path = _one_of(CopyPath)
+    delivery = _one_of(Guarantee)
+    isolation_level = _one_of(IsolationLevel)
+    offset_syncs = _one_of(SyncsLocation)
+    heartbeats = _one_of(HeartbeatsTo)
+    commit_interval_ms = serializers.IntegerField(
+        required=False, min_value=SHORTEST_COMMIT_MS, max_value=LONGEST_COMMIT_MS
+    )
+    max_bytes_per_s = serializers.IntegerField(
+        required=False, allow_null=True, min_value=LOWEST_BYTES_PER_S, max_value=HIGHEST_BYTES_PER_S
+    )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Refuse settings that do not exist, instead of silently doing nothing about them."""

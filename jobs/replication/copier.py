@@ -45,9 +45,13 @@ class PartitionProgress:
     `position` is the next source offset to copy: everything below it is acknowledged by the target
     and its position is committed there. `last_timestamp_ms` is the timestamp of the newest
     copied record (None: nothing copied in this run). `records` and `bytes` (key + value) count
-    since the run began; `duplicates` are records that were
-    written twice. `reason` says why, for every state that is not caught_up or copying;
-    `findings` are things that a person must know although copying goes on.
+    since the run began (on the batch path the bytes of batches, compressed as they are); `duplicates`
+    are records that were written twice. `reason` says why, for every state that is not caught_up or copying;
+    `findings` are things that a person must know although copying goes on. `path` is `batch` or
+    `record`, with the reason for the slower one in `path_reason`. `batches` were written, `packed`
+    of them made by crosslog out of others. `retries` count what was tried again. `commit_ms` (None: no
+    commit yet) is how long the last commit of this partition's task took, `throttled_ms` how long that
+    task rested because of the flow's limit.
     """
 
     topic: str
@@ -60,6 +64,12 @@ class PartitionProgress:
     bytes: int = 0
     duplicates: int = 0
     path: str = "record"
+    path_reason: str = ""
+    batches: int = 0
+    packed: int = 0
+    retries: int = 0
+    commit_ms: float | None = None
+    throttled_ms: int = 0
     findings: tuple[str, ...] = field(default=())
 
 

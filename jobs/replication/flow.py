@@ -14,6 +14,8 @@ from jobs.cluster.errors import InvalidFields
 DEFAULT_TOPICS_EXCLUDE = (r".*[\-\.]internal", r".*\.replica", r"__.*")
 DEFAULT_GROUPS_EXCLUDE = (r"console-consumer-.*", r"connect-.*", r"__.*")
 MAX_TASKS = 64
+SHORTEST_COMMIT_MS, DEFAULT_COMMIT_MS, LONGEST_COMMIT_MS = 50, 1000, 60_000
+LOWEST_BYTES_PER_S, HIGHEST_BYTES_PER_S = 1024, 2**40
 
 
 class PolicyName(StrEnum):
@@ -30,9 +32,50 @@ class OnRecreated(StrEnum):
     FROM_START = "from_start"
 
 
+class CopyPath(StrEnum):
+    """How records travel: `auto` passes whole batches wherever the partition allows it."""
+
+    AUTO = "auto"
+    RECORD = "record"
+
+
+class Guarantee(StrEnum):
+    """What a crash may leave on the target: nothing twice, or some records twice."""
+
+    EXACTLY_ONCE = "exactly_once"
+    AT_LEAST_ONCE = "at_least_once"
+
+
+class IsolationLevel(StrEnum):
+    """Kafka's `isolation.level`: whether records of open and aborted transactions are copied."""
+
+    READ_COMMITTED = "read_committed"
+    READ_UNCOMMITTED = "read_uncommitted"
+
+
+class SyncsLocation(StrEnum):
+    """Which cluster keeps the topic of offset syncs (MirrorMaker 2's `offset-syncs.topic.location`)."""
+
+    TARGET = "target"
+    SOURCE = "source"
+    NONE = "none"
+
+
+class HeartbeatsTo(StrEnum):
+    """Which clusters get heartbeats: the target, or the source too (for the way back)."""
+
+    TARGET = "target"
+    BOTH = "both"
+    NONE = "none"
+
+
 @dataclass(frozen=True, slots=True)
 class FlowSpec:
-    """A flow as the engine needs it. Patterns are regular expressions that match a whole name."""
+    """A flow as the engine needs it. Patterns are regular expressions that match a whole name.
+
+    `commit_interval_ms` is the longest time between two commits while records flow;
+    `max_bytes_per_s` limits what the whole flow reads, None for no limit.
+    """
 
     name: str
     source: Connection
@@ -46,6 +89,13 @@ class FlowSpec:
     replication_factor: int | None = None
     tasks: int = 1
     on_recreated: OnRecreated = OnRecreated.STOP
+    path: CopyPath = CopyPath.AUTO
+    delivery: Guarantee = Guarantee.EXACTLY_ONCE
+    isolation_level: IsolationLevel = IsolationLevel.READ_COMMITTED
+    offset_syncs: SyncsLocation = SyncsLocation.TARGET
+    heartbeats: HeartbeatsTo = HeartbeatsTo.TARGET
+    commit_interval_ms: int = DEFAULT_COMMIT_MS
+    max_bytes_per_s: int | None = None
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> FlowSpec:
@@ -69,11 +119,20 @@ class FlowSpec:
             "topics_exclude": _patterns(values, "topics_exclude", DEFAULT_TOPICS_EXCLUDE, errors),
             "groups": _patterns(values, "groups", (".*",), errors),
             "groups_exclude": _patterns(values, "groups_exclude", DEFAULT_GROUPS_EXCLUDE, errors),
-            "policy": _choice(values, "policy", PolicyName.DEFAULT, errors),
             "separator": _separator(values, errors),
-            "replication_factor": _count(values, "replication_factor", None, 32767, errors),
-            "tasks": _count(values, "tasks", 1, MAX_TASKS, errors),
-            "on_recreated": _choice(values, "on_recreated", OnRecreated.STOP, errors),
+            "replication_factor": _count(values, "replication_factor", None, (1, 32767), errors),
+            "tasks": _count(values, "tasks", 1, (1, MAX_TASKS), errors),
+            "commit_interval_ms": _count(
+                values,
+                "commit_interval_ms",
+                DEFAULT_COMMIT_MS,
+                (SHORTEST_COMMIT_MS, LONGEST_COMMIT_MS),
+                errors,
+            ),
+            "max_bytes_per_s": _count(
+                values, "max_bytes_per_s", None, (LOWEST_BYTES_PER_S, HIGHEST_BYTES_PER_S), errors
+            ),
+            **{name: _choice(values, name, default, errors) for name, default in CHOICES.items()},
         }
         if errors or source is None or target is None:
             raise InvalidFields(errors)
@@ -89,14 +148,25 @@ class FlowSpec:
             "topics_exclude": list(self.topics_exclude),
             "groups": list(self.groups),
             "groups_exclude": list(self.groups_exclude),
-            "policy": self.policy.value,
             "separator": self.separator,
             "replication_factor": self.replication_factor,
             "tasks": self.tasks,
-            "on_recreated": self.on_recreated.value,
+            "commit_interval_ms": self.commit_interval_ms,
+            "max_bytes_per_s": self.max_bytes_per_s,
+            **{name: getattr(self, name).value for name in CHOICES},
         }
 
 
+# The settings that are one of a few words, with their defaults.
+CHOICES: dict[str, StrEnum] = {
+    "policy": PolicyName.DEFAULT,
+    "on_recreated": OnRecreated.STOP,
+    "path": CopyPath.AUTO,
+    "delivery": Guarantee.EXACTLY_ONCE,
+    "isolation_level": IsolationLevel.READ_COMMITTED,
+    "offset_syncs": SyncsLocation.TARGET,
+    "heartbeats": HeartbeatsTo.TARGET,
+}
 _FIELDS = frozenset(FlowSpec.__dataclass_fields__)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.>-]{0,99}")
 
@@ -159,12 +229,17 @@ def _separator(values: Mapping[str, Any], errors: dict[str, str]) -> str:
 
 
 def _count(
-    values: Mapping[str, Any], field: str, default: int | None, most: int, errors: dict[str, str]
-) -> int | None:
-    value = values.get(field, default)
-    if value is None or (
-        isinstance(value, int) and not isinstance(value, bool) and 0 < value <= most
-    ):
+    values: Mapping[str, Any],
+    field: str,
+    default: int | None,
+    bounds: tuple[int, int],
+    errors: dict[str, str],
+) -> Any:
+    value = values.get(field)
+    if value is None:
+        return default
+    least, most = bounds
+    if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
         return value
-    errors[field] = f"A whole number from 1 to {most}."
+    errors[field] = f"A whole number from {least} to {most}."
     return default

@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from jobs.cluster.brokers import describe_cluster
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicDescription, TopicPartition
 from jobs.cluster.errors import ClusterFault, TimedOut
@@ -22,7 +21,7 @@ from jobs.cluster.records import (
     Producer,
     is_partition_eof,
 )
-from jobs.cluster.topics import NewTopicSpec, create_topics, describe_topics, is_missing
+from jobs.cluster.topics import describe_topics, is_missing
 from jobs.replication.positions_format import (
     PositionKey,
     decode_position,
@@ -32,15 +31,13 @@ from jobs.replication.positions_format import (
     positions_topic,
 )
 
-# Connect's default for offset.storage.partitions.
-PARTITIONS = 25
-HIGHEST_REPLICATION_FACTOR = 3
-# Only closed segments are compacted, and the topic is read whole at every start: Kafka's smallest
-# segment keeps it short although positions are written every second.
-_CONFIGS = {"cleanup.policy": "compact", "segment.bytes": str(1024 * 1024)}
 # Where the remote partition ended at the moment of a commit; MirrorMaker 2 does not look at headers.
 # What is there beyond it at the next start was written after the commit.
 REMOTE_END_HEADER = "crosslog.remote-end"
+# Leader epoch of the last copied record: with it, the source can tell whether its log still has that
+# record (KIP-320). And the last copied record's offsets on both sides.
+LEADER_EPOCH_HEADER = "crosslog.leader-epoch"
+LAST_SYNC_HEADER = "crosslog.last-sync"
 _READER = {
     "isolation.level": "read_committed",
     "enable.partition.eof": True,
@@ -56,13 +53,16 @@ _LOOK_S = 0.2
 class Position:
     """One position as it stands on the topic.
 
-    `remote_end` is where the remote partition ended when this was committed; None when
-    another program (MirrorMaker 2) wrote it.
+    `remote_end` is where the remote partition ended when this was committed, `leader_epoch` belongs
+    to the last copied record, `last_sync` are that record's offsets on both sides. They are None when
+    they were not known or another program (MirrorMaker 2) wrote the position.
     """
 
     next_offset: int
     record_key: bytes
     remote_end: int | None = None
+    leader_epoch: int | None = None
+    last_sync: tuple[int, int] | None = None
 
 
 class Positions(Mapping[TopicPartition, int]):
@@ -91,14 +91,6 @@ class Positions(Mapping[TopicPartition, int]):
         """Return where remote partitions ended at their last commit, as far as it was written down."""
         return {w: e.remote_end for w, e in self._entries.items() if e.remote_end is not None}
 
-    def target_ends(self) -> dict[TopicPartition, int]:
-        """Return where remote partitions ended at their last commit, as far as it was noted."""
-        return {
-            where: entry.remote_end
-            for where, entry in self._entries.items()
-            if entry.remote_end is not None
-        }
-
 
 def read_positions(client: ClusterClient, source_alias: str) -> Positions:
     """Read the positions of all flows from this source; empty when the topic does not exist.
@@ -121,18 +113,6 @@ def read_positions(client: ClusterClient, source_alias: str) -> Positions:
     finally:
         consumer.close()
     return Positions(reading.entries)
-
-
-def ensure_positions_topic(client: ClusterClient, source_alias: str) -> None:
-    """Make the topic of positions on the target if it is missing; raises `ClusterFault`."""
-    name = positions_topic(source_alias)
-    if not is_missing(describe_topics(client, [name])[0]):
-        return
-    brokers = len(describe_cluster(client).brokers)
-    factor = min(HIGHEST_REPLICATION_FACTOR, max(brokers, 1))
-    fault = create_topics(client, {name: NewTopicSpec(PARTITIONS, factor, _CONFIGS)})[name]
-    if fault is not None:
-        raise fault
 
 
 class PositionWriter:
@@ -180,15 +160,33 @@ class _Reading:
         if next_offset is None:
             self.entries.pop(key.where, None)
             return
-        end = _remote_end(message.headers())
-        self.entries[key.where] = Position(next_offset, record_key, end)
+        notes = _Notes(message.headers())
+        self.entries[key.where] = Position(
+            next_offset,
+            record_key,
+            notes.number(REMOTE_END_HEADER),
+            notes.number(LEADER_EPOCH_HEADER),
+            notes.pair(LAST_SYNC_HEADER),
+        )
 
 
-def _remote_end(headers: Headers | None) -> int | None:
-    for name, value in dict(headers or ()).items():
-        if name == REMOTE_END_HEADER and value is not None and value.isdigit():
-            return int(value)
-    return None
+class _Notes:
+    """What crosslog noted beside a position; what it cannot read counts as not noted."""
+
+    def __init__(self, headers: Headers | None) -> None:
+        self._values = {
+            name: value for name, value in dict(headers or ()).items() if isinstance(value, bytes)
+        }
+
+    def number(self, name: str) -> int | None:
+        value = self._values.get(name, b"")
+        return int(value) if value.isdigit() else None
+
+    def pair(self, name: str) -> tuple[int, int] | None:
+        upstream, _, downstream = self._values.get(name, b"").partition(b":")
+        if not upstream.isdigit() or not downstream.isdigit():
+            return None
+        return int(upstream), int(downstream)
 
 
 def _read_to_end(

@@ -30,7 +30,6 @@ COPIED_CONFIGS = (
     "retention.ms",
 )
 _OWN_CONFIGS = {"message.timestamp.type": "CreateTime", "compression.type": "producer"}
-_TIMESTAMP_TYPE = "message.timestamp.type"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +70,6 @@ def ensure_remote_topics(
         faults = create_topics(target, _wanted(source, target, spec, missing, names))
         there |= _after_creation(target, missing, names, faults)
     return [_judge(t, names.get(t.name), there, faults) for t in topics]
-
-
-def read_append_time_topics(target: ClusterClient, names: Collection[str]) -> set[str]:
-    """Return the topics in which the broker replaces every record's timestamp by its own clock."""
-    configs = read_topic_configs(target, names, [_TIMESTAMP_TYPE])
-    return {name for name, values in configs.items() if values.get(_TIMESTAMP_TYPE) != "CreateTime"}
 
 
 def _describe(client: ClusterClient, names: Collection[str]) -> dict[str, TopicDescription]:

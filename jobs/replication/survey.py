@@ -10,8 +10,9 @@ from jobs.cluster.brokers import describe_cluster
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import OffsetRange, TopicDescription, TopicPartition
 from jobs.replication.flow import FlowSpec
+from jobs.replication.internal_topics import ensure_internal_topics
 from jobs.replication.plan import FlowPlan, Known, RemotePlace, plan_flow
-from jobs.replication.positions import ensure_positions_topic, read_positions
+from jobs.replication.positions import read_positions
 from jobs.replication.remote_topics import ensure_remote_topics
 from jobs.replication.selection import select_topics
 
@@ -45,7 +46,7 @@ def survey_flow(
         remote.topic: RemotePlace(remote.remote_topic, remote.partitions, remote.problem)
         for remote in ensure_remote_topics(source, target, flow, selected)
     }
-    ensure_positions_topic(target, flow.source.alias)
+    ensure_internal_topics(source, target, flow)
     positions = read_positions(target, flow.source.alias)
     ranges = offsets.read_offset_ranges(source, _partitions(selected), with_timestamps=False)
     known = replace(known, positions=positions, remote_ends=positions.remote_ends())

@@ -113,6 +113,8 @@ class TaskChannel:
         self._socket.settimeout(None)
         self._lines = self._socket.makefile("rb")
         self._stop = threading.Event()
+        # Both paths of a share report, each from its own thread.
+        self._sending = threading.Lock()
         _send(self._socket, {"token": address.token, "task": task})
         first = _read(self._lines.readline(_MOST_LINE_BYTES))
         if first is None:
@@ -126,7 +128,9 @@ class TaskChannel:
 
     def report(self, partitions: list[dict[str, Any]]) -> None:
         """Send the state of this task's partitions."""
-        if not _send(self._socket, {"partitions": partitions}):
+        with self._sending:
+            is_sent = _send(self._socket, {"partitions": partitions})
+        if not is_sent:
             self._stop.set()
 
     def close(self) -> None:

@@ -9,7 +9,7 @@ from dataclasses import asdict
 
 from jobs.replication.copier import PartitionProgress, PartitionStart
 from jobs.replication.flow import FlowSpec
-from jobs.replication.record_copier import RecordCopier
+from jobs.replication.flow_copier import FlowCopier
 from jobs.spark import processes
 from jobs.spark.channel import ChannelAddress, TaskChannel
 
@@ -28,7 +28,8 @@ def run_task(task: int, address: ChannelAddress) -> int:
         def report(partitions: Sequence[PartitionProgress]) -> None:
             channel.report([asdict(partition) for partition in partitions])
 
-        RecordCopier(flow).copy(starts, channel.should_stop, report)
+        copier = FlowCopier(flow, task, channel.assignment["shares"])
+        copier.copy(starts, channel.should_stop, report)
         return len(starts)
     finally:
         channel.close()

@@ -12,6 +12,7 @@ import signal
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
@@ -22,7 +23,9 @@ from pyspark import SparkContext
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import ClusterFault
 from jobs.replication.copier import PartitionProgress, PartitionStart, PartitionState
+from jobs.replication.fencing import fence_flow
 from jobs.replication.flow import FlowSpec
+from jobs.replication.heartbeats import Heartbeats
 from jobs.replication.plan import FlowPlan, Known
 from jobs.replication.survey import Survey, survey_flow
 from jobs.spark import contract, copy_task, processes, submit
@@ -70,6 +73,7 @@ class FlowDriver:
         self.starts: list[PartitionStart] = []
         self.ends: dict[tuple[str, int], int] | None = None
         self.restarts = 0
+        self.has_heartbeats = False
         self.message = "Starting."
         self.fault = ""
         self.stopping = threading.Event()
@@ -78,7 +82,11 @@ class FlowDriver:
     def drive(self) -> JobResult:
         """Copy until stopped (or caught up, when asked for) and return the result."""
         failures = 0
-        with ClusterClient(self.flow.source) as source, ClusterClient(self.flow.target) as target:
+        with (
+            ClusterClient(self.flow.source) as source,
+            ClusterClient(self.flow.target) as target,
+            ExitStack() as lives,
+        ):
             while not self._should_stop():
                 try:
                     self._take_survey(source, target)
@@ -86,6 +94,9 @@ class FlowDriver:
                     failures += 1
                     self._wait_for(fault, failures)
                     continue
+                if not self.has_heartbeats:  # their topic is there since the survey
+                    lives.enter_context(Heartbeats(self.flow, source, target))
+                    self.has_heartbeats = True
                 problem = self._copy(source, target)
                 failures = failures + 1 if problem else 0
                 if problem:
@@ -95,6 +106,8 @@ class FlowDriver:
         return self._result()
 
     def _take_survey(self, source: ClusterClient, target: ClusterClient) -> None:
+        # Before positions are read, so that nobody can move them afterwards.
+        fence_flow(self.flow)
         self.survey = self._ask(source, target)
         self.topic_ids = dict(self.survey.plan.topic_ids)
         self.reset_topics = frozenset()
@@ -134,7 +147,11 @@ class FlowDriver:
             self._idle(source, target)
             return None
         assignments = {
-            task: {"flow": self.flow.to_mapping(), "partitions": [asdict(s) for s in share]}
+            task: {
+                "flow": self.flow.to_mapping(),
+                "shares": len(shares),
+                "partitions": [asdict(s) for s in share],
+            }
             for task, share in enumerate(shares)
         }
         channel = DriverChannel(self._host(), assignments, self._on_report)

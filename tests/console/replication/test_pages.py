@@ -49,6 +49,12 @@ def form(**changes):
         "replication_factor": "",
         "tasks": "1",
         "on_recreated": "stop",
+        "path": "auto",
+        "delivery": "exactly_once",
+        "isolation_level": "read_committed",
+        "offset_syncs": "target",
+        "heartbeats": "target",
+        "commit_interval_ms": "1000",
     } | changes
 
 

@@ -47,6 +47,13 @@ def test_mapping_and_back_gives_the_same_flow():
         pytest.param({"tasks": True}, "tasks", id="a flag for a number"),
         pytest.param({"replication_factor": -1}, "replication_factor", id="negative factor"),
         pytest.param({"on_recreated": "ask"}, "on_recreated", id="unknown reaction"),
+        pytest.param({"path": "tunnel"}, "path", id="unknown path"),
+        pytest.param({"delivery": "maybe"}, "delivery", id="unknown guarantee"),
+        pytest.param({"isolation_level": "snapshot"}, "isolation_level", id="unknown isolation"),
+        pytest.param({"offset_syncs": "both"}, "offset_syncs", id="unknown place of syncs"),
+        pytest.param({"heartbeats": True}, "heartbeats", id="heartbeats as a flag"),
+        pytest.param({"commit_interval_ms": 10}, "commit_interval_ms", id="commit too often"),
+        pytest.param({"max_bytes_per_s": 0}, "max_bytes_per_s", id="a limit of nothing"),
         pytest.param({"producer.acks": "0"}, "producer.acks", id="free client configuration"),
     ],
 )

@@ -8,12 +8,8 @@ from confluent_kafka import Producer
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.topics import describe_topics, read_topic_configs
-from jobs.replication.positions import (
-    PARTITIONS,
-    PositionWriter,
-    ensure_positions_topic,
-    read_positions,
-)
+from jobs.replication.internal_topics import POSITIONS_PARTITIONS, ensure_positions_topic
+from jobs.replication.positions import PositionWriter, read_positions
 from jobs.replication.positions_format import positions_topic
 from tests.live.records import Record, make_topic, new_topic, produce, read_all, write
 from tests.live.replication.copying import Copying, copy_all, flow_between
@@ -49,7 +45,7 @@ def test_the_topic_of_positions_is_made_as_connect_does(east, west):
         ensure_positions_topic(client, "east")
         (described,) = describe_topics(client, [TOPIC])
         configs = read_topic_configs(client, [TOPIC], ["cleanup.policy"])
-    assert len(described.partitions) == PARTITIONS
+    assert len(described.partitions) == POSITIONS_PARTITIONS
     assert configs[TOPIC] == {"cleanup.policy": "compact"}
 
 

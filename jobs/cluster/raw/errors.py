@@ -1,0 +1,301 @@
+"""What can go wrong on crosslog's own connections: Kafka's error numbers, named once.
+
+Faults of the way to a broker (`Unreachable`, `TlsFailed`, `AuthenticationFailed` ...) are those of
+`jobs.cluster.errors`. Here stand the faults that only the copy engine can meet, and the table that
+gives every error number of an answer its name. Source: org.apache.kafka.common.protocol.Errors, 4.3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kio.schema.errors import ErrorCode
+
+from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.errors import (
+    ClusterFault,
+    NotAuthorized,
+    RecordTooLarge,
+    Refused,
+    TimedOut,
+    UnknownTopicOrPartition,
+)
+
+
+class FaultKind(StrEnum):
+    """What the caller does next."""
+
+    RETRY = "retry"
+    REFRESH_METADATA = "refresh_metadata"
+    FIND_COORDINATOR = "find_coordinator"
+    RESET_POSITION = "reset_position"
+    TOPIC_CHANGED = "topic_changed"
+    BATCH_REFUSED = "batch_refused"
+    NEW_TRANSACTION = "new_transaction"
+    FENCED = "fenced"
+    DENIED = "denied"
+    FAILED = "failed"
+
+
+def kind_of(fault: ClusterFault) -> FaultKind:
+    """Return what to do after any fault; those without a kind of their own are retried or final."""
+    if isinstance(fault, AnswerFault):
+        return fault.kind
+    return FaultKind.RETRY if fault.retriable else FaultKind.FAILED
+
+
+class ConnectionLost(ClusterFault):
+    """The connection ended before the answer came.
+
+    `may_have_arrived` tells whether the broker may have got the request, and may have done it.
+    """
+
+    code = "connection_lost"
+    retriable = True
+    hint = "The broker was stopped or restarted, or the network broke: it is connected again."
+    may_have_arrived = False
+
+
+class RequestTimedOut(TimedOut):
+    """The broker kept the connection but did not answer in time; it may have done what was asked."""
+
+    may_have_arrived = True
+
+
+class VersionNotOffered(ClusterFault):
+    """Broker and crosslog have no version of a request in common."""
+
+    code = "version_not_offered"
+    hint = (
+        "Copying whole batches needs Kafka 2.7 or newer; the flow can take the record path instead."
+    )
+
+
+class MechanismNotSpoken(ClusterFault):
+    """The copy engine does not speak this SASL mechanism."""
+
+    code = "mechanism_not_spoken"
+    hint = (
+        "Whole batches are copied with PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512; with another mechanism "
+        "the flow takes the record path."
+    )
+    field = "sasl_mechanism"
+
+
+class BrokerNotKnown(ClusterFault):
+    """The metadata has no broker with this id (any more)."""
+
+    code = "broker_not_known"
+    retriable = True
+    hint = "The broker is down or was removed: the metadata is read again."
+
+
+class OutcomeUnknown(ClusterFault):
+    """Nobody answered whether a transaction was committed or aborted; either may be true."""
+
+    code = "outcome_unknown"
+    hint = (
+        "Start the producer again: its first request finishes or aborts what is open, and the committed "
+        "positions then tell what was done."
+    )
+
+
+class AnswerFault(ClusterFault):
+    """A broker answered with an error.
+
+    `error` is Kafka's name of it (`NOT_LEADER_OR_FOLLOWER`), `kind` what to do next, `meaning` the
+    middle of the sentence for a person.
+    """
+
+    code = "answer"
+    kind = FaultKind.FAILED
+    meaning = "the broker refused the request"
+    error = ""
+
+
+class Unavailable(AnswerFault):
+    """A moment in the life of a broker; the same request may succeed soon."""
+
+    code = "unavailable"
+    kind = FaultKind.RETRY
+    retriable = True
+    meaning = "the broker cannot do it right now"
+    hint = "It is asked again; if it lasts, look at the broker's log and at the partition's ISR."
+
+
+class LeaderMoved(AnswerFault):
+    """This broker does not lead the partition, or one of the two knows an older leader epoch."""
+
+    code = "leader_moved"
+    kind = FaultKind.REFRESH_METADATA
+    retriable = True
+    meaning = "the partition is led by another broker, or in another epoch"
+    hint = "The leader is looked up again; a partition without a leader is offline."
+
+
+class CoordinatorMoved(AnswerFault):
+    """This broker does not coordinate the transactional id (yet, or any more)."""
+
+    code = "coordinator_moved"
+    kind = FaultKind.FIND_COORDINATOR
+    retriable = True
+    meaning = "the coordinator of the transaction is moving or loading"
+    hint = "It is looked up again; if it lasts, partitions of __transaction_state are offline."
+
+
+class OffsetOutOfRange(AnswerFault):
+    """The offset is not in the log: deleted by retention, truncated, or never written."""
+
+    code = "offset_out_of_range"
+    kind = FaultKind.RESET_POSITION
+    meaning = "the offset is not in the log"
+    hint = "Compare with the log's start and end: retention was quicker, or the log was cut."
+
+
+class TopicUnknown(AnswerFault, UnknownTopicOrPartition):
+    """The broker does not know the topic or partition by its name; also for a moment after its creation."""
+
+    code = "unknown_topic_or_partition"
+    kind = FaultKind.TOPIC_CHANGED
+    retriable = True
+    meaning = "the broker does not know this topic or partition"
+    hint = "It may have been deleted, or be so new that not every broker knows it."
+
+
+class TopicIdUnknown(AnswerFault):
+    """The topic id is not (any more) that of a topic: it was deleted, and perhaps created again."""
+
+    code = "unknown_topic_id"
+    kind = FaultKind.TOPIC_CHANGED
+    retriable = True
+    meaning = "the topic with this id does not exist: it was deleted, or deleted and created again"
+    hint = "A topic that was created again starts at offset 0: positions of the old one mean nothing in it."
+
+
+class BatchRefused(AnswerFault):
+    """The target does not take this batch as it is."""
+
+    code = "batch_refused"
+    kind = FaultKind.BATCH_REFUSED
+    meaning = "the broker does not take this batch"
+    hint = "The partition takes the record path, or the batch is damaged: compare its CRC at the source."
+
+
+class BatchTooLarge(AnswerFault, RecordTooLarge):
+    """The batch is larger than `max.message.bytes` or a segment of the target topic."""
+
+    code = "record_too_large"
+    kind = FaultKind.BATCH_REFUSED
+    meaning = "the batch is larger than the target topic allows"
+    hint = "Raise max.message.bytes of the target topic above the size of the source's batches."
+
+
+class OutOfSequence(AnswerFault):
+    """The batch's sequence number does not follow the last one of this producer."""
+
+    code = "out_of_sequence"
+    kind = FaultKind.NEW_TRANSACTION
+    meaning = "the sequence number does not follow the producer's last batch"
+    hint = "The producer starts again with a new epoch, from the committed positions."
+
+
+class TransactionFailed(AnswerFault):
+    """The open transaction cannot go on, or there is none."""
+
+    code = "transaction_failed"
+    kind = FaultKind.NEW_TRANSACTION
+    meaning = "the transaction cannot go on"
+    hint = "It is aborted, and copying goes on from the committed positions."
+
+
+class ProducerFenced(AnswerFault):
+    """Another producer has taken over the transactional id; this one must stop."""
+
+    code = "producer_fenced"
+    kind = FaultKind.FENCED
+    meaning = "another producer has taken over this transactional id"
+    hint = (
+        "Another driver of the same flow runs, or the transaction was open longer than its timeout."
+    )
+
+
+class Denied(AnswerFault, NotAuthorized):
+    """The principal may not do this."""
+
+    code = "not_authorized"
+    kind = FaultKind.DENIED
+    meaning = "the principal may not do this"
+    hint = "Give the principal the missing ACL."
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """The place of a fault: which cluster and broker, doing what, and to which partition.
+
+    `doing` begins a sentence ("Fetching"); `offset` is None where there is none to name.
+    """
+
+    cluster: str
+    broker_id: int | None
+    doing: str
+    partition: TopicPartition | None = None
+    offset: int | None = None
+
+    def __str__(self) -> str:
+        words = [self.doing]
+        if self.partition is not None:
+            words.append(str(self.partition))
+        if self.offset is not None:
+            words.append(f"from offset {self.offset}")
+        if self.broker_id is not None:
+            words.append(f"at broker {self.broker_id}")
+        return " ".join(words)
+
+
+_KINDS: dict[type[AnswerFault], tuple[int, ...]] = {
+    OffsetOutOfRange: (1, 109),
+    BatchRefused: (2, 32, 43, 76, 87),
+    TopicUnknown: (3,),
+    LeaderMoved: (5, 6, 9, 72, 74, 75),
+    Unavailable: (7, 13, 19, 20, 51, 56, 78, 89),
+    BatchTooLarge: (10, 18),
+    CoordinatorMoved: (14, 15, 16),
+    Denied: (29, 30, 31, 53),
+    OutOfSequence: (45, 46, 59),
+    ProducerFenced: (47, 90),
+    TransactionFailed: (48, 49, 120),
+    TopicIdUnknown: (100, 103),
+}
+_BY_NUMBER = {number: kind for kind, numbers in _KINDS.items() for number in numbers}
+CONCURRENT_TRANSACTIONS = 51
+
+
+class _OtherAnswer(AnswerFault, Refused):
+    code = "refused"
+    hint = "Look at the broker's log for the same moment."
+
+
+def answer_fault(number: int, where: Where, said: str | None = None) -> AnswerFault | None:
+    """Return the fault for an error number of an answer; None for 0, which is no error.
+
+    `said` is the broker's own message, when the answer carried one.
+    """
+    if number == 0:
+        return None
+    kind = _BY_NUMBER.get(number, _OtherAnswer)
+    name, is_retriable = _known(number)
+    tail = f": {said.rstrip('.')}" if said else ""
+    fault = kind(f"{where}: {kind.meaning} ({name}{tail}).", cluster=where.cluster)
+    fault.error = name
+    if kind is _OtherAnswer and is_retriable:
+        fault.retriable, fault.kind = True, FaultKind.RETRY
+    return fault
+
+
+def _known(number: int) -> tuple[str, bool]:
+    try:
+        known = ErrorCode(number)
+    except ValueError:
+        return f"error {number}", False
+    return known.name.upper(), known.retriable

@@ -1,0 +1,162 @@
+"""Produce: one record batch per partition to one broker, acknowledged by all in-sync replicas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import NamedTuple
+
+from kio.schema.produce.v12.request import PartitionProduceData, ProduceRequest, TopicProduceData
+from kio.schema.produce.v12.response import PartitionProduceResponse, ProduceResponse
+
+from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.raw.apis import PRODUCE as PRODUCE_API
+from jobs.cluster.raw.batch import BatchBytes
+from jobs.cluster.raw.cluster import RawCluster
+from jobs.cluster.raw.errors import AnswerFault, Where, answer_fault
+from jobs.cluster.raw.fetch import LeaderHint
+from jobs.cluster.raw.lanes import PRODUCE
+from jobs.cluster.raw.primitives import (
+    duration,
+    int16,
+    int32,
+    milliseconds,
+    records_of,
+    transactional_name,
+)
+from jobs.cluster.raw.topics import by_topic
+from jobs.cluster.read_only import refuse_when_read_only
+
+_ALL = int16(-1)
+_LAST_OF_PROTOCOL_1 = 11
+
+
+class RecordError(NamedTuple):
+    """Why one record of a batch is refused; `batch_index` counts records from 0."""
+
+    batch_index: int
+    message: str
+
+
+class ProducedPartition(NamedTuple):
+    """What a broker answered for a partition.
+
+    `base_offset` is that of the batch's first record; None with an error. `log_append_time_ms` is
+    None unless the topic keeps the broker's time. `record_errors` tell which records are why
+    the whole batch was refused (KIP-467).
+    """
+
+    base_offset: int | None
+    log_append_time_ms: int | None
+    log_start_offset: int | None
+    error: AnswerFault | None
+    record_errors: tuple[RecordError, ...]
+    current_leader: LeaderHint | None
+
+
+class ProduceAnswer(NamedTuple):
+    """The partitions of an answer; `throttle_ms` is how long the broker wants to be left alone."""
+
+    partitions: dict[TopicPartition, ProducedPartition]
+    throttle_ms: int
+
+
+async def produce(
+    cluster: RawCluster,
+    broker_id: int,
+    batches: Mapping[TopicPartition, BatchBytes],
+    *,
+    transactional_id: str | None,
+    timeout_ms: int,
+    lane: str = PRODUCE,
+) -> ProduceAnswer:
+    """Write one batch to each partition; partitions that the broker did not answer for are absent.
+
+    `timeout_ms` is how long the broker may wait for its replicas. A partition's error stands in the
+    answer; raises `ClusterFault` for the whole request, of which every batch may have been written
+    when the fault says `may_have_arrived`, and `ReadOnly`. Raises ValueError for a batch whose
+    transactional bit does not fit: a broker would put it outside of the transaction, and say nothing.
+    """
+    refuse_when_read_only(cluster.alias, "Writing batches")
+    _refuse_outside_transaction(batches, transactional_id)
+    connection = await cluster.connection_to(broker_id, lane)
+    follows_protocol_1 = transactional_id and not await cluster.supports_transactions_v2()
+    at_most = _LAST_OF_PROTOCOL_1 if follows_protocol_1 else None
+    call = PRODUCE_API.call(
+        _request(batches, transactional_id, timeout_ms),
+        connection.version(PRODUCE_API.speaks, at_most=at_most),
+    )
+    return _answer(await connection.ask(call, wait_ms=timeout_ms), (cluster.alias, broker_id))
+
+
+def _answer(response: ProduceResponse, broker: tuple[str, int]) -> ProduceAnswer:
+    found = {}
+    for topic in response.responses:
+        for partition in topic.partition_responses:
+            where = TopicPartition(topic.name, partition.index)
+            found[where] = _produced(partition, Where(*broker, "Producing to", where))
+    return ProduceAnswer(found, milliseconds(response.throttle_time))
+
+
+def _refuse_outside_transaction(
+    batches: Mapping[TopicPartition, BatchBytes], transactional_id: str | None
+) -> None:
+    for where, batch in batches.items():
+        if batch.is_transactional != (transactional_id is not None):
+            bit = "set" if batch.is_transactional else "not set"
+            raise ValueError(
+                f"{where}: the batch's transactional bit is {bit}, the request's "
+                f"transactional id is {transactional_id!r}"
+            )
+
+
+def _request(
+    batches: Mapping[TopicPartition, BatchBytes], transactional_id: str | None, timeout_ms: int
+) -> ProduceRequest:
+    return ProduceRequest(
+        transactional_id=None if transactional_id is None else transactional_name(transactional_id),
+        acks=_ALL,
+        timeout=duration(timeout_ms),
+        topic_data=tuple(
+            TopicProduceData(
+                name=topic,
+                partition_data=tuple(
+                    PartitionProduceData(
+                        index=int32(where.partition), records=records_of(batches[where])
+                    )
+                    for where in partitions
+                ),
+            )
+            for topic, partitions in by_topic(batches)
+        ),
+    )
+
+
+def _produced(partition: PartitionProduceResponse, where: Where) -> ProducedPartition:
+    return ProducedPartition(
+        _known(partition.base_offset),
+        _time_ms(partition.log_append_time),
+        _known(partition.log_start_offset),
+        answer_fault(partition.error_code, where, partition.error_message),
+        tuple(
+            RecordError(error.batch_index, error.batch_index_error_message or "")
+            for error in partition.record_errors
+        ),
+        _leader(partition),
+    )
+
+
+def _leader(partition: PartitionProduceResponse) -> LeaderHint | None:
+    # Versions below 10 have no such field.
+    leader = getattr(partition, "current_leader", None)
+    if leader is None or leader.leader_id < 0:
+        return None
+    return LeaderHint(leader.leader_id, leader.leader_epoch)
+
+
+def _time_ms(moment: datetime | None) -> int | None:
+    return None if moment is None else round(moment.timestamp() * 1000)
+
+
+def _known(value: int) -> int | None:
+    return value if value >= 0 else None

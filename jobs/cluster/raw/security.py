@@ -1,0 +1,83 @@
+"""TLS and credentials of the copy engine's connections, from the same typed fields as everybody else's."""
+
+from __future__ import annotations
+
+import ssl
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from jobs.cluster.connection import Connection
+from jobs.cluster.errors import ClusterFault, TlsFailed
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """Who crosslog is: a SASL mechanism by Kafka's name, user and password (never shown)."""
+
+    mechanism: str
+    user: str
+    password: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Security:
+    """How a connection is secured; None: without TLS, without authentication."""
+
+    tls: ssl.SSLContext | None = None
+    credentials: Credentials | None = None
+
+
+def security_of(connection: Connection) -> Security:
+    """Resolve the secrets of a connection; raises `SecretMissing`, and `TlsFailed` for a bad PEM."""
+    config = connection.client_config()
+    protocol = connection.security_protocol
+    credentials = None
+    if protocol.uses_sasl:
+        credentials = Credentials(
+            str(config["sasl.mechanism"]), connection.sasl_username, str(config["sasl.password"])
+        )
+    return Security(_context(connection, config) if protocol.uses_tls else None, credentials)
+
+
+def _context(connection: Connection, config: Mapping[str, object]) -> ssl.SSLContext:
+    """Make a context that verifies the broker against the given CA, or else the system's ones."""
+    authorities = str(config["ssl.ca.pem"]) if "ssl.ca.pem" in config else None
+    if authorities is not None and not authorities.strip():
+        # Python would take nothing for "the system's own".
+        raise _not_pem(connection.alias, "ssl_ca")
+    try:
+        context = ssl.create_default_context(cadata=authorities)
+    except (ssl.SSLError, ValueError):
+        raise _not_pem(connection.alias, "ssl_ca") from None
+    context.check_hostname = connection.ssl_check_hostname
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if "ssl.certificate.pem" in config:
+        _present(context, connection.alias, config)
+    return context
+
+
+def _present(context: ssl.SSLContext, alias: str, config: Mapping[str, object]) -> None:
+    """Give the context the client certificate, which Python takes from a file only.
+
+    The file is readable for this user alone and gone again before this returns.
+    """
+    with tempfile.TemporaryDirectory(prefix="crosslog-") as folder:
+        pem = Path(folder) / "client.pem"
+        pem.touch(mode=0o600)
+        pem.write_text(f"{config['ssl.certificate.pem']}\n{config['ssl.key.pem']}\n", "utf-8")
+        try:
+            # With an encrypted key, OpenSSL would ask at the terminal.
+            context.load_cert_chain(pem, password="")
+        except (ssl.SSLError, ValueError):
+            raise _not_pem(alias, "ssl_certificate") from None
+
+
+def _not_pem(alias: str, name: str) -> ClusterFault:
+    return TlsFailed(
+        f"{name} cannot be used.",
+        cluster=alias,
+        hint="The file behind the reference must be in PEM format, a key without a password.",
+        field=name,
+    )

@@ -1,0 +1,72 @@
+"""How long is waited for what, and for how long something is tried again."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+_JITTER = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """The waits of a cluster's connections; clock and randomness come in here, for tests.
+
+    `request_timeout_s` is how long an answer may take beyond the time that the request itself asks
+    the broker to wait; a broker that hangs is noticed after it. `connect_timeout_s` covers the name
+    look-up, TCP, TLS, ApiVersions and SASL together. `metadata_timeout_s` is the share of one broker in
+    a question that any broker can answer. `clock` counts seconds and never goes back.
+    """
+
+    request_timeout_s: float = 30.0
+    connect_timeout_s: float = 10.0
+    metadata_timeout_s: float = 5.0
+    metadata_max_age_s: float = 300.0
+    backoff_first_s: float = 0.05
+    backoff_longest_s: float = 2.0
+    clock: Callable[[], float] = time.monotonic
+    # Jitter keeps clients apart; nobody's secret depends on it.
+    chance: Callable[[], float] = random.random
+
+
+class Backoff:
+    """A pause that doubles with every failure, up to a longest one, with 20 % of jitter."""
+
+    def __init__(self, timing: Timing) -> None:
+        self._timing = timing
+        self._failures = 0
+
+    def next_s(self) -> float:
+        """Return the pause after one more failure."""
+        pause = self._timing.backoff_first_s * 2.0 ** min(self._failures, 30)
+        self._failures += 1
+        spread = 1 - _JITTER + 2 * _JITTER * self._timing.chance()
+        return min(pause, self._timing.backoff_longest_s) * spread
+
+    def forget(self) -> None:
+        """Begin with the first pause again: it worked."""
+        self._failures = 0
+
+
+class Tries:
+    """The tries of one question within a budget, with pauses between them."""
+
+    def __init__(self, timing: Timing, budget_s: float) -> None:
+        self._clock = timing.clock
+        self._backoff = Backoff(timing)
+        self._ends_at = timing.clock() + budget_s
+
+    def left_s(self) -> float:
+        """Return what is left of the budget; never negative."""
+        return max(0.0, self._ends_at - self._clock())
+
+    async def pause(self) -> bool:
+        """Wait before the next try; returns False, at once, when the budget does not reach that far."""
+        pause_s = self._backoff.next_s()
+        if pause_s >= self.left_s():
+            return False
+        await asyncio.sleep(pause_s)
+        return True

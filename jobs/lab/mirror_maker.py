@@ -1,0 +1,101 @@
+"""Real MirrorMaker 2 beside a lab: the dedicated one, from the same jars as the brokers."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from jobs.lab.child import start_child
+from jobs.lab.errors import NotServing
+from jobs.lab.jvm import KafkaJvm
+from jobs.lab.properties import logging_configuration, render
+
+_MAIN = "org.apache.kafka.connect.mirror.MirrorMaker"
+_STOP_S = 30.0
+# One broker is enough for every topic that MirrorMaker 2 makes.
+_SINGLE_BROKER = {
+    "replication.factor": "1",
+    "offset-syncs.topic.replication.factor": "1",
+    "heartbeats.topic.replication.factor": "1",
+    "checkpoints.topic.replication.factor": "1",
+    "offset.storage.replication.factor": "1",
+    "config.storage.replication.factor": "1",
+    "status.storage.replication.factor": "1",
+}
+
+
+def mirror_properties(
+    source: tuple[str, str], target: tuple[str, str], extra: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Return settings for one flow between two clusters, each given as (alias, bootstrap servers)."""
+    flow = f"{source[0]}->{target[0]}"
+    return {
+        "clusters": f"{source[0]},{target[0]}",
+        f"{source[0]}.bootstrap.servers": source[1],
+        f"{target[0]}.bootstrap.servers": target[1],
+        f"{flow}.enabled": "true",
+        **_SINGLE_BROKER,
+        **(extra or {}),
+    }
+
+
+class MirrorMaker:
+    """A MirrorMaker 2 with its folder; started again, it goes on where its positions are."""
+
+    def __init__(
+        self, folder: Path, jvm: KafkaJvm, properties: Mapping[str, str], *, heap: str = "512m"
+    ) -> None:
+        self.folder = folder
+        self.jvm = jvm
+        self.properties = dict(properties)
+        self.heap = heap
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def log(self) -> Path:
+        """The log of the JVM."""
+        return self.folder / "mirror-maker.log"
+
+    @property
+    def pid(self) -> int | None:
+        """The JVM's process id, None while there is none."""
+        alive = self._process is not None and self._process.poll() is None
+        return self._process.pid if alive and self._process is not None else None
+
+    def start(self, *, quick_start: bool = True) -> None:
+        """Start the JVM; its first record comes some 12 s later."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        settings = self.folder / "mm2.properties"
+        settings.write_text(render(self.properties), encoding="utf-8")
+        logging = self.folder / "log4j2.yaml"
+        logging.write_text(logging_configuration("warn"), encoding="utf-8")
+        command = self.jvm.command(
+            _MAIN, [str(settings)], logging=logging, heap=self.heap, quick_start=quick_start
+        )
+        self._process = start_child(command, self.log)
+
+    def stop(self) -> None:
+        """Stop in order: positions are committed; what does not end in time is killed."""
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Kill the JVM at once."""
+        self._end(signal.SIGKILL)
+
+    def check(self) -> None:
+        """Raise `NotServing` when the JVM has ended by itself."""
+        if self.pid is None:
+            words = self.log.read_text(encoding="utf-8", errors="replace")[-600:]
+            raise NotServing(f"MirrorMaker 2 ended by itself. Its log {self.log} says: {words}")
+
+    def _end(self, number: signal.Signals) -> None:
+        if self._process is None or self._process.poll() is not None:
+            return
+        self._process.send_signal(number)
+        try:
+            self._process.wait(_STOP_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait(_STOP_S)

@@ -1,0 +1,120 @@
+"""One producer on the target: what its batches are called, and what makes them count.
+
+Exactly once: records, positions and (when they are kept on the target) offset syncs belong to one
+transaction; a reader with read_committed sees all of them or none. The transactional id fences every
+older producer of the same share of the flow. At least once: an idempotent producer whose positions
+follow after everything before them is acknowledged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.raw.batch import BatchBytes
+from jobs.cluster.raw.cluster import RawCluster
+from jobs.cluster.raw.transactions import (
+    ProducerIdentity,
+    add_partitions_to_txn,
+    end_txn,
+    init_producer_id,
+)
+from jobs.wire.record_batch import HEADER_BYTES, BatchHeader, claim_batch
+
+_SEQUENCES = 1 << 31
+TRANSACTION_TIMEOUT_MS = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerSettings:
+    """`transactional_id` None: at least once."""
+
+    transactional_id: str | None
+    transaction_timeout_ms: int = TRANSACTION_TIMEOUT_MS
+
+
+class Delivery:
+    """Sequences of one producer, and its transactions.
+
+    Invariants, by construction: every batch carries this producer's id, epoch and running sequence;
+    the transactional bit is set exactly when there is a transactional id; each partition of a
+    transaction was added to it before its first batch, where the broker does not do that itself.
+    """
+
+    def __init__(self, target: RawCluster, settings: ProducerSettings) -> None:
+        self._target = target
+        self._settings = settings
+        self._identity: ProducerIdentity | None = None
+        self._adds_itself = False
+        self._sequences: dict[TopicPartition, int] = {}
+        self._added: set[TopicPartition] = set()
+        self._is_open = False
+
+    @property
+    def transactional_id(self) -> str | None:
+        """The id under which the target's coordinator knows this producer."""
+        return self._settings.transactional_id
+
+    @property
+    def identity(self) -> ProducerIdentity:
+        """Producer id and epoch; `begin` comes first."""
+        assert self._identity is not None  # noqa: S101  begin comes first
+        return self._identity
+
+    async def begin(self) -> None:
+        """Become the only producer of this id: older ones are fenced, what they left open is ended."""
+        settings = self._settings
+        self._identity = await init_producer_id(
+            self._target,
+            settings.transactional_id,
+            transaction_timeout_ms=settings.transaction_timeout_ms,
+        )
+        self._adds_itself = await self._target.supports_transactions_v2()
+        self._start_over()
+
+    def claim(self, remote: TopicPartition, batch: memoryview) -> BatchBytes:
+        """Make a batch this producer's next one on a partition."""
+        sequence = self._sequences.get(remote, 0)
+        header = claim_batch(
+            batch,
+            producer_id=self.identity.producer_id,
+            producer_epoch=self.identity.producer_epoch,
+            base_sequence=sequence,
+            transactional=self.transactional_id is not None,
+        )
+        count = BatchHeader.decode(batch).record_count
+        self._sequences[remote] = (sequence + count) % _SEQUENCES
+        self._is_open = True
+        return BatchBytes(header, batch[HEADER_BYTES:])
+
+    def missing(self, remotes: Iterable[TopicPartition]) -> set[TopicPartition]:
+        """Return which of these partitions must be added to the transaction first (protocol 1)."""
+        if self.transactional_id is None or self._adds_itself:
+            return set()
+        return set(remotes) - self._added
+
+    async def add(self, remotes: set[TopicPartition]) -> None:
+        """Add partitions to the open transaction."""
+        assert self.transactional_id is not None  # noqa: S101  only then something is missing
+        self._added |= remotes
+        await add_partitions_to_txn(self._target, self.transactional_id, self.identity, remotes)
+
+    async def commit(self) -> None:
+        """End the transaction; without a transactional id there is nothing to do.
+
+        Raises `OutcomeUnknown` when nobody said whether it was committed.
+        """
+        if self.transactional_id is None or not self._is_open:
+            return
+        before = self.identity
+        self._identity = await end_txn(self._target, self.transactional_id, before, commit=True)
+        if self._identity != before:
+            self._sequences.clear()
+        self._added.clear()
+        self._is_open = False
+
+    def _start_over(self) -> None:
+        self._sequences.clear()
+        self._added.clear()
+        self._is_open = False

@@ -1,0 +1,25 @@
+"""Run `async def` tests: each in an event loop of its own, with an end."""
+
+import asyncio
+import inspect
+
+LONGEST_S = 120
+
+
+def run_coroutine_test(pyfuncitem) -> bool | None:
+    """Run a test that is a coroutine; None leaves any other test to pytest."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    names = pyfuncitem._fixtureinfo.argnames
+    arguments = {name: pyfuncitem.funcargs[name] for name in names}
+    asyncio.run(asyncio.wait_for(pyfuncitem.obj(**arguments), LONGEST_S))
+    return True
+
+
+async def until(predicate, timeout_s: float = 20.0) -> None:
+    """Wait for a condition without holding up the event loop."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + timeout_s
+    while not predicate():
+        assert loop.time() < end, f"not true within {timeout_s} s: {predicate}"
+        await asyncio.sleep(0.005)
