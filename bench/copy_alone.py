@@ -9,9 +9,9 @@ from pathlib import Path
 
 from jobs.cluster.client import ClusterClient
 from jobs.replication.copier import PartitionProgress
+from jobs.replication.flow_copier import FlowCopier
 from jobs.replication.flow_file import read_flow_file
 from jobs.replication.plan import Known
-from jobs.replication.record_copier import RecordCopier
 from jobs.replication.survey import survey_flow
 
 
@@ -32,7 +32,7 @@ def main(flow_file: str) -> None:
 
     used = cpu_s()
     began = time.monotonic()
-    RecordCopier(flow).copy(survey.plan.starts, lambda: not left, report)
+    FlowCopier(flow).copy(survey.plan.starts, lambda: not left, report)
     took = time.monotonic() - began
     answer = {
         "records": sum(records.values()),

@@ -1,43 +1,28 @@
 """The record path between two real clusters: records/s, CPU and memory, without and with Spark."""
 
 import json
-import random
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
 import watch
 import yaml
+from engines import clusters
+from loads import PARTITIONS, Load, fill
 
-from jobs.cluster.client import ClusterClient
-from jobs.cluster.topics import NewTopicSpec, create_topics
 from jobs.lab.lab import Lab
-from jobs.lab.plan import ClusterPlan
-from jobs.lab.ports import find_base_port
 
 Say = Callable[[str], None]
 HERE = Path(__file__).parent
-PARTITIONS = 4
-
-
-@dataclass(frozen=True)
-class Load:
-    """Records to copy; `size` is key + value in bytes."""
-
-    topic: str
-    records: int
-    size: int
-    compression: str
 
 
 LOADS = (
-    Load("small", 2_000_000, 100, "none"),
-    Load("large", 300_000, 1_000, "lz4"),
+    Load("small", 2_000_000, 100),
+    Load("large", 300_000, 1000, "lz4"),
 )
 
 
@@ -48,7 +33,7 @@ def measure(say: Say, *, quick: bool) -> dict[str, object]:
     with tempfile.TemporaryDirectory(prefix="crosslog-bench-") as folder, clusters(folder) as lab:
         for load in loads:
             say(f"producing {load.records:,} records of {load.size} B into {load.topic}")
-            fill(lab, load)
+            fill(lab.cluster("source"), load)
             for kind, copy in (("plain process", copy_alone), ("flow on Spark", copy_by_flow)):
                 flow = flow_file(lab, load, kind, Path(folder))
                 row = {"load": asdict(load), "engine": "record", "run_as": kind, **copy(lab, flow)}
@@ -68,48 +53,6 @@ def sentence(row: dict[str, object]) -> str:
     )
 
 
-@contextmanager
-def clusters(folder: str) -> Iterator[Lab]:
-    """Start a source and a target, with one node each."""
-
-    def plans(base: int) -> list[ClusterPlan]:
-        return [ClusterPlan("source", 1, base), ClusterPlan("target", 1, base + 100)]
-
-    lab = Lab(Path(folder) / "lab", plans(find_base_port(plans)))
-    lab.start()
-    try:
-        yield lab
-    finally:
-        lab.stop()
-
-
-def fill(lab: Lab, load: Load) -> None:
-    """Write the records: keys of 8 bytes, values that are random (or half text, for compression)."""
-    draw = random.Random(load.size)
-    size = load.size - 8
-    half = b'{"order":"2026-01-01T00:00:00Z","amount":12.50,"currency":"EUR","lines":[' * 20
-    values = [draw.randbytes(size) for _ in range(500)]
-    if load.compression != "none":
-        values = [value[: size // 2] + half[: size - size // 2] for value in values]
-    with ClusterClient(lab.cluster("source").connection) as client:
-        spec = NewTopicSpec(partitions=PARTITIONS, replication_factor=1, configs={})
-        create_topics(client, {load.topic: spec})
-        producer = client.producer(
-            {"linger.ms": 20, "batch.num.messages": 10_000, "compression.type": load.compression}
-        )
-        for number in range(load.records):
-            key = number.to_bytes(8, "big")
-            while True:
-                try:
-                    producer.produce(load.topic, values[number % 500], key, number % PARTITIONS)
-                    break
-                except BufferError:
-                    producer.poll(0.1)
-            if number % 1000 == 0:
-                producer.poll(0)
-        producer.flush()
-
-
 def flow_file(lab: Lab, load: Load, kind: str, folder: Path) -> Path:
     """Write a flow whose source alias is new, so that remote topic and positions are new too."""
     alias = f"{load.topic}-{kind.split(maxsplit=1)[0]}"
@@ -120,6 +63,7 @@ def flow_file(lab: Lab, load: Load, kind: str, folder: Path) -> Path:
         "target": {"alias": "target", "bootstrap_servers": target.bootstrap_servers},
         "topics": [load.topic],
         "tasks": 1,
+        "path": "record",
     }
     path = folder / f"{alias}.yaml"
     path.write_text(yaml.safe_dump(values), encoding="utf-8")

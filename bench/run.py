@@ -7,12 +7,14 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+import engines
 import machine
 import pages
 import record_path
 
 RESULTS = Path(__file__).parent / "results"
 BENCHMARKS = {
+    "engines": engines.measure,
     "record-path": record_path.measure,
     "pages": pages.measure,
     "pages50k": pages.measure_50k,

@@ -50,6 +50,11 @@ def format_rate(per_s: float | None) -> str:
     return f"{per_s:,.{digits}f}/s"
 
 
+def format_bytes_rate(per_s: float | None) -> str:
+    """Return bytes per second in binary units: 512 B/s, 1.5 MiB/s."""
+    return DASH if per_s is None else f"{format_bytes(per_s)}/s"
+
+
 def format_percent(share: float | None) -> str:
     """Return a share between 0 and 1 as percent, never rounded up to 100."""
     if share is None:

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Count, F, QuerySet, Window
+from django.db.models import Count, F, Max, QuerySet, Sum, Window
 from django.db.models.functions import RowNumber
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
@@ -31,6 +31,7 @@ Sample = tuple[Definition, tuple[str, ...], float | int | None]
 Scope = Callable[[QuerySet[Any]], QuerySet[Any]]
 
 _UP = {"running", "degraded"}
+_FLOW_NAMES = ("flow__name", "flow__source__alias", "flow__target__alias")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +73,32 @@ class KafkaState(Collector):
         return chain(
             [(known.BUILD, (VERSION,), 1)],
             *(_of_flow(flow, self._now) for flow in flows),
+            self._of_engines(),
             self._of_topics(),
             self._of_partitions(),
             self._of_clusters(),
             self._of_groups(),
             self._of_runs(),
         )
+
+    def _of_engines(self) -> Iterator[Sample]:
+        """Return how the tasks of each flow work: two queries, over the rows of all partitions."""
+        rows = self._scope(replication.list_partitions()).order_by()
+        paths = rows.exclude(path="").values_list(*_FLOW_NAMES, "path").annotate(Count("pk"))
+        for *names, path, number in paths:
+            yield known.FLOW_PATHS, (*names, path), number
+        numbers = rows.values(*_FLOW_NAMES).annotate(
+            rate=Sum("bytes_per_s"),
+            commit=Max("commit_ms"),
+            rested=Max("throttled_ms"),
+            again=Sum("retries"),
+        )
+        for row in numbers:
+            names = [row[name] for name in _FLOW_NAMES]
+            yield known.FLOW_BYTES, tuple(names), row["rate"]
+            yield known.FLOW_COMMIT, tuple(names), _seconds(row["commit"])
+            yield known.FLOW_THROTTLED, tuple(names), _seconds(row["rested"])
+            yield known.FLOW_RETRIES, tuple(names), row["again"]
 
     def _of_topics(self) -> Iterator[Sample]:
         rows = self._scope(replication.list_topics())

@@ -42,6 +42,27 @@ FLOW_RATE = Definition(
 FLOW_PARTITIONS = Definition(
     "crosslog_flow_partitions", (*_FLOW, "state"), "Partitions of the flow in each state."
 )
+FLOW_PATHS = Definition(
+    "crosslog_flow_partitions_by_path",
+    (*_FLOW, "path"),
+    "Partitions that travel as whole batches, and those that take the slower record path.",
+)
+FLOW_BYTES = Definition(
+    "crosslog_flow_bytes_per_second",
+    _FLOW,
+    "Bytes of batches copied per second over the last 10 s, compressed as they are.",
+)
+FLOW_COMMIT = Definition(
+    "crosslog_flow_commit_seconds", _FLOW, "How long the slowest task's last commit took."
+)
+FLOW_THROTTLED = Definition(
+    "crosslog_flow_throttled_seconds",
+    _FLOW,
+    "How long the flow's limit held its slowest task up since the run began.",
+)
+FLOW_RETRIES = Definition(
+    "crosslog_flow_retries", _FLOW, "What was tried again since the run began, over all partitions."
+)
 FLOW_FAILURES = Definition(
     "crosslog_flow_failed_runs", _FLOW, "Runs of the flow that ended badly in a row; 0 when well."
 )
@@ -136,7 +157,8 @@ LEFT_OUT = Definition(
 BUILD = Definition("crosslog_build_info", ("version",), "Always 1; the label says which version.")
 
 DEFINITIONS = (
-    FLOW_WANTED, FLOW_UP, FLOW_LAG, FLOW_LAG_TIME, FLOW_RATE, FLOW_PARTITIONS, FLOW_FAILURES,
+    FLOW_WANTED, FLOW_UP, FLOW_LAG, FLOW_LAG_TIME, FLOW_RATE, FLOW_PARTITIONS, FLOW_PATHS,
+    FLOW_BYTES, FLOW_COMMIT, FLOW_THROTTLED, FLOW_RETRIES, FLOW_FAILURES,
     FLOW_AGE, FLOW_SUCCESS, TOPIC_LAG, TOPIC_LAG_TIME, TOPIC_RATE, PARTITION_LAG,
     PARTITION_LAG_TIME, BROKERS, TOPICS, GROUPS, PARTITIONS, UNDER_REPLICATED, OFFLINE,
     COLLECTION_UP, COLLECTION_AGE, COLLECTION_SUCCESS, COLLECTION_TIME, GROUP_LAG, GROUP_LAG_TIME,

@@ -43,6 +43,13 @@ class Measured:
     last_timestamp_ms: int | None = None
     head_timestamp_ms: int | None = None
     path: str = ""
+    path_reason: str = ""
+    bytes_per_s: float | None = None
+    batch_bytes: int | None = None
+    packed: int = 0
+    retries: int = 0
+    commit_ms: float | None = None
+    throttled_ms: int = 0
     duplicates: int = 0
     findings: tuple[str, ...] = field(default=())
 
@@ -72,6 +79,13 @@ def from_progress(progress: Mapping[str, Any]) -> list[Measured]:
             rate_per_s=row.get("rate_per_s"),
             last_timestamp_ms=row["last_timestamp_ms"],
             path=row["path"],
+            path_reason=row["path_reason"],
+            bytes_per_s=row.get("bytes_per_s"),
+            batch_bytes=row["bytes"] // row["batches"] if row["batches"] else None,
+            packed=row["packed"],
+            retries=row["retries"],
+            commit_ms=row["commit_ms"],
+            throttled_ms=row["throttled_ms"],
             duplicates=row["duplicates"],
             findings=tuple(row["findings"]),
         )
@@ -93,7 +107,7 @@ def not_surveyed(known: Measured, progress: Mapping[str, Any]) -> Measured:
     """Return a partition known from before, while the new run has not seen the clusters yet."""
     reason = waits_because(progress)
     state = PartitionState.RETRYING if reason else PartitionState.STARTING
-    return replace(known, state=state, reason=reason, rate_per_s=None)
+    return replace(known, state=state, reason=reason, rate_per_s=None, bytes_per_s=None)
 
 
 def at_rest(known: Measured, position: int | None) -> Measured:
@@ -106,6 +120,7 @@ def at_rest(known: Measured, position: int | None) -> Measured:
         reason=known.reason if failed else "",
         position=known.position if position is None else position,
         rate_per_s=None,
+        bytes_per_s=None,
         last_timestamp_ms=None if moved else known.last_timestamp_ms,
     )
 

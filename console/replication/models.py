@@ -179,8 +179,12 @@ class FlowPartition(models.Model):
     """The last measured state of one partition of a flow.
 
     `position` is the next source offset to copy. `lag` (records) and `lag_ms` (between the newest
-    record of the source and the last copied one) are null when unknown. `since` is when the state
-    or its reason last changed; `updated_at` is when the numbers last changed.
+    record of the source and the last copied one) are null when unknown. `path` is `batch` or `record`,
+    `path_reason` why the slower one. `batch_bytes` is the mean size of the batches written in this run,
+    `packed` how many of them crosslog made; `commit_ms` is how long the last commit took,
+    `throttled_ms` how long the flow's limit held copying up; they belong to the task that
+    copies the partition. `since` is when the state or its reason last changed; `updated_at` is when the
+    numbers last changed.
     """
 
     flow = models.ForeignKey(ReplicationFlow, on_delete=models.CASCADE, related_name="partitions")
@@ -198,6 +202,13 @@ class FlowPartition(models.Model):
     last_timestamp_ms = models.BigIntegerField(null=True, blank=True)
     head_timestamp_ms = models.BigIntegerField(null=True, blank=True)
     path = models.CharField(max_length=20, blank=True)
+    path_reason = models.TextField(blank=True)
+    bytes_per_s = models.FloatField(null=True, blank=True)
+    batch_bytes = models.BigIntegerField(null=True, blank=True)
+    packed = models.BigIntegerField(default=0)
+    retries = models.BigIntegerField(default=0)
+    commit_ms = models.FloatField(null=True, blank=True)
+    throttled_ms = models.BigIntegerField(default=0)
     duplicates = models.BigIntegerField(default=0)
     findings = models.JSONField(default=list)
     since = models.DateTimeField()

@@ -36,6 +36,13 @@ MEASURED = (
     "last_timestamp_ms",
     "head_timestamp_ms",
     "path",
+    "path_reason",
+    "bytes_per_s",
+    "batch_bytes",
+    "packed",
+    "retries",
+    "commit_ms",
+    "throttled_ms",
     "duplicates",
     "findings",
 )

@@ -7,7 +7,13 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from console.frame.numbers import format_count, format_rate, format_span_ms
+from console.frame.numbers import (
+    format_bytes,
+    format_bytes_rate,
+    format_count,
+    format_rate,
+    format_span_ms,
+)
 from console.frame.tables import Choice, Column, Table
 from console.replication.models import STATE_CHOICES, FlowPartition, ReplicationFlow
 from console.replication.queries import LAG, LAG_MS, RATE
@@ -108,7 +114,70 @@ PARTITIONS = Table(
             "writing them and committing its position.",
             format=format_count,
         ),
-        Column("path", "Path", "path", is_hidden=True, definition="Which engine copies it."),
+        Column(
+            "path",
+            "Path",
+            "path",
+            template="replication/_path_cell.html",
+            definition="batch: whole batches pass as they are. record: one by one, slower and at least "
+            "once; the reason stands below.",
+        ),
+        Column(
+            "bytes_per_s",
+            "Bytes",
+            "bytes_per_s",
+            numeric=True,
+            definition="Bytes per second over the last 10 s: of batches, compressed as they are; on the "
+            "record path of keys and values.",
+            format=format_bytes_rate,
+            is_hidden=True,
+        ),
+        Column(
+            "batch_bytes",
+            "Batch",
+            "batch_bytes",
+            numeric=True,
+            definition="Mean size of the batches that were written since the run began.",
+            format=format_bytes,
+            is_hidden=True,
+        ),
+        Column(
+            "packed",
+            "Packed anew",
+            "packed",
+            numeric=True,
+            definition="Batches that crosslog made out of others: too small, too large, with gaps, or "
+            "begun before the position.",
+            format=format_count,
+            is_hidden=True,
+        ),
+        Column(
+            "commit_ms",
+            "Commit",
+            "commit_ms",
+            numeric=True,
+            definition="How long the last commit of the partition's task took.",
+            format=format_span_ms,
+            is_hidden=True,
+        ),
+        Column(
+            "throttled_ms",
+            "Throttled",
+            "throttled_ms",
+            numeric=True,
+            definition="How long the flow's limit held the partition's task up since the run began.",
+            format=format_span_ms,
+            is_hidden=True,
+        ),
+        Column(
+            "retries",
+            "Retries",
+            "retries",
+            numeric=True,
+            definition="How often something was tried again since the run began.",
+            format=format_count,
+            is_hidden=True,
+        ),
         Column("remote_topic", "On the target", "remote_topic", is_hidden=True),
         Column("reason", "Reason", is_hidden=True),
         Column("since", "Since", "since", template="replication/_ago_cell.html", is_hidden=True),

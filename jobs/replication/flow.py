@@ -13,6 +13,15 @@ from jobs.cluster.errors import InvalidFields
 
 DEFAULT_TOPICS_EXCLUDE = (r".*[\-\.]internal", r".*\.replica", r"__.*")
 DEFAULT_GROUPS_EXCLUDE = (r"console-consumer-.*", r"connect-.*", r"__.*")
+# Source: DefaultConfigPropertyFilter.CONFIG_PROPERTIES_EXCLUDE_DEFAULT.
+DEFAULT_CONFIG_PROPERTIES_EXCLUDE = (
+    r"follower\.replication\.throttled\.replicas",
+    r"leader\.replication\.throttled\.replicas",
+    r"message\.timestamp\.difference\.max\.ms",
+    r"message\.timestamp\.type",
+    r"unclean\.leader\.election\.enable",
+    r"min\.insync\.replicas",
+)
 MAX_TASKS = 64
 SHORTEST_COMMIT_MS, DEFAULT_COMMIT_MS, LONGEST_COMMIT_MS = 50, 1000, 60_000
 LOWEST_BYTES_PER_S, HIGHEST_BYTES_PER_S = 1024, 2**40
@@ -30,6 +39,13 @@ class OnRecreated(StrEnum):
 
     STOP = "stop"
     FROM_START = "from_start"
+
+
+class OnExisting(StrEnum):
+    """What to do when a topic that keeps its name is on the target already, written by somebody else."""
+
+    REFUSE = "refuse"
+    APPEND = "append"
 
 
 class CopyPath(StrEnum):
@@ -75,6 +91,11 @@ class FlowSpec:
 
     `commit_interval_ms` is the longest time between two commits while records flow;
     `max_bytes_per_s` limits what the whole flow reads, None for no limit.
+
+    Remote topics follow the source: `grow_partitions` adds partitions, `sync_configs` and `sync_acls`
+    set what differs. `config_properties_exclude` are settings that are never copied. With
+    `delete_target_overrides`, a setting that only the remote topic has is deleted, as MirrorMaker 2
+    does it.
     """
 
     name: str
@@ -96,6 +117,12 @@ class FlowSpec:
     heartbeats: HeartbeatsTo = HeartbeatsTo.TARGET
     commit_interval_ms: int = DEFAULT_COMMIT_MS
     max_bytes_per_s: int | None = None
+    on_existing: OnExisting = OnExisting.REFUSE
+    grow_partitions: bool = True
+    sync_configs: bool = True
+    delete_target_overrides: bool = False
+    config_properties_exclude: tuple[str, ...] = DEFAULT_CONFIG_PROPERTIES_EXCLUDE
+    sync_acls: bool = False
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> FlowSpec:
@@ -115,10 +142,10 @@ class FlowSpec:
         if source and target and source.alias == target.alias:
             errors["target"] = "Source and target have the same alias: a flow needs two clusters."
         spec = {
-            "topics": _patterns(values, "topics", (".*",), errors),
-            "topics_exclude": _patterns(values, "topics_exclude", DEFAULT_TOPICS_EXCLUDE, errors),
-            "groups": _patterns(values, "groups", (".*",), errors),
-            "groups_exclude": _patterns(values, "groups_exclude", DEFAULT_GROUPS_EXCLUDE, errors),
+            **{
+                name: _patterns(values, name, default, errors) for name, default in PATTERNS.items()
+            },
+            **{name: _flag(values, name, default, errors) for name, default in FLAGS.items()},
             "separator": _separator(values, errors),
             "replication_factor": _count(values, "replication_factor", None, (1, 32767), errors),
             "tasks": _count(values, "tasks", 1, (1, MAX_TASKS), errors),
@@ -144,10 +171,8 @@ class FlowSpec:
             "name": self.name,
             "source": self.source.to_mapping(),
             "target": self.target.to_mapping(),
-            "topics": list(self.topics),
-            "topics_exclude": list(self.topics_exclude),
-            "groups": list(self.groups),
-            "groups_exclude": list(self.groups_exclude),
+            **{name: list(getattr(self, name)) for name in PATTERNS},
+            **{name: getattr(self, name) for name in FLAGS},
             "separator": self.separator,
             "replication_factor": self.replication_factor,
             "tasks": self.tasks,
@@ -157,10 +182,26 @@ class FlowSpec:
         }
 
 
+# The settings that are lists of regular expressions, with their defaults.
+PATTERNS: dict[str, tuple[str, ...]] = {
+    "topics": (".*",),
+    "topics_exclude": DEFAULT_TOPICS_EXCLUDE,
+    "groups": (".*",),
+    "groups_exclude": DEFAULT_GROUPS_EXCLUDE,
+    "config_properties_exclude": DEFAULT_CONFIG_PROPERTIES_EXCLUDE,
+}
+# The settings that are true or false, with their defaults.
+FLAGS: dict[str, bool] = {
+    "grow_partitions": True,
+    "sync_configs": True,
+    "delete_target_overrides": False,
+    "sync_acls": False,
+}
 # The settings that are one of a few words, with their defaults.
 CHOICES: dict[str, StrEnum] = {
     "policy": PolicyName.DEFAULT,
     "on_recreated": OnRecreated.STOP,
+    "on_existing": OnExisting.REFUSE,
     "path": CopyPath.AUTO,
     "delivery": Guarantee.EXACTLY_ONCE,
     "isolation_level": IsolationLevel.READ_COMMITTED,
@@ -218,6 +259,15 @@ def _choice(values: Mapping[str, Any], field: str, default: Any, errors: dict[st
     except ValueError:
         errors[field] = f"One of {', '.join(choice.value for choice in type(default))}."
         return default
+
+
+def _flag(values: Mapping[str, Any], field: str, default: bool, errors: dict[str, str]) -> bool:  # noqa: FBT001  a default
+    value = values.get(field)
+    if isinstance(value, bool):
+        return value
+    if value is not None:
+        errors[field] = "True or false."
+    return default
 
 
 def _separator(values: Mapping[str, Any], errors: dict[str, str]) -> str:

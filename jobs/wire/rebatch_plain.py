@@ -23,6 +23,8 @@ from jobs.wire.record_batch import (
 from jobs.wire.records import RawRecord, encode_raw, read_raw, split_rest
 from jobs.wire.varints import wrap_int64
 
+_LAST_INT64 = (1 << 63) - 1
+
 
 class _Step(NamedTuple):
     """A record, and the cursor behind it."""
@@ -60,7 +62,8 @@ def check(batch: memoryview) -> BatchHeader:
     verify_crc(batch)
     if header.is_control:
         raise ControlBatch(header.base_offset)
-    if header.record_count < 0 or header.last_offset_delta < 0:
+    beyond = header.last_offset > _LAST_INT64
+    if beyond or header.record_count < 0 or header.last_offset_delta < 0:
         counts = f"{header.record_count} records up to offset delta {header.last_offset_delta}"
         raise Damaged(header.base_offset, f"says it has {counts}")
     _ = header.codec  # raises for an unknown one

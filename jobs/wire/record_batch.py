@@ -207,7 +207,7 @@ def verify_crc(batch: bytes | memoryview) -> None:
 
 
 def claim_batch(
-    batch: memoryview,
+    batch: bytes | memoryview,
     *,
     producer_id: int,
     producer_epoch: int,

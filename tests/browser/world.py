@@ -152,7 +152,7 @@ def fill_flow_topic(flow: ReplicationFlow, topic: str, now: datetime) -> None:
         make_partition(
             flow, topic, number, remote_topic=f"east.{topic}", position=184_200 + number,
             state="failed" if is_failed and number == 2 else "copying", end_offset=184_400,
-            log_start_offset=0, lag=200, lag_ms=1300, rate_per_s=1386.7, path="record",
+            log_start_offset=0, lag=200, lag_ms=1300, rate_per_s=1386.7, path="batch",
             findings=["3 records may have been written twice."] * (number == 1), since=now,
             updated_at=now,
         )  # fmt: skip

@@ -1,6 +1,8 @@
 """Rows and stand-ins that the tests of runs, flows and the overview share."""
 
 import itertools
+import json
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from console.replication.models import FlowPartition, ReplicationFlow
 from console.runs.launcher import this_host
 from console.runs.models import Run, RunState
 from jobs.cluster.errors import Unreachable
+from jobs.replication.copier import PartitionProgress, PartitionState
 from jobs.spark import contract
 from jobs.spark.contract import JobResult
 
@@ -107,20 +110,18 @@ def progress(
 
 def partition_row(topic: str = "orders", partition: int = 0, **fields) -> dict:
     """Make one partition of that document."""
-    return {
-        "topic": topic,
-        "partition": partition,
-        "position": 100,
-        "state": "copying",
-        "reason": "",
-        "last_timestamp_ms": 1_000,
-        "records": 100,
-        "bytes": 1000,
-        "duplicates": 0,
-        "path": "record",
-        "findings": [],
-        "rate_per_s": 10.0,
-    } | fields
+    told = PartitionProgress(
+        topic,
+        partition,
+        100,
+        PartitionState.COPYING,
+        last_timestamp_ms=1_000,
+        records=100,
+        bytes=1000,
+        batches=2,
+        path="batch",
+    )
+    return json.loads(json.dumps(asdict(told))) | {"rate_per_s": 10.0} | fields
 
 
 class StubLauncher:

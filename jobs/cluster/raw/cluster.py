@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from types import TracebackType
 from typing import TypeVar
@@ -48,7 +49,8 @@ class RawCluster:
         options = Options(connection.alias, name, security, self.timing, largest_answer_bytes)
         self._lanes = Lanes(options)
         self._bootstrap = bootstrap_servers(connection.bootstrap_servers)
-        self._failed_at: dict[Server, float] = {}
+        # When an address last failed to answer what any broker can.
+        self._failed_at: dict[tuple[str, int], float] = {}
         self._topics: set[str] = set()
         self._metadata: ClusterMetadata | None = None
         self._reading = asyncio.Lock()
@@ -130,9 +132,9 @@ class RawCluster:
             except ClusterFault as fault:
                 faults.append(fault)
             else:
-                self._failed_at.pop(server, None)
+                self._failed_at.pop(server[:2], None)
                 return answer
-            self._failed_at[server] = self.timing.clock()
+            self._failed_at[server[:2]] = self.timing.clock()
         raise most_telling(faults, self.alias)
 
     async def supports_transactions_v2(self) -> bool:
@@ -177,13 +179,17 @@ class RawCluster:
     def _candidates(self) -> list[Server]:
         """Return whom to ask: known brokers, then the bootstrap list; those that failed last come last."""
         known = self._metadata.brokers.values() if self._metadata else ()
-        servers = [*(Server(b.host, b.port, b.broker_id) for b in known), *self._bootstrap]
+        by_address = {server[:2]: server for server in self._bootstrap}
+        by_address |= {(b.host, b.port): Server(b.host, b.port, b.broker_id) for b in known}
         # A random turn among equals, so that not every client asks the first of the list.
-        turns = {server: self.timing.chance() for server in servers}
-        return sorted(
-            servers,
-            key=lambda s: (self._failed_at.get(s, float("-inf")), s.broker_id is None, turns[s]),
-        )
+        turns = {address: self.timing.chance() for address in by_address}
+
+        def rank(server: Server) -> tuple[float, bool, float]:
+            address = server[:2]
+            failed_at = self._failed_at.get(address, -math.inf)
+            return failed_at, server.broker_id is None, turns[address]
+
+        return sorted(by_address.values(), key=rank)
 
     def _timed_out(self, server: Server) -> ClusterFault:
         share_s = self.timing.metadata_timeout_s

@@ -25,6 +25,7 @@ from jobs.cluster.raw.transport_faults import (
     connect_fault,
     connect_timed_out,
     connection_lost,
+    lost_before_any_answer,
     not_kafka,
     tls_fault,
 )
@@ -78,6 +79,7 @@ class BrokerConnection:
         self._pending: deque[_Pending] = deque()
         self._last_id = 0
         self._is_ready = False
+        self._has_answered = False
         self._is_retired = False
         self._ended: OSError | None = None
         self._is_closed = False
@@ -119,6 +121,11 @@ class BrokerConnection:
     def is_closed(self) -> bool:
         """Whether the socket is closed."""
         return self._is_closed
+
+    @property
+    def in_flight(self) -> int:
+        """The number of requests without an answer."""
+        return len(self._pending)
 
     def version(self, speaks: Speaks, *, at_most: int | None = None) -> int:
         """Return the best version of a request that both sides speak; raises `VersionNotOffered`."""
@@ -218,6 +225,7 @@ class BrokerConnection:
                 self._refuse(f"{pending.call.name} version {pending.call.version}: {error}")
                 return
         self._pending.popleft().timer.cancel()
+        self._has_answered = self._is_ready
         if self._is_retired and not self._pending:
             self.close()
 
@@ -231,8 +239,10 @@ class BrokerConnection:
         self._close(lambda: not_kafka(self.server, self.cluster, reason))
 
     def _lost_fault(self, error: OSError | None) -> ClusterFault:
-        if self._is_ready:
+        if self._has_answered:
             return connection_lost(error, self.server, self.cluster, may_have_arrived=True)
+        if self._is_ready:
+            return lost_before_any_answer(error, self.server, self.cluster)
         if isinstance(error, ssl.SSLError):
             return tls_fault(error, self.server, self.cluster)
         return closed_in_handshake(self.server, self.cluster)

@@ -62,7 +62,24 @@ async def ask_coordinator(
     send: Callable[[BrokerConnection], Awaitable[_Answer]],
     budget_s: float,
 ) -> _Answer:
-    """Ask until there is an answer; `send` raises the fault that the answer tells.
+    """Ask the coordinator until there is an answer, see `ask_patiently`; it is followed when it moves."""
+
+    async def attempt() -> _Answer:
+        broker_id = await find_coordinator(cluster, transactional_id)
+        try:
+            return await send(await cluster.connection_to(broker_id, COORDINATOR))
+        except ClusterFault as fault:
+            if not (isinstance(fault, AnswerFault) and fault.kind is FaultKind.RETRY):
+                cluster.coordinators.pop(transactional_id, None)
+            raise
+
+    return await ask_patiently(cluster, attempt, budget_s)
+
+
+async def ask_patiently(
+    cluster: RawCluster, attempt: Callable[[], Awaitable[_Answer]], budget_s: float
+) -> _Answer:
+    """Try until there is an answer; an attempt raises the fault that the answer tells.
 
     Everything retriable is tried again, with back-off, while the budget lasts, so the request must be
     harmless to repeat. A try that has begun is not cut short: a broker that hangs costs up to
@@ -72,15 +89,12 @@ async def ask_coordinator(
     may_have_arrived = False
     while True:
         try:
-            broker_id = await find_coordinator(cluster, transactional_id)
-            return await send(await cluster.connection_to(broker_id, COORDINATOR))
+            return await attempt()
         except ClusterFault as fault:
             if not fault.retriable:
                 raise
             last = fault
         may_have_arrived |= _may_have_arrived(last)
-        if not (isinstance(last, AnswerFault) and last.kind is FaultKind.RETRY):
-            cluster.coordinators.pop(transactional_id, None)
         if not await tries.pause():
             raise GaveUp(last, may_have_arrived=may_have_arrived)
 

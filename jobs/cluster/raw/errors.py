@@ -164,7 +164,10 @@ class TopicUnknown(AnswerFault, UnknownTopicOrPartition):
 
 
 class TopicIdUnknown(AnswerFault):
-    """The topic id is not (any more) that of a topic: it was deleted, and perhaps created again."""
+    """The broker knows no topic with this id (yet): it was deleted, perhaps created again, or is very new.
+
+    When fresh metadata has another id for the name, it is another topic.
+    """
 
     code = "unknown_topic_id"
     kind = FaultKind.TOPIC_CHANGED

@@ -43,7 +43,10 @@ def security_of(connection: Connection) -> Security:
 
 def _context(connection: Connection, config: Mapping[str, object]) -> ssl.SSLContext:
     """Make a context that verifies the broker against the given CA, or else the system's ones."""
-    authorities = str(config["ssl.ca.pem"]) if "ssl.ca.pem" in config else None
+    authorities = None
+    if "ssl.ca.pem" in config:
+        # Certificates are ASCII; what else a file says about them Python would not take.
+        authorities = str(config["ssl.ca.pem"]).encode("ascii", "ignore").decode()
     if authorities is not None and not authorities.strip():
         # Python would take nothing for "the system's own".
         raise _not_pem(connection.alias, "ssl_ca")

@@ -8,6 +8,7 @@ sequences go on from one transaction to the next. Protocol 2 (Kafka 4.0): no `ad
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import partial
 from typing import NamedTuple
 
 from kio.schema.add_partitions_to_txn.v3.request import (
@@ -17,13 +18,12 @@ from kio.schema.add_partitions_to_txn.v3.request import (
 from kio.schema.add_partitions_to_txn.v3.response import AddPartitionsToTxnResponse
 from kio.schema.end_txn.v5.request import EndTxnRequest
 from kio.schema.init_producer_id.v5.request import InitProducerIdRequest
-from kio.schema.init_producer_id.v5.response import InitProducerIdResponse
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.raw.apis import ADD_PARTITIONS_TO_TXN, END_TXN, INIT_PRODUCER_ID
 from jobs.cluster.raw.cluster import RawCluster
 from jobs.cluster.raw.connection import BrokerConnection
-from jobs.cluster.raw.coordinator import GaveUp, ask_coordinator
+from jobs.cluster.raw.coordinator import GaveUp, ask_coordinator, ask_patiently
 from jobs.cluster.raw.errors import OutcomeUnknown, Where, answer_fault
 from jobs.cluster.raw.primitives import (
     duration,
@@ -65,16 +65,17 @@ async def init_producer_id(
         transactional_id=None if transactional_id is None else transactional_name(transactional_id),
         transaction_timeout=duration(transaction_timeout_ms),
     )
-    doing = f"Starting the producer of {transactional_id or 'no transactional id'}"
+    doing = f"Starting the producer of {transactional_id or 'an idempotent client'}"
 
     async def send(connection: BrokerConnection) -> ProducerIdentity:
         answer = await connection.request(INIT_PRODUCER_ID, request)
         _raise(answer.error_code, _where(connection, doing))
-        return _identity(answer)
+        return ProducerIdentity(answer.producer_id, answer.producer_epoch)
 
-    if transactional_id is None:
-        return await cluster.ask_any(send)
     try:
+        if transactional_id is None:
+            # Any broker gives out ids, but not in the first moments of its life.
+            return await ask_patiently(cluster, partial(cluster.ask_any, send), budget_s)
         return await ask_coordinator(cluster, transactional_id, send, budget_s)
     except GaveUp as gave_up:
         raise gave_up.fault from None
@@ -164,10 +165,6 @@ async def end_txn(
             raise gave_up.fault from None
         message = f"{doing}: nobody answered whether it was done ({gave_up.fault.message})"
         raise OutcomeUnknown(message, cluster=cluster.alias) from None
-
-
-def _identity(answer: InitProducerIdResponse) -> ProducerIdentity:
-    return ProducerIdentity(answer.producer_id, answer.producer_epoch)
 
 
 def _where(

@@ -67,6 +67,8 @@ def tls_fault(error: ssl.SSLError, server: Server, cluster: str) -> TlsFailed:
     if isinstance(error, ssl.SSLCertVerificationError):
         return _certificate_fault(error, server, cluster)
     reason = error.reason or "no reason given"
+    if isinstance(error, ssl.SSLEOFError):
+        return _closed_in_tls(reason, server, cluster)
     if reason.endswith(_CLIENT_CERTIFICATE_ALERTS):
         return TlsFailed(
             f"{server} does not accept the client certificate ({reason}).",
@@ -81,6 +83,16 @@ def tls_fault(error: ssl.SSLError, server: Server, cluster: str) -> TlsFailed:
             hint="Choose a security protocol without SSL, or the port of the TLS listener.",
         )
     return TlsFailed(f"The TLS handshake with {server} failed ({reason}).", cluster=cluster)
+
+
+def _closed_in_tls(reason: str, server: Server, cluster: str) -> TlsFailed:
+    fault = TlsFailed(
+        f"{server} closes the connection in the TLS handshake ({reason}).",
+        cluster=cluster,
+        hint="Check that the port is a TLS listener; a broker that is stopping does the same.",
+    )
+    fault.retriable = True
+    return fault
 
 
 def _certificate_fault(
@@ -148,4 +160,17 @@ def connection_lost(
     reason = "the broker closed it" if error is None else (error.strerror or str(error))
     fault = ConnectionLost(f"The connection to {server} was lost ({reason}).", cluster=cluster)
     fault.may_have_arrived = may_have_arrived
+    return fault
+
+
+def lost_before_any_answer(error: OSError | None, server: Server, cluster: str) -> ConnectionLost:
+    """Return the fault for a connection that ended with the first request.
+
+    Every listener answers ApiVersions; one that expects SASL closes the connection after that.
+    """
+    fault = connection_lost(error, server, cluster, may_have_arrived=True)
+    fault.hint = (
+        "The broker was stopped, or the listener expects SASL: if it happens again and again, compare the "
+        "security protocol with the broker's listeners."
+    )
     return fault

@@ -53,6 +53,7 @@ class BatchPartition:
     remote_end: int | None = None
     end_offset: int | None = None
     record_path_reason: str = ""
+    is_noted: bool = False
     findings: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -75,8 +76,12 @@ class BatchPartition:
 
     @property
     def is_dirty(self) -> bool:
-        """Whether there is something that a commit would make safe."""
-        return self.position != self.committed
+        """Whether there is something that a commit would make safe.
+
+        The first commit writes every position, also one that has not moved: a reader that does not
+        skip aborted transactions (MirrorMaker 2 by default) may see a newer one that never counted.
+        """
+        return self.position != self.committed or not self.is_noted
 
     @property
     def position(self) -> int:
@@ -126,6 +131,7 @@ class BatchPartition:
     def settle(self, position: int) -> None:
         """Note that everything up to a position is committed, offset syncs included."""
         self.committed = position
+        self.is_noted = True
         self.committed_epoch = self.leader_epoch
         self.safe = _copy(self.count)
         self.syncs.commit()

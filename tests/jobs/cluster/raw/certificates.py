@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import ipaddress
 import ssl
 from pathlib import Path
@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 _PEM = serialization.Encoding.PEM
-_NOW = datetime.datetime.now(datetime.UTC)
-_DAY = datetime.timedelta(days=1)
+_NOW = dt.datetime.now(dt.UTC)
+_DAY = dt.timedelta(days=1)
 
 
 class Authority:

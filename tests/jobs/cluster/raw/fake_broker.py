@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import io
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import timedelta
 from typing import Any, NamedTuple
 
@@ -80,7 +80,7 @@ class FakeBroker:
         self.broker_id = broker_id
         self.answers: dict[int, Any] = {
             API_VERSIONS: lambda _: self.versions(),
-            METADATA: lambda _: self.metadata(),
+            METADATA: lambda asked: self.metadata([t.name for t in asked.message.topics]),
         }
         self.offered = dict(OFFERED)
         self.features = {"transaction.version": 2}
@@ -149,7 +149,7 @@ class FakeBroker:
             ),
         )
 
-    def metadata(self) -> metadata.MetadataResponse:
+    def metadata(self, names: Collection[str] = ()) -> metadata.MetadataResponse:
         return metadata.MetadataResponse(
             throttle_time=NOW,
             brokers=tuple(
@@ -160,7 +160,7 @@ class FakeBroker:
             ),
             cluster_id=self.cluster_id,
             controller_id=1,
-            topics=self.topics,
+            topics=tuple(one for one in self.topics if one.name in names),
         )
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -155,6 +155,15 @@ async def test_a_lost_connection_fails_all_that_is_pending():
         assert len({id(fault) for fault in faults}) == 5
 
 
+async def test_a_connection_lost_with_its_first_request_may_lead_to_a_listener_with_sasl():
+    async with FakeBroker() as broker, connected(broker) as connection:
+        broker.answers[fake_broker.METADATA] = Close
+        fault = await fault_of(ask(connection))
+        assert type(fault) is ConnectionLost
+        assert "expects SASL" in fault.hint
+        assert fault.may_have_arrived
+
+
 async def test_a_lost_connection_takes_no_more_requests():
     async with FakeBroker() as broker, connected(broker) as connection:
         await broker.stop()

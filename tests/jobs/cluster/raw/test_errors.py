@@ -32,7 +32,7 @@ WHERE = Where("east", 3, "Fetching", TopicPartition("orders", 7), 42)
         pytest.param(75, FaultKind.REFRESH_METADATA, True, id="a newer leader epoch"),
         pytest.param(1, FaultKind.RESET_POSITION, False, id="outside of the log"),
         pytest.param(3, FaultKind.TOPIC_CHANGED, True, id="an unknown topic"),
-        pytest.param(100, FaultKind.TOPIC_CHANGED, False, id="an unknown topic id"),
+        pytest.param(100, FaultKind.TOPIC_CHANGED, True, id="an unknown topic id"),
         pytest.param(2, FaultKind.BATCH_REFUSED, False, id="a damaged batch"),
         pytest.param(10, FaultKind.BATCH_REFUSED, False, id="a batch too large"),
         pytest.param(87, FaultKind.BATCH_REFUSED, False, id="an invalid record"),
@@ -91,7 +91,7 @@ def test_a_fault_says_what_and_where():
 
 
 def test_the_brokers_own_words_are_told():
-    assert "INVALID_RECORD: no key." in answer_fault(87, WHERE, "no key.").message
+    assert "(INVALID_RECORD: no key)." in answer_fault(87, WHERE, "no key.").message
 
 
 @pytest.mark.parametrize("error", [e for e in ErrorCode if e.value], ids=lambda e: e.name)

@@ -1,7 +1,7 @@
 """TLS on a connection: what fits goes through whole, what does not is named."""
 
 import asyncio
-import datetime
+import datetime as dt
 from dataclasses import replace
 
 import pytest
@@ -71,7 +71,7 @@ async def test_a_certificate_for_another_name_is_told(trusting, tmp_path):
 
 
 async def test_an_expired_certificate_is_told(trusting, tmp_path):
-    yesterday = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=1)
+    yesterday = dt.datetime.now(dt.UTC) - dt.timedelta(days=1)
     async with FakeBroker(tls=AUTHORITY.server(tmp_path, ends=yesterday)) as broker:
         fault = await fault_of(broker.server, broker.options(security=trusting))
         assert "not valid now" in fault.message

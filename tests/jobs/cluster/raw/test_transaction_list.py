@@ -1,0 +1,89 @@
+"""Every transactional id of a flow is found, also while coordinators move."""
+
+import pytest
+from kio.schema.errors import ErrorCode
+from kio.schema.list_transactions.v0.response import ListTransactionsResponse, TransactionState
+
+from jobs.cluster.errors import ClusterFault
+from jobs.cluster.raw.errors import Unavailable
+from jobs.cluster.raw.transaction_list import list_transactions
+from tests.jobs.cluster.raw import fake_broker
+from tests.jobs.cluster.raw.fake_broker import NOW, topic
+from tests.jobs.cluster.raw.fake_cluster import brokers, cluster_of
+
+
+def listed(*names, error=ErrorCode.none):
+    return ListTransactionsResponse(
+        throttle_time=NOW,
+        error_code=error,
+        transaction_states=tuple(
+            TransactionState(transactional_id=name, producer_id=1, transaction_state="Empty")
+            for name in names
+        ),
+    )
+
+
+def coordinated_by(*brokers, leader, epoch=0):
+    for broker in brokers:
+        broker.topics = (topic("__transaction_state", {0: leader}, epoch=epoch),)
+
+
+async def test_ids_of_all_brokers_with_the_prefix_are_found():
+    async with brokers(2) as (one, two), cluster_of(one) as cluster:
+        coordinated_by(one, two, leader=1)
+        one.answers[fake_broker.LIST_TRANSACTIONS] = listed("flow-1-b", "other")
+        two.answers[fake_broker.LIST_TRANSACTIONS] = listed("flow-1-a", "flow-2-a")
+        assert await list_transactions(cluster, "flow-1-") == ["flow-1-a", "flow-1-b"]
+
+
+async def test_a_coordinator_that_moves_while_it_is_asked_for_is_asked_for_again():
+    async with brokers(2) as (one, two), cluster_of(one) as cluster:
+        coordinated_by(one, two, leader=1)
+
+        def moves_away(_):
+            # The id moves from the second broker, which is asked later, to the first.
+            coordinated_by(one, two, leader=1, epoch=1)
+            one.answers[fake_broker.LIST_TRANSACTIONS] = listed("flow-1")
+            return listed()
+
+        one.answers[fake_broker.LIST_TRANSACTIONS] = moves_away
+        two.answers[fake_broker.LIST_TRANSACTIONS] = listed()
+        assert await list_transactions(cluster, "flow") == ["flow-1"]
+
+
+async def test_coordinators_that_never_rest_are_given_up():
+    async with brokers() as (one,), cluster_of(one) as cluster:
+        epochs = iter(range(10**6))
+
+        def moves(_):
+            coordinated_by(one, leader=1, epoch=next(epochs))
+            return listed()
+
+        one.answers[fake_broker.LIST_TRANSACTIONS] = moves
+        with pytest.raises(Unavailable):
+            await list_transactions(cluster, "flow", budget_s=0.2)
+
+
+async def test_a_broker_that_does_not_answer_leaves_no_hole():
+    async with brokers(2) as (one, two), cluster_of(one) as cluster:
+        coordinated_by(one, two, leader=1)
+        one.answers[fake_broker.LIST_TRANSACTIONS] = listed("flow-1")
+        two.answers[fake_broker.LIST_TRANSACTIONS] = fake_broker.Close
+        with pytest.raises(ClusterFault):
+            await list_transactions(cluster, "flow", budget_s=0.2)
+
+
+async def test_a_broker_that_still_loads_is_asked_again():
+    async with brokers() as (one,), cluster_of(one) as cluster:
+        coordinated_by(one, leader=1)
+        loading = [listed(error=ErrorCode.coordinator_load_in_progress)]
+        one.answers[fake_broker.LIST_TRANSACTIONS] = lambda _: (
+            loading.pop() if loading else listed("flow-1")
+        )
+        assert await list_transactions(cluster, "flow") == ["flow-1"]
+
+
+async def test_a_cluster_without_transactions_has_none():
+    async with brokers() as (one,), cluster_of(one) as cluster:
+        one.answers[fake_broker.LIST_TRANSACTIONS] = listed()
+        assert await list_transactions(cluster, "flow") == []

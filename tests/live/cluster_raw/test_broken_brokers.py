@@ -1,0 +1,125 @@
+"""Brokers that die or hang: the leader is followed, and no wait is longer than its bound."""
+
+import asyncio
+import time
+
+import pytest
+
+from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.errors import ClusterFault
+from jobs.cluster.raw.errors import ConnectionLost, RequestTimedOut
+from jobs.cluster.raw.fetch import fetch
+from jobs.cluster.raw.lanes import FETCH
+from jobs.cluster.raw.offsets import LATEST, list_offsets
+from jobs.cluster.raw.timing import Timing
+from jobs.cluster.raw.transactions import end_txn, init_producer_id
+from tests.jobs.cluster.raw.batches import claimed
+from tests.jobs.cluster.raw.coroutines import until
+from tests.live.cluster_raw.raw import LIMITS, fetch_all, fetch_at, opened, position, settle, write
+from tests.live.records import new_topic, produce, read_all
+
+pytestmark = pytest.mark.live
+
+COUNT = 10
+BOUND_S = 2.0
+IMPATIENT = Timing(request_timeout_s=BOUND_S, connect_timeout_s=BOUND_S, metadata_timeout_s=1.0)
+
+
+@pytest.fixture
+def partition(east) -> TopicPartition:
+    where = TopicPartition(new_topic(east), 0)
+    produce(east, where.topic, COUNT, **{"linger.ms": 500})
+    return where
+
+
+@pytest.fixture
+def whole(east):
+    """Bring the cluster back to three serving nodes after a test."""
+    yield east
+    for node in east.nodes.values():
+        node.resume()
+        node.start()
+    east.wait_until_serving()
+
+
+async def leader_of(door, where) -> int:
+    return (await door.metadata([where.topic])).leader(where)
+
+
+async def test_a_leader_that_dies_is_followed(whole, partition):
+    async with opened(whole.connection, timing=IMPATIENT) as door:
+        (one,) = await fetch_all(door, partition)
+        dead = await leader_of(door, partition)
+        whole.node(dead).kill()
+        done = await write(door, partition, claimed(one))
+        assert done.error is None
+        assert await leader_of(door, partition) != dead
+        assert len(await fetch_all(door, partition)) == 2
+        end = await list_offsets(door, {partition: LATEST}, read_committed=True)
+    assert end[partition].offset == 2 * COUNT
+
+
+async def test_a_broker_that_dies_fails_a_fetch_that_waits_at_once(whole, partition):
+    async with opened(whole.connection) as door:
+        leader = await leader_of(door, partition)
+        lane = await door.connection_to(leader, FETCH)
+        waiting = asyncio.ensure_future(
+            fetch_at(door, partition, COUNT, limits=LIMITS._replace(max_wait_ms=30_000))
+        )
+        await until(lambda: lane.in_flight)
+        began = time.monotonic()
+        whole.node(leader).kill()
+        with pytest.raises(ConnectionLost) as caught:
+            await waiting
+        assert time.monotonic() - began < 5
+    assert caught.value.may_have_arrived
+
+
+async def test_a_broker_that_hangs_is_noticed_within_the_bound(whole, partition):
+    async with opened(whole.connection, timing=IMPATIENT) as door:
+        leader = await leader_of(door, partition)
+        one = await position(door, partition)
+        await fetch(door, leader, [one], LIMITS)
+        whole.node(leader).pause()
+        began = time.monotonic()
+        with pytest.raises(RequestTimedOut, match=f"broker {leader}"):
+            await fetch(door, leader, [one], LIMITS)
+        assert BOUND_S <= time.monotonic() - began < BOUND_S + LIMITS.max_wait_ms / 1000 + 1
+
+
+async def test_the_others_answer_while_one_hangs(whole, partition):
+    async with opened(whole.connection, timing=IMPATIENT) as door:
+        leader = await leader_of(door, partition)
+        whole.node(leader).pause()
+        began = time.monotonic()
+        for _ in range(5):
+            metadata = await door.metadata(newer_than=await door.metadata())
+        assert time.monotonic() - began < 4
+    assert metadata.cluster_id
+
+
+async def test_a_connect_to_a_broker_that_hangs_ends_in_time(whole, partition):
+    async with opened(whole.connection, timing=IMPATIENT) as door:
+        leader = await leader_of(door, partition)
+        whole.node(leader).pause()
+        began = time.monotonic()
+        with pytest.raises(ClusterFault, match="did not finish the connection"):
+            await door.connection_to(leader, "a-new-lane")
+        assert time.monotonic() - began < BOUND_S + 1
+
+
+async def test_a_transaction_survives_the_death_of_its_coordinator(whole, partition):
+    name = f"survivor-{partition.topic}"
+    async with opened(whole.connection, timing=IMPATIENT) as door:
+        (one,) = await fetch_all(door, partition)
+        target = TopicPartition(new_topic(whole), 0)
+        me = await init_producer_id(door, name)
+        mine = claimed(one, me, 0, is_transactional=True)
+        assert (await write(door, target, mine, transactional_id=name)).error is None
+        whole.node(door.coordinators[name]).kill()
+        following = await end_txn(door, name, me, commit=True)
+        assert following.producer_epoch > me.producer_epoch
+        await settle(door, target)
+    whole.start_nodes()
+    whole.wait_until_serving()
+    assert len(read_all(whole, target.topic)) == COUNT
