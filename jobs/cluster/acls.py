@@ -8,15 +8,18 @@ from typing import Any
 
 from confluent_kafka.admin._acl import AclBinding as ClientBinding
 from confluent_kafka.admin._acl import AclBindingFilter, AclOperation, AclPermissionType
+from confluent_kafka.admin._config import ConfigResource
 from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 
+from jobs.cluster.brokers import describe_cluster
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.errors import ClusterFault, Refused, TimedOut
+from jobs.cluster.errors import ClusterFault, NotAuthorized, Refused, TimedOut
 from jobs.cluster.read_only import refuse_when_read_only
 from jobs.cluster.topics import CONFIGS_PER_REQUEST, chunks
 
 # What a broker without an authorizer answers (org.apache.kafka.common.protocol.Errors).
 _NO_AUTHORIZER = "SECURITY_DISABLED"
+_AUTHORIZER = "authorizer.class.name"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -40,7 +43,7 @@ def describe_acls(
 ) -> list[AclBinding] | None:
     """Return all bindings on resources of these types, sorted; None without an authorizer.
 
-    Raises `ClusterFault`.
+    Raises `ClusterFault`; `NotAuthorized` when the principal may not DESCRIBE the cluster.
     """
     answers = client.ask_all(
         resource_types,
@@ -56,7 +59,36 @@ def describe_acls(
         if isinstance(answer, ClusterFault):
             raise answer
         found += map(_binding, answer)
-    return sorted(found)
+    return sorted(found) if found or _has_authorizer(client) else None
+
+
+def _has_authorizer(client: ClusterClient) -> bool:
+    """Return whether no binding means that there is none; raises `NotAuthorized`.
+
+    librdkafka (2.16.0, measured) loses the error of a DescribeAcls answer and returns no bindings,
+    so an empty answer is checked by what the cluster says of itself.
+    """
+    described = describe_cluster(client)
+    operations = described.authorized_operations
+    if operations is not None and "DESCRIBE" not in operations:
+        raise NotAuthorized(
+            "Reading ACLs: the principal may not DESCRIBE the cluster.",
+            cluster=client.connection.alias,
+        )
+    broker = str(described.brokers[0].broker_id)
+    answers = client.ask_all(
+        [broker],
+        lambda admin, name, left: admin.describe_configs(
+            [ConfigResource(ResourceType.BROKER, name)], request_timeout=left
+        ),
+        "Reading a broker's settings",
+    )
+    (answer,) = answers.values()
+    if isinstance(answer, NotAuthorized):
+        return True  # who else would have refused it
+    if isinstance(answer, ClusterFault):
+        raise answer
+    return _AUTHORIZER not in answer or bool(answer[_AUTHORIZER].value)
 
 
 def create_acls(

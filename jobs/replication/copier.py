@@ -9,15 +9,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+from jobs.cluster.descriptions import TopicPartition
+
+if TYPE_CHECKING:
+    from jobs.replication.changes import Changes
 
 
 class PartitionState(StrEnum):
-    """What happens to a partition of a flow right now, best first."""
+    """What happens to a partition of a flow right now, best first.
+
+    PAUSED is never said by a copier: a paused partition is one that no copier has.
+    """
 
     CAUGHT_UP = "caught_up"
     COPYING = "copying"
     STARTING = "starting"
+    PAUSED = "paused"
     RETRYING = "retrying"
     STOPPED = "stopped"
     FAILED = "failed"
@@ -28,7 +37,9 @@ class PartitionStart:
     """A partition to copy: `position` is the next source offset to be copied.
 
     `remote_end` is where the remote partition ended when that position was committed; None when
-    that is not known (first start, or the position was written by MirrorMaker 2).
+    that is not known (first start, or the position was written by MirrorMaker 2). `leader_epoch` and
+    `last_sync` belong to the last copied record (see `positions.Position`): whoever let go of the
+    partition gives them along; None where only the target knows them.
     """
 
     topic: str
@@ -36,6 +47,13 @@ class PartitionStart:
     position: int
     remote_topic: str
     remote_end: int | None = None
+    leader_epoch: int | None = None
+    last_sync: tuple[int, int] | None = None
+
+    @property
+    def where(self) -> TopicPartition:
+        """Topic and partition on the source."""
+        return TopicPartition(self.topic, self.partition)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +88,7 @@ class PartitionProgress:
     retries: int = 0
     commit_ms: float | None = None
     throttled_ms: int = 0
+    end_offset: int | None = None
     findings: tuple[str, ...] = field(default=())
 
 
@@ -79,7 +98,8 @@ class Copier(Protocol):
     Invariants: order within a partition is kept; a position is committed only after the target
     acknowledged everything below it; a partition that cannot go on is reported as failed and does
     not stop the others. `copy` returns when `should_stop()` is true, with everything flushed and
-    committed, or when no partition is left that can go on.
+    committed, or, without `changes`, when no partition is left that can go on. With `changes` it takes
+    partitions on and lets others go while it runs: what was let go of is committed.
     """
 
     def copy(
@@ -87,6 +107,7 @@ class Copier(Protocol):
         partitions: Sequence[PartitionStart],
         should_stop: Callable[[], bool],
         report: Callable[[Sequence[PartitionProgress]], None],
+        changes: Changes | None = None,
     ) -> None:
         """Copy these partitions until told to stop; raises `ClusterFault` when a whole cluster is lost."""
         ...

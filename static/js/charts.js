@@ -5,6 +5,8 @@
   const { format, describe, legend, table } = window.crosslogChartWords;
   const SHORTEST_ZOOM_PX = 6;
   const POINTS_PER_PX = 0.5;
+  const FEWEST_POINTS = 60;
+  const MOST_POINTS = 600;  // what the API gives in one answer
   const HEADROOM = 1.08;
   const MARK_PX = 4;
   const RETRY_MS = 30000;
@@ -55,7 +57,8 @@
     for (const name of ["range", "from", "to"]) {
       if (page.get(name)) url.searchParams.set(name, page.get(name));
     }
-    url.searchParams.set("points", String(Math.max(60, Math.round(chart.plotBox.clientWidth * POINTS_PER_PX))));
+    const points = Math.round(chart.plotBox.clientWidth * POINTS_PER_PX);
+    url.searchParams.set("points", String(Math.min(MOST_POINTS, Math.max(FEWEST_POINTS, points))));
     return url;
   }
 

@@ -134,6 +134,14 @@ def test_dragging_in_a_chart_zooms_all_charts_of_the_page(visit, flow):
     expect(page.locator(".seg a[aria-current=true]")).to_contain_text("UTC")
 
 
+def test_a_screen_wider_than_the_longest_series_shows_every_chart(visit, flow):
+    page = visit("replication:detail", flow.pk)
+    page.set_viewport_size({"width": 2600, "height": 1200})
+    page.reload()
+    expect(page.locator("#rate .chart__summary")).to_contain_text("highest")
+    expect(page.locator(".chart__empty:visible")).to_have_count(0)
+
+
 def test_a_relative_range_is_in_the_address_and_asked_of_every_chart(visit, flow):
     page = visit("replication:detail", flow.pk)
     asked = []

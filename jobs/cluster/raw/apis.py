@@ -8,7 +8,7 @@ version does not know must therefore be one that may be left out.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Generic, TypeVar
@@ -30,7 +30,7 @@ from kio.schema.sasl_handshake import v1 as sasl_handshake
 from kio.serial import entity_reader, entity_writer
 from kio.serial.errors import SerialError
 
-from jobs.cluster.raw.frames import Call, Chunks, Decode
+from jobs.cluster.raw.frames import Call, Chunk, Chunks, Decode
 
 # What reading an answer raises when the bytes are not that answer. kio takes memory for as many items
 # as an array announces, so only frames whose correlation id fits are read at all.
@@ -59,11 +59,15 @@ class Api(Generic[_Request, _Answer]):
 
     def call(self, request: _Request, version: int) -> Call[_Answer]:
         """Return the call for a request in one of the versions."""
-        form = _form(self.speaks.key, version)
         chunks = Chunks()
-        form.write(chunks, request)
+        _form(self.speaks.key, version).write(chunks, request)
+        return self.call_with(chunks.taken(), version)
+
+    def call_with(self, body: Sequence[Chunk], version: int) -> Call[_Answer]:
+        """Return the call for a request whose bytes are there already."""
+        form = _form(self.speaks.key, version)
         name, key = self.speaks.name, self.speaks.key
-        return Call(name, key, version, form.is_flexible, chunks.taken(), form.read)
+        return Call(name, key, version, form.is_flexible, body, form.read)
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,9 +83,8 @@ class Chunks:
 
     def taken(self) -> list[Chunk]:
         """Return the chunks in order; the first is bytes, none is empty."""
-        if self._small:
-            self._chunks.append(b"".join(self._small))
-        return self._chunks
+        rest = b"".join(self._small)
+        return [*self._chunks, rest] if rest else self._chunks
 
 
 def frame(call: Call[Any], correlation_id: int, client_id: bytes) -> list[Chunk]:

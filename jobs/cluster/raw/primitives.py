@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import cast
 
 from kio.schema.types import BrokerId, ProducerId, TopicName, TransactionalId
-from kio.static.primitive import Records, i8, i16, i32, i32Timedelta, i64
+from kio.static.primitive import i8, i16, i32, i32Timedelta, i64
 
 _MS = timedelta(milliseconds=1)
 
@@ -62,8 +62,3 @@ def duration(milliseconds: int) -> i32Timedelta:
 def milliseconds(value: timedelta) -> int:
     """Return a duration of kio in milliseconds."""
     return value // _MS
-
-
-def records_of(batch: object) -> Records:
-    """Return what stands for the bytes of a batch: anything with a length that `Chunks` can take."""
-    return cast("Records", batch)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import NamedTuple
 
-from kio.schema.produce.v12.request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kio.schema.produce.v12.response import PartitionProduceResponse, ProduceResponse
 
 from jobs.cluster.descriptions import TopicPartition
@@ -16,18 +15,10 @@ from jobs.cluster.raw.cluster import RawCluster
 from jobs.cluster.raw.errors import AnswerFault, Where, answer_fault
 from jobs.cluster.raw.fetch import LeaderHint
 from jobs.cluster.raw.lanes import PRODUCE
-from jobs.cluster.raw.primitives import (
-    duration,
-    int16,
-    int32,
-    milliseconds,
-    records_of,
-    transactional_name,
-)
-from jobs.cluster.raw.topics import by_topic
+from jobs.cluster.raw.primitives import milliseconds
+from jobs.cluster.raw.produce_format import encode_produce
 from jobs.cluster.read_only import refuse_when_read_only
 
-_ALL = int16(-1)
 _LAST_OF_PROTOCOL_1 = 11
 
 
@@ -82,11 +73,10 @@ async def produce(
     connection = await cluster.connection_to(broker_id, lane)
     follows_protocol_1 = transactional_id and not await cluster.supports_transactions_v2()
     at_most = _LAST_OF_PROTOCOL_1 if follows_protocol_1 else None
-    call = PRODUCE_API.call(
-        _request(batches, transactional_id, timeout_ms),
-        connection.version(PRODUCE_API.speaks, at_most=at_most),
-    )
-    return _answer(await connection.ask(call, wait_ms=timeout_ms), (cluster.alias, broker_id))
+    version = connection.version(PRODUCE_API.speaks, at_most=at_most)
+    body = encode_produce(version, batches, transactional_id, timeout_ms)
+    response = await connection.ask(PRODUCE_API.call_with(body, version), wait_ms=timeout_ms)
+    return _answer(response, (cluster.alias, broker_id))
 
 
 def _answer(response: ProduceResponse, broker: tuple[str, int]) -> ProduceAnswer:
@@ -94,7 +84,7 @@ def _answer(response: ProduceResponse, broker: tuple[str, int]) -> ProduceAnswer
     for topic in response.responses:
         for partition in topic.partition_responses:
             where = TopicPartition(topic.name, partition.index)
-            found[where] = _produced(partition, Where(*broker, "Producing to", where))
+            found[where] = _produced(partition, where, broker)
     return ProduceAnswer(found, milliseconds(response.throttle_time))
 
 
@@ -110,39 +100,20 @@ def _refuse_outside_transaction(
             )
 
 
-def _request(
-    batches: Mapping[TopicPartition, BatchBytes], transactional_id: str | None, timeout_ms: int
-) -> ProduceRequest:
-    return ProduceRequest(
-        transactional_id=None if transactional_id is None else transactional_name(transactional_id),
-        acks=_ALL,
-        timeout=duration(timeout_ms),
-        topic_data=tuple(
-            TopicProduceData(
-                name=topic,
-                partition_data=tuple(
-                    PartitionProduceData(
-                        index=int32(where.partition), records=records_of(batches[where])
-                    )
-                    for where in partitions
-                ),
-            )
-            for topic, partitions in by_topic(batches)
-        ),
-    )
-
-
-def _produced(partition: PartitionProduceResponse, where: Where) -> ProducedPartition:
+def _produced(
+    partition: PartitionProduceResponse, where: TopicPartition, broker: tuple[str, int]
+) -> ProducedPartition:
+    error, errors = None, partition.record_errors
+    if partition.error_code:
+        place = Where(*broker, "Producing to", where)
+        error = answer_fault(partition.error_code, place, partition.error_message)
     return ProducedPartition(
         _known(partition.base_offset),
         _time_ms(partition.log_append_time),
         _known(partition.log_start_offset),
-        answer_fault(partition.error_code, where, partition.error_message),
-        tuple(
-            RecordError(error.batch_index, error.batch_index_error_message or "")
-            for error in partition.record_errors
-        ),
-        _leader(partition),
+        error,
+        tuple(RecordError(one.batch_index, one.batch_index_error_message or "") for one in errors),
+        _leader(partition) if error else None,
     )
 
 

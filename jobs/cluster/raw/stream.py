@@ -53,7 +53,7 @@ class Stream:
 
     def write(self, chunks: Iterable[Chunk]) -> None:
         """Send chunks after everything that was written before; they must not change until sent."""
-        self._unsent.extend(chunks)
+        self._unsent.extend(filter(len, chunks))  # an empty one would never count as sent
         if not self._waits_to_write:
             self._send_unsent()
 
