@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import engines
+import latency
 import machine
 import pages
 import record_path
@@ -15,6 +16,7 @@ import record_path
 RESULTS = Path(__file__).parent / "results"
 BENCHMARKS = {
     "engines": engines.measure,
+    "latency": latency.measure,
     "record-path": record_path.measure,
     "pages": pages.measure,
     "pages50k": pages.measure_50k,

@@ -16,6 +16,8 @@ from jobs.availability.severity import Severity
 
 def cluster_tabs(cluster: Any, current: str) -> list[dict[str, Any]]:
     """Return the tabs of a cluster of `list_clusters`."""
+    # A partition without a leader mostly lacks replicas too.
+    unwell = max(cluster.under_replicated_count or 0, cluster.offline_count or 0)
     tabs: list[tuple[str, str, dict[str, Any]]] = [
         ("detail", "How it is doing", {}),
         (
@@ -23,8 +25,12 @@ def cluster_tabs(cluster: Any, current: str) -> list[dict[str, Any]]:
             "Brokers",
             {"count": cluster.dead_count or _brokers(cluster), "is_bad": bool(cluster.dead_count)},
         ),
-        ("topics", "Topics", {"count": cluster.topic_count, "is_bad": bool(cluster.worst)}),
-        ("partitions", "Partitions", {"count": cluster.partition_count}),
+        ("topics", "Topics", {"count": cluster.topic_count}),
+        (
+            "partitions",
+            "Partitions",
+            {"count": unwell or cluster.partition_count, "is_bad": bool(unwell)},
+        ),
         ("groups", "Groups", {"count": cluster.group_count}),
         ("settings", "Settings", {}),
     ]

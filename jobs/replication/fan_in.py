@@ -61,7 +61,11 @@ def refuse_existing(flow: FlowSpec, existing: Existing) -> str | None:
     name = existing.remote_topic
     if existing.end_offset is None:
         return f"The target did not tell whether topic {name} holds records; it is asked again."
-    source, tail = flow.source.alias, _REFUSED.format(name=name)
+    source = flow.source.alias
+    tail = (
+        f"Nothing is copied into {name}. Use the default policy (names with the source's alias), exclude "
+        "the topic, or set on_existing to append when this is what you want."
+    )
     if existing.other_sources:
         others = ", ".join(existing.other_sources)
         return (
@@ -124,9 +128,3 @@ def find_collisions(
         for (_, remote), found in sorted(writers.items())
         if len(found) > 1
     ]
-
-
-_REFUSED = (
-    "Nothing is copied into {name}. Use the default policy (names with the source's alias), exclude the "
-    "topic, or set on_existing to append when this is what you want."
-)

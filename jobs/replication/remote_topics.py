@@ -1,49 +1,64 @@
-"""Remote topics: made on the target like the source's, never deleted, never shrunk."""
+"""Remote topics: made on the target like the source's, grown with them, never deleted, never shrunk."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from jobs.cluster.brokers import describe_cluster
 from jobs.cluster.client import ClusterClient
+from jobs.cluster.configs import ConfigValue, describe_topic_configs
 from jobs.cluster.descriptions import TopicDescription
 from jobs.cluster.errors import ClusterFault
-from jobs.cluster.topics import (
-    NewTopicSpec,
-    create_topics,
-    describe_topics,
-    is_missing,
-    read_topic_configs,
-)
+from jobs.cluster.partitions import create_partitions
+from jobs.cluster.topics import create_topics, describe_topics, is_missing, read_topic_configs
+from jobs.replication.creation import Creation, plan_creation
+from jobs.replication.existing_topics import refuse_existing_topics
+from jobs.replication.fan_in import keeps_name
 from jobs.replication.flow import FlowSpec
+from jobs.replication.growth import Growth, plan_growth
 from jobs.replication.selection import policy_of
+from jobs.replication.topic_changes import TopicChange
 
-# What decides whether a copied record is taken and how long it stays. With LogAppendTime or with
-# another compression the broker would change records, so these two are set and not copied.
-COPIED_CONFIGS = (
-    "cleanup.policy",
-    "max.message.bytes",
-    "message.timestamp.after.max.ms",
-    "message.timestamp.before.max.ms",
-    "retention.bytes",
-    "retention.ms",
-)
-_OWN_CONFIGS = {"message.timestamp.type": "CreateTime", "compression.type": "producer"}
+logger = logging.getLogger(__name__)
+
+# How a broker refuses a setting that it does not know or allow; the topic is then made without.
+_BAD_CONFIG = "INVALID_CONFIG"
+_CLEANUP_POLICY = "cleanup.policy"
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteTopic:
     """Where a source topic goes.
 
-    `partitions` is how many the remote topic has, 0 when it does not exist. `problem` is a sentence
-    for a person; partitions below `partitions` can be copied in spite of it.
+    `partitions` is how many the remote topic has, 0 when it does not exist or must not be written.
+    `problem` is a sentence for a person; partitions below `partitions` can be copied in spite of it.
+    `changes` are what was just done to it, `findings` what a person should know about that.
     """
 
     topic: str
     remote_topic: str
     partitions: int
     problem: str | None = None
+    changes: tuple[TopicChange, ...] = ()
+    findings: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Round:
+    """What is found out and done about the remote topics, by the name of the remote topic."""
+
+    names: dict[str, str]
+    there: dict[str, TopicDescription]
+    refusals: dict[str, str] = field(default_factory=dict)
+    faults: dict[str, ClusterFault] = field(default_factory=dict)
+    created: dict[str, Creation] = field(default_factory=dict)
+    grown: dict[str, Growth] = field(default_factory=dict)
+
+    def partitions(self, name: str) -> int:
+        there = len(self.there[name].partitions)
+        return max(there, self.grown[name].after) if name in self.grown else there
 
 
 def ensure_remote_topics(
@@ -51,95 +66,200 @@ def ensure_remote_topics(
     target: ClusterClient,
     spec: FlowSpec,
     topics: Sequence[TopicDescription],
+    copied: Collection[str] | None = None,
 ) -> list[RemoteTopic]:
-    """Make the remote topics that are missing; return all, in the order given.
+    """Make the remote topics that are missing and grow those that are too small; return all, in order.
 
-    What cannot be made is told by its `problem`. Raises `ClusterFault` when a cluster does not
-    answer at all.
+    `copied` are the source topics that have a position: a topic of the target that keeps its name
+    and is not among them is looked at before it is written. None: not known, nothing is refused.
+    What cannot be made is told by its `problem`. Raises `ClusterFault` when a cluster does not answer
+    at all.
     """
+    names = remote_names(spec, topics)
+    found = _Round(names, describe_remote_topics(target, names.values()))
+    _create(source, target, spec, topics, found)
+    if copied is not None:
+        first = [t.name for t in topics if t.name in names and t.name not in copied]
+        kept = [found.there[t] for t in first if keeps_name(spec, t) and t not in found.created]
+        found.refusals = refuse_existing_topics(target, spec, [t for t in kept if not t.error])
+    _grow(source, target, spec, topics, found)
+    return [_judge(topic, found) for topic in topics]
+
+
+def remote_names(spec: FlowSpec, topics: Sequence[TopicDescription]) -> dict[str, str]:
+    """Return the name of the remote topic of each topic whose partitions are known."""
     policy = policy_of(spec)
-    names = {
+    return {
         t.name: policy.format_remote_topic(spec.source.alias, t.name)
         for t in topics
         if t.partitions
     }
-    there = _describe(target, names.values())
-    missing = [t for t in topics if t.name in names and is_missing(there[names[t.name]])]
-    faults: Mapping[str, ClusterFault | None] = {}
-    if missing:
-        faults = create_topics(target, _wanted(source, target, spec, missing, names))
-        there |= _after_creation(target, missing, names, faults)
-    return [_judge(t, names.get(t.name), there, faults) for t in topics]
 
 
-def _describe(client: ClusterClient, names: Collection[str]) -> dict[str, TopicDescription]:
-    return {topic.name: topic for topic in describe_topics(client, set(names))} if names else {}
+def describe_remote_topics(
+    target: ClusterClient, names: Collection[str]
+) -> dict[str, TopicDescription]:
+    """Return the topics of the target by name; one that is not there has an error."""
+    return {topic.name: topic for topic in describe_topics(target, set(names))} if names else {}
 
 
-def _wanted(
+def plan_creations(
+    source: ClusterClient, target: ClusterClient, spec: FlowSpec, topics: Sequence[TopicDescription]
+) -> dict[str, Creation]:
+    """Return how these source topics are made on the target, by the name of the remote topic."""
+    names = remote_names(spec, topics)
+    brokers = max(len(describe_cluster(target).brokers), 1)
+    configs = describe_topic_configs(source, [topic.name for topic in topics])
+    planned = (
+        plan_creation(spec, t, names[t.name], _known(configs[t.name]), brokers) for t in topics
+    )
+    return {creation.remote_topic: creation for creation in planned}
+
+
+def _known(configs: dict[str, ConfigValue] | ClusterFault) -> Mapping[str, ConfigValue]:
+    return {} if isinstance(configs, ClusterFault) else configs
+
+
+def _create(
     source: ClusterClient,
     target: ClusterClient,
     spec: FlowSpec,
-    missing: Sequence[TopicDescription],
-    names: Mapping[str, str],
-) -> dict[str, NewTopicSpec]:
-    brokers = max(len(describe_cluster(target).brokers), 1)
-    configs = read_topic_configs(source, [topic.name for topic in missing], COPIED_CONFIGS)
-    return {
-        names[topic.name]: NewTopicSpec(
-            partitions=len(topic.partitions),
-            replication_factor=spec.replication_factor or min(_replicas(topic), brokers),
-            configs={**configs.get(topic.name, {}), **_OWN_CONFIGS},
-        )
-        for topic in missing
-    }
+    topics: Sequence[TopicDescription],
+    found: _Round,
+) -> None:
+    missing = [t for t in topics if t.name in found.names and _is_missing(t, found)]
+    if not missing:
+        return
+    planned = plan_creations(source, target, spec, missing)
+    faults = create_topics(target, {name: c.spec() for name, c in planned.items()})
+    plain = {n: planned[n].spec_of_needed() for n, f in faults.items() if f and _is_config(f)}
+    faults |= create_topics(target, plain) if plain else {}
+    found.faults |= {name: fault for name, fault in faults.items() if fault}
+    found.created = {n: c for n, c in planned.items() if n not in found.faults}
+    found.there |= _after_creation(target, missing, found)
+    _log(spec, [creation.change() for creation in found.created.values()])
 
 
-def _replicas(topic: TopicDescription) -> int:
-    return max(len(partition.replicas) for partition in topic.partitions)
+def _is_missing(topic: TopicDescription, found: _Round) -> bool:
+    return is_missing(found.there[found.names[topic.name]])
+
+
+def _is_config(fault: ClusterFault) -> bool:
+    return _BAD_CONFIG in fault.message
 
 
 def _after_creation(
-    target: ClusterClient,
-    missing: Sequence[TopicDescription],
-    names: Mapping[str, str],
-    faults: Mapping[str, ClusterFault | None],
+    target: ClusterClient, missing: Sequence[TopicDescription], found: _Round
 ) -> dict[str, TopicDescription]:
     """Describe new topics again: somebody else may have made one of them with other partitions.
 
     A broker may not know a topic that was made a moment ago; then it is as it was asked for.
     """
-    made = {names[t.name]: t for t in missing if faults.get(names[t.name]) is None}
-    seen = _describe(target, made.keys())
+    made = {found.names[t.name]: t for t in missing if found.names[t.name] in found.created}
+    seen = describe_remote_topics(target, made.keys())
     return {name: made[name] if is_missing(seen[name]) else seen[name] for name in made}
 
 
-def _judge(
-    topic: TopicDescription,
-    name: str | None,
+def _grow(
+    source: ClusterClient,
+    target: ClusterClient,
+    spec: FlowSpec,
+    topics: Sequence[TopicDescription],
+    found: _Round,
+) -> None:
+    short = [t for t in topics if t.name in found.names and _is_short(t, found)]
+    if not short or not spec.grow_partitions:
+        return
+    growths = plan_growths(source, spec, short, found.there)
+    found.grown, faults = grow_remote_topics(target, growths)
+    found.faults |= faults
+    _log(spec, [growth.change() for growth in found.grown.values()])
+
+
+def _is_short(topic: TopicDescription, found: _Round) -> bool:
+    name = found.names[topic.name]
+    if name in found.refusals or found.there[name].error:
+        return False
+    return len(found.there[name].partitions) < len(topic.partitions)
+
+
+def plan_growths(
+    source: ClusterClient,
+    spec: FlowSpec,
+    topics: Sequence[TopicDescription],
     there: Mapping[str, TopicDescription],
-    faults: Mapping[str, ClusterFault | None],
-) -> RemoteTopic:
+) -> list[Growth]:
+    """Return how the remote topics of these source topics grow."""
+    names = remote_names(spec, topics)
+    policies = read_topic_configs(source, list(names), [_CLEANUP_POLICY])
+    planned = (
+        plan_growth(
+            spec,
+            topic.name,
+            names[topic.name],
+            (len(topic.partitions), len(there[names[topic.name]].partitions)),
+            policies.get(topic.name, {}).get(_CLEANUP_POLICY, ""),
+        )
+        for topic in topics
+    )
+    return [growth for growth in planned if growth]
+
+
+def grow_remote_topics(
+    target: ClusterClient, growths: Sequence[Growth]
+) -> tuple[dict[str, Growth], dict[str, ClusterFault]]:
+    """Add the partitions; return what grew and why the others did not, by the name of the remote topic.
+
+    A topic that somebody else has grown meanwhile has grown.
+    """
+    answers = create_partitions(target, {g.remote_topic: g.after for g in growths})
+    faults = {name: fault for name, fault in answers.items() if fault}
+    seen = describe_remote_topics(target, faults.keys())
+    after = {g.remote_topic: g.after for g in growths}
+    faults = {n: f for n, f in faults.items() if len(seen[n].partitions) < after[n]}
+    return {g.remote_topic: g for g in growths if g.remote_topic not in faults}, faults
+
+
+def _judge(topic: TopicDescription, found: _Round) -> RemoteTopic:
+    name = found.names.get(topic.name)
     if name is None:
         said = f" ({topic.error})" if topic.error else ""
         return RemoteTopic(topic.name, "", 0, f"The source does not tell its partitions{said}.")
-    fault = faults.get(name)
-    if fault is not None:
+    if name in found.refusals:
+        return RemoteTopic(topic.name, name, 0, found.refusals[name])
+    remote, fault = found.there[name], found.faults.get(name)
+    if fault is not None and is_missing(remote):
         problem = f"Target topic {name} could not be made: {fault.message} {fault.hint}"
         return RemoteTopic(topic.name, name, 0, problem)
-    remote = there[name]
     if remote.error is not None:
         problem = f"Target topic {name} cannot be described: {remote.error}"
         return RemoteTopic(topic.name, name, 0, problem)
-    have, want = len(remote.partitions), len(topic.partitions)
-    return RemoteTopic(topic.name, name, have, _too_few(topic.name, name, have, want))
+    have, want = found.partitions(name), len(topic.partitions)
+    done = [d[name] for d in (found.created, found.grown) if name in d]
+    return RemoteTopic(
+        topic.name,
+        name,
+        have,
+        _too_few(topic.name, name, (have, want), fault),
+        tuple(step.change() for step in done),
+        found.grown[name].warnings if name in found.grown else (),
+    )
 
 
-def _too_few(topic: str, name: str, have: int, want: int) -> str | None:
+def _too_few(
+    topic: str, name: str, counts: tuple[int, int], fault: ClusterFault | None
+) -> str | None:
+    have, want = counts
     if have >= want:
         return None
+    why = f" They could not be added: {fault.message} {fault.hint}" if fault else ""
     return (
         f"Target topic {name} has {have} partitions and {topic} has {want}, so the partitions from "
-        f"{have} on have no place. Add partitions to the target topic: "
+        f"{have} on have no place.{why} Add partitions to the target topic: "
         f"kafka-topics.sh --alter --topic {name} --partitions {want}"
     )
+
+
+def _log(spec: FlowSpec, changes: Sequence[TopicChange]) -> None:
+    for change in changes:
+        logger.info("remote topic changed flow=%s %s", spec.name, change)

@@ -13,18 +13,23 @@ from jobs.replication.flow import FlowSpec
 from jobs.replication.internal_topics import ensure_internal_topics
 from jobs.replication.plan import FlowPlan, Known, RemotePlace, plan_flow
 from jobs.replication.positions import read_positions
-from jobs.replication.remote_topics import ensure_remote_topics
+from jobs.replication.remote_topics import RemoteTopic, ensure_remote_topics
 from jobs.replication.selection import select_topics
 
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """The plan and what it rests on."""
+    """The plan and what it rests on; `remotes` tell what was just done to the remote topics."""
 
     plan: FlowPlan
     topics: tuple[TopicDescription, ...]
     places: Mapping[str, RemotePlace]
     ranges: Mapping[TopicPartition, OffsetRange]
+    remotes: tuple[RemoteTopic, ...] = ()
+
+    def copied_topics(self) -> list[TopicDescription]:
+        """Return the topics with a remote topic that the flow may write."""
+        return [t for t in self.topics if t.name in self.places and self.places[t.name].partitions]
 
     def ends(self) -> dict[tuple[str, int], int]:
         """Return the end offset of each partition at the time of the survey."""
@@ -42,15 +47,17 @@ def survey_flow(
     describe_cluster(source)
     describe_cluster(target)
     selected = tuple(select_topics(flow, topics.describe_topics(source)))
-    places = {
-        remote.topic: RemotePlace(remote.remote_topic, remote.partitions, remote.problem)
-        for remote in ensure_remote_topics(source, target, flow, selected)
-    }
     ensure_internal_topics(source, target, flow)
     positions = read_positions(target, flow.source.alias)
+    copied = {where.topic for where in positions}
+    remotes = tuple(ensure_remote_topics(source, target, flow, selected, copied))
+    places = {
+        remote.topic: RemotePlace(remote.remote_topic, remote.partitions, remote.problem)
+        for remote in remotes
+    }
     ranges = offsets.read_offset_ranges(source, _partitions(selected), with_timestamps=False)
     known = replace(known, positions=positions, remote_ends=positions.remote_ends())
-    return Survey(plan_flow(selected, places, ranges, known), selected, places, ranges)
+    return Survey(plan_flow(selected, places, ranges, known), selected, places, ranges, remotes)
 
 
 def _partitions(described: Sequence[TopicDescription]) -> list[TopicPartition]:

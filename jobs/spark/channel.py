@@ -1,22 +1,26 @@
-"""The line between a running flow's driver and its tasks: progress one way, `stop` the other.
+"""The line between a running flow's driver and its tasks, see `messages` for what is said on it.
 
 JSON lines over TCP on the driver's host. A Spark task returns only once, at its end; a task that
-copies for days must say how it is doing while it lives.
+copies for days must say how it is doing while it lives, and take on and give back partitions.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hmac
-import json
 import secrets
 import socket
 import socketserver
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+from jobs.replication.changes import Changes, Released
+from jobs.spark import messages
+from jobs.spark.messages import Message, decode_line, encode_line
+
+ALIVE_S = 2.0
 _CONNECT_TIMEOUT_S = 10.0
 _MOST_LINE_BYTES = 64 * 1024 * 1024
 
@@ -30,18 +34,46 @@ class ChannelAddress:
     token: str
 
 
+@dataclass(slots=True, eq=False)
+class Line:
+    """The driver's end of the line to one task: `task` is its number."""
+
+    task: int
+    connection: socket.socket
+    _sending: threading.Lock = field(default_factory=threading.Lock)
+
+    def send(self, message: Message) -> bool:
+        """Say something; returns False when the task is gone, which is heard as an event as well."""
+        with self._sending:
+            return _send(self.connection, message)
+
+    def close(self) -> None:
+        """Hang up; the task takes it as a stop."""
+        with contextlib.suppress(OSError):  # the task hung up first
+            self.connection.shutdown(socket.SHUT_RDWR)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something heard on a line: a message, or None when the task is gone. An empty one: it has come."""
+
+    line: Line
+    message: Message | None
+
+
 class DriverChannel:
-    """The driver's end: hands each task its assignment and collects what the tasks report."""
+    """The driver's end: tells who comes and goes, and what they say.
+
+    `on_event` is called from one thread per task. `host` is what tasks connect to, `bind_host` where
+    the driver listens when that differs.
+    """
 
     def __init__(
-        self,
-        host: str,
-        assignments: Mapping[int, Mapping[str, Any]],
-        on_report: Callable[[int, list[dict[str, Any]]], None],
+        self, host: str, on_event: Callable[[Event], None], *, bind_host: str | None = None
     ) -> None:
-        self._assignments = assignments
-        self._on_report = on_report
-        self._connections: set[socket.socket] = set()
+        self._host = host
+        self._on_event = on_event
+        self._lines: set[Line] = set()
         self._lock = threading.Lock()
         self._stopping = False
         self._token = secrets.token_hex(16)
@@ -51,7 +83,7 @@ class DriverChannel:
             def handle(self) -> None:
                 channel._serve(self)
 
-        self._server = socketserver.ThreadingTCPServer((host, 0), Session, bind_and_activate=True)
+        self._server = socketserver.ThreadingTCPServer((bind_host or host, 0), Session)
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), daemon=True)
         self._thread.start()
@@ -59,105 +91,125 @@ class DriverChannel:
     @property
     def address(self) -> ChannelAddress:
         """Where tasks connect to."""
-        host, port = self._server.server_address[:2]
-        return ChannelAddress(str(host), int(port), self._token)
+        return ChannelAddress(self._host, int(self._server.server_address[1]), self._token)
 
     def stop_tasks(self) -> None:
         """Ask every task, also those that connect later, to flush, commit and return."""
         with self._lock:
             self._stopping = True
-            for connection in self._connections:
-                _send(connection, {"stop": True})
+            lines = list(self._lines)
+        for line in lines:
+            line.send({"stop": True})
 
     def close(self) -> None:
         """Stop listening; tasks that are still connected take it as a stop."""
         self._server.shutdown()
         self._server.server_close()
         with self._lock:
-            for connection in self._connections:
-                with contextlib.suppress(OSError):  # the task hung up first
-                    connection.shutdown(socket.SHUT_RDWR)
+            lines = list(self._lines)
+        for line in lines:
+            line.close()
 
     def _serve(self, session: socketserver.StreamRequestHandler) -> None:
-        hello = _read(session.rfile.readline(_MOST_LINE_BYTES))
+        hello = decode_line(session.rfile.readline(_MOST_LINE_BYTES))
         if hello is None or not hmac.compare_digest(str(hello.get("token", "")), self._token):
             return
-        task = int(hello["task"])
+        line = Line(int(hello["task"]), session.connection)
         with self._lock:
-            self._connections.add(session.connection)
-            _send(session.connection, {"assignment": self._assignments[task]})
-            if self._stopping:
-                _send(session.connection, {"stop": True})
+            self._lines.add(line)
+            is_stopping = self._stopping
+        if is_stopping:
+            line.send({"stop": True})
+        self._on_event(Event(line, {}))
         try:
-            self._collect(task, session)
+            while (message := _read(session.rfile)) is not None:
+                self._on_event(Event(line, message))
         finally:
             with self._lock:
-                self._connections.discard(session.connection)
-
-    def _collect(self, task: int, session: socketserver.StreamRequestHandler) -> None:
-        while True:
-            report = _read(session.rfile.readline(_MOST_LINE_BYTES))
-            if report is None:
-                return
-            self._on_report(task, report["partitions"])
+                self._lines.discard(line)
+            self._on_event(Event(line, None))
 
 
 class TaskChannel:
-    """A task's end: gets the assignment, reports, and knows when to stop.
+    """A task's end: takes what the driver asks for, reports, and knows when to stop.
 
-    A lost driver is a stop too: nobody would know what the task still does.
+    A lost driver is a stop too: nobody would know what the task still does. `assignment` is None when
+    the driver asked for a stop before it gave one.
     """
 
     def __init__(self, address: ChannelAddress, task: int) -> None:
         self._socket = socket.create_connection((address.host, address.port), _CONNECT_TIMEOUT_S)
         self._socket.settimeout(None)
         self._lines = self._socket.makefile("rb")
-        self._stop = threading.Event()
-        # Both paths of a share report, each from its own thread.
+        self._over = threading.Event()
+        # Several threads of a task have something to say.
         self._sending = threading.Lock()
-        _send(self._socket, {"token": address.token, "task": task})
-        first = _read(self._lines.readline(_MOST_LINE_BYTES))
-        if first is None:
-            raise ConnectionError("the driver closed the channel before giving an assignment")
-        self.assignment: dict[str, Any] = first["assignment"]
+        self.changes = Changes(self._tell_released)
+        self.assignment: dict[str, Any] | None = None
+        self._say({"token": address.token, "task": task})
+        while self.assignment is None and not self.should_stop():
+            self._take(_read(self._lines))
         threading.Thread(target=self._listen, name="channel", daemon=True).start()
+        threading.Thread(target=self._stay_alive, name="alive", daemon=True).start()
 
     def should_stop(self) -> bool:
         """Return whether the driver asked for a stop or is gone."""
-        return self._stop.is_set()
+        return self._over.is_set()
 
     def report(self, partitions: list[dict[str, Any]]) -> None:
         """Send the state of this task's partitions."""
-        with self._sending:
-            is_sent = _send(self._socket, {"partitions": partitions})
-        if not is_sent:
-            self._stop.set()
+        self._say({"partitions": partitions})
 
     def close(self) -> None:
         """Hang up."""
+        self._over.set()
+        with contextlib.suppress(OSError):  # the driver hung up first
+            self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
+    def _tell_released(self, released: Sequence[Released]) -> None:
+        self._say(messages.released(released))
+
+    def _say(self, message: Message) -> None:
+        with self._sending:
+            is_sent = _send(self._socket, message)
+        if not is_sent:
+            self._over.set()
+
     def _listen(self) -> None:
-        while True:
-            try:
-                message = _read(self._lines.readline(_MOST_LINE_BYTES))
-            except (OSError, ValueError):  # ValueError: closed by our own side
-                message = None
-            if message is None or message.get("stop"):
-                self._stop.set()
-                return
+        while not self.should_stop():
+            self._take(_read(self._lines))
+
+    def _take(self, message: Message | None) -> None:
+        match message:
+            case None | {"stop": True}:
+                self._over.set()
+            case {"assignment": values}:
+                self.assignment = values
+            case {"add": _}:
+                self.changes.add(messages.starts_in(message))
+            case {"remove": _}:
+                self.changes.remove(messages.removed_in(message))
+            case {"tuning": _}:
+                self.changes.tuning = messages.tuning_in(message)
+
+    def _stay_alive(self) -> None:
+        """Say so every two seconds: a process that was stopped looks like one that has nothing to say."""
+        while not self._over.wait(ALIVE_S):
+            self._say({"alive": True})
 
 
-def _send(connection: socket.socket, message: Mapping[str, Any]) -> bool:
+def _send(connection: socket.socket, message: Message) -> bool:
     try:
-        connection.sendall(json.dumps(message, separators=(",", ":")).encode() + b"\n")
+        connection.sendall(encode_line(message))
     except OSError:
         return False
     return True
 
 
-def _read(line: bytes) -> dict[str, Any] | None:
-    if not line.endswith(b"\n"):
+def _read(lines: Any) -> dict[str, Any] | None:
+    """Read the next message; None when the other side is gone or this one hung up."""
+    try:
+        return decode_line(lines.readline(_MOST_LINE_BYTES))
+    except (OSError, ValueError):  # ValueError: closed by our own side
         return None
-    value: dict[str, Any] = json.loads(line)
-    return value

@@ -24,7 +24,12 @@ from jobs.cluster.errors import (
 
 
 class FaultKind(StrEnum):
-    """What the caller does next."""
+    """What the caller does next.
+
+    RESET_POSITION: the offset is not in the log. TOPIC_CHANGED: compare the topic's id in fresh metadata.
+    BATCH_REFUSED: the same bytes will never be taken. NEW_TRANSACTION: abort, `init_producer_id`, go on
+    from the committed positions. FENCED: stop, somebody else does the work.
+    """
 
     RETRY = "retry"
     REFRESH_METADATA = "refresh_metadata"

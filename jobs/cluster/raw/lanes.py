@@ -8,7 +8,7 @@ from collections.abc import Collection
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.raw.connection import BrokerConnection, Options
 from jobs.cluster.raw.timing import Backoff
-from jobs.cluster.raw.transport_faults import Server
+from jobs.cluster.raw.transport_faults import Server, connection_lost
 
 # A broker answers the requests of one connection one after the other, so that a Fetch which waits for
 # data would hold up everything behind it.
@@ -47,6 +47,9 @@ class Lanes:
 
     async def get(self, server: Server, lane: str) -> BrokerConnection:
         """Return an open connection; raises `ClusterFault`."""
+        if self._is_closed:
+            ours = OSError("it was closed here")
+            raise connection_lost(ours, server, self._options.cluster, may_have_arrived=False)
         slot = self._slots.get((server, lane))
         if slot is None:
             slot = self._slots[server, lane] = _Slot(Backoff(self._options.timing))

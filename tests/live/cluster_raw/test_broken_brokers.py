@@ -84,7 +84,7 @@ async def test_a_broker_that_hangs_is_noticed_within_the_bound(whole, partition)
         began = time.monotonic()
         with pytest.raises(RequestTimedOut, match=f"broker {leader}"):
             await fetch(door, leader, [one], LIMITS)
-        assert BOUND_S <= time.monotonic() - began < BOUND_S + LIMITS.max_wait_ms / 1000 + 1
+        assert BOUND_S <= time.monotonic() - began < 3 * BOUND_S
 
 
 async def test_the_others_answer_while_one_hangs(whole, partition):
@@ -94,7 +94,7 @@ async def test_the_others_answer_while_one_hangs(whole, partition):
         began = time.monotonic()
         for _ in range(5):
             metadata = await door.metadata(newer_than=await door.metadata())
-        assert time.monotonic() - began < 4
+        assert time.monotonic() - began < 10
     assert metadata.cluster_id
 
 
@@ -105,7 +105,7 @@ async def test_a_connect_to_a_broker_that_hangs_ends_in_time(whole, partition):
         began = time.monotonic()
         with pytest.raises(ClusterFault, match="did not finish the connection"):
             await door.connection_to(leader, "a-new-lane")
-        assert time.monotonic() - began < BOUND_S + 1
+        assert time.monotonic() - began < 3 * BOUND_S
 
 
 async def test_a_transaction_survives_the_death_of_its_coordinator(whole, partition):

@@ -151,6 +151,18 @@ async def test_a_zombie_can_neither_write_nor_commit(east, source):
     assert len(read_all(east, where.topic)) == COUNT
 
 
+async def test_a_commit_that_is_asked_for_twice_gets_the_same_answer(east, source):
+    where = TopicPartition(new_topic(east), 0)
+    async with opened(east.connection) as door:
+        writer = Writer(door, await one_batch(door, source))
+        await writer.start()
+        await writer.write(where)
+        first = await end_txn(door, writer.name, writer.me, commit=True)
+        assert await end_txn(door, writer.name, writer.me, commit=True) == first
+        await settle(door, where)
+    assert len(read_all(east, where.topic)) == COUNT
+
+
 async def test_ending_a_transaction_that_was_never_begun_is_named(east, source):
     async with opened(east.connection) as door:
         writer = Writer(door, await one_batch(door, source))

@@ -27,9 +27,8 @@ INIT_PRODUCER_ID, OFFSET_FOR_LEADER_EPOCH, ADD_PARTITIONS_TO_TXN, END_TXN = 22, 
 SASL_AUTHENTICATE, LIST_TRANSACTIONS = 36, 66
 NOW = timedelta(0)
 QUICK = Timing(
-    request_timeout_s=0.3,
-    connect_timeout_s=0.5,
-    metadata_timeout_s=0.3,
+    request_timeout_s=0.5,
+    metadata_timeout_s=0.5,
     backoff_first_s=0.01,
     backoff_longest_s=0.05,
 )

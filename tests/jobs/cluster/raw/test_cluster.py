@@ -12,7 +12,7 @@ from kio.schema.metadata.v10.response import MetadataResponseTopic
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, ClusterIdChanged, TimedOut, Unreachable
 from jobs.cluster.raw.cluster import bootstrap_servers
-from jobs.cluster.raw.errors import BrokerNotKnown, TopicUnknown
+from jobs.cluster.raw.errors import BrokerNotKnown, ConnectionLost, TopicUnknown
 from jobs.cluster.raw.lanes import FETCH, PRODUCE
 from jobs.cluster.raw.transport_faults import Server
 from tests.jobs.cluster.raw import fake_broker
@@ -87,7 +87,7 @@ async def test_a_cluster_that_nobody_answers_for_is_unreachable():
 async def test_a_broker_that_hangs_costs_its_share_of_time_only():
     async with brokers(2) as (one, two):
         one.answers[fake_broker.METADATA] = Hang
-        timing = replace(PATIENT, metadata_timeout_s=0.2, chance=iter(range(99)).__next__)
+        timing = replace(PATIENT, metadata_timeout_s=1.0, chance=iter(range(99)).__next__)
         async with cluster_of(one, two, timing=timing) as cluster:
             began = time.monotonic()
             await cluster.metadata()
@@ -221,6 +221,14 @@ async def test_leaving_the_cluster_closes_every_socket():
                 await cluster.connection_to(2, lane)
             assert one.open + two.open == 5
         await until(lambda: one.open + two.open == 0)
+
+
+async def test_nothing_is_connected_after_leaving_the_cluster():
+    async with brokers() as (one,):
+        async with cluster_of(one) as cluster:
+            await cluster.metadata()
+        assert type(await fault_of(cluster.connection_to(1, FETCH))) is ConnectionLost
+        await until(lambda: one.open == 0)
 
 
 async def test_cancelling_closes_every_socket():

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from jobs.cluster.connection import Connection, SecurityProtocol
-from jobs.cluster.errors import TlsFailed
+from jobs.cluster.errors import TimedOut, TlsFailed
 from jobs.cluster.raw.apis import METADATA
 from jobs.cluster.raw.connection import BrokerConnection
 from jobs.cluster.raw.metadata import metadata_request
@@ -16,7 +16,7 @@ from jobs.cluster.secrets import SecretRef
 from tests.jobs.cluster.raw import fake_broker
 from tests.jobs.cluster.raw.certificates import Authority
 from tests.jobs.cluster.raw.coroutines import until
-from tests.jobs.cluster.raw.fake_broker import QUICK, FakeBroker, Hang
+from tests.jobs.cluster.raw.fake_broker import PATIENT, FakeBroker, Hang
 
 AUTHORITY = Authority()
 
@@ -96,6 +96,7 @@ async def test_a_port_that_never_shakes_hands_is_given_up_in_time(trusting):
     silent = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
     async with FakeBroker() as broker:
         server = broker.server._replace(port=silent.sockets[0].getsockname()[1])
-        with pytest.raises(Exception, match="did not finish the connection"):
-            await BrokerConnection.open(server, broker.options(security=trusting, timing=QUICK))
+        timing = replace(PATIENT, connect_timeout_s=0.3)
+        with pytest.raises(TimedOut, match="did not finish the connection"):
+            await BrokerConnection.open(server, broker.options(security=trusting, timing=timing))
     silent.close()

@@ -1,0 +1,49 @@
+"""When copying will be done: rules over what is left and how fast it becomes less.
+
+    E1  Nothing left: 0 s.
+    E2  What is left is unknown, or nothing was copied lately: unknown. No guess is shown.
+    E3  Up to fixed ends (`--until-caught-up`): what is left over the offsets copied per second.
+    E4  Behind a source that goes on growing: its growth is subtracted first. A copier that is not faster
+        never arrives: unknown.
+    E5  Of a whole flow: all that is left over all that is copied, because what one partition no longer
+        needs serves the others. It is never less than that of a partition for which nothing else
+        is left to be shared, so the largest single estimate of a partition that is copied alone counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How one partition gets on: offsets left (None: unknown), copied and grown per second."""
+
+    left: int | None
+    copied_per_s: float
+    grown_per_s: float = 0.0
+
+
+def eta_s(pace: Pace) -> float | None:
+    """Return the seconds until nothing is left (rules E1 to E4), None when that is unknown."""
+    if pace.left == 0:
+        return 0.0
+    gained_per_s = pace.copied_per_s - pace.grown_per_s
+    if pace.left is None or gained_per_s <= 0:
+        return None
+    return round(pace.left / gained_per_s, 1)
+
+
+def flow_eta_s(paces: Iterable[Pace]) -> float | None:
+    """Return the seconds until no partition has anything left (rule E5), None when that is unknown."""
+    paces = list(paces)
+    waiting = [pace for pace in paces if pace.left != 0]
+    if any(pace.left is None for pace in waiting):
+        return None
+    together = Pace(
+        sum(pace.left or 0 for pace in waiting),
+        sum(pace.copied_per_s for pace in waiting),
+        sum(pace.grown_per_s for pace in waiting),
+    )
+    return eta_s(together)
