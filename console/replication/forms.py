@@ -10,6 +10,7 @@ from django import forms
 from console.replication.models import SETTINGS, ReplicationFlow
 from jobs.replication.flow import (
     DEFAULT_COMMIT_MS,
+    DEFAULT_CONFIG_PROPERTIES_EXCLUDE,
     DEFAULT_GROUPS_EXCLUDE,
     DEFAULT_TOPICS_EXCLUDE,
     HIGHEST_BYTES_PER_S,
@@ -21,6 +22,7 @@ from jobs.replication.flow import (
     Guarantee,
     HeartbeatsTo,
     IsolationLevel,
+    OnExisting,
     OnRecreated,
     PolicyName,
     SyncsLocation,
@@ -38,10 +40,23 @@ MORE_FIELDS = (
     "max_bytes_per_s",
     "offset_syncs",
     "heartbeats",
+    "client_rack",
+    "on_existing",
+    "grow_partitions",
+    "sync_configs",
+    "delete_target_overrides",
+    "config_properties_exclude",
+    "sync_acls",
     "groups",
     "groups_exclude",
 )
-PATTERN_FIELDS = ("topics", "topics_exclude", "groups", "groups_exclude")
+PATTERN_FIELDS = (
+    "topics",
+    "topics_exclude",
+    "groups",
+    "groups_exclude",
+    "config_properties_exclude",
+)
 
 
 def _patterns(label: str, help_text: str, initial: tuple[str, ...], rows: int) -> forms.CharField:
@@ -150,6 +165,44 @@ class FlowForm(forms.Form):
             (HeartbeatsTo.BOTH.value, "To both clusters"),
             (HeartbeatsTo.NONE.value, "Nowhere"),
         ],
+    )
+    client_rack = forms.CharField(
+        label="Rack of the tasks",
+        max_length=100,
+        required=False,
+        help_text="As in the source's broker.rack: reads come from a replica there, where there is one.",
+    )
+    on_existing = forms.ChoiceField(
+        label="When a topic of the same name is on the target already",
+        choices=[
+            (OnExisting.REFUSE.value, "Refuse: somebody else writes it"),
+            (OnExisting.APPEND.value, "Append to it"),
+        ],
+        help_text="Only with the same names on both sides (identity policy).",
+    )
+    grow_partitions = forms.BooleanField(
+        label="Add partitions to remote topics when the source has more",
+        required=False,
+        initial=True,
+    )
+    sync_configs = forms.BooleanField(
+        label="Keep the settings of remote topics as on the source", required=False, initial=True
+    )
+    delete_target_overrides = forms.BooleanField(
+        label="Delete settings that only the remote topic has",
+        required=False,
+        help_text="MirrorMaker 2 does this every ten minutes.",
+    )
+    config_properties_exclude = _patterns(
+        "Settings not to copy",
+        "Regular expressions, one per line.",
+        DEFAULT_CONFIG_PROPERTIES_EXCLUDE,
+        3,
+    )
+    sync_acls = forms.BooleanField(
+        label="Copy ACLs of topics (to read only)",
+        required=False,
+        help_text="Needs the right to alter the target cluster. Nothing is ever deleted.",
     )
     groups = _patterns("Groups", "Whose offsets belong to this flow.", (".*",), 2)
     groups_exclude = _patterns(

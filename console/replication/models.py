@@ -13,11 +13,13 @@ from console.runs.models import Run
 from jobs.replication.copier import PartitionState
 from jobs.replication.flow import (
     DEFAULT_COMMIT_MS,
+    DEFAULT_CONFIG_PROPERTIES_EXCLUDE,
     CopyPath,
     FlowSpec,
     Guarantee,
     HeartbeatsTo,
     IsolationLevel,
+    OnExisting,
     OnRecreated,
     PolicyName,
     SyncsLocation,
@@ -47,6 +49,13 @@ SETTINGS = (
     "heartbeats",
     "commit_interval_ms",
     "max_bytes_per_s",
+    "client_rack",
+    "on_existing",
+    "grow_partitions",
+    "sync_configs",
+    "delete_target_overrides",
+    "config_properties_exclude",
+    "sync_acls",
 )
 
 
@@ -54,6 +63,11 @@ def _word(default: StrEnum) -> models.CharField[str, str]:
     """Return a column for one of the words of a setting."""
     words = [(word.value, word.value) for word in type(default)]
     return models.CharField(max_length=20, choices=words, default=default)
+
+
+def excluded_config_properties() -> list[str]:
+    """Return the settings of topics that are not copied unless a person says so."""
+    return list(DEFAULT_CONFIG_PROPERTIES_EXCLUDE)
 
 
 class ReplicationFlow(models.Model):
@@ -86,6 +100,13 @@ class ReplicationFlow(models.Model):
     heartbeats = _word(HeartbeatsTo.TARGET)
     commit_interval_ms = models.PositiveIntegerField(default=DEFAULT_COMMIT_MS)
     max_bytes_per_s = models.PositiveBigIntegerField(null=True, blank=True)
+    client_rack = models.CharField(max_length=100, blank=True, default="")
+    on_existing = _word(OnExisting.REFUSE)
+    grow_partitions = models.BooleanField(default=True)
+    sync_configs = models.BooleanField(default=True)
+    delete_target_overrides = models.BooleanField(default=False)
+    config_properties_exclude = models.JSONField(default=excluded_config_properties)
+    sync_acls = models.BooleanField(default=False)
     is_wanted = models.BooleanField(default=False)
     deletion_asked_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField()

@@ -24,6 +24,7 @@ from jobs.replication.flow import (
     Guarantee,
     HeartbeatsTo,
     IsolationLevel,
+    OnExisting,
     OnRecreated,
     PolicyName,
     SyncsLocation,
@@ -110,6 +111,13 @@ class FlowSettingsSerializer(serializers.Serializer[Any]):
     commit_interval_ms = serializers.IntegerField(
         required=False, min_value=SHORTEST_COMMIT_MS, max_value=LONGEST_COMMIT_MS
     )
+    client_rack = serializers.CharField(max_length=100, required=False, allow_blank=True)
+    on_existing = _one_of(OnExisting)
+    grow_partitions = serializers.BooleanField(required=False)
+    sync_configs = serializers.BooleanField(required=False)
+    delete_target_overrides = serializers.BooleanField(required=False)
+    config_properties_exclude = _Patterns(required=False, max_length=500)
+    sync_acls = serializers.BooleanField(required=False)
     max_bytes_per_s = serializers.IntegerField(
         required=False, allow_null=True, min_value=LOWEST_BYTES_PER_S, max_value=HIGHEST_BYTES_PER_S
     )

@@ -71,10 +71,7 @@ def _has_authorizer(client: ClusterClient) -> bool:
     described = describe_cluster(client)
     operations = described.authorized_operations
     if operations is not None and "DESCRIBE" not in operations:
-        raise NotAuthorized(
-            "Reading ACLs: the principal may not DESCRIBE the cluster.",
-            cluster=client.connection.alias,
-        )
+        raise _not_authorized(client)
     broker = str(described.brokers[0].broker_id)
     answers = client.ask_all(
         [broker],
@@ -85,10 +82,18 @@ def _has_authorizer(client: ClusterClient) -> bool:
     )
     (answer,) = answers.values()
     if isinstance(answer, NotAuthorized):
-        return True  # who else would have refused it
+        if operations is None:  # that is how the library shows "none at all"
+            raise _not_authorized(client)
+        return True
     if isinstance(answer, ClusterFault):
         raise answer
     return _AUTHORIZER not in answer or bool(answer[_AUTHORIZER].value)
+
+
+def _not_authorized(client: ClusterClient) -> NotAuthorized:
+    return NotAuthorized(
+        "Reading ACLs: the principal may not DESCRIBE the cluster.", cluster=client.connection.alias
+    )
 
 
 def create_acls(

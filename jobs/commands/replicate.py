@@ -68,7 +68,6 @@ def _follow(flow: FlowSpec, folder: Path, arguments: argparse.Namespace) -> JobR
         run_id=f"{flow.name} {uuid.uuid4().hex[:8]}",
         kind="replicate",
         arguments={"flow": flow.to_mapping(), "until_caught_up": arguments.until_caught_up},
-        spark={"master": f"local[{flow.tasks}]"},
     )
     submit.start_run(spec, folder)
 

@@ -45,6 +45,17 @@ class Released:
         )
 
 
+def released_at(start: PartitionStart) -> Released:
+    """Return the answer for a partition that was not even begun."""
+    return Released(
+        *start.where,
+        start.position,
+        remote_end=start.remote_end,
+        leader_epoch=start.leader_epoch,
+        last_sync=start.last_sync,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Tuning:
     """How fast and in which order: a limit for this copier (None: no limit), priorities by topic.

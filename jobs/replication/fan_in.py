@@ -7,7 +7,7 @@ local producers, would be mixed in one topic without a way back. MirrorMaker 2 d
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from jobs.cluster.descriptions import TopicDescription
@@ -79,6 +79,15 @@ def refuse_existing(flow: FlowSpec, existing: Existing) -> str | None:
         f"Target topic {name} was there before, was written up to offset {existing.end_offset}, and "
         f"{positions_topic(source)} has no position for it, so records of {source} would be mixed with "
         f"those of its producers, or copied twice. {tail}"
+    )
+
+
+def mixed_sources(flow: FlowSpec, remote_topic: str, others: Sequence[str]) -> str:
+    """Tell that a remote topic that this flow writes is written by flows from other sources, too."""
+    return (
+        f"Target topic {remote_topic} is written by this flow and by one from {', '.join(others)} (see "
+        f"{positions_topic(others[0])}): records of {flow.source.alias} are mixed with theirs. Stop one "
+        "of them, and let it name its remote topics otherwise."
     )
 
 

@@ -96,6 +96,9 @@ class FlowSpec:
     set what differs. `config_properties_exclude` are settings that are never copied. With
     `delete_target_overrides`, a setting that only the remote topic has is deleted, as MirrorMaker 2
     does it.
+
+    `client_rack` is where the flow's tasks run: brokers may send them to a replica in the same rack
+    (KIP-392); empty: no wish.
     """
 
     name: str
@@ -123,6 +126,7 @@ class FlowSpec:
     delete_target_overrides: bool = False
     config_properties_exclude: tuple[str, ...] = DEFAULT_CONFIG_PROPERTIES_EXCLUDE
     sync_acls: bool = False
+    client_rack: str = ""
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> FlowSpec:
@@ -147,6 +151,7 @@ class FlowSpec:
             },
             **{name: _flag(values, name, default, errors) for name, default in FLAGS.items()},
             "separator": _separator(values, errors),
+            "client_rack": _rack(values, errors),
             "replication_factor": _count(values, "replication_factor", None, (1, 32767), errors),
             "tasks": _count(values, "tasks", 1, (1, MAX_TASKS), errors),
             "commit_interval_ms": _count(
@@ -174,6 +179,7 @@ class FlowSpec:
             **{name: list(getattr(self, name)) for name in PATTERNS},
             **{name: getattr(self, name) for name in FLAGS},
             "separator": self.separator,
+            "client_rack": self.client_rack,
             "replication_factor": self.replication_factor,
             "tasks": self.tasks,
             "commit_interval_ms": self.commit_interval_ms,
@@ -268,6 +274,14 @@ def _flag(values: Mapping[str, Any], field: str, default: bool, errors: dict[str
     if value is not None:
         errors[field] = "True or false."
     return default
+
+
+def _rack(values: Mapping[str, Any], errors: dict[str, str]) -> str:
+    value = values.get("client_rack") or ""
+    if isinstance(value, str) and re.fullmatch(r"[!-~]{0,100}", value):
+        return value
+    errors["client_rack"] = "A rack is 1 to 100 visible characters, as in the brokers' broker.rack."
+    return ""
 
 
 def _separator(values: Mapping[str, Any], errors: dict[str, str]) -> str:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from jobs.cluster.client import ClusterClient
+from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.errors import ClusterFault
 from jobs.cluster.topics import read_topic_configs
 from jobs.replication.batches.batch_copier import BatchCopier
-from jobs.replication.copier import PartitionProgress, PartitionStart
+from jobs.replication.changes import Changes, Released, released_at
+from jobs.replication.copier import PartitionProgress, PartitionStart, PartitionState
 from jobs.replication.flow import CopyPath, FlowSpec
+from jobs.replication.lanes import Lane
 from jobs.replication.progress_report import Report
 from jobs.replication.record_copier import RecordCopier
 
@@ -19,6 +24,7 @@ logger = logging.getLogger(__name__)
 
 _TIMESTAMP_TYPE = "message.timestamp.type"
 LOOK_S = 0.2
+RETRY_S = 2.0
 
 
 def record_path_reason(flow: FlowSpec, remote_configs: Mapping[str, str]) -> str:
@@ -50,18 +56,13 @@ class FlowCopier:
         partitions: Sequence[PartitionStart],
         should_stop: Callable[[], bool],
         report: Report,
+        changes: Changes | None = None,
     ) -> None:
         """Copy until told to stop; raises `ClusterFault` for what nobody but a person can mend."""
-        reasons = self._reasons(partitions)
-        sharing = _Sharing(self, reasons, should_stop, report)
-        whole = [start for start in partitions if not reasons[start]]
-        sharing.copy_records([start for start in partitions if reasons[start]])
-        if whole:
-            copier = BatchCopier(self.flow, self.slot, self.shares)
-            sharing.run(lambda: copier.copy(whole, sharing.should_stop, report, sharing.hand_over))
-        sharing.join()
+        _Sharing(self, should_stop, report, changes).run(partitions)
 
-    def _reasons(self, partitions: Sequence[PartitionStart]) -> dict[PartitionStart, str]:
+    def reasons(self, partitions: Sequence[PartitionStart]) -> dict[PartitionStart, str]:
+        """Return why partitions take the record path, "" for those that do not; raises `ClusterFault`."""
         topics = {start.remote_topic for start in partitions}
         with ClusterClient(self.flow.target) as target:
             configs = read_topic_configs(target, topics, [_TIMESTAMP_TYPE])
@@ -77,57 +78,146 @@ class _Sharing:
     def __init__(
         self,
         copier: FlowCopier,
-        reasons: dict[PartitionStart, str],
         should_stop: Callable[[], bool],
         report: Report,
+        changes: Changes | None,
     ) -> None:
         self._copier = copier
-        self._reasons = {(s.topic, s.partition): why for s, why in reasons.items() if why}
         self._asked_to_stop = should_stop
         self._report = report
-        self._threads: list[threading.Thread] = []
+        self._changes = changes
+        self._batches = Lane("batch-path", self._copy_batches, self._inner())
+        self._records = Lane("record-path", self._copy_records, self._inner())
+        self._lock = threading.RLock()
+        self._lanes: dict[TopicPartition, Lane] = {}
+        self._reasons: dict[TopicPartition, str] = {}
+        self._leaving: set[TopicPartition] = set()
+        self._coming: list[PartitionStart] = []
+        self._place_at = 0.0
         self._error: BaseException | None = None
+
+    def _inner(self) -> Changes | None:
+        return None if self._changes is None else Changes(self._released, self._changes.tuning)
 
     def should_stop(self) -> bool:
         """Whether to end: told to, or because the other path failed."""
         return self._asked_to_stop() or self._error is not None
 
-    def copy_records(self, starts: Sequence[PartitionStart]) -> None:
-        """Copy partitions record by record, in a thread of its own."""
-        if not starts:
-            return
-        logger.info("record path for %d partitions", len(starts))
-        work = RecordCopier(self._copier.flow).copy
-        thread = threading.Thread(
-            target=self.run,
-            args=(lambda: work(starts, self.should_stop, self._tell),),
-            name="record-path",
-            daemon=True,
-        )
-        self._threads.append(thread)
-        thread.start()
+    def place(self, starts: Sequence[PartitionStart]) -> None:
+        """Begin with partitions, each on the path that fits it; raises `ClusterFault`."""
+        reasons = self._copier.reasons(starts) if starts else {}
+        with self._lock:
+            for start, why in reasons.items():
+                self._lanes[start.where] = self._records if why else self._batches
+                if why:
+                    self._reasons[start.where] = why
+            self._batches.add([start for start, why in reasons.items() if not why])
+            self._records.add([start for start, why in reasons.items() if why])
 
-    def hand_over(self, start: PartitionStart, why: str) -> None:
-        """Take a partition that only the record path can go on with."""
-        self._reasons[start.topic, start.partition] = why
-        self.copy_records([start])
-
-    def run(self, work: Callable[[], object]) -> None:
-        """Run one path to its end; its failure is kept for `join`."""
-        try:
-            work()
-        except BaseException as error:  # noqa: BLE001  raised again by `join`, in the task's thread
-            logger.warning("a path ended: %s", error)
-            self._error = self._error or error
-
-    def join(self) -> None:
-        """Wait for the record path; raises what either path failed with."""
-        for thread in self._threads:
-            thread.join()
+    def run(self, starts: Sequence[PartitionStart]) -> None:
+        """Copy, and do what is asked for, until both paths have ended; raises what either failed with."""
+        self._coming = list(starts)
+        self._keep_error(self._place_coming)
+        while (self._changes is not None or self._coming) and not self.should_stop():
+            time.sleep(LOOK_S)
+            self._keep_error(self._route)
+        self._batches.join()
+        self._records.join()
         if self._error is not None:
             raise self._error
 
+    def _route(self) -> None:
+        """Pass on what is asked for to the path that it is about."""
+        if self._changes is not None:
+            self._take(self._changes)
+        if self._coming and time.monotonic() >= self._place_at:
+            self._place_coming()
+
+    def _take(self, changes: Changes) -> None:
+        for lane in (self._batches, self._records):
+            assert lane.changes is not None  # noqa: S101  as the outer one
+            lane.changes.tuning = changes.tuning
+        for change in changes.take():
+            if isinstance(change, PartitionStart):
+                self._coming.append(change)
+                self._place_at = 0.0
+            else:
+                self._let_go(change, changes)
+
+    def _place_coming(self) -> None:
+        """Begin with what came, later if the target does not answer now."""
+        try:
+            self.place(self._coming)
+        except ClusterFault as fault:
+            if not fault.retriable:
+                raise
+            self._place_at = time.monotonic() + RETRY_S
+            why = f"{fault} {fault.hint}"
+            self._report(
+                [
+                    PartitionProgress(
+                        s.topic, s.partition, s.position, PartitionState.RETRYING, why
+                    )
+                    for s in self._coming
+                ]
+            )
+        else:
+            self._coming = []
+
+    def _let_go(self, where: TopicPartition, changes: Changes) -> None:
+        coming = [start for start in self._coming if start.where == where]
+        if coming:
+            self._coming = [start for start in self._coming if start.where != where]
+            changes.release([released_at(start) for start in coming])
+            return
+        with self._lock:
+            lane = self._lanes.get(where)
+            if lane is not None and lane.changes is not None:
+                self._leaving.add(where)
+                lane.changes.remove([where])
+
+    def _released(self, released: Sequence[Released]) -> None:
+        assert self._changes is not None  # noqa: S101  otherwise nobody asks
+        with self._lock:
+            for one in released:
+                self._leaving.discard(one.where)
+                self._lanes.pop(one.where, None)
+                self._reasons.pop(one.where, None)
+        self._changes.release(released)
+
+    def hand_over(self, start: PartitionStart, why: str) -> None:
+        """Take a partition that only the record path can go on with."""
+        with self._lock:
+            self._reasons[start.where] = why
+            self._lanes[start.where] = self._records
+            self._records.add([start])
+            if start.where in self._leaving and self._records.changes is not None:
+                self._records.changes.remove([start.where])
+
+    def _copy_batches(self, starts: Sequence[PartitionStart], changes: Changes | None) -> None:
+        copier = BatchCopier(self._copier.flow, self._copier.slot, self._copier.shares)
+        self._keep_error(
+            lambda: copier.copy(starts, self.should_stop, self._report, self.hand_over, changes)
+        )
+
+    def _copy_records(self, starts: Sequence[PartitionStart], changes: Changes | None) -> None:
+        logger.info("record path for %d partitions", len(starts))
+        copier = RecordCopier(self._copier.flow)
+        self._keep_error(lambda: copier.copy(starts, self.should_stop, self._tell, changes))
+
+    def _keep_error(self, work: Callable[[], object]) -> None:
+        try:
+            work()
+        except BaseException as error:  # noqa: BLE001  raised again by `run`, in the task's thread
+            logger.warning("a path ended: %s", error)
+            self._error = self._error or error
+
     def _tell(self, rows: Sequence[PartitionProgress]) -> None:
         self._report(
-            [replace(row, path_reason=self._reasons[row.topic, row.partition]) for row in rows]
+            [
+                replace(
+                    row, path_reason=self._reasons.get(TopicPartition(row.topic, row.partition), "")
+                )
+                for row in rows
+            ]
         )

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicDescription, TopicPartition
-from jobs.cluster.errors import ClusterFault, TimedOut
+from jobs.cluster.errors import ClusterFault, TimedOut, Unreachable
+from jobs.cluster.offsets import read_offset_ranges
 from jobs.cluster.records import (
     ClientPartition,
     Consumer,
@@ -192,21 +193,43 @@ class _Notes:
 def _read_to_end(
     client: ClusterClient, consumer: Consumer, topic: TopicDescription, reading: _Reading
 ) -> None:
-    waiting = {p.partition for p in topic.partitions}
+    """Read everything that was there when reading began, and that was decided or will be.
+
+    While any transaction is open, also another flow's, a reader sees nothing behind its first record, not
+    even what was committed long ago: stopping there would be stopping too early.
+    """
+    ends = _ends(client, topic)
     heard_at = time.monotonic()
-    while waiting:
+    while ends:
         for message in consumer.consume(_BATCH, timeout=_LOOK_S):
             error = message.error()
             if error is None:
                 heard_at = time.monotonic()
                 reading.take(message)
             elif is_partition_eof(error):
-                waiting.discard(message.partition() or 0)
+                partition, reached = message.partition() or 0, message.offset() or 0
+                if reached >= ends.get(partition, 0):
+                    ends.pop(partition, None)
             elif not error.retriable():
                 raise client.fault_of(error, f"Reading {topic.name}")
-        if waiting and time.monotonic() - heard_at > client.timeout_s:
+        if ends and time.monotonic() - heard_at > client.timeout_s:
             raise client.fault() or TimedOut(
-                f"Reading {topic.name}: {len(waiting)} of {len(topic.partitions)} partitions were "
-                f"not read to their end within {client.timeout_s:g} s.",
+                f"Reading {topic.name}: {len(ends)} of {len(topic.partitions)} partitions were "
+                f"not read to their end within {client.timeout_s:g} s. Where brokers answer, a transaction "
+                "is open there: it ends by itself, or when its producer starts again.",
                 cluster=client.connection.alias,
             )
+
+
+def _ends(client: ClusterClient, topic: TopicDescription) -> dict[int, int]:
+    """Return the high watermark of every partition; raises `ClusterFault`."""
+    wanted = [TopicPartition(topic.name, p.partition) for p in topic.partitions]
+    ends = {}
+    for where, offsets in read_offset_ranges(client, wanted, with_timestamps=False).items():
+        if offsets.high_watermark is None:
+            raise Unreachable(
+                f"Reading {where}: {offsets.error or 'its end is not known'}.",
+                cluster=client.connection.alias,
+            )
+        ends[where.partition] = offsets.high_watermark
+    return ends

@@ -62,6 +62,10 @@ class ProgressReport:
         if changed:
             self._report(changed)
 
+    def forget(self, where: tuple[str, int]) -> None:
+        """Tell everything anew when this partition comes back."""
+        self._told.pop(where, None)
+
     def _look(self) -> str:
         """Ask clusters that something was heard about: one broken connection is no lost cluster."""
         for cluster in self._clusters:

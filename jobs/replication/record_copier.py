@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from jobs.cluster.client import ClusterClient
+from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, RecordTooLarge
 from jobs.cluster.offsets import read_offset_ranges
 from jobs.cluster.records import (
@@ -21,6 +22,7 @@ from jobs.cluster.records import (
     sentence_of,
 )
 from jobs.cluster.topics import read_topic_configs
+from jobs.replication.changes import Changes, Released
 from jobs.replication.copied_partition import CopiedPartition
 from jobs.replication.copier import PartitionStart
 from jobs.replication.copy_session import RETRY_S, CopySession, Pace
@@ -52,6 +54,7 @@ class RecordCopier:
         partitions: Sequence[PartitionStart],
         should_stop: Callable[[], bool],
         report: Report,
+        changes: Changes | None = None,
     ) -> None:
         """Copy until told to stop; raises `ClusterFault` for what nobody but a person can mend."""
         with ClusterClient(self.flow.source) as source, ClusterClient(self.flow.target) as target:
@@ -59,6 +62,7 @@ class RecordCopier:
             progress = ProgressReport(parts, (source, target), report)
             copying = _Copying(source, target, parts, progress, should_stop)
             copying.commit_s = self.commit_s
+            copying.changes = changes
             copying.run()
 
 
@@ -66,12 +70,13 @@ class _Copying:
     """One call of `copy`: one session after the other."""
 
     commit_s = COMMIT_S
+    changes: Changes | None = None
 
     def __init__(
         self,
         source: ClusterClient,
         target: ClusterClient,
-        parts: Sequence[CopiedPartition],
+        parts: list[CopiedPartition],
         progress: ProgressReport,
         should_stop: Callable[[], bool],
     ) -> None:
@@ -82,17 +87,44 @@ class _Copying:
         self._should_stop = should_stop
         self._stop_by: float | None = None
         self._known = Positions({})
-        self._is_prepared = False
+        self._unprepared = list(parts)
 
     def run(self) -> None:
-        """Copy until told to stop or until no partition can go on."""
+        """Copy until told to stop or, without changes, until no partition can go on."""
         failures = 0
-        while not self._should_stop() and any(part.is_open for part in self._parts):
+        while not self._should_stop() and self._is_waiting():
+            self._take_changes()
             before = self._committed()
-            problem = self._try()
+            problem = self._try() if self._ready() else ""
             failures = failures + 1 if problem and self._committed() == before else 0
             self._pause(failures, problem)
         self._progress.tell()
+
+    def _take_changes(self) -> None:
+        """Take partitions on and let others go: between two sessions nothing is on its way."""
+        if self.changes is None or not self.changes.is_waiting:
+            return
+        self._progress.tell()
+        released = []
+        for change in self.changes.take():
+            if isinstance(change, PartitionStart):
+                part = CopiedPartition(change)
+                self._parts.append(part)
+                self._unprepared.append(part)
+            else:
+                released += self._let_go(change)
+        self.changes.release(released)
+
+    def _let_go(self, where: TopicPartition) -> list[Released]:
+        left = [part for part in self._parts if part.where == where]
+        for part in left:
+            self._parts.remove(part)
+            self._progress.forget(where)
+        self._unprepared = [part for part in self._unprepared if part.where != where]
+        return [Released(*where, part.committed, part.safe.remote_end) for part in left]
+
+    def _is_interrupted(self) -> bool:
+        return self._should_stop() or (self.changes is not None and self.changes.is_waiting)
 
     def _try(self) -> str:
         """Run one session; returns what broke it, if it is something that a pause may help against."""
@@ -118,10 +150,10 @@ class _Copying:
 
     def _prepare(self) -> None:
         """Ask the target what it takes and what it knows."""
-        topics = {part.remote.topic for part in self._parts}
+        topics = {part.remote.topic for part in self._unprepared}
         configs = read_topic_configs(self._target, topics, [_LIMIT, _TIMESTAMP_TYPE])
         self._known = read_positions(self._target, self._source.connection.alias)
-        for part in self._parts:
+        for part in self._unprepared:
             values = configs.get(part.remote.topic, {})
             part.limited_to(int(values.get(_LIMIT, DEFAULT_LIMIT_BYTES)))
             if values.get(_TIMESTAMP_TYPE) == "LogAppendTime":
@@ -129,10 +161,10 @@ class _Copying:
                     f"Topic {part.remote.topic} has message.timestamp.type=LogAppendTime: its records "
                     "have the time of copying instead of their own."
                 )
-        self._is_prepared = True
+        self._unprepared.clear()
 
     def _run_session(self) -> None:
-        if not self._is_prepared:
+        if self._unprepared:
             self._prepare()
         parts = self._ready()
         ends = read_offset_ranges(self._target, [p.remote for p in parts], with_timestamps=False)
@@ -153,7 +185,7 @@ class _Copying:
         fresh: Sequence[CopiedPartition],
     ) -> None:
         writer = PositionWriter(delivery.producer, self._source.connection.alias, self._known)
-        pace = Pace(self._should_stop, self._progress.tick, self.commit_s)
+        pace = Pace(self._is_interrupted, self._progress.tick, self.commit_s)
         session = CopySession(self._source, parts, delivery, writer, pace)
         try:
             # So that after a crash before the first commit it is known what was written twice.
@@ -196,12 +228,13 @@ class _Copying:
         end = time.monotonic() + seconds
         if not self._ready():
             end = max(end, self._next_retry())
-        while time.monotonic() < end and not self._should_stop() and self._is_waiting():
+        while time.monotonic() < end and not self._is_interrupted() and self._is_waiting():
             self._progress.tell(problem)
             time.sleep(LOOK_S)
 
     def _is_waiting(self) -> bool:
-        return any(part.is_open for part in self._parts)
+        """Whether something is left to do: who may be asked for more waits for it."""
+        return self.changes is not None or any(part.is_open for part in self._parts)
 
     def _committed(self) -> int:
         return sum(part.committed for part in self._parts)

@@ -116,6 +116,26 @@ def plan_creations(
     return {creation.remote_topic: creation for creation in planned}
 
 
+def create_remote_topics(
+    target: ClusterClient, creations: Sequence[Creation]
+) -> tuple[dict[str, Creation], dict[str, ClusterFault]]:
+    """Make topics; return what exists now and why the others do not, by the name of the remote topic.
+
+    A target that refuses a setting gets the topic without those that copies can do without; the sync
+    of settings tells which one it was.
+    """
+    answers = create_topics(target, {c.remote_topic: c.spec() for c in creations})
+    faults = {name: fault for name, fault in answers.items() if fault}
+    plain = {
+        c.remote_topic: c.spec_of_needed()
+        for c in creations
+        if c.remote_topic in faults and _BAD_CONFIG in faults[c.remote_topic].message
+    }
+    answers |= create_topics(target, plain) if plain else {}
+    faults = {name: fault for name, fault in answers.items() if fault}
+    return {c.remote_topic: c for c in creations if c.remote_topic not in faults}, faults
+
+
 def _known(configs: dict[str, ConfigValue] | ClusterFault) -> Mapping[str, ConfigValue]:
     return {} if isinstance(configs, ClusterFault) else configs
 
@@ -131,21 +151,14 @@ def _create(
     if not missing:
         return
     planned = plan_creations(source, target, spec, missing)
-    faults = create_topics(target, {name: c.spec() for name, c in planned.items()})
-    plain = {n: planned[n].spec_of_needed() for n, f in faults.items() if f and _is_config(f)}
-    faults |= create_topics(target, plain) if plain else {}
-    found.faults |= {name: fault for name, fault in faults.items() if fault}
-    found.created = {n: c for n, c in planned.items() if n not in found.faults}
+    found.created, faults = create_remote_topics(target, list(planned.values()))
+    found.faults |= faults
     found.there |= _after_creation(target, missing, found)
     _log(spec, [creation.change() for creation in found.created.values()])
 
 
 def _is_missing(topic: TopicDescription, found: _Round) -> bool:
     return is_missing(found.there[found.names[topic.name]])
-
-
-def _is_config(fault: ClusterFault) -> bool:
-    return _BAD_CONFIG in fault.message
 
 
 def _after_creation(

@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from jobs.cluster.descriptions import TopicDescription
 from jobs.replication.flow import FlowSpec, PolicyName
+from jobs.replication.hops import sources_of
 from jobs.replication.policy import (
     DefaultReplicationPolicy,
     IdentityReplicationPolicy,
@@ -89,6 +90,18 @@ def is_cycle(policy: ReplicationPolicy, topic: str, target_alias: str) -> bool:
     return False
 
 
+def is_recursion(spec: FlowSpec, topic: str) -> bool:
+    """Return whether a topic of the source came from the source itself, over other clusters or none.
+
+    That happens when two programs call the same cluster differently: each takes the other's copies
+    for new topics, and names grow without end. Source: KAFKA-9914 (apache/kafka#22079), which leaves
+    IdentityReplicationPolicy as it was.
+    """
+    if spec.policy is PolicyName.IDENTITY:
+        return False
+    return spec.source.alias in sources_of(policy_of(spec), topic)
+
+
 def replicates_topic(
     policy: ReplicationPolicy,
     wanted: TopicFilter,
@@ -112,9 +125,10 @@ def should_replicate(spec: FlowSpec, topic: str) -> bool:
     """Return whether a flow replicates a topic of this name.
 
     Heartbeats follow the flow's patterns: several flows may join the same two clusters, and a topic
-    that each of them took by itself would arrive several times.
+    that each of them took by itself would arrive several times. Unlike MirrorMaker 2 up to 4.3, a
+    topic that came from the source itself is not taken, see `is_recursion`.
     """
-    return replicates_topic(
+    return not is_recursion(spec, topic) and replicates_topic(
         policy_of(spec),
         topic_filter_of(spec),
         topic,
@@ -141,6 +155,12 @@ def explain_topic(spec: FlowSpec, topic: TopicDescription) -> Selection:
         return Selection(
             selected=False,
             reason=f"Its name says that it came from {spec.target.alias}: copying it back would be a cycle.",
+        )
+    if is_recursion(spec, name):
+        return Selection(
+            selected=False,
+            reason=f"Its name says that it came from {spec.source.alias} itself: "
+            "its copy would be copied again and again.",
         )
     return Selection(selected=True, reason=f"It matches the pattern {pattern}")
 

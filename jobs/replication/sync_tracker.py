@@ -18,11 +18,13 @@ Pair = tuple[int, int]
 class SyncTracker:
     """Collects the pairs of one partition between two commits.
 
-    Pairs are (upstream offset, downstream offset) of the same record, in order of both.
+    Pairs are (upstream offset, downstream offset) of the same record, in order of both. `last` is that
+    of the newest record that was copied.
     """
 
     last: Pair | None = None
     _difference: int | None = None
+    _told: Pair | None = None
     _safe: tuple[Pair | None, int | None] = (None, None)
     _due: list[Pair] = field(default_factory=list)
 
@@ -32,7 +34,8 @@ class SyncTracker:
 
         Whoever copied it may have ended before it told.
         """
-        return cls(last=last, _difference=last[1] - last[0], _safe=(None, last[1] - last[0]))
+        difference = last[1] - last[0]
+        return cls(last, difference, _safe=(last, difference))
 
     def copied(self, changes: Sequence[Pair], last: Pair) -> None:
         """Take a batch that the target acknowledged.
@@ -48,13 +51,13 @@ class SyncTracker:
 
     def due(self) -> list[Pair]:
         """Return the pairs that are due when everything up to here is committed; changes nothing."""
-        newest = self.last is not None and self.last != self._safe[0]
-        missing = newest and self._due[-1:] != [self.last]
-        return [*self._due, *([self.last] if missing and self.last is not None else [])]
+        is_told = self.last in (None, self._told, *self._due[-1:])
+        return [*self._due, *([] if is_told or self.last is None else [self.last])]
 
     def commit(self) -> None:
         """Note that everything up to here is committed, and what was due is written."""
         self._due.clear()
+        self._told = self.last
         self._safe = (self.last, self._difference)
 
     def abort(self) -> None:

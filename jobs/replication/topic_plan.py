@@ -23,6 +23,10 @@ from jobs.replication.topics_state import TopicsState
 
 Overrides = Mapping[str, Mapping[str, str]]
 
+# Differences that stay and that a person might not expect.
+_TOLD = frozenset({Reason.TARGET_ONLY, Reason.NOT_ON_TARGET, Reason.NOT_ON_SOURCE})
+_NO_AUTHORIZER = "The {} cluster has no authorizer, so no ACL is synced."
+
 
 @dataclass(frozen=True, slots=True)
 class TopicPlan:
@@ -69,7 +73,7 @@ def plan_topics(flow: FlowSpec, state: TopicsState, copied: Overrides | None = N
     """
     configs, notes, failures = _plan_configs(flow, state, copied or {})
     growths = _growths(flow, state)
-    acls = _plan_acls(state)
+    acls = _plan_acls(state) if flow.sync_acls else AclPlan()
     grown = [TopicNote(g.remote_topic, PARTITIONS, w) for g in growths for w in g.warnings]
     return TopicPlan(
         tuple(growths),
@@ -155,9 +159,6 @@ def _kept(topic: str, found: Iterable[ConfigDifference]) -> Iterable[TopicNote]:
         yield TopicNote(topic, "", text)
 
 
-_TOLD = frozenset({Reason.TARGET_ONLY, Reason.NOT_ON_TARGET, Reason.NOT_ON_SOURCE})
-
-
 def _plan_acls(state: TopicsState) -> AclPlan:
     if state.acls is None:
         return AclPlan()
@@ -167,9 +168,6 @@ def _plan_acls(state: TopicsState) -> AclPlan:
         return AclPlan((), (TopicNote("", ACL, _NO_AUTHORIZER.format("target")),))
     remotes = {topic.name: remote.name for topic, remote in state.pairs()}
     return plan_acls(state.acls.source, state.acls.target, remotes)
-
-
-_NO_AUTHORIZER = "The {} cluster has no authorizer, so no ACL is synced."
 
 
 def _not_there(state: TopicsState) -> Iterable[TopicNote]:

@@ -15,6 +15,8 @@ from jobs.replication.flow import FlowSpec
 from jobs.replication.remote_topics import describe_remote_topics, remote_names
 from jobs.replication.topic_changes import ACL, TopicNote
 
+# What can be asked for.
+CONFIGS, ACLS = "configs", "acls"
 ConfigsOrFault = dict[str, ConfigValue] | ClusterFault
 
 
@@ -60,7 +62,7 @@ def read_topics_state(
     *,
     parts: Collection[str],
 ) -> TopicsState:
-    """Ask both clusters; `parts` are some of `configs` and `acls`. What fails is in `faults`."""
+    """Ask both clusters; `parts` are some of `CONFIGS` and `ACLS`. What fails is in `faults`."""
     names = remote_names(flow, topics)
     faults: list[TopicNote] = []
     remotes: dict[str, TopicDescription] = {}
@@ -91,6 +93,3 @@ def _read_acls(
     except ClusterFault as fault:
         faults.append(TopicNote("", ACL, f"{fault} {fault.hint}"))
         return None
-
-
-CONFIGS, ACLS = "configs", "acls"

@@ -56,7 +56,7 @@ def parse_window(text: str) -> Window:
             f"{text!r} is not a window: it looks like 'Mon-Fri 22:00-06:00 Europe/Berlin'."
         )
     begin, end = _minutes(found["begin"], text), _minutes(found["end"], text)
-    if begin == end or begin == DAY_MIN:
+    if begin in {end, DAY_MIN}:
         raise ValueError(f"{text!r} begins when it ends: a whole day is 00:00-24:00.")
     return Window(text, _days(found["days"], text), begin, end, _zone(found["zone"] or "UTC", text))
 

@@ -35,7 +35,7 @@ def make(timeout_s: float = 180.0) -> Path:
 
     Takes 10 to 30 s. Raises RuntimeError when Spark could not run.
     """
-    from jobs.spark import submit
+    from jobs.spark import settings, submit
 
     path = archive_path(submit.spark_home(), java_command())
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -49,9 +49,9 @@ def make(timeout_s: float = 180.0) -> Path:
         "--conf",
         "spark.driver.host=127.0.0.1",
         "--conf",
-        f"spark.driver.memory={submit.DRIVER_MEMORY}",
+        f"spark.driver.memory={settings.DRIVER_MEMORY}",
         "--conf",
-        f"spark.driver.extraJavaOptions=-XX:ArchiveClassesAtExit={partial} {submit.DRIVER_OPTIONS}",
+        f"spark.driver.extraJavaOptions=-XX:ArchiveClassesAtExit={partial} {settings.DRIVER_OPTIONS}",
         str(Path(__file__).parent.parent / "entry" / "warm.py"),
     ]
     run = subprocess.run(

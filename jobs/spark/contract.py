@@ -1,7 +1,8 @@
 """The contract between whoever wants a job and the Spark application that does it.
 
 A run is a folder: `spec.json` goes in; `progress.json` (replaced whole), `result.json` (once) and
-`log.txt` come out. `lease` is touched by the owner as long as the run is wanted; `stop` asks it to end.
+`log.txt` come out. `lease` is touched by the owner as long as the run is wanted; `stop` asks it to end;
+`control.json` (replaced whole, by whoever may) changes a flow while it runs.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ RESULT = "result.json"
 LOG = "log.txt"
 LEASE = "lease"
 STOP = "stop"
+CONTROL = "control.json"
 KEEPER = "keeper.json"
 
 
@@ -70,6 +72,11 @@ def read_json(path: Path) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     return value
+
+
+def write_control(run_dir: Path, values: Mapping[str, Any]) -> None:
+    """Say how a running flow is to go on; see `control.Control.from_mapping` for the values."""
+    write_json(run_dir / CONTROL, values)
 
 
 def write_spec(run_dir: Path, spec: JobSpec) -> None:

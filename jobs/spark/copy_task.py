@@ -6,8 +6,9 @@ import logging
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
+from pathlib import Path
 
-from jobs.replication.copier import PartitionProgress, PartitionStart
+from jobs.replication.copier import PartitionProgress
 from jobs.replication.flow import FlowSpec
 from jobs.replication.flow_copier import FlowCopier
 from jobs.spark import processes
@@ -15,32 +16,36 @@ from jobs.spark.channel import ChannelAddress, TaskChannel
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
 
+logger = logging.getLogger(__name__)
 
-def run_task(task: int, address: ChannelAddress) -> int:
-    """Copy the partitions that the driver assigns to this task; return how many there were."""
+
+def run_task(number: int, address: ChannelAddress) -> None:
+    """Copy the partitions that the driver gives to this task, until it asks for a stop."""
     processes.end_with_parent()
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format=LOG_FORMAT)
-    channel = TaskChannel(address, task)
+    logger.info("task begins number=%d code=%s", number, Path(__file__).parent.parent)
+    channel = TaskChannel(address, number)
     try:
+        if channel.assignment is None:
+            return
         flow = FlowSpec.from_mapping(channel.assignment["flow"])
-        starts = [PartitionStart(**start) for start in channel.assignment["partitions"]]
 
         def report(partitions: Sequence[PartitionProgress]) -> None:
             channel.report([asdict(partition) for partition in partitions])
 
-        copier = FlowCopier(flow, task, channel.assignment["shares"])
-        copier.copy(starts, channel.should_stop, report)
-        return len(starts)
+        FlowCopier(flow, number).copy([], channel.should_stop, report, channel.changes)
     finally:
         channel.close()
 
 
 class TaskFunction:
-    """A function for `mapPartitionsWithIndex` that carries the channel's address and nothing else."""
+    """A function for `mapPartitions` that carries the channel's address and the task's number."""
 
-    def __init__(self, address: ChannelAddress) -> None:
+    def __init__(self, address: ChannelAddress, number: int) -> None:
         self.address = address
+        self.number = number
 
-    def __call__(self, index: int, _elements: Iterable[int]) -> Iterator[int]:
-        """Run the task of this index; yields how many partitions it had."""
-        yield run_task(index, self.address)
+    def __call__(self, _elements: Iterable[int]) -> Iterator[int]:
+        """Run the task; yields its number."""
+        run_task(self.number, self.address)
+        yield self.number

@@ -1,13 +1,12 @@
 """When copying will be done: rules over what is left and how fast it becomes less.
 
-    E1  Nothing left: 0 s.
-    E2  What is left is unknown, or nothing was copied lately: unknown. No guess is shown.
-    E3  Up to fixed ends (`--until-caught-up`): what is left over the offsets copied per second.
-    E4  Behind a source that goes on growing: its growth is subtracted first. A copier that is not faster
-        never arrives: unknown.
-    E5  Of a whole flow: all that is left over all that is copied, because what one partition no longer
-        needs serves the others. It is never less than that of a partition for which nothing else
-        is left to be shared, so the largest single estimate of a partition that is copied alone counts.
+E1  Nothing left: 0 s.
+E2  What is left is unknown, or nothing was copied lately: unknown. No guess is shown.
+E3  Up to fixed ends (`--until-caught-up`): what is left over the offsets copied per second.
+E4  Behind a source that goes on growing: its growth is subtracted first. A copier that is not faster
+    never arrives: unknown.
+E5  Of a whole flow: all that is left over all that is copied, because what one partition no longer
+    needs serves the others. Partitions that cannot go on, or are paused, do not count.
 """
 
 from __future__ import annotations

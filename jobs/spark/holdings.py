@@ -76,9 +76,11 @@ class Holdings:
         return sum(holding.is_wanted for holding in self._all.values())
 
     def owner(self, where: TopicPartition) -> int | None:
-        """Return the task that has a partition and may report it, None when nobody has it."""
+        """Return the task that has a partition and may report it, None when nobody does."""
         holding = self._all.get(where)
-        return holding.owner if holding is not None and holding.is_given else None
+        if holding is None or not holding.is_given or holding.is_forgotten:
+            return None
+        return holding.owner
 
     def owners(self) -> dict[TopicPartition, int]:
         """Return the task of every partition that stays with one."""

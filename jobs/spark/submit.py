@@ -16,17 +16,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jobs.spark import class_archive, contract, processes
+from jobs.spark import contract, processes, settings
 from jobs.spark.contract import JobSpec
 
 _ENTRY = Path(__file__).parent.parent / "entry"
-# C1 and the serial collector halve start-up and memory; the heap shrinks again after start-up.
-DRIVER_OPTIONS = (
-    "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xms64m -XX:MinHeapFreeRatio=10 -XX:MaxHeapFreeRatio=30"
-    f" -Dlog4j2.configurationFile={(_ENTRY / 'log4j2.properties').as_uri()}"
-)
-# Spark refuses to start with less than 450 MB; the flow's JVM uses far less of it.
-DRIVER_MEMORY = "512m"
 
 
 def start_run(spec: JobSpec, run_dir: Path, environment: Mapping[str, str] | None = None) -> int:
@@ -39,6 +32,7 @@ def start_run(spec: JobSpec, run_dir: Path, environment: Mapping[str, str] | Non
         raise FileExistsError(f"{run_dir} already holds a run")
     contract.write_spec(run_dir, spec)
     touch_lease(run_dir)
+    master = settings.master_of(spec, {**os.environ, **(environment or {})})
     with (run_dir / contract.LOG).open("ab") as log:
         keeper = subprocess.Popen(
             [sys.executable, "-m", "jobs.spark.keeper", str(run_dir.resolve())],
@@ -46,7 +40,7 @@ def start_run(spec: JobSpec, run_dir: Path, environment: Mapping[str, str] | Non
             stdout=log,
             stderr=log,
             cwd=run_dir,
-            env=run_environment(environment),
+            env=run_environment(environment, is_local=settings.is_local(master)),
             start_new_session=True,
         )
     _write_keeper(run_dir, keeper.pid)
@@ -117,39 +111,17 @@ def spark_home() -> Path:
 
 
 def submit_command(spec: JobSpec, run_dir: Path) -> list[str]:
-    """Return the spark-submit command of a run; it holds no secret."""
-    settings = {**_settings(spec), **spec.spark}
-    master = settings.pop("master", "local[2]")
+    """Return the spark-submit command of a run; it holds no secret. Raises ValueError, see `settings`."""
     command = [
         str(spark_home() / "bin" / "spark-submit"),
         "--master",
-        master,
+        settings.master_of(spec),
         "--name",
         spec.run_id,
     ]
-    for name, value in settings.items():
+    for name, value in settings.spark_settings(spec, sys.executable).items():
         command += ["--conf", f"{name}={value}"]
     return [*command, "--py-files", str(pack_code(run_dir)), str(_ENTRY / "run.py"), str(run_dir)]
-
-
-def _settings(spec: JobSpec) -> dict[str, str]:
-    options = DRIVER_OPTIONS
-    archive = class_archive.path_if_made()
-    if archive is not None:
-        options += f" -XX:SharedArchiveFile={archive} -Xlog:cds=off -Xlog:cds+dynamic=off"
-    return {
-        "spark.driver.memory": DRIVER_MEMORY,
-        "spark.driver.extraJavaOptions": options,
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        # Two copies of a task would write the same records twice.
-        "spark.speculation": "false",
-        # The driver decides what to do about a lost task, because it first reads the positions again.
-        "spark.task.maxFailures": "1",
-        "spark.python.worker.reuse": "false",
-    }
 
 
 def pack_code(run_dir: Path) -> Path:
@@ -162,13 +134,16 @@ def pack_code(run_dir: Path) -> Path:
     return archive
 
 
-def run_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the environment of Spark processes: this Python everywhere, loopback, this package."""
+def run_environment(
+    extra: Mapping[str, str] | None = None, *, is_local: bool = True
+) -> dict[str, str]:
+    """Return the environment of Spark processes: this Python everywhere, this package, loopback if local."""
     environment = {**os.environ, **(extra or {})}
     environment["PYSPARK_PYTHON"] = sys.executable
     environment["PYSPARK_DRIVER_PYTHON"] = sys.executable
     environment["SPARK_HOME"] = str(spark_home())
-    environment.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    if is_local:
+        environment.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     # The keeper runs in the run's folder: it must find this package without an installation too.
     root = str(Path(__file__).parent.parent.parent)
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [root, environment.get("PYTHONPATH")]))

@@ -84,6 +84,7 @@ class Lanes:
         clock = self._options.timing.clock
         await asyncio.sleep(max(0.0, slot.not_before_s - clock()))
         slot.attempts += 1
+        slot.fault = None
         try:
             opened = await BrokerConnection.open(server, self._options)
         except ClusterFault as fault:
@@ -92,6 +93,6 @@ class Lanes:
             raise
         if self._is_closed:
             opened.close()
-        slot.connection, slot.fault = opened, None
+        slot.connection = opened
         slot.backoff.forget()
         return opened

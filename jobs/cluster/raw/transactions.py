@@ -51,19 +51,24 @@ async def init_producer_id(
     cluster: RawCluster,
     transactional_id: str | None,
     *,
+    before: ProducerIdentity | None = None,
     transaction_timeout_ms: int = 60_000,
     budget_s: float = BUDGET_S,
 ) -> ProducerIdentity:
     """Return a new identity; sequences begin at 0.
 
     With a transactional id, whoever had it before is fenced and an open transaction is
-    aborted; without one (None) the identity is for an idempotent producer. The broker aborts a
+    aborted; without one (None) the identity is for an idempotent producer. With `before`, the identity
+    that the caller had, nobody is fenced: where somebody else has it by now, the caller is told so
+    (`ProducerFenced`, KIP-360), and no transaction may be open. The broker aborts a
     transaction that is open for longer than `transaction_timeout_ms`. Raises `ClusterFault`, `ReadOnly`.
     """
     refuse_when_read_only(cluster.alias, "Starting a producer")
     request = InitProducerIdRequest(
         transactional_id=None if transactional_id is None else transactional_name(transactional_id),
         transaction_timeout=duration(transaction_timeout_ms),
+        producer_id=producer_number(before.producer_id if before else -1),
+        producer_epoch=int16(before.producer_epoch if before else -1),
     )
     doing = f"Starting the producer of {transactional_id or 'an idempotent client'}"
 

@@ -6,43 +6,48 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.raw.cluster import RawCluster
-from jobs.cluster.raw.errors import BatchTooLarge, FaultKind, OutcomeUnknown, kind_of
-from jobs.cluster.topics import describe_topics, read_topic_configs
-from jobs.replication.batches.batch_partition import BatchPartition
-from jobs.replication.batches.delivery import Delivery, ProducerSettings
-from jobs.replication.batches.fetching import Fetching, SourceChanged
+from jobs.cluster.raw.offsets import LATEST, ListedOffset, list_offsets
+from jobs.cluster.raw.timing import Timing
+from jobs.cluster.raw.transactions import ProducerIdentity
+from jobs.replication.batches.batch_partition import BatchPartition, Reached
+from jobs.replication.batches.changing import Changing
+from jobs.replication.batches.delivery import SLACK_MS, Delivery, ProducerSettings
+from jobs.replication.batches.fetching import Fetching, Reading
 from jobs.replication.batches.intake import Intake
+from jobs.replication.batches.judging import is_late, judge
+from jobs.replication.batches.knowledge import DEFAULT_LIMIT_BYTES, Knowledge
 from jobs.replication.batches.leaders import Leaders
-from jobs.replication.batches.ledger import Books, Ledger
-from jobs.replication.batches.sending import PartitionsRefused, Refusal, Sending
-from jobs.replication.batches.session import BatchSession, Pace
+from jobs.replication.batches.ledger import Ledger
+from jobs.replication.batches.lookout import Lookout
+from jobs.replication.batches.sending import Sending, Window
+from jobs.replication.batches.session import BatchSession, Loops, Pace
+from jobs.replication.batches.source_surprises import check_topic_id
+from jobs.replication.batches.threads import in_thread
 from jobs.replication.batches.throttle import Throttle
+from jobs.replication.changes import Changes
 from jobs.replication.copier import PartitionProgress, PartitionStart
 from jobs.replication.fencing import transactional_id
 from jobs.replication.flow import FlowSpec, Guarantee, IsolationLevel
-from jobs.replication.internal_topics import syncs_place
-from jobs.replication.positions import Positions, read_positions
 from jobs.replication.positions_format import positions_topic
 from jobs.replication.progress_report import Report
-from jobs.replication.sync_tracker import SyncTracker
-from jobs.wire.record_batch import has_valid_crc
+from jobs.replication.turns import Turns
 
 logger = logging.getLogger(__name__)
 
 TELL_S = 0.5
-RETRY_S = 10.0
-LONGEST_BACKOFF_S = 30.0
 LOOK_S = 0.1
-SMALLEST_LIMIT_BYTES = 1024
-DEFAULT_LIMIT_BYTES = 1_048_588
-_LIMIT = "max.message.bytes"
+LONGEST_BACKOFF_S = 5.0
+# After being told to stop, what is on its way gets this long to arrive; the next start aborts it.
+STOP_GRACE_S = 8.0
+PATIENCE_S = 3.0
+# A broker of the target that hangs holds up a whole transaction, so it is given up sooner than others.
+TARGET_TIMING = Timing(request_timeout_s=10.0)
 
 HandOver = Callable[[PartitionStart, str], None]
 
@@ -65,12 +70,15 @@ class BatchCopier:
         should_stop: Callable[[], bool],
         report: Report,
         hand_over: HandOver,
+        changes: Changes | None = None,
     ) -> None:
         """Copy until told to stop; `hand_over` takes what only the record path can go on with.
 
         Raises `ClusterFault` for what nobody but a person can mend, `ProducerFenced` among them.
         """
-        asyncio.run(_Copying(self, partitions, should_stop, report, hand_over).run())
+        copying = _Copying(self, partitions, should_stop, report, hand_over)
+        copying.accept(changes)
+        asyncio.run(copying.run())
 
 
 class _Copying:
@@ -85,202 +93,208 @@ class _Copying:
         hand_over: HandOver,
     ) -> None:
         flow = self._flow = copier.flow
-        exact = flow.delivery is Guarantee.EXACTLY_ONCE
-        self._settings = ProducerSettings(transactional_id(flow, copier.slot) if exact else None)
-        self._shares = copier.shares
-        read_committed = flow.isolation_level is IsolationLevel.READ_COMMITTED
-        self._parts = [
-            BatchPartition(start, Intake(DEFAULT_LIMIT_BYTES, read_committed)) for start in starts
-        ]
+        self._is_exact = flow.delivery is Guarantee.EXACTLY_ONCE
+        self._settings = ProducerSettings(
+            transactional_id(flow, copier.slot) if self._is_exact else None,
+            flow.commit_interval_ms + SLACK_MS,
+        )
+        self._identity: ProducerIdentity | None = None
+        self._parts = [self._make(start) for start in starts]
+        self._changing = Changing(self._parts, None, self._make)
+        limit = flow.max_bytes_per_s
+        self._throttle = Throttle(limit / copier.shares if limit else None, time.monotonic)
+        self._turns = Turns()
+        self._window = Window()
         self._should_stop = should_stop
         self._report = report
         self._hand_over = hand_over
-        self._told: dict[tuple[str, int], PartitionProgress] = {}
+        self._told: dict[TopicPartition, PartitionProgress] = {}
         self._tell_at = 0.0
-        self._known = Positions({})
-        self._books = Books(flow.source.alias, 1, None)
+        self._knowledge = Knowledge(flow)
         self._session: BatchSession | None = None
         self._commit_ms: float | None = None
-        self._throttled_ms = 0
-        self._is_prepared = False
-        self._is_outcome_unknown = False
-        self._pending: dict[TopicPartition, int] = {}
+        self._pending: dict[TopicPartition, Reached] = {}
+        self._problem = ""
+
+    def accept(self, changes: Changes | None) -> None:
+        """Let partitions be taken on and let go of while this runs."""
+        self._changing = Changing(self._parts, changes, self._make)
+
+    def _make(self, start: PartitionStart) -> BatchPartition:
+        read_committed = self._flow.isolation_level is IsolationLevel.READ_COMMITTED
+        intake = Intake(DEFAULT_LIMIT_BYTES, read_committed)
+        return BatchPartition(start, intake, counts_duplicates=not self._is_exact)
 
     async def run(self) -> None:
-        """Copy until told to stop or until no partition can go on."""
+        """Copy until told to stop or, where nothing can be asked for, until no partition can go on."""
         failures = 0
-        while not self._should_stop() and any(part.is_open for part in self._parts):
+        while not self._should_stop() and self._has_work():
+            self._change()
             before = sum(part.committed for part in self._parts)
-            problem = await self._try()
+            self._problem = await self._try() if any(p.is_open for p in self._parts) else ""
             self._part_ways()
             progressed = sum(part.committed for part in self._parts) != before
-            failures = failures + 1 if problem and not progressed else 0
-            await self._pause(failures, problem)
-        self._tell("")
+            failures = failures + 1 if self._problem and not progressed else 0
+            await self._pause(failures)
+        self._tell()
+
+    def _has_work(self) -> bool:
+        return self._changing.may_come or any(part.is_open for part in self._parts)
+
+    def _change(self) -> None:
+        """Do what is asked for, unless nobody knows yet whether the last commit counts."""
+        if self._changing.is_waiting and not self._pending:
+            self._tell()
+            for where in self._changing.do():
+                self._told.pop(where, None)
+
+    def _is_interrupted(self) -> bool:
+        return self._should_stop() or self._changing.is_waiting
 
     def _part_ways(self) -> None:
         """Hand over the partitions that stopped because of what only the record path can copy."""
         for part in [part for part in self._parts if part.record_path_reason]:
             self._parts.remove(part)
-            start = PartitionStart(*part.where, part.committed, part.remote.topic)
+            epoch = part.committed_epoch
+            start = replace(
+                part.start,
+                position=part.committed,
+                remote_end=part.remote_end,
+                leader_epoch=epoch if epoch >= 0 else None,
+                last_sync=part.syncs.last,
+            )
             self._hand_over(start, part.record_path_reason)
 
     async def _try(self) -> str:
         """Run one session; returns what broke it, if it is something that a pause may help against."""
+        session = asyncio.create_task(self._run_session())
         try:
-            await self._run_session()
-        except ExceptionGroup as group:
-            return self._after(_worst(group))
-        except (ClusterFault, PartitionsRefused, SourceChanged) as error:
-            return self._after(error)
+            await self._watch(session)
+            session.result()
+        except asyncio.CancelledError:
+            if not session.cancelled():
+                raise
+            logger.warning("stopped before the target acknowledged everything")
+        except (ExceptionGroup, ClusterFault) as error:
+            logger.warning("session ended: %s", error)
+            if is_late(error):
+                self._window.shrink()
+            return judge(error, self._parts)
+        finally:
+            session.cancel()
         return ""
 
-    def _after(self, error: Exception) -> str:
-        """Decide what a session's end means for the partitions and for the copier."""
-        logger.warning("session ended: %s", error)
-        if isinstance(error, PartitionsRefused):
-            for part in self._parts:
-                refusal = error.refusals.get(part.where)
-                if refusal is not None:
-                    self._judge(part, refusal)
-            return ""
-        if isinstance(error, SourceChanged):
-            return ""
-        if not isinstance(error, ClusterFault) or not _may_pass(error):
-            raise error
-        return f"{error} {error.hint}"
-
-    def _judge(self, part: BatchPartition, refusal: Refusal) -> None:
-        """Decide what a refusal of the target means for a partition; the others simply go on."""
-        fault = refusal.fault
-        kind = kind_of(fault)
-        if kind is FaultKind.FENCED:
-            raise fault
-        if isinstance(fault, BatchTooLarge) and refusal.parcel.record_count > 1:
-            part.intake.limit_bytes = max(len(refusal.parcel.batch) // 2, SMALLEST_LIMIT_BYTES)
-        elif kind is FaultKind.BATCH_REFUSED:
-            part.begin()
-            part.fail(_refused_batch(part, refusal))
-        elif kind not in (FaultKind.REFRESH_METADATA, FaultKind.NEW_TRANSACTION):
-            reason = (
-                f"Target partition {part.remote} takes no records: {fault.message} {fault.hint}"
-            )
-            part.begin()
-            part.set_aside(reason, time.monotonic() + RETRY_S)
+    async def _watch(self, session: asyncio.Task[None]) -> None:
+        """Tell how it goes until a session ends, or must end."""
+        end = math.inf
+        while not session.done():
+            await asyncio.wait({session}, timeout=LOOK_S)
+            self._tell_in_time()
+            if end == math.inf and self._should_stop():
+                end = time.monotonic() + STOP_GRACE_S
+            if time.monotonic() >= end:
+                session.cancel()
 
     async def _run_session(self) -> None:
         flow = self._flow
-        if not self._is_prepared:
-            await asyncio.to_thread(self._prepare)
+        unprepared = self._changing.unprepared
+        if unprepared:
+            await in_thread(lambda: self._knowledge.prepare(unprepared))
+            unprepared.clear()
         async with (
-            RawCluster(flow.source, client_id=flow.name) as source_cluster,
-            RawCluster(flow.target, client_id=flow.name) as target_cluster,
+            RawCluster(flow.source, client_id=flow.name) as source,
+            RawCluster(flow.target, client_id=flow.name, timing=TARGET_TIMING) as target,
         ):
-            delivery = Delivery(target_cluster, self._settings)
-            await delivery.begin()
-            if self._is_outcome_unknown:
-                await asyncio.to_thread(self._reconcile)
-            parts = self._ready()
-            for part in parts:
-                part.begin()
-            source = Leaders(source_cluster, self._source_topics(parts))
-            target = Leaders(target_cluster, self._target_topics(parts))
-            await source.learn()
-            await target.learn()
-            await self._run_with(parts, source, target, delivery)
+            delivery = Delivery(target, self._settings, self._identity)
+            try:
+                await delivery.begin()
+                await self._run_with(source, target, delivery)
+            finally:
+                self._identity = delivery.last_identity
 
     async def _run_with(
-        self,
-        parts: list[BatchPartition],
-        source: Leaders,
-        target: Leaders,
-        delivery: Delivery,
+        self, source_cluster: RawCluster, target_cluster: RawCluster, delivery: Delivery
     ) -> None:
-        sending = Sending(target, parts, delivery)
-        limit = self._flow.max_bytes_per_s
-        fetching = Fetching(
-            source,
-            parts,
-            read_committed=self._flow.isolation_level is IsolationLevel.READ_COMMITTED,
-            throttle=Throttle(limit / self._shares if limit else None, time.monotonic),
-            sending=sending,
-        )
-        ledger = Ledger(source, target, delivery, self._books, self._known)
-        pace = Pace(self._should_stop, self._tick, self._flow.commit_interval_ms / 1000)
-        session = self._session = BatchSession(parts, fetching, sending, ledger, pace)
+        """Copy as the only producer; what is known of the partitions is true from here on."""
+        if self._pending:
+            pending = dict(self._pending)
+            await in_thread(lambda: self._knowledge.clear_up(self._parts, pending))
+            self._pending.clear()
+        parts = [part for part in self._parts if part.is_open]
+        for part in parts:
+            part.begin()
+        source = Leaders(source_cluster, self._source_topics(parts))
+        target = Leaders(target_cluster, self._target_topics(parts))
+        await source.learn()
+        await target.learn()
+        for part in parts:
+            check_topic_id(part, source.topic_id(part.where.topic))
+        await self._find_remote_ends(target_cluster, parts)
+        await self._run_loops(parts, source, target, delivery)
+
+    async def _run_loops(
+        self, parts: list[BatchPartition], source: Leaders, target: Leaders, delivery: Delivery
+    ) -> None:
+        sending = Sending(target, parts, delivery, window=self._window)
+        committed = self._flow.isolation_level is IsolationLevel.READ_COMMITTED
+        reading = Reading(committed, self._throttle, self._turns)
+        fetching = Fetching(source, parts, reading, sending)
+        lookout = Lookout(source, target, parts, fetching, sending)
+        ledger = Ledger(source, target, delivery, self._knowledge.books, self._knowledge.known)
+        pace = Pace(self._is_interrupted, self._tick, self._flow.commit_interval_ms / 1000)
+        session = BatchSession(parts, Loops(fetching, sending, lookout), ledger, pace)
+        self._session, self._problem = session, ""
         try:
-            await session.run(until=self._next_retry())
+            await session.run()
         finally:
-            self._throttled_ms += fetching.throttled_ms
-            self._is_outcome_unknown = session.is_committing
+            self._session = None
             self._pending = dict(session.committing)
 
-    def _prepare(self) -> None:
-        """Ask the target what it takes and what it knows."""
-        flow = self._flow
-        topics = {part.remote.topic for part in self._parts}
-        with ClusterClient(flow.target) as target:
-            configs = read_topic_configs(target, topics, [_LIMIT])
-            self._known = read_positions(target, flow.source.alias)
-            described = describe_topics(target, [positions_topic(flow.source.alias)])[0]
-        for part in self._parts:
-            limit = configs.get(part.remote.topic, {}).get(_LIMIT, DEFAULT_LIMIT_BYTES)
-            part.intake.limit_bytes = int(limit)
-            self._recall(part)
-        topic, on_source = syncs_place(flow)
-        self._books = Books(flow.source.alias, len(described.partitions), topic, on_source)
-        self._is_prepared = True
-
-    def _recall(self, part: BatchPartition) -> None:
-        """Take what was noted beside the position that this partition starts from."""
-        entry = self._known.entry(part.where)
-        if entry is None or entry.next_offset != part.committed:
+    async def _find_remote_ends(self, target: RawCluster, parts: list[BatchPartition]) -> None:
+        """At least once: note where remote partitions end, to know what is written twice after a crash."""
+        fresh = [part for part in parts if part.counts_duplicates and part.remote_end is None]
+        if not fresh:
             return
-        part.committed_epoch = -1 if entry.leader_epoch is None else entry.leader_epoch
-        if entry.last_sync is not None:
-            part.syncs = SyncTracker.after(entry.last_sync)
-
-    def _reconcile(self) -> None:
-        """Find out from the positions whether the last commit counts; nobody can change them now."""
-        with ClusterClient(self._flow.target) as target:
-            self._known = read_positions(target, self._flow.source.alias)
-        for part in self._parts:
-            position = self._pending.get(part.where)
-            if position is not None and self._known.get(part.where) == position:
-                part.settle(position)
-        self._is_outcome_unknown = False
-
-    def _ready(self) -> list[BatchPartition]:
-        now = time.monotonic()
-        return [p for p in self._parts if p.is_open and (p.retry_at is None or p.retry_at <= now)]
-
-    def _next_retry(self) -> float:
-        times = [part.retry_at for part in self._parts if part.retry_at is not None]
-        return min(times, default=math.inf)
+        moments = {part.remote: LATEST for part in fresh}
+        ends = await list_offsets(target, moments, read_committed=False)
+        for part in fresh:
+            end = ends[part.remote]
+            if isinstance(end, ListedOffset):
+                part.remote_end = part.safe_end = end.offset
+                part.needs_note = True
 
     def _source_topics(self, parts: list[BatchPartition]) -> set[str]:
-        own = {self._books.syncs_topic} if self._books.syncs_on_source else set()
+        books = self._knowledge.books
+        own = {books.syncs_topic} if books.syncs_on_source else set()
         return {part.where.topic for part in parts} | {name for name in own if name}
 
     def _target_topics(self, parts: list[BatchPartition]) -> set[str]:
-        own = set() if self._books.syncs_on_source else {self._books.syncs_topic}
+        books = self._knowledge.books
+        own = set() if books.syncs_on_source else {books.syncs_topic}
         own.add(positions_topic(self._flow.source.alias))
         return {part.remote.topic for part in parts} | {name for name in own if name}
 
     def _tick(self) -> None:
-        now = time.monotonic()
+        self._changing.tune(self._throttle, self._turns)
+        self._part_ways()
         if self._session is not None and self._session.commit_ms is not None:
             self._commit_ms = round(self._session.commit_ms, 1)
+
+    def _tell_in_time(self) -> None:
+        now = time.monotonic()
         if now >= self._tell_at:
             self._tell_at = now + TELL_S
-            self._tell("")
+            self._tell()
 
-    def _tell(self, away: str) -> None:
+    def _tell(self) -> None:
         """Report the partitions that look different from the last report."""
         changed = []
+        away = self._problem or self._slowness()
         for part in self._parts:
             progress = replace(
-                part.progress(away), commit_ms=self._commit_ms, throttled_ms=self._throttled_ms
+                part.progress(away),
+                commit_ms=self._commit_ms,
+                throttled_ms=self._throttle.rested_ms,
             )
             if self._told.get(part.where) != progress:
                 self._told[part.where] = progress
@@ -288,63 +302,19 @@ class _Copying:
         if changed:
             self._report(changed)
 
-    async def _pause(self, failures: int, problem: str) -> None:
-        """Wait a little after failures in a row, and until a partition that is set aside is due."""
-        seconds = min(0.25 * 2.0 ** (failures - 1), LONGEST_BACKOFF_S) if failures else 0.0
+    def _slowness(self) -> str:
+        waited_s = self._session.waited_s() if self._session is not None else 0.0
+        if waited_s <= PATIENCE_S:
+            return ""
+        return f"{self._flow.target.alias} has not acknowledged for {waited_s:.0f} s."
+
+    async def _pause(self, failures: int) -> None:
+        """Wait a little after failures in a row, or until there is something to do."""
+        seconds = min(0.25 * 2.0 ** min(failures - 1, 10), LONGEST_BACKOFF_S) if failures else 0.0
         end = time.monotonic() + seconds
-        if not self._ready():
-            end = max(end, self._next_retry())
-        while time.monotonic() < end and not self._should_stop():
-            if not any(part.is_open for part in self._parts):
+        while not self._should_stop() and self._has_work():
+            is_due = time.monotonic() >= end and any(part.is_open for part in self._parts)
+            if is_due or (self._changing.is_waiting and not self._pending):
                 return
-            self._tell(problem)
+            self._tell_in_time()
             await asyncio.sleep(LOOK_S)
-
-
-def _may_pass(fault: ClusterFault) -> bool:
-    """Return whether beginning again may help."""
-    return (
-        fault.retriable
-        or isinstance(fault, OutcomeUnknown)
-        or kind_of(fault) is FaultKind.NEW_TRANSACTION
-    )
-
-
-def _worst(group: ExceptionGroup[Exception]) -> Exception:
-    """Return the error of a group that says most: what a person must mend comes first."""
-    leaves = list(_leaves(group))
-    final = [e for e in leaves if isinstance(e, ClusterFault) and not _may_pass(e)]
-    strange = [
-        e for e in leaves if not isinstance(e, ClusterFault | PartitionsRefused | SourceChanged)
-    ]
-    return (strange or final or leaves)[0]
-
-
-def _leaves(group: ExceptionGroup[Exception]) -> Iterator[Exception]:
-    for error in group.exceptions:
-        if isinstance(error, ExceptionGroup):
-            yield from _leaves(error)
-        else:
-            yield error
-
-
-def _refused_batch(part: BatchPartition, refusal: Refusal) -> str:
-    """Say which records the target refuses, and whether the source's own bytes are damaged."""
-    parcel, fault = refusal.parcel, refusal.fault
-    offsets = f"{parcel.first_offset} to {parcel.last_offset}"
-    what = f"The batch with the offsets {offsets} of {part.where}"
-    if not has_valid_crc(parcel.batch):
-        return (
-            f"{what} is damaged on the source: its CRC is wrong. Nothing from there on was copied."
-        )
-    if isinstance(fault, BatchTooLarge):
-        limit = part.intake.limit_bytes
-        return (
-            f"{what}, {len(parcel.batch)} bytes, is refused by the target: {part.remote.topic} takes "
-            f"at most {limit} bytes (max.message.bytes). {fault.hint}"
-        )
-    said = "; ".join(f"record {index}: {message}" for index, message in refusal.records[:3])
-    return (
-        f"{what} is refused by the target: {fault.message} {said} Nothing from there on was copied. "
-        f"Change the settings of {part.remote.topic} so that it takes the records, then restart the flow."
-    )

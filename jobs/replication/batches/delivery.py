@@ -2,8 +2,8 @@
 
 Exactly once: records, positions and (when they are kept on the target) offset syncs belong to one
 transaction; a reader with read_committed sees all of them or none. The transactional id fences every
-older producer of the same share of the flow. At least once: an idempotent producer whose positions
-follow after everything before them is acknowledged.
+older producer of the same share of the flow, and a producer that begins again never fences a newer one.
+At least once: an idempotent producer whose positions follow after everything before them is acknowledged.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.raw.batch import BatchBytes
 from jobs.cluster.raw.cluster import RawCluster
+from jobs.cluster.raw.errors import TransactionFailed
 from jobs.cluster.raw.transactions import (
     ProducerIdentity,
     add_partitions_to_txn,
@@ -23,7 +24,11 @@ from jobs.cluster.raw.transactions import (
 from jobs.wire.record_batch import HEADER_BYTES, BatchHeader, claim_batch
 
 _SEQUENCES = 1 << 31
-TRANSACTION_TIMEOUT_MS = 60_000
+# How long a transaction may take beyond the time between two commits: a commit takes 45 s at most (see
+# `session`), and the rest is for aborting what failed. After that the broker itself aborts it, and fences.
+SLACK_MS = 75_000
+BUDGET_S = 15.0
+COMMIT_BUDGET_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +36,7 @@ class ProducerSettings:
     """`transactional_id` None: at least once."""
 
     transactional_id: str | None
-    transaction_timeout_ms: int = TRANSACTION_TIMEOUT_MS
+    transaction_timeout_ms: int = SLACK_MS
 
 
 class Delivery:
@@ -42,10 +47,15 @@ class Delivery:
     transaction was added to it before its first batch, where the broker does not do that itself.
     """
 
-    def __init__(self, target: RawCluster, settings: ProducerSettings) -> None:
+    def __init__(
+        self,
+        target: RawCluster,
+        settings: ProducerSettings,
+        before: ProducerIdentity | None = None,
+    ) -> None:
         self._target = target
         self._settings = settings
-        self._identity: ProducerIdentity | None = None
+        self._identity = before
         self._adds_itself = False
         self._sequences: dict[TopicPartition, int] = {}
         self._added: set[TopicPartition] = set()
@@ -62,16 +72,45 @@ class Delivery:
         assert self._identity is not None  # noqa: S101  begin comes first
         return self._identity
 
+    @property
+    def last_identity(self) -> ProducerIdentity | None:
+        """Return the identity for whoever begins again after this; None: it never had one."""
+        return self._identity
+
+    @property
+    def may_be_busy(self) -> bool:
+        """Whether a partition may not take its first batch yet, because the transaction before is ending."""
+        return self.transactional_id is not None and self._adds_itself
+
     async def begin(self) -> None:
-        """Become the only producer of this id: older ones are fenced, what they left open is ended."""
+        """Become the only producer of this id: what older ones left open is ended, and they are fenced.
+
+        Who begins again with the identity of `before` is told instead that somebody else has taken over:
+        raises `ProducerFenced`, or other `ClusterFault`s.
+        """
         settings = self._settings
+        before = self._identity if settings.transactional_id is not None else None
+        if before is not None:
+            before = self._identity = await self._abort(before)
         self._identity = await init_producer_id(
             self._target,
             settings.transactional_id,
+            before=before,
             transaction_timeout_ms=settings.transaction_timeout_ms,
+            budget_s=BUDGET_S,
         )
         self._adds_itself = await self._target.supports_transactions_v2()
         self._start_over()
+
+    async def _abort(self, before: ProducerIdentity) -> ProducerIdentity:
+        """End the transaction that may be open; returns the identity after it."""
+        assert self.transactional_id is not None  # noqa: S101  only then there are transactions
+        try:
+            return await end_txn(
+                self._target, self.transactional_id, before, commit=False, budget_s=BUDGET_S
+            )
+        except TransactionFailed:
+            return before  # nothing is open
 
     def claim(self, remote: TopicPartition, batch: memoryview) -> BatchBytes:
         """Make a batch this producer's next one on a partition."""
@@ -97,8 +136,10 @@ class Delivery:
     async def add(self, remotes: set[TopicPartition]) -> None:
         """Add partitions to the open transaction."""
         assert self.transactional_id is not None  # noqa: S101  only then something is missing
+        await add_partitions_to_txn(
+            self._target, self.transactional_id, self.identity, remotes, budget_s=BUDGET_S
+        )
         self._added |= remotes
-        await add_partitions_to_txn(self._target, self.transactional_id, self.identity, remotes)
 
     async def commit(self) -> None:
         """End the transaction; without a transactional id there is nothing to do.
@@ -108,7 +149,9 @@ class Delivery:
         if self.transactional_id is None or not self._is_open:
             return
         before = self.identity
-        self._identity = await end_txn(self._target, self.transactional_id, before, commit=True)
+        self._identity = await end_txn(
+            self._target, self.transactional_id, before, commit=True, budget_s=COMMIT_BUDGET_S
+        )
         if self._identity != before:
             self._sequences.clear()
         self._added.clear()

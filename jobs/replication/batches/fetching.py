@@ -1,4 +1,4 @@
-"""The fetching half: one loop per source broker, and what the source's surprises mean."""
+"""The fetching half: one loop per source broker, and the memory that what it fetched takes."""
 
 from __future__ import annotations
 
@@ -6,30 +6,33 @@ import asyncio
 import contextlib
 import time
 from collections import defaultdict
-from collections.abc import Collection, Coroutine, Iterator
+from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
-from jobs.cluster.raw.errors import FaultKind, kind_of
 from jobs.cluster.raw.fetch import FetchedPartition, FetchPosition, fetch
 from jobs.cluster.raw.fetch_format import FetchLimits
-from jobs.cluster.raw.offsets import EARLIEST, LATEST, list_offsets
 from jobs.cluster.raw.timing import Backoff, Timing
 from jobs.replication.batches.batch_partition import BatchPartition
+from jobs.replication.batches.intake import Parcel
 from jobs.replication.batches.leaders import Leaders
+from jobs.replication.batches.memory import Memory
 from jobs.replication.batches.sending import Sending
+from jobs.replication.batches.source_surprises import SourceSurprises
 from jobs.replication.batches.throttle import Throttle
 from jobs.replication.copier import PartitionState
-from jobs.wire.errors import BatchError
+from jobs.replication.turns import Turns
+from jobs.wire.errors import Damaged, OldMagic, RecordFormatError
 
-RETRY_S = 10.0
 LOOK_S = 0.1
 PARTITION_BYTES = 1024 * 1024
 ANSWER_BYTES = 16 * 1024 * 1024
-# What may be fetched and not yet sent: of one partition, and of all of a task.
+SMALLEST_BYTES = 64 * 1024
+# What may be fetched and not yet sent of one partition, and what a task may hold in memory, beside the
+# answers that are just coming in.
 PARTITION_ROOM = 2 * 1024 * 1024
-ROOM = 32 * 1024 * 1024
+ROOM = 48 * 1024 * 1024
 WAIT_MS = 500
 # While some partitions have no room, the others must not keep the fetch waiting for them.
 SHORT_WAIT_MS = 5
@@ -37,11 +40,14 @@ SHORT_WAIT_MS = 5
 PREFERRED_S = 300.0
 
 
-class SourceChanged(Exception):
-    """The source lost records that were fetched and not committed: begin again at what is committed."""
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How to fetch: with which isolation, how fast, whose turn it is."""
 
-    def __init__(self, where: TopicPartition) -> None:
-        super().__init__(f"the log of {where} was cut on the source")
+    read_committed: bool
+    throttle: Throttle
+    turns: Turns
+    clock: Callable[[], float] = time.monotonic
 
 
 class Fetching:
@@ -51,19 +57,18 @@ class Fetching:
         self,
         source: Leaders,
         parts: Collection[BatchPartition],
-        *,
-        read_committed: bool,
-        throttle: Throttle,
+        reading: Reading,
         sending: Sending,
     ) -> None:
         self._source = source
         self._parts = parts
-        self._read_committed = read_committed
-        self._throttle = throttle
+        self._reading = reading
         self._sending = sending
+        self._surprises = SourceSurprises(source, reading.clock)
         self._brokers: dict[int, list[BatchPartition]] = {}
         self._preferred: dict[BatchPartition, tuple[int, float]] = {}
-        self.throttled_ms = 0
+        self._asked: dict[int, tuple[float, list[BatchPartition]]] = {}
+        self.memory = Memory()
 
     def new_loops(self) -> Iterator[Coroutine[Any, Any, None]]:
         """Yield a loop for every broker that serves partitions and has none yet."""
@@ -77,9 +82,16 @@ class Fetching:
         for broker in new:
             yield self._fetch_from(broker)
 
+    def overdue(self, after_s: float) -> Iterator[tuple[int, float, list[BatchPartition]]]:
+        """Yield brokers that have not answered for so long, how long it is, and what they were asked for."""
+        for broker, (since_s, wanted) in self._asked.items():
+            late_s = self._reading.clock() - since_s
+            if late_s > after_s:
+                yield broker, late_s, wanted
+
     def _broker_of(self, part: BatchPartition) -> int | None:
         preferred = self._preferred.get(part)
-        if preferred is not None and preferred[1] > time.monotonic():
+        if preferred is not None and preferred[1] > self._reading.clock():
             return preferred[0]
         return self._source.leader(part.where)
 
@@ -98,111 +110,115 @@ class Fetching:
                 await self._away(wanted, fault, backoff)
                 continue
             backoff.forget()
-            rest_s = self._throttle.rest_s(taken)
-            if rest_s:
-                self.throttled_ms += int(rest_s * 1000)
-                await asyncio.sleep(rest_s)
+            await self._reading.throttle.rest(taken)
 
     async def _wait_for_room(self) -> None:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._sending.room(), LOOK_S)
 
-    async def _offset_of(self, where: TopicPartition, at: int) -> int | None:
-        found = (await list_offsets(self._source.cluster, {where: at}, read_committed=False))[where]
-        return None if isinstance(found, ClusterFault) else found.offset
-
     def _wanted(self, broker: int) -> tuple[list[BatchPartition], bool]:
-        """Return the partitions to fetch, and whether none was left out for want of room."""
-        served = [p for p in self._brokers[broker] if p.is_open and p.retry_at is None]
-        if sum(part.queued_bytes for part in self._parts) >= ROOM:
+        """Return the partitions to fetch, and whether none was left out for want of room.
+
+        A broker fills its answer in the order of asking, so who came first comes last next time.
+        """
+        here = self._brokers[broker]
+        if here:
+            here.append(here.pop(0))
+        served = [part for part in here if part.is_wanted]
+        if not self._has_room():
             return [], False
-        wanted = [part for part in served if part.queued_bytes < PARTITION_ROOM]
-        return wanted, len(wanted) == len(served)
+        wanted = {part.where: part for part in served if part.queued_bytes < PARTITION_ROOM}
+        waiting = [part.where for part in self._parts if part.state is PartitionState.COPYING]
+        now = self._reading.clock()
+        chosen = self._reading.turns.choose(list(wanted), waiting, now)
+        return [wanted[where] for where in chosen], len(chosen) == len(served)
+
+    def _has_room(self) -> bool:
+        if self.memory.used_bytes < ROOM:
+            return True
+        queued = sum(part.queued_bytes for part in self._parts)
+        if 2 * queued < self.memory.used_bytes:
+            self._move_together()
+        return self.memory.used_bytes < ROOM
+
+    def _move_together(self) -> None:
+        """Copy what is queued out of large answers of which little is left."""
+        for part in self._parts:
+            for parcel in part.queue:
+                parcel.batch = memoryview(bytes(parcel.batch))
+                parcel.hold(self.memory.hold(len(parcel.batch)))
 
     async def _fetch(self, broker: int, wanted: list[BatchPartition], wait_ms: int) -> int:
-        answer = await fetch(
-            self._source.cluster,
-            broker,
-            [self._position_of(part) for part in wanted],
-            FetchLimits(
-                max_wait_ms=wait_ms,
-                min_bytes=1,
-                max_bytes=ANSWER_BYTES,
-                read_committed=self._read_committed,
-            ),
-        )
-        by_place = {part.where: part for part in wanted}
+        asked = {part.where: (part, part.fetched) for part in wanted}
+        most = self._reading.throttle.most_bytes(ANSWER_BYTES, SMALLEST_BYTES)
+        self._asked[broker] = (self._reading.clock(), wanted)
+        try:
+            answer = await fetch(
+                self._source.cluster,
+                broker,
+                [self._position_of(part, most) for part in wanted],
+                FetchLimits(
+                    max_wait_ms=wait_ms,
+                    min_bytes=1,
+                    max_bytes=most,
+                    read_committed=self._reading.read_committed,
+                ),
+            )
+        finally:
+            del self._asked[broker]
         taken = 0
+        held = self.memory.hold(sum(len(one.records) for one in answer.partitions.values()))
         for where, fetched in answer.partitions.items():
-            part = by_place[where]
+            part, offset = asked[where]
             taken += len(fetched.records)
-            await self._take(part, fetched)
+            self._reading.turns.fetched(where, len(fetched.records), self._reading.clock())
+            # Meanwhile another broker may have answered, or somebody may have moved the position.
+            if part.fetched == offset and part.is_wanted:
+                for parcel in self._take(part, fetched):
+                    own = self.memory.hold(len(parcel.batch)) if parcel.is_packed else held
+                    parcel.hold(own)
+        await self._surprises.settle()
         self._sending.wake()
         return taken
 
-    def _position_of(self, part: BatchPartition) -> FetchPosition:
+    def _position_of(self, part: BatchPartition, most_bytes: int) -> FetchPosition:
+        if part.topic_id is None:
+            part.topic_id = self._source.topic_id(part.where.topic)
         return FetchPosition(
             topic=part.where.topic,
-            topic_id=self._source.topic_id(part.where.topic),
+            topic_id=part.topic_id,
             partition=part.where.partition,
             offset=part.fetched,
             leader_epoch=self._source.leader_epoch(part.where),
             last_fetched_epoch=part.leader_epoch,
-            max_bytes=PARTITION_BYTES,
+            max_bytes=min(PARTITION_BYTES, most_bytes),
         )
 
-    async def _take(self, part: BatchPartition, fetched: FetchedPartition) -> None:
+    def _take(self, part: BatchPartition, fetched: FetchedPartition) -> Sequence[Parcel]:
         if fetched.error is not None:
-            await self._surprised(part, fetched.error)
+            self._preferred.pop(part, None)
+            self._surprises.meet(part, fetched.error)
         elif fetched.diverging_epoch is not None:
-            if part.is_dirty:
-                raise SourceChanged(part.where)
-            part.diverged(fetched.diverging_epoch.end_offset)
+            self._surprises.diverge(part, fetched.diverging_epoch.end_offset)
         elif fetched.preferred_read_replica is not None:
-            self._preferred[part] = (fetched.preferred_read_replica, time.monotonic() + PREFERRED_S)
+            until = self._reading.clock() + PREFERRED_S
+            self._preferred[part] = (fetched.preferred_read_replica, until)
         else:
-            self._queue(part, fetched)
+            return self._queue(part, fetched)
+        return ()
 
-    def _queue(self, part: BatchPartition, fetched: FetchedPartition) -> None:
-        end = fetched.last_stable_offset if self._read_committed else fetched.high_watermark
+    def _queue(self, part: BatchPartition, fetched: FetchedPartition) -> Sequence[Parcel]:
+        committed = self._reading.read_committed
+        end = fetched.last_stable_offset if committed else fetched.high_watermark
         part.end_offset = end
-        try:
-            taken = part.intake.take(fetched.records, part.fetched, fetched.aborted)
-        except BatchError as error:
-            part.fail(f"{part.where}: {error}. Nothing from there on was copied.")
-            return
-        if taken.stopped_at is not None:
-            part.needs_record_path(f"its batch at offset {taken.stopped_at} has an old format")
+        taken = part.intake.take(fetched.records, part.fetched, fetched.aborted)
         part.receive(taken)
+        if taken.problem is not None:
+            _stop(part, taken.next_offset, taken.problem)
         is_at_end = end is not None and part.fetched >= end
         part.state = PartitionState.CAUGHT_UP if is_at_end else PartitionState.COPYING
         part.reason = ""
-
-    async def _surprised(self, part: BatchPartition, fault: ClusterFault) -> None:
-        """Take an error of one partition: look again, go on elsewhere, or set it aside."""
-        kind = kind_of(fault)
-        self._preferred.pop(part, None)
-        if kind is FaultKind.RESET_POSITION:
-            await self._find_position(part)
-        elif kind in (FaultKind.REFRESH_METADATA, FaultKind.RETRY):
-            part.retries += 1
-            await self._source.refresh()
-        else:
-            part.set_aside(f"{fault.message} {fault.hint}", time.monotonic() + RETRY_S)
-
-    async def _find_position(self, part: BatchPartition) -> None:
-        """Go on at the log start when retention was faster; stop when the log became shorter."""
-        start = await self._offset_of(part.where, EARLIEST)
-        end = await self._offset_of(part.where, LATEST)
-        if start is None or end is None:
-            return  # nobody answered: the next fetch says so again
-        if part.fetched < start:
-            part.skip_to(start)
-            return
-        part.fail(
-            f"{part.where} ends at offset {end} but was copied up to {part.fetched}: its log was "
-            "truncated or the topic was created again."
-        )
+        return taken.parcels
 
     async def _away(
         self, wanted: list[BatchPartition], fault: ClusterFault, backoff: Backoff
@@ -213,8 +229,19 @@ class Fetching:
             part.retries += 1
             self._preferred.pop(part, None)
         await asyncio.sleep(backoff.next_s())
-        try:
-            await self._source.refresh()
-        except ClusterFault as other:
-            if not other.retriable:
-                raise
+        await self._source.look_again()
+
+
+def _stop(part: BatchPartition, offset: int, problem: RecordFormatError) -> None:
+    """End before bytes that cannot be taken; the record path reads what is only old or large."""
+    if isinstance(problem, OldMagic):
+        part.stop_at(offset, f"its batch at offset {offset} has an old format", needs_records=True)
+    elif isinstance(problem, Damaged):
+        part.stop_at(
+            offset,
+            f"{part.where} is damaged on the source: {problem}. Everything before offset {offset} is "
+            "copied, nothing from there on. Compare the replicas of the partition with "
+            "kafka-dump-log.sh: another one may be whole.",
+        )
+    else:
+        part.stop_at(offset, f"at offset {offset} a {problem}", needs_records=True)

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from uuid import UUID
 
 from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.errors import ClusterFault
 from jobs.cluster.raw.cluster import RawCluster
 from jobs.cluster.raw.errors import LeaderMoved
 from jobs.cluster.raw.metadata import ClusterMetadata
@@ -34,6 +35,14 @@ class Leaders:
             age_s = self.cluster.timing.clock() - known.read_at_s
             await asyncio.sleep(max(REFRESH_S - age_s, 0.0))
         self._known = await self.cluster.metadata(self._topics, newer_than=known)
+
+    async def look_again(self) -> None:
+        """Refresh, unless nobody answers now; raises `ClusterFault` for what is not retriable."""
+        try:
+            await self.refresh()
+        except ClusterFault as fault:
+            if not fault.retriable:
+                raise
 
     def leader(self, where: TopicPartition) -> int | None:
         """Return the broker that leads a partition, None while nobody is known to."""

@@ -10,19 +10,20 @@ from dataclasses import dataclass
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.raw.batch import BatchBytes
-from jobs.cluster.raw.produce import ProduceAnswer, produce
-from jobs.replication.batches.batch_partition import BatchPartition
+from jobs.cluster.raw.errors import OutcomeUnknown
+from jobs.cluster.raw.produce import ProducedPartition
+from jobs.replication.batches.batch_partition import BatchPartition, Reached
 from jobs.replication.batches.delivery import Delivery
 from jobs.replication.batches.internal_records import PositionNote, position_batches, sync_batch
 from jobs.replication.batches.leaders import Leaders
+from jobs.replication.batches.producing import produce_until_taken
 from jobs.replication.positions import Positions
 from jobs.replication.positions_format import positions_topic
 from jobs.wire.mirror_records import OffsetSync
 from jobs.wire.record_batch import HEADER_BYTES
 
-PRODUCE_TIMEOUT_MS = 30_000
-# A batch of syncs stays below every sensible limit of a topic: one is about 60 bytes.
-SYNCS_PER_BATCH = 5000
+# A batch of syncs stays below the usual limit of a topic: one is 60 bytes, with the longest name 310.
+SYNCS_PER_BATCH = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +39,9 @@ class Books:
 class Ledger:
     """Writes positions and syncs, and ends the transaction that holds them.
 
-    Syncs on the target are part of the transaction. Syncs on the source follow after it: they are
-    written again and again until they are there, and the next commit waits for them.
+    Syncs are written before what they belong to counts, so that no crash can lose one. On the target they
+    are part of the transaction. On the source they are not: after a crash or an abort, those that were
+    written too early are followed by new ones for the same records, and until then they point before them.
     """
 
     def __init__(
@@ -55,21 +57,22 @@ class Ledger:
         self._delivery = delivery
         self._books = books
         self._known = known
+        self.target_alias = target.cluster.alias
 
     async def commit(
-        self, parts: Iterable[BatchPartition], positions: Mapping[TopicPartition, int]
+        self, parts: Iterable[BatchPartition], positions: Mapping[TopicPartition, Reached]
     ) -> None:
         """Make positions, and everything sent before them, safe; raises `ClusterFault`."""
         settled = [part for part in parts if part.where in positions]
         syncs = self._syncs_of(settled)
-        await self._write_positions(settled, positions)
-        if not self._books.syncs_on_source:
+        if self._books.syncs_on_source:
+            await self._write_syncs_to_source(syncs)
+        else:
             await self._write_syncs_in_transaction(syncs)
+        await self._write_positions(settled, positions)
         await self._delivery.commit()
         for part in settled:
             part.settle(positions[part.where])
-        if self._books.syncs_on_source:
-            await self._write_syncs_to_source(syncs)
 
     def _syncs_of(self, parts: Iterable[BatchPartition]) -> list[OffsetSync]:
         if self._books.syncs_topic is None:
@@ -77,7 +80,7 @@ class Ledger:
         return [OffsetSync(*part.where, *pair) for part in parts for pair in part.syncs.due()]
 
     async def _write_positions(
-        self, parts: Iterable[BatchPartition], positions: Mapping[TopicPartition, int]
+        self, parts: Iterable[BatchPartition], positions: Mapping[TopicPartition, Reached]
     ) -> None:
         topic = positions_topic(self._books.source_alias)
         exact = self._delivery.transactional_id is not None
@@ -110,14 +113,9 @@ class Ledger:
         await asyncio.gather(*calls)
 
     async def _produce(self, leader: int, batches: Mapping[TopicPartition, BatchBytes]) -> None:
-        answer = await produce(
-            self._target.cluster,
-            leader,
-            batches,
-            transactional_id=self._delivery.transactional_id,
-            timeout_ms=PRODUCE_TIMEOUT_MS,
-        )
-        _check(answer)
+        cluster, name = self._target.cluster, self._delivery.transactional_id
+        async for answers in produce_until_taken(cluster, leader, batches, name):
+            _check(answers, cluster.alias)
 
     async def _write_syncs_to_source(self, syncs: list[OffsetSync]) -> None:
         topic = self._books.syncs_topic
@@ -128,28 +126,25 @@ class Ledger:
             batch = memoryview(sync_batch(piece, _now_ms()))
             payload = BatchBytes(bytes(batch[:HEADER_BYTES]), batch[HEADER_BYTES:])
             leader = await self._source.need_leader(where)
-            answer = await produce(
-                self._source.cluster,
-                leader,
-                {where: payload},
-                transactional_id=None,
-                timeout_ms=PRODUCE_TIMEOUT_MS,
-            )
-            _check(answer)
+            cluster = self._source.cluster
+            async for answers in produce_until_taken(cluster, leader, {where: payload}, None):
+                _check(answers, cluster.alias)
 
 
-def _check(answer: ProduceAnswer) -> None:
-    for produced in answer.partitions.values():
+def _check(answers: Mapping[TopicPartition, ProducedPartition], alias: str) -> None:
+    for where, produced in answers.items():
         if produced.error is not None:
             raise produced.error
+        if produced.base_offset is None:
+            raise OutcomeUnknown(f"The answer about {where} has no offset.", cluster=alias)
 
 
-def _note(part: BatchPartition, position: int, *, exact: bool) -> PositionNote:
+def _note(part: BatchPartition, reached: Reached, *, exact: bool) -> PositionNote:
     """With transactions nothing is ever there twice, so the remote end is of no use."""
     return PositionNote(
-        next_offset=position,
+        next_offset=reached.next_offset,
         remote_end=None if exact else part.remote_end,
-        leader_epoch=part.leader_epoch,
+        leader_epoch=reached.leader_epoch,
         last_sync=part.syncs.last,
     )
 

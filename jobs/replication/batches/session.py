@@ -2,26 +2,30 @@
 
 Whatever breaks ends the session, and the next one begins at the committed positions: there is no
 other way back, so there is no state to repair. Inside, every source broker has a loop that fetches
-(`fetching`), every target broker one that sends (`sending`), and this file commits: it lets what is
-on its way arrive, writes the positions and ends the transaction.
+(`fetching`), every target broker one that sends (`sending`), one looks after brokers that do not answer
+(`lookout`), and this file commits: it lets what is on its way arrive, writes the positions and ends the
+transaction.
 """
 
 from __future__ import annotations
 
 import asyncio
-import math
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.batches.batch_partition import BatchPartition
+from jobs.cluster.errors import TimedOut
+from jobs.replication.batches.batch_partition import BatchPartition, Reached
 from jobs.replication.batches.fetching import Fetching
 from jobs.replication.batches.ledger import Ledger
+from jobs.replication.batches.lookout import Lookout
 from jobs.replication.batches.sending import Sending
 
 LOOK_S = 0.01
-BROKERS_S = 0.5
+LOOK_AROUND_S = 0.1
+# Longer than a produce request may take, shorter than the broker keeps a transaction open (`delivery`).
+COMMIT_WITHIN_S = 45.0
 # Commits come this much sooner than the interval when nothing waits to be sent: who reads committed
 # records then sees them at once, and a marker more costs nothing that anybody waits for.
 IDLE_SHARE = 0.2
@@ -37,68 +41,79 @@ class Pace:
     clock: Callable[[], float] = time.monotonic
 
 
+@dataclass(frozen=True, slots=True)
+class Loops:
+    """The two halves of a session, and who looks after them."""
+
+    fetching: Fetching
+    sending: Sending
+    lookout: Lookout
+
+
 class BatchSession:
     """Copies from the committed positions until told to stop or until something breaks.
 
-    `ledger` is where positions and offset syncs are written. Raises `PartitionsRefused`, any
-    `ClusterFault` that no retry inside helps against, and `BatchError` never: a partition whose bytes
-    are bad is set apart.
+    `ledger` is where positions and offset syncs are written. `committing` are the positions of a commit
+    of which nobody knows yet whether it counts. Raises a group of `PartitionsRefused`, `SourceChanged` and
+    any `ClusterFault` that no retry inside helps against.
     """
 
     def __init__(
-        self,
-        parts: Collection[BatchPartition],
-        fetching: Fetching,
-        sending: Sending,
-        ledger: Ledger,
-        pace: Pace,
+        self, parts: Collection[BatchPartition], loops: Loops, ledger: Ledger, pace: Pace
     ) -> None:
         self._parts = parts
-        self._fetching = fetching
-        self._sending = sending
+        self._fetching = loops.fetching
+        self._sending = loops.sending
+        self._lookout = loops.lookout
         self._ledger = ledger
         self._pace = pace
         self._dirty_since: float | None = None
-        self.is_committing = False
-        self.committing: dict[TopicPartition, int] = {}
+        self._commit_began: float | None = None
+        self.committing: dict[TopicPartition, Reached] = {}
         self.commit_ms: float | None = None
 
-    async def run(self, until: float) -> None:
-        """Run until a time (monotonic) at the latest; commits before it returns."""
+    def waited_s(self) -> float:
+        """Return for how long the target has let something wait."""
+        began = self._commit_began
+        return max(self._sending.waited_s(), 0.0 if began is None else self._pace.clock() - began)
+
+    async def run(self) -> None:
+        """Run until told to stop or until no partition can go on; commits before it returns."""
         tasks: set[asyncio.Task[None]] = set()
         async with asyncio.TaskGroup() as group:
             self._sending.start(group)
             try:
-                await self._keep_pace(group, tasks, until)
+                await self._keep_pace(group, tasks)
             finally:
                 self._sending.stop()
                 for task in tasks:
                     task.cancel()
 
-    async def _keep_pace(
-        self, group: asyncio.TaskGroup, tasks: set[asyncio.Task[None]], until: float
-    ) -> None:
+    async def _keep_pace(self, group: asyncio.TaskGroup, tasks: set[asyncio.Task[None]]) -> None:
         clock = self._pace.clock
-        look_for_brokers_at = 0.0
-        while not self._is_over(until):
+        look_at = 0.0
+        await self.commit()  # what is to be noted although nothing was copied
+        tasks.add(group.create_task(self._lookout.keep()))
+        while not self._is_over():
             self._pace.tick()
-            if clock() >= look_for_brokers_at:
+            if clock() >= look_at:
+                self._move_on()
                 tasks |= {group.create_task(loop) for loop in self._fetching.new_loops()}
                 tasks |= {group.create_task(loop) for loop in self._sending.new_loops()}
-                look_for_brokers_at = clock() + BROKERS_S
+                look_at = clock() + LOOK_AROUND_S
             if self._is_commit_due():
                 await self.commit()
             await asyncio.sleep(LOOK_S)
         await self.commit()
 
-    def _is_over(self, until: float) -> bool:
-        retry_at = min(
-            (p.retry_at for p in self._parts if p.retry_at is not None), default=math.inf
-        )
-        is_left = all(not p.record_path_reason for p in self._parts) and any(
-            part.is_open for part in self._parts
-        )
-        return self._pace.should_stop() or not is_left or self._pace.clock() >= min(until, retry_at)
+    def _is_over(self) -> bool:
+        return self._pace.should_stop() or not any(part.is_open for part in self._parts)
+
+    def _move_on(self) -> None:
+        now = self._pace.clock()
+        for part in self._parts:
+            part.come_back(now)
+            part.end_when_done()
 
     def _is_commit_due(self) -> bool:
         now = self._pace.clock()
@@ -113,13 +128,24 @@ class BatchSession:
 
     async def commit(self) -> None:
         """Make everything that is sent safe: records first, then positions and syncs, together."""
-        began = self._pace.clock()
-        async with self._sending.paused():
-            positions = {p.where: p.position for p in self._parts if p.is_dirty}
-            if positions:
-                self.is_committing, self.committing = True, positions
-                await self._ledger.commit(self._parts, positions)
-                self.is_committing = False
+        if not any(part.is_dirty for part in self._parts):
+            return
+        began = self._commit_began = self._pace.clock()
+        try:
+            async with asyncio.timeout(COMMIT_WITHIN_S):
+                await self._commit()
+        except TimeoutError:
+            message = f"A commit was not done within {COMMIT_WITHIN_S:g} s."
+            raise TimedOut(message, cluster=self._ledger.target_alias) from None
+        finally:
+            self._commit_began = None
         self._dirty_since = None
-        if positions:
-            self.commit_ms = (self._pace.clock() - began) * 1000
+        self.commit_ms = (self._pace.clock() - began) * 1000
+
+    async def _commit(self) -> None:
+        async with self._sending.paused():
+            reached = {part.where: part.reached for part in self._parts if part.is_dirty}
+            if reached:
+                self.committing = reached
+                await self._ledger.commit(self._parts, reached)
+                self.committing = {}

@@ -55,6 +55,7 @@ def form(**changes):
         "offset_syncs": "target",
         "heartbeats": "target",
         "commit_interval_ms": "1000",
+        "on_existing": "refuse",
     } | changes
 
 

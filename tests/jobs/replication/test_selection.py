@@ -83,8 +83,20 @@ def test_what_is_excluded_is_never_included():
         pytest.param({}, topic("x", is_internal=True), False, "internal topic", id="internal"),
         pytest.param({}, topic("west.t"), False, "came from west", id="a cycle"),
         pytest.param({}, topic("a.west.t"), False, "came from west", id="a cycle over two hops"),
+        pytest.param({}, topic("east.t"), False, "from east itself", id="a topic of the source"),
+        pytest.param(
+            {}, topic("a.east.t"), False, "from east itself", id="differing aliases, a hop further"
+        ),
+        pytest.param({}, topic("a.b.t"), True, "matches", id="from elsewhere over two hops"),
         pytest.param(
             {"policy": PolicyName.IDENTITY}, topic("west.t"), True, "matches", id="identity"
+        ),
+        pytest.param(
+            {"policy": PolicyName.IDENTITY},
+            topic("east.t"),
+            True,
+            "matches",
+            id="identity tells no origin",
         ),
         pytest.param(
             {"separator": "_"}, topic("west_t"), False, "came from west", id="another separator"

@@ -26,14 +26,27 @@ async def position(cluster, where: TopicPartition, offset: int = 0, **fields) ->
     return FetchPosition(where.topic, topic.topic_id, where.partition, offset, **(known | fields))
 
 
-async def fetch_at(cluster, where, offset=0, *, broker_id=None, limits=LIMITS, **fields):
+async def fetch_once(
+    cluster, where, offset=0, *, broker_id=None, limits=LIMITS, **fields
+) -> FetchedPartition:
     """Read a partition once, from its leader or another broker."""
     one = await position(cluster, where, offset, **fields)
     if broker_id is None:
         broker_id = (await cluster.metadata([where.topic])).leader(where)
     answer = await fetch(cluster, broker_id, [one], limits)
-    found: FetchedPartition = answer.partitions[where]
-    return found
+    return answer.partitions[where]
+
+
+async def fetch_at(cluster, where, offset=0, **settings) -> FetchedPartition:
+    """Read a partition; a broker may know a new topic or leader a moment later than the metadata."""
+
+    async def attempt() -> FetchedPartition:
+        one = await fetch_once(cluster, where, offset, **settings)
+        if one.error is not None and one.error.retriable:
+            raise one.error
+        return one
+
+    return await follow(cluster, where, attempt)
 
 
 async def fetch_all(cluster, where, *, read_committed=True) -> list[memoryview]:
@@ -58,8 +71,6 @@ async def settle(cluster, *places: TopicPartition) -> None:
 
         async def is_settled(where=where) -> bool:
             one = await fetch_at(cluster, where)
-            if one.error:
-                raise one.error
             return one.last_stable_offset == one.high_watermark
 
         await follow(cluster, where, is_settled)

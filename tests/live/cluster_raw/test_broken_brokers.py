@@ -15,7 +15,15 @@ from jobs.cluster.raw.timing import Timing
 from jobs.cluster.raw.transactions import end_txn, init_producer_id
 from tests.jobs.cluster.raw.batches import claimed
 from tests.jobs.cluster.raw.coroutines import until
-from tests.live.cluster_raw.raw import LIMITS, fetch_all, fetch_at, opened, position, settle, write
+from tests.live.cluster_raw.raw import (
+    LIMITS,
+    fetch_all,
+    fetch_once,
+    opened,
+    position,
+    settle,
+    write,
+)
 from tests.live.records import new_topic, produce, read_all
 
 pytestmark = pytest.mark.live
@@ -64,7 +72,7 @@ async def test_a_broker_that_dies_fails_a_fetch_that_waits_at_once(whole, partit
         leader = await leader_of(door, partition)
         lane = await door.connection_to(leader, FETCH)
         waiting = asyncio.ensure_future(
-            fetch_at(door, partition, COUNT, limits=LIMITS._replace(max_wait_ms=30_000))
+            fetch_once(door, partition, COUNT, limits=LIMITS._replace(max_wait_ms=30_000))
         )
         await until(lambda: lane.in_flight)
         began = time.monotonic()

@@ -17,7 +17,16 @@ from jobs.cluster.raw.offsets import (
 )
 from jobs.cluster.raw.transactions import init_producer_id
 from tests.jobs.cluster.raw.batches import claimed
-from tests.live.cluster_raw.raw import LIMITS, fetch_all, fetch_at, follow, opened, position, write
+from tests.live.cluster_raw.raw import (
+    LIMITS,
+    fetch_all,
+    fetch_at,
+    fetch_once,
+    follow,
+    opened,
+    position,
+    write,
+)
 from tests.live.records import Record, make_topic, new_topic
 from tests.live.records import write as write_records
 
@@ -74,7 +83,7 @@ async def test_an_offset_outside_of_the_log_is_named(west, offset):
 async def test_a_leader_epoch_that_the_broker_does_not_know_is_named(west):
     where = TopicPartition(new_topic(west), 0)
     async with opened(west.connection) as cluster:
-        one = await fetch_at(cluster, where, leader_epoch=99)
+        one = await fetch_once(cluster, where, leader_epoch=99)
     assert type(one.error) is LeaderMoved
     assert one.error.error == "UNKNOWN_LEADER_EPOCH"
 

@@ -9,11 +9,12 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import AuthenticationFailed, ProtocolMismatch, TlsFailed
 from jobs.cluster.raw.errors import ConnectionLost, Denied
 from jobs.cluster.raw.lanes import FETCH
+from jobs.cluster.raw.produce import produce
 from jobs.cluster.secrets import SecretRef
 from jobs.lab.security import USERS
 from tests.jobs.cluster.raw.batches import batch, claimed
 from tests.jobs.cluster.raw.coroutines import until
-from tests.live.cluster_raw.raw import fetch_all, fetch_at, opened, write
+from tests.live.cluster_raw.raw import fetch_all, fetch_at, fetch_once, opened, write
 from tests.live.records import Record, new_topic
 from tests.live.records import write as write_records
 
@@ -62,10 +63,11 @@ async def test_what_an_acl_does_not_allow_is_named(secure):
         )
         async with opened(limited) as door:
             seen = (await door.metadata([where.topic])).topics[where.topic]
-            refused = await write(door, where, batch(b"whatever"))
+            mine = {where: batch(b"whatever")}
+            answer = await produce(door, 1, mine, transactional_id=None, timeout_ms=5000)
     assert topic.error is None
     assert type(seen.error) is Denied
-    assert type(refused.error) is Denied
+    assert type(answer.partitions[where].error) is Denied
 
 
 async def test_an_authority_that_is_not_known_is_not_trusted(secure):
@@ -116,11 +118,11 @@ async def test_a_session_that_ends_is_followed_by_another(small_lab, monkeypatch
         SecretRef("env", "CROSSLOG_SECRET_LAB_PASSWORD"),
     )
     async with opened(connection) as door:
-        await door.metadata()
+        await fetch_at(door, where)
         used = {await door.connection_to(1, FETCH)}
 
         async def fetch_once() -> None:
-            assert (await fetch_at(door, where)).error is None
+            assert (await fetch_once(door, where)).error is None
             used.add(await door.connection_to(1, FETCH))
 
         # Every Fetch waits for data; none of them is refused while sessions come and go.

@@ -119,7 +119,7 @@ def test_a_target_with_fewer_partitions_gets_those_that_fit(east, west):
     make_topic(west, f"east.{topic}", 1)
     sent = produce(east, topic, 5)
     produce(east, topic, 5, 2)
-    flow = flow_between(east, west, topic)
+    flow = flow_between(east, west, topic, grow_partitions=False)
     refused = survey(flow).plan.refused
     assert [row.partition for row in refused] == [1, 2]
     assert f"--alter --topic east.{topic} --partitions 3" in refused[0].reason

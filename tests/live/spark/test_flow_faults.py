@@ -5,6 +5,7 @@ import signal
 import time
 import uuid
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -141,6 +142,7 @@ def test_a_topic_deleted_under_a_running_flow_is_shown_as_stopped(flow, east, to
 def test_a_partition_added_under_a_running_flow_is_refused_with_the_command_that_helps(
     flow, east, topic
 ):
+    flow.flow = replace(flow.flow, grow_partitions=False)
     produce(east, topic, 1)
     flow.start()
     flow.wait_for_position(1)

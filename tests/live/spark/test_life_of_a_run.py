@@ -109,8 +109,8 @@ def test_a_killed_task_is_started_again_and_the_run_says_so(start):
 
 
 def test_a_run_whose_owner_stopped_renewing_the_lease_ends_by_itself(start):
-    folder = start(lease_s=20.0)
-    old = time.time() - 60
+    folder = start(lease_s=120.0)
+    old = time.time() - 300
     os.utime(folder / contract.LEASE, (old, old))
     wait_until(lambda: pids_in(folder) == [], ENDS_WITHIN_S)
     assert "lease" in contract.read_result(folder).error

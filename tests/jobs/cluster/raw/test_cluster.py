@@ -178,6 +178,21 @@ async def test_those_who_wait_for_the_same_attempt_share_its_fault():
         assert one.connections == seen + 1
 
 
+async def test_a_fault_of_long_ago_is_not_told_again():
+    async with brokers() as (one,), cluster_of(one) as cluster:
+        await cluster.metadata()
+        one.answers[fake_broker.API_VERSIONS] = fake_broker.Close
+        await fault_of(cluster.connection_to(1, FETCH))
+        one.answers[fake_broker.API_VERSIONS] = Hang
+        seen = one.connections
+        first = asyncio.ensure_future(cluster.connection_to(1, FETCH))
+        second = asyncio.ensure_future(cluster.connection_to(1, FETCH))
+        await until(lambda: one.connections > seen)
+        one.answers[fake_broker.API_VERSIONS] = lambda _: one.versions()
+        first.cancel()
+        assert (await second).is_usable
+
+
 async def test_an_attempt_that_is_cancelled_leaves_its_turn_to_the_next():
     async with brokers() as (one,), cluster_of(one) as cluster:
         await cluster.metadata()

@@ -1,0 +1,162 @@
+"""`control.json`: what people ask of a flow while it runs; docs/formats.md describes the file."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.errors import InvalidFields
+from jobs.replication.flow import HIGHEST_BYTES_PER_S, LOWEST_BYTES_PER_S
+from jobs.replication.windows import Window, parse_window
+from jobs.spark import contract
+
+logger = logging.getLogger(__name__)
+
+BULK_LAG = 100_000
+HIGHEST_PRIORITY = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """What is asked for now.
+
+    `paused` and `restart` name topics (`orders`) or partitions (`orders:3`). `limit_bytes_per_s` counts
+    only if `has_limit`: otherwise the flow's own setting does. `restart` is done once for each new
+    `restart_token`. Outside of `windows`, partitions that were never less than `bulk_lag` records behind
+    wait.
+    """
+
+    paused: frozenset[str] = frozenset()
+    priorities: Mapping[str, int] = field(default_factory=dict)
+    has_limit: bool = False
+    limit_bytes_per_s: int | None = None
+    restart_token: str = ""
+    restart: frozenset[str] = frozenset()
+    windows: tuple[Window, ...] = ()
+    bulk_lag: int = BULK_LAG
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, Any]) -> Control:
+        """Read untrusted JSON values; raises `InvalidFields` naming every bad field."""
+        errors = {name: f"{name} is not known here." for name in values if name not in _FIELDS}
+        restart = values.get("restart") or {}
+        if not isinstance(restart, Mapping):
+            errors["restart"], restart = "A token and topics are needed.", {}
+        control = cls(
+            paused=_names(values, "paused", errors),
+            priorities=_priorities(values, errors),
+            has_limit="max_bytes_per_s" in values,
+            limit_bytes_per_s=_limit(values, errors),
+            restart_token=str(restart.get("token") or ""),
+            restart=_names(restart, "topics", errors),
+            windows=_windows(values, errors),
+            bulk_lag=_bulk_lag(values, errors),
+        )
+        if errors:
+            raise InvalidFields(errors)
+        return control
+
+
+_FIELDS = {"paused", "priorities", "max_bytes_per_s", "restart", "windows", "bulk_lag"}
+
+
+def is_named(where: TopicPartition, names: frozenset[str]) -> bool:
+    """Return whether a partition, or its whole topic, is among these names."""
+    return where.topic in names or f"{where.topic}:{where.partition}" in names
+
+
+class ControlFile:
+    """The newest valid content of a run's `control.json`; `problem` says what is wrong with a newer one."""
+
+    def __init__(self, run_dir: Path) -> None:
+        self._path = run_dir / contract.CONTROL
+        self._seen: tuple[int, int, int] | None = None
+        self.control = Control()
+        self.problem = ""
+
+    def look(self) -> bool:
+        """Read the file if it is another one than last time; returns whether something new is asked for."""
+        stamp = self._stamp()
+        if stamp == self._seen:
+            return False
+        self._seen = stamp
+        try:
+            found = contract.read_json(self._path)
+            values = {} if found is None else found
+            self.control = Control.from_mapping(values)
+        except InvalidFields as error:
+            self.problem = "; ".join(f"{name}: {text}" for name, text in error.errors.items())
+        except (ValueError, AttributeError, TypeError, OSError) as error:
+            self.problem = f"It cannot be read: {error}"
+        else:
+            self.problem = ""
+            return True
+        logger.warning("control file is not usable: %s", self.problem)
+        return False
+
+    def _stamp(self) -> tuple[int, int, int] | None:
+        try:
+            found = self._path.stat()
+        except OSError:
+            return None
+        return (found.st_ino, found.st_mtime_ns, found.st_size)
+
+
+def _names(values: Mapping[str, Any], name: str, errors: dict[str, str]) -> frozenset[str]:
+    found = values.get(name) or []
+    if isinstance(found, str) or not isinstance(found, Sequence):
+        errors[name] = "A list of topics (orders) and partitions (orders:3) is needed."
+        return frozenset()
+    return frozenset(str(one) for one in found)
+
+
+def _priorities(values: Mapping[str, Any], errors: dict[str, str]) -> dict[str, int]:
+    found = values.get("priorities") or {}
+    if isinstance(found, Mapping) and all(_is_priority(one) for one in found.values()):
+        return {str(topic): priority for topic, priority in found.items()}
+    errors["priorities"] = (
+        f"Topics with whole numbers from -{HIGHEST_PRIORITY} to {HIGHEST_PRIORITY} are needed."
+    )
+    return {}
+
+
+def _is_priority(value: object) -> bool:
+    return _is_number(value, -HIGHEST_PRIORITY, HIGHEST_PRIORITY)
+
+
+def _is_number(value: object, least: int, most: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
+def _limit(values: Mapping[str, Any], errors: dict[str, str]) -> int | None:
+    value = values.get("max_bytes_per_s")
+    if value is None or _is_number(value, LOWEST_BYTES_PER_S, HIGHEST_BYTES_PER_S):
+        return value
+    errors["max_bytes_per_s"] = (
+        f"A whole number from {LOWEST_BYTES_PER_S} to {HIGHEST_BYTES_PER_S}, or null for no limit."
+    )
+    return None
+
+
+def _bulk_lag(values: Mapping[str, Any], errors: dict[str, str]) -> int:
+    value = values.get("bulk_lag")
+    if value is None:
+        return BULK_LAG
+    if _is_number(value, 0, 2**62):
+        return int(value)
+    errors["bulk_lag"] = "A whole number of records is needed."
+    return BULK_LAG
+
+
+def _windows(values: Mapping[str, Any], errors: dict[str, str]) -> tuple[Window, ...]:
+    found = []
+    for text in sorted(_names(values, "windows", errors)):
+        try:
+            found.append(parse_window(text))
+        except ValueError as error:
+            errors["windows"] = str(error)
+    return tuple(found)

@@ -1,0 +1,137 @@
+"""Which Spark runs a job, and with which settings.
+
+Later ones win: defaults, the properties file of the installation, the run's own settings, and what must hold
+whatever anybody says. The driver always runs beside the keeper (deploy mode `client`): the run's folder, its
+lease and its log are there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from jobs.spark import class_archive
+from jobs.spark.contract import JobSpec
+
+_ENTRY = Path(__file__).parent.parent / "entry"
+# C1 and the serial collector halve start-up and memory; the heap shrinks again after start-up.
+JVM_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xms64m -XX:MinHeapFreeRatio=10 -XX:MaxHeapFreeRatio=30"
+DRIVER_OPTIONS = (
+    f"{JVM_OPTIONS} -Dlog4j2.configurationFile={(_ENTRY / 'log4j2.properties').as_uri()}"
+)
+# Spark refuses to start with less than 450 MB; the flow's JVM uses far less of it.
+DRIVER_MEMORY = "512m"
+EXECUTOR_MEMORY = "512m"
+SECRET = "CROSSLOG_SECRET_"  # noqa: S105  what their names begin with
+_ALWAYS = {
+    # Two copies of a task would write the same records twice.
+    "spark.speculation": "false",
+    # The driver decides what to do about a lost task, because it first reads the positions again.
+    "spark.task.maxFailures": "1",
+    "spark.python.worker.reuse": "false",
+    # Tasks hold their cores for as long as the flow runs.
+    "spark.dynamicAllocation.enabled": "false",
+}
+
+
+def master_of(spec: JobSpec, environ: Mapping[str, str] = os.environ) -> str:
+    """Return the master of a run: its own, the installation's, or this machine with a core per task."""
+    own = spec.spark.get("master") or environ.get("CROSSLOG_SPARK_MASTER")
+    return own or f"local[{_tasks(spec)}]"
+
+
+def is_local(master: str) -> bool:
+    """Return whether everything runs in one process tree on this machine."""
+    return master.startswith("local") and not master.startswith("local-cluster")
+
+
+def spark_settings(spec: JobSpec, python: str) -> dict[str, str]:
+    """Return all settings of a run; `python` is the interpreter of the driver.
+
+    Raises ValueError for a properties file that cannot be used, and for a secret in a setting: Spark
+    shows its settings in its pages and logs.
+    """
+    master = master_of(spec)
+    settings = {
+        **_defaults(),
+        **(_for_one_machine() if is_local(master) else _for_a_cluster(spec, master, python)),
+        **_properties(),
+        **{name: value for name, value in spec.spark.items() if name != "master"},
+        **_ALWAYS,
+    }
+    for name, value in settings.items():
+        if SECRET in name or SECRET in value:
+            raise ValueError(
+                f"{name} holds or names a secret. Give executors their secrets in their own environment, "
+                "or as files below CROSSLOG_SECRETS_DIR."
+            )
+    return settings
+
+
+def _defaults() -> dict[str, str]:
+    return {
+        "spark.driver.memory": DRIVER_MEMORY,
+        "spark.driver.extraJavaOptions": f"{DRIVER_OPTIONS}{_archive_option()}",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+
+
+def _for_one_machine() -> dict[str, str]:
+    return {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+
+
+def _for_a_cluster(spec: JobSpec, master: str, python: str) -> dict[str, str]:
+    found = {
+        "spark.executor.memory": EXECUTOR_MEMORY,
+        # Where the archive is not, Java goes on without it.
+        "spark.executor.extraJavaOptions": f"{JVM_OPTIONS}{_archive_option()}",
+        "spark.pyspark.driver.python": python,
+    }
+    if master.startswith("spark://"):
+        found["spark.cores.max"] = str(_tasks(spec))
+    else:
+        found["spark.executor.instances"] = str(_tasks(spec))
+    host = os.environ.get("CROSSLOG_SPARK_DRIVER_HOST")
+    if host:
+        found["spark.driver.host"] = host
+        found["spark.driver.bindAddress"] = host if host.startswith("127.") else "0.0.0.0"  # noqa: S104  executors come from outside
+    return found
+
+
+def _archive_option() -> str:
+    archive = class_archive.path_if_made()
+    if archive is None:
+        return ""
+    return f" -XX:SharedArchiveFile={archive} -Xlog:cds=off -Xlog:cds+dynamic=off"
+
+
+def _tasks(spec: JobSpec) -> int:
+    flow = spec.arguments.get("flow")
+    tasks = flow.get("tasks") if isinstance(flow, Mapping) else None
+    return tasks if isinstance(tasks, int) and tasks > 0 else 1
+
+
+def _properties() -> dict[str, str]:
+    path = os.environ.get("CROSSLOG_SPARK_PROPERTIES")
+    if not path:
+        return {}
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise ValueError(f"CROSSLOG_SPARK_PROPERTIES: {error}") from None
+    return dict(_lines(text, path))
+
+
+def _lines(text: str, path: str) -> Iterator[tuple[str, str]]:
+    """Read `name value` or `name=value` lines, as in Spark's own spark-defaults.conf."""
+    for number, line in enumerate(text.splitlines(), 1):
+        line = line.strip()
+        if not line or line.startswith("#"):
+            continue
+        cut = min((line.index(mark) for mark in "= \t" if mark in line), default=-1)
+        name, value = line[:cut].strip(), line[cut + 1 :].strip().removeprefix("=").strip()
+        if cut <= 0 or not name.startswith("spark.") or not value:
+            raise ValueError(f"{path}, line {number}: 'spark.<name> <value>' is needed.")
+        yield name, value

@@ -1,0 +1,116 @@
+"""A share of a flow that copies in a thread while a test does something to the clusters around it."""
+
+import threading
+import uuid
+from collections.abc import Sequence
+
+from jobs.cluster.client import ClusterClient
+from jobs.replication.copier import PartitionProgress, PartitionStart, PartitionState
+from jobs.replication.flow import FlowSpec
+from jobs.replication.flow_copier import FlowCopier
+from jobs.replication.plan import Known
+from jobs.replication.survey import Survey, survey_flow
+from tests.support import wait_until
+
+WITHIN_S = 60
+
+
+def flow_between(source, target, topic: str, **settings) -> FlowSpec:
+    """Return a flow that copies one topic (a pattern) under a name of its own."""
+    name = f"batches {uuid.uuid4().hex[:8]}"
+    settings = {"commit_interval_ms": 200} | settings
+    return FlowSpec(name, source.connection, target.connection, (topic,), **settings)
+
+
+def survey(flow: FlowSpec) -> Survey:
+    """Ask both clusters and make the remote topics."""
+    with ClusterClient(flow.source) as source, ClusterClient(flow.target) as target:
+        return survey_flow(flow, source, target, Known())
+
+
+class Copying:
+    """One call of `FlowCopier.copy`; as a context manager it ends with the block."""
+
+    def __init__(
+        self, flow: FlowSpec, starts: Sequence[PartitionStart] | None = None, *, slot: int = 0
+    ) -> None:
+        self.flow = flow
+        self.starts = starts if starts is not None else survey(flow).plan.starts
+        self.rows: dict[int, PartitionProgress] = {}
+        self.history: list[PartitionProgress] = []
+        self.error: BaseException | None = None
+        self._stop = threading.Event()
+        self._copier = FlowCopier(flow, slot)
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> "Copying":
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        try:
+            self.stop()
+        except BaseException:
+            if kind is None:
+                raise
+
+    def stop(self, within_s: float = WITHIN_S) -> None:
+        """Tell the copier to stop and wait for its end."""
+        self._stop.set()
+        self.wait_for_end(within_s)
+        if self.error is not None:
+            raise self.error
+
+    def wait_for_end(self, within_s: float = WITHIN_S) -> None:
+        self._thread.join(within_s)
+        assert not self._thread.is_alive(), "the copier did not end"
+
+    @property
+    def is_running(self) -> bool:
+        return self._thread.is_alive()
+
+    def wait_for_position(self, position: int, partition: int = 0, within_s=WITHIN_S) -> None:
+        self.wait_for_positions({partition: position}, within_s)
+
+    def wait_for_positions(self, positions: dict[int, int], within_s=WITHIN_S) -> None:
+        def reached() -> bool:
+            there = {p: row.position for p, row in self.rows.items()}
+            return all(there.get(p, -1) >= position for p, position in positions.items())
+
+        wait_until(lambda: self.error is not None or reached(), within_s)
+        assert self.error is None, self.error
+
+    def wait_for_state(
+        self, state: PartitionState, partition: int = 0, within_s=WITHIN_S
+    ) -> PartitionProgress:
+        wait_until(lambda: partition in self.rows and self.rows[partition].state is state, within_s)
+        return self.rows[partition]
+
+    def _report(self, rows: Sequence[PartitionProgress]) -> None:
+        self.history += rows
+        self.rows |= {row.partition: row for row in rows}
+
+    def _run(self) -> None:
+        try:
+            self._copier.copy(self.starts, self._stop.is_set, self._report)
+        except BaseException as error:  # noqa: BLE001  the test's thread raises it
+            self.error = error
+
+
+def ends_of(cluster, topic: str) -> dict[int, int]:
+    """Return where every partition ends now."""
+    from jobs.cluster.descriptions import TopicPartition
+    from jobs.cluster.offsets import read_offset_ranges
+    from tests.live.batches.placed import partitions_of
+
+    wanted = [TopicPartition(topic, p) for p in range(partitions_of(cluster, topic))]
+    with ClusterClient(cluster.connection) as client:
+        ranges = read_offset_ranges(client, wanted, with_timestamps=False)
+    return {where.partition: one.end_offset or 0 for where, one in ranges.items()}
+
+
+def copy_all(flow: FlowSpec, source, topic: str) -> Copying:
+    """Copy until everything that is on the source now is there."""
+    with Copying(flow) as copying:
+        copying.wait_for_positions(ends_of(source, topic))
+    return copying

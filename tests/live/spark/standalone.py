@@ -1,0 +1,102 @@
+"""A real Spark standalone cluster on this machine: one master, some workers, from the installed pyspark."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import urllib.request
+from pathlib import Path
+
+from jobs.spark import processes, submit
+from tests.support import wait_until
+
+STARTS_WITHIN_S = 90
+_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+
+
+class StandaloneCluster:
+    """As a context manager it ends with the block, with everything it started."""
+
+    def __init__(self, folder: Path, workers: int = 2) -> None:
+        self._folder = folder
+        self._count = workers
+        self._port, self._page = _free_port(), _free_port()
+        self._started: list[subprocess.Popen[bytes]] = []
+
+    @property
+    def master(self) -> str:
+        return f"spark://127.0.0.1:{self._port}"
+
+    @property
+    def workers(self) -> list[subprocess.Popen[bytes]]:
+        return self._started[1:]
+
+    def __enter__(self) -> "StandaloneCluster":
+        ports = ["--host", "127.0.0.1", "--port", str(self._port)]
+        self._start("master", "master.Master", *ports, "--webui-port", str(self._page))
+        wait_until(lambda: self.alive_workers() == 0, STARTS_WITHIN_S)
+        for number in range(self._count):
+            where = ["-d", str(self._folder / f"work-{number}"), "--host", "127.0.0.1"]
+            size = ["-c", "2", "-m", "2g", "--webui-port", "0"]
+            self._start(f"worker-{number}", "worker.Worker", *size, *where, self.master)
+        wait_until(lambda: self.alive_workers() == self._count, STARTS_WITHIN_S)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in reversed(self._started):
+            family = [process.pid, *processes.children_of(process.pid)]
+            processes.signal_all(family, signal.SIGKILL)
+            process.wait()
+
+    def alive_workers(self) -> int | None:
+        """How many workers the master knows; None while it does not answer."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self._page}/json/", timeout=2) as page:
+                return int(json.load(page)["aliveworkers"])
+        except OSError:
+            return None
+
+    def executors_on(self, number: int) -> list[int]:
+        """The JVMs that a worker started for applications."""
+        return [
+            pid
+            for pid in processes.children_of(self.workers[number].pid)
+            if b"CoarseGrainedExecutorBackend" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        ]
+
+    def kill_worker(self, number: int) -> None:
+        """Kill -9 a worker and, as if its machine had gone, everything that it started."""
+        worker = self.workers[number]
+        processes.signal_all([worker.pid, *processes.children_of(worker.pid)], signal.SIGKILL)
+        worker.wait()
+
+    def executor_logs(self) -> str:
+        logs = self._folder.glob("work-*/app-*/*/stderr")
+        return "\n".join(log.read_text(errors="replace") for log in logs)
+
+    def _start(self, name: str, kind: str, *arguments: str) -> None:
+        # Nothing of the project's: what executors need must come with the application.
+        kept = {
+            name: os.environ[name] for name in ("PATH", "HOME", "JAVA_HOME") if name in os.environ
+        }
+        environment = {
+            **kept,
+            "SPARK_HOME": str(submit.spark_home()),
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_DAEMON_MEMORY": "256m",
+            "SPARK_DAEMON_JAVA_OPTS": _JVM,
+        }
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with (self._folder / f"{name}.log").open("wb") as log:
+            process = subprocess.Popen(
+                [str(submit.spark_home() / "bin" / "spark-class"), f"org.apache.spark.deploy.{kind}", *arguments],
+                cwd=self._folder, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            )  # fmt: skip
+        self._started.append(process)
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])

@@ -1,0 +1,149 @@
+"""Copiers that take partitions on and let go of them while they run, between two real clusters."""
+
+import threading
+
+import pytest
+
+from jobs.cluster.descriptions import TopicPartition
+from jobs.replication.changes import Changes, Tuning
+from jobs.replication.flow import CopyPath, FlowSpec, Guarantee
+from jobs.replication.flow_copier import FlowCopier
+from tests.live.records import new_topic, produce, read_all
+from tests.live.replication.copying import survey
+from tests.live.spark.running import Writer, assert_copied
+from tests.support import wait_until
+
+pytestmark = pytest.mark.live
+
+WITHIN_S = 60
+
+
+class Share:
+    """One task's copier in a thread; as a context manager it ends with the block."""
+
+    def __init__(self, flow, slot, starts=()):
+        self.rows = {}
+        self.released = {}
+        self.changes = Changes(lambda all_: self.released.update({r.where: r for r in all_}))
+        self.error = None
+        self.stop = threading.Event()
+        self._copier = FlowCopier(flow, slot)
+        self._starts = starts
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stop.set()
+        self._thread.join(WITHIN_S)
+        assert not self._thread.is_alive()
+        assert self.error is None
+
+    def _run(self):
+        try:
+            self._copier.copy(self._starts, self.stop.is_set, self._report, self.changes)
+        except BaseException as error:  # noqa: BLE001  shown by the test's thread
+            self.error = error
+
+    def _report(self, rows):
+        self.rows |= {TopicPartition(row.topic, row.partition): row for row in rows}
+
+    def position(self, where):
+        assert self.error is None, self.error
+        return self.rows[where].position if where in self.rows else -1
+
+    def let_go(self, where):
+        """Ask for a partition and wait for the answer."""
+        self.changes.remove([where])
+        wait_until(lambda: where in self.released or self.error, WITHIN_S)
+        return self.released.pop(where)
+
+
+def flow_of(east, west, topic, **settings) -> FlowSpec:
+    return FlowSpec(f"changes {topic}", east.connection, west.connection, (topic,), **settings)
+
+
+PATHS = [
+    pytest.param({}, id="batches, exactly once"),
+    pytest.param({"delivery": Guarantee.AT_LEAST_ONCE}, id="batches, at least once"),
+    pytest.param({"path": CopyPath.RECORD}, id="record by record"),
+]
+
+
+@pytest.mark.parametrize("settings", PATHS)
+def test_a_partition_moves_back_and_forth_under_load_and_no_record_is_lost_or_doubled(
+    east, west, settings
+):
+    topic = new_topic(east, 2)
+    flow = flow_of(east, west, topic, **settings)
+    starts = {start.where: start for start in survey(flow).plan.starts}
+    moving, staying = TopicPartition(topic, 0), TopicPartition(topic, 1)
+    with (
+        Share(flow, 0, list(starts.values())) as first,
+        Share(flow, 1) as second,
+        Writer(east, topic, [0, 1]) as writer,
+    ):
+        wait_until(lambda: first.position(moving) > 0 and first.position(staying) > 0, WITHIN_S)
+        start = starts[moving]
+        for giver, taker in [(first, second), (second, first)] * 2:
+            answer = giver.let_go(moving)
+            assert answer.position >= start.position
+            start = answer.start_of(start)
+            taker.changes.add([start])
+            wait_until(lambda t=taker, a=answer: t.position(moving) > a.position, WITHIN_S)
+        writer.__exit__()
+        ends = writer.ends
+        wait_until(lambda: first.position(moving) >= ends[0], WITHIN_S)
+        wait_until(lambda: first.position(staying) >= ends[1], WITHIN_S)
+    assert_copied(writer.written, west, f"east.{topic}")
+
+
+def test_what_was_let_go_of_is_copied_no_further(east, west):
+    topic = new_topic(east, 2)
+    flow = flow_of(east, west, topic)
+    produce(east, topic, 100)
+    paused = TopicPartition(topic, 0)
+    with Share(flow, 0, survey(flow).plan.starts) as share:
+        wait_until(lambda: share.position(paused) == 100, WITHIN_S)
+        assert share.let_go(paused).position == 100
+        produce(east, topic, 50)
+        produce(east, topic, 10, partition=1)
+        wait_until(lambda: share.position(TopicPartition(topic, 1)) == 10, WITHIN_S)
+        assert share.position(paused) == 100
+    copied = read_all(west, f"east.{topic}")
+    assert sum(record.partition == 0 for record in copied) == 100
+
+
+def test_a_share_without_partitions_waits_for_some(east, west):
+    topic = new_topic(east)
+    flow = flow_of(east, west, topic)
+    produce(east, topic, 10)
+    (start,) = survey(flow).plan.starts
+    with Share(flow, 0) as share:
+        share.changes.add([start])
+        wait_until(lambda: share.position(start.where) == 10, WITHIN_S)
+
+
+def test_a_partition_that_was_just_given_can_be_taken_back_at_once(east, west):
+    topic = new_topic(east)
+    flow = flow_of(east, west, topic)
+    (start,) = survey(flow).plan.starts
+    with Share(flow, 0) as share:
+        share.changes.add([start])
+        assert share.let_go(start.where).position == 0
+
+
+def test_a_limit_holds_from_the_moment_it_is_set(east, west):
+    topic = new_topic(east)
+    flow = flow_of(east, west, topic)
+    (start,) = survey(flow).plan.starts
+    with Share(flow, 0, [start]) as share:
+        share.changes.tuning = Tuning(max_bytes_per_s=20_000.0)
+        wait_until(lambda: share.rows, WITHIN_S)
+        produce(east, topic, 50_000)
+        wait_until(lambda: share.rows[start.where].throttled_ms > 0, WITHIN_S)
+        assert share.position(start.where) < 50_000
+        share.changes.tuning = Tuning()
+        wait_until(lambda: share.position(start.where) == 50_000, WITHIN_S)

@@ -1,0 +1,156 @@
+"""What changes while a flow of two tasks runs: load, tasks, topics, and what people ask for."""
+
+import os
+import signal
+import uuid
+
+import pytest
+from confluent_kafka.admin import NewPartitions
+
+from jobs.cluster.client import ClusterClient
+from jobs.replication.flow import FlowSpec
+from jobs.spark.contract import Outcome
+from tests.live.records import make_topic, new_topic, produce
+from tests.live.spark.running import RunningFlow, Writer, assert_copied
+from tests.support import wait_until
+
+pytestmark = pytest.mark.live
+
+WITHIN_S = 60
+
+
+def flow_of(east, west, *topics: str, tasks: int = 2, **settings) -> FlowSpec:
+    name = f"running {topics[0].replace('*', '')}"
+    return FlowSpec(name, east.connection, west.connection, topics, tasks=tasks, **settings)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return (tmp_path / "run").resolve()
+
+
+def test_partitions_move_to_the_task_that_has_less_to_do_and_no_record_is_doubled(
+    east, west, folder
+):
+    topic = new_topic(east, 4)
+    flow = flow_of(east, west, topic)
+    with RunningFlow(flow, folder, balance_s=3.0, balance_lasting_s=3.0) as running:
+        running.wait_for_states(dict.fromkeys(range(4), "caught_up"), within_s=90)
+        tasks = {partition: row["task"] for partition, row in running.rows().items()}
+        busy = [partition for partition, task in tasks.items() if task == 0]
+        assert len(busy) == 2
+        with Writer(east, topic, busy, value_bytes=2000, batch=100) as writer:
+            wait_until(lambda: running.progress["moves"] >= 1, WITHIN_S)
+            wait_until(lambda: len({running.rows()[p]["task"] for p in busy}) == 2, WITHIN_S)
+        running.wait_for_positions(writer.ends)
+        assert running.progress["restarts"] == 0
+        assert running.stop().outcome is Outcome.CANCELLED
+    assert_copied(writer.written, west, f"east.{topic}")
+
+
+def test_a_killed_task_comes_back_alone_while_the_other_goes_on(east, west, folder):
+    topic = new_topic(east, 4)
+    with (
+        RunningFlow(flow_of(east, west, topic), folder) as running,
+        Writer(east, topic, range(4)) as writer,
+    ):
+        running.wait_for_positions(dict.fromkeys(range(4), 1))
+        before = running.task_pids()
+        os.kill(before[0], signal.SIGKILL)
+        wait_until(lambda: running.progress["restarts"] == 1, WITHIN_S)
+        wait_until(lambda: len(running.task_pids()) == 2, WITHIN_S)
+        writer.__exit__()
+        running.wait_for_positions(writer.ends)
+        assert before[1] in running.task_pids()
+        assert running.progress["restarts"] == 1
+        running.stop()
+    assert_copied(writer.written, west, f"east.{topic}")
+
+
+def test_a_task_that_hangs_is_given_up_and_its_partitions_go_on_elsewhere(east, west, folder):
+    topic = new_topic(east, 2)
+    flow = flow_of(east, west, topic)
+    with (
+        RunningFlow(flow, folder, home_s=1.0) as running,
+        Writer(east, topic, range(2)) as writer,
+    ):
+        running.wait_for_positions(dict.fromkeys(range(2), 1))
+        os.kill(running.task_pids()[0], signal.SIGSTOP)
+        wait_until(lambda: running.progress["restarts"] == 1, WITHIN_S)
+        writer.__exit__()
+        running.wait_for_positions(writer.ends)
+        running.stop()
+    assert_copied(writer.written, west, f"east.{topic}")
+
+
+def test_new_topics_and_partitions_are_taken_on_without_a_restart(east, west, folder):
+    prefix = f"grow-{uuid.uuid4().hex[:6]}"
+    first, second = f"{prefix}-a", f"{prefix}-b"
+    make_topic(east, first, 1)
+    with RunningFlow(flow_of(east, west, f"{prefix}.*"), folder) as running:
+        produce(east, first, 10)
+        running.wait_for_positions({0: 10}, first)
+        (pid,) = running.task_pids()
+        make_topic(east, second, 1)
+        produce(east, second, 20)
+        running.wait_for_positions({0: 20}, second)
+        with ClusterClient(east.connection) as client:
+            client.admin.create_partitions([NewPartitions(first, 2)])[first].result(10)
+        produce(east, first, 30, partition=1)
+        running.wait_for_positions({1: 30}, first)
+        assert pid in running.task_pids()
+        assert running.progress["restarts"] == 0
+
+
+def test_people_pause_resume_and_restart_single_partitions(east, west, folder):
+    topic = new_topic(east, 2)
+    produce(east, topic, 10)
+    produce(east, topic, 10, partition=1)
+    with RunningFlow(flow_of(east, west, topic, tasks=1), folder) as running:
+        running.wait_for_positions({0: 10, 1: 10})
+        running.ask(paused=[f"{topic}:0"])
+        running.wait_for_states({0: "paused"})
+        assert running.rows()[0]["reason"] == "Paused by a person."
+        produce(east, topic, 5)
+        produce(east, topic, 5, partition=1)
+        running.wait_for_positions({1: 15})
+        assert running.rows()[0]["position"] == 10
+        wait_until(lambda: running.rows()[0]["lag"] == 5, WITHIN_S)
+        running.ask(restart={"token": "a", "topics": [topic]})
+        running.wait_for_positions({0: 15})
+        wait_until(lambda: running.progress["control"]["restart_token"] == "a", WITHIN_S)
+        running.wait_for_states({0: "caught_up", 1: "caught_up"})
+        assert running.progress["restarts"] == 0
+
+
+def test_a_nonsensical_control_file_is_told_and_changes_nothing(east, west, folder):
+    topic = new_topic(east)
+    produce(east, topic, 10)
+    with RunningFlow(flow_of(east, west, topic, tasks=1), folder) as running:
+        running.wait_for_positions({0: 10})
+        running.ask(paused="everything")
+        wait_until(lambda: "paused" in running.progress["control"]["problem"], WITHIN_S)
+        running.wait_for_states({0: "caught_up"})
+
+
+def test_outside_of_its_windows_only_bulk_copying_waits(east, west, folder):
+    topic = new_topic(east, 2)
+    produce(east, topic, 50)
+    produce(east, topic, 5, partition=1)
+    folder.mkdir()
+    running = RunningFlow(flow_of(east, west, topic, tasks=1), folder)
+    running.ask(windows=[_closed_window()], bulk_lag=20)
+    with running:
+        running.wait_for_positions({1: 5})
+        running.wait_for_states({0: "paused"})
+        assert "Bulk copying waits for its window" in running.rows()[0]["reason"]
+        running.ask(windows=["00:00-24:00"], bulk_lag=20)
+        running.wait_for_positions({0: 50})
+
+
+def _closed_window() -> str:
+    """A window that is at least two hours away."""
+    from datetime import UTC, datetime
+
+    begin = (datetime.now(UTC).hour + 3) % 24
+    return f"{begin:02}:00-{begin:02}:30"

@@ -1,0 +1,49 @@
+"""A flow on a real Spark cluster: two workers, one of them lost on the way."""
+
+import pytest
+
+from jobs.replication.flow import FlowSpec
+from jobs.spark.contract import Outcome
+from tests.live.records import new_topic
+from tests.live.spark.running import RunningFlow, Writer, assert_copied
+from tests.live.spark.standalone import StandaloneCluster
+from tests.support import wait_until
+
+pytestmark = pytest.mark.live
+
+WITHIN_S = 90
+
+
+@pytest.fixture
+def spark(tmp_path):
+    with StandaloneCluster(tmp_path / "spark") as cluster:
+        yield cluster
+
+
+def test_two_workers_copy_and_when_one_is_killed_nothing_is_lost_or_doubled(
+    spark, east, west, tmp_path
+):
+    topic = new_topic(east, 4)
+    name = f"standalone {topic}"
+    flow = FlowSpec(name, east.connection, west.connection, (topic,), tasks=2)
+    running = RunningFlow(
+        flow,
+        (tmp_path / "run").resolve(),
+        environment={
+            "CROSSLOG_SPARK_MASTER": spark.master,
+            "CROSSLOG_SPARK_DRIVER_HOST": "127.0.0.1",
+        },
+    )
+    with running, Writer(east, topic, range(4)) as writer:
+        running.wait_for_positions(dict.fromkeys(range(4), 1), within_s=WITHIN_S)
+        assert {row["task"] for row in running.rows().values()} == {0, 1}
+        assert [len(spark.executors_on(number)) for number in range(2)] == [1, 1]
+        spark.kill_worker(0)
+        wait_until(lambda: running.progress["restarts"] >= 1, WITHIN_S)
+        after_the_loss = {p: end + 1 for p, end in writer.ends.items()}
+        running.wait_for_positions(after_the_loss, within_s=WITHIN_S)
+        writer.__exit__()
+        running.wait_for_positions(writer.ends, within_s=WITHIN_S)
+        assert running.stop().outcome is Outcome.CANCELLED
+    assert_copied(writer.written, west, f"east.{topic}")
+    assert "jobs.zip" in spark.executor_logs()
