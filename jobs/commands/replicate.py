@@ -24,7 +24,9 @@ from jobs.spark.contract import JobResult, JobSpec, Outcome
 LOOK_S = 0.3
 LINE_EVERY_S = 5.0
 
-_EXIT = {Outcome.SUCCEEDED: 0, Outcome.CANCELLED: 0, Outcome.FAILED: 1, Outcome.ERRORED: 1}
+MINUTE_S, HOUR_S, DAY_S = 60, 3600, 86_400
+_UNITS = ("B", "kB", "MB", "GB", "TB")
+_THOUSAND = 1000
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -58,9 +60,16 @@ def run(arguments: argparse.Namespace) -> int:
     folder = arguments.run_dir or Path(tempfile.mkdtemp(prefix="crosslog-run-"))
     result = _follow(flow, folder, arguments)
     _print_result(result, folder, arguments)
-    if arguments.run_dir is None and _EXIT[result.outcome] == 0:
+    code = exit_code(result, until_caught_up=arguments.until_caught_up)
+    if arguments.run_dir is None and code == 0:
         shutil.rmtree(folder, ignore_errors=True)
-    return _EXIT[result.outcome]
+    return code
+
+
+def exit_code(result: JobResult, *, until_caught_up: bool) -> int:
+    """Return 0 when what was asked for was done: everything up to the ends, or copying until a stop."""
+    done = {Outcome.SUCCEEDED} if until_caught_up else {Outcome.SUCCEEDED, Outcome.CANCELLED}
+    return 0 if result.outcome in done else 1
 
 
 def _follow(flow: FlowSpec, folder: Path, arguments: argparse.Namespace) -> JobResult:
@@ -114,13 +123,47 @@ def _print_progress(progress: dict[str, Any], *, as_json: bool) -> None:
 
 
 def summary_line(progress: dict[str, Any]) -> str:
-    """Return one line for a person: what was copied, how fast, and how many partitions are where."""
+    """Return one line for a person: what was copied, how fast, for how long still, and what is where."""
     rows = progress["partitions"]
     states = [row["state"] for row in rows]
     counts = ", ".join(f"{states.count(s)} {s.replace('_', ' ')}" for s in dict.fromkeys(states))
     records = sum(row["records"] for row in rows)
     rate = sum(row["rate_per_s"] for row in rows)
-    return f"{records:,} records copied, {rate:,.0f} records/s; {counts or progress['message']}"
+    size = sum(row["bytes_per_s"] for row in rows)
+    left = f", about {duration(progress['eta_s'])} left" if progress["eta_s"] else ""
+    return (
+        f"{records:,} records copied, {rate:,.0f} records/s, {size_of(size)}/s{left}; "
+        f"{counts or progress['message']}"
+    )
+
+
+def result_line(result: JobResult) -> str:
+    """Return the last line for a person: how it ended, and what was copied in which time."""
+    found = result.summary
+    seconds = float(found.get("seconds") or 0.0)
+    line = f"{result.outcome.lower()}: {found.get('records', 0):,} records"
+    line += f", {size_of(found.get('bytes', 0))} in {seconds:,.1f} s"
+    return f"{line} ({found['records'] / seconds:,.0f} records/s)" if seconds else line
+
+
+def duration(seconds: float) -> str:
+    """Return a duration as a person says it: two units at most."""
+    whole = round(seconds)
+    if whole < MINUTE_S:
+        return f"{max(whole, 1)} s"
+    if whole < HOUR_S:
+        return f"{whole // MINUTE_S} min {whole % MINUTE_S} s"
+    if whole < DAY_S:
+        return f"{whole // HOUR_S} h {whole % HOUR_S // MINUTE_S} min"
+    return f"{whole // DAY_S} d {whole % DAY_S // HOUR_S} h"
+
+
+def size_of(count: float) -> str:
+    """Return a number of bytes with a unit of a thousand."""
+    unit = 0
+    while count >= _THOUSAND and unit < len(_UNITS) - 1:
+        count, unit = count / _THOUSAND, unit + 1
+    return f"{count:.1f} {_UNITS[unit]}" if unit else f"{count:.0f} {_UNITS[0]}"
 
 
 def _print_result(result: JobResult, folder: Path, arguments: argparse.Namespace) -> None:
@@ -132,4 +175,4 @@ def _print_result(result: JobResult, folder: Path, arguments: argparse.Namespace
             f"{result.outcome.lower()}: {result.error}\nlog: {folder / contract.LOG}\n"
         )
     else:
-        sys.stdout.write(f"{result.outcome.lower()}\n")
+        sys.stdout.write(f"{result_line(result)}\n")

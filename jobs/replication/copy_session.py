@@ -21,6 +21,7 @@ from jobs.cluster.records import (
     is_retriable,
     sentence_of,
 )
+from jobs.replication.batches.throttle import Throttle
 from jobs.replication.copied_partition import CopiedPartition
 from jobs.replication.delivery import Delivery, RecordDoesNotFit
 from jobs.replication.positions import PositionWriter
@@ -31,6 +32,7 @@ POLL_S = 0.1
 RETRY_S = 10.0
 # How many bytes of records are between reader and writer: batches get shorter as records get longer.
 BATCH_BYTES = 2 * 1024 * 1024
+SMALLEST_BYTES = 16 * 1024
 LONGEST_BATCH = 5000
 SHORTEST_BATCH = 10
 FIRST_BATCH = 200
@@ -59,6 +61,7 @@ class Pace:
     should_stop: Callable[[], bool]
     tick: Callable[[], None]
     commit_s: float
+    throttle: Throttle
 
 
 class CopySession:
@@ -85,6 +88,7 @@ class CopySession:
         self._is_over = False
         self._until = math.inf
         self._batch = FIRST_BATCH
+        self._taken_bytes = 0
         self._consumer: Consumer = source.consumer(READER)
 
     def run(self, until: float) -> None:
@@ -100,6 +104,7 @@ class CopySession:
         while not self._is_over and not self._pace.should_stop():
             self._copy(self._consumer.consume(self._batch, POLL_S))
             self._delivery.serve()
+            self._rest()
             now = time.monotonic()
             if now >= commit_at:
                 self.commit()
@@ -107,6 +112,17 @@ class CopySession:
             self._pace.tick()
             self._is_over = self._is_over or now >= self._until or not self._open
         self.commit()
+
+    def _rest(self) -> None:
+        """Read nothing for as long as the limit asks for."""
+        rest_s = self._pace.throttle.rest_s(self._taken_bytes)
+        self._taken_bytes = 0
+        while rest_s > 0 and not self._pace.should_stop():
+            time.sleep(min(rest_s, POLL_S))
+            self._pace.throttle.rested_ms += round(min(rest_s, POLL_S) * 1000)
+            self._delivery.serve()
+            self._pace.tick()
+            rest_s = self._pace.throttle.rest_s(0)
 
     def commit(self) -> None:
         """Wait until all records are acknowledged, then write their positions and wait for those."""
@@ -277,8 +293,9 @@ class CopySession:
 
     def _adapt(self, count: int, total: int) -> None:
         """Choose the length of the next batch by the size of the records in this one."""
+        self._taken_bytes += total
         if total:
-            fitting = BATCH_BYTES * count // total
+            fitting = self._pace.throttle.most_bytes(BATCH_BYTES, SMALLEST_BYTES) * count // total
             self._batch = max(SHORTEST_BATCH, min(LONGEST_BATCH, fitting, 2 * self._batch))
 
 

@@ -13,7 +13,7 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.topics import read_topic_configs
 from jobs.replication.batches.batch_copier import BatchCopier
-from jobs.replication.changes import Changes, Released, released_at
+from jobs.replication.changes import Changes, Released, Tuning, released_at
 from jobs.replication.copier import PartitionProgress, PartitionStart, PartitionState
 from jobs.replication.flow import CopyPath, FlowSpec
 from jobs.replication.lanes import Lane
@@ -134,15 +134,22 @@ class _Sharing:
             self._place_coming()
 
     def _take(self, changes: Changes) -> None:
-        for lane in (self._batches, self._records):
-            assert lane.changes is not None  # noqa: S101  as the outer one
-            lane.changes.tuning = changes.tuning
+        self._tune(changes.tuning)
         for change in changes.take():
             if isinstance(change, PartitionStart):
                 self._coming.append(change)
                 self._place_at = 0.0
             else:
                 self._let_go(change, changes)
+
+    def _tune(self, tuning: Tuning) -> None:
+        """Pass limit and priorities on; two paths at work share the limit."""
+        lanes = [lane for lane in (self._batches, self._records) if lane.is_begun]
+        limit = tuning.max_bytes_per_s
+        each = replace(tuning, max_bytes_per_s=limit / max(len(lanes), 1) if limit else None)
+        for lane in (self._batches, self._records):
+            assert lane.changes is not None  # noqa: S101  as the outer one
+            lane.changes.tuning = each
 
     def _place_coming(self) -> None:
         """Begin with what came, later if the target does not answer now."""
@@ -202,7 +209,8 @@ class _Sharing:
 
     def _copy_records(self, starts: Sequence[PartitionStart], changes: Changes | None) -> None:
         logger.info("record path for %d partitions", len(starts))
-        copier = RecordCopier(self._copier.flow)
+        limit, shares = self._copier.flow.max_bytes_per_s, self._copier.shares
+        copier = RecordCopier(self._copier.flow, max_bytes_per_s=limit / shares if limit else None)
         self._keep_error(lambda: copier.copy(starts, self.should_stop, self._tell, changes))
 
     def _keep_error(self, work: Callable[[], object]) -> None:

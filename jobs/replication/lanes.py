@@ -24,6 +24,11 @@ class Lane:
         self._work = work
         self._threads: list[threading.Thread] = []
 
+    @property
+    def is_begun(self) -> bool:
+        """Whether this path has, or had, something to do."""
+        return bool(self._threads)
+
     def add(self, starts: Sequence[PartitionStart]) -> None:
         """Take partitions on; asked by one thread at a time."""
         if not starts:

@@ -222,14 +222,22 @@ def _read_to_end(
 
 
 def _ends(client: ClusterClient, topic: TopicDescription) -> dict[int, int]:
-    """Return the high watermark of every partition; raises `ClusterFault`."""
-    wanted = [TopicPartition(topic.name, p.partition) for p in topic.partitions]
-    ends = {}
-    for where, offsets in read_offset_ranges(client, wanted, with_timestamps=False).items():
-        if offsets.high_watermark is None:
-            raise Unreachable(
-                f"Reading {where}: {offsets.error or 'its end is not known'}.",
-                cluster=client.connection.alias,
-            )
-        ends[where.partition] = offsets.high_watermark
-    return ends
+    """Return the high watermark of every partition; raises `ClusterFault`.
+
+    A topic that was just made, or a leader that moves, is waited for.
+    """
+    wanted = {TopicPartition(topic.name, p.partition) for p in topic.partitions}
+    ends: dict[int, int] = {}
+    give_up_at = time.monotonic() + client.timeout_s
+    while True:
+        found = read_offset_ranges(client, wanted, with_timestamps=False)
+        known = {w: r.high_watermark for w, r in found.items() if r.high_watermark is not None}
+        ends |= {where.partition: end for where, end in known.items()}
+        wanted -= known.keys()
+        if not wanted:
+            return ends
+        if time.monotonic() >= give_up_at:
+            where = min(wanted)
+            why = found[where].error or "its end is not known"
+            raise Unreachable(f"Reading {where}: {why}.", cluster=client.connection.alias)
+        time.sleep(_LOOK_S)

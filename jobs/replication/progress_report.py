@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 
 from jobs.cluster.brokers import describe_cluster
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import ClusterFault
+from jobs.replication.batches.throttle import Throttle
 from jobs.replication.copied_partition import CopiedPartition
 from jobs.replication.copier import PartitionProgress
 
@@ -26,7 +28,9 @@ class ProgressReport:
         parts: Collection[CopiedPartition],
         clusters: Sequence[ClusterClient],
         report: Report,
+        throttle: Throttle,
     ) -> None:
+        self.throttle = throttle
         self._parts = parts
         self._clusters = clusters
         self._report = report
@@ -54,7 +58,7 @@ class ProgressReport:
         """Report the partitions that look different from the last report."""
         changed = []
         for part in self._parts:
-            progress = part.progress(away)
+            progress = replace(part.progress(away), throttled_ms=self.throttle.rested_ms)
             where = (progress.topic, progress.partition)
             if self._told.get(where) != progress:
                 self._told[where] = progress

@@ -22,6 +22,7 @@ from jobs.cluster.records import (
     sentence_of,
 )
 from jobs.cluster.topics import read_topic_configs
+from jobs.replication.batches.throttle import Throttle
 from jobs.replication.changes import Changes, Released
 from jobs.replication.copied_partition import CopiedPartition
 from jobs.replication.copier import PartitionStart
@@ -45,9 +46,12 @@ _LIMIT, _TIMESTAMP_TYPE = "max.message.bytes", "message.timestamp.type"
 class RecordCopier:
     """Copies partitions record by record; see `copier.Copier` for the invariants it keeps."""
 
-    def __init__(self, flow: FlowSpec, *, commit_s: float = COMMIT_S) -> None:
+    def __init__(
+        self, flow: FlowSpec, *, commit_s: float = COMMIT_S, max_bytes_per_s: float | None = None
+    ) -> None:
         self.flow = flow
         self.commit_s = commit_s
+        self.max_bytes_per_s = max_bytes_per_s
 
     def copy(
         self,
@@ -59,7 +63,8 @@ class RecordCopier:
         """Copy until told to stop; raises `ClusterFault` for what nobody but a person can mend."""
         with ClusterClient(self.flow.source) as source, ClusterClient(self.flow.target) as target:
             parts = [CopiedPartition(start) for start in partitions]
-            progress = ProgressReport(parts, (source, target), report)
+            throttle = Throttle(self.max_bytes_per_s, time.monotonic)
+            progress = ProgressReport(parts, (source, target), report, throttle)
             copying = _Copying(source, target, parts, progress, should_stop)
             copying.commit_s = self.commit_s
             copying.changes = changes
@@ -88,6 +93,7 @@ class _Copying:
         self._stop_by: float | None = None
         self._known = Positions({})
         self._unprepared = list(parts)
+        self._throttle = progress.throttle
 
     def run(self) -> None:
         """Copy until told to stop or, without changes, until no partition can go on."""
@@ -122,6 +128,11 @@ class _Copying:
             self._progress.forget(where)
         self._unprepared = [part for part in self._unprepared if part.where != where]
         return [Released(*where, part.committed, part.safe.remote_end) for part in left]
+
+    def _tick(self) -> None:
+        if self.changes is not None:
+            self._throttle.per_s = self.changes.tuning.max_bytes_per_s
+        self._progress.tick()
 
     def _is_interrupted(self) -> bool:
         return self._should_stop() or (self.changes is not None and self.changes.is_waiting)
@@ -185,7 +196,7 @@ class _Copying:
         fresh: Sequence[CopiedPartition],
     ) -> None:
         writer = PositionWriter(delivery.producer, self._source.connection.alias, self._known)
-        pace = Pace(self._is_interrupted, self._progress.tick, self.commit_s)
+        pace = Pace(self._is_interrupted, self._tick, self.commit_s, self._throttle)
         session = CopySession(self._source, parts, delivery, writer, pace)
         try:
             # So that after a crash before the first commit it is known what was written twice.

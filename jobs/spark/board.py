@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.copier import PartitionState
-from jobs.spark.eta import Pace, eta_s, flow_eta_s
+from jobs.spark.eta import Headway, eta_s, flow_eta_s
 
 RATE_WINDOW_S = 10.0
 # A rate is a fact only after this long: before, a partition counts as unknown.
@@ -141,22 +141,22 @@ class Board:
             "bytes_per_s": rate.bytes,
             "end_offset": end,
             "lag": None if end is None else max(end - row["position"], 0),
-            "eta_s": eta_s(self._pace(where, now_s)) if row["state"] not in RESTING else None,
+            "eta_s": eta_s(self._headway(where, now_s)) if row["state"] not in RESTING else None,
         }
 
     def eta_s(self, now_s: float) -> float | None:
         """Return in how many seconds the flow has copied what is left, None when that is unknown."""
         with self._lock:
             going = [where for where, row in self._rows.items() if row["state"] not in RESTING]
-            return flow_eta_s(self._pace(where, now_s) for where in going)
+            return flow_eta_s(self._headway(where, now_s) for where in going)
 
-    def _pace(self, where: TopicPartition, now_s: float) -> Pace:
+    def _headway(self, where: TopicPartition, now_s: float) -> Headway:
         rate = self._rate(where, now_s)
         position = self._rows[where]["position"]
         if self.ends is None:
             end = self._source_ends.get(where)
-            return Pace(None if end is None else max(end - position, 0), rate.position, rate.end)
-        return Pace(max(self.ends.get(where, 0) - position, 0), rate.position)
+            return Headway(None if end is None else max(end - position, 0), rate.position, rate.end)
+        return Headway(max(self.ends.get(where, 0) - position, 0), rate.position)
 
     def rates(self, now_s: float) -> dict[TopicPartition, float]:
         """Return bytes per second of the partitions that were watched for long enough."""

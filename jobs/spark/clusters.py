@@ -10,6 +10,7 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.copier import PartitionStart
 from jobs.replication.fencing import fence_flow
 from jobs.replication.flow import FlowSpec
+from jobs.replication.fresh_starts import note_fresh_starts
 from jobs.replication.plan import Known
 from jobs.replication.survey import Survey, survey_flow
 from jobs.spark.recovery import recover
@@ -24,9 +25,20 @@ class Clusters:
     target: ClusterClient
 
     def begin(self, topic_ids: Mapping[str, str], reset_topics: frozenset[str]) -> Survey:
-        """Fence every writer of the flow, then ask: so nobody moves positions afterwards."""
+        """Fence every writer of the flow, then ask: so nobody moves positions afterwards.
+
+        Topics that begin anew, under another id, have their new positions on the target when this returns.
+        """
         fence_flow(self.flow)
-        return self.survey(topic_ids, reset_topics)
+        survey = self.survey(topic_ids, reset_topics)
+        accepted = survey.plan.topic_ids
+        anew = {
+            topic for topic in accepted if topic_ids.get(topic, accepted[topic]) != accepted[topic]
+        }
+        fresh = [start for start in survey.plan.starts if start.topic in anew | reset_topics]
+        if fresh:
+            note_fresh_starts(self.target, self.flow.source.alias, fresh)
+        return survey
 
     def survey(self, topic_ids: Mapping[str, str], reset_topics: frozenset[str]) -> Survey:
         """Ask both clusters what there is to copy from where on."""

@@ -44,7 +44,7 @@ _SURVEY = "survey"
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class Rhythm:
     """How often things are looked at, in seconds."""
 
     refresh_s: float = 10.0
@@ -61,20 +61,20 @@ class Copying:
         clusters: Clusters,
         start_job: Callable[[DriverChannel, int], SparkJob],
         channel_hosts: tuple[str, str | None],
-        pace: Pace,
+        rhythm: Rhythm,
     ) -> None:
         self._state = state
         self._board = state.board
         self._clusters = clusters
-        self._pace = pace
+        self._rhythm = rhythm
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         host, bind_host = channel_hosts
         self._channel = DriverChannel(host, self._events.put, bind_host=bind_host)
-        self._crew = Crew(lambda number: start_job(self._channel, number), pace.home_s)
+        self._crew = Crew(lambda number: start_job(self._channel, number), rhythm.home_s)
         self._holdings = Holdings()
         self._holding_back = HoldingBack()
         self._asking = Asking()
-        self._refresh_at = time.monotonic() + pace.refresh_s
+        self._refresh_at = time.monotonic() + rhythm.refresh_s
         self._control_at = self._progress_at = self._recover_at = 0.0
         self._restart_token = state.control.control.restart_token
         self._problem: str | None = None
@@ -166,7 +166,7 @@ class Copying:
         if lost and now_s >= self._recover_at:
             self._recover(lost[0])
         elif now_s >= self._refresh_at:
-            self._refresh_at = now_s + self._pace.refresh_s
+            self._refresh_at = now_s + self._rhythm.refresh_s
             known = (dict(self._state.topic_ids), self._state.reset_topics)
             self._asking.ask(_SURVEY, lambda: self._clusters.survey(*known))
 
@@ -202,6 +202,10 @@ class Copying:
         """Follow what has changed on the source or the target."""
         state = self._state
         found = compare(self._holdings.partitions, state.topic_ids, survey.plan, seen_ids(survey))
+        if found.again:
+            state.anew = {start.topic for start in found.again}
+            self._problem = f"Topic {found.again[0].topic} was created again and is copied anew."
+            return  # that it has another id is to be found out once more, with nobody copying
         state.see(survey)
         if state.ends is not None:
             state.end_here(survey)
@@ -209,8 +213,6 @@ class Copying:
             if start.where not in state.given_up:
                 self._holdings.want(start)
                 self._board.take_on(asdict(progress_of(start)))
-        for start in found.again:
-            self._holdings.restart(start.where, start)
         for row in found.ended:
             self._holdings.forget(_where(asdict(row)))
         for row in [*found.ended, *found.refused]:
@@ -255,7 +257,7 @@ class Copying:
         self._refresh_at = 0.0
 
     def _balance(self, now_s: float) -> None:
-        due = self._pace.balance.due(
+        due = self._rhythm.balance.due(
             self._holdings.owners(), self._board.rates(now_s), self._crew.ready(), now_s
         )
         for where, task in due.items():

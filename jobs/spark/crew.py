@@ -125,6 +125,7 @@ class Crew:
     start_job: Callable[[int], Job]
     home_s: float = HOME_S
     members: list[Member] = field(default_factory=list)
+    up_since_s: float = 0.0
 
     def grow(self, count: int, now_s: float) -> None:
         """Have at least so many tasks."""
@@ -137,11 +138,15 @@ class Crew:
         return [member.number for member in self.members if member.is_ready]
 
     def expected(self, now_s: float) -> list[int]:
-        """Return the tasks that will soon be ready; all of them while none is."""
+        """Return the tasks that will soon be ready; all of them while none is.
+
+        However long it takes until the first one is there, the others get their time from then on.
+        """
         coming = [member for member in self.members if not member.is_ready]
         if len(coming) == len(self.members):
-            return [member.number for member in coming]
-        return [member.number for member in coming if now_s - member.since_s < self.home_s]
+            self.up_since_s = now_s
+        since_s = self.up_since_s
+        return [m.number for m in coming if now_s - max(m.since_s, since_s) < self.home_s]
 
     def came(self, line: Line, now_s: float) -> Loss | None:
         """Note that a task listens; returns the loss of the one it replaces, if nobody noted that."""

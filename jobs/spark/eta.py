@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class Headway:
     """How one partition gets on: offsets left (None: unknown), copied and grown per second."""
 
     left: int | None
@@ -24,25 +24,25 @@ class Pace:
     grown_per_s: float = 0.0
 
 
-def eta_s(pace: Pace) -> float | None:
+def eta_s(headway: Headway) -> float | None:
     """Return the seconds until nothing is left (rules E1 to E4), None when that is unknown."""
-    if pace.left == 0:
+    if headway.left == 0:
         return 0.0
-    gained_per_s = pace.copied_per_s - pace.grown_per_s
-    if pace.left is None or gained_per_s <= 0:
+    gained_per_s = headway.copied_per_s - headway.grown_per_s
+    if headway.left is None or gained_per_s <= 0:
         return None
-    return round(pace.left / gained_per_s, 1)
+    return round(headway.left / gained_per_s, 1)
 
 
-def flow_eta_s(paces: Iterable[Pace]) -> float | None:
+def flow_eta_s(headways: Iterable[Headway]) -> float | None:
     """Return the seconds until no partition has anything left (rule E5), None when that is unknown."""
-    paces = list(paces)
-    waiting = [pace for pace in paces if pace.left != 0]
-    if any(pace.left is None for pace in waiting):
+    headways = list(headways)
+    waiting = [headway for headway in headways if headway.left != 0]
+    if any(headway.left is None for headway in waiting):
         return None
-    together = Pace(
-        sum(pace.left or 0 for pace in waiting),
-        sum(pace.copied_per_s for pace in waiting),
-        sum(pace.grown_per_s for pace in waiting),
+    together = Headway(
+        sum(headway.left or 0 for headway in waiting),
+        sum(headway.copied_per_s for headway in waiting),
+        sum(headway.grown_per_s for headway in waiting),
     )
     return eta_s(together)

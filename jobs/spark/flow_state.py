@@ -22,10 +22,12 @@ Row = dict[str, Any]
 
 @dataclass(slots=True)
 class FlowState:
-    """`topic_ids` are those under which topics are copied; `given_up` are partitions that failed and stay so.
+    """`topic_ids` are those under which topics are copied.
 
-    `ends` are the offsets at which the run is to end (None: never), `unknown_ends` the partitions whose
-    end nobody could tell yet. `message` is one sentence, `fault` why the clusters were not seen.
+    `given_up` are partitions that failed and stay so, `anew` topics whose failures count no more: they
+    were created again, and that is accepted. `ends` are the offsets at which the run is to end (None:
+    never), `unknown_ends` the partitions whose end nobody could tell yet. `message` is one sentence, `fault`
+    why the clusters were not seen.
     """
 
     flow: FlowSpec
@@ -36,6 +38,7 @@ class FlowState:
     board: Board = field(default_factory=Board)
     survey: Survey | None = None
     given_up: set[TopicPartition] = field(default_factory=set)
+    anew: set[str] = field(default_factory=set)
     ends: dict[TopicPartition, int] | None = None
     unknown_ends: set[TopicPartition] = field(default_factory=set)
     restarts: int = 0
@@ -50,7 +53,8 @@ class FlowState:
         self.fault = ""
         failed = {_where(row): row for row in self.board.failed()}
         planned = {start.where for start in survey.plan.starts}
-        self.given_up = planned & failed.keys()
+        self.given_up = {w for w in planned & failed.keys() if w.topic not in self.anew}
+        self.anew = set()
         starts = [progress_of(s) for s in survey.plan.starts if s.where not in self.given_up]
         rows = [asdict(row) for row in [*starts, *survey.plan.refused]]
         self.board.start([*rows, *(failed[where] for where in self.given_up)])

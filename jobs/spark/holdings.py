@@ -120,13 +120,10 @@ class Holdings:
         else:
             del self._all[where]
 
-    def restart(self, where: TopicPartition, start: PartitionStart | None = None) -> None:
-        """Let a partition go and take it on again, at its position or at another start."""
+    def restart(self, where: TopicPartition) -> None:
+        """Let a partition go and take it on again at its position."""
         holding = self._all[where]
-        if holding.is_given:
-            holding.is_restarting, holding.again = True, start
-        elif start is not None:
-            holding.start = start
+        holding.is_restarting = holding.is_given
 
     def move(self, where: TopicPartition, task: int) -> None:
         """Move a partition to another task as soon as its task has let go of it."""

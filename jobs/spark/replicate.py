@@ -26,7 +26,7 @@ from jobs.spark.channel import DriverChannel
 from jobs.spark.clusters import Clusters
 from jobs.spark.contract import JobResult, JobSpec, Outcome
 from jobs.spark.control import ControlFile
-from jobs.spark.copying import Copying, Pace
+from jobs.spark.copying import Copying, Rhythm
 from jobs.spark.crew import SparkJob, backoff_s
 from jobs.spark.dealing import Balance
 from jobs.spark.flow_state import FlowState
@@ -61,7 +61,7 @@ class FlowDriver:
     def __init__(self, spec: JobSpec, run_dir: Path, context: SparkContext) -> None:
         arguments = spec.arguments
         self.until_caught_up = bool(arguments.get("until_caught_up"))
-        self.pace = Pace(
+        self.rhythm = Rhythm(
             refresh_s=float(arguments.get("refresh_s", REFRESH_S)),
             home_s=float(arguments.get("home_s", HOME_S)),
             balance=Balance(
@@ -120,7 +120,7 @@ class FlowDriver:
         settings = self.context.getConf()
         host = str(settings.get("spark.driver.host", "127.0.0.1"))
         bind_host = settings.get("spark.driver.bindAddress", host)
-        return Copying(self.state, clusters, self._start_job, (host, bind_host), self.pace)
+        return Copying(self.state, clusters, self._start_job, (host, bind_host), self.rhythm)
 
     def _start_job(self, channel: DriverChannel, number: int) -> SparkJob:
         return SparkJob(self.context, channel.address, number)

@@ -16,7 +16,10 @@ from jobs.spark.contract import JobSpec
 
 _ENTRY = Path(__file__).parent.parent / "entry"
 # C1 and the serial collector halve start-up and memory; the heap shrinks again after start-up.
-JVM_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xms64m -XX:MinHeapFreeRatio=10 -XX:MaxHeapFreeRatio=30"
+JVM_OPTIONS = (
+    "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xms64m"
+    " -XX:MinHeapFreeRatio=10 -XX:MaxHeapFreeRatio=30"
+)
 DRIVER_OPTIONS = (
     f"{JVM_OPTIONS} -Dlog4j2.configurationFile={(_ENTRY / 'log4j2.properties').as_uri()}"
 )
@@ -126,8 +129,8 @@ def _properties() -> dict[str, str]:
 
 def _lines(text: str, path: str) -> Iterator[tuple[str, str]]:
     """Read `name value` or `name=value` lines, as in Spark's own spark-defaults.conf."""
-    for number, line in enumerate(text.splitlines(), 1):
-        line = line.strip()
+    for number, written in enumerate(text.splitlines(), 1):
+        line = written.strip()
         if not line or line.startswith("#"):
             continue
         cut = min((line.index(mark) for mark in "= \t" if mark in line), default=-1)

@@ -85,6 +85,13 @@ def test_a_task_that_does_not_come_up_is_expected_only_for_a_while(crew):
     assert crew.expected(HOME_S) == []
 
 
+def test_on_a_slow_cluster_the_second_task_gets_its_time_from_the_first_one_on(crew):
+    crew.expected(100.0)
+    come(crew, 0, 100.1)
+    assert crew.expected(100.0 + HOME_S - 1) == [1]
+    assert crew.expected(100.0 + HOME_S) == []
+
+
 def test_a_lost_line_is_a_loss(crew):
     line = come(crew, 0)
     loss = crew.left(line, 2.0)

@@ -110,7 +110,9 @@ def test_an_imbalance_that_was_over_meanwhile_begins_again():
     balance = Balance()
     even = {where: where.partition % 2 for where in parts(4)}
     owners = [LOPSIDED, even, LOPSIDED, LOPSIDED]
-    due = [balance.due(o, RATES, [0, 1], now) for o, now in zip(owners, (0, 15, 20, 35), strict=True)]
+    due = [
+        balance.due(o, RATES, [0, 1], now) for o, now in zip(owners, (0, 15, 20, 35), strict=True)
+    ]
     assert due == [{}] * 4
 
 

@@ -106,13 +106,6 @@ def test_a_restarted_partition_comes_back_at_its_position(running):
     assert running.orders([0, 1], [], NO_RATES).remove == {}
 
 
-def test_a_topic_that_was_created_again_comes_back_at_its_new_start(running):
-    running.restart(where(0), start(0, 3))
-    running.orders([0, 1], [], NO_RATES)
-    running.released(0, let_go(position=900))
-    assert running.orders([0, 1], [], NO_RATES).add == {0: [start(0, 3)]}
-
-
 def test_a_forgotten_partition_is_gone_once_its_task_has_let_go(running):
     running.forget(where(0))
     assert running.orders([0, 1], [], NO_RATES).remove == {0: [where(0)]}

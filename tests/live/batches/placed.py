@@ -5,11 +5,12 @@ through the loops that re-batch.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.raw.cluster import RawCluster
+from jobs.cluster.raw.fetch import FetchedPartition
 from jobs.cluster.topics import describe_topics
 from jobs.wire.mirror_records import decode_offset_sync
 from jobs.wire.record_batch import ControlType, control_type, iterate_batches
@@ -49,21 +50,30 @@ async def _read(door: RawCluster, where: TopicPartition, *, committed: bool) -> 
             continue
         assert one.error is None, one.error
         before = offset
-        aborted = sorted(one.aborted, key=lambda pair: pair.first_offset)
-        ending: set[int] = set()
-        for header, batch in iterate_batches(one.records):
-            while aborted and aborted[0].first_offset <= header.last_offset:
-                ending.add(aborted.pop(0).producer_id)
-            if header.is_control:
-                if control_type(batch) is ControlType.ABORT:
-                    ending.discard(header.producer_id)
-            elif not (header.is_transactional and header.producer_id in ending):
-                found += [r for r in placed_records(batch) if r.offset >= before]
-            offset = max(offset, header.next_offset)
+        for record_or_end in _seen(one):
+            if isinstance(record_or_end, PlacedRecord):
+                found += [record_or_end] if record_or_end.offset >= before else []
+            else:
+                offset = max(offset, record_or_end)
         end = one.last_stable_offset if committed else one.high_watermark
         if offset >= end or offset == before:
             assert offset >= end, f"{where} ends at {end}, but nothing comes after {offset}"
             return found
+
+
+def _seen(one: FetchedPartition) -> Iterator[PlacedRecord | int]:
+    """Yield the records that a reader sees, and after each batch the offset behind it."""
+    aborted = sorted(one.aborted, key=lambda pair: pair.first_offset)
+    ending: set[int] = set()
+    for header, batch in iterate_batches(one.records):
+        while aborted and aborted[0].first_offset <= header.last_offset:
+            ending.add(aborted.pop(0).producer_id)
+        if header.is_control:
+            if control_type(batch) is ControlType.ABORT:
+                ending.discard(header.producer_id)
+        elif not (header.is_transactional and header.producer_id in ending):
+            yield from placed_records(batch)
+        yield header.next_offset
 
 
 def content(record: PlacedRecord) -> Content:
@@ -93,7 +103,7 @@ def translation(pairs: Pairs) -> Callable[[int], int | None]:
         kept.append(pair)
 
     def translate(upstream: int) -> int | None:
-        before = [pair for pair in _tail(kept, upstream)]
+        before = _tail(kept, upstream)
         return before[0][1] + upstream - before[0][0] if before else None
 
     return translate

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import random
-import time
 from collections.abc import Iterable, Sequence
 
 from confluent_kafka import Producer
@@ -118,22 +117,22 @@ def interleave(cluster, topic: str, partition: int, rounds: int = 12, seed: int 
 
 
 def make_gaps(cluster, topic: str, rounds: int = 6) -> None:
-    """Write to a compacted topic and wait until its cleaner has made gaps."""
+    """Write to a compacted topic (see `COMPACTED`) and wait until its cleaner has made gaps."""
     written = 0
-    for first in range(rounds):
+    for turn in range(rounds):
+        # Segments end by the timestamps of their records, so every turn has a segment of its own.
+        at = NOW + 1000 * turn
         batches = [
-            [record(n, b"%d-%d" % (first, n), b"k%d" % ((n * (first + 1)) % 40)) for n in range(30)]
+            [
+                record(n, b"%d-%d" % (turn, n), b"k%d" % (n * (turn + 1) % 40), timestamp=at)
+                for n in range(30)
+            ]
             for _ in range(5)
         ]
-        write_batches(cluster, topic, 0, batches, codec=Codec.ZSTD if first % 2 else Codec.NONE)
+        write_batches(cluster, topic, 0, batches, codec=Codec.ZSTD if turn % 2 else Codec.NONE)
         written += 150
-        time.sleep(0.12)  # a segment ends by its age, when the next record comes
-
-    def has_gaps() -> bool:
-        write_batches(cluster, topic, 0, [[record(0, None, b"gone")]])
-        return len(read_placed(cluster, topic)[0]) < written // 2
-
-    wait_until(has_gaps, 90, every=1.0)
+    write_batches(cluster, topic, 0, [[record(0, None, b"k1", timestamp=NOW + 1000 * rounds)]])
+    wait_until(lambda: len(read_placed(cluster, topic)[0]) < written // 2, 90, every=0.5)
 
 
 COMPACTED = {

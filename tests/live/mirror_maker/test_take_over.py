@@ -1,7 +1,6 @@
 """A flow goes on where a real MirrorMaker 2 stopped, and MirrorMaker 2 where the flow stopped."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 

@@ -73,7 +73,8 @@ def alter(client: ClusterClient, topic: str, **settings: str | None) -> None:
     """
     wanted = {key.replace("_", "."): value for key, value in settings.items()}
     alterations = [ConfigAlteration(key, value) for key, value in wanted.items()]
-    assert alter_topic_configs(client, {topic: alterations}) == {topic: None}
+    fault = alter_topic_configs(client, {topic: alterations})[topic]
+    assert fault is None, fault
     wait_until(lambda: all(_is(configs_of(client, topic), wanted) for _ in range(10)), 20)
 
 

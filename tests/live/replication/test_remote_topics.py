@@ -58,7 +58,12 @@ class Writing:
 
 def grow(client: ClusterClient, topic: str, count: int) -> None:
     assert create_partitions(client, {topic: count}) == {topic: None}
-    wait_until(lambda: len(describe_topics(client, [topic])[0].partitions) == count, 20)
+
+    def has_grown() -> bool:
+        return len(describe_topics(client, [topic])[0].partitions) == count
+
+    # Any broker may be asked, and one may be behind.
+    wait_until(lambda: all(has_grown() for _ in range(10)), 20)
 
 
 def by_partition(cluster, topic: str) -> dict[int, list[bytes | None]]:

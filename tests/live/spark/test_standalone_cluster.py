@@ -11,7 +11,7 @@ from tests.support import wait_until
 
 pytestmark = pytest.mark.live
 
-WITHIN_S = 90
+WITHIN_S = 180
 
 
 @pytest.fixture
@@ -46,4 +46,5 @@ def test_two_workers_copy_and_when_one_is_killed_nothing_is_lost_or_doubled(
         running.wait_for_positions(writer.ends, within_s=WITHIN_S)
         assert running.stop().outcome is Outcome.CANCELLED
     assert_copied(writer.written, west, f"east.{topic}")
-    assert "jobs.zip" in spark.executor_logs()
+    # Executors have no crosslog of their own on their path: it came with the application.
+    assert "code=jobs.zip/jobs" in spark.executor_logs()

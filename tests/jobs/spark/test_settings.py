@@ -1,0 +1,103 @@
+"""Which Spark runs a job, and with which settings."""
+
+import pytest
+
+from jobs.spark import settings
+from jobs.spark.contract import JobSpec
+
+
+def spec(tasks: int = 3, **spark: str) -> JobSpec:
+    return JobSpec("r", "replicate", {"flow": {"tasks": tasks}}, spark=spark)
+
+
+def made(**spark: str) -> dict[str, str]:
+    return settings.spark_settings(spec(**spark), "/venv/bin/python")
+
+
+@pytest.fixture(autouse=True)
+def no_variables(monkeypatch):
+    for name in ("MASTER", "DRIVER_HOST", "PROPERTIES"):
+        monkeypatch.delenv(f"CROSSLOG_SPARK_{name}", raising=False)
+
+
+def test_by_default_this_machine_has_a_core_for_every_task():
+    assert settings.master_of(spec(tasks=3)) == "local[3]"
+
+
+def test_the_installation_may_name_another_master(monkeypatch):
+    monkeypatch.setenv("CROSSLOG_SPARK_MASTER", "spark://head:7077")
+    assert settings.master_of(spec()) == "spark://head:7077"
+
+
+def test_a_run_may_name_its_own_master(monkeypatch):
+    monkeypatch.setenv("CROSSLOG_SPARK_MASTER", "spark://head:7077")
+    assert settings.master_of(spec(master="yarn")) == "yarn"
+
+
+def test_on_this_machine_nothing_listens_for_others():
+    assert made()["spark.driver.host"] == made()["spark.driver.bindAddress"] == "127.0.0.1"
+
+
+def test_on_a_cluster_executors_find_the_driver_under_the_name_that_is_given(monkeypatch):
+    monkeypatch.setenv("CROSSLOG_SPARK_MASTER", "spark://head:7077")
+    monkeypatch.setenv("CROSSLOG_SPARK_DRIVER_HOST", "edge.example.org")
+    assert made()["spark.driver.host"] == "edge.example.org"
+    assert made()["spark.driver.bindAddress"] == "0.0.0.0"
+
+
+@pytest.mark.parametrize(
+    ("master", "name"),
+    [
+        ("spark://head:7077", "spark.cores.max"),
+        ("k8s://https://api:6443", "spark.executor.instances"),
+        ("yarn", "spark.executor.instances"),
+    ],
+)
+def test_on_a_cluster_there_is_a_core_for_every_task(monkeypatch, master, name):
+    monkeypatch.setenv("CROSSLOG_SPARK_MASTER", master)
+    assert made()[name] == "3"
+
+
+def test_a_properties_file_adds_and_replaces(monkeypatch, tmp_path):
+    file = tmp_path / "spark.conf"
+    file.write_text("# ours\n\nspark.driver.memory 1g\nspark.executor.memory=2g\nspark.a = b=c\n")
+    monkeypatch.setenv("CROSSLOG_SPARK_PROPERTIES", str(file))
+    found = made()
+    assert found["spark.driver.memory"] == "1g"
+    assert found["spark.executor.memory"] == "2g"
+    assert found["spark.a"] == "b=c"
+
+
+@pytest.mark.parametrize("line", ["spark.a", "hive.x 1", "= 3", "spark.a ="])
+def test_a_properties_file_that_makes_no_sense_is_refused_with_its_line(
+    monkeypatch, tmp_path, line
+):
+    file = tmp_path / "spark.conf"
+    file.write_text(f"spark.ok 1\n{line}\n")
+    monkeypatch.setenv("CROSSLOG_SPARK_PROPERTIES", str(file))
+    with pytest.raises(ValueError, match="line 2"):
+        made()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("spark.speculation", "true"),
+        ("spark.task.maxFailures", "4"),
+        ("spark.dynamicAllocation.enabled", "true"),
+    ],
+)
+def test_nobody_can_have_a_task_run_twice_at_a_time(name, value):
+    assert made(**{name: value})[name] != value
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("spark.executorEnv.CROSSLOG_SECRET_EAST", "hunter2"),
+        ("spark.driver.extraJavaOptions", "-Dx=CROSSLOG_SECRET_EAST"),
+    ],
+)
+def test_no_setting_may_hold_a_secret(name, value):
+    with pytest.raises(ValueError, match="secret"):
+        made(**{name: value})

@@ -1,0 +1,191 @@
+"""Things that happen to clusters and copiers, one after the other, chosen by a seeded dice."""
+
+import asyncio
+import contextlib
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+from confluent_kafka import KafkaException, Producer
+from kio.schema.elect_leaders.v2.request import ElectLeadersRequest
+from kio.schema.elect_leaders.v2.response import ElectLeadersResponse
+from kio.static.primitive import i8, i32Timedelta
+
+from jobs.cluster.connection import Connection
+from jobs.cluster.errors import ClusterFault
+from jobs.cluster.raw.apis import Api
+from jobs.lab.cluster import Cluster
+from jobs.lab.lab import Lab
+from jobs.lab.node import Node
+from jobs.replication.flow import FlowSpec
+from tests.live.batches.worker import Worker
+from tests.live.cluster_raw.raw import opened
+
+
+class Writing(threading.Thread):
+    """Two producers, one of them with transactions of which some are aborted, until told to stop."""
+
+    def __init__(self, connection: Connection, topic: str, partitions: int, seed: int) -> None:
+        super().__init__(daemon=True)
+        self._servers = connection.bootstrap_servers
+        self._topic = topic
+        self._partitions = partitions
+        self._chance = random.Random(seed)
+        self._ended = threading.Event()
+        self.count = 0
+        self.failures: Counter[str] = Counter()
+
+    def stop(self) -> None:
+        self._ended.set()
+        self.join(120)
+        assert not self.is_alive(), "the writer does not end"
+
+    def run(self) -> None:
+        while not self._ended.is_set():
+            try:
+                self._write_until_something_breaks()
+            except KafkaException as error:
+                self.failures[error.args[0].name()] += 1
+                time.sleep(0.5)
+
+    def _write_until_something_breaks(self) -> None:
+        settings = {"bootstrap.servers": self._servers, "linger.ms": 2}
+        plain = Producer(settings | {"enable.idempotence": True, "compression.type": "lz4"})
+        name = f"writer-{self._topic}"
+        sure = Producer(settings | {"transactional.id": name, "transaction.timeout.ms": 20_000})
+        sure.init_transactions(30)
+        while not self._ended.is_set():
+            self._write(plain, self._chance.randrange(1, 400))
+            sure.begin_transaction()
+            self._write(sure, self._chance.randrange(1, 200))
+            sure.flush(20)
+            if self._chance.random() < 0.7:
+                sure.commit_transaction(30)
+            else:
+                sure.abort_transaction(30)
+            time.sleep(self._chance.random() * 0.05)
+        plain.flush(30)
+
+    def _write(self, producer: Producer, count: int) -> None:
+        for _ in range(count):
+            self.count += 1
+            value = b"%d " % self.count + b"x" * self._chance.randrange(200)
+            partition = self._chance.randrange(self._partitions)
+            try:
+                producer.produce(self._topic, value, b"%d" % (self.count % 97), partition)
+            except BufferError:
+                producer.poll(0.5)
+            producer.poll(0)
+
+
+class Copier:
+    """A worker that is started again whenever it has ended, as a driver does it."""
+
+    def __init__(self, flow: FlowSpec, folder: Path) -> None:
+        self._flow = flow
+        self._folder = folder
+        self._lock = threading.Lock()
+        self.lives: list[Worker] = []
+        self.zombies: list[Worker] = []
+        self.killed = 0
+        self._stop = threading.Event()
+        self._keeper = threading.Thread(target=self._keep, daemon=True)
+        self.start()
+        self._keeper.start()
+
+    @property
+    def worker(self) -> Worker:
+        return self.lives[-1]
+
+    def start(self) -> None:
+        with self._lock:
+            self.lives.append(Worker(self._flow, self._folder))
+
+    def kill(self) -> None:
+        """Kill the worker at any moment; its keeper starts another one."""
+        self.killed += 1
+        self.worker.kill()
+
+    def pause_and_replace(self) -> None:
+        """Pause the worker, start another one beside it, and let the first one go on as a zombie."""
+        with self._lock:
+            zombie = self.lives[-1]
+            zombie.pause()
+            self.zombies.append(zombie)
+            self.lives.append(Worker(self._flow, self._folder))
+        time.sleep(4)
+        zombie.resume()
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._keeper.join(10)
+        for worker in [*self.lives, *self.zombies]:
+            worker.resume() if worker.is_running else None
+            worker.stop()
+
+    def _keep(self) -> None:
+        while not self._stop.wait(0.5):
+            if not self.worker.is_running:
+                self.start()
+
+
+async def elect_preferred(connection: Connection) -> None:
+    """Let leaders go back to the preferred replicas; whether there is something to do does not matter."""
+    api = Api(ElectLeadersRequest, ElectLeadersResponse, 2)
+    request = ElectLeadersRequest(
+        election_type=i8(0),
+        topic_partitions=None,
+        timeout=i32Timedelta.parse(timedelta(seconds=10)),
+    )
+    with contextlib.suppress(ClusterFault):
+        async with opened(connection) as door:
+            broker = next(iter((await door.metadata()).brokers))
+            await (await door.connection_to(broker, "test")).request(api, request)
+
+
+def happenings(lab: Lab, source: Cluster, target: Cluster, copier: Copier) -> dict[str, Callable]:
+    """Return what may happen, by name; each takes the dice."""
+
+    def node_of(cluster: Cluster, chance: random.Random) -> Node:
+        return chance.choice(list(cluster.nodes.values()))
+
+    def kill(cluster: Cluster, chance: random.Random) -> None:
+        node = node_of(cluster, chance)
+        node.kill()
+        time.sleep(chance.random() * 3)
+        back(cluster, node)
+
+    def restart(cluster: Cluster, chance: random.Random) -> None:
+        node = node_of(cluster, chance)
+        node.stop()
+        back(cluster, node)
+
+    def hang(cluster: Cluster, chance: random.Random) -> None:
+        node = node_of(cluster, chance)
+        node.pause()
+        time.sleep(2 + chance.random() * 10)
+        node.resume()
+        cluster.wait_until_serving()
+
+    def back(cluster: Cluster, node: Node) -> None:
+        node.start()
+        cluster.wait_until_serving()
+
+    several = (source if len(source.nodes) > 1 else target).connection
+    return {
+        "kill a source broker": lambda chance: kill(source, chance),
+        "kill a target broker": lambda chance: kill(target, chance),
+        "restart a source broker": lambda chance: restart(source, chance),
+        "restart a target broker": lambda chance: restart(target, chance),
+        "hang a source broker": lambda chance: hang(source, chance),
+        "hang a target broker": lambda chance: hang(target, chance),
+        "elect leaders": lambda _: asyncio.run(elect_preferred(several)),
+        "kill the copier": lambda _: copier.kill(),
+        "kill the copier again": lambda _: copier.kill(),
+        "restart the copier": lambda _: copier.worker.stop(),
+        "two copiers": lambda _: copier.pause_and_replace(),
+    }

@@ -1,0 +1,109 @@
+"""Everything breaks at random while records flow; in the end both sides hold the same.
+
+Seeded by CROSSLOG_CHAOS_SEED (default: 1) and bounded by CROSSLOG_CHAOS_S, the seconds of chaos. The normal
+suite takes 45 s for one case; from 120 s on all cases share the time: `CROSSLOG_CHAOS_S=180 pytest
+tests/live/batches/test_chaos.py` is what belongs to a change of the engine.
+"""
+
+import logging
+import os
+import random
+import time
+from collections import Counter
+
+import pytest
+
+from jobs.replication.flow import Guarantee
+from jobs.replication.internal_topics import syncs_place
+from tests.live.batches.chaos import Copier, Writing, happenings
+from tests.live.batches.copying import ends_of, flow_between
+from tests.live.batches.placed import assert_equal, assert_mapped, content, read_placed, read_syncs
+from tests.live.records import make_topic
+from tests.support import wait_until
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(1200)]
+
+logger = logging.getLogger(__name__)
+
+CHAOS_S = float(os.environ.get("CROSSLOG_CHAOS_S", "45"))
+SEED = int(os.environ.get("CROSSLOG_CHAOS_SEED", "1"))
+PARTITIONS = 6
+RECOVERY_S = 150
+
+
+LONG = pytest.mark.skipif(CHAOS_S < 120, reason="CROSSLOG_CHAOS_S is below 120")
+CASES = [
+    pytest.param(1, 3, Guarantee.EXACTLY_ONCE, id="three target brokers, exactly once"),
+    pytest.param(3, 1, Guarantee.EXACTLY_ONCE, id="three source brokers, exactly once", marks=LONG),
+    pytest.param(1, 1, Guarantee.AT_LEAST_ONCE, id="at least once", marks=LONG),
+]
+SHARE_S = CHAOS_S / len(CASES) if CHAOS_S >= 120 else CHAOS_S
+
+
+@pytest.mark.parametrize(("source_nodes", "target_nodes", "delivery"), CASES)
+def test_whatever_breaks_both_sides_hold_the_same_in_the_end(
+    small_lab, tmp_path, source_nodes, target_nodes, delivery
+):
+    source_lab = small_lab("storm", nodes=source_nodes)
+    target_lab = small_lab("haven", nodes=target_nodes)
+    source, target = source_lab.cluster("storm"), target_lab.cluster("haven")
+    topic = "chaos"
+    make_topic(source, topic, PARTITIONS)
+    flow = flow_between(source, target, topic, delivery=delivery)
+    copier = Copier(flow, tmp_path / "copier")
+    writing = Writing(source.connection, topic, PARTITIONS, SEED)
+    writing.start()
+    try:
+        happened = rage(happenings(source_lab, source, target, copier))
+        writing.stop()
+        wait_until(lambda: is_caught_up(source, topic, copier), RECOVERY_S, every=0.5)
+    finally:
+        copier.stop()
+    logger.warning(
+        "seed %s: %s, %s records, %s lives", SEED, happened, writing.count, len(copier.lives)
+    )
+    wanted, found = read_placed(source, topic), read_placed(target, f"storm.{topic}")
+    if delivery is Guarantee.EXACTLY_ONCE:
+        assert_equal(wanted, found)
+        syncs_topic, _ = syncs_place(flow)
+        assert_mapped(wanted, found, read_syncs(target, syncs_topic, topic))
+        assert {zombie.error.split(":")[0] for zombie in copier.zombies} <= {"", "ProducerFenced"}
+    else:
+        assert_nothing_lost(wanted, found, copier)
+
+
+def rage(possible) -> Counter:
+    """Let things happen until the time is over, each of them once before any comes again."""
+    chance = random.Random(SEED)
+    happened: Counter = Counter()
+    end = time.monotonic() + SHARE_S
+    deck: list[str] = []
+    while time.monotonic() < end:
+        if not deck:
+            deck = chance.sample(list(possible), len(possible))
+        time.sleep(chance.random() * 2)
+        name = deck.pop()
+        logger.warning("%s", name)
+        possible[name](chance)
+        happened[name] += 1
+    return happened
+
+
+def is_caught_up(source, topic: str, copier: Copier) -> bool:
+    there = copier.worker.positions()
+    return all(there.get((topic, p), -1) >= end for p, end in ends_of(source, topic).items())
+
+
+def assert_nothing_lost(wanted, found, copier: Copier) -> None:
+    """Every record is there, in order; what is there twice was told, unless a kill was quicker."""
+    doubled = 0
+    for partition, records in wanted.items():
+        sent = [content(record) for record in records]
+        copied = [content(record) for record in found[partition]]
+        assert list(dict.fromkeys(copied)) == sent
+        doubled += len(copied) - len(sent)
+    told = sum(life.duplicates() for life in [*copier.lives, *copier.zombies])
+    logger.warning("%s records twice, %s told, %s kills", doubled, told, copier.killed)
+    assert told <= doubled
+    if not copier.killed and not copier.zombies:
+        assert told == doubled

@@ -1,0 +1,82 @@
+"""What happens to a source while it is copied, and is said instead of passed over."""
+
+import pytest
+
+from jobs.replication.copier import PartitionState
+from tests.live.batches.copying import Copying, copy_all, flow_between, survey
+from tests.live.batches.placed import assert_equal, content, read_placed
+from tests.live.batches.writing import delete_before, delete_topic
+from tests.live.records import make_topic, new_topic, produce
+from tests.live.replication.test_record_path_faults import start_of
+from tests.support import wait_until
+
+pytestmark = pytest.mark.live
+
+
+def test_records_deleted_before_they_were_copied_are_a_finding_and_copying_goes_on(east, west):
+    topic = new_topic(east)
+    flow = flow_between(east, west, topic)
+    produce(east, topic, 10)
+    copy_all(flow, east, topic)
+    produce(east, topic, 20)
+    delete_before(east, topic, 0, 25)
+    copying = copy_all(flow, east, topic)
+    assert f"Offsets 10 to 24 of {topic}-0 were deleted" in copying.rows[0].findings[0]
+    assert "15 records are missing" in copying.rows[0].findings[0]
+    assert copying.rows[0].records == 5
+
+
+def test_a_position_beyond_the_end_of_the_log_stops_the_partition(east, west):
+    topic = new_topic(east)
+    produce(east, topic, 3)
+    flow = flow_between(east, west, topic)
+    (start,) = survey(flow).plan.starts
+    with Copying(flow, [start_of(start, position=50)]) as copying:
+        row = copying.wait_for_state(PartitionState.FAILED)
+        wait_until(lambda: not copying.is_running)
+    assert "ends at offset 3 but was copied up to 50" in row.reason
+    assert "created again" in row.reason
+
+
+@pytest.mark.parametrize("count", [3, 50], ids=["shorter than before", "longer than before"])
+def test_a_topic_that_is_created_again_while_it_is_copied_is_named(east, west, count):
+    topic = new_topic(east)
+    flow = flow_between(east, west, topic)
+    sent = produce(east, topic, 10)
+    with Copying(flow) as copying:
+        copying.wait_for_position(10)
+        delete_topic(east, topic)
+        copying.wait_for_state(PartitionState.RETRYING)
+        wait_until(lambda: is_made(east, topic), 30)
+        produce(east, topic, count)
+        row = copying.wait_for_state(PartitionState.FAILED)
+    assert f"Topic {topic} was deleted and created again (id " in row.reason
+    assert "Position 10 belongs to the old topic" in row.reason
+    copied = read_placed(west, f"east.{topic}")[0]
+    assert [content(one)[1] for one in copied] == [one.value for one in sent]
+
+
+def is_made(cluster, topic: str) -> bool:
+    try:
+        make_topic(cluster, topic)
+    except AssertionError:  # the old one is still being deleted
+        return False
+    return True
+
+
+def test_partitions_that_are_added_are_copied_from_their_beginning(east, west):
+    from confluent_kafka.admin import AdminClient, NewPartitions
+
+    topic = new_topic(east)
+    flow = flow_between(east, west, topic)
+    produce(east, topic, 10)
+    copy_all(flow, east, topic)
+    admin = AdminClient({"bootstrap.servers": east.bootstrap_servers})
+    for future in admin.create_partitions([NewPartitions(topic, 3)]).values():
+        future.result(20)
+    wait_until(lambda: len(survey(flow).topics[0].partitions) == 3, 20)
+    wait_until(lambda: not survey(flow).plan.refused, 20)
+    for partition in range(3):
+        produce(east, topic, 10, partition)
+    copy_all(flow, east, topic)
+    assert_equal(read_placed(east, topic), read_placed(west, f"east.{topic}"))

@@ -1,0 +1,119 @@
+"""A share of a flow in a process of its own, which a test may stop, pause and kill at any moment.
+
+`python -m tests.live.batches.worker FLOW.json SLOT`: fences as a driver does, surveys, copies until SIGTERM,
+and prints a line for every change of a partition.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from dataclasses import asdict
+from pathlib import Path
+
+from jobs.cluster.errors import ClusterFault
+from jobs.replication.fencing import fence_flow
+from jobs.replication.flow import FlowSpec
+from jobs.replication.flow_copier import FlowCopier
+from tests.live.batches.copying import survey
+
+ROOT = Path(__file__).parents[3]
+
+
+class Worker:
+    """The process seen from the test; `rows` is what it said about each partition in its life."""
+
+    def __init__(self, flow: FlowSpec, folder: Path, slot: int = 0) -> None:
+        self.rows: dict[tuple[str, int], dict] = {}
+        self.error = ""
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / "flow.json"
+        path.write_text(json.dumps(flow.to_mapping()), encoding="utf-8")
+        self.log = folder / "worker.log"
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.live.batches.worker", str(path), str(slot)],
+                cwd=ROOT,
+                stdout=subprocess.PIPE,
+                stderr=log,
+            )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    @property
+    def is_running(self) -> bool:
+        return self._process.poll() is None
+
+    def records(self) -> int:
+        return sum(row["records"] for row in self.rows.values())
+
+    def duplicates(self) -> int:
+        return sum(row["duplicates"] for row in self.rows.values())
+
+    def positions(self) -> dict[tuple[str, int], int]:
+        return {where: row["position"] for where, row in self.rows.items()}
+
+    def kill(self) -> None:
+        self._end(signal.SIGKILL, 10)
+
+    def stop(self, within_s: float = 40) -> None:
+        self._end(signal.SIGTERM, within_s)
+
+    def pause(self) -> None:
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self._process.send_signal(signal.SIGCONT)
+
+    def wait(self, within_s: float) -> int:
+        code = self._process.wait(within_s)
+        self._reader.join(10)
+        return code
+
+    def _end(self, number: signal.Signals, within_s: float) -> None:
+        if self.is_running:
+            self._process.send_signal(number)
+        self.wait(within_s)
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        with self._process.stdout as lines:
+            for line in lines:
+                if not line.endswith(b"\n"):
+                    return  # killed in the middle of a line
+                told = json.loads(line)
+                if "error" in told:
+                    self.error = told["error"]
+                else:
+                    self.rows[told["topic"], told["partition"]] = told
+
+
+def main(path: str, slot: str) -> int:
+    flow = FlowSpec.from_mapping(json.loads(Path(path).read_text(encoding="utf-8")))
+    stop = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+
+    def say(line: dict) -> None:
+        os.write(1, json.dumps(line).encode() + b"\n")
+
+    try:
+        fence_flow(flow)
+        starts = survey(flow).plan.starts
+        FlowCopier(flow, int(slot)).copy(
+            starts, stop.is_set, lambda rows: [say(asdict(row)) for row in rows]
+        )
+    except ClusterFault as fault:
+        say({"error": f"{type(fault).__name__}: {fault}"})
+        return 3
+    return 0
+
+
+if __name__ == "__main__":
+    import logging
+
+    logging.basicConfig(
+        level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(name)s %(message)s"
+    )
+    sys.exit(main(*sys.argv[1:]))

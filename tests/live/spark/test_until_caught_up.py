@@ -1,0 +1,76 @@
+"""`crosslog replicate FLOW.yaml --until-caught-up`: up to where the source ended at the start."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from jobs.replication.flow import FlowSpec, PolicyName
+from tests.live.records import new_topic, produce
+from tests.live.spark.running import Writer, assert_copied
+
+pytestmark = pytest.mark.live
+
+ROOT = Path(__file__).parents[3]
+WITHIN_S = 150
+
+
+def replicate(flow: FlowSpec, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    file = folder / "flow.yaml"
+    file.write_text(yaml.safe_dump(flow.to_mapping()))
+    return subprocess.run(
+        [sys.executable, "-m", "jobs", "replicate", str(file), "--until-caught-up", *options],
+        cwd=ROOT, capture_output=True, text=True, timeout=WITHIN_S, check=False,
+    )  # fmt: skip
+
+
+def flow_of(east, west, topic: str, **settings) -> FlowSpec:
+    return FlowSpec(f"once {topic}", east.connection, west.connection, (topic,), **settings)
+
+
+def test_it_copies_everything_ends_with_zero_and_says_how_much(east, west, tmp_path):
+    topic = new_topic(east, 3)
+    written = [r for p in range(3) for r in produce(east, topic, 1000 * p, partition=p)]
+    done = replicate(flow_of(east, west, topic, tasks=2), tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].startswith("succeeded: 3,000 records, ")
+    assert_copied(written, west, f"east.{topic}")
+
+
+def test_it_ends_although_the_source_goes_on_growing(east, west, tmp_path):
+    topic = new_topic(east)
+    produce(east, topic, 100)
+    with Writer(east, topic, [0]):
+        done = replicate(flow_of(east, west, topic), tmp_path, "--json")
+    last = json.loads(done.stdout.splitlines()[-1])
+    assert (done.returncode, last["outcome"]) == (0, "SUCCEEDED")
+    assert last["records"] >= 100
+
+
+def test_a_second_call_has_nothing_left_to_do(east, west, tmp_path):
+    topic = new_topic(east)
+    produce(east, topic, 50)
+    flow = flow_of(east, west, topic)
+    replicate(flow, tmp_path)
+    again = replicate(flow, tmp_path, "--json")
+    assert (again.returncode, json.loads(again.stdout.splitlines()[-1])["records"]) == (0, 0)
+
+
+def test_a_partition_that_cannot_be_copied_makes_it_fail_with_the_reason(east, west, tmp_path):
+    topic = new_topic(east)
+    new_topic_of_the_same_name(west, topic)
+    produce(east, topic, 10)
+    done = replicate(flow_of(east, west, topic, policy=PolicyName.IDENTITY), tmp_path)
+    assert done.returncode == 1
+    assert topic in done.stderr
+
+
+def new_topic_of_the_same_name(cluster, name: str) -> None:
+    """With the identity policy, a topic that somebody else has written is not appended to."""
+    from tests.live.records import make_topic
+
+    make_topic(cluster, name)
+    produce(cluster, name, 1)
