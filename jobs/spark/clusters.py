@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
@@ -13,6 +13,7 @@ from jobs.replication.flow import FlowSpec
 from jobs.replication.fresh_starts import note_fresh_starts
 from jobs.replication.plan import Known
 from jobs.replication.survey import Survey, survey_flow
+from jobs.spark.following import Following
 from jobs.spark.recovery import recover
 
 
@@ -23,6 +24,7 @@ class Clusters:
     flow: FlowSpec
     source: ClusterClient
     target: ClusterClient
+    following: Following = field(default_factory=Following)
 
     def begin(self, topic_ids: Mapping[str, str], reset_topics: frozenset[str]) -> Survey:
         """Fence every writer of the flow, then ask: so nobody moves positions afterwards.
@@ -45,7 +47,11 @@ class Clusters:
         known = Known(
             topic_ids=topic_ids, reset_topics=reset_topics, on_recreated=self.flow.on_recreated
         )
-        return survey_flow(self.flow, self.source, self.target, known)
+        survey = survey_flow(self.flow, self.source, self.target, known)
+        topics = survey.copied_topics()
+        if self.following.follow(self.flow, self.source, self.target, topics):
+            return survey_flow(self.flow, self.source, self.target, known)
+        return survey
 
     def recover(
         self, task: int, lost: Iterable[PartitionStart], told: Mapping[TopicPartition, int]

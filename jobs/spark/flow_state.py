@@ -16,6 +16,7 @@ from jobs.replication.survey import Survey
 from jobs.spark import contract, processes
 from jobs.spark.board import Board
 from jobs.spark.control import ControlFile
+from jobs.spark.following import Following
 
 Row = dict[str, Any]
 
@@ -36,6 +37,7 @@ class FlowState:
     topic_ids: dict[str, str] = field(default_factory=dict)
     reset_topics: frozenset[str] = frozenset()
     board: Board = field(default_factory=Board)
+    following: Following = field(default_factory=Following)
     survey: Survey | None = None
     given_up: set[TopicPartition] = field(default_factory=set)
     anew: set[str] = field(default_factory=set)
@@ -120,6 +122,7 @@ class FlowState:
             },
             "tasks": [_with_load(task, rows) for task in tasks],
             "topics": self._topics(),
+            "topic_sync": self.following.to_mapping(),
             "partitions": rows,
         }
         contract.write_json(self.run_dir / contract.PROGRESS, progress)

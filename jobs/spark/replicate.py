@@ -92,7 +92,7 @@ class FlowDriver:
             ClusterClient(flow.target) as target,
             ExitStack() as lives,
         ):
-            clusters = Clusters(flow, source, target)
+            clusters = Clusters(flow, source, target, self.state.following)
             while not self._should_stop() and not self.state.is_done:
                 try:
                     self._begin(clusters)

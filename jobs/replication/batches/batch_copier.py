@@ -202,7 +202,7 @@ class _Copying:
             await in_thread(lambda: self._knowledge.prepare(unprepared))
             unprepared.clear()
         async with (
-            RawCluster(flow.source, client_id=flow.name) as source,
+            RawCluster(flow.source, client_id=flow.name, rack=flow.client_rack or None) as source,
             RawCluster(flow.target, client_id=flow.name, timing=TARGET_TIMING) as target,
         ):
             delivery = Delivery(target, self._settings, self._identity)

@@ -14,7 +14,7 @@ from jobs.cluster.configs import (
     describe_topic_configs,
 )
 from jobs.cluster.connection import Connection
-from jobs.cluster.errors import ClusterFault
+from jobs.cluster.errors import ClusterFault, UnknownTopicOrPartition
 from jobs.cluster.topics import describe_topics
 from jobs.replication.flow import FlowSpec
 from jobs.replication.plan import Known
@@ -73,9 +73,15 @@ def alter(client: ClusterClient, topic: str, **settings: str | None) -> None:
     """
     wanted = {key.replace("_", "."): value for key, value in settings.items()}
     alterations = [ConfigAlteration(key, value) for key, value in wanted.items()]
-    fault = alter_topic_configs(client, {topic: alterations})[topic]
-    assert fault is None, fault
+    wait_until(lambda: _altered(client, topic, alterations), 20)
     wait_until(lambda: all(_is(configs_of(client, topic), wanted) for _ in range(10)), 20)
+
+
+def _altered(client: ClusterClient, topic: str, alterations: list[ConfigAlteration]) -> bool:
+    """Return whether it was done; now and then a controller does not know a new topic for a moment."""
+    fault = alter_topic_configs(client, {topic: alterations})[topic]
+    assert fault is None or isinstance(fault, UnknownTopicOrPartition), fault
+    return fault is None
 
 
 def configs_of(client: ClusterClient, topic: str) -> dict[str, ConfigValue]:

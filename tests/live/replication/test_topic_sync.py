@@ -89,6 +89,7 @@ def test_a_setting_that_the_target_refuses_holds_no_other_back(east, west, topic
     remote = f"east.{topic}"
     with following(east.connection, west.connection, topic) as flow:
         flow.sync()
+        alter(flow.target, remote, flush_ms="777")
         differences = tuple(
             ConfigDifference(key, override(value), default("1"), Reason.CHANGED)
             for key, value in {"no.such.setting": "7", "segment.ms": DAY}.items()
@@ -102,6 +103,7 @@ def test_a_setting_that_the_target_refuses_holds_no_other_back(east, west, topic
 def test_a_topic_that_vanished_holds_no_other_back(east, west, topic):
     with following(east.connection, west.connection, topic) as flow:
         flow.sync()
+        alter(flow.target, f"east.{topic}", flush_ms="777")
         alter(flow.source, topic, segment_ms=DAY)
         gone = ConfigDifference("segment.ms", override("7"), default("1"), Reason.CHANGED)
         plan = flow.plan([topic])

@@ -1,6 +1,8 @@
 """Copiers that take partitions on and let go of them while they run, between two real clusters."""
 
+import os
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -8,7 +10,7 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.changes import Changes, Tuning
 from jobs.replication.flow import CopyPath, FlowSpec, Guarantee
 from jobs.replication.flow_copier import FlowCopier
-from tests.live.records import new_topic, produce, read_all
+from tests.live.records import Record, new_topic, produce, read_all, write
 from tests.live.replication.copying import survey
 from tests.live.spark.running import Writer, assert_copied
 from tests.support import wait_until
@@ -135,9 +137,10 @@ def test_a_partition_that_was_just_given_can_be_taken_back_at_once(east, west):
         assert share.let_go(start.where).position == 0
 
 
-def test_a_limit_holds_from_the_moment_it_is_set(east, west):
+@pytest.mark.parametrize("path", list(CopyPath))
+def test_a_limit_holds_from_the_moment_it_is_set(east, west, path):
     topic = new_topic(east)
-    flow = flow_of(east, west, topic)
+    flow = flow_of(east, west, topic, path=path)
     (start,) = survey(flow).plan.starts
     with Share(flow, 0, [start]) as share:
         share.changes.tuning = Tuning(max_bytes_per_s=20_000.0)
@@ -147,3 +150,20 @@ def test_a_limit_holds_from_the_moment_it_is_set(east, west):
         assert share.position(start.where) < 50_000
         share.changes.tuning = Tuning()
         wait_until(lambda: share.position(start.where) == 50_000, WITHIN_S)
+
+
+def test_when_not_everything_can_be_copied_the_higher_priority_is_first(east, west):
+    urgent, other = new_topic(east), new_topic(east)
+    flow = replace(flow_of(east, west, urgent), topics=(urgent, other))
+    for topic in (urgent, other):
+        write(east, topic, [Record(value=os.urandom(1000)) for _ in range(5000)])
+    starts = survey(flow).plan.starts
+    first, second = TopicPartition(urgent, 0), TopicPartition(other, 0)
+    share = Share(flow, 0)
+    share.changes.tuning = Tuning(max_bytes_per_s=1_000_000.0, priorities={urgent: 3})
+    with share:
+        share.changes.add(starts)
+        wait_until(lambda: share.position(first) == 5000, WITHIN_S)
+        assert 0 < share.position(second) < 2500
+        share.changes.tuning = Tuning()
+        wait_until(lambda: share.position(second) == 5000, WITHIN_S)

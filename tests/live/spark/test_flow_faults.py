@@ -14,7 +14,7 @@ from confluent_kafka.admin import NewPartitions
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.topics import NewTopicSpec, create_topics, delete_topics, describe_topics
 from jobs.lab.fill import Filling, fill
-from jobs.replication.flow import FlowSpec
+from jobs.replication.flow import FlowSpec, OnRecreated
 from jobs.spark import contract, processes, submit
 from jobs.spark.contract import JobSpec
 from tests.live.reading import read_all
@@ -118,6 +118,26 @@ def test_a_topic_created_again_under_a_running_flow_stops_with_both_ids(flow, ea
     produce(east, topic, 3)
     wait_until(lambda: f"{old} -> {new}" in flow.row()["reason"], FOLLOWS_WITHIN_S)
     assert (flow.row()["state"], flow.row()["position"]) == ("failed", 5)
+
+
+def test_a_topic_created_again_under_a_running_flow_is_copied_anew_where_that_is_wanted(
+    flow, east, west, topic
+):
+    flow.flow = replace(flow.flow, on_recreated=OnRecreated.FROM_START)
+    produce(east, topic, 5)
+    flow.start()
+    flow.wait_for_position(5)
+    with ClusterClient(east.connection) as client:
+        delete_topics(client, [topic])
+        wait_until(lambda: not ids_of(client, topic))
+    new = create(east, topic)
+    produce(east, topic, 3)
+    wait_until(
+        lambda: (flow.row()["position"], flow.row()["state"]) == (3, "caught_up"),
+        2 * FOLLOWS_WITHIN_S,
+    )
+    assert flow.progress()["topics"][topic]["topic_id"] == new
+    assert len(read_all(west.connection, f"east.{topic}")) == 8
 
 
 def test_an_accepted_new_topic_is_copied_from_its_beginning(flow, east, west, topic):
