@@ -10,7 +10,6 @@ from pathlib import Path
 
 from jobs.replication.copier import PartitionProgress
 from jobs.replication.flow import FlowSpec
-from jobs.replication.flow_copier import FlowCopier
 from jobs.spark import processes
 from jobs.spark.channel import ChannelAddress, TaskChannel
 
@@ -21,6 +20,8 @@ logger = logging.getLogger(__name__)
 
 def run_task(number: int, address: ChannelAddress) -> None:
     """Copy the partitions that the driver gives to this task, until it asks for a stop."""
+    from jobs.replication.flow_copier import FlowCopier  # the driver does without the engine
+
     processes.end_with_parent()
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format=LOG_FORMAT)
     logger.info("task begins number=%d code=%s", number, Path(__file__).parent.parent)

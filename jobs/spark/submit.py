@@ -121,7 +121,11 @@ def submit_command(spec: JobSpec, run_dir: Path) -> list[str]:
     ]
     for name, value in settings.spark_settings(spec, sys.executable).items():
         command += ["--conf", f"{name}={value}"]
-    return [*command, "--py-files", str(pack_code(run_dir)), str(_ENTRY / "run.py"), str(run_dir)]
+    # On this machine the code is on the path already: packed, it would be another one for numba's cache
+    # in every run, and its loops would be compiled again.
+    if not settings.is_local(settings.master_of(spec)):
+        command += ["--py-files", str(pack_code(run_dir))]
+    return [*command, str(_ENTRY / "run.py"), str(run_dir)]
 
 
 def pack_code(run_dir: Path) -> Path:

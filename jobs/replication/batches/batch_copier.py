@@ -20,7 +20,7 @@ from jobs.replication.batches.changing import Changing
 from jobs.replication.batches.delivery import SLACK_MS, Delivery, ProducerSettings
 from jobs.replication.batches.fetching import Fetching, Reading
 from jobs.replication.batches.intake import Intake
-from jobs.replication.batches.judging import is_late, judge
+from jobs.replication.batches.judging import is_late, judge, leaves
 from jobs.replication.batches.knowledge import DEFAULT_LIMIT_BYTES, Knowledge
 from jobs.replication.batches.leaders import Leaders
 from jobs.replication.batches.ledger import Ledger
@@ -176,7 +176,7 @@ class _Copying:
                 raise
             logger.warning("stopped before the target acknowledged everything")
         except (ExceptionGroup, ClusterFault) as error:
-            logger.warning("session ended: %s", error)
+            logger.warning("session ended: %s", "; ".join(map(str, leaves(error))))
             if is_late(error):
                 self._window.shrink()
             return judge(error, self._parts)

@@ -30,24 +30,23 @@ def judge(error: Exception, parts: Collection[BatchPartition]) -> str:
     Raises what only a person can mend: above all `ProducerFenced`, whatever else went wrong at the same
     time, because who is fenced must not begin again.
     """
-    leaves = list(_leaves(error))
-    refusals = [one for leaf in leaves for one in _refusals(leaf).items()]
-    faults = [leaf for leaf in leaves if isinstance(leaf, ClusterFault)]
-    faults += [refusal.fault for _, refusal in refusals]
-    _raise_first([fault for fault in faults if kind_of(fault) is FaultKind.FENCED])
-    _raise_first([leaf for leaf in leaves if not isinstance(leaf, _KNOWN)])
-    _raise_first([leaf for leaf in leaves if isinstance(leaf, ClusterFault) and not may_pass(leaf)])
+    found = list(leaves(error))
+    refusals = [one for leaf in found for one in _refusals(leaf).items()]
+    faults = [leaf for leaf in found if isinstance(leaf, ClusterFault)]
+    _raise_first([f for f in [*faults, *(r.fault for _, r in refusals)] if _is_fenced(f)])
+    _raise_first([leaf for leaf in found if not isinstance(leaf, _KNOWN)])
+    _raise_first([fault for fault in faults if not may_pass(fault)])
     by_place = {part.where: part for part in parts}
     problems = [
         judge_refusal(by_place[where], refusal) for where, refusal in refusals if where in by_place
     ]
-    problems += [words_of(leaf) for leaf in leaves if isinstance(leaf, ClusterFault)]
+    problems += [words_of(fault) for fault in faults]
     return next((problem for problem in problems if problem), "")
 
 
 def is_late(error: Exception) -> bool:
     """Return whether a request was not answered in time: the way may be too slow for requests so large."""
-    return any(isinstance(leaf, TimedOut) for leaf in _leaves(error))
+    return any(isinstance(leaf, TimedOut) for leaf in leaves(error))
 
 
 def may_pass(fault: ClusterFault) -> bool:
@@ -128,13 +127,17 @@ def _refusals(error: Exception) -> Mapping[TopicPartition, Refusal]:
     return error.refusals if isinstance(error, PartitionsRefused) else {}
 
 
-def _leaves(error: Exception) -> Iterator[Exception]:
+def leaves(error: Exception) -> Iterator[Exception]:
     """Yield the errors of a group, however deep."""
     if isinstance(error, ExceptionGroup):
         for inner in error.exceptions:
-            yield from _leaves(inner)
+            yield from leaves(inner)
     else:
         yield error
+
+
+def _is_fenced(fault: ClusterFault) -> bool:
+    return kind_of(fault) is FaultKind.FENCED
 
 
 def _raise_first(errors: Collection[Exception]) -> None:

@@ -21,7 +21,7 @@ from jobs.cluster.raw.apis import Api
 from jobs.lab.cluster import Cluster
 from jobs.lab.lab import Lab
 from jobs.lab.node import Node
-from jobs.replication.flow import FlowSpec
+from jobs.replication.flow import FlowSpec, Guarantee
 from tests.live.batches.worker import Worker
 from tests.live.cluster_raw.raw import opened
 
@@ -92,6 +92,8 @@ class Copier:
         self.lives: list[Worker] = []
         self.zombies: list[Worker] = []
         self.killed = 0
+        # Without transactions nobody keeps a zombie from writing, but the end of its driver.
+        self.is_fenced = flow.delivery is Guarantee.EXACTLY_ONCE
         self._stop = threading.Event()
         self._keeper = threading.Thread(target=self._keep, daemon=True)
         self.start()
@@ -105,19 +107,33 @@ class Copier:
         with self._lock:
             self.lives.append(Worker(self._flow, self._folder))
 
-    def kill(self) -> None:
-        """Kill the worker at any moment; its keeper starts another one."""
+    def kill(self, chance: random.Random) -> None:
+        """Kill the worker while it copies; its keeper starts another one."""
+        self.wait_until_copying()
+        time.sleep(chance.random())
         self.killed += 1
         self.worker.kill()
 
+    def restart(self) -> None:
+        """Tell the worker to stop; its keeper starts another one."""
+        self.wait_until_copying()
+        self.worker.stop()
+
+    def wait_until_copying(self, within_s: float = 20) -> None:
+        """Give a worker the time to begin; while a cluster is away it cannot."""
+        end = time.monotonic() + within_s
+        while not self.worker.records() and time.monotonic() < end:
+            time.sleep(0.1)
+
     def pause_and_replace(self) -> None:
         """Pause the worker, start another one beside it, and let the first one go on as a zombie."""
+        self.wait_until_copying()
         with self._lock:
             zombie = self.lives[-1]
             zombie.pause()
             self.zombies.append(zombie)
             self.lives.append(Worker(self._flow, self._folder))
-        time.sleep(4)
+        self.wait_until_copying()
         zombie.resume()
 
     def stop(self) -> None:
@@ -184,8 +200,8 @@ def happenings(lab: Lab, source: Cluster, target: Cluster, copier: Copier) -> di
         "hang a source broker": lambda chance: hang(source, chance),
         "hang a target broker": lambda chance: hang(target, chance),
         "elect leaders": lambda _: asyncio.run(elect_preferred(several)),
-        "kill the copier": lambda _: copier.kill(),
-        "kill the copier again": lambda _: copier.kill(),
-        "restart the copier": lambda _: copier.worker.stop(),
-        "two copiers": lambda _: copier.pause_and_replace(),
+        "kill the copier": copier.kill,
+        "kill the copier again": copier.kill,
+        "restart the copier": lambda _: copier.restart(),
+        **({"two copiers": lambda _: copier.pause_and_replace()} if copier.is_fenced else {}),
     }

@@ -54,13 +54,18 @@ def test_whatever_breaks_both_sides_hold_the_same_in_the_end(
     writing = Writing(source.connection, topic, PARTITIONS, SEED)
     writing.start()
     try:
+        copier.wait_until_copying()
         happened = rage(happenings(source_lab, source, target, copier))
         writing.stop()
         wait_until(lambda: is_caught_up(source, topic, copier), RECOVERY_S, every=0.5)
     finally:
         copier.stop()
     logger.warning(
-        "seed %s: %s, %s records, %s lives", SEED, happened, writing.count, len(copier.lives)
+        "seed %s: %s, %s records, lives %s",
+        SEED,
+        happened,
+        writing.count,
+        [life.code for life in copier.lives],
     )
     wanted, found = read_placed(source, topic), read_placed(target, f"storm.{topic}")
     if delivery is Guarantee.EXACTLY_ONCE:

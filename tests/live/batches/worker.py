@@ -43,6 +43,11 @@ class Worker:
         self._reader.start()
 
     @property
+    def code(self) -> int | None:
+        """How the process ended; None: it runs."""
+        return self._process.poll()
+
+    @property
     def is_running(self) -> bool:
         return self._process.poll() is None
 

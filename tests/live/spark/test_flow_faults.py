@@ -22,7 +22,7 @@ from tests.support import wait_until
 
 pytestmark = pytest.mark.live
 
-STARTS_WITHIN_S = 60
+STARTS_WITHIN_S = 120
 FOLLOWS_WITHIN_S = 45
 
 
