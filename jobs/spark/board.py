@@ -137,21 +137,20 @@ class Board:
         end = self._source_ends.get(where)
         return {
             **row,
-            "rate_per_s": rate.records,
-            "bytes_per_s": rate.bytes,
+            "rate_per_s": round(rate.records, 3),
+            "bytes_per_s": round(rate.bytes, 3),
             "end_offset": end,
             "lag": None if end is None else max(end - row["position"], 0),
-            "eta_s": eta_s(self._headway(where, now_s)) if row["state"] not in RESTING else None,
+            "eta_s": eta_s(self._headway(where, rate)) if row["state"] not in RESTING else None,
         }
 
     def eta_s(self, now_s: float) -> float | None:
         """Return in how many seconds the flow has copied what is left, None when that is unknown."""
         with self._lock:
             going = [where for where, row in self._rows.items() if row["state"] not in RESTING]
-            return flow_eta_s(self._headway(where, now_s) for where in going)
+            return flow_eta_s(self._headway(w, self._rate(w, now_s)) for w in going)
 
-    def _headway(self, where: TopicPartition, now_s: float) -> Headway:
-        rate = self._rate(where, now_s)
+    def _headway(self, where: TopicPartition, rate: _Rate) -> Headway:
         position = self._rows[where]["position"]
         if self.ends is None:
             end = self._source_ends.get(where)
@@ -184,15 +183,18 @@ class Board:
     def _rate(self, where: TopicPartition, now_s: float) -> _Rate:
         samples = self._samples.get(where)
         if not samples:
-            return _Rate(0.0, 0.0, 0.0, 0.0)
+            return _STILL
         while len(samples) > 1 and samples[1].at_s <= now_s - RATE_WINDOW_S:
             samples.popleft()
         first, last = samples[0], samples[-1]
         elapsed_s = min(now_s - first.at_s, RATE_WINDOW_S)
-        if elapsed_s <= 0:
-            return _Rate(0.0, 0.0, 0.0, 0.0)
+        if elapsed_s <= 0 or first is last:
+            return _STILL
         return _Rate(
-            *(round((b - a) / elapsed_s, 3) for a, b in zip(first[1:], last[1:], strict=True))
+            (last.records - first.records) / elapsed_s,
+            (last.bytes - first.bytes) / elapsed_s,
+            (last.position - first.position) / elapsed_s,
+            (last.end_offset - first.end_offset) / elapsed_s,
         )
 
     def is_finished(self, ends: Mapping[TopicPartition, int]) -> bool:
@@ -237,6 +239,7 @@ class _Rate(NamedTuple):
     end: float
 
 
+_STILL = _Rate(0.0, 0.0, 0.0, 0.0)
 # What a copier counts from 0 each time it takes a partition on.
 _COUNTS = ("records", "bytes", "batches", "packed", "retries", "duplicates")
 _NOTHING = dict.fromkeys(_COUNTS, 0)

@@ -25,7 +25,7 @@ from jobs.spark.channel import DriverChannel, Event
 from jobs.spark.clusters import Clusters
 from jobs.spark.control import is_named
 from jobs.spark.crew import Crew, Loss, Member, SparkJob
-from jobs.spark.dealing import Balance
+from jobs.spark.dealing import Balance, Rates
 from jobs.spark.flow_state import FlowState, progress_of, seen_ids
 from jobs.spark.holding_back import HoldingBack
 from jobs.spark.holdings import Holdings, Orders
@@ -36,6 +36,8 @@ logger = logging.getLogger(__name__)
 
 LOOK_S = 0.2
 CONTROL_S = 1.0
+# Orders are thought over when something happened, and as often as this: that takes time with many partitions.
+ORDERS_S = 1.0
 PROGRESS_S = 1.0
 RECOVER_AGAIN_S = 2.0
 STOP_S = 25.0
@@ -75,7 +77,7 @@ class Copying:
         self._holding_back = HoldingBack()
         self._asking = Asking()
         self._refresh_at = time.monotonic() + rhythm.refresh_s
-        self._control_at = self._progress_at = self._recover_at = 0.0
+        self._control_at = self._orders_at = self._progress_at = self._recover_at = 0.0
         self._restart_token = state.control.control.restart_token
         self._problem: str | None = None
         assert state.survey is not None  # noqa: S101  the beginning comes first
@@ -102,9 +104,13 @@ class Copying:
         if now_s >= self._control_at:
             self._control_at = now_s + CONTROL_S
             self._obey_control()
+            self._orders_at = 0.0
         self._ask(now_s)
-        self._balance(now_s)
-        self._give_orders(now_s)
+        if now_s >= self._orders_at:
+            self._orders_at = now_s + ORDERS_S
+            rates = self._board.rates(now_s)
+            self._balance(rates, now_s)
+            self._give_orders(rates, now_s)
         self._show(now_s)
 
     # --- what tasks say ---------------------------------------------------------------------------
@@ -121,6 +127,8 @@ class Copying:
     def _take(self, event: Event) -> None:
         now_s = time.monotonic()
         line, message = event.line, event.message
+        if not message:
+            self._orders_at = 0.0
         if message is None:
             self._lose(self._crew.left(line, now_s))
         elif not message:
@@ -134,6 +142,7 @@ class Copying:
                 own = [r for r in rows if self._holdings.owner(_where(r)) == task]
                 self._board.update(own, time.monotonic())
             case {"released": _}:
+                self._orders_at = 0.0
                 for one in messages.released_in(message):
                     if self._holdings.released(task, one):
                         logger.info(
@@ -180,6 +189,7 @@ class Copying:
         answer = self._asking.take()
         if answer is None:
             return
+        self._orders_at = 0.0
         if isinstance(answer.error, PositionsBehind):
             self._problem = str(answer.error)
         elif isinstance(answer.error, ClusterFault):
@@ -256,16 +266,14 @@ class Copying:
                 self._holdings.want(start)
         self._refresh_at = 0.0
 
-    def _balance(self, now_s: float) -> None:
-        due = self._rhythm.balance.due(
-            self._holdings.owners(), self._board.rates(now_s), self._crew.ready(), now_s
-        )
+    def _balance(self, rates: Rates, now_s: float) -> None:
+        due = self._rhythm.balance.due(self._holdings.owners(), rates, self._crew.ready(), now_s)
         for where, task in due.items():
             logger.info("move %s to task=%d", where, task)
             self._state.moves += 1
             self._holdings.move(where, task)
 
-    def _give_orders(self, now_s: float) -> None:
+    def _give_orders(self, rates: Rates, now_s: float) -> None:
         """Have enough tasks, tell them what they are for, and which partitions to let go and take on."""
         flow = self._state.flow
         self._crew.grow(min(flow.tasks, self._holdings.wanted), now_s)
@@ -274,7 +282,7 @@ class Copying:
                 member.line.send(messages.assignment(flow))
                 member.is_greeted = True
         ready = self._crew.ready()
-        orders = self._holdings.orders(ready, self._crew.expected(now_s), self._board.rates(now_s))
+        orders = self._holdings.orders(ready, self._crew.expected(now_s), rates)
         self._tune(ready)  # shares of the limit depend on who has partitions now
         self._tell(orders)
 

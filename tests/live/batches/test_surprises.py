@@ -1,7 +1,11 @@
 """What happens to a source while it is copied, and is said instead of passed over."""
 
 import pytest
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.errors import ClusterFault
+from jobs.cluster.topics import describe_topics
 from jobs.replication.copier import PartitionState
 from tests.live.batches.copying import Copying, copy_all, flow_between, survey
 from tests.live.batches.placed import assert_equal, content, read_placed
@@ -65,8 +69,6 @@ def is_made(cluster, topic: str) -> bool:
 
 
 def test_partitions_that_are_added_are_copied_from_their_beginning(east, west):
-    from confluent_kafka.admin import AdminClient, NewPartitions
-
     topic = new_topic(east)
     flow = flow_between(east, west, topic)
     produce(east, topic, 10)
@@ -80,3 +82,38 @@ def test_partitions_that_are_added_are_copied_from_their_beginning(east, west):
         produce(east, topic, 10, partition)
     copy_all(flow, east, topic)
     assert_equal(read_placed(east, topic), read_placed(west, f"east.{topic}"))
+
+
+@pytest.mark.timeout(240)
+def test_records_lost_by_an_unclean_election_are_a_finding_and_the_new_ones_follow(small_lab, west):
+    lab = small_lab("torn", nodes=3)
+    torn = lab.cluster("torn")
+    topic = "torn-topic"
+    settings = {"unclean.leader.election.enable": "true", "min.insync.replicas": "1"}
+    admin = AdminClient({"bootstrap.servers": torn.bootstrap_servers})
+    new = NewTopic(topic, num_partitions=-1, replica_assignment=[[1, 2]], config=settings)
+    admin.create_topics([new])[topic].result(20)
+    wait_until(lambda: leader_of(torn, topic) == 1, 30)
+    flow = flow_between(torn, west, topic)
+    first = produce(torn, topic, 10)
+    with Copying(flow) as copying:
+        copying.wait_for_position(10)
+        lab.node("torn-2").kill()
+        lost = produce(torn, topic, 20, **{"message.timeout.ms": 60_000})
+        copying.wait_for_position(30)
+        lab.node("torn-1").kill()
+        lab.node("torn-2").start()
+        wait_until(lambda: leader_of(torn, topic) == 2, 60)
+        after = produce(torn, topic, 5)
+        wait_until(lambda: copying.rows[0].position == 15, 60)
+    assert f"{topic}-0 lost its records from offset 10 to 29" in copying.rows[0].findings[0]
+    copied = [one.value for one in read_placed(west, f"torn.{topic}")[0]]
+    assert copied == [one.value for one in [*first, *lost, *after]]
+
+
+def leader_of(cluster, topic: str) -> int | None:
+    try:
+        with ClusterClient(cluster.connection, timeout_s=3) as client:
+            return describe_topics(client, [topic])[0].partitions[0].leader
+    except (ClusterFault, IndexError):
+        return None

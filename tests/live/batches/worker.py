@@ -18,6 +18,7 @@ from jobs.replication.fencing import fence_flow
 from jobs.replication.flow import FlowSpec
 from jobs.replication.flow_copier import FlowCopier
 from tests.live.batches.copying import survey
+from tests.support import wait_until
 
 ROOT = Path(__file__).parents[3]
 
@@ -56,6 +57,20 @@ class Worker:
 
     def duplicates(self) -> int:
         return sum(row["duplicates"] for row in self.rows.values())
+
+    def wait_until_begun(self) -> None:
+        wait_until(lambda: self.rows or self.code is not None, 60)
+        assert self.code is None, self.error
+
+    def wait_until_copying(self) -> None:
+        wait_until(lambda: self.records() > 0 or self.code is not None, 60)
+        assert self.code is None, self.error
+
+    def most_memory(self) -> int:
+        """Return the largest resident size so far, in bytes (Linux)."""
+        status = Path(f"/proc/{self._process.pid}/status").read_text(encoding="ascii")
+        line = next(line for line in status.splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) * 1024
 
     def positions(self) -> dict[tuple[str, int], int]:
         return {where: row["position"] for where, row in self.rows.items()}

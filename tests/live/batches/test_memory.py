@@ -1,0 +1,41 @@
+"""How much memory a copier takes when the source is quicker than the target."""
+
+import os
+import time
+
+import pytest
+
+from jobs.wire.record_batch import Codec
+from tests.live.batches.copying import ends_of, flow_between
+from tests.live.batches.worker import Worker
+from tests.live.batches.writing import numbered, record, write_batches
+from tests.live.records import new_topic
+from tests.support import wait_until
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+
+PARTITIONS = 100
+# Python, its libraries and the compiled loops take 190 MB; the rest is for what is fetched and not sent.
+MOST_BYTES = 350 << 20
+
+
+def test_a_target_that_hangs_does_not_fill_the_memory(small_lab, east, tmp_path):
+    lab = small_lab("slow")
+    slow, node = lab.cluster("slow"), lab.node("slow-1")
+    topic = new_topic(east, PARTITIONS, min_insync_replicas="1")
+    large = [record(n, os.urandom(150_000)) for n in range(6)]
+    for partition in range(PARTITIONS):
+        batches = [large, numbered(50), large, numbered(50)]
+        write_batches(east, topic, partition, batches, codec=Codec(partition % 2 * Codec.LZ4))
+    worker = Worker(flow_between(east, slow, topic), tmp_path)
+    worker.wait_until_begun()
+    for _ in range(2):
+        node.pause()
+        time.sleep(6)
+        node.resume()
+        time.sleep(1)
+    ends = ends_of(east, topic)
+    wait_until(lambda: all(worker.positions()[topic, p] >= end for p, end in ends.items()), 120)
+    print("RSS", worker.most_memory() >> 20)
+    assert worker.most_memory() < MOST_BYTES
+    worker.stop()
