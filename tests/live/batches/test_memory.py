@@ -36,6 +36,5 @@ def test_a_target_that_hangs_does_not_fill_the_memory(small_lab, east, tmp_path)
         time.sleep(1)
     ends = ends_of(east, topic)
     wait_until(lambda: all(worker.positions()[topic, p] >= end for p, end in ends.items()), 120)
-    print("RSS", worker.most_memory() >> 20)
     assert worker.most_memory() < MOST_BYTES
     worker.stop()
