@@ -1,0 +1,98 @@
+"""From the syncs that are told, every record's downstream offset can be computed."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobs.replication.sync_tracker import SyncTracker
+from tests.live.batches.placed import translation
+
+
+@st.composite
+def histories(draw):
+    """Batches of records with gaps on both sides; after each one nothing, a commit or an abort."""
+    return draw(
+        st.lists(
+            st.tuples(
+                st.lists(st.sampled_from([1, 1, 1, 1, 2, 5]), min_size=1, max_size=8),
+                st.sampled_from([0, 0, 1]),
+                st.sampled_from(["", "commit", "abort"]),
+            ),
+            max_size=12,
+        )
+    )
+
+
+@given(history=histories(), take_over=st.booleans())
+def test_every_committed_record_is_where_the_syncs_say(history, take_over):
+    tracker, told, mapping = SyncTracker(), [], {}
+    upstream = downstream = 100
+    committed_upstream, pending = upstream, {}
+    for steps, jump, end in history:
+        downstream += jump  # a transaction marker, or what somebody else wrote
+        offsets = []
+        for step in steps:
+            offsets.append(upstream)
+            upstream += step
+        pairs = [(offset, downstream + index) for index, offset in enumerate(offsets)]
+        downstream += len(pairs)
+        pending |= dict(pairs)
+        tracker.copied(changes_of(pairs), pairs[-1])
+        if end == "commit":
+            told += tracker.due()
+            tracker.commit()
+            mapping |= pending
+            committed_upstream, pending = upstream, {}
+            if take_over and tracker.last is not None:
+                tracker = SyncTracker.after(tracker.last)
+        elif end == "abort":
+            tracker.abort()
+            upstream, pending = committed_upstream, {}
+    translate = translation(told)
+    assert {offset: translate(offset) for offset in mapping} == mapping
+
+
+def changes_of(pairs):
+    """Return the first pairs of the stretches of constant difference."""
+    found, difference = [], None
+    for upstream, downstream in pairs:
+        if downstream - upstream != difference:
+            difference = downstream - upstream
+            found.append((upstream, downstream))
+    return found
+
+
+def test_a_stretch_tells_its_first_and_its_newest_pair():
+    tracker = SyncTracker()
+    tracker.copied([(5, 50)], (9, 54))
+    assert tracker.due() == [(5, 50), (9, 54)]
+    tracker.commit()
+    assert tracker.due() == []
+    tracker.copied([(10, 55)], (12, 57))
+    assert tracker.due() == [(12, 57)]
+
+
+def test_one_record_is_told_once():
+    tracker = SyncTracker()
+    tracker.copied([(5, 50)], (5, 50))
+    assert tracker.due() == [(5, 50)]
+
+
+def test_what_was_aborted_is_not_told_and_comes_again_with_another_difference():
+    tracker = SyncTracker()
+    tracker.copied([(5, 50)], (9, 54))
+    tracker.commit()
+    tracker.copied([(10, 56)], (12, 58))
+    tracker.abort()
+    assert (tracker.due(), tracker.last) == ([], (9, 54))
+    tracker.copied([(10, 60)], (12, 62))
+    assert tracker.due() == [(10, 60), (12, 62)]
+
+
+def test_after_a_take_over_the_last_pair_is_told_once_more_also_when_the_beginning_fails():
+    tracker = SyncTracker.after((9, 54))
+    tracker.abort()
+    assert (tracker.last, tracker.due()) == ((9, 54), [(9, 54)])
+    tracker.commit()
+    assert tracker.due() == []
+    tracker.copied([(10, 55)], (11, 56))
+    assert tracker.due() == [(11, 56)]
