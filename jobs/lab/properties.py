@@ -10,7 +10,8 @@ from jobs.lab.plan import ClusterPlan
 from jobs.lab.security import secure_properties
 
 # Measured: the smaller cleaner buffer alone saves 120 MB per node, fewer threads and internal
-# partitions make a node serve sooner. Nothing here changes what Kafka does.
+# partitions make a node serve sooner. Nothing here changes what Kafka does, but for the last line:
+# a transaction whose producer died ends soon after its timeout, not up to ten seconds later.
 _SMALL = {
     "num.network.threads": "2",
     "num.io.threads": "4",
@@ -22,6 +23,7 @@ _SMALL = {
     "share.coordinator.state.topic.num.partitions": "5",
     "group.initial.rebalance.delay.ms": "0",
     "auto.create.topics.enable": "false",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
 }
 
 

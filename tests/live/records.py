@@ -10,7 +10,7 @@ from confluent_kafka import TopicPartition as ClientPartition
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.topics import NewTopicSpec, create_topics, describe_topics
-from tests.support import wait_until
+from tests.live.knowing import wait_until_known
 
 READ_WITHIN_S = 60
 
@@ -33,12 +33,12 @@ def new_topic(cluster, partitions: int = 1, **configs: str) -> str:
 
 
 def make_topic(cluster, name: str, partitions: int = 1, **configs: str) -> None:
-    """Create a topic and wait until it has leaders."""
+    """Create a topic and wait until every broker knows its leaders."""
     settings = {key.replace("_", "."): value for key, value in configs.items()}
     with ClusterClient(cluster.connection) as client:
         faults = create_topics(client, {name: NewTopicSpec(partitions, None, settings)})
         assert faults == {name: None}
-        wait_until(lambda: len(describe_topics(client, [name])[0].partitions) == partitions, 20)
+    wait_until_known(cluster.connection, name, partitions)
 
 
 def produce(cluster, topic: str, count: int, partition: int = 0, **settings: Any) -> list[Record]:

@@ -51,7 +51,7 @@ def start_demo(home: Path, *options: str) -> subprocess.Popen[bytes]:
     kafka_port = str(find_base_port(standard_plans))
     with (home / "demo.txt").open("wb") as output:
         return subprocess.Popen(
-            [sys.executable, "manage.py", "demo", "--home", str(home), "--port", "24960",
+            [sys.executable, "manage.py", "demo", "--home", str(home), "--port", "19960",
              "--kafka-port", kafka_port, *options],
             cwd=ROOT, env={**clean, "CROSSLOG_HOME": str(home)}, stdout=output, stderr=output,
         )  # fmt: skip

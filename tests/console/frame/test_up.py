@@ -23,8 +23,8 @@ class Console:
 
     def __init__(self, home: Path) -> None:
         self.home = home
-        self.port = free_port(24900)
-        self.redis_port = free_port(24950)
+        self.port = free_port(19_900)
+        self.redis_port = free_port(19_950)
         self.process: subprocess.Popen[bytes] | None = None
         self.log = home / "up.txt"
 

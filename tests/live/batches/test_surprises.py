@@ -10,6 +10,7 @@ from jobs.replication.copier import PartitionState
 from tests.live.batches.copying import Copying, copy_all, flow_between, survey
 from tests.live.batches.placed import assert_equal, content, read_placed
 from tests.live.batches.writing import delete_before, delete_topic
+from tests.live.knowing import wait_until_known
 from tests.live.records import make_topic, new_topic, produce
 from tests.live.replication.test_record_path_faults import start_of
 from tests.support import wait_until
@@ -93,6 +94,7 @@ def test_records_lost_by_an_unclean_election_are_a_finding_and_the_new_ones_foll
     admin = AdminClient({"bootstrap.servers": torn.bootstrap_servers})
     new = NewTopic(topic, num_partitions=-1, replica_assignment=[[1, 2]], config=settings)
     admin.create_topics([new])[topic].result(20)
+    wait_until_known(torn.connection, topic)
     wait_until(lambda: leader_of(torn, topic) == 1, 30)
     flow = flow_between(torn, west, topic)
     first = produce(torn, topic, 10)

@@ -14,6 +14,7 @@ from jobs.cluster.errors import ClusterFault
 from jobs.cluster.groups import describe_groups, list_groups, read_committed_offsets
 from jobs.cluster.offsets import read_offset_ranges
 from jobs.cluster.topics import NewTopicSpec, create_topics, describe_topics
+from tests.live.knowing import wait_until_known
 from tests.support import wait_until
 
 pytestmark = pytest.mark.live
@@ -28,7 +29,7 @@ def partitions(east) -> list[TopicPartition]:
     name = f"door-{uuid.uuid4().hex[:8]}"
     with ClusterClient(east.connection, timeout_s=20) as client:
         create_topics(client, {name: NewTopicSpec(6)})
-        wait_until(lambda: all(p.leader for p in describe_topics(client, [name])[0].partitions))
+        wait_until_known(east.connection, name, 6)
         consumer = client.consumer({"group.id": GROUPS[0]})
         consumer.subscribe([name])
         wait_until(lambda: consumer.poll(0.2) is None and consumer.assignment(), 30)

@@ -13,8 +13,9 @@ from jobs.cluster.groups import (
     read_group_offsets,
 )
 from jobs.cluster.offsets import read_data_end, read_offset_ranges, read_timestamp_at
-from jobs.cluster.topics import NewTopicSpec, create_topics, describe_topics
+from jobs.cluster.topics import NewTopicSpec, create_topics
 from jobs.replication.lag import GroupLag, LagStatus, group_lag
+from tests.live.knowing import wait_until_known
 from tests.support import wait_until
 
 pytestmark = pytest.mark.live
@@ -30,7 +31,7 @@ def client(east):
 def topic(client) -> str:
     name = f"door-{uuid.uuid4().hex[:8]}"
     create_topics(client, {name: NewTopicSpec(3)})
-    wait_until(lambda: all(p.leader for p in describe_topics(client, [name])[0].partitions))
+    wait_until_known(client.connection, name, 3)
     return name
 
 

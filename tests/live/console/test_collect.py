@@ -11,6 +11,7 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.topics import NewTopicSpec, create_topics, delete_topics
 from tests.console.clusters import contract
 from tests.console.clusters.making import NOW
+from tests.live.knowing import wait_until_known
 from tests.support import wait_until
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db]
@@ -21,6 +22,7 @@ def shop(west):
     """The shop of the contract on a real cluster."""
     with ClusterClient(west.connection) as client:
         create_topics(client, {contract.TOPIC: NewTopicSpec(3, 1)})
+        wait_until_known(west.connection, contract.TOPIC, 3)
         producer = client.producer({})
         for i in range(contract.RECORDS):
             at = contract.FIRST_MS + i * 1000
@@ -129,6 +131,7 @@ def test_a_killed_broker_shows_in_the_severities_and_its_return_too(small_lab):
     with ClusterClient(cluster.connection) as client:
         wanted = {"orders": NewTopicSpec(6, 3, {"min.insync.replicas": "2"})}
         create_topics(client, wanted)
+    wait_until_known(cluster.connection, "orders", 6)
     registered = register(cluster)
     wait_until(lambda: severities(registered) == {Severity.OK}, 30, every=0.5)
     lab.node("three-3").kill()

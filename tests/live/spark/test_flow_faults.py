@@ -17,6 +17,7 @@ from jobs.lab.fill import Filling, fill
 from jobs.replication.flow import FlowSpec, OnRecreated
 from jobs.spark import contract, processes, submit
 from jobs.spark.contract import JobSpec
+from tests.live.knowing import wait_until_known
 from tests.live.reading import read_all
 from tests.support import wait_until
 
@@ -90,7 +91,7 @@ def create(cluster, name: str, partitions: int = 1) -> str:
     """Create a topic and return its id once the cluster knows it."""
     with ClusterClient(cluster.connection) as client:
         create_topics(client, {name: NewTopicSpec(partitions, None, {})})
-        wait_until(lambda: ids_of(client, name))
+        wait_until_known(cluster.connection, name, partitions)
         return ids_of(client, name)[0]
 
 

@@ -15,6 +15,7 @@ from jobs.cluster.topics import NewTopicSpec, create_topics
 from jobs.replication.flow import FlowSpec
 from jobs.spark import contract, processes, submit
 from jobs.spark.contract import JobSpec, Outcome
+from tests.live.knowing import wait_until_known
 from tests.support import wait_until
 
 pytestmark = pytest.mark.live
@@ -44,6 +45,7 @@ def topic(east):
     name = f"life-{uuid.uuid4().hex[:8]}"
     with ClusterClient(east.connection) as client:
         create_topics(client, {name: NewTopicSpec(2, None, {})})
+    wait_until_known(east.connection, name, 2)
     return name
 
 

@@ -1,0 +1,42 @@
+"""Wait until every broker knows what one of them was told: each reads the metadata log in its own time."""
+
+import asyncio
+
+from jobs.cluster.errors import ClusterFault
+from jobs.cluster.raw.apis import METADATA as METADATA_API
+from jobs.cluster.raw.cluster import RawCluster
+from jobs.cluster.raw.lanes import METADATA
+from jobs.cluster.raw.metadata import metadata_request, read_metadata
+from tests.support import wait_until
+
+
+def wait_until_known(connection, name: str, partitions: int | None = None) -> None:
+    """Wait until all brokers that answer know a topic, its leaders and, when told, its partitions."""
+    wait_until(lambda: asyncio.run(_is_known(connection, name, partitions)), 30)
+
+
+async def _is_known(connection, name: str, partitions: int | None) -> bool:
+    async with RawCluster(connection, client_id="live-test") as cluster:
+        found = [
+            await _topic_at(cluster, broker, name) for broker in (await cluster.metadata()).brokers
+        ]
+    return all(_has_leaders(topic, partitions) for topic in found if topic is not None)
+
+
+async def _topic_at(cluster: RawCluster, broker: int, name: str):
+    """Return the topic as one broker knows it; None from a broker that does not answer."""
+    try:
+        connection = await cluster.connection_to(broker, METADATA)
+        answer = await connection.request(METADATA_API, metadata_request([name]))
+    except ClusterFault:
+        return None
+    return read_metadata(answer, cluster.alias, broker, 0.0).topics[name]
+
+
+def _has_leaders(topic, partitions: int | None) -> bool:
+    known = topic.partitions.values()
+    return (
+        topic.error is None
+        and (len(known) == partitions if partitions else bool(known))
+        and all(partition.leader is not None for partition in known)
+    )
