@@ -5,17 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).parent
-# Tests that share something which is there once: they stay together when workers share the tests,
-# the longest first. All others stay together by file.
+# How long an example takes says more about the machine than about the code.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
+# Tests that share something which is there once stay together when workers share the tests: clusters and
+# browsers need the machine, so one worker has all of them, and the others everything else, file by file.
 TOGETHER = (
-    ("live/console", "the lab of east and west"),
-    ("live/cluster", "the lab of east and west"),
-    ("live/replication", "the lab of east and west"),
-    ("live", "labs of their own"),
-    ("browser", "one Chromium at a time"),
-    ("console/frame/test_up.py", "the ports of a whole console"),
+    ("live", "clusters and browsers"),
+    ("browser", "clusters and browsers"),
+    ("console/frame/test_up.py", "clusters and browsers"),
 )
 
 
