@@ -35,11 +35,17 @@ LOOK_S = 0.25
 WARM_S = 60.0
 LONGEST_S = 420.0
 
+COMPACTED = {
+    "cleanup.policy": "compact",
+    "segment.bytes": str(16 << 20),
+    "min.cleanable.dirty.ratio": "0.01",
+}
 LOADS = (
     Load("plain-100", 20_000_000, 100),
     Load("lz4-1000", 5_000_000, 1000, "lz4"),
     Load("small-batches", 6_000_000, 100, per_batch=10),
     Load("headers", 8_000_000, 100, headers=3),
+    Load("compacted", 12_000_000, 100, configs=COMPACTED, keys=4_000_000),
 )
 TUNED = {
     "{target}.producer.batch.size": "900000",
@@ -154,21 +160,20 @@ class Sample:
     target_cpu_s: float
 
 
-def measure(say: Say, *, quick: bool, runs: int = 3) -> dict[str, object]:
-    """Drain every load with every engine, in turn; returns JSON values with medians."""
+def measure(say: Say, *, wanted: Load, quick: bool, runs: int = 3) -> dict[str, object]:
+    """Drain a load with every engine, in turn; returns JSON values with medians."""
     runs = 1 if quick else runs
-    rows = []
+    load = replace(wanted, records=wanted.records // (10 if quick else 1))
     with tempfile.TemporaryDirectory(prefix="crosslog-bench-") as folder, clusters(folder) as lab:
-        for load in (replace(one, records=one.records // (10 if quick else 1)) for one in LOADS):
-            say(f"producing {load.records:,} records of {load.size} B into {load.topic}")
-            fill(lab.cluster("source"), load)
-            drains: dict[str, list[dict[str, float]]] = {engine.name: [] for engine in ENGINES}
-            for number in range(runs):
-                for engine in ENGINES:
-                    drained = drain(lab, load, engine, number, Path(folder))
-                    say(f"{load.topic}, {engine.name}: {sentence(drained)}")
-                    drains[engine.name].append(drained)
-            rows += [summary(load, name, found) for name, found in drains.items()]
+        say(f"producing {load.records:,} records of {load.size} B into {load.topic}")
+        load = replace(load, records=fill(lab.cluster("source"), load))
+        drains: dict[str, list[dict[str, float]]] = {engine.name: [] for engine in ENGINES}
+        for number in range(runs):
+            for engine in ENGINES:
+                drained = drain(lab, load, engine, number, Path(folder))
+                say(f"{load.topic}, {engine.name}: {sentence(drained)}")
+                drains[engine.name].append(drained)
+        rows = [summary(load, name, found) for name, found in drains.items()]
     return {
         "partitions": PARTITIONS,
         "clusters": "1 node each, 1 replica, same machine",

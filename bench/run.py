@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Run the benchmarks and write one JSON file each: `bench/run.py [NAME...] [--quick]`."""
+"""Run the benchmarks and write one JSON file each: `bench/run.py [NAME...] [--quick] [--runs N]`."""
 
 import argparse
 import json
 import sys
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import engines
@@ -15,7 +16,7 @@ import record_path
 
 RESULTS = Path(__file__).parent / "results"
 BENCHMARKS = {
-    "engines": engines.measure,
+    **{f"engines-{load.topic}": partial(engines.measure, wanted=load) for load in engines.LOADS},
     "latency": latency.measure,
     "record-path": record_path.measure,
     "pages": pages.measure,
@@ -27,13 +28,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("name", nargs="*", help=f"which: {', '.join(BENCHMARKS)} (all of them)")
     parser.add_argument("--quick", action="store_true", help="a tenth of the data, to try it out")
+    parser.add_argument("--runs", type=int, default=3, help="of each engine, for the median (3)")
     options = parser.parse_args()
     unknown = set(options.name) - set(BENCHMARKS)
     if unknown:
         parser.error(f"there is no benchmark {', '.join(sorted(unknown))}")
     for name in options.name or BENCHMARKS:
         say(f"{name}: measuring")
-        write(name, BENCHMARKS[name](say, quick=options.quick), quick=options.quick)
+        runs = {"runs": options.runs} if name.startswith("engines") else {}
+        write(name, BENCHMARKS[name](say, quick=options.quick, **runs), quick=options.quick)
     return 0
 
 
