@@ -14,6 +14,7 @@ from django.db.models import Q
 from console.frame.errors import ActionRefused
 from console.frame.read_only import is_read_only
 from console.replication.backoff import LONGEST_WAIT_S, has_worked, judge_end
+from console.replication.control import hand_over
 from console.replication.models import ReplicationFlow
 from console.runs import actions as runs
 from console.runs import queries as run_queries
@@ -39,6 +40,7 @@ def ensure_flow(flow: ReplicationFlow, now: datetime, launcher: Launcher = SPARK
     """Bring one flow one step closer to what is wanted."""
     run = _adopt_live_run(flow) or flow.run
     if run is not None and run.is_live:
+        hand_over(flow, run)
         _watch(flow, run, now)
         return
     if run is not None and flow.judged_run != run.pk:
@@ -53,11 +55,13 @@ def ensure_flow(flow: ReplicationFlow, now: datetime, launcher: Launcher = SPARK
 
 def run_arguments(flow: ReplicationFlow) -> dict[str, object]:
     """Return the arguments of a run that copies this flow as it is set now; raises `InvalidFields`."""
-    return {
+    arguments: dict[str, object] = {
         "flow": flow.spec().to_mapping(),
         "topic_ids": flow.topic_ids,
         "reset_topics": sorted(flow.reset_topics),
     }
+    # A restart that stands there when a run begins counts as done: the run begins all anew.
+    return arguments | ({runs.CONTROL: flow.control} if flow.control else {})
 
 
 def _adopt_live_run(flow: ReplicationFlow) -> Run | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,6 +16,7 @@ _BADNESS = [
     PartitionState.CAUGHT_UP,
     PartitionState.COPYING,
     PartitionState.STARTING,
+    PartitionState.PAUSED,
     PartitionState.STOPPED,
     PartitionState.RETRYING,
     PartitionState.FAILED,
@@ -149,7 +151,10 @@ def with_lag(measured: Measured) -> Measured:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """A topic or a flow: the sum of known lags, the largest time lag, and how many are in which state."""
+    """A topic or a flow: the sum of known lags, the largest time lag, and how many are in which state.
+
+    `held_back` is how many are paused, by the reason.
+    """
 
     partitions: int
     states: Mapping[str, int]
@@ -158,6 +163,7 @@ class Totals:
     lag: int | None
     lag_ms: int | None
     rate_per_s: float | None
+    held_back: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def failed(self) -> int:
@@ -167,24 +173,38 @@ class Totals:
 
 def total(rows: Sequence[Measured]) -> Totals:
     """Add up partitions; a number is None when no partition knows it."""
-    worst = max(rows, key=lambda row: _BADNESS.index(row.state), default=None)
+    state, reason = _worst(rows)
     states: dict[str, int] = {}
     for row in rows:
         states[row.state.value] = states.get(row.state.value, 0) + 1
     return Totals(
         partitions=len(rows),
         states=states,
-        state=worst.state if worst else PartitionState.STARTING,
-        reason=worst.reason if worst and needs_reason(worst.state) else "",
+        state=state,
+        reason=reason,
         lag=_sum(row.lag for row in rows),
         lag_ms=max((row.lag_ms for row in rows if row.lag_ms is not None), default=None),
         rate_per_s=_sum(row.rate_per_s for row in rows),
+        held_back=Counter(row.reason for row in rows if row.state is PartitionState.PAUSED),
     )
+
+
+def _worst(rows: Sequence[Measured]) -> tuple[PartitionState, str]:
+    """Return the worst state and why; what is paused decides only where nothing else is."""
+    going = [row for row in rows if row.state is not PartitionState.PAUSED]
+    worst = max(going or rows, key=lambda row: _BADNESS.index(row.state), default=None)
+    if worst is None:
+        return PartitionState.STARTING, ""
+    if needs_reason(worst.state):
+        return worst.state, worst.reason
+    paused = [row.reason for row in rows if row.state is PartitionState.PAUSED]
+    told = f"{len(paused)} of {len(rows)} partitions: {paused[0]}" if paused else ""
+    return worst.state, told
 
 
 def needs_reason(state: PartitionState) -> bool:
     """Return whether a partition in this state is not copied, so that a person asks why."""
-    return state in {PartitionState.STOPPED, PartitionState.RETRYING, PartitionState.FAILED}
+    return _BADNESS.index(state) >= _BADNESS.index(PartitionState.PAUSED)
 
 
 def accepts_new_topic(rows: Iterable[Measured]) -> bool:

@@ -79,6 +79,10 @@ class ReplicationFlow(models.Model):
     `topic_ids` are the ids of the topics whose records were copied; `reset_topics` are those that
     a person accepted to be copied again from their beginning. `worst_reason` is why the worst
     partition does not go on, and `worst_since` since when.
+    `control` is what people ask of the flow while it runs, as it stands in a run's `control.json`;
+    `control_problem` is why the run could not obey it. `held_back` is how many partitions wait, by
+    the reason. `eta_s` is how long copying goes on at this pace (null: unknown, or no run).
+    `topic_sync` is how remote topics were last made to follow, empty before the first time.
     """
 
     name = models.CharField(max_length=100, unique=True)
@@ -115,6 +119,7 @@ class ReplicationFlow(models.Model):
     )
     topic_ids = models.JSONField(default=dict)
     reset_topics = models.JSONField(default=list)
+    control = models.JSONField(default=dict, blank=True)
 
     run = models.ForeignKey(Run, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
     judged_run = models.UUIDField(null=True, blank=True)
@@ -131,6 +136,10 @@ class ReplicationFlow(models.Model):
     lag = models.BigIntegerField(null=True, blank=True)
     lag_ms = models.BigIntegerField(null=True, blank=True)
     rate_per_s = models.FloatField(null=True, blank=True)
+    eta_s = models.FloatField(null=True, blank=True)
+    held_back = models.JSONField(default=dict, blank=True)
+    topic_sync = models.JSONField(default=dict, blank=True)
+    control_problem = models.TextField(blank=True, default="")
     worst_reason = models.TextField(blank=True)
     worst_since = models.DateTimeField(null=True, blank=True)
 

@@ -26,7 +26,7 @@ from console.runs.models import Run
 from jobs.cluster.descriptions import TopicDescription
 from jobs.replication.flow import FlowSpec
 from jobs.replication.policy import ReplicationPolicy
-from jobs.replication.selection import explain_topic, policy_of
+from jobs.replication.selection import explain_topic, policy_of, should_replicate
 
 RECENT_S = 3600
 
@@ -104,6 +104,15 @@ def list_partitions(
     """Return the partitions of all flows, of one flow and of one topic when they are named."""
     partitions = FlowPartition.objects.all() if flow is None else flow.partitions.all()
     return partitions.filter(topic=topic) if topic else partitions
+
+
+def partition_counts(flow: ReplicationFlow) -> dict[str, int]:
+    """Return the topics of a flow with their partitions (0: not known): measured, or on its source."""
+    seen = Topic.objects.filter(cluster=flow.source_id).values_list("name", "partition_count")
+    spec = flow.spec()
+    there = {name: count for name, count in seen if should_replicate(spec, name)}
+    measured = dict(flow.flow_topics.values_list("topic", "partition_count"))
+    return {name: max(there.get(name, 0), measured.get(name, 0)) for name in there | measured}
 
 
 def list_runs(flow: ReplicationFlow) -> QuerySet[Run]:

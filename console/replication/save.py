@@ -216,12 +216,38 @@ def _save_totals(
         "lag": totals.lag,
         "lag_ms": totals.lag_ms,
         "rate_per_s": totals.rate_per_s,
+        "held_back": dict(totals.held_back),
+        **_told(flow, progress),
     }
     if reason != flow.worst_reason:
         changes |= {"worst_reason": reason, "worst_since": now if reason else None}
     if progress is not None:
         changes |= _learned(flow, progress)
     ReplicationFlow.objects.filter(pk=flow.pk, reset_topics=flow.reset_topics).update(**changes)
+
+
+def _told(flow: ReplicationFlow, progress: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return what only a run knows; of remote topics the last word stays when it has ended."""
+    told = progress or {}
+    control = told.get("control") or {}
+    found = {"eta_s": told.get("eta_s"), "control_problem": control.get("problem") or ""}
+    return found | {"topic_sync": _synced(flow.topic_sync, told.get("topic_sync"))}
+
+
+def _synced(before: Mapping[str, Any], sync: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Return the last sync of remote topics with the last changes that one made, and `changed_at`.
+
+    A sync is made every minute and rarely changes anything: what was changed would be gone at once.
+    """
+    if sync is None or sync["at"] == before.get("at"):
+        return before
+    if sync["changes"]:
+        return {**sync, "changed_at": sync["at"]}
+    return {
+        **sync,
+        "changes": before.get("changes") or [],
+        "changed_at": before.get("changed_at"),
+    }
 
 
 def _learned(flow: ReplicationFlow, progress: Mapping[str, Any]) -> dict[str, Any]:

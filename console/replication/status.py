@@ -10,8 +10,9 @@ from enum import StrEnum
 from console.frame.numbers import format_age
 from console.frame.states import Severity
 from console.replication.models import FlowRound, ReplicationFlow
-from console.runs.models import RunState
+from console.runs.models import Run, RunState
 from jobs.replication.copier import PartitionState
+from jobs.spark.holding_back import BY_A_PERSON
 
 # The driver reports every second; this long without a word is a finding of its own.
 SILENT_AFTER = timedelta(seconds=30)
@@ -27,6 +28,7 @@ class FlowState(StrEnum):
     STARTING = "starting"
     STOPPING = "stopping"
     STOPPED = "stopped"
+    PAUSED = "paused"
     DEGRADED = "degraded"
     WAITING = "waiting"
     SILENT = "silent"
@@ -39,6 +41,7 @@ SEVERITIES = {
     FlowState.STARTING: Severity.NOTICE,
     FlowState.STOPPING: Severity.NOTICE,
     FlowState.STOPPED: Severity.NONE,
+    FlowState.PAUSED: Severity.NOTICE,
     FlowState.DELETING: Severity.NOTICE,
     FlowState.WAITING: Severity.RISK,
     FlowState.DEGRADED: Severity.RISK,
@@ -145,9 +148,41 @@ def _with_report(flow: ReplicationFlow, now: datetime) -> FlowStatus:
         return _degraded(flow, failed, retrying)
     if not flow.partition_count:
         return _nothing_to_copy(flow)
-    if count(flow, PartitionState.STARTING) == open_partitions(flow):
+    return _well(flow, run)
+
+
+def _well(flow: ReplicationFlow, run: Run) -> FlowStatus:
+    """Judge a flow none of whose partitions is in trouble."""
+    open_ones = open_partitions(flow)
+    if count(flow, PartitionState.STARTING) == open_ones:
         return FlowStatus(FlowState.STARTING, "Spark's tasks are coming up.", "", run.started_at)
-    return FlowStatus(FlowState.RUNNING, _gone(flow), "", run.started_at)
+    if open_ones and count(flow, PartitionState.PAUSED) == open_ones:
+        return _paused(flow)
+    reasons = [_held_back(flow), _gone(flow)]
+    return FlowStatus(FlowState.RUNNING, " ".join(filter(None, reasons)), "", run.started_at)
+
+
+def _paused(flow: ReplicationFlow) -> FlowStatus:
+    """Tell of a flow that copies nothing because all that it could copy is to wait."""
+    by_hand = BY_A_PERSON in flow.held_back
+    hint = (
+        "Resume what is to go on. What is paused stays paused when the flow is stopped and started."
+        if by_hand
+        else "It goes on by itself. Without windows on the page Control, it goes on at once."
+    )
+    return FlowStatus(FlowState.PAUSED, _held_back(flow), hint, flow.worst_since)
+
+
+def _held_back(flow: ReplicationFlow) -> str:
+    """Say how many partitions wait and why, those first that a person paused."""
+    reasons = sorted(flow.held_back.items(), key=lambda entry: entry[0] != BY_A_PERSON)
+    return " ".join(_waits(number, flow.partition_count or 0, why) for why, number in reasons)
+
+
+def _waits(number: int, of: int, why: str) -> str:
+    verb = "is" if of == 1 else "are"
+    text = f"{number} of {of} partition{'' if of == 1 else 's'} {verb} paused"
+    return f"{text} by a person." if why == BY_A_PERSON else f"{text}. {why}"
 
 
 def _gone(flow: ReplicationFlow) -> str:

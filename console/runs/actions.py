@@ -18,11 +18,14 @@ from console.accounts.models import User
 from console.frame.errors import ActionRefused
 from console.runs.launcher import SPARK, Launcher, this_host
 from console.runs.models import LIVE_STATES, Run, RunState
+from jobs.spark import contract
 from jobs.spark.contract import JobSpec
 
 logger = logging.getLogger(__name__)
 
 KEEP_ENDED_RUNS = timedelta(days=14)
+# The argument of a run that goes into its `control.json` before it begins.
+CONTROL = "control"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,7 @@ def launch_run(run_id: UUID, now: datetime, launcher: Launcher = SPARK) -> bool:
         return False
     run = Run.objects.get(pk=run_id)
     try:
+        _write_control(run, folder)
         launcher.start_run(_job_spec(run), folder)
     except Exception as error:
         # Whatever it was (no JDK, disk full, a wrong installation), the run ends here and says so.
@@ -135,7 +139,13 @@ def remove_old_runs(now: datetime, launcher: Launcher = SPARK) -> int:
     return removed
 
 
+def _write_control(run: Run, folder: Path) -> None:
+    """Put down what is asked of the run from its beginning on."""
+    if run.arguments.get(CONTROL):
+        folder.mkdir(parents=True, exist_ok=True)
+        contract.write_control(folder, run.arguments[CONTROL])
+
+
 def _job_spec(run: Run) -> JobSpec:
-    return JobSpec(
-        run_id=str(run.pk), kind=run.kind, arguments=run.arguments, lease_s=settings.LEASE_S
-    )
+    arguments = {name: value for name, value in run.arguments.items() if name != CONTROL}
+    return JobSpec(run_id=str(run.pk), kind=run.kind, arguments=arguments, lease_s=settings.LEASE_S)

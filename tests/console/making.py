@@ -138,7 +138,7 @@ class StubLauncher:
     def start_run(self, spec, run_dir: Path, environment=None) -> int:
         if self.problem:
             raise self.problem
-        run_dir.mkdir(parents=True)
+        run_dir.mkdir(parents=True, exist_ok=True)
         contract.write_spec(run_dir, spec)
         self.started.append(run_dir)
         self.alive.add(run_dir)

@@ -247,3 +247,75 @@ def test_settings_that_do_not_hold_are_said_in_the_freshness():
     ReplicationFlow.objects.update(topics=["("])
     collect_flow(flow.pk, NOW, StubDoor(ranges=source()))
     assert "regular expression" in flow.rounds.get(noun="source").error
+
+
+def told(flow, now=NOW, **more):
+    """Let the run of a flow report this, and measure."""
+    Run.objects.filter(pk=flow.run_id).update(progress=progress(partition_row()) | more)
+    flow.refresh_from_db()
+    measured(flow, StubDoor(ranges=source()), now)
+    return flow
+
+
+def sync(at, *changes):
+    return {"at": at, "changes": list(changes), "notes": [], "failures": []}
+
+
+GREW = {
+    "topic": "east.orders",
+    "key": "partitions",
+    "from": "1",
+    "to": "3",
+    "why": "The source has 3.",
+}
+
+
+def test_the_run_says_how_long_it_goes_on_and_what_it_cannot_obey():
+    flow = make_flow()
+    running(flow)
+    told(flow, eta_s=300.5, control={"problem": "windows: no", "restart_token": ""})
+    assert (flow.eta_s, flow.control_problem) == (300.5, "windows: no")
+
+
+def test_without_a_run_nobody_knows_how_long_it_takes():
+    flow = make_flow(eta_s=300.5, control_problem="windows: no")
+    make_partition(flow, position=90)
+    measured(flow, StubDoor(positions={}, ranges=source()))
+    assert (flow.eta_s, flow.control_problem) == (None, "")
+
+
+def test_the_last_changes_of_remote_topics_stay_until_there_are_others():
+    flow = make_flow()
+    running(flow)
+    told(flow, topic_sync=sync("2026-11-21T03:00:00+00:00", GREW))
+    told(flow, NOW + MINUTE, topic_sync=sync("2026-11-21T03:01:00+00:00"))
+    assert flow.topic_sync == {
+        **sync("2026-11-21T03:01:00+00:00", GREW),
+        "changed_at": "2026-11-21T03:00:00+00:00",
+    }
+
+
+def test_a_new_run_that_has_not_looked_at_remote_topics_yet_leaves_what_was_known():
+    flow = make_flow(topic_sync=sync("2026-11-21T03:00:00+00:00"))
+    running(flow)
+    assert told(flow, topic_sync=None).topic_sync == sync("2026-11-21T03:00:00+00:00")
+
+
+def test_paused_partitions_are_counted_by_the_reason():
+    flow = make_flow()
+    by_hand = partition_row(state="paused", reason="Paused by a person.")
+    running(flow, by_hand, by_hand | {"partition": 1}, partition_row(partition=2))
+    measured(flow, StubDoor(ranges=source()))
+    assert flow.held_back == {"Paused by a person.": 2}
+    assert flow.states == {"paused": 2, "copying": 1}
+    topic = FlowTopic.objects.get()
+    assert (topic.state, topic.reason) == ("copying", "2 of 3 partitions: Paused by a person.")
+
+
+def test_a_topic_of_which_everything_is_paused_is_paused():
+    flow = make_flow()
+    running(flow, partition_row(state="paused", reason="Paused by a person."))
+    measured(flow, StubDoor(ranges=source()))
+    topic = FlowTopic.objects.get()
+    assert (topic.state, topic.reason) == ("paused", "Paused by a person.")
+    assert (flow.worst_reason, flow.worst_since) == ("Paused by a person.", NOW)

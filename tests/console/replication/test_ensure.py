@@ -8,6 +8,8 @@ from console.replication.ensure import ensure_flows
 from console.replication.models import FlowTopic, ReplicationFlow
 from console.runs.actions import finish_run
 from console.runs.models import Run, RunState
+from jobs.spark.contract import CONTROL, read_json
+from jobs.spark.control import ControlFile
 from tests.console.making import NOW, StubLauncher, make_flow, make_run
 
 pytestmark = pytest.mark.django_db
@@ -80,6 +82,44 @@ def test_changed_settings_restart_the_run(launcher):
     finish_run(run.pk, RunState.CANCELLED, seconds(1))
     ensure_flows(seconds(2), launcher)
     assert live_runs().get().arguments["flow"]["tasks"] == 4
+
+
+def test_a_run_knows_what_is_asked_of_it_before_it_begins(launcher):
+    class Looking(StubLauncher):
+        def start_run(self, spec, run_dir, environment=None):
+            self.found = read_json(run_dir / CONTROL), dict(spec.arguments)
+            return super().start_run(spec, run_dir, environment)
+
+    looking = Looking()
+    flow = make_flow(is_wanted=True, control={"paused": ["orders"]})
+    ensure_flows(NOW, looking)
+    control, arguments = looking.found
+    assert control == flow.control
+    assert set(arguments) == {"flow", "topic_ids", "reset_topics"}
+
+
+def test_changed_control_is_written_for_the_run_and_does_not_restart_it(launcher):
+    make_flow(is_wanted=True)
+    ensure_flows(NOW, launcher)
+    ReplicationFlow.objects.update(control={"paused": ["orders"]})
+    ensure_flows(seconds(3), launcher)
+    assert read_json(launcher.started[0] / CONTROL) == {"paused": ["orders"]}
+    assert live_runs().get().cancel_requested_at is None
+
+
+def test_control_survives_a_new_run_and_its_restart_counts_as_done_there(launcher):
+    asked = {"paused": ["orders"], "restart": {"token": "t", "topics": ["clicks"]}}
+    make_flow(is_wanted=True, control=asked)
+    ensure_flows(NOW, launcher)
+    finish_run(live_runs().get().pk, RunState.ERRORED, seconds(1))
+    ensure_flows(seconds(2), launcher)
+    ensure_flows(seconds(5), launcher)
+    ensure_flows(seconds(8), launcher)
+    control = ControlFile(launcher.started[1])
+    assert control.look()
+    assert (control.control.restart_token, control.control.paused) == ("t", {"orders"})
+    ensure_flows(seconds(11), launcher)
+    assert not control.look()
 
 
 def test_a_run_that_ended_badly_is_replaced_after_a_wait_that_doubles(launcher):

@@ -6,6 +6,7 @@ from console.frame.states import Severity
 from console.replication.models import ReplicationFlow
 from console.replication.status import SILENT_AFTER, FlowState, in_short, judge_flow
 from console.runs.models import Run, RunState
+from jobs.spark.holding_back import BY_A_PERSON
 from tests.console.making import NOW
 
 
@@ -45,6 +46,14 @@ def flow(**fields):
             flow(states={"retrying": 3, "failed": 1}), FlowState.WAITING, id="all open ones retry"
         ),
         pytest.param(flow(states={"starting": 4}), FlowState.STARTING, id="tasks come up"),
+        pytest.param(flow(states={"paused": 4}), FlowState.PAUSED, id="all paused"),
+        pytest.param(
+            flow(states={"paused": 2, "stopped": 2}), FlowState.PAUSED, id="all open ones paused"
+        ),
+        pytest.param(flow(states={"paused": 3, "copying": 1}), FlowState.RUNNING, id="some paused"),
+        pytest.param(
+            flow(states={"paused": 3, "failed": 1}), FlowState.DEGRADED, id="paused and failed"
+        ),
         pytest.param(flow(deletion_asked_at=NOW), FlowState.DELETING, id="to be deleted"),
     ],
 )
@@ -94,3 +103,36 @@ def test_a_run_that_lives_but_says_nothing_is_a_finding():
     status = judge_flow(row, NOW)
     assert (status.state, status.severity) == (FlowState.SILENT, Severity.RISK)
     assert status.is_wrong
+
+
+WINDOW = "Bulk copying waits for its window (01:00-05:00)."
+
+
+@pytest.mark.parametrize(
+    ("held_back", "reason"),
+    [
+        pytest.param(
+            {BY_A_PERSON: 3}, "3 of 12 partitions are paused by a person.", id="by a person"
+        ),
+        pytest.param({WINDOW: 2}, f"2 of 12 partitions are paused. {WINDOW}", id="by a window"),
+        pytest.param(
+            {WINDOW: 2, BY_A_PERSON: 1},
+            f"1 of 12 partitions are paused by a person. 2 of 12 partitions are paused. {WINDOW}",
+            id="by both",
+        ),
+    ],
+)
+def test_a_flow_that_runs_says_what_of_it_is_paused(held_back, reason):
+    number = sum(held_back.values())
+    states = {"paused": number, "copying": 12 - number}
+    status = judge_flow(flow(partition_count=12, states=states, held_back=held_back), NOW)
+    assert (status.state, status.reason, status.is_wrong) == (FlowState.RUNNING, reason, False)
+
+
+@pytest.mark.parametrize(
+    ("why", "hint"), [(BY_A_PERSON, "Resume what is to go on."), (WINDOW, "It goes on by itself.")]
+)
+def test_a_paused_flow_says_what_lets_it_go_on(why, hint):
+    status = judge_flow(flow(states={"paused": 4}, held_back={why: 4}, worst_since=NOW), NOW)
+    assert hint in status.hint
+    assert (status.severity, status.since) == (Severity.NOTICE, NOW)
