@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadScopeScheduling
 
-ROOT = Path(__file__).parent
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
@@ -20,13 +20,15 @@ TOGETHER = (
 )
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tell pytest-xdist which tests share something (`--dist loadgroup`)."""
-    for item in items:
-        path = item.path.relative_to(ROOT).as_posix()
-        group = next((name for start, name in TOGETHER if path.startswith(start)), path)
-        item.add_marker(pytest.mark.xdist_group(group))
+class _Together(LoadScopeScheduling):
+    def _split_scope(self, nodeid: str) -> str:
+        path = nodeid.partition("::")[0].removeprefix("tests/")
+        return next((name for start, name in TOGETHER if path.startswith(start)), path)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
+    """Tell pytest-xdist which tests stay together: the largest group begins first."""
+    return _Together(config, log)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jobs.replication.batches.memory import Held
-from jobs.wire.errors import BatchError, RecordFormatError
+from jobs.wire.errors import BatchError, Damaged, RecordFormatError
 from jobs.wire.rebatch import NewBatch, rebatch
 from jobs.wire.record_batch import (
     BatchHeader,
@@ -90,13 +90,15 @@ class Parcel:
 class Taken:
     """What came out of some fetched bytes: parcels, and the position behind all that was looked at.
 
-    `problem` is why nothing can be taken from `next_offset` on.
+    `problem` is why nothing can be taken from `next_offset` on. `last_seen` is the last offset of the last
+    whole batch.
     """
 
     parcels: list[Parcel] = field(default_factory=list)
     next_offset: int = 0
     leader_epoch: int = -1
     problem: RecordFormatError | None = None
+    last_seen: int | None = None
 
     def stop(self, offset: int, problem: RecordFormatError) -> None:
         """Note that nothing can be taken from an offset on."""
@@ -139,6 +141,7 @@ class Intake:
             self._stop(error, position, waiting, taken)
         else:
             self._pack(waiting, position, taken)
+            _check_headway(taken, position)
         _close_gaps(taken.parcels, position)
         return taken
 
@@ -157,6 +160,7 @@ class Intake:
         coming = sorted(aborted, key=lambda pair: pair[1], reverse=True)
         aborting: set[int] = set()
         for header, batch in iterate_batches(fetched):
+            taken.last_seen = header.last_offset
             if self.until is not None and header.base_offset >= self.until:
                 taken.next_offset = max(position, self.until)
                 return
@@ -268,6 +272,13 @@ def _as_packed(made: NewBatch, leader_epoch: int) -> Parcel:
         offsets=made.offsets,
         is_packed=True,
     )
+
+
+def _check_headway(taken: Taken, position: int) -> None:
+    """Stop where every batch of an answer ends before what was asked for: asking again would never end."""
+    if taken.last_seen is not None and taken.last_seen < position and taken.problem is None:
+        text = f"ends the answer to a question for offset {position}"
+        taken.stop(position, Damaged(taken.last_seen, text))
 
 
 def _close_gaps(parcels: Iterable[Parcel], position: int) -> None:

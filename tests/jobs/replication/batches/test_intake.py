@@ -207,6 +207,12 @@ def test_a_batch_that_is_cut_off_comes_with_the_next_fetch():
     assert (len(taken.parcels), taken.next_offset, taken.problem) == (1, 3, None)
 
 
+def test_an_answer_that_ends_before_what_was_asked_for_is_not_asked_for_again():
+    taken = Intake(LARGE).take(memoryview(data(0) + data(3)), 6)
+    assert isinstance(taken.problem, Damaged)
+    assert (taken.parcels, taken.next_offset) == ([], 6)
+
+
 def test_batches_that_compaction_emptied_are_passed():
     empty = encode_batch([], base_offset=3, last_offset=9)
     taken = Intake(LARGE).take(memoryview(data(0) + empty), 0)
