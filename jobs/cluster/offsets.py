@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from confluent_kafka import Consumer, IsolationLevel, Message
+from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Consumer, IsolationLevel, Message
 from confluent_kafka import TopicPartition as ClientPartition
 from confluent_kafka.admin._listoffsets import OffsetSpec
 
@@ -103,6 +103,32 @@ def read_timestamp_at(
         return True
 
     _read_from(client, offsets, take)
+    return found
+
+
+def read_last_timestamp(
+    client: ClusterClient, ends: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, int | None]:
+    """Return the timestamp (ms) of the last committed record before `end` per partition.
+
+    Not the largest one that ListOffsets tells: on a topic with transactions that may be a marker's, which
+    is no record. At most the last 50 offsets are read. None: no record is among them, or it has no
+    timestamp, or it could not be read within the budget.
+    """
+    found: dict[TopicPartition, int | None] = dict.fromkeys(ends)
+
+    def take(where: TopicPartition, message: Message) -> bool:
+        offset = message.offset() or 0
+        if is_partition_eof(message.error()) or offset >= ends[where]:
+            return True
+        kind, timestamp_ms = message.timestamp()
+        found[where] = None if kind == TIMESTAMP_NOT_AVAILABLE else timestamp_ms
+        return offset + 1 >= ends[where]
+
+    # One record and its marker first: fifty large records are a lot to read.
+    for width in (2, MARKER_RANGE):
+        unknown = [where for where, end in ends.items() if end > 0 and found[where] is None]
+        _read_from(client, {where: max(ends[where] - width, 0) for where in unknown}, take)
     return found
 
 

@@ -12,7 +12,12 @@ from jobs.cluster.groups import (
     read_committed_offsets,
     read_group_offsets,
 )
-from jobs.cluster.offsets import read_data_end, read_offset_ranges, read_timestamp_at
+from jobs.cluster.offsets import (
+    read_data_end,
+    read_last_timestamp,
+    read_offset_ranges,
+    read_timestamp_at,
+)
 from jobs.cluster.topics import NewTopicSpec, create_topics
 from jobs.replication.lag import GroupLag, LagStatus, group_lag
 from tests.live.knowing import wait_until_known
@@ -129,6 +134,31 @@ def test_the_timestamp_behind_the_last_record_is_unknown(client, topic):
     produce(client, topic)
     where = TopicPartition(topic, 0)
     assert read_timestamp_at(client, {where: 3}) == {where: None}
+
+
+@pytest.mark.parametrize(
+    ("committed", "aborted", "timestamp_ms"),
+    [
+        pytest.param(1, 0, 7000, id="one-marker"),
+        pytest.param(1, 3, 7000, id="aborted-records-behind-it"),
+        pytest.param(0, 2, None, id="only-aborted-records"),
+    ],
+)
+def test_the_last_timestamp_is_that_of_the_last_record(
+    client, topic, committed, aborted, timestamp_ms
+):
+    produce_transactions(client, topic, committed=committed, aborted=aborted)
+    where, end = TopicPartition(topic, 0), 2 * (committed + aborted)
+    wait_until(
+        lambda: read_offset_ranges(client, [where], with_timestamps=False)[where].end_offset == end
+    )
+    assert read_last_timestamp(client, {where: end}) == {where: timestamp_ms}
+
+
+def test_without_transactions_too_the_last_record_counts_and_not_the_largest(client, topic):
+    produce(client, topic, timestamps=(1000, 3000, 2000))
+    written, empty = TopicPartition(topic, 0), TopicPartition(topic, 1)
+    assert read_last_timestamp(client, {written: 3, empty: 0}) == {written: 2000, empty: None}
 
 
 @pytest.mark.parametrize(
