@@ -19,7 +19,7 @@ from console.replication.measure import Measured
 from console.replication.models import FlowPartition, FlowRound, ReplicationFlow
 from console.runs.launcher import SPARK, this_host
 from console.runs.models import Run, RunState
-from jobs.cluster.descriptions import OffsetRange, TopicPartition
+from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.replication.flow import FlowSpec
 from jobs.replication.selection import should_replicate
@@ -34,6 +34,8 @@ CLAIM = timedelta(seconds=90)
 WITHOUT_RUN_S = 30
 # A transaction that ended leaves at most its markers behind the last record of a partition.
 MOST_MARKERS = 50
+# Of so many partitions the newest record is read in one round, of those first that are furthest behind.
+MOST_HEADS = 500
 
 
 def due_flows(now: datetime) -> list[int]:
@@ -143,10 +145,22 @@ class _Round:
         placed = [measure.with_source(row, ranges.get(row.where)) for row in rows]
         # A run's position covers trailing transaction markers, a position from the target may not.
         placed = placed if is_running else self._without_markers(spec, placed)
-        behind = [row.where for row in placed if row.is_behind]
-        heads = self.door.ranges(spec, behind, with_timestamps=True) if behind else {}
+        heads = self._heads(spec, [row for row in placed if row.is_behind])
         placed = [_with_head(row, heads.get(row.where)) for row in placed]
         return {row.where: row for row in self._with_last(spec, placed)}
+
+    def _heads(self, spec: FlowSpec, behind: list[Measured]) -> dict[TopicPartition, int | None]:
+        """Return the newest timestamps of the source: read from records where they are not too many.
+
+        What ListOffsets tells of the others is the largest timestamp, on topics with transactions a
+        marker's.
+        """
+        behind.sort(key=lambda row: (row.position or 0) - (row.end_offset or 0))
+        ends = {row.where: row.end_offset for row in behind[:MOST_HEADS] if row.end_offset}
+        heads = dict(self.door.last_timestamps(spec, ends)) if ends else {}
+        rest = [row.where for row in behind if row.where not in heads]
+        ranges = self.door.ranges(spec, rest, with_timestamps=True) if rest else {}
+        return heads | {where: found.max_timestamp_ms for where, found in ranges.items()}
 
     def _without_markers(self, spec: FlowSpec, rows: list[Measured]) -> list[Measured]:
         spans = {
@@ -205,10 +219,9 @@ def stored_partitions(flow: ReplicationFlow) -> list[FlowPartition]:
     return list(FlowPartition.objects.filter(flow=flow))
 
 
-def _with_head(row: Measured, offsets: OffsetRange | None) -> Measured:
-    if not row.is_behind:
-        return replace(row, head_timestamp_ms=row.last_timestamp_ms)
-    return replace(row, head_timestamp_ms=offsets.max_timestamp_ms if offsets else None)
+def _with_head(row: Measured, newest_ms: int | None) -> Measured:
+    head = newest_ms if row.is_behind else row.last_timestamp_ms
+    return replace(row, head_timestamp_ms=head)
 
 
 def _is_copying(run: Run | None) -> bool:

@@ -33,6 +33,12 @@ class FlowDoor(Protocol):
         """Return the timestamp (ms) of the first source record at or after each offset."""
         ...
 
+    def last_timestamps(
+        self, flow: FlowSpec, ends: Mapping[TopicPartition, int]
+    ) -> Mapping[TopicPartition, int | None]:
+        """Return the timestamp (ms) of the last source record before each offset; None: unknown."""
+        ...
+
     def data_ends(
         self, flow: FlowSpec, spans: Mapping[TopicPartition, tuple[int, int]]
     ) -> Mapping[TopicPartition, int]:
@@ -63,6 +69,13 @@ class KafkaDoor:
         """Read one record per partition."""
         with ClusterClient(flow.source, timeout_s=TIMEOUT_S) as client:
             return offsets.read_timestamp_at(client, dict(offsets_of))
+
+    def last_timestamps(
+        self, flow: FlowSpec, ends: Mapping[TopicPartition, int]
+    ) -> Mapping[TopicPartition, int | None]:
+        """Read the last records of each partition."""
+        with ClusterClient(flow.source, timeout_s=TIMEOUT_S) as client:
+            return offsets.read_last_timestamp(client, ends)
 
     def data_ends(
         self, flow: FlowSpec, spans: Mapping[TopicPartition, tuple[int, int]]

@@ -178,9 +178,12 @@ class StubLauncher:
 class StubDoor:
     """Two clusters that say what a test wants; None instead of an answer is a cluster that is away."""
 
-    def __init__(self, *, positions=None, ranges=None, timestamps=None, data_ends=None) -> None:
+    def __init__(
+        self, *, positions=None, ranges=None, timestamps=None, data_ends=None, heads=None
+    ) -> None:
         self._positions, self._ranges = positions, ranges
         self._timestamps, self._data_ends = timestamps or {}, data_ends or {}
+        self._heads = heads or {}
         self.asked: list[str] = []
 
     def positions(self, flow):
@@ -195,6 +198,13 @@ class StubDoor:
     def timestamps(self, flow, offsets_of):
         self.asked.append("timestamps")
         return {where: self._timestamps.get(where) for where in offsets_of}
+
+    def last_timestamps(self, flow, ends):
+        """The last record is one of data: what ListOffsets tells of it."""
+        self.asked.append("last timestamps")
+        known = self._answer(self._ranges, flow.source.alias)
+        told = {where: found.max_timestamp_ms for where, found in known.items()}
+        return {where: self._heads.get(where, told.get(where)) for where in ends}
 
     def data_ends(self, flow, spans):
         self.asked.append("data ends")

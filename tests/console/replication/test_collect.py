@@ -72,6 +72,13 @@ def test_head_timestamps_are_asked_for_only_where_something_is_missing():
     assert (flow.lag, flow.lag_ms, door.asked) == (0, 0, ["ranges"])
 
 
+def test_time_lag_ends_at_the_last_record_and_not_at_a_marker_behind_it():
+    flow = make_flow()
+    running(flow, partition_row(last_timestamp_ms=2_000))
+    row = measured(flow, StubDoor(ranges=source(), heads={ORDERS: 4_500}))
+    assert row.lag_ms == 2_500
+
+
 def test_time_lag_counts_from_the_first_missing_record_while_nothing_was_copied():
     flow = make_flow()
     running(flow, partition_row(last_timestamp_ms=None))
