@@ -17,6 +17,7 @@ from rest_framework.response import Response
 from console.frame.parameters import PageParameters
 from console.frame.viewset import ApiViewSet
 from console.replication import actions, queries, series
+from console.replication.control_api import ControlRoutes
 from console.replication.models import ReplicationFlow
 from console.replication.serializers import (
     FlowPartitionSerializer,
@@ -32,7 +33,7 @@ from console.replication.serializers import (
 )
 
 
-class FlowViewSet(ApiViewSet[ReplicationFlow]):
+class FlowViewSet(ControlRoutes, ApiViewSet[ReplicationFlow]):
     """Replication flows: settings, what is wanted, what is measured."""
 
     serializer_class = FlowSerializer

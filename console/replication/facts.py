@@ -9,8 +9,16 @@ from django.urls import reverse
 from console.frame.numbers import format_count, format_rate, format_span_ms
 from console.replication.models import ReplicationFlow
 from console.replication.queries import LAG, LAG_MS, RATE
-from console.replication.status import count
+from console.replication.status import FlowState, count
 from jobs.replication.copier import PartitionState
+
+ETA = (
+    "How long it goes on: what is left over what is gained per second now, without what is paused. "
+    "Not known while nothing is copied, or when the source grows as fast."
+)
+_CATCHING_UP = {FlowState.RUNNING, FlowState.DEGRADED}
+# From two of them on (a minute from one), a length is told in this unit.
+_UNITS = {"days": 86_400, "h": 3600, "min": 60}
 
 
 def flow_facts(flow: ReplicationFlow) -> list[dict[str, Any]]:
@@ -20,8 +28,8 @@ def flow_facts(flow: ReplicationFlow) -> list[dict[str, Any]]:
         {
             "label": "Behind",
             "value": format_count(flow.lag),
-            "note": "records, all partitions together",
-            "definition": LAG,
+            "note": _how_long(flow),
+            "definition": f"{LAG} {ETA}",
         },
         {
             "label": "Behind in time",
@@ -56,6 +64,7 @@ def flow_tabs(flow: ReplicationFlow, current: str) -> list[dict[str, Any]]:
             {"count": failed or flow.partition_count, "is_bad": bool(failed)},
         ),
         ("runs", "Runs", {}),
+        ("control", "Control", {}),
         ("settings", "Settings", {}),
     ]
     return [
@@ -67,6 +76,24 @@ def flow_tabs(flow: ReplicationFlow, current: str) -> list[dict[str, Any]]:
         }
         for name, label, more in tabs
     ]
+
+
+def _how_long(flow: ReplicationFlow) -> str:
+    """Say how long copying goes on; that nobody knows is said, too, and never guessed."""
+    records = "records, all partitions together"
+    if not flow.lag or flow.status.state not in _CATCHING_UP:
+        return records
+    if flow.eta_s is None:
+        return f"{records}; nobody can tell for how long"
+    return f"{records}; done in {about(flow.eta_s)} at this pace"
+
+
+def about(seconds: float) -> str:
+    """Return a length of time that is not known to the second: about 5 min."""
+    for unit, size in _UNITS.items():
+        if seconds >= (size if unit == "min" else 2 * size):
+            return f"about {seconds / size:.0f} {unit}"
+    return "less than a minute"
 
 
 def _partitions(flow: ReplicationFlow, failed: int) -> str:

@@ -5,22 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from console.frame.access import anywhere, page
+from console.frame.access import anywhere, can_here, page
 from console.frame.errors import ActionRefused
 from console.frame.render import render_page
-from console.frame.tables import csv_response
-from console.frame.timerange import TimeRange
+from console.frame.tables import Table, csv_response
 from console.replication import actions, queries
-from console.replication.facts import flow_facts, flow_tabs
+from console.replication.facts import flow_facts
 from console.replication.forms import FlowForm, NewFlowForm, SettingsForm
 from console.replication.history import draw_states
 from console.replication.models import ReplicationFlow
-from console.replication.tables import FLOWS, PARTITIONS, TOPICS
+from console.replication.page_parts import around_flow, find_flow
+from console.replication.tables import FLOWS, PARTITIONS, TOPICS, steered
+from console.replication.topic_news import topic_news
 from console.runs.tables import RUNS
 from jobs.cluster.errors import InvalidFields
 
@@ -42,11 +43,11 @@ def list_page(request: HttpRequest) -> HttpResponseBase:
 @page("view", queries.where)
 def detail_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
     """Show how a flow is doing, its lag over time and its topics."""
-    flow = _flow(flow_id)
-    table = TOPICS.read(request, queries.list_topics(flow))
+    flow = find_flow(flow_id)
+    table = _table(request, TOPICS, flow).read(request, queries.list_topics(flow))
     if table.is_export:
         return csv_response(table, f"flow-{flow.pk}-topics")
-    around = _around(request, flow, "detail")
+    around = around_flow(request, flow, "detail")
     context = {
         **around,
         "states": draw_states(flow, around["time_range"], timezone.now()),
@@ -54,6 +55,7 @@ def detail_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
         "facts": flow_facts(flow),
         "empty": "No topic of the source matches." if flow.measured_at else "Not measured yet.",
         "findings": queries.findings_of(flow),
+        "topic_news": topic_news(flow),
         "waiting_topics": queries.list_topics(flow).filter(accepts_new=True)[:20],
     }
     return render_page(request, "replication/detail.html", context, is_live=True)
@@ -63,12 +65,12 @@ def detail_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
 @page("view", queries.where)
 def partitions_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
     """Show every partition: position, end, lag, state and reason; the chart is of the topic asked for."""
-    flow = _flow(flow_id)
-    table = PARTITIONS.read(request, queries.list_partitions(flow))
+    flow = find_flow(flow_id)
+    table = _table(request, PARTITIONS, flow).read(request, queries.list_partitions(flow))
     if table.is_export:
         return csv_response(table, f"flow-{flow.pk}-partitions")
     context = {
-        **_around(request, flow, "partitions"),
+        **around_flow(request, flow, "partitions"),
         "table": table,
         "topic": request.GET.get("topic", ""),
     }
@@ -79,11 +81,11 @@ def partitions_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
 @page("view", queries.where)
 def runs_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
     """Show the runs of a flow."""
-    flow = _flow(flow_id)
+    flow = find_flow(flow_id)
     table = RUNS.read(request, queries.list_runs(flow))
     if table.is_export:
         return csv_response(table, f"flow-{flow.pk}-runs")
-    context = {**_around(request, flow, "runs"), "table": table}
+    context = {**around_flow(request, flow, "runs"), "table": table}
     return render_page(request, "replication/runs.html", context, is_live=True)
 
 
@@ -122,12 +124,12 @@ def preview(request: HttpRequest) -> HttpResponse:
 @page("operate", queries.where)
 def settings_page(request: HttpRequest, flow_id: int) -> HttpResponse:
     """Change a flow's settings."""
-    flow = _flow(flow_id)
+    flow = find_flow(flow_id)
     form = SettingsForm(flow, request.POST or None)
     if request.method == "POST" and form.is_valid() and _try_change(flow, form):
         messages.success(request, "Saved. A running flow is restarted with the new settings.")
         return redirect("replication:detail", flow.pk)
-    context = {**_around(request, flow, "settings"), "form": form}
+    context = {**around_flow(request, flow, "settings"), "form": form}
     return render_page(request, "replication/settings.html", context)
 
 
@@ -135,7 +137,7 @@ def settings_page(request: HttpRequest, flow_id: int) -> HttpResponse:
 @page("operate", queries.where)
 def start(request: HttpRequest, flow_id: int) -> HttpResponse:
     """Want the flow to run."""
-    flow = _flow(flow_id)
+    flow = find_flow(flow_id)
     try:
         actions.start_flow(flow)
         messages.success(
@@ -150,7 +152,7 @@ def start(request: HttpRequest, flow_id: int) -> HttpResponse:
 @page("operate", queries.where)
 def stop(request: HttpRequest, flow_id: int) -> HttpResponse:
     """Want the flow to stop."""
-    flow = _flow(flow_id)
+    flow = find_flow(flow_id)
     actions.stop_flow(flow)
     messages.success(
         request, f"Flow {flow.name} stops: it flushes and commits its positions first."
@@ -162,7 +164,7 @@ def stop(request: HttpRequest, flow_id: int) -> HttpResponse:
 @page("operate", queries.where)
 def delete(request: HttpRequest, flow_id: int) -> HttpResponse:
     """Delete a flow; its topics and positions on the target stay."""
-    flow = _flow(flow_id)
+    flow = find_flow(flow_id)
     gone = actions.delete_flow(flow, timezone.now())
     words = "was deleted" if gone else "is deleted as soon as its run has ended"
     messages.success(request, f"Flow {flow.name} {words}.")
@@ -173,7 +175,7 @@ def delete(request: HttpRequest, flow_id: int) -> HttpResponse:
 @page("operate", queries.where)
 def accept_topics(request: HttpRequest, flow_id: int) -> HttpResponse:
     """Copy topics that were created again from their beginning."""
-    flow = _flow(flow_id)
+    flow = find_flow(flow_id)
     try:
         actions.accept_new_topics(flow, request.POST.getlist("topics"))
         messages.success(request, "Accepted: the flow is restarted and copies from the beginning.")
@@ -188,21 +190,9 @@ def _flow_of_form(request: HttpRequest) -> int | None:
     return int(text) if text.isdecimal() else None
 
 
-def _flow(flow_id: int) -> ReplicationFlow:
-    flow = queries.get_flow(flow_id, timezone.now())
-    if flow is None:
-        raise Http404(f"There is no flow {flow_id}. It may have been deleted.")
-    return flow
-
-
-def _around(request: HttpRequest, flow: ReplicationFlow, current: str) -> dict[str, Any]:
-    """Return what every page of a flow shows."""
-    return {
-        "flow": flow,
-        "tabs": flow_tabs(flow, current),
-        "freshness": queries.freshness_of(flow),
-        "time_range": TimeRange.from_query(request.GET.dict(), timezone.now()),
-    }
+def _table(request: HttpRequest, table: Table, flow: ReplicationFlow) -> Table:
+    """Return a table of a flow, with buttons in its rows for people who may press them."""
+    return steered(table, flow) if can_here(request, "operate") else table
 
 
 def _try_create(request: HttpRequest, form: NewFlowForm) -> ReplicationFlow | None:

@@ -10,6 +10,7 @@ from rest_framework import serializers
 
 from console.frame.parameters import PageParameters, TimeRangeParameters
 from console.frame.serializers import FreshnessSerializer
+from console.replication.control_serializers import TopicSyncSerializer
 from console.replication.models import SETTINGS, FlowPartition, FlowTopic, ReplicationFlow
 from console.replication.queries import TopicPreview, freshness_of
 from console.replication.series import MOST_POINTS
@@ -48,6 +49,10 @@ class FlowSerializer(serializers.ModelSerializer[ReplicationFlow]):
     target = serializers.CharField(source="target.alias")
     status = FlowStatusSerializer()
     freshness = serializers.SerializerMethodField()
+    held_back = serializers.DictField(
+        child=serializers.IntegerField(), help_text="Partitions that are paused, by the reason."
+    )
+    topic_sync = serializers.SerializerMethodField()
     run = serializers.UUIDField(source="run_id", allow_null=True)
 
     class Meta:
@@ -68,6 +73,10 @@ class FlowSerializer(serializers.ModelSerializer[ReplicationFlow]):
             "lag",
             "lag_ms",
             "rate_per_s",
+            "eta_s",
+            "held_back",
+            "control_problem",
+            "topic_sync",
             "measured_at",
             "freshness",
             "created_at",
@@ -78,6 +87,11 @@ class FlowSerializer(serializers.ModelSerializer[ReplicationFlow]):
     def get_freshness(self, flow: ReplicationFlow) -> list[dict[str, Any]]:
         """Return the freshness of positions and of source offsets."""
         return [dict(FreshnessSerializer(entry).data) for entry in freshness_of(flow)]
+
+    @extend_schema_field(TopicSyncSerializer(allow_null=True))
+    def get_topic_sync(self, flow: ReplicationFlow) -> dict[str, Any] | None:
+        """Return how remote topics were last made to follow; None before the first time."""
+        return TopicSyncSerializer(flow.topic_sync).data if flow.topic_sync else None
 
 
 class _Patterns(serializers.ListField):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.db.models import QuerySet
@@ -15,9 +16,12 @@ from console.frame.numbers import (
     format_span_ms,
 )
 from console.frame.tables import Choice, Column, Table
-from console.replication.models import STATE_CHOICES, FlowPartition, ReplicationFlow
+from console.replication.control import control_of
+from console.replication.models import STATE_CHOICES, FlowPartition, FlowTopic, ReplicationFlow
 from console.replication.queries import LAG, LAG_MS, RATE
 from console.replication.status import judge_flow
+from jobs.cluster.descriptions import TopicPartition
+from jobs.spark.control import Control, is_named
 
 POSITION = "The next source offset to be copied; everything below it is acknowledged by the target."
 
@@ -193,3 +197,49 @@ PARTITIONS = Table(
     filters={"state": Choice("State", STATE_CHOICES, _in_state), "topic": _of_topic},
     default_sort="topic",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A topic (`orders`) or a partition (`orders:3`) of a flow, for the buttons of its row.
+
+    `has_paused`: a person paused it or one of its partitions.
+    """
+
+    flow_id: int
+    name: str
+    is_paused: bool
+    has_paused: bool
+
+
+def part_of(row: FlowTopic | FlowPartition, control: Control) -> Part:
+    """Return what the row of a topic or partition is to its flow's control."""
+    if isinstance(row, FlowPartition):
+        name = f"{row.topic}:{row.partition}"
+        is_paused = is_named(TopicPartition(row.topic, row.partition), control.paused)
+        return Part(row.flow_id, name, is_paused, is_paused)
+    is_paused = row.topic in control.paused
+    has_paused = is_paused or any(name.startswith(f"{row.topic}:") for name in control.paused)
+    return Part(row.flow_id, row.topic, is_paused, has_paused)
+
+
+@dataclass(frozen=True, slots=True)
+class PartColumn(Column):
+    """The column of the buttons: its value is the `Part` of the row."""
+
+    control: Control = field(default_factory=Control)
+
+    def value(self, row: Any) -> Part:
+        """Return what the buttons are about."""
+        return part_of(row, self.control)
+
+    def csv_value(self, row: Any) -> str:
+        """Return a word instead of buttons."""
+        return "paused" if self.value(row).is_paused else ""
+
+
+def steered(table: Table, flow: ReplicationFlow) -> Table:
+    """Return a table of topics or partitions with buttons that pause and resume."""
+    template = "replication/_steer_cell.html"
+    buttons = PartColumn("steer", "Pause", template=template, control=control_of(flow))
+    return replace(table, columns=(*table.columns, buttons))

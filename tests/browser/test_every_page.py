@@ -32,6 +32,7 @@ PLACES = {
     "replication:detail": [FLOW],
     "replication:partitions": [FLOW],
     "replication:runs": [FLOW],
+    "replication:control": [FLOW],
     "replication:settings": [FLOW],
     "runs:list": [],
     "runs:detail": [RUN],
@@ -47,7 +48,8 @@ NOT_PAGES = {
     "login", "logout", "healthz", "readyz", "frame:jumps", "frame:rail", "metrics:scrape",
     "clusters:check", "clusters:confirm", "clusters:delete",
     "replication:preview", "replication:start", "replication:stop", "replication:delete",
-    "replication:accept-topics", "runs:cancel",
+    "replication:accept-topics", "replication:pause", "replication:resume", "replication:restart",
+    "runs:cancel",
     "accounts:oidc", "accounts:oidc-back", "accounts:revoke-token", "accounts:grant",
     "accounts:set-active", "accounts:reset-password", "accounts:unlock",
 }  # fmt: skip

@@ -171,6 +171,21 @@ def test_more_rows_ask_no_more_queries(as_viewer, name):
     assert count_queries(as_viewer, reverse(f"replication:{name}", args=[flow.pk])) == one
 
 
+@pytest.mark.parametrize("name", ["detail", "partitions"])
+def test_more_rows_with_buttons_ask_no_more_queries(as_operator, name):
+    flow = make_flow(control={"paused": ["t1", "orders:1"]})
+
+    def fill(numbers):
+        for number in numbers:
+            make_partition(flow, "orders", number)
+            FlowTopic.objects.create(flow=flow, topic=f"t{number}", updated_at=NOW)
+
+    fill([1])
+    one = count_queries(as_operator, reverse(f"replication:{name}", args=[flow.pk]))
+    fill(range(2, 40))
+    assert count_queries(as_operator, reverse(f"replication:{name}", args=[flow.pk])) == one
+
+
 def test_runs_of_the_flow_are_listed(as_viewer):
     flow = make_flow()
     make_run(flow, title="Replicate orders", state=RunState.ERRORED, error="it broke")
