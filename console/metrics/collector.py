@@ -149,6 +149,8 @@ def _of_flow(flow: Flow, now: datetime) -> Iterator[Sample]:
     yield known.FLOW_LAG, names, flow.lag
     yield known.FLOW_LAG_TIME, names, _seconds(flow.lag_ms)
     yield known.FLOW_RATE, names, flow.rate_per_s
+    yield known.FLOW_ETA, names, flow.eta_s
+    yield known.FLOW_PAUSED, names, sum(flow.held_back.values())
     yield known.FLOW_FAILURES, names, flow.failures
     for state, number in flow.states.items():
         yield known.FLOW_PARTITIONS, (*names, state), number

@@ -39,6 +39,17 @@ FLOW_LAG_TIME = Definition(
 FLOW_RATE = Definition(
     "crosslog_flow_records_per_second", _FLOW, "Records copied per second over the last 10 s."
 )
+FLOW_ETA = Definition(
+    "crosslog_flow_eta_seconds",
+    _FLOW,
+    "How long copying goes on at the present rates of copying and of the source's growth, without what "
+    "is paused; absent when nobody can tell.",
+)
+FLOW_PAUSED = Definition(
+    "crosslog_flow_paused_partitions",
+    _FLOW,
+    "Partitions that wait because a person paused them or because bulk copying has its windows.",
+)
 FLOW_PARTITIONS = Definition(
     "crosslog_flow_partitions", (*_FLOW, "state"), "Partitions of the flow in each state."
 )
@@ -157,8 +168,8 @@ LEFT_OUT = Definition(
 BUILD = Definition("crosslog_build_info", ("version",), "Always 1; the label says which version.")
 
 DEFINITIONS = (
-    FLOW_WANTED, FLOW_UP, FLOW_LAG, FLOW_LAG_TIME, FLOW_RATE, FLOW_PARTITIONS, FLOW_PATHS,
-    FLOW_BYTES, FLOW_COMMIT, FLOW_THROTTLED, FLOW_RETRIES, FLOW_FAILURES,
+    FLOW_WANTED, FLOW_UP, FLOW_LAG, FLOW_LAG_TIME, FLOW_RATE, FLOW_ETA, FLOW_PAUSED,
+    FLOW_PARTITIONS, FLOW_PATHS, FLOW_BYTES, FLOW_COMMIT, FLOW_THROTTLED, FLOW_RETRIES, FLOW_FAILURES,
     FLOW_AGE, FLOW_SUCCESS, TOPIC_LAG, TOPIC_LAG_TIME, TOPIC_RATE, PARTITION_LAG,
     PARTITION_LAG_TIME, BROKERS, TOPICS, GROUPS, PARTITIONS, UNDER_REPLICATED, OFFLINE,
     COLLECTION_UP, COLLECTION_AGE, COLLECTION_SUCCESS, COLLECTION_TIME, GROUP_LAG, GROUP_LAG_TIME,

@@ -19,6 +19,7 @@ from console.frame.viewset import ApiViewSet
 from console.replication import actions, queries, series
 from console.replication.control_api import ControlRoutes
 from console.replication.models import ReplicationFlow
+from console.replication.preview import preview_topics
 from console.replication.serializers import (
     FlowPartitionSerializer,
     FlowSerializer,
@@ -153,6 +154,6 @@ class FlowViewSet(ControlRoutes, ApiViewSet[ReplicationFlow]):
         asked = NewFlowSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         values = {name: v for name, v in asked.validated_data.items() if name != "start"}
-        preview = queries.preview_topics(actions.check_settings(values, request.user))
+        preview = preview_topics(actions.check_settings(values, request.user))
         rows: Any = TopicPreviewSerializer(instance=preview, many=True)  # type: ignore[arg-type]  # many
         return Response(rows.data)

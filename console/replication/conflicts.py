@@ -1,11 +1,17 @@
-"""Two flows that would get in each other's way: refused before they start."""
+"""Flows that would get in each other's way: refused before they start."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 
 from django.db.models import Q
 
 from console.clusters.models import Cluster, Topic
+from console.frame.access import visible
+from console.frame.asking import current_request
 from console.replication.models import ReplicationFlow
+from jobs.cluster.descriptions import TopicDescription
+from jobs.replication.fan_in import Collision, find_collisions
 from jobs.replication.flow import FlowSpec, PolicyName
 from jobs.replication.selection import should_replicate
 
@@ -17,15 +23,26 @@ def find_conflict(
 
     Two flows of the same pair keep their positions under the same key of the target's positions
     topic, so a topic can be in one of them only. Two flows with identity names in opposite
-    directions would copy each record round and round.
+    directions would copy each record round and round. Two flows from wherever must not write the
+    same remote topic (`fan_in.find_collisions`).
     """
+    others = ReplicationFlow.objects.select_related("source", "target")
+    others = others if flow_id is None else others.exclude(pk=flow_id)
+    return _shares_topics(spec, source, target, others.filter(_related(spec, source, target))) or (
+        _writes_the_same(spec, source, list(others.filter(target=target)))
+    )
+
+
+def _related(spec: FlowSpec, source: Cluster, target: Cluster) -> Q:
     same = Q(source=source, target=target)
     back = Q(source=target, target=source, policy=PolicyName.IDENTITY.value)
-    relevant = same | back if spec.policy is PolicyName.IDENTITY else same
-    others = ReplicationFlow.objects.filter(relevant)
-    if flow_id is not None:
-        others = others.exclude(pk=flow_id)
-    for other in others.select_related("source", "target"):
+    return same | back if spec.policy is PolicyName.IDENTITY else same
+
+
+def _shares_topics(
+    spec: FlowSpec, source: Cluster, target: Cluster, others: Iterable[ReplicationFlow]
+) -> str | None:
+    for other in others:
         shared = _shared_topic(spec, other.spec(), source)
         if shared and other.source_id == source.pk:
             return f"{shared} is copied by flow {other.name} already: exclude it here or there."
@@ -45,3 +62,33 @@ def _shared_topic(one: FlowSpec, other: FlowSpec, source: Cluster) -> str | None
     shared = sorted(set(one.topics) & set(other.topics))
     same_exclusions = set(one.topics_exclude) == set(other.topics_exclude)
     return f"What matches {shared[0]}" if shared and same_exclusions else None
+
+
+def _writes_the_same(
+    spec: FlowSpec, source: Cluster, others: Sequence[ReplicationFlow]
+) -> str | None:
+    """Return which remote topic another flow to the same target writes, too."""
+    if not others:
+        return None
+    sources = {source.pk, *(other.source_id for other in others)}
+    topics: dict[str, list[TopicDescription]] = {}
+    rows = Topic.objects.filter(cluster__in=sources)
+    for alias, name, is_internal in rows.values_list("cluster__alias", "name", "is_internal"):
+        described = TopicDescription(name, None, is_internal, ())
+        topics.setdefault(alias, []).append(described)
+    found = find_collisions([spec, *(other.spec() for other in others)], topics)
+    own = [one for one in found if spec.name in {writer.flow for writer in one.writers}]
+    return _told(spec, own[0]) if own else None
+
+
+def _told(spec: FlowSpec, collision: Collision) -> str:
+    """Name the other flow only to who may see it: it can come from a cluster that they may not."""
+    names = {writer.flow for writer in collision.writers} - {spec.name}
+    flows = ReplicationFlow.objects.filter(name__in=names)
+    request = current_request()
+    if request is None or visible(request.user, flows).count() == len(names):
+        return str(collision)
+    return (
+        f"{collision.remote_topic} is written by another flow, from a cluster that you may not see: their "
+        "records would be mixed. Let this flow name its remote topics otherwise, or exclude the topic."
+    )

@@ -20,6 +20,7 @@ from console.replication.forms import FlowForm, NewFlowForm, SettingsForm
 from console.replication.history import draw_states
 from console.replication.models import ReplicationFlow
 from console.replication.page_parts import around_flow, find_flow
+from console.replication.preview import preview_topics
 from console.replication.tables import FLOWS, PARTITIONS, TOPICS, steered
 from console.replication.topic_news import topic_news
 from console.runs.tables import RUNS
@@ -114,7 +115,7 @@ def preview(request: HttpRequest) -> HttpResponse:
         try:
             values = {**form.values(), "name": form.values()["name"] or "new"}
             spec = actions.check_settings(values, request.user, _flow_of_form(request))
-            context["topics"] = queries.preview_topics(spec)
+            context["topics"] = preview_topics(spec)
         except InvalidFields as invalid:
             context["problems"] = invalid.errors
     return render_page(request, "replication/_preview.html", context)

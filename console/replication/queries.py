@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -23,10 +22,7 @@ from console.replication.models import (
 from console.replication.status import judge_flow
 from console.runs import queries as run_queries
 from console.runs.models import Run
-from jobs.cluster.descriptions import TopicDescription
-from jobs.replication.flow import FlowSpec
-from jobs.replication.policy import ReplicationPolicy
-from jobs.replication.selection import explain_topic, policy_of, should_replicate
+from jobs.replication.selection import should_replicate
 
 RECENT_S = 3600
 
@@ -134,31 +130,6 @@ def freshness_of(flow: ReplicationFlow) -> list[Freshness]:
 def list_clusters(user: Any) -> list[Cluster]:
     """Return the clusters that a flow of this person can connect."""
     return list(visible(user, Cluster.objects.order_by("alias")))
-
-
-@dataclass(frozen=True, slots=True)
-class TopicPreview:
-    """What a flow would do with a topic of its source: where to, or why not."""
-
-    topic: str
-    partitions: int
-    is_selected: bool
-    remote_topic: str
-    reason: str
-
-
-def preview_topics(spec: FlowSpec) -> list[TopicPreview]:
-    """Return what this flow would do with each topic that was last seen on its source."""
-    policy = policy_of(spec)
-    rows = Topic.objects.filter(cluster__alias=spec.source.alias).order_by("name")
-    return [_preview(spec, policy, topic) for topic in rows]
-
-
-def _preview(spec: FlowSpec, policy: ReplicationPolicy, topic: Topic) -> TopicPreview:
-    described = TopicDescription(topic.name, topic.topic_id or None, topic.is_internal, ())
-    verdict = explain_topic(spec, described)
-    remote = policy.format_remote_topic(spec.source.alias, topic.name) if verdict.selected else ""
-    return TopicPreview(topic.name, topic.partition_count, verdict.selected, remote, verdict.reason)
 
 
 def _freshness(noun: str, row: FlowRound | None) -> Freshness:

@@ -12,7 +12,8 @@ from console.frame.parameters import PageParameters, TimeRangeParameters
 from console.frame.serializers import FreshnessSerializer
 from console.replication.control_serializers import TopicSyncSerializer
 from console.replication.models import SETTINGS, FlowPartition, FlowTopic, ReplicationFlow
-from console.replication.queries import TopicPreview, freshness_of
+from console.replication.preview import TopicPreview
+from console.replication.queries import freshness_of
 from console.replication.series import MOST_POINTS
 from console.replication.status import FlowState, FlowStatus
 from jobs.replication.flow import (
@@ -270,10 +271,17 @@ class SeriesSerializer(serializers.Serializer[Any]):
 
 
 class TopicPreviewSerializer(serializers.Serializer[TopicPreview]):
-    """What a flow would do with a topic."""
+    """What a flow would do with a topic, as far as is known of both clusters.
+
+    `plan` is what would happen to the remote topic, `remote_partitions` how many it has now; null:
+    it is not there, or nobody knows.
+    """
 
     topic = serializers.CharField()
     partitions = serializers.IntegerField()
     is_selected = serializers.BooleanField()
     remote_topic = serializers.CharField()
     reason = serializers.CharField()
+    remote_partitions = serializers.IntegerField(allow_null=True)
+    plan = serializers.CharField()
+    warnings = serializers.ListField(child=serializers.CharField())

@@ -78,6 +78,20 @@ def test_a_flow_has_its_numbers(scrape, metric, value):
     assert scrape()[metric, FLOW] == value
 
 
+def test_a_flow_says_how_long_it_goes_on_and_how_much_of_it_is_paused(scrape):
+    make_flow(eta_s=300.5, held_back={"Paused by a person.": 2, "Waits for its window.": 1})
+    found = scrape()
+    assert found["crosslog_flow_eta_seconds", FLOW] == 300.5
+    assert found["crosslog_flow_paused_partitions", FLOW] == 3
+
+
+def test_without_a_pause_nothing_is_paused_and_an_unknown_time_has_no_sample(scrape):
+    make_flow()
+    found = scrape()
+    assert found["crosslog_flow_paused_partitions", FLOW] == 0
+    assert ("crosslog_flow_eta_seconds", FLOW) not in found
+
+
 def test_a_lag_that_nobody_knows_has_no_sample(scrape):
     make_flow(lag=None)
     assert ("crosslog_flow_lag_records", FLOW) not in scrape()

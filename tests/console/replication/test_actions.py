@@ -88,6 +88,42 @@ def test_default_flows_in_both_directions_are_fine(clusters):
     assert create_flow(values(name="back", source="west", target="east"), None, NOW).pk
 
 
+def test_two_sources_never_write_one_remote_topic(clusters):
+    make_topic(clusters[0], "orders"), make_topic(make_cluster("north"), "orders")
+    create_flow(values(policy="identity"), None, NOW)
+    with pytest.raises(InvalidFields, match=r"orders is written by .* would be mixed") as refused:
+        create_flow(values(name="g", source="north", policy="identity"), None, NOW)
+    assert set(refused.value.errors) == {"topics"}
+
+
+def test_a_name_that_another_policy_makes_is_written_by_one_flow_only(clusters):
+    make_topic(clusters[0], "orders"), make_topic(make_cluster("north"), "east.orders")
+    create_flow(values(), None, NOW)
+    with pytest.raises(InvalidFields, match=r"east\.orders is written by"):
+        create_flow(
+            values(name="g", source="north", topics=["east.orders"], policy="identity"), None, NOW
+        )
+
+
+def test_a_change_cannot_make_two_sources_write_one_remote_topic(clusters):
+    make_topic(clusters[0], "orders"), make_topic(make_cluster("north"), "orders")
+    create_flow(values(policy="identity"), None, NOW)
+    flow = create_flow(values(name="g", source="north"), None, NOW)
+    with pytest.raises(InvalidFields, match="would be mixed"):
+        change_flow(flow, {"policy": "identity"})
+
+
+@pytest.mark.parametrize(
+    "changes", [{"policy": "default"}, {"topics_exclude": ["orders"]}, {"target": "south"}]
+)
+def test_two_sources_with_names_of_their_own_stand_beside_each_other(clusters, changes):
+    make_topic(clusters[0], "orders"), make_topic(make_cluster("north"), "orders")
+    make_cluster("south")
+    create_flow(values(policy="identity"), None, NOW)
+    one = values(name="g", source="north", policy="identity") | changes
+    assert create_flow(one, None, NOW).pk
+
+
 def test_a_change_keeps_what_was_not_given(clusters):
     flow = create_flow(values(separator="_"), None, NOW)
     change_flow(flow, {"tasks": 3})

@@ -15,6 +15,7 @@ from tests.console.making import (
     make_run,
     make_topic,
 )
+from tests.console.safety.world import make_person
 
 pytestmark = pytest.mark.django_db
 FLOWS = "/api/v1/flows/"
@@ -153,6 +154,25 @@ def test_a_preview_says_which_topics_match_and_why_not_the_others(as_operator):
     assert rows["orders"]["remote_topic"] == "east.orders"
     assert "No pattern of the flow" in rows["clicks"]["reason"]
     assert "cycle" in rows["west.orders"]["reason"]
+
+
+def test_a_preview_says_what_happens_on_the_target(as_operator):
+    make_topic(make_cluster("east"), "orders")
+    make_topic(make_cluster("west"), "east.orders", partition_count=1)
+    (row,) = post(as_operator, f"{FLOWS}preview/", new_flow()).json()
+    assert (row["plan"], row["remote_partitions"]) == ("Grows from 1 to 3 partitions.", 1)
+
+
+def test_a_flow_that_nobody_may_see_is_not_named_by_what_it_gets_in_the_way_of(client):
+    make_topic(make_cluster("east"), "orders"), make_topic(make_cluster("dark"), "orders")
+    make_cluster("west")
+    person = make_person("eva", east="operator", west="operator")
+    make_flow("secret flow", source="dark", policy="identity")
+    client.force_login(person)
+    answer = post(client, FLOWS, new_flow(policy="identity"))
+    (text,) = answer.json()["fields"]["topics"]
+    assert "orders is written by another flow" in text
+    assert not {word for word in ("secret", "dark") if word in text}
 
 
 def test_a_new_topic_is_accepted(as_operator):
