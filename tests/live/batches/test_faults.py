@@ -193,7 +193,8 @@ def test_a_copier_that_slept_while_another_one_took_over_never_takes_it_back(
     zombie.wait_until_copying()
     zombie.pause()
     with Copying(flow) as newer:
-        newer.wait_for_position(COUNT // 2)
+        # Not its position: the zombie may have come as far before it fell asleep.
+        wait_until(lambda: newer.rows and newer.rows[0].records > 0, 60)
         lab.node("hurt-1").stop()
         lab.start()
         zombie.resume()
