@@ -1,6 +1,7 @@
 from datetime import timedelta
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from console.accounts.models import AuditEntry, ServiceToken
@@ -119,6 +120,20 @@ def test_people_see_and_revoke_their_own_tokens_and_administrators_all(client):
     assert client.post(f"/account/tokens/{token.pk}/revoke/").status_code == 404
     client.force_login(make_person("root", "admin"))
     assert client.post(f"/account/tokens/{token.pk}/revoke/").status_code == 302
+    assert find_token(secret) is None
+
+
+def test_the_button_on_the_page_revokes_as_a_browser_sends_it():
+    token, secret = make_token(make_person("ada", "admin"))
+    browser = Client(enforce_csrf_checks=True)
+    browser.force_login(token.owner)
+    text = browser.get("/account/tokens/").content.decode()
+    address = f"/account/tokens/{token.pk}/revoke/"
+    assert f'form="revoke" formaction="{address}"' in text
+    form = text[text.index('<form id="revoke"') :].partition("</form>")[0]
+    csrf = form.partition('name="csrfmiddlewaretoken" value="')[2].partition('"')[0]
+    assert browser.post(address).status_code == 403
+    assert browser.post(address, {"csrfmiddlewaretoken": csrf}).status_code == 302
     assert find_token(secret) is None
 
 
