@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
@@ -11,24 +12,44 @@ from xdist.scheduler import LoadScopeScheduling
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
-# Tests that share something which is there once stay together when workers share the tests: clusters and
-# browsers need the machine, so one worker has all of them, and the others everything else, file by file.
-TOGETHER = (
-    ("live", "clusters and browsers"),
-    ("browser", "clusters and browsers"),
-    ("console/frame/test_up.py", "clusters and browsers"),
+# Tests that share clusters or a browser stay together, each family on a worker of its own. They begin first
+# and mostly wait for other programs; everything else is spread over the workers file by file.
+FAMILIES = (
+    ("live/batches", "clusters of the batch path"),
+    ("live/spark", "clusters of Spark"),
+    ("live", "clusters of all others"),
+    ("browser", "browsers"),
+    ("console/frame/test_up.py", "browsers"),
 )
+RANKS = {family: rank for rank, family in enumerate(dict.fromkeys(name for _, name in FAMILIES))}
 
 
-class _Together(LoadScopeScheduling):
+def _family_of(nodeid: str) -> str | None:
+    path = nodeid.removeprefix("tests/")
+    return next((name for start, name in FAMILIES if path.startswith(start)), None)
+
+
+class _Families(LoadScopeScheduling):
     def _split_scope(self, nodeid: str) -> str:
-        path = nodeid.partition("::")[0].removeprefix("tests/")
-        return next((name for start, name in TOGETHER if path.startswith(start)), path)
+        return _family_of(nodeid) or nodeid.partition("::")[0]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put families first, in their order; the sort leaves everything else as it is."""
+    items.sort(key=lambda item: RANKS.get(_family_of(item.nodeid) or "", len(RANKS)))
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
-    """Tell pytest-xdist which tests stay together: the largest group begins first."""
-    return _Together(config, log)
+    """Tell pytest-xdist which tests stay together."""
+    config.option.loadscopereorder = False
+    return _Families(config, log)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Let tests that only compute wait for those that wait for a cluster with a clock in their hand."""
+    is_worker = hasattr(item.config, "workerinput")
+    if is_worker and _family_of(item.nodeid) is None and os.nice(0) == 0:
+        os.nice(10)
 
 
 @pytest.fixture
