@@ -1,6 +1,7 @@
 """Wait until every broker knows what one of them was told: each reads the metadata log in its own time."""
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.raw.apis import METADATA as METADATA_API
@@ -12,7 +13,12 @@ from tests.support import wait_until
 
 def wait_until_known(connection, name: str, partitions: int | None = None) -> None:
     """Wait until all brokers that answer know a topic, its leaders and, when told, its partitions."""
-    wait_until(lambda: asyncio.run(_is_known(connection, name, partitions)), 30)
+    # In a thread of its own, because a test may be running in a loop already.
+    with ThreadPoolExecutor(1) as thread:
+        found = thread.submit(
+            wait_until, lambda: asyncio.run(_is_known(connection, name, partitions)), 30
+        )
+        found.result()
 
 
 async def _is_known(connection, name: str, partitions: int | None) -> bool:

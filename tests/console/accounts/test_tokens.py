@@ -20,7 +20,7 @@ def test_the_secret_is_in_the_answer_to_its_creation_and_only_its_hash_is_kept(c
     secret, token = made.json()["secret"], ServiceToken.objects.get()
     assert secret.startswith(f"crosslog_{token.prefix}_")
     assert token.digest == digest_of(secret)
-    assert secret.rsplit("_", 1)[1] not in str(vars(token))
+    assert secret.split("_", 2)[2] not in str(vars(token))
     assert secret not in client.get("/api/v1/tokens/").content.decode()
     assert client.get("/api/v1/clusters/", headers=bearer(secret)).status_code == 200
 
@@ -143,5 +143,5 @@ def test_making_and_revoking_are_in_the_trail_without_the_secret(client):
     client.delete(f"/api/v1/tokens/{ServiceToken.objects.get().pk}/")
     entries = list(AuditEntry.objects.order_by("pk"))
     assert [entry.action for entry in entries] == ["token.create", "token.revoke"]
-    assert secret.rsplit("_", 1)[1] not in str([vars(entry) for entry in entries])
+    assert secret.split("_", 2)[2] not in str([vars(entry) for entry in entries])
     assert entries[0].after == {"role": "viewer", "clusters": [], "days": 30}

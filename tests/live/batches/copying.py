@@ -8,8 +8,7 @@ from jobs.cluster.client import ClusterClient
 from jobs.replication.copier import PartitionProgress, PartitionStart, PartitionState
 from jobs.replication.flow import FlowSpec
 from jobs.replication.flow_copier import FlowCopier
-from jobs.replication.plan import Known
-from jobs.replication.survey import Survey, survey_flow
+from tests.live.surveying import survey
 from tests.support import wait_until
 
 WITHIN_S = 60
@@ -20,12 +19,6 @@ def flow_between(source, target, topic: str, **settings) -> FlowSpec:
     name = f"batches {uuid.uuid4().hex[:8]}"
     settings = {"commit_interval_ms": 200} | settings
     return FlowSpec(name, source.connection, target.connection, (topic,), **settings)
-
-
-def survey(flow: FlowSpec) -> Survey:
-    """Ask both clusters and make the remote topics."""
-    with ClusterClient(flow.source) as source, ClusterClient(flow.target) as target:
-        return survey_flow(flow, source, target, Known())
 
 
 class Copying:

@@ -92,7 +92,7 @@ def test_records_lost_by_an_unclean_election_are_a_finding_and_the_new_ones_foll
     topic = "torn-topic"
     settings = {"unclean.leader.election.enable": "true", "min.insync.replicas": "1"}
     admin = AdminClient({"bootstrap.servers": torn.bootstrap_servers})
-    new = NewTopic(topic, num_partitions=-1, replica_assignment=[[1, 2]], config=settings)
+    new = NewTopic(topic, num_partitions=1, replica_assignment=[[1, 2]], config=settings)
     admin.create_topics([new])[topic].result(20)
     wait_until_known(torn.connection, topic)
     wait_until(lambda: leader_of(torn, topic) == 1, 30)

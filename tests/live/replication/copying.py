@@ -3,12 +3,10 @@
 import threading
 from collections.abc import Sequence
 
-from jobs.cluster.client import ClusterClient
 from jobs.replication.copier import PartitionProgress, PartitionStart, PartitionState
 from jobs.replication.flow import FlowSpec
-from jobs.replication.plan import Known
 from jobs.replication.record_copier import RecordCopier
-from jobs.replication.survey import Survey, survey_flow
+from tests.live.surveying import survey
 from tests.support import wait_until
 
 WITHIN_S = 60
@@ -17,12 +15,6 @@ WITHIN_S = 60
 def flow_between(source, target, topic: str, **settings) -> FlowSpec:
     """Return a flow that copies one topic."""
     return FlowSpec(f"copy {topic}", source.connection, target.connection, (topic,), **settings)
-
-
-def survey(flow: FlowSpec) -> Survey:
-    """Ask both clusters and make the remote topics."""
-    with ClusterClient(flow.source) as source, ClusterClient(flow.target) as target:
-        return survey_flow(flow, source, target, Known())
 
 
 class Copying:

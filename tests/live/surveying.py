@@ -1,0 +1,23 @@
+"""A survey as a running flow makes it: asked again while a cluster is coming back."""
+
+import time
+
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.errors import ClusterFault
+from jobs.replication.flow import FlowSpec
+from jobs.replication.plan import Known
+from jobs.replication.survey import Survey, survey_flow
+
+WITHIN_S = 60
+
+
+def survey(flow: FlowSpec) -> Survey:
+    """Ask both clusters and make the remote topics; raises what asking again does not help against."""
+    give_up_at = time.monotonic() + WITHIN_S
+    while True:
+        try:
+            with ClusterClient(flow.source) as source, ClusterClient(flow.target) as target:
+                return survey_flow(flow, source, target, Known())
+        except ClusterFault as fault:
+            if not fault.retriable or time.monotonic() > give_up_at:
+                raise
