@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,8 +30,11 @@ def kafka() -> KafkaJvm:
 
 @pytest.fixture(scope="session")
 def lab(kafka: KafkaJvm, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """Cluster `east` with three nodes and `west` with one."""
-    plans = standard_plans(find_base_port(standard_plans))
+    """Cluster `east` with three nodes and `west` with one, which keep records of any age."""
+    plans = [
+        replace(plan, overrides={"log.retention.ms": "-1"})
+        for plan in standard_plans(find_base_port(standard_plans))
+    ]
     started = Lab(tmp_path_factory.mktemp("lab"), plans, jvm=kafka)
     started.start()
     yield started
