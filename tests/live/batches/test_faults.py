@@ -136,6 +136,7 @@ def test_a_copier_that_is_killed_leaves_nothing_twice(east, west, tmp_path):
         produce(east, topic, COUNT, partition)
     flow = flow_between(east, west, topic, commit_interval_ms=2000, **SLOW)
     for life in range(3):
+        produce(east, topic, 10)  # however fast the lives before it were, something is left
         worker = Worker(flow, tmp_path / str(life))
         worker.wait_until_copying()
         worker.kill()

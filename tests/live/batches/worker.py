@@ -12,6 +12,7 @@ import sys
 import threading
 from dataclasses import asdict
 from pathlib import Path
+from typing import ClassVar
 
 from jobs.cluster.errors import ClusterFault
 from jobs.replication.fencing import fence_flow
@@ -25,6 +26,8 @@ ROOT = Path(__file__).parents[3]
 
 class Worker:
     """The process seen from the test; `rows` is what it said about each partition in its life."""
+
+    started: ClassVar[list["Worker"]] = []
 
     def __init__(self, flow: FlowSpec, folder: Path, slot: int = 0) -> None:
         self.rows: dict[tuple[str, int], dict] = {}
@@ -42,6 +45,7 @@ class Worker:
             )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
+        self.started.append(self)
 
     @property
     def code(self) -> int | None:

@@ -1,0 +1,13 @@
+"""What every test of the batch path leaves behind: nothing."""
+
+import pytest
+
+from tests.live.batches.worker import Worker
+
+
+@pytest.fixture(autouse=True)
+def no_worker_is_left():
+    """End the workers of a test that failed before it ended them."""
+    yield
+    while Worker.started:
+        Worker.started.pop().kill()
