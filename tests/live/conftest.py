@@ -19,6 +19,13 @@ from jobs.lab.preparation import kafka_jvm
 from jobs.lab.security import USERS
 
 
+# Records of tests are of any age: nothing is deleted for it, and the default itself stays what it is.
+NO_RETENTION = {
+    "log.retention.check.interval.ms": "86400000",
+    "log.initial.task.delay.ms": "86400000",
+}
+
+
 @pytest.fixture(scope="session")
 def kafka() -> KafkaJvm:
     """Kafka itself; without a JDK, or without a network before it was ever fetched, tests skip."""
@@ -32,7 +39,7 @@ def kafka() -> KafkaJvm:
 def lab(kafka: KafkaJvm, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """Cluster `east` with three nodes and `west` with one, which keep records of any age."""
     plans = [
-        replace(plan, overrides={"log.retention.ms": "-1"})
+        replace(plan, overrides=NO_RETENTION)
         for plan in standard_plans(find_base_port(standard_plans))
     ]
     started = Lab(tmp_path_factory.mktemp("lab"), plans, jvm=kafka)
