@@ -18,7 +18,6 @@ from jobs.lab.ports import find_base_port
 from jobs.lab.preparation import kafka_jvm
 from jobs.lab.security import USERS
 
-
 # Records of tests are of any age: nothing is deleted for it, and the default itself stays what it is.
 NO_RETENTION = {
     "log.retention.check.interval.ms": "86400000",
