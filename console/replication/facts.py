@@ -16,6 +16,7 @@ ETA = (
     "How long it goes on: what is left over what is gained per second now, without what is paused. "
     "Not known while nothing is copied, or when the source grows as fast."
 )
+KEEPS_UP_S = 10
 _CATCHING_UP = {FlowState.RUNNING, FlowState.DEGRADED}
 # From two of them on (a minute from one), a length is told in this unit.
 _UNITS = {"days": 86_400, "h": 3600, "min": 60}
@@ -81,11 +82,16 @@ def flow_tabs(flow: ReplicationFlow, current: str) -> list[dict[str, Any]]:
 def _how_long(flow: ReplicationFlow) -> str:
     """Say how long copying goes on; that nobody knows is said, too, and never guessed."""
     records = "records, all partitions together"
-    if not flow.lag or flow.status.state not in _CATCHING_UP:
+    if not flow.lag or flow.status.state not in _CATCHING_UP or _keeps_up(flow):
         return records
     if flow.eta_s is None:
         return f"{records}; nobody can tell for how long"
     return f"{records}; done in {about(flow.eta_s)} at this pace"
+
+
+def _keeps_up(flow: ReplicationFlow) -> bool:
+    """Return whether what is missing is only what came in since the last commit or two."""
+    return (flow.lag or 0) <= (flow.rate_per_s or 0) * KEEPS_UP_S
 
 
 def about(seconds: float) -> str:

@@ -13,12 +13,15 @@ from console.replication.models import ReplicationFlow
 
 @dataclass(frozen=True, slots=True)
 class TopicNews:
-    """The last sync: `changes` are rows as in `topic_sync`, `findings` are for `_finding.html`."""
+    """The last sync: `changes` are rows as in `topic_sync`; `findings` (not done) and `notes` (left alone,
+    which is no reason to worry) are for `_finding.html`.
+    """
 
     at: datetime
     changed_at: datetime | None
     changes: list[dict[str, Any]]
     findings: list[dict[str, Any]]
+    notes: list[dict[str, Any]]
 
 
 def topic_news(flow: ReplicationFlow) -> TopicNews | None:
@@ -30,10 +33,8 @@ def topic_news(flow: ReplicationFlow) -> TopicNews | None:
         datetime.fromisoformat(sync["at"]),
         _moment(sync.get("changed_at")),
         [{**change, "before": change["from"]} for change in sync["changes"]],
-        [
-            *_findings(sync["failures"], Severity.RISK, "Not done"),
-            *_findings(sync["notes"], Severity.NOTICE, "Left alone"),
-        ],
+        _findings(sync["failures"], Severity.RISK, "Not done"),
+        _findings(sync["notes"], Severity.NOTICE, "Left alone"),
     )
 
 

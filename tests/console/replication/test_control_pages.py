@@ -206,7 +206,7 @@ def test_a_viewer_steers_nothing(as_viewer, flow, name):
 
 def catching_up(flow, **fields):
     make_run(flow, started_at=NOW, reported_at=timezone.now())
-    ReplicationFlow.objects.update(**{"lag": 5} | fields)
+    ReplicationFlow.objects.update(**{"lag": 5, "rate_per_s": 0.0} | fields)
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,14 @@ def test_a_flow_that_catches_up_says_for_how_long(as_viewer, flow, fields, words
     assert words in page(as_viewer, "detail", flow)
 
 
-@pytest.mark.parametrize("fields", [{"lag": 0, "eta_s": 0.0}, {"is_wanted": False, "eta_s": 300.0}])
+@pytest.mark.parametrize(
+    "fields",
+    [
+        pytest.param({"lag": 0, "eta_s": 0.0}, id="nothing is left"),
+        pytest.param({"is_wanted": False, "eta_s": 300.0}, id="it does not run"),
+        pytest.param({"lag": 900, "rate_per_s": 100.0, "eta_s": None}, id="it keeps up"),
+    ],
+)
 def test_a_flow_that_does_not_catch_up_says_nothing_about_it(as_viewer, flow, fields):
     catching_up(flow, **fields)
     text = page(as_viewer, "detail", flow)
@@ -244,6 +251,7 @@ def test_changes_and_findings_of_topics_on_the_target_are_shown(as_viewer, flow)
     text = page(as_viewer, "detail", flow)
     for words in (
         "Topics on the target",
+        "What was left alone (1)",
         why,
         "Only the target has it.",
         "Grant ALTER",
