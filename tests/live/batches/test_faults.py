@@ -13,6 +13,7 @@ from tests.live.batches.copying import Copying, copy_all, flow_between, survey
 from tests.live.batches.placed import assert_equal, assert_mapped, content, read_placed, read_syncs
 from tests.live.batches.worker import Worker
 from tests.live.batches.writing import Transactions
+from tests.live.knowing import wait_until_known
 from tests.live.records import make_topic, new_topic, produce
 from tests.support import wait_until
 
@@ -111,6 +112,7 @@ def test_a_stop_while_the_target_is_away_ends_in_time_and_keeps_the_position(sma
     assert copying.rows[0].position == 5
     node.resume()
     lab.start()
+    wait_until_known(hurt.connection, f"east.{topic}")
     copy_all(flow, east, topic)
     assert_copied(east, hurt, topic, flow)
 
