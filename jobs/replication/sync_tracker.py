@@ -30,12 +30,13 @@ class SyncTracker:
 
     @classmethod
     def after(cls, last: Pair) -> SyncTracker:
-        """Begin behind a record that was copied before: its pair is told once more.
+        """Begin behind a record that was copied before: its pair is told once more, before all others.
 
-        Whoever copied it may have ended before it told.
+        Whoever copied it may have ended before it told, or may have told of records behind it that then
+        did not count: where syncs are not part of the transaction, this pair takes those back.
         """
         difference = last[1] - last[0]
-        return cls(last, difference, _safe=(last, difference))
+        return cls(last, difference, _safe=(last, difference), _due=[last])
 
     def copied(self, changes: Sequence[Pair], last: Pair) -> None:
         """Take a batch that the target acknowledged.
@@ -61,6 +62,9 @@ class SyncTracker:
         self._safe = (self.last, self._difference)
 
     def abort(self) -> None:
-        """Forget what was not committed: these records get other offsets when they come again."""
-        self._due.clear()
+        """Forget what was not committed: these records get other offsets when they come again.
+
+        What may have been told of them already is taken back by the last pair that counts.
+        """
         self.last, self._difference = self._safe
+        self._due = [] if self.last is None else [self.last]

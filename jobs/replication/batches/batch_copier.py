@@ -17,7 +17,7 @@ from jobs.cluster.raw.timing import Timing
 from jobs.cluster.raw.transactions import ProducerIdentity
 from jobs.replication.batches.batch_partition import BatchPartition, Reached
 from jobs.replication.batches.changing import Changing
-from jobs.replication.batches.delivery import SLACK_MS, Delivery, ProducerSettings
+from jobs.replication.batches.delivery import SLACK_MS, Delivery, ProducerSettings, Unfinished
 from jobs.replication.batches.fetching import Fetching, Reading
 from jobs.replication.batches.intake import Intake
 from jobs.replication.batches.judging import is_late, judge, leaves
@@ -99,6 +99,7 @@ class _Copying:
             flow.commit_interval_ms + SLACK_MS,
         )
         self._identity: ProducerIdentity | None = None
+        self._unfinished = Unfinished()
         self._parts = [self._make(start) for start in starts]
         self._changing = Changing(self._parts, None, self._make)
         limit = flow.max_bytes_per_s
@@ -205,7 +206,7 @@ class _Copying:
             RawCluster(flow.source, client_id=flow.name, rack=flow.client_rack or None) as source,
             RawCluster(flow.target, client_id=flow.name, timing=TARGET_TIMING) as target,
         ):
-            delivery = Delivery(target, self._settings, self._identity)
+            delivery = Delivery(target, self._settings, self._identity, self._unfinished)
             try:
                 await delivery.begin()
                 await self._run_with(source, target, delivery)

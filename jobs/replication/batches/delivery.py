@@ -3,18 +3,21 @@
 Exactly once: records, positions and (when they are kept on the target) offset syncs belong to one
 transaction; a reader with read_committed sees all of them or none. The transactional id fences every
 older producer of the same share of the flow, and a producer that begins again never fences a newer one.
+Where nobody leads a partition, brokers (seen with 4.3.1) leave its marker out when a transaction ends, and
+the next transaction's marker decides about the records of both. So no transaction is ended in such a moment.
 At least once: an idempotent producer whose positions follow after everything before them is acknowledged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.raw.batch import BatchBytes
 from jobs.cluster.raw.cluster import RawCluster
-from jobs.cluster.raw.errors import TransactionFailed
+from jobs.cluster.raw.errors import LeaderMoved, TransactionFailed
 from jobs.cluster.raw.transactions import (
     ProducerIdentity,
     add_partitions_to_txn,
@@ -39,6 +42,25 @@ class ProducerSettings:
     transaction_timeout_ms: int = SLACK_MS
 
 
+@dataclass(slots=True)
+class Unfinished:
+    """Where the open transaction has written, and since when (monotonic); it outlives the one that writes."""
+
+    partitions: set[TopicPartition] = field(default_factory=set)
+    since_s: float = 0.0
+    clock: Callable[[], float] = time.monotonic
+
+    def add(self, remote: TopicPartition) -> None:
+        """Note that something is about to be written there."""
+        if not self.partitions:
+            self.since_s = self.clock()
+        self.partitions.add(remote)
+
+    def may_be_open(self, timeout_ms: int) -> bool:
+        """Whether the broker has not ended the transaction by itself yet."""
+        return bool(self.partitions) and self.clock() - self.since_s < timeout_ms / 1000
+
+
 class Delivery:
     """Sequences of one producer, and its transactions.
 
@@ -52,7 +74,9 @@ class Delivery:
         target: RawCluster,
         settings: ProducerSettings,
         before: ProducerIdentity | None = None,
+        unfinished: Unfinished | None = None,
     ) -> None:
+        self._unfinished = unfinished if unfinished is not None else Unfinished()
         self._target = target
         self._settings = settings
         self._identity = before
@@ -91,6 +115,8 @@ class Delivery:
         settings = self._settings
         before = self._identity if settings.transactional_id is not None else None
         if before is not None:
+            if self._unfinished.may_be_open(settings.transaction_timeout_ms):
+                await self._check_leaders()
             before = self._identity = await self._abort(before)
         self._identity = await init_producer_id(
             self._target,
@@ -114,6 +140,7 @@ class Delivery:
 
     def claim(self, remote: TopicPartition, batch: memoryview) -> BatchBytes:
         """Make a batch this producer's next one on a partition."""
+        self._unfinished.add(remote)
         sequence = self._sequences.get(remote, 0)
         header = claim_batch(
             batch,
@@ -149,15 +176,33 @@ class Delivery:
         if self.transactional_id is None or not self._is_open:
             return
         before = self.identity
+        await self._check_leaders()
         self._identity = await end_txn(
             self._target, self.transactional_id, before, commit=True, budget_s=COMMIT_BUDGET_S
         )
         if self._identity != before:
             self._sequences.clear()
         self._added.clear()
+        self._unfinished.partitions.clear()
         self._is_open = False
+
+    async def _check_leaders(self) -> None:
+        """Raise `LeaderMoved` while nobody leads a partition of the open transaction."""
+        topics = {remote.topic for remote in self._unfinished.partitions}
+        if not topics:
+            return
+        known = await self._target.metadata(topics)
+        now = await self._target.metadata(topics, newer_than=known)
+        for remote in sorted(self._unfinished.partitions):
+            if now.leader(remote) is None:
+                raise LeaderMoved(
+                    f"Nobody leads {remote}, so the transaction that wrote there is not ended now: brokers "
+                    "would leave its end out there.",
+                    cluster=self._target.alias,
+                )
 
     def _start_over(self) -> None:
         self._sequences.clear()
         self._added.clear()
+        self._unfinished.partitions.clear()
         self._is_open = False

@@ -77,15 +77,29 @@ def test_one_record_is_told_once():
     assert tracker.due() == [(5, 50)]
 
 
-def test_what_was_aborted_is_not_told_and_comes_again_with_another_difference():
+def test_what_was_aborted_is_taken_back_and_comes_again_with_another_difference():
     tracker = SyncTracker()
     tracker.copied([(5, 50)], (9, 54))
     tracker.commit()
     tracker.copied([(10, 56)], (12, 58))
     tracker.abort()
-    assert (tracker.due(), tracker.last) == ([], (9, 54))
+    assert (tracker.due(), tracker.last) == ([(9, 54)], (9, 54))
     tracker.copied([(10, 60)], (12, 62))
-    assert tracker.due() == [(10, 60), (12, 62)]
+    assert tracker.due() == [(9, 54), (10, 60), (12, 62)]
+
+
+def test_what_was_told_too_early_is_taken_back_although_the_difference_comes_again():
+    """On the source a sync stays when its transaction is aborted: (10, 49) was said, (10, 55) is true."""
+    tracker = SyncTracker.after((9, 54))
+    tracker.copied([(10, 55)], (12, 57))
+    assert tracker.due() == [(9, 54), (12, 57)]
+
+
+def test_before_anything_counts_there_is_nothing_to_take_back():
+    tracker = SyncTracker()
+    tracker.copied([(5, 50)], (9, 54))
+    tracker.abort()
+    assert tracker.due() == []
 
 
 def test_after_a_take_over_the_last_pair_is_told_once_more_also_when_the_beginning_fails():
