@@ -22,6 +22,7 @@ pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 COUNT = 40_000
 # As much as a second of copying, so that something is under way when it breaks.
 SLOW = {"max_bytes_per_s": 400_000}
+COPYING = PartitionState.COPYING
 
 
 def assert_copied(source, target, topic: str, flow) -> None:
@@ -258,6 +259,24 @@ def test_leaders_that_move_on_the_target_are_followed(small_lab, east):
         time.sleep(1)
         copying.wait_for_positions(dict.fromkeys(range(3), COUNT), 150)
         lab.node("hurt-2").resume()
+    assert_copied(east, hurt, topic, flow)
+
+
+def test_no_transaction_is_ended_while_nobody_leads_what_it_wrote_to(small_lab, east):
+    """A broker leaves the marker out there, and the next transaction's decides about both."""
+    lab = small_lab("hurt", nodes=3)
+    hurt = lab.cluster("hurt")
+    topic = new_topic(east, 6)
+    settings = SLOW | {"replication_factor": 1, "commit_interval_ms": 2000}
+    flow = flow_between(east, hurt, topic, **settings)
+    with Copying(flow) as copying:
+        for life, name in enumerate(("hurt-1", "hurt-2"), 1):
+            for partition in range(6):
+                produce(east, topic, COUNT // 2, partition)
+            wait_until(lambda: any(row.state is COPYING for row in copying.rows.values()), 30)
+            lab.node(name).stop()
+            lab.node(name).start()
+            copying.wait_for_positions(dict.fromkeys(range(6), life * COUNT // 2), 100)
     assert_copied(east, hurt, topic, flow)
 
 
