@@ -20,7 +20,7 @@ run:  ## the console alone, for your own clusters
 
 test:  ## all tests, on real clusters and in a real browser
 	@$(SETUP) dev --java --browser
-	@$(RUN)/python -m pytest -n 3 --durations 25
+	@$(RUN)/python -m pytest -n 2 --durations 25
 
 bench:  ## measure speed and memory into bench/results/
 	@$(SETUP) main --java
