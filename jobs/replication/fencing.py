@@ -1,7 +1,8 @@
 """Make sure that nobody writes for a flow any more, before its positions are read.
 
 A task that was cut off may still be alive somewhere. Its transactional id is taken over here: what it
-left open is aborted, and whatever it sends later is refused.
+left open is aborted, and whatever it sends later is refused. Where nobody leads a partition that it wrote to,
+that has to wait: `LeaderMoved`.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ import asyncio
 import logging
 
 from jobs.cluster.raw.cluster import RawCluster
-from jobs.cluster.raw.transaction_list import list_transactions
+from jobs.cluster.raw.transaction_list import list_transactions, open_partitions
 from jobs.cluster.raw.transactions import init_producer_id
+from jobs.replication.batches.leaders import check_leaders
 from jobs.replication.flow import FlowSpec, Guarantee
 
 logger = logging.getLogger(__name__)
@@ -49,8 +51,13 @@ def fence_slot(flow: FlowSpec, slot: int) -> None:
 
 async def _take_over(flow: FlowSpec, name: str) -> None:
     async with RawCluster(flow.target, client_id=flow.name) as target:
-        await init_producer_id(target, name)
+        await _end(target, name)
     logger.info("fenced flow=%s transactional_id=%s", flow.name, name)
+
+
+async def _end(target: RawCluster, name: str) -> None:
+    await check_leaders(target, await open_partitions(target, name))
+    await init_producer_id(target, name)
 
 
 async def _fence(flow: FlowSpec) -> int:
@@ -58,6 +65,6 @@ async def _fence(flow: FlowSpec) -> int:
         listed = await list_transactions(target, transactional_prefix(flow))
         found = [name for name in listed if is_share_of(flow, name)]
         for one in found:
-            await init_producer_id(target, one)
+            await _end(target, one)
     logger.info("fenced flow=%s transactional_ids=%d", flow.name, len(found))
     return len(found)

@@ -16,6 +16,7 @@ from typing import Any, Generic, TypeVar
 from kio.index import load_request_schema, load_response_schema
 from kio.schema.add_partitions_to_txn import v3 as add_partitions_to_txn
 from kio.schema.api_versions import v3 as api_versions
+from kio.schema.describe_transactions import v0 as describe_transactions
 from kio.schema.end_txn import v5 as end_txn
 from kio.schema.find_coordinator import v3 as find_coordinator
 from kio.schema.init_producer_id import v5 as init_producer_id
@@ -127,6 +128,11 @@ ADD_PARTITIONS_TO_TXN = Api(
 END_TXN = Api(end_txn.EndTxnRequest, end_txn.EndTxnResponse, 5, 4, 3)
 LIST_TRANSACTIONS = Api(
     list_transactions.ListTransactionsRequest, list_transactions.ListTransactionsResponse, 0
+)
+DESCRIBE_TRANSACTIONS = Api(
+    describe_transactions.DescribeTransactionsRequest,
+    describe_transactions.DescribeTransactionsResponse,
+    0,
 )
 # Fetch has its own form, see `fetch_format`. 16: hints about new leaders; 13: topic ids (KIP-516).
 FETCH = Speaks("Fetch", 1, (16, 13, 12))

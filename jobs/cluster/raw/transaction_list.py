@@ -1,20 +1,26 @@
-"""Every transactional id that begins like a flow's, so that a new driver can fence them all."""
+"""What brokers know of transactions: which ids a flow has, to be fenced, and where an open one wrote."""
 
 from __future__ import annotations
 
 import asyncio
 
+from kio.schema.describe_transactions.v0.request import DescribeTransactionsRequest
 from kio.schema.list_transactions.v0.request import ListTransactionsRequest
 
+from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
-from jobs.cluster.raw.apis import LIST_TRANSACTIONS
+from jobs.cluster.raw.apis import DESCRIBE_TRANSACTIONS, LIST_TRANSACTIONS
 from jobs.cluster.raw.cluster import RawCluster
+from jobs.cluster.raw.connection import BrokerConnection
+from jobs.cluster.raw.coordinator import GaveUp, ask_coordinator
 from jobs.cluster.raw.errors import Unavailable, Where, answer_fault
 from jobs.cluster.raw.lanes import COORDINATOR
 from jobs.cluster.raw.metadata import ClusterMetadata
+from jobs.cluster.raw.primitives import transactional_name
 from jobs.cluster.raw.timing import Tries
 
 _STATE_TOPIC = "__transaction_state"
+_ONGOING, _NOT_FOUND = "Ongoing", "TRANSACTIONAL_ID_NOT_FOUND"
 
 
 async def list_transactions(
@@ -44,6 +50,34 @@ async def list_transactions(
             last = fault
         if not await tries.pause():
             raise last or _unsettled(cluster)
+
+
+async def open_partitions(
+    cluster: RawCluster, transactional_id: str, *, budget_s: float = 30.0
+) -> set[TopicPartition]:
+    """Return where the open transaction of an id has written; empty where none is open.
+
+    Source: DescribeTransactions (API 65, KIP-664). Raises `ClusterFault`.
+    """
+    request = DescribeTransactionsRequest(transactional_ids=(transactional_name(transactional_id),))
+
+    async def send(connection: BrokerConnection) -> set[TopicPartition]:
+        answer = await connection.request(DESCRIBE_TRANSACTIONS, request)
+        (state,) = answer.transaction_states
+        doing = f"Describing transaction {transactional_id}"
+        fault = answer_fault(
+            state.error_code, Where(cluster.alias, connection.server.broker_id, doing)
+        )
+        if fault is not None and fault.error != _NOT_FOUND:
+            raise fault
+        if fault is not None or state.transaction_state != _ONGOING:
+            return set()
+        return {TopicPartition(one.topic, n) for one in state.topics for n in one.partitions}
+
+    try:
+        return await ask_coordinator(cluster, transactional_id, send, budget_s)
+    except GaveUp as gave_up:
+        raise gave_up.fault from None
 
 
 async def _of(cluster: RawCluster, broker_id: int) -> list[str]:

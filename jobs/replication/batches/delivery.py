@@ -17,13 +17,14 @@ from dataclasses import dataclass, field
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.raw.batch import BatchBytes
 from jobs.cluster.raw.cluster import RawCluster
-from jobs.cluster.raw.errors import LeaderMoved, TransactionFailed
+from jobs.cluster.raw.errors import TransactionFailed
 from jobs.cluster.raw.transactions import (
     ProducerIdentity,
     add_partitions_to_txn,
     end_txn,
     init_producer_id,
 )
+from jobs.replication.batches.leaders import check_leaders
 from jobs.wire.record_batch import HEADER_BYTES, BatchHeader, claim_batch
 
 _SEQUENCES = 1 << 31
@@ -116,7 +117,7 @@ class Delivery:
         before = self._identity if settings.transactional_id is not None else None
         if before is not None:
             if self._unfinished.may_be_open(settings.transaction_timeout_ms):
-                await self._check_leaders()
+                await check_leaders(self._target, self._unfinished.partitions)
             before = self._identity = await self._abort(before)
         self._identity = await init_producer_id(
             self._target,
@@ -176,7 +177,7 @@ class Delivery:
         if self.transactional_id is None or not self._is_open:
             return
         before = self.identity
-        await self._check_leaders()
+        await check_leaders(self._target, self._unfinished.partitions)
         self._identity = await end_txn(
             self._target, self.transactional_id, before, commit=True, budget_s=COMMIT_BUDGET_S
         )
@@ -185,21 +186,6 @@ class Delivery:
         self._added.clear()
         self._unfinished.partitions.clear()
         self._is_open = False
-
-    async def _check_leaders(self) -> None:
-        """Raise `LeaderMoved` while nobody leads a partition of the open transaction."""
-        topics = {remote.topic for remote in self._unfinished.partitions}
-        if not topics:
-            return
-        known = await self._target.metadata(topics)
-        now = await self._target.metadata(topics, newer_than=known)
-        for remote in sorted(self._unfinished.partitions):
-            if now.leader(remote) is None:
-                raise LeaderMoved(
-                    f"Nobody leads {remote}, so the transaction that wrote there is not ended now: brokers "
-                    "would leave its end out there.",
-                    cluster=self._target.alias,
-                )
 
     def _start_over(self) -> None:
         self._sequences.clear()
