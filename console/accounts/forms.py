@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
 from django.conf import settings
 
 from console.accounts.models import RIGHTS, Role
+from console.frame.forms import ActionForm
 
 
-class _Form(forms.Form):
-    def take_errors(self, errors: Mapping[str, str]) -> None:
-        """Put the sentences of `InvalidFields` to their fields."""
-        for name, text in errors.items():
-            self.add_error(name if name in self.fields else None, text)
-
-
-class PersonForm(_Form):
+class PersonForm(ActionForm):
     """A new account."""
 
     username = forms.CharField(
@@ -33,13 +27,13 @@ class PersonForm(_Form):
     )
 
 
-class RoleForm(_Form):
+class RoleForm(ActionForm):
     """The role of an account, everywhere."""
 
     role = forms.ChoiceField(choices=Role.choices, help_text="On every cluster.")
 
 
-class GrantForm(_Form):
+class GrantForm(ActionForm):
     """A role on one cluster."""
 
     cluster = forms.ChoiceField()
@@ -50,7 +44,7 @@ class GrantForm(_Form):
         self.fields["cluster"].choices = [(alias, alias) for alias in aliases]  # type: ignore[attr-defined]  # it is a ChoiceField
 
 
-class TokenForm(_Form):
+class TokenForm(ActionForm):
     """A new token."""
 
     name = forms.CharField(max_length=100, help_text="What uses it: nightly-report, deploy, ...")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from django import forms
 
 from console.clusters.models import CONNECTION_FIELDS, Cluster
+from console.frame.forms import ActionForm
 from jobs.cluster.connection import SaslMechanism, SecurityProtocol
 from jobs.cluster.secrets import ENV_PREFIX
 
@@ -26,7 +26,7 @@ def _secret(label: str, help_text: str) -> forms.CharField:
     )
 
 
-class SettingsForm(forms.Form):
+class SettingsForm(ActionForm):
     """How to reach a cluster; what is wrong is said by `actions`, at the field."""
 
     bootstrap_servers = forms.CharField(
@@ -70,13 +70,6 @@ class SettingsForm(forms.Form):
     def is_unchecked(self) -> bool:
         """Whether it is to be saved without an answer of the cluster; call after `is_valid`."""
         return bool(self.cleaned_data["save_unchecked"])
-
-    def take_errors(self, errors: Mapping[str, str], general: str = "") -> None:
-        """Put sentences to their fields; `general` is for the form when no field has one."""
-        for name, text in errors.items():
-            self.add_error(name if name in self.fields else None, text)
-        if general and not errors:
-            self.add_error(None, general)
 
 
 class NewClusterForm(SettingsForm):

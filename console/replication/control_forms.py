@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from django import forms
 
+from console.frame.forms import ActionForm, lines_field, split_lines
 from console.replication import control
 from console.replication.models import ReplicationFlow
 from jobs.replication.flow import HIGHEST_BYTES_PER_S, LOWEST_BYTES_PER_S
@@ -15,24 +15,15 @@ from jobs.spark.control import BULK_LAG, HIGHEST_PRIORITY
 AS_SET, NO_LIMIT, OWN_LIMIT = "setting", "none", "own"
 
 
-def _lines(label: str, help_text: str, rows: int = 3) -> forms.CharField:
-    return forms.CharField(
-        label=label,
-        help_text=help_text,
-        required=False,
-        widget=forms.Textarea(attrs={"rows": rows, "spellcheck": "false", "class": "mono"}),
-    )
-
-
-class ControlForm(forms.Form):
+class ControlForm(ActionForm):
     """What is asked of a flow while it runs; what is wrong with it is said by the action."""
 
-    paused = _lines(
+    paused = lines_field(
         "Paused",
         "These are not copied until they are taken out here, one per line: a topic (orders) or a "
         "partition (orders:3).",
     )
-    priorities = _lines(
+    priorities = lines_field(
         "Priorities",
         f"A line like orders = 3 lets a topic have more of its task while there is a backlog: one more "
         f"is twice the bytes, from -{HIGHEST_PRIORITY} to {HIGHEST_PRIORITY}.",
@@ -53,11 +44,11 @@ class ControlForm(forms.Form):
         max_value=HIGHEST_BYTES_PER_S,
         help_text="Of the whole flow, shared evenly by its tasks; only with the limit above.",
     )
-    windows = _lines(
+    windows = lines_field(
         "Windows for bulk copying",
         "A partition that is far behind is copied in these hours only, one window per line: Mon-Fri "
         "22:00-06:00 Europe/Berlin. Without windows it is copied at once.",
-        2,
+        rows=2,
     )
     bulk_lag = forms.IntegerField(
         label="Far behind",
@@ -70,7 +61,7 @@ class ControlForm(forms.Form):
     def clean_priorities(self) -> dict[str, int]:
         """Read lines like `orders = 3`."""
         found = {}
-        for line in _split(self.cleaned_data["priorities"]):
+        for line in split_lines(self.cleaned_data["priorities"]):
             topic, equals, number = (part.strip() for part in line.partition("="))
             if not (equals and topic and _is_whole(number)):
                 raise forms.ValidationError(f"{line} is not a line like orders = 3.")
@@ -89,33 +80,30 @@ class ControlForm(forms.Form):
         """Return the values as the action takes them; call after `is_valid`."""
         given = self.cleaned_data
         values = {
-            "paused": _split(given["paused"]),
+            "paused": split_lines(given["paused"]),
             "priorities": given["priorities"],
-            "windows": _split(given["windows"]),
+            "windows": split_lines(given["windows"]),
             "bulk_lag": given["bulk_lag"],
             "own_limit": given["limit"] != AS_SET,
         }
         limit = given["max_bytes_per_s"] if given["limit"] == OWN_LIMIT else None
         return values if given["limit"] == AS_SET else {**values, "max_bytes_per_s": limit}
 
-    def take_errors(self, errors: Mapping[str, str]) -> None:
-        """Put the sentences of `InvalidFields` to their fields."""
-        for name, text in errors.items():
-            self.add_error(name if name in self.fields else None, text)
 
-
-class RestartForm(forms.Form):
+class RestartForm(ActionForm):
     """Which topics and partitions begin anew."""
 
-    names = _lines(
+    names = lines_field(
         "Topics and partitions",
-        "These begin anew at their committed positions, failed ones included; one per line.",
-        2,
+        "These begin anew at their committed positions, failed ones included; one per line: a topic "
+        "(orders) or a partition (orders:3).",
+        rows=2,
+        missing="Name a topic, or a partition like orders:3.",
     )
 
     def values(self) -> list[str]:
         """Return the names; call after `is_valid`."""
-        return _split(self.cleaned_data["names"])
+        return split_lines(self.cleaned_data["names"])
 
 
 def initial_of(flow: ReplicationFlow) -> dict[str, Any]:
@@ -130,10 +118,6 @@ def initial_of(flow: ReplicationFlow) -> dict[str, Any]:
         "windows": "\n".join(now["windows"]),
         "bulk_lag": None if now["bulk_lag"] == BULK_LAG else now["bulk_lag"],
     }
-
-
-def _split(text: str) -> list[str]:
-    return [line.strip() for line in text.splitlines() if line.strip()]
 
 
 def _is_whole(text: str) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from django import forms
 
+from console.frame.forms import ActionForm, lines_field, split_lines
 from console.replication.models import SETTINGS, ReplicationFlow
 from jobs.replication.flow import (
     DEFAULT_COMMIT_MS,
@@ -60,16 +60,10 @@ PATTERN_FIELDS = (
 
 
 def _patterns(label: str, help_text: str, initial: tuple[str, ...], rows: int) -> forms.CharField:
-    return forms.CharField(
-        label=label,
-        help_text=help_text,
-        initial="\n".join(initial),
-        required=False,
-        widget=forms.Textarea(attrs={"rows": rows, "spellcheck": "false", "class": "mono"}),
-    )
+    return lines_field(label, help_text, initial="\n".join(initial), rows=rows)
 
 
-class FlowForm(forms.Form):
+class FlowForm(ActionForm):
     """Settings of a flow; what is wrong with them is said by `actions`, at the field."""
 
     name = forms.CharField(max_length=100, help_text="What people call it: orders to west.")
@@ -234,15 +228,9 @@ class FlowForm(forms.Form):
         """Return the values as `actions` takes them; call after `is_valid`."""
         values = {**self.cleaned_data}
         for name in PATTERN_FIELDS:
-            lines = str(values.get(name, "")).splitlines()
-            values[name] = [line.strip() for line in lines if line.strip()]
+            values[name] = split_lines(str(values.get(name, "")))
         values.pop("start", None)
         return values
-
-    def take_errors(self, errors: Mapping[str, str]) -> None:
-        """Put the sentences of `InvalidFields` to their fields."""
-        for name, text in errors.items():
-            self.add_error(name if name in self.fields else None, text)
 
 
 class NewFlowForm(FlowForm):

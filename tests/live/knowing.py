@@ -23,10 +23,13 @@ def wait_until_known(connection, name: str, partitions: int | None = None) -> No
 
 async def _is_known(connection, name: str, partitions: int | None) -> bool:
     async with RawCluster(connection, client_id="live-test") as cluster:
-        found = [
-            await _topic_at(cluster, broker, name) for broker in (await cluster.metadata()).brokers
-        ]
-    return all(_has_leaders(topic, partitions) for topic in found if topic is not None)
+        try:
+            brokers = (await cluster.metadata()).brokers
+        except ClusterFault:
+            return False
+        answers = [await _topic_at(cluster, broker, name) for broker in brokers]
+    found = [topic for topic in answers if topic is not None]
+    return bool(found) and all(_has_leaders(topic, partitions) for topic in found)
 
 
 async def _topic_at(cluster: RawCluster, broker: int, name: str):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Collection, Iterable
+from functools import partial
 from types import TracebackType
 from typing import TypeVar
 
@@ -94,9 +95,17 @@ class RawCluster:
         async with self._reading:
             known = self._metadata
             if known is None or not self._is_good(known, topics, newer_than):
-                known = self._accept(known, await self.ask_any(self._metadata_of))
+                known = self._accept(known, await self.ask_any(self._metadata_of_all))
                 self._metadata = known
         return known
+
+    async def look(self, topics: Collection[str]) -> ClusterMetadata:
+        """Return what a broker says now of these topics alone; nothing is kept. Raises `ClusterFault`.
+
+        What was known before wins where it is of a later leader epoch.
+        """
+        found = await self.ask_any(partial(self._metadata_of, topics=topics))
+        return found if self._metadata is None else newest(self._metadata, found)
 
     def forget(self, topics: Iterable[str]) -> None:
         """Stop asking for topics."""
@@ -153,10 +162,15 @@ class RawCluster:
         age_s = self.timing.clock() - known.read_at_s
         return age_s < self.timing.metadata_max_age_s and known.topics.keys() >= set(topics)
 
-    async def _metadata_of(self, connection: BrokerConnection) -> ClusterMetadata:
+    async def _metadata_of(
+        self, connection: BrokerConnection, topics: Collection[str]
+    ) -> ClusterMetadata:
         asked_at_s = self.timing.clock()
-        answer = await connection.request(METADATA_API, metadata_request(self._topics))
+        answer = await connection.request(METADATA_API, metadata_request(topics))
         return read_metadata(answer, self.alias, connection.server.broker_id, asked_at_s)
+
+    async def _metadata_of_all(self, connection: BrokerConnection) -> ClusterMetadata:
+        return await self._metadata_of(connection, self._topics)
 
     def _accept(self, known: ClusterMetadata | None, found: ClusterMetadata) -> ClusterMetadata:
         self._refuse_another_cluster(found.cluster_id)

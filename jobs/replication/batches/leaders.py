@@ -21,17 +21,17 @@ async def check_leaders(cluster: RawCluster, partitions: Collection[TopicPartiti
 
     Brokers leave the marker out there when the transaction ends.
     """
-    topics = {where.topic for where in partitions}
-    if not topics:
+    if not partitions:
         return
-    known = await cluster.metadata(topics)
-    now = await cluster.metadata(topics, newer_than=known)
+    now = await cluster.look({where.topic for where in partitions})
     for where in sorted(partitions):
         if now.leader(where) is None:
             raise LeaderMoved(
                 f"Nobody leads {where}, so the transaction that wrote there is not ended now: brokers "
                 "would leave its end out there.",
                 cluster=cluster.alias,
+                hint="It goes on by itself when the partition has a leader: start its brokers again, and "
+                "give the topic more replicas.",
             )
 
 

@@ -20,6 +20,8 @@ from tests.jobs.cluster.raw.coroutines import until
 from tests.jobs.cluster.raw.fake_broker import PATIENT, QUICK, Hang, topic
 from tests.jobs.cluster.raw.fake_cluster import brokers, cluster_of
 
+ORDERS = uuid.uuid4()
+
 
 async def fault_of(coroutine) -> ClusterFault:
     with pytest.raises(ClusterFault) as caught:
@@ -39,6 +41,25 @@ async def test_topics_brokers_and_leaders_are_read():
         assert leaders == [1, 2, None]
         assert found.partition(TopicPartition("orders", 0)).leader_epoch == 4
         assert (found.brokers[1].rack, found.brokers[2].port) == ("dc-a", two.port)
+
+
+async def test_a_look_asks_for_its_topics_alone_and_keeps_nothing():
+    async with brokers() as (one,), cluster_of(one) as cluster:
+        one.topics = (topic("orders", {0: 1}), topic("clicks", {0: 1}))
+        known = await cluster.metadata(["orders"])
+        found = await cluster.look(["clicks"])
+        assert set(found.topics) == {"clicks"}
+        assert [t.name for t in one.of(fake_broker.METADATA)[-1].topics] == ["clicks"]
+        assert await cluster.metadata(["orders"]) is known
+
+
+async def test_a_look_does_not_believe_a_broker_that_is_behind():
+    where = TopicPartition("orders", 0)
+    async with brokers() as (one,), cluster_of(one) as cluster:
+        one.topics = (topic("orders", {0: -1}, topic_id=ORDERS, epoch=5),)
+        await cluster.metadata(["orders"])
+        one.topics = (topic("orders", {0: 1}, topic_id=ORDERS, epoch=4),)
+        assert (await cluster.look(["orders"])).leader(where) is None
 
 
 async def test_asking_for_a_topic_does_not_create_it():

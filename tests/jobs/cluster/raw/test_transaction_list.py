@@ -1,15 +1,21 @@
-"""Every transactional id of a flow is found, also while coordinators move."""
+"""Every transactional id of a flow is found, also while coordinators move; what is open is told."""
+
+from datetime import UTC, datetime
 
 import pytest
+from kio.schema.describe_transactions.v0 import response as describe_transactions
+from kio.schema.describe_transactions.v0.response import DescribeTransactionsResponse
 from kio.schema.errors import ErrorCode
 from kio.schema.list_transactions.v0.response import ListTransactionsResponse, TransactionState
 
+from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
-from jobs.cluster.raw.errors import Unavailable
-from jobs.cluster.raw.transaction_list import list_transactions
+from jobs.cluster.raw.errors import Denied, Unavailable
+from jobs.cluster.raw.transaction_list import list_transactions, open_partitions
 from tests.jobs.cluster.raw import fake_broker
 from tests.jobs.cluster.raw.fake_broker import NOW, topic
 from tests.jobs.cluster.raw.fake_cluster import brokers, cluster_of
+from tests.jobs.cluster.raw.test_transactions import coordinator
 
 
 def listed(*names, error=ErrorCode.none):
@@ -87,3 +93,52 @@ async def test_a_cluster_without_transactions_has_none():
     async with brokers() as (one,), cluster_of(one) as cluster:
         one.answers[fake_broker.LIST_TRANSACTIONS] = listed()
         assert await list_transactions(cluster, "flow") == []
+
+
+def described(state, *topics, error=ErrorCode.none):
+    return DescribeTransactionsResponse(
+        throttle_time=NOW,
+        transaction_states=(
+            describe_transactions.TransactionState(
+                error_code=error,
+                transactional_id="flow-1",
+                transaction_state=state,
+                transaction_timeout=NOW,
+                transaction_start_time=datetime.fromtimestamp(0, UTC),
+                producer_id=1,
+                producer_epoch=1,
+                topics=topics,
+            ),
+        ),
+    )
+
+
+WRITTEN = describe_transactions.TopicData(topic="orders", partitions=(0, 2))
+
+
+@pytest.mark.parametrize(
+    ("answer", "where"),
+    [
+        pytest.param(described("Ongoing", WRITTEN), {0, 2}, id="open"),
+        pytest.param(described("CompleteAbort"), set(), id="ended"),
+        pytest.param(described("PrepareCommit", WRITTEN), set(), id="decided-already"),
+        pytest.param(
+            described("", error=ErrorCode.transactional_id_not_found), set(), id="never-used"
+        ),
+    ],
+)
+async def test_where_an_open_transaction_has_written_is_told(answer, where):
+    async with brokers() as (one,), cluster_of(one) as cluster:
+        one.answers[fake_broker.FIND_COORDINATOR] = coordinator(1)
+        one.answers[fake_broker.DESCRIBE_TRANSACTIONS] = answer
+        found = await open_partitions(cluster, "flow-1")
+    assert found == {TopicPartition("orders", number) for number in where}
+
+
+async def test_who_may_not_see_a_transaction_is_told():
+    async with brokers() as (one,), cluster_of(one) as cluster:
+        one.answers[fake_broker.FIND_COORDINATOR] = coordinator(1)
+        denied = described("", error=ErrorCode.transactional_id_authorization_failed)
+        one.answers[fake_broker.DESCRIBE_TRANSACTIONS] = denied
+        with pytest.raises(Denied):
+            await open_partitions(cluster, "flow-1")

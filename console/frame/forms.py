@@ -1,0 +1,37 @@
+"""What the forms of all rooms share: actions say what is wrong, and values that are lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from django import forms
+
+
+class ActionForm(forms.Form):
+    """A form whose values an action checks: its sentences are put to the fields."""
+
+    def take_errors(self, errors: Mapping[str, str], general: str = "") -> None:
+        """Put the sentences of `InvalidFields` to their fields; `general` is told when there are none."""
+        for name, text in errors.items():
+            self.add_error(name if name in self.fields else None, text)
+        if general and not errors:
+            self.add_error(None, general)
+
+
+def lines_field(
+    label: str, help_text: str, *, initial: str = "", rows: int = 3, missing: str = ""
+) -> forms.CharField:
+    """Return a field for one value per line, see `split_lines`; `missing` is said where one is needed."""
+    return forms.CharField(
+        label=label,
+        help_text=help_text,
+        initial=initial,
+        required=bool(missing),
+        error_messages={"required": missing} if missing else None,
+        widget=forms.Textarea(attrs={"rows": rows, "spellcheck": "false", "class": "mono"}),
+    )
+
+
+def split_lines(text: str) -> list[str]:
+    """Return the lines of a field without blanks around them, empty ones left out."""
+    return [line.strip() for line in text.splitlines() if line.strip()]
