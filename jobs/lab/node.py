@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import signal
 import subprocess
 from pathlib import Path
@@ -103,8 +105,13 @@ class Node:
         self.is_paused = False
 
     def pause(self) -> None:
-        """Freeze the JVM: it keeps its connections and answers nothing (a hung node)."""
-        if self._signal(signal.SIGSTOP):
+        """Freeze the JVM: it keeps its connections and answers nothing (a hung node).
+
+        Returns when every thread stands still: on a busy machine some would answer for a while yet.
+        """
+        if self._process is not None and self._signal(signal.SIGSTOP):
+            with contextlib.suppress(ChildProcessError):  # it ended meanwhile
+                os.waitid(os.P_PID, self._process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
             self.is_paused = True
 
     def resume(self) -> None:

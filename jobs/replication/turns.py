@@ -3,6 +3,9 @@
 Turns are counted in bytes: one more in priority is twice as much. A partition waits only for partitions of
 a higher priority that have records left to copy; between equal ones, and when nobody waits, there are no
 turns. Nobody starves: who was passed over often and long enough has a turn whatever the count says.
+
+A broker fills its answer in the order of asking, and the first may fill it alone: so who got least of its
+share is asked for first, not who is most urgent.
 """
 
 from __future__ import annotations
@@ -28,6 +31,9 @@ class _Account:
     passed_over: int = 0
     since_s: float = 0.0
 
+    def is_starving(self, now_s: float) -> bool:
+        return self.passed_over >= STARVING_ROUNDS and now_s - self.since_s >= STARVING_S
+
 
 class Turns:
     """Chooses among partitions that have room for more; without priorities it chooses all of them."""
@@ -49,7 +55,7 @@ class Turns:
         waiting: Collection[TopicPartition],
         now_s: float,
     ) -> list[TopicPartition]:
-        """Return those candidates whose turn it is, highest priority first.
+        """Return those candidates whose turn it is, who got least of its share first.
 
         `waiting` are all partitions with records left to copy, also those that have no room just now;
         `now_s` is a monotonic clock.
@@ -58,7 +64,7 @@ class Turns:
             return list(candidates)
         self._admit({*candidates, *waiting}, now_s)
         chosen = [where for where in candidates if self._may(where, waiting, now_s)]
-        return sorted(chosen, key=self._priority, reverse=True)
+        return sorted(chosen, key=self._order)
 
     def fetched(self, where: TopicPartition, size_bytes: int, now_s: float) -> None:
         """Note what a partition got."""
@@ -70,8 +76,7 @@ class Turns:
     def _admit(self, partitions: Collection[TopicPartition], now_s: float) -> None:
         """Open accounts; who comes later, or comes back, has no claim on what others got before."""
         self._accounts = {w: a for w, a in self._accounts.items() if w in partitions}
-        shares = [account.bytes / self._weight(w) for w, account in self._accounts.items()]
-        share = min(shares, default=0.0)
+        share = min((self._share(where) for where in self._accounts), default=0.0)
         for where in partitions:
             if where not in self._accounts:
                 self._accounts[where] = _Account(share * self._weight(where), 0, now_s)
@@ -81,16 +86,23 @@ class Turns:
     ) -> bool:
         higher = [other for other in waiting if self._priority(other) > self._priority(where)]
         account = self._accounts[where]
-        own_share = account.bytes / self._weight(where)
+        own_share = self._share(where)
         ahead = max((self._behind(other, own_share) for other in higher), default=0.0)
         if ahead <= AHEAD_BYTES:
             return True
         account.passed_over += 1
-        return account.passed_over >= STARVING_ROUNDS and now_s - account.since_s >= STARVING_S
+        return account.is_starving(now_s)
+
+    def _order(self, where: TopicPartition) -> tuple[bool, float, int]:
+        passed_over = self._accounts[where].passed_over
+        return passed_over < STARVING_ROUNDS, self._share(where), -self._priority(where)
 
     def _behind(self, other: TopicPartition, share: float) -> float:
         """Return how many bytes a partition would have to get to have the same share."""
         return share * self._weight(other) - self._accounts[other].bytes
+
+    def _share(self, where: TopicPartition) -> float:
+        return self._accounts[where].bytes / self._weight(where)
 
     def _priority(self, where: TopicPartition) -> int:
         return self._priorities.get(where.topic, 0)

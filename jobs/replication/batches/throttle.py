@@ -7,6 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 BURST_S = 1.0
+# What is taken at once: little, so that the rests between are short and a turn of one partition does not
+# use up the turns of others.
+AT_ONCE_S = 0.25
 # A rest is taken in pieces, so that a higher limit counts at once.
 LOOK_S = 0.2
 
@@ -40,7 +43,7 @@ class Throttle:
 
     def most_bytes(self, most: int, least: int) -> int:
         """Return how much to take at once, so that rests stay short."""
-        return most if self.per_s is None else max(min(most, int(self.per_s * BURST_S)), least)
+        return most if self.per_s is None else max(min(most, int(self.per_s * AT_ONCE_S)), least)
 
     async def rest(self, taken_bytes: int) -> None:
         """Take nothing for as long as these bytes ask for."""

@@ -30,6 +30,25 @@ def test_the_higher_priority_is_named_first():
     assert Turns({"orders": 2}).choose(ALL, ALL, 0.0)[0] == ORDERS
 
 
+def test_who_got_least_of_its_share_is_named_first_so_that_nobody_fills_every_answer_alone():
+    turns = Turns({"orders": 3})
+    turns.choose(ALL, ALL, 0.0)
+    turns.fetched(ORDERS, FETCH, 0.0)
+    turns.fetched(LOGS, 1, 0.0)
+    assert turns.choose(ALL, ALL, 0.1) == [MAIL, LOGS, ORDERS]
+
+
+@pytest.mark.parametrize(("priority", "ratio"), [(1, 2), (2, 4), (3, 8)])
+def test_answers_that_one_partition_fills_are_shared_by_priority_all_the_same(priority, ratio):
+    turns = Turns({"orders": priority})
+    got = Counter()
+    for number in range(4000):
+        first = turns.choose(ALL, ALL, number / 1000)[0]
+        turns.fetched(first, 64_000, number / 1000)
+        got[first] += 64_000
+    assert got[ORDERS] / got[LOGS] == pytest.approx(ratio, rel=0.1)
+
+
 @pytest.mark.parametrize(("priority", "ratio"), [(1, 2), (2, 4), (3, 8)])
 def test_one_more_in_priority_is_twice_as_much(priority, ratio):
     got = shares(Turns({"orders": priority}), 400)
@@ -65,6 +84,15 @@ def test_nobody_starves_behind_a_higher_priority_that_does_not_get_on():
     late = [turns.choose([LOGS], ALL, STARVING_S) for _ in range(STARVING_ROUNDS)]
     assert late[:-1] == [[]] * (STARVING_ROUNDS - 1)
     assert late[-1] == [LOGS]
+
+
+def test_who_starved_is_named_before_all_others():
+    turns = Turns({"orders": 5})
+    turns.choose(ALL, ALL, 0.0)
+    turns.fetched(LOGS, FETCH, 0.0)
+    late = [turns.choose(ALL, ALL, STARVING_S) for _ in range(STARVING_ROUNDS)]
+    assert late[0] == [ORDERS, MAIL]
+    assert late[-1] == [LOGS, ORDERS, MAIL]
 
 
 def test_who_was_idle_has_saved_nothing_up():

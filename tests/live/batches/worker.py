@@ -87,6 +87,7 @@ class Worker:
 
     def pause(self) -> None:
         self._process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self._process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     def resume(self) -> None:
         self._process.send_signal(signal.SIGCONT)
