@@ -91,6 +91,7 @@ class KafkaState(Collector):
             rate=Sum("bytes_per_s"),
             commit=Max("commit_ms"),
             rested=Max("throttled_ms"),
+            quotas=Max("quota_ms"),
             again=Sum("retries"),
         )
         for row in numbers:
@@ -98,6 +99,7 @@ class KafkaState(Collector):
             yield known.FLOW_BYTES, tuple(names), row["rate"]
             yield known.FLOW_COMMIT, tuple(names), _seconds(row["commit"])
             yield known.FLOW_THROTTLED, tuple(names), _seconds(row["rested"])
+            yield known.FLOW_QUOTAS, tuple(names), _seconds(row["quotas"])
             yield known.FLOW_RETRIES, tuple(names), row["again"]
 
     def _of_topics(self) -> Iterator[Sample]:

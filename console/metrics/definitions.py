@@ -71,6 +71,11 @@ FLOW_THROTTLED = Definition(
     _FLOW,
     "How long the flow's limit held its slowest task up since the run began.",
 )
+FLOW_QUOTAS = Definition(
+    "crosslog_flow_quota_throttled_seconds",
+    _FLOW,
+    "How long quotas of brokers held its slowest task up since the run began.",
+)
 FLOW_RETRIES = Definition(
     "crosslog_flow_retries", _FLOW, "What was tried again since the run began, over all partitions."
 )
@@ -169,8 +174,8 @@ BUILD = Definition("crosslog_build_info", ("version",), "Always 1; the label say
 
 DEFINITIONS = (
     FLOW_WANTED, FLOW_UP, FLOW_LAG, FLOW_LAG_TIME, FLOW_RATE, FLOW_ETA, FLOW_PAUSED,
-    FLOW_PARTITIONS, FLOW_PATHS, FLOW_BYTES, FLOW_COMMIT, FLOW_THROTTLED, FLOW_RETRIES, FLOW_FAILURES,
-    FLOW_AGE, FLOW_SUCCESS, TOPIC_LAG, TOPIC_LAG_TIME, TOPIC_RATE, PARTITION_LAG,
+    FLOW_PARTITIONS, FLOW_PATHS, FLOW_BYTES, FLOW_COMMIT, FLOW_THROTTLED, FLOW_QUOTAS, FLOW_RETRIES,
+    FLOW_FAILURES, FLOW_AGE, FLOW_SUCCESS, TOPIC_LAG, TOPIC_LAG_TIME, TOPIC_RATE, PARTITION_LAG,
     PARTITION_LAG_TIME, BROKERS, TOPICS, GROUPS, PARTITIONS, UNDER_REPLICATED, OFFLINE,
     COLLECTION_UP, COLLECTION_AGE, COLLECTION_SUCCESS, COLLECTION_TIME, GROUP_LAG, GROUP_LAG_TIME,
     RUNS, LEFT_OUT, BUILD,

@@ -52,6 +52,7 @@ class Measured:
     retries: int = 0
     commit_ms: float | None = None
     throttled_ms: int = 0
+    quota_ms: int = 0
     duplicates: int = 0
     findings: tuple[str, ...] = field(default=())
 
@@ -88,6 +89,7 @@ def from_progress(progress: Mapping[str, Any]) -> list[Measured]:
             retries=row["retries"],
             commit_ms=row["commit_ms"],
             throttled_ms=row["throttled_ms"],
+            quota_ms=row.get("quota_ms", 0),
             duplicates=row["duplicates"],
             findings=tuple(row["findings"]),
         )

@@ -212,7 +212,8 @@ class FlowPartition(models.Model):
     record of the source and the last copied one) are null when unknown. `path` is `batch` or `record`,
     `path_reason` why the slower one. `batch_bytes` is the mean size of the batches written in this run,
     `packed` how many of them crosslog made; `commit_ms` is how long the last commit took,
-    `throttled_ms` how long the flow's limit held copying up; they belong to the task that
+    `throttled_ms` how long the flow's limit held copying up, `quota_ms` how long quotas of the brokers
+    did; they belong to the task that
     copies the partition. `since` is when the state or its reason last changed; `updated_at` is when the
     numbers last changed.
     """
@@ -239,6 +240,7 @@ class FlowPartition(models.Model):
     retries = models.BigIntegerField(default=0)
     commit_ms = models.FloatField(null=True, blank=True)
     throttled_ms = models.BigIntegerField(default=0)
+    quota_ms = models.BigIntegerField(default=0)
     duplicates = models.BigIntegerField(default=0)
     findings = models.JSONField(default=list)
     since = models.DateTimeField()

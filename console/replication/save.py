@@ -43,6 +43,7 @@ MEASURED = (
     "retries",
     "commit_ms",
     "throttled_ms",
+    "quota_ms",
     "duplicates",
     "findings",
 )

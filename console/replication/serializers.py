@@ -211,6 +211,7 @@ class FlowPartitionSerializer(serializers.ModelSerializer[FlowPartition]):
             "retries",
             "commit_ms",
             "throttled_ms",
+            "quota_ms",
             "duplicates",
             "findings",
             "since",

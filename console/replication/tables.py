@@ -174,6 +174,16 @@ PARTITIONS = Table(
             is_hidden=True,
         ),
         Column(
+            "quota_ms",
+            "Quotas",
+            "quota_ms",
+            numeric=True,
+            definition="How long quotas of the brokers, on reading or on writing, held the partition's task "
+            "up since the run began.",
+            format=format_span_ms,
+            is_hidden=True,
+        ),
+        Column(
             "retries",
             "Retries",
             "retries",

@@ -36,12 +36,16 @@ class ClusterClient:
 
     `timeout_s` is the whole budget of one question (one call of a function of `jobs.cluster`),
     however many requests it needs. It ends earlier when every broker is known to be unreachable.
-    Nothing is connected before the first question. One thread at a time.
+    Nothing is connected before the first question. One thread at a time. `client_id` is what brokers see:
+    their quotas and request logs go by it.
     """
 
-    def __init__(self, connection: Connection, *, timeout_s: float = 10.0) -> None:
+    def __init__(
+        self, connection: Connection, *, timeout_s: float = 10.0, client_id: str = "crosslog"
+    ) -> None:
         self.connection = connection
         self.timeout_s = timeout_s
+        self._client_id = client_id
         self.notes = TransportNotes(connection.alias)
         self._admin: AdminClient | None = None
 
@@ -166,7 +170,7 @@ class ClusterClient:
         setup_ms = int(min(max(self.timeout_s * 250, 1000), 10_000))
         return {
             **self.connection.client_config(),
-            "client.id": "crosslog",
+            "client.id": self._client_id,
             "error_cb": self.notes.hear_error,
             "logger": _LogLines(self.notes),
             # A broker that hangs must be known as such before the first attempt is over.

@@ -69,7 +69,7 @@ class PartitionProgress:
     `record`, with the reason for the slower one in `path_reason`. `batches` were written, `packed`
     of them made by crosslog out of others. `retries` count what was tried again. `commit_ms` (None: no
     commit yet) is how long the last commit of this partition's task took, `throttled_ms` how long that
-    task rested because of the flow's limit.
+    task rested because of the flow's limit, `quota_ms` how long because brokers asked for it (KIP-219).
     """
 
     topic: str
@@ -88,6 +88,7 @@ class PartitionProgress:
     retries: int = 0
     commit_ms: float | None = None
     throttled_ms: int = 0
+    quota_ms: int = 0
     end_offset: int | None = None
     findings: tuple[str, ...] = field(default=())
 

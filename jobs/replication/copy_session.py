@@ -56,12 +56,16 @@ READER = {
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """When to stop (asked after every batch), what to do meanwhile, and how often to commit."""
+    """When to stop (asked after every batch), what to do meanwhile, and how often to commit.
+
+    `held_back` is told for how many seconds a broker wants to be left alone (KIP-219).
+    """
 
     should_stop: Callable[[], bool]
     tick: Callable[[], None]
     commit_s: float
     throttle: Throttle
+    held_back: Callable[[float], None]
 
 
 class CopySession:
@@ -89,7 +93,9 @@ class CopySession:
         self._until = math.inf
         self._batch = FIRST_BATCH
         self._taken_bytes = 0
-        self._consumer: Consumer = source.consumer(READER)
+        self._consumer: Consumer = source.consumer(
+            {**READER, "throttle_cb": lambda event: pace.held_back(event.throttle_time)}
+        )
 
     def run(self, until: float) -> None:
         """Copy until told to stop, until a partition must be read from elsewhere, or until a time.

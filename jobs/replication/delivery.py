@@ -52,11 +52,16 @@ class Delivery:
 
     `limit_bytes` are the smallest and the largest `max.message.bytes` of the remote topics. `wait`
     is called about twice a second while something is waited for; it ends the wait by returning
-    False. Invariant: after a refusal nothing more is written to any partition by this producer.
+    False. `held_back` is told for how many seconds a broker wants to be left alone (KIP-219).
+    Invariant: after a refusal nothing more is written to any partition by this producer.
     """
 
     def __init__(
-        self, target: ClusterClient, limit_bytes: tuple[int, int], wait: Callable[[float], bool]
+        self,
+        target: ClusterClient,
+        limit_bytes: tuple[int, int],
+        wait: Callable[[float], bool],
+        held_back: Callable[[float], None],
     ) -> None:
         self._refusals: dict[TopicPartition, KafkaError] = {}
         self._is_broken = False
@@ -66,6 +71,7 @@ class Delivery:
         self.producer: Producer = target.producer(
             {
                 "acks": "all",
+                "throttle_cb": lambda event: held_back(event.throttle_time),
                 "enable.idempotence": True,
                 # Without it the records behind a refused batch would be written all the same.
                 "enable.gapless.guarantee": True,

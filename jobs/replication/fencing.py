@@ -1,8 +1,8 @@
 """Make sure that nobody writes for a flow any more, before its positions are read.
 
 A task that was cut off may still be alive somewhere. Its transactional id is taken over here: what it
-left open is aborted, and whatever it sends later is refused. Where nobody leads a partition that it wrote to,
-that has to wait: `LeaderMoved`.
+left open is aborted, on every partition that it wrote to (`ending`), and whatever it sends later is
+refused. Where nobody leads such a partition, that has to wait: `LeaderMoved`.
 """
 
 from __future__ import annotations
@@ -11,10 +11,13 @@ import asyncio
 import logging
 
 from jobs.cluster.raw.cluster import RawCluster
-from jobs.cluster.raw.transaction_list import list_transactions, open_partitions
-from jobs.cluster.raw.transactions import init_producer_id
-from jobs.replication.batches.leaders import check_leaders
+from jobs.cluster.raw.transaction_list import describe_transaction, list_transactions
+from jobs.cluster.raw.transactions import ProducerIdentity, init_producer_id
+from jobs.replication.batches.ending import Ends, settle_patiently
 from jobs.replication.flow import FlowSpec, Guarantee
+
+# Who takes over knows where to tell the end again only now: it waits for leaders that are just missing.
+PATIENCE_S = 60.0
 
 logger = logging.getLogger(__name__)
 
@@ -56,8 +59,13 @@ async def _take_over(flow: FlowSpec, name: str) -> None:
 
 
 async def _end(target: RawCluster, name: str) -> None:
-    await check_leaders(target, await open_partitions(target, name))
-    await init_producer_id(target, name)
+    last = await describe_transaction(target, name)
+    nobody = ProducerIdentity(-1, -1)
+    before = await Ends(target, name, nobody).see_all_led(last.partitions) if last.is_open else None
+    ends = Ends(target, name, await init_producer_id(target, name))
+    if last.partitions:
+        commit = last.is_committed is True
+        await settle_patiently(ends, last.partitions, before, commit=commit, patience_s=PATIENCE_S)
 
 
 async def _fence(flow: FlowSpec) -> int:

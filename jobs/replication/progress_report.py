@@ -31,6 +31,7 @@ class ProgressReport:
         throttle: Throttle,
     ) -> None:
         self.throttle = throttle
+        self.quota_ms = 0
         self._parts = parts
         self._clusters = clusters
         self._report = report
@@ -38,6 +39,10 @@ class ProgressReport:
         self._tell_at = 0.0
         self._probe_at = 0.0
         self._away = ""
+
+    def held_back(self, seconds: float) -> None:
+        """Take note that a broker wanted to be left alone so long, because a quota was used up."""
+        self.quota_ms += round(seconds * 1000)
 
     def tick(self, waited_s: float = 0.0) -> None:
         """Report when it is time; `waited_s` is how long the target has not acknowledged anything.
@@ -58,7 +63,9 @@ class ProgressReport:
         """Report the partitions that look different from the last report."""
         changed = []
         for part in self._parts:
-            progress = replace(part.progress(away), throttled_ms=self.throttle.rested_ms)
+            progress = replace(
+                part.progress(away), throttled_ms=self.throttle.rested_ms, quota_ms=self.quota_ms
+            )
             where = (progress.topic, progress.partition)
             if self._told.get(where) != progress:
                 self._told[where] = progress

@@ -15,6 +15,7 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, RecordTooLarge
 from jobs.cluster.offsets import read_offset_ranges
+from jobs.cluster.raw.cluster import CLIENT_ID_PREFIX
 from jobs.cluster.records import (
     KafkaError,
     is_record_refused,
@@ -61,7 +62,11 @@ class RecordCopier:
         changes: Changes | None = None,
     ) -> None:
         """Copy until told to stop; raises `ClusterFault` for what nobody but a person can mend."""
-        with ClusterClient(self.flow.source) as source, ClusterClient(self.flow.target) as target:
+        name = CLIENT_ID_PREFIX + self.flow.name
+        with (
+            ClusterClient(self.flow.source, client_id=name) as source,
+            ClusterClient(self.flow.target, client_id=name) as target,
+        ):
             parts = [CopiedPartition(start) for start in partitions]
             throttle = Throttle(self.max_bytes_per_s, time.monotonic)
             progress = ProgressReport(parts, (source, target), report, throttle)
@@ -183,7 +188,8 @@ class _Copying:
         for part in parts:
             part.begin(ends[part.remote].high_watermark)
         limits = [part.limit_bytes for part in parts] or [DEFAULT_LIMIT_BYTES]
-        delivery = Delivery(self._target, (min(limits), max(limits)), self._wait)
+        held_back = self._progress.held_back
+        delivery = Delivery(self._target, (min(limits), max(limits)), self._wait, held_back)
         try:
             self._run_with(delivery, parts, fresh)
         finally:
@@ -196,7 +202,8 @@ class _Copying:
         fresh: Sequence[CopiedPartition],
     ) -> None:
         writer = PositionWriter(delivery.producer, self._source.connection.alias, self._known)
-        pace = Pace(self._is_interrupted, self._tick, self.commit_s, self._throttle)
+        held_back = self._progress.held_back
+        pace = Pace(self._is_interrupted, self._tick, self.commit_s, self._throttle, held_back)
         session = CopySession(self._source, parts, delivery, writer, pace)
         try:
             # So that after a crash before the first commit it is known what was written twice.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Collection, Iterable
-from functools import partial
 from types import TracebackType
 from typing import TypeVar
 
@@ -99,13 +98,16 @@ class RawCluster:
                 self._metadata = known
         return known
 
-    async def look(self, topics: Collection[str]) -> ClusterMetadata:
-        """Return what a broker says now of these topics alone; nothing is kept. Raises `ClusterFault`.
+    async def metadata_from(
+        self, connection: BrokerConnection, topics: Collection[str]
+    ) -> ClusterMetadata:
+        """Return what this one broker knows now of these topics alone; nothing is kept.
 
-        What was known before wins where it is of a later leader epoch.
+        Raises `ClusterFault`.
         """
-        found = await self.ask_any(partial(self._metadata_of, topics=topics))
-        return found if self._metadata is None else newest(self._metadata, found)
+        asked_at_s = self.timing.clock()
+        answer = await connection.request(METADATA_API, metadata_request(topics))
+        return read_metadata(answer, self.alias, connection.server.broker_id, asked_at_s)
 
     def forget(self, topics: Iterable[str]) -> None:
         """Stop asking for topics."""
@@ -162,15 +164,8 @@ class RawCluster:
         age_s = self.timing.clock() - known.read_at_s
         return age_s < self.timing.metadata_max_age_s and known.topics.keys() >= set(topics)
 
-    async def _metadata_of(
-        self, connection: BrokerConnection, topics: Collection[str]
-    ) -> ClusterMetadata:
-        asked_at_s = self.timing.clock()
-        answer = await connection.request(METADATA_API, metadata_request(topics))
-        return read_metadata(answer, self.alias, connection.server.broker_id, asked_at_s)
-
     async def _metadata_of_all(self, connection: BrokerConnection) -> ClusterMetadata:
-        return await self._metadata_of(connection, self._topics)
+        return await self.metadata_from(connection, self._topics)
 
     def _accept(self, known: ClusterMetadata | None, found: ClusterMetadata) -> ClusterMetadata:
         self._refuse_another_cluster(found.cluster_id)

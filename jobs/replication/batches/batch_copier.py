@@ -25,6 +25,7 @@ from jobs.replication.batches.knowledge import DEFAULT_LIMIT_BYTES, Knowledge
 from jobs.replication.batches.leaders import Leaders
 from jobs.replication.batches.ledger import Ledger
 from jobs.replication.batches.lookout import Lookout
+from jobs.replication.batches.quotas import Quotas
 from jobs.replication.batches.sending import Sending, Window
 from jobs.replication.batches.session import BatchSession, Loops, Pace
 from jobs.replication.batches.source_surprises import check_topic_id
@@ -104,6 +105,7 @@ class _Copying:
         self._changing = Changing(self._parts, None, self._make)
         limit = flow.max_bytes_per_s
         self._throttle = Throttle(limit / copier.shares if limit else None, time.monotonic)
+        self._quotas = Quotas(time.monotonic)
         self._turns = Turns()
         self._window = Window()
         self._should_stop = should_stop
@@ -236,9 +238,9 @@ class _Copying:
     async def _run_loops(
         self, parts: list[BatchPartition], source: Leaders, target: Leaders, delivery: Delivery
     ) -> None:
-        sending = Sending(target, parts, delivery, window=self._window)
+        sending = Sending(target, parts, delivery, window=self._window, quotas=self._quotas)
         committed = self._flow.isolation_level is IsolationLevel.READ_COMMITTED
-        reading = Reading(committed, self._throttle, self._turns)
+        reading = Reading(committed, self._throttle, self._quotas, self._turns)
         fetching = Fetching(source, parts, reading, sending)
         lookout = Lookout(source, target, parts, fetching, sending)
         ledger = Ledger(source, target, delivery, self._knowledge.books, self._knowledge.known)
@@ -296,6 +298,7 @@ class _Copying:
                 part.progress(away),
                 commit_ms=self._commit_ms,
                 throttled_ms=self._throttle.rested_ms,
+                quota_ms=self._quotas.rested_ms,
             )
             if self._told.get(part.where) != progress:
                 self._told[part.where] = progress

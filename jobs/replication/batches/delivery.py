@@ -3,15 +3,13 @@
 Exactly once: records, positions and (when they are kept on the target) offset syncs belong to one
 transaction; a reader with read_committed sees all of them or none. The transactional id fences every
 older producer of the same share of the flow, and a producer that begins again never fences a newer one.
-Where nobody leads a partition, brokers (seen with 4.3.1) leave its marker out when a transaction ends, and
-the next transaction's marker decides about the records of both. So no transaction is ended in such a moment.
+The next transaction begins only when the end of the last one has reached every partition (`ending`).
 At least once: an idempotent producer whose positions follow after everything before them is acknowledged.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from jobs.cluster.descriptions import TopicPartition
@@ -21,10 +19,9 @@ from jobs.cluster.raw.errors import TransactionFailed
 from jobs.cluster.raw.transactions import (
     ProducerIdentity,
     add_partitions_to_txn,
-    end_txn,
     init_producer_id,
 )
-from jobs.replication.batches.leaders import check_leaders
+from jobs.replication.batches.ending import Ends, Witness
 from jobs.wire.record_batch import HEADER_BYTES, BatchHeader, claim_batch
 
 _SEQUENCES = 1 << 31
@@ -45,21 +42,18 @@ class ProducerSettings:
 
 @dataclass(slots=True)
 class Unfinished:
-    """Where the open transaction has written, and since when (monotonic); it outlives the one that writes."""
+    """Where the last transaction has written, until its end is known to have reached all of it.
+
+    It outlives the one who writes. `is_committed` None: it is not decided, or nobody knows.
+    """
 
     partitions: set[TopicPartition] = field(default_factory=set)
-    since_s: float = 0.0
-    clock: Callable[[], float] = time.monotonic
+    is_committed: bool | None = None
 
-    def add(self, remote: TopicPartition) -> None:
-        """Note that something is about to be written there."""
-        if not self.partitions:
-            self.since_s = self.clock()
-        self.partitions.add(remote)
-
-    def may_be_open(self, timeout_ms: int) -> bool:
-        """Whether the broker has not ended the transaction by itself yet."""
-        return bool(self.partitions) and self.clock() - self.since_s < timeout_ms / 1000
+    def clear(self) -> None:
+        """Take note that nothing is left to be ended."""
+        self.partitions.clear()
+        self.is_committed = None
 
 
 class Delivery:
@@ -115,10 +109,10 @@ class Delivery:
         """
         settings = self._settings
         before = self._identity if settings.transactional_id is not None else None
-        if before is not None:
-            if self._unfinished.may_be_open(settings.transaction_timeout_ms):
-                await check_leaders(self._target, self._unfinished.partitions)
-            before = self._identity = await self._abort(before)
+        witness = None
+        if before is not None and self._unfinished.partitions:
+            witness = await self._end_what_is_left(self._ends())
+            before = self._identity
         self._identity = await init_producer_id(
             self._target,
             settings.transactional_id,
@@ -127,21 +121,48 @@ class Delivery:
             budget_s=BUDGET_S,
         )
         self._adds_itself = await self._target.supports_transactions_v2()
+        if self._unfinished.is_committed is not None:
+            await self._settle(self._ends(), witness)
         self._start_over()
 
-    async def _abort(self, before: ProducerIdentity) -> ProducerIdentity:
-        """End the transaction that may be open; returns the identity after it."""
+    def _ends(self) -> Ends:
+        """Return what ends this producer's transactions."""
         assert self.transactional_id is not None  # noqa: S101  only then there are transactions
-        try:
-            return await end_txn(
-                self._target, self.transactional_id, before, commit=False, budget_s=BUDGET_S
+        return Ends(self._target, self.transactional_id, self.identity)
+
+    async def _end_what_is_left(self, ends: Ends) -> Witness | None:
+        """Decide about the last transaction, if that is left to do; returns who led then, if it is known."""
+        left = self._unfinished
+        last = await ends.completed()
+        if not last.is_open:
+            left.is_committed = (
+                last.is_committed if last.is_committed is not None else left.is_committed
             )
+            return None
+        left.partitions |= last.partitions
+        witness: Witness | None = await ends.see_all_led(left.partitions)
+        # One that was decided already is only told again, by a transaction that must end likewise.
+        commit = left.is_committed is True
+        try:
+            await ends.end(commit=commit)
         except TransactionFailed:
-            return before  # nothing is open
+            witness = None  # the broker ended it meanwhile, because it took too long
+        self._identity = ends.identity
+        left.is_committed = commit
+        return witness
+
+    async def _settle(self, ends: Ends, before: Witness | None) -> None:
+        """Make the end of the last transaction reach all of its partitions."""
+        left = self._unfinished
+        try:
+            await ends.settle(left.partitions, before, commit=left.is_committed is True)
+        finally:
+            self._identity = ends.identity
+        left.clear()
 
     def claim(self, remote: TopicPartition, batch: memoryview) -> BatchBytes:
         """Make a batch this producer's next one on a partition."""
-        self._unfinished.add(remote)
+        self._unfinished.partitions.add(remote)
         sequence = self._sequences.get(remote, 0)
         header = claim_batch(
             batch,
@@ -176,19 +197,18 @@ class Delivery:
         """
         if self.transactional_id is None or not self._is_open:
             return
-        before = self.identity
-        await check_leaders(self._target, self._unfinished.partitions)
-        self._identity = await end_txn(
-            self._target, self.transactional_id, before, commit=True, budget_s=COMMIT_BUDGET_S
-        )
+        before, ends = self.identity, self._ends()
+        witness = await ends.see_all_led(self._unfinished.partitions)
+        await ends.end(commit=True, budget_s=COMMIT_BUDGET_S)
+        self._identity, self._unfinished.is_committed = ends.identity, True
+        await self._settle(ends, witness)
         if self._identity != before:
             self._sequences.clear()
         self._added.clear()
-        self._unfinished.partitions.clear()
         self._is_open = False
 
     def _start_over(self) -> None:
         self._sequences.clear()
         self._added.clear()
-        self._unfinished.partitions.clear()
+        self._unfinished.clear()
         self._is_open = False

@@ -18,6 +18,7 @@ from jobs.replication.batches.batch_partition import BatchPartition
 from jobs.replication.batches.intake import Parcel
 from jobs.replication.batches.leaders import Leaders
 from jobs.replication.batches.memory import Memory
+from jobs.replication.batches.quotas import Quotas
 from jobs.replication.batches.sending import Sending
 from jobs.replication.batches.source_surprises import SourceSurprises
 from jobs.replication.batches.throttle import Throttle
@@ -42,10 +43,11 @@ PREFERRED_S = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How to fetch: with which isolation, how fast, whose turn it is."""
+    """How to fetch: with which isolation, how fast, whom to leave alone, whose turn it is."""
 
     read_committed: bool
     throttle: Throttle
+    quotas: Quotas
     turns: Turns
     clock: Callable[[], float] = time.monotonic
 
@@ -110,6 +112,7 @@ class Fetching:
                 await self._away(wanted, fault, backoff)
                 continue
             backoff.forget()
+            await self._reading.quotas.wait((self._source.cluster.alias, broker))
             await self._reading.throttle.rest(taken)
 
     async def _wait_for_room(self) -> None:
@@ -166,6 +169,7 @@ class Fetching:
             )
         finally:
             del self._asked[broker]
+        self._reading.quotas.told((self._source.cluster.alias, broker), answer.throttle_ms)
         taken = 0
         held = self.memory.hold(sum(len(one.records) for one in answer.partitions.values()))
         for where, fetched in answer.partitions.items():

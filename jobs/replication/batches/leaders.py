@@ -16,25 +16,6 @@ from jobs.cluster.raw.metadata import ClusterMetadata
 REFRESH_S = 0.1
 
 
-async def check_leaders(cluster: RawCluster, partitions: Collection[TopicPartition]) -> None:
-    """Raise `LeaderMoved` while nobody leads one of these partitions, where a transaction has written.
-
-    Brokers leave the marker out there when the transaction ends.
-    """
-    if not partitions:
-        return
-    now = await cluster.look({where.topic for where in partitions})
-    for where in sorted(partitions):
-        if now.leader(where) is None:
-            raise LeaderMoved(
-                f"Nobody leads {where}, so the transaction that wrote there is not ended now: brokers "
-                "would leave its end out there.",
-                cluster=cluster.alias,
-                hint="It goes on by itself when the partition has a leader: start its brokers again, and "
-                "give the topic more replicas.",
-            )
-
-
 class Leaders:
     """The newest metadata of some topics; `learn` comes first."""
 

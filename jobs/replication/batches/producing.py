@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.raw.batch import BatchBytes
@@ -22,12 +22,14 @@ async def produce_until_taken(
     broker: int,
     batches: Mapping[TopicPartition, BatchBytes],
     transactional_id: str | None,
+    throttled: Callable[[int], None] = lambda _ms: None,
 ) -> AsyncIterator[dict[TopicPartition, ProducedPartition]]:
     """Yield answers as they come, each partition's once; raises `ClusterFault`.
 
     With transaction protocol 2, a partition refuses the first batch of a transaction while the markers of
     the one before are on their way: such a batch is sent again, the same bytes with the same sequence. Where
-    that can happen, it must be the only one on its way to its partition.
+    that can happen, it must be the only one on its way to its partition. `throttled` is told for how many
+    milliseconds the broker asks to be left alone.
     """
     tries = Tries(cluster.timing, BUSY_S)
     waiting = dict(batches)
@@ -39,6 +41,7 @@ async def produce_until_taken(
             transactional_id=transactional_id,
             timeout_ms=PRODUCE_TIMEOUT_MS,
         )
+        throttled(answer.throttle_ms)
         found = {where: answer.partitions.get(where, UNANSWERED) for where in waiting}
         busy = {where for where, produced in found.items() if _is_busy(produced)}
         yield {where: produced for where, produced in found.items() if where not in busy}

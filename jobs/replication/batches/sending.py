@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 from jobs.cluster.descriptions import TopicPartition
@@ -18,9 +19,11 @@ from jobs.replication.batches.delivery import Delivery
 from jobs.replication.batches.intake import Parcel
 from jobs.replication.batches.leaders import Leaders
 from jobs.replication.batches.producing import produce_until_taken
+from jobs.replication.batches.quotas import Quotas
 
 # Brokers remember the last five batches of a producer per partition, so no more may be on their way.
 IN_FLIGHT = 5
+LONG_REST_MS = 1000
 
 
 class Refusal(NamedTuple):
@@ -88,12 +91,14 @@ class Sending:
         delivery: Delivery,
         *,
         window: Window | None = None,
+        quotas: Quotas | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._target = target
         self._parts = parts
         self._delivery = delivery
         self._window = window or Window()
+        self._quotas = quotas or Quotas(clock)
         self._clock = clock
         self._gate = asyncio.Event()
         self._gate.set()
@@ -175,6 +180,7 @@ class Sending:
         slots = asyncio.Semaphore(IN_FLIGHT)
         while True:
             await slots.acquire()
+            await self._quotas.wait((self._target.cluster.alias, broker))
             while not self._gate.is_set():
                 await self._gate.wait()
             picked = self._pick(broker)
@@ -218,10 +224,18 @@ class Sending:
             remote: claim(remote, parcel.batch) for remote, (_, parcel) in request.picked.items()
         }
         cluster, name = self._target.cluster, self._delivery.transactional_id
-        async for answers in produce_until_taken(cluster, request.broker, batches, name):
+        broker = request.broker
+        throttled = partial(self._be_throttled, broker)
+        async for answers in produce_until_taken(cluster, broker, batches, name, throttled):
             self._take(request.picked, answers)
         slots.release()
         self._arrive(request)
+
+    def _be_throttled(self, broker: int, throttle_ms: int) -> None:
+        """Leave a broker alone; what it wants to rest long for was too much at once."""
+        self._quotas.told((self._target.cluster.alias, broker), throttle_ms)
+        if throttle_ms > LONG_REST_MS:
+            self._window.shrink()
 
     def _take(self, picked: Picked, answers: Mapping[TopicPartition, ProducedPartition]) -> None:
         """Note what was acknowledged; raises `PartitionsRefused` when something was not."""

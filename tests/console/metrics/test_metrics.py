@@ -114,13 +114,22 @@ def test_partitions_of_a_flow_are_counted_by_state(scrape):
 def test_the_engines_of_a_flow_are_told_over_all_its_partitions(scrape):
     flow = make_flow()
     make_partition(flow, partition=0, path="batch", bytes_per_s=1e6, commit_ms=12.0, retries=1)
-    make_partition(flow, partition=1, path="record", bytes_per_s=5e5, throttled_ms=2500, retries=2)
+    make_partition(
+        flow,
+        partition=1,
+        path="record",
+        bytes_per_s=5e5,
+        throttled_ms=2500,
+        retries=2,
+        quota_ms=500,
+    )
     found = scrape()
     assert found["crosslog_flow_partitions_by_path", (*FLOW, "batch")] == 1
     assert found["crosslog_flow_partitions_by_path", (*FLOW, "record")] == 1
     assert found["crosslog_flow_bytes_per_second", FLOW] == 1.5e6
     assert found["crosslog_flow_commit_seconds", FLOW] == 0.012
     assert found["crosslog_flow_throttled_seconds", FLOW] == 2.5
+    assert found["crosslog_flow_quota_throttled_seconds", FLOW] == 0.5
     assert found["crosslog_flow_retries", FLOW] == 3
 
 

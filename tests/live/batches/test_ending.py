@@ -1,4 +1,4 @@
-"""When a transaction is ended: a broker leaves the marker out where nobody leads."""
+"""When a transaction is ended: a broker leaves the marker out where nobody leads, and it is told again."""
 
 import asyncio
 import time
@@ -10,7 +10,8 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.raw.cluster import RawCluster
 from jobs.cluster.raw.errors import LeaderMoved
 from jobs.cluster.topics import NewTopicSpec, create_topics
-from jobs.replication.batches.delivery import Delivery, ProducerSettings
+from jobs.replication.batches.delivery import Delivery, ProducerSettings, Unfinished
+from jobs.replication.batches.ending import Ends
 from jobs.replication.batches.producing import produce_until_taken
 from jobs.replication.fencing import fence_slot, transactional_id
 from jobs.replication.flow import FlowSpec
@@ -36,14 +37,28 @@ def lab(small_lab):
 
 async def write(target: RawCluster, name: str) -> tuple[Delivery, int]:
     """Open a transaction with one record; returns it and who leads the partition."""
-    delivery = Delivery(target, ProducerSettings(name))
+    delivery = Delivery(target, ProducerSettings(name), unfinished=Unfinished())
     await delivery.begin()
+    return delivery, await add(target, delivery, b"held")
+
+
+async def add(target: RawCluster, delivery: Delivery, value: bytes) -> int:
+    """Write one record more; returns who leads the partition."""
     leader = (await target.metadata([WHERE.topic])).leader(WHERE)
-    batch = encode_batch([PlacedRecord(0, NOW_MS, None, b"held")])
+    batch = encode_batch([PlacedRecord(0, NOW_MS, None, value)])
     claimed = {WHERE: delivery.claim(WHERE, memoryview(batch))}
-    async for _ in produce_until_taken(target, leader, claimed, name):
-        pass
-    return delivery, leader
+    async for answers in produce_until_taken(target, leader, claimed, delivery.transactional_id):
+        assert all(produced.error is None for produced in answers.values())
+    return leader
+
+
+async def end_without_marker(lab, target, delivery, leader, *, commit: bool) -> None:
+    """End a transaction in the moment in which its partition has no leader, as a race would."""
+    await asyncio.to_thread(lab.node(f"hurt-{leader}").stop)
+    ends = Ends(target, delivery.transactional_id, delivery.identity)
+    await ends.end(commit=commit)
+    await ends.completed()
+    await asyncio.to_thread(come_back, lab, leader)
 
 
 def come_back(lab, leader: int) -> None:
@@ -82,3 +97,39 @@ def test_who_takes_over_waits_while_nobody_leads_what_the_one_before_wrote_to(la
     come_back(lab, leader)
     fence_slot(flow, 0)
     assert read_all(hurt, WHERE.topic) == []
+
+
+@pytest.mark.parametrize("commit", [True, False], ids=["committed", "aborted"])
+def test_an_end_that_missed_a_partition_is_told_again_before_anything_follows(lab, commit):
+    """The answer to the end was lost; who goes on finds out how it was decided."""
+    hurt = lab.cluster("hurt")
+
+    async def go_on() -> None:
+        async with RawCluster(hurt.connection, client_id="test") as target:
+            left = Unfinished({WHERE})
+            delivery, leader = await write(target, "told-again")
+            await end_without_marker(lab, target, delivery, leader, commit=commit)
+            again = Delivery(target, ProducerSettings("told-again"), delivery.identity, left)
+            await again.begin()
+            assert not left.partitions
+            await add(target, again, b"next")
+            await again.commit()
+
+    asyncio.run(go_on())
+    values = [record.value for record in read_all(hurt, WHERE.topic)]
+    assert values == ([b"held", b"next"] if commit else [b"next"])
+
+
+def test_an_end_that_reached_everything_is_not_told_again(lab, caplog):
+    hurt = lab.cluster("hurt")
+
+    async def write_twice() -> None:
+        async with RawCluster(hurt.connection, client_id="test") as target:
+            delivery, _ = await write(target, "once")
+            await delivery.commit()
+            await add(target, delivery, b"next")
+            await delivery.commit()
+
+    asyncio.run(write_twice())
+    assert "again" not in caplog.text
+    assert [record.value for record in read_all(hurt, WHERE.topic)] == [b"held", b"next"]

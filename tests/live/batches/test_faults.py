@@ -7,6 +7,7 @@ import pytest
 
 from jobs.cluster.raw.errors import ProducerFenced
 from jobs.replication.copier import PartitionState
+from jobs.replication.fencing import fence_flow
 from jobs.replication.flow import Guarantee, SyncsLocation
 from jobs.replication.internal_topics import syncs_place
 from tests.live.batches.copying import Copying, copy_all, flow_between, survey
@@ -222,6 +223,7 @@ def test_offset_syncs_on_the_source_are_whole_after_a_kill(east, west, tmp_path)
             writer.end(commit=turn % 3 > 0)
         worker.wait_until_copying()
         worker.kill()
+        fence_flow(flow)  # as its driver would: otherwise the broker keeps the transaction open for 75 s
     copy_all(flow, east, topic)
     assert_copied(east, west, topic, flow)
 

@@ -43,23 +43,18 @@ async def test_topics_brokers_and_leaders_are_read():
         assert (found.brokers[1].rack, found.brokers[2].port) == ("dc-a", two.port)
 
 
-async def test_a_look_asks_for_its_topics_alone_and_keeps_nothing():
-    async with brokers() as (one,), cluster_of(one) as cluster:
-        one.topics = (topic("orders", {0: 1}), topic("clicks", {0: 1}))
-        known = await cluster.metadata(["orders"])
-        found = await cluster.look(["clicks"])
-        assert set(found.topics) == {"clicks"}
-        assert [t.name for t in one.of(fake_broker.METADATA)[-1].topics] == ["clicks"]
-        assert await cluster.metadata(["orders"]) is known
-
-
-async def test_a_look_does_not_believe_a_broker_that_is_behind():
+async def test_one_broker_is_asked_for_its_topics_alone_and_nothing_is_kept():
     where = TopicPartition("orders", 0)
-    async with brokers() as (one,), cluster_of(one) as cluster:
-        one.topics = (topic("orders", {0: -1}, topic_id=ORDERS, epoch=5),)
-        await cluster.metadata(["orders"])
-        one.topics = (topic("orders", {0: 1}, topic_id=ORDERS, epoch=4),)
-        assert (await cluster.look(["orders"])).leader(where) is None
+    async with brokers(2) as (one, two), cluster_of(one) as cluster:
+        for broker in (one, two):
+            broker.topics = (topic("orders", {0: 1}, epoch=5), topic("clicks", {0: 1}))
+        known = await cluster.metadata(["orders"])
+        two.topics = (topic("orders", {0: -1}, epoch=4),)
+        found = await cluster.metadata_from(await cluster.connection_to(2, "test"), ["orders"])
+        assert set(found.topics) == {"orders"}
+        assert found.leader(where) is None
+        assert [t.name for t in two.of(fake_broker.METADATA)[-1].topics] == ["orders"]
+        assert await cluster.metadata(["orders"]) is known
 
 
 async def test_asking_for_a_topic_does_not_create_it():

@@ -1,5 +1,6 @@
 """Every transactional id of a flow is found, also while coordinators move; what is open is told."""
 
+import struct
 from datetime import UTC, datetime
 
 import pytest
@@ -11,7 +12,12 @@ from kio.schema.list_transactions.v0.response import ListTransactionsResponse, T
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.raw.errors import Denied, Unavailable
-from jobs.cluster.raw.transaction_list import list_transactions, open_partitions
+from jobs.cluster.raw.transaction_list import (
+    DescribedTransaction,
+    decode_described,
+    describe_transaction,
+    list_transactions,
+)
 from tests.jobs.cluster.raw import fake_broker
 from tests.jobs.cluster.raw.fake_broker import NOW, topic
 from tests.jobs.cluster.raw.fake_cluster import brokers, cluster_of
@@ -117,22 +123,53 @@ WRITTEN = describe_transactions.TopicData(topic="orders", partitions=(0, 2))
 
 
 @pytest.mark.parametrize(
-    ("answer", "where"),
+    ("answer", "told"),
     [
-        pytest.param(described("Ongoing", WRITTEN), {0, 2}, id="open"),
-        pytest.param(described("CompleteAbort"), set(), id="ended"),
-        pytest.param(described("PrepareCommit", WRITTEN), set(), id="decided-already"),
+        pytest.param(described("Ongoing", WRITTEN), ("Ongoing", {0, 2}), id="open"),
+        pytest.param(described("CompleteAbort"), ("CompleteAbort", ()), id="ended"),
         pytest.param(
-            described("", error=ErrorCode.transactional_id_not_found), set(), id="never-used"
+            described("PrepareCommit", WRITTEN), ("PrepareCommit", {0, 2}), id="decided-already"
+        ),
+        pytest.param(
+            described("", error=ErrorCode.transactional_id_not_found),
+            ("Empty", ()),
+            id="never-used",
         ),
     ],
 )
-async def test_where_an_open_transaction_has_written_is_told(answer, where):
+async def test_what_became_of_a_transaction_and_where_it_wrote_is_told(answer, told):
     async with brokers() as (one,), cluster_of(one) as cluster:
         one.answers[fake_broker.FIND_COORDINATOR] = coordinator(1)
         one.answers[fake_broker.DESCRIBE_TRANSACTIONS] = answer
-        found = await open_partitions(cluster, "flow-1")
-    assert found == {TopicPartition("orders", number) for number in where}
+        found = await describe_transaction(cluster, "flow-1")
+    state, where = told
+    assert found == (state, {TopicPartition("orders", number) for number in where})
+
+
+@pytest.mark.parametrize(
+    ("state", "is_open", "is_ending", "is_committed"),
+    [
+        ("Empty", False, False, None),
+        ("Ongoing", True, False, None),
+        ("PrepareCommit", False, True, True),
+        ("PrepareAbort", False, True, False),
+        ("PrepareEpochFence", False, True, False),
+        ("CompleteCommit", False, False, True),
+        ("CompleteAbort", False, False, False),
+        ("Dead", False, False, None),
+    ],
+)
+def test_a_state_says_how_far_a_transaction_has_come(state, is_open, is_ending, is_committed):
+    found = DescribedTransaction(state, frozenset())
+    assert (found.is_open, found.is_ending) == (is_open, is_ending)
+    assert found.is_committed is is_committed
+
+
+def test_a_transaction_that_has_not_begun_has_no_start_time():
+    head = bytes.fromhex("00000007 00 00000000 02 0000 07") + b"flow-1" + b"\x06Empty"
+    rest = struct.pack(">iqqh", 60_000, -1, 7, 1) + b"\x01\0\0"
+    frame = memoryview(head + rest)
+    assert decode_described(frame, 0) == ((0, ("Empty", frozenset())), len(frame))
 
 
 async def test_who_may_not_see_a_transaction_is_told():
@@ -141,4 +178,4 @@ async def test_who_may_not_see_a_transaction_is_told():
         denied = described("", error=ErrorCode.transactional_id_authorization_failed)
         one.answers[fake_broker.DESCRIBE_TRANSACTIONS] = denied
         with pytest.raises(Denied):
-            await open_partitions(cluster, "flow-1")
+            await describe_transaction(cluster, "flow-1")

@@ -1,0 +1,67 @@
+"""Brokers with quotas for a flow's client id: copying is slower, and says why."""
+
+import asyncio
+import os
+
+import pytest
+from kio.schema.alter_client_quotas.v1.request import (
+    AlterClientQuotasRequest,
+    EntityData,
+    EntryData,
+    OpData,
+)
+from kio.schema.alter_client_quotas.v1.response import AlterClientQuotasResponse
+
+from jobs.cluster.raw.apis import Api
+from jobs.replication.flow import CopyPath
+from tests.live.batches.copying import Copying, flow_between
+from tests.live.batches.placed import assert_equal, read_placed
+from tests.live.cluster_raw.raw import opened
+from tests.live.records import Record, new_topic, write
+from tests.support import wait_until
+
+pytestmark = pytest.mark.live
+
+COUNT, SIZE = 3000, 1000
+# Brokers look at eleven seconds together: less than the whole in that time.
+BYTES_PER_S = 150_000.0
+
+
+def set_quota(cluster, flow: str, key: str, *, remove: bool = False) -> None:
+    """Limit what each broker lets a flow write or read, or end the limit."""
+    entity = EntityData(entity_type="client-id", entity_name=f"crosslog-{flow}")
+    entry = EntryData(entity=(entity,), ops=(OpData(key=key, value=BYTES_PER_S, remove=remove),))
+    api = Api(AlterClientQuotasRequest, AlterClientQuotasResponse, 1)
+
+    async def ask() -> None:
+        async with opened(cluster.connection) as door:
+            broker = next(iter((await door.metadata()).brokers))
+            connection = await door.connection_to(broker, "quotas")
+            request = AlterClientQuotasRequest(entries=(entry,), validate_only=False)
+            answer = await connection.request(api, request)
+            assert not any(one.error_code for one in answer.entries), answer
+
+    asyncio.run(ask())
+
+
+@pytest.mark.parametrize("path", list(CopyPath))
+@pytest.mark.parametrize(
+    ("side", "key"), [("source", "consumer_byte_rate"), ("target", "producer_byte_rate")]
+)
+def test_who_is_held_back_by_a_quota_says_for_how_long_and_loses_nothing(
+    east, west, side, key, path
+):
+    topic = new_topic(east)
+    write(east, topic, [Record(value=os.urandom(SIZE)) for _ in range(COUNT)])
+    flow = flow_between(east, west, topic, path=path)
+    cluster = {"source": east, "target": west}[side]
+    set_quota(cluster, flow.name, key)
+    try:
+        with Copying(flow) as copying:
+            wait_until(lambda: any(row.quota_ms > 0 for row in copying.history), 60)
+            set_quota(cluster, flow.name, key, remove=True)
+            copying.wait_for_position(COUNT)
+    finally:
+        set_quota(cluster, flow.name, key, remove=True)
+    assert copying.rows[0].throttled_ms == 0
+    assert_equal(read_placed(east, topic), read_placed(west, f"east.{topic}"))
