@@ -4,11 +4,24 @@ import time
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import ClusterFault
+from jobs.replication.copier import PartitionState
 from jobs.replication.flow import FlowSpec
 from jobs.replication.plan import Known
 from jobs.replication.survey import Survey, survey_flow
 
 WITHIN_S = 60
+LOOK_S = 0.5
+
+
+def survey_whole(flow: FlowSpec) -> Survey:
+    """Likewise, and again while partitions wait for something: a driver adds them later, a test does not."""
+    give_up_at = time.monotonic() + WITHIN_S
+    while True:
+        found = survey(flow)
+        waiting = [row for row in found.plan.refused if row.state is PartitionState.RETRYING]
+        if not waiting or time.monotonic() > give_up_at:
+            return found
+        time.sleep(LOOK_S)
 
 
 def survey(flow: FlowSpec) -> Survey:

@@ -30,6 +30,8 @@ _SEQUENCES = 1 << 31
 SLACK_MS = 75_000
 BUDGET_S = 15.0
 COMMIT_BUDGET_S = 30.0
+# A broker knows a new topic sooner than that.
+GONE_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +46,27 @@ class ProducerSettings:
 class Unfinished:
     """Where the last transaction has written, until its end is known to have reached all of it.
 
-    It outlives the one who writes. `is_committed` None: it is not decided, or nobody knows.
+    It outlives the one who writes. `is_committed` None: it is not decided, or nobody knows. `gone` are those
+    that the target does not know any more, and since when (monotonic).
     """
 
     partitions: set[TopicPartition] = field(default_factory=set)
     is_committed: bool | None = None
+    gone: dict[TopicPartition, float] = field(default_factory=dict)
+
+    def add(self, partitions: Iterable[TopicPartition]) -> None:
+        """Take note of more partitions, but for those that were deleted."""
+        self.partitions |= {where for where in partitions if where not in self.gone}
+
+    def forget_gone(self, gone: Iterable[TopicPartition], now_s: float) -> None:
+        """Wait no longer for what the target has not known for a while: somebody deleted it."""
+        self.gone = {where: self.gone.get(where, now_s) for where in gone}
+        self.partitions -= {w for w, since_s in self.gone.items() if now_s - since_s >= GONE_S}
 
     def clear(self) -> None:
         """Take note that nothing is left to be ended."""
         self.partitions.clear()
+        self.gone.clear()
         self.is_committed = None
 
 
@@ -110,7 +124,7 @@ class Delivery:
         settings = self._settings
         before = self._identity if settings.transactional_id is not None else None
         witness = None
-        if before is not None and self._unfinished.partitions:
+        if before is not None:
             witness = await self._end_what_is_left(self._ends())
             before = self._identity
         self._identity = await init_producer_id(
@@ -121,7 +135,7 @@ class Delivery:
             budget_s=BUDGET_S,
         )
         self._adds_itself = await self._target.supports_transactions_v2()
-        if self._unfinished.is_committed is not None:
+        if self._unfinished.partitions and self._unfinished.is_committed is not None:
             await self._settle(self._ends(), witness)
         self._start_over()
 
@@ -133,22 +147,23 @@ class Delivery:
     async def _end_what_is_left(self, ends: Ends) -> Witness | None:
         """Decide about the last transaction, if that is left to do; returns who led then, if it is known."""
         left = self._unfinished
+        seen = await ends.see({*left.partitions, *left.gone})
+        left.forget_gone(seen.gone, self._target.timing.clock())
         last = await ends.completed()
-        if not last.is_open:
-            left.is_committed = (
-                last.is_committed if last.is_committed is not None else left.is_committed
-            )
-            return None
-        left.partitions |= last.partitions
-        witness: Witness | None = await ends.see_all_led(left.partitions)
-        # One that was decided already is only told again, by a transaction that must end likewise.
-        commit = left.is_committed is True
+        witness = None
+        if last.is_open:
+            left.add(last.partitions)
+            witness = await ends.see_all_led(left.partitions)
+            # One that was decided already is only told again, by a transaction that must end likewise.
+            left.is_committed = left.is_committed is True
+        elif last.is_committed is not None:
+            left.is_committed = last.is_committed
         try:
-            await ends.end(commit=commit)
+            # Also where nothing is open: who was fenced is told so here.
+            await ends.end(commit=last.is_open and left.is_committed is True)
         except TransactionFailed:
-            witness = None  # the broker ended it meanwhile, because it took too long
+            witness = None  # nothing was open, or the broker ended it, because it took too long
         self._identity = ends.identity
-        left.is_committed = commit
         return witness
 
     async def _settle(self, ends: Ends, before: Witness | None) -> None:

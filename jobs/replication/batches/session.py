@@ -26,9 +26,13 @@ LOOK_S = 0.01
 LOOK_AROUND_S = 0.1
 # Longer than a produce request may take, shorter than the broker keeps a transaction open (`delivery`).
 COMMIT_WITHIN_S = 45.0
-# Commits come this much sooner than the interval when nothing waits to be sent: who reads committed
-# records then sees them at once, and a marker more costs nothing that anybody waits for.
+# When nothing waits to be sent, commits come sooner than the interval: who reads committed records then
+# sees them at once. Waited is for this part of the interval at most, and at least as many times as long as
+# a commit takes and so long for each partition, which gets a marker: brokers have others to serve.
 IDLE_SHARE = 0.2
+SOONEST_S = 0.01
+COMMIT_TIMES = 1.0
+MARKER_S = 0.002
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,16 @@ class Pace:
     tick: Callable[[], None]
     commit_s: float
     clock: Callable[[], float] = time.monotonic
+
+
+def idle_wait_s(commit_s: float, last_commit_s: float, partitions: int) -> float:
+    """Return how long to wait before a commit while nothing waits to be sent.
+
+    `commit_s` is the interval, `last_commit_s` how long the last commit took, `partitions` how many have
+    something to be committed.
+    """
+    soonest_s = max(SOONEST_S, COMMIT_TIMES * last_commit_s, MARKER_S * partitions)
+    return min(IDLE_SHARE * commit_s, soonest_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +131,15 @@ class BatchSession:
 
     def _is_commit_due(self) -> bool:
         now = self._pace.clock()
-        if not any(part.is_dirty for part in self._parts):
+        dirty = sum(part.is_dirty for part in self._parts)
+        if not dirty:
             self._dirty_since = None
             return False
         if self._dirty_since is None:
             self._dirty_since = now
-        is_idle = self._sending.is_idle and not any(part.queue for part in self._parts)
-        wait_s = self._pace.commit_s * (IDLE_SHARE if is_idle else 1.0)
+        wait_s = self._pace.commit_s
+        if self._sending.is_idle and not any(part.queue for part in self._parts):
+            wait_s = idle_wait_s(wait_s, (self.commit_ms or 0.0) / 1000, dirty)
         return now - self._dirty_since >= wait_s
 
     async def commit(self) -> None:

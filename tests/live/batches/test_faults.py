@@ -223,7 +223,9 @@ def test_offset_syncs_on_the_source_are_whole_after_a_kill(east, west, tmp_path)
             writer.end(commit=turn % 3 > 0)
         worker.wait_until_copying()
         worker.kill()
-        fence_flow(flow)  # as its driver would: otherwise the broker keeps the transaction open for 75 s
+        fence_flow(
+            flow
+        )  # as its driver would: otherwise the broker keeps the transaction open for 75 s
     copy_all(flow, east, topic)
     assert_copied(east, west, topic, flow)
 

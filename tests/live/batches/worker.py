@@ -18,7 +18,7 @@ from jobs.cluster.errors import ClusterFault
 from jobs.replication.fencing import fence_flow
 from jobs.replication.flow import FlowSpec
 from jobs.replication.flow_copier import FlowCopier
-from tests.live.batches.copying import survey
+from tests.live.surveying import survey_whole
 from tests.support import wait_until
 
 ROOT = Path(__file__).parents[3]
@@ -125,7 +125,7 @@ def main(path: str, slot: str) -> int:
 
     try:
         fence_flow(flow)
-        starts = survey(flow).plan.starts
+        starts = survey_whole(flow).plan.starts
         FlowCopier(flow, int(slot)).copy(
             starts, stop.is_set, lambda rows: [say(asdict(row)) for row in rows]
         )
