@@ -9,7 +9,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from jobs.commands import drift, replicate
+from jobs.commands import drift, replicate, translate
 from jobs.lab import cli as lab_cli
 from jobs.version import VERSION
 
@@ -26,6 +26,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     replicate.add_parser(commands)
     drift.add_parser(commands)
+    translate.add_parser(commands)
     lab_cli.add_parser(commands)
     return parser
 
