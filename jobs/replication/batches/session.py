@@ -30,8 +30,8 @@ COMMIT_WITHIN_S = 45.0
 # When nothing waits to be sent, commits come sooner than the interval: after this part of it. When the source
 # has nothing left either, who reads committed records is to see them at once: then waited is for a smaller
 # part of it, at least for a part of what a commit takes, and so long for each partition, which gets a marker
-# and an offset sync (brokers have others to serve). At 1,000 records/s on 4 partitions a commit takes 23 ms, and
-# the 99th percentile of what committed readers wait fell from 321 to 218 ms.
+# and an offset sync (brokers have others to serve). At 1,000 records/s on 4 partitions a commit takes 23 ms,
+# and the 99th percentile of what committed readers wait fell from 321 to 218 ms.
 IDLE_SHARE = 0.2
 SOONEST_SHARE = 0.02
 COMMIT_TIMES = 0.25
