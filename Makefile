@@ -10,9 +10,9 @@ SETUP := $(PYTHON) tools/bootstrap.py
 help:  ## say what there is
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
 
-demo:  ## two Kafka clusters, a flow between them and the console, on this machine
+demo:  ## two Kafka clusters, a flow between them and the console, on this machine; MM2=1: a MirrorMaker 2, too
 	@$(SETUP) main --java
-	@CROSSLOG_HOME=$(CURDIR)/var/demo exec $(RUN)/python manage.py demo
+	@CROSSLOG_HOME=$(CURDIR)/var/demo exec $(RUN)/python manage.py demo $(if $(MM2),--mirror-maker)
 
 run:  ## the console alone, for your own clusters
 	@$(SETUP) main --java
@@ -23,7 +23,7 @@ test:  ## all tests, on real clusters and in a real browser
 	@$(RUN)/python -m pytest -n 2 --durations 25
 
 bench:  ## measure speed and memory into bench/results/
-	@$(SETUP) main --java
+	@$(SETUP) dev --java
 	@$(RUN)/python bench/run.py
 
 check:  ## format, lint, types, migrations

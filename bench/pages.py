@@ -188,8 +188,8 @@ def add_partitions(cluster: Any, topics: list[Any], count: int, now: datetime) -
     )  # fmt: skip
 
 
-def count_queries(path: str) -> dict[str, int]:
-    """Return how many queries a page needs for the large and for the small cluster."""
+def count_queries(path: str, aliases: tuple[str, ...] = ("large", "small")) -> dict[str, int]:
+    """Return how many queries a page needs for each cluster, the large and the small one."""
     from django.contrib.auth import get_user_model
     from django.db import connection
     from django.test import Client
@@ -198,7 +198,7 @@ def count_queries(path: str) -> dict[str, int]:
     client = Client()
     client.force_login(get_user_model().objects.get(username="bench"))
     found = {}
-    for alias in ("large", "small"):
+    for alias in aliases:
         with CaptureQueriesContext(connection) as captured:
             answer = client.get(path.format(alias=alias))
         if answer.status_code != 200:

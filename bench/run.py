@@ -8,20 +8,47 @@ import sys
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import availability_pages
 import engines
+import group_pages
 import latency
 import machine
+import metadata
+import metadata_state
 import pages
 import record_path
+import translation
+import what_if
+import what_if_pages
 
-RESULTS = Path(__file__).parent / "results"
+HERE = Path(__file__).parent
+RESULTS = HERE / "results"
+
+
+def measure_standby(*arguments: Any, **options: Any) -> Any:
+    """Measure with the producer and the watches of the live tests, which are only found from the root."""
+    sys.path.insert(0, str(HERE.parent))
+    import standby_hour
+
+    return standby_hour.measure(*arguments, **options)
+
+
 BENCHMARKS = {
     **{f"engines-{load.topic}": partial(engines.measure, wanted=load) for load in engines.LOADS},
     "latency": latency.measure,
     "record-path": record_path.measure,
+    "translation": translation.measure,
+    "availability-pages": availability_pages.measure,
+    "group-pages": group_pages.measure,
+    "metadata-state": metadata_state.measure,
+    "metadata": metadata.measure,
+    "what-if": what_if.measure,
+    "what-if-pages": what_if_pages.measure,
     "pages": pages.measure,
     "pages50k": pages.measure_50k,
+    "standby": measure_standby,
 }
 
 
@@ -29,6 +56,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("name", nargs="*", help=f"which: {', '.join(BENCHMARKS)} (all of them)")
     parser.add_argument("--quick", action="store_true", help="a tenth of the data, to try it out")
+    parser.add_argument("--duration-s", type=float, help="of `standby` (600)")
     parser.add_argument("--runs", type=int, default=3, help="of each engine, for the median (3)")
     options = parser.parse_args()
     unknown = set(options.name) - set(BENCHMARKS)
@@ -40,6 +68,8 @@ def main() -> int:
     (name,) = names
     say(f"{name}: measuring")
     runs = {"runs": options.runs} if name.startswith("engines") else {}
+    if name == "standby":
+        runs = {"duration_s": options.duration_s}
     write(name, BENCHMARKS[name](say, quick=options.quick, **runs), quick=options.quick)
     return 0
 
@@ -47,6 +77,8 @@ def main() -> int:
 def alone(name: str, options: argparse.Namespace) -> int:
     """Run a benchmark in a process of its own: one leaves a settled Django behind, all leave memory."""
     words = [sys.executable, __file__, name, "--runs", str(options.runs)]
+    if options.duration_s is not None:
+        words += ["--duration-s", str(options.duration_s)]
     return subprocess.run([*words, *(["--quick"] if options.quick else [])], check=False).returncode
 
 

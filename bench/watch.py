@@ -29,6 +29,15 @@ def rss_bytes(pid: int) -> int:
         return 0
 
 
+def pss_bytes(pid: int) -> int:
+    """Return the memory of one process, what it shares with others divided among them; 0 when it is gone."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), 0)
+
+
 def role(pid: int) -> str:
     """Return what a process of a flow is: jvm, driver, task, keeper or other."""
     try:
@@ -53,6 +62,7 @@ class Family(threading.Thread):
     root: int
     cpu: dict[int, float] = field(default_factory=dict)
     peak_rss: int = 0
+    peak_pss: int = 0
     peak_by_role: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -75,6 +85,7 @@ class Family(threading.Thread):
                 self.cpu[pid] = used
                 by_role[role(pid)] = by_role.get(role(pid), 0) + rss_bytes(pid)
         self.peak_rss = max(self.peak_rss, sum(by_role.values()))
+        self.peak_pss = max(self.peak_pss, sum(map(pss_bytes, pids)))
         for name, size in by_role.items():
             self.peak_by_role[name] = max(size, self.peak_by_role.get(name, 0))
 

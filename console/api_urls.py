@@ -7,6 +7,28 @@ from drf_spectacular.views import SpectacularAPIView
 from rest_framework.routers import SimpleRouter
 
 from console.accounts.api import AuditViewSet, PersonViewSet, TokenViewSet
+from console.availability.api import (
+    AbsenceViewSet,
+    AvailabilityViewSet,
+    BrokerStatusViewSet,
+    PartitionStatusViewSet,
+    RollupViewSet,
+    StretchViewSet,
+    UncleanElectionViewSet,
+)
+from console.availability.controller_site_api import ControllerSiteViewSet
+from console.availability.design_api import PlacementDesignViewSet
+from console.availability.drill_api import DrillViewSet, RunbookViewSet
+from console.availability.placement_api import ObserverViewSet, PlacementViewSet
+from console.availability.promotion_api import (
+    ActionViewSet,
+    ActorViewSet,
+    EventViewSet,
+    PolicyViewSet,
+    PromotionFindingViewSet,
+    StopViewSet,
+)
+from console.availability.what_if_api import WhatIfViewSet
 from console.clusters.api import (
     BrokerViewSet,
     ClusterViewSet,
@@ -15,7 +37,17 @@ from console.clusters.api import (
     PartitionViewSet,
     TopicViewSet,
 )
+from console.quorum.api import (
+    ElectionViewSet,
+    MetadataChangeViewSet,
+    PartitionChangeViewSet,
+    QuorumViewSet,
+    VoterSetViewSet,
+)
+from console.quorum.import_api import ImportViewSet
 from console.replication.api import FlowViewSet
+from console.replication.failover_api import FailoverPlanViewSet, ReportKeyViewSet
+from console.replication.mirror_config_api import MirrorConfigViewSet, NamingViewSet
 from console.runs.api import RunViewSet
 
 router = SimpleRouter()
@@ -26,6 +58,38 @@ router.register("partitions", PartitionViewSet, "api-partition")
 router.register("groups", GroupViewSet, "api-group")
 router.register("group-offsets", GroupOffsetViewSet, "api-group-offset")
 router.register("flows", FlowViewSet, "api-flow")
+router.register(r"flows/(?P<flow_id>\d{1,18})/failover-plans", FailoverPlanViewSet, "api-failover")
+router.register("report-key", ReportKeyViewSet, "api-report")
+router.register("mirror-config", MirrorConfigViewSet, "api-mirror-config")
+router.register("naming-policies", NamingViewSet, "api-naming-policy")
+# Before the quorums: no cluster of these names could be asked for otherwise.
+router.register("quorum/voter-sets", VoterSetViewSet, "api-voter-set")
+router.register("quorum/elections", ElectionViewSet, "api-election")
+router.register("quorum/imports", ImportViewSet, "api-quorum-import")
+router.register("quorum", QuorumViewSet, "api-quorum")
+router.register("metadata-changes", MetadataChangeViewSet, "api-metadata-change")
+router.register("partition-changes", PartitionChangeViewSet, "api-partition-change")
+router.register("placements", PlacementViewSet, "api-placement")
+router.register("placement-designs", PlacementDesignViewSet, "api-placement-design")
+router.register("what-if", WhatIfViewSet, "api-what-if")
+router.register("controller-sites", ControllerSiteViewSet, "api-controller-site")
+router.register("observers", ObserverViewSet, "api-observer")
+# Before the clusters, as above.
+router.register("availability/partitions", PartitionStatusViewSet, "api-availability-partition")
+router.register("availability/brokers", BrokerStatusViewSet, "api-availability-broker")
+router.register("availability/rollups", RollupViewSet, "api-rollup")
+router.register("availability/out-of-sync", AbsenceViewSet, "api-absence")
+router.register("availability/stretches", StretchViewSet, "api-stretch")
+router.register("availability/unclean-elections", UncleanElectionViewSet, "api-unclean-election")
+router.register("availability", AvailabilityViewSet, "api-availability")
+router.register("promotion-policies", PolicyViewSet, "api-policy")
+router.register("promotion-actions", ActionViewSet, "api-action")
+router.register("promotion-stop", StopViewSet, "api-stop")
+router.register("promotion-actors", ActorViewSet, "api-actor")
+router.register("promotion-findings", PromotionFindingViewSet, "api-promotion-finding")
+router.register("observer-events", EventViewSet, "api-observer-event")
+router.register("drills", DrillViewSet, "api-drill")
+router.register("runbooks", RunbookViewSet, "api-runbook")
 router.register("runs", RunViewSet, "api-run")
 router.register("tokens", TokenViewSet, "api-token")
 router.register("people", PersonViewSet, "api-person")

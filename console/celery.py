@@ -25,6 +25,8 @@ app.conf.update(
     task_routes={
         "console.replication.tasks.ensure_flows": {"queue": SPARK},
         "console.runs.tasks.*": {"queue": SPARK},
+        "console.quorum.tasks.fold_import": {"queue": SPARK},
+        "console.quorum.tasks.prune_history": {"queue": SPARK},
         "console.frame.tasks.prune": {"queue": SPARK},
     },
     # Clients bound every request by themselves; these limits end what hangs all the same.
@@ -51,7 +53,21 @@ def _every(seconds: float, task: str) -> dict[str, object]:
 app.conf.beat_schedule = {
     "collect clusters": _every(5, "console.clusters.tasks.collect_due"),
     "collect flows": _every(5, "console.replication.tasks.collect_due"),
+    "look at flows": _every(10, "console.replication.tasks.look_due"),
+    "collect checkpoints": _every(5, "console.replication.tasks.collect_readiness_due"),
+    "roll up checkpoints": _every(60, "console.replication.tasks.roll_up_checkpoints"),
+    "describe quorums": _every(5, "console.quorum.tasks.collect_due"),
+    "prune histories of metadata": _every(86_400, "console.quorum.tasks.prune_history"),
+    "prune findings of quorums": _every(3600, "console.quorum.tasks.prune_findings"),
+    "look at partitions": _every(2, "console.availability.tasks.collect_due"),
+    "keep pictures for what-if": _every(5, "console.availability.tasks.keep_pictures"),
+    "ask how far replicas are behind": _every(5, "console.availability.tasks.ask_lags_due"),
+    "roll up counts of partitions": _every(60, "console.availability.tasks.roll_up_counts"),
+    "prune history of partitions": _every(3600, "console.availability.tasks.prune_history"),
+    "advise on promotions": _every(5, "console.availability.promotion_tasks.advise_due"),
+    "prune promotions": _every(3600, "console.availability.promotion_tasks.prune"),
     "ensure flows": _every(3, "console.replication.tasks.ensure_flows"),
+    "work on failovers": _every(2, "console.replication.tasks.work_on_failovers"),
     "observe runs": _every(2, "console.runs.tasks.observe_runs"),
     "prune": _every(3600, "console.frame.tasks.prune"),
     "forget failures": _every(3600, "console.accounts.tasks.forget_failures"),
@@ -59,3 +75,4 @@ app.conf.beat_schedule = {
     "remove old runs": _every(3600, "console.runs.tasks.remove_old_runs"),
 }
 app.autodiscover_tasks()
+app.autodiscover_tasks(["console.availability"], related_name="promotion_tasks")

@@ -14,10 +14,38 @@ ROOT = Path(__file__).resolve().parent.parent
 # --- what is crosslog's own ---------------------------------------------------------------------
 CROSSLOG_HOME = env_folder("CROSSLOG_HOME", Path("~/.local/share/crosslog"))
 CROSSLOG_RUNS_DIR = env_folder("CROSSLOG_RUNS_DIR", CROSSLOG_HOME / "runs")
+CROSSLOG_ARCHIVE = env_folder("CROSSLOG_ARCHIVE", CROSSLOG_HOME / "archive")
 COLLECT_INTERVAL_S = env_int("COLLECT_INTERVAL_S", 10, least=1)
+QUORUM_INTERVAL_S = env_int("QUORUM_INTERVAL_S", 10, least=1)
 FLOW_INTERVAL_S = env_int("FLOW_INTERVAL_S", 5, least=1)
 LAG_RETENTION_H = env_int("LAG_RETENTION_H", 168, least=1)
+METADATA_RETENTION_D = env_int("METADATA_RETENTION_D", 400, least=1)
+FINDINGS_RETENTION_D = env_int("FINDINGS_RETENTION_D", 90, least=1)
+# How often the status of partitions is looked at where nothing tells of a change, and the lag of replicas.
+AVAILABILITY_INTERVAL_S = env_int("AVAILABILITY_INTERVAL_S", 5, least=1)
+REPLICA_LAG_INTERVAL_S = env_int("REPLICA_LAG_INTERVAL_S", 15, least=5)
+# Counts of partitions are kept as steps of 10 s, minutes and hours for so long; what happened to each, too.
+AVAILABILITY_RAW_H = env_int("AVAILABILITY_RAW_H", 24, least=1)
+AVAILABILITY_MINUTES_D = env_int("AVAILABILITY_MINUTES_D", 7, least=1)
+AVAILABILITY_HOURS_D = env_int("AVAILABILITY_HOURS_D", 90, least=7)
+AVAILABILITY_HISTORY_D = env_int("AVAILABILITY_HISTORY_D", 90, least=1)
+# Checkpoints beside their groups: a round this often; as collected, minutes and hours are kept for so long.
+CHECKPOINT_INTERVAL_S = env_int("CHECKPOINT_INTERVAL_S", 30, least=10)
+CHECKPOINT_RAW_H = env_int("CHECKPOINT_RAW_H", 24, least=1)
+CHECKPOINT_MINUTES_D = env_int("CHECKPOINT_MINUTES_D", 7, least=1)
+CHECKPOINT_HOURS_D = env_int("CHECKPOINT_HOURS_D", 90, least=30)
+# Observers are judged this often; a dry run of a promotion counts for so long.
+PROMOTION_INTERVAL_S = env_int("PROMOTION_INTERVAL_S", 10, least=2)
+PROMOTION_PLAN_S = env_int("PROMOTION_PLAN_S", 300, least=10)
+# Where the answer to "can I fail over now?" is no longer green, and where it is red.
+READY_RPO_S = env_int("READY_RPO_S", 60, least=1)
+BLOCKED_RPO_S = env_int("BLOCKED_RPO_S", 600, least=1)
+READY_REREAD = env_int("READY_REREAD", 10_000)
 LEASE_S = env_int("LEASE_S", 30, least=5)
+# A failover plan is applied only while what both clusters said is at most so old.
+FAILOVER_EVIDENCE_S = env_int("FAILOVER_EVIDENCE_S", 300, least=10)
+# The Ed25519 key (PEM) that signs reports; without it one is made in the home.
+REPORT_KEY = env_str("REPORT_KEY", "")
 # How old the counts in the rail may be: every open page asks for them.
 RAIL_FRESH_S = 4
 # jobs.cluster.read_only reads the same variable: every process of crosslog refuses to write.
@@ -42,6 +70,8 @@ INSTALLED_APPS = [
     "console.clusters",
     "console.runs",
     "console.replication",
+    "console.quorum",
+    "console.availability",
     "console.overview",
     "console.metrics",
 ]
@@ -159,6 +189,12 @@ OUTBOUND_HOSTS = env_list("OUTBOUND_HOSTS")
 OUTBOUND_NETWORKS = env_list("OUTBOUND_NETWORKS")
 OUTBOUND_TIMEOUT_S = env_int("OUTBOUND_TIMEOUT_S", 10, least=1)
 
+# --- files that people upload (console/frame/uploads.py) ----------------------------------------
+FILE_UPLOAD_HANDLERS = ["console.frame.uploads.BoundedUpload"]
+# The largest archive of a metadata log that a browser may bring (console/quorum/import_pages.py).
+METADATA_UPLOAD_MB = env_int("METADATA_UPLOAD_MB", 512, least=1)
+DATA_UPLOAD_MAX_MEMORY_SIZE = 6 * 1024 * 1024
+
 # --- API ----------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
@@ -189,6 +225,27 @@ SPECTACULAR_SETTINGS = {
         "PartitionSeverity": "console.clusters.serializers.SEVERITY_CHOICES",
         "PartitionState": "console.replication.models.STATE_CHOICES",
         "RunState": "console.runs.models.RunState",
+        "FailoverPlanState": "console.replication.failover_models.PlanState",
+        "FailoverGroupState": "console.replication.failover_models.GroupState",
+        "FailoverRunState": "console.replication.failover_models.FailoverState",
+        "PreCheckState": "console.replication.failover_models.VERDICTS",
+        "FailoverDirection": "console.replication.failover_models.DIRECTIONS",
+        "FailoverRunKind": "console.replication.failover_models.KINDS",
+        "FindingSeverity": "console.replication.finding_models.SEVERITIES",
+        "MetadataKind": "console.quorum.models.Kind",
+        "PatternKind": "console.availability.placement_models.PatternKind",
+        "FailureKind": "console.availability.what_if_serializers.FAILURE_KINDS",
+        "PolicyEnum": "console.replication.serializers.POLICY_NAMES",
+        "PromotionState": "console.availability.promotion_models.ActionState",
+        "PromotionTrigger": "console.availability.promotion_models.Trigger",
+        "PromotionMode": "console.availability.promotion_models.Mode",
+        "PromotionActor": "console.availability.promotion_models.Actor",
+        "ObserverEventKind": "console.availability.promotion_seen_models.EVENT_KINDS",
+        "DrillKind": "console.availability.drill_models.DrillKind",
+        "DrillState": "console.availability.drill_models.DrillState",
+        "RunbookSeverity": "console.availability.promotion_serializers.TROUBLES",
+        "RunbookCause": "console.availability.promotion_serializers.CAUSES",
+        "Untranslated": "console.replication.failover_models.UNTRANSLATED",
     },
 }
 # Requests per minute for each person and each token, counted by each web process; 0 is no limit.

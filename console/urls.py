@@ -19,6 +19,8 @@ urlpatterns = [
     path("", include("console.accounts.urls")),
     path("", include("console.clusters.urls")),
     path("", include("console.replication.urls")),
+    path("", include("console.quorum.urls")),
+    path("", include("console.availability.urls")),
     path("", include("console.runs.urls")),
     path("", include("console.overview.urls")),
 ]

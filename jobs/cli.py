@@ -9,7 +9,26 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from jobs.commands import drift, replicate, translate
+from jobs.commands import (
+    backfill,
+    checkpoints,
+    design,
+    detect_policy,
+    drift,
+    dump_log,
+    failover,
+    follow_metadata,
+    history,
+    mirror_config,
+    quorum_change,
+    replicate,
+    standby,
+    state,
+    translate,
+    verify_report,
+    voters,
+    what_if,
+)
 from jobs.lab import cli as lab_cli
 from jobs.version import VERSION
 
@@ -27,6 +46,21 @@ def build_parser() -> argparse.ArgumentParser:
     replicate.add_parser(commands)
     drift.add_parser(commands)
     translate.add_parser(commands)
+    backfill.add_parser(commands)
+    checkpoints.add_parser(commands)
+    failover.add_parser(commands)
+    verify_report.add_parser(commands)
+    mirror_config.add_parser(commands)
+    detect_policy.add_parser(commands)
+    design.add_parser(commands)
+    follow_metadata.add_parser(commands)
+    history.add_parser(commands)
+    state.add_parser(commands)
+    dump_log.add_parser(commands)
+    voters.add_parser(commands)
+    quorum_change.add_parser(commands)
+    standby.add_parser(commands)
+    what_if.add_parser(commands)
     lab_cli.add_parser(commands)
     return parser
 

@@ -17,7 +17,11 @@ settings.load_profile("patient")
 FAMILIES = (
     ("live/batches", "clusters of the batch path"),
     ("live/spark", "clusters of Spark"),
+    ("live/quorum", "clusters whose quorum changes"),
+    ("live/console", "clusters of consoles"),
+    ("live/test_demo.py", "clusters of consoles"),
     ("live", "clusters of all others"),
+    ("live/availability", "clusters of sites"),
     ("browser", "browsers"),
     ("console/frame/test_up.py", "browsers"),
 )
@@ -26,7 +30,8 @@ RANKS = {family: rank for rank, family in enumerate(dict.fromkeys(name for _, na
 
 def _family_of(nodeid: str) -> str | None:
     path = nodeid.removeprefix("tests/")
-    return next((name for start, name in FAMILIES if path.startswith(start)), None)
+    found = [(len(start), name) for start, name in FAMILIES if path.startswith(start)]
+    return max(found)[1] if found else None
 
 
 class _Families(LoadScopeScheduling):

@@ -15,7 +15,9 @@ from tests.support import wait_until
 
 ROOT = Path(__file__).parents[1]
 # The rooms that keep state; the frame and the API around them have no queries of their own.
-ROOMS = [f"tests/console/{room}" for room in ("accounts", "clusters", "replication", "runs")]
+ROOMS = [
+    f"tests/console/{room}" for room in ("accounts", "clusters", "quorum", "replication", "runs")
+]
 
 
 def as_nobody() -> dict[str, object]:

@@ -14,6 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.clusters import actions, queries
+from console.clusters.mirror_api import PARAMETERS, MirrorRoutes
 from console.clusters.models import Broker, Cluster, Group, GroupOffset, Partition, Topic
 from console.clusters.serializers import (
     BrokerSerializer,
@@ -39,14 +40,20 @@ from console.frame.viewset import ApiViewSet
 from jobs.availability.severity import Severity
 
 
-class ClusterViewSet(ApiViewSet[Cluster]):
+class ClusterViewSet(MirrorRoutes, ApiViewSet[Cluster]):
     """The registry of clusters."""
 
     serializer_class = ClusterSerializer
     ordering = "alias"
     lookup_field = "alias"
     lookup_value_regex = r"[A-Za-z0-9][A-Za-z0-9_-]*"
-    access: ClassVar = {"write": "administer", "check": "operate"}
+    # Offsets of a group are asked of the cluster itself, so that is not for everybody who may look.
+    access: ClassVar = {
+        "write": "administer",
+        "check": "operate",
+        "mirror_consumer_offsets": "operate",
+    }
+    parameters: ClassVar = PARAMETERS
     where = staticmethod(queries.where)
     # A setting may refer to the secret of any cluster and send it to any address.
     everywhere_actions: ClassVar = ("partial_update",)

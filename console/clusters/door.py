@@ -6,8 +6,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
-from jobs.cluster import brokers, groups, offsets, topics
+from jobs.cluster import brokers, configs, groups, offsets, topics
 from jobs.cluster.client import ClusterClient
+from jobs.cluster.configs import ConfigValue
 from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import (
     ClusterDescription,
@@ -16,6 +17,7 @@ from jobs.cluster.descriptions import (
     TopicDescription,
     TopicPartition,
 )
+from jobs.cluster.errors import ClusterFault
 from jobs.cluster.groups import GroupListing, GroupOffsets
 
 # The whole budget of one question; a round asks a handful of them.
@@ -31,7 +33,7 @@ class ClusterDoor(Protocol):
 
     def read_topic_configs(
         self, names: Collection[str], keys: Collection[str]
-    ) -> dict[str, dict[str, str]]: ...
+    ) -> dict[str, dict[str, ConfigValue]]: ...
 
     def read_offset_ranges(
         self, partitions: Collection[TopicPartition]
@@ -65,8 +67,13 @@ class KafkaDoor:
 
     def read_topic_configs(
         self, names: Collection[str], keys: Collection[str]
-    ) -> dict[str, dict[str, str]]:
-        return topics.read_topic_configs(self.client, names, keys)
+    ) -> dict[str, dict[str, ConfigValue]]:
+        answers = configs.describe_topic_configs(self.client, names)
+        return {
+            name: {k: v for k, v in answer.items() if k in keys and v.value is not None}
+            for name, answer in answers.items()
+            if not isinstance(answer, ClusterFault)
+        }
 
     def read_offset_ranges(
         self, partitions: Collection[TopicPartition]

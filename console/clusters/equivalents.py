@@ -25,38 +25,44 @@ def of_list() -> Equivalents:
 def of_cluster(cluster: Cluster) -> Equivalents:
     """Return the equivalents of a cluster's first page."""
     call = f"GET /api/v1/clusters/{cluster.alias}/"
-    return Equivalents(call, _tool("kafka-cluster.sh cluster-id", cluster, "", config="--config"))
+    return Equivalents(call, tool_of("kafka-cluster.sh cluster-id", cluster, "", config="--config"))
 
 
 def of_brokers(cluster: Cluster) -> Equivalents:
     """Return the equivalents of the brokers' page."""
     return Equivalents(
-        _call("brokers", cluster=cluster.alias), _tool("kafka-broker-api-versions.sh", cluster, "")
+        call_of("brokers", cluster=cluster.alias),
+        tool_of("kafka-broker-api-versions.sh", cluster, ""),
     )
 
 
 def of_topics(cluster: Cluster) -> Equivalents:
     """Return the equivalents of the topics' page."""
     return Equivalents(
-        _call("topics", cluster=cluster.alias), _tool("kafka-topics.sh", cluster, "--describe")
+        call_of("topics", cluster=cluster.alias), tool_of("kafka-topics.sh", cluster, "--describe")
     )
+
+
+def of_mirror(cluster: Cluster) -> Equivalents:
+    """Return the equivalents of the page of what is mirrored here."""
+    return Equivalents(f"GET /api/v1/clusters/{cluster.alias}/mirror/", "")
 
 
 def of_topic(cluster: Cluster, topic: str) -> Equivalents:
     """Return the equivalents of a topic's page."""
     return Equivalents(
-        _call("partitions", cluster=cluster.alias, topic=topic),
-        _tool("kafka-topics.sh", cluster, f"--describe --topic {shlex.quote(topic)}"),
+        call_of("partitions", cluster=cluster.alias, topic=topic),
+        tool_of("kafka-topics.sh", cluster, f"--describe --topic {shlex.quote(topic)}"),
     )
 
 
 def of_partitions(cluster: Cluster, severity: str) -> Equivalents:
     """Return the equivalents of the partitions' page, narrowed to a step of the ladder."""
     if severity not in _PARTITION_OPTIONS:
-        return Equivalents(_call("partitions", cluster=cluster.alias), of_topics(cluster).cli)
+        return Equivalents(call_of("partitions", cluster=cluster.alias), of_topics(cluster).cli)
     return Equivalents(
-        _call("partitions", cluster=cluster.alias, severity=severity),
-        _tool("kafka-topics.sh", cluster, f"--describe {_PARTITION_OPTIONS[severity]}"),
+        call_of("partitions", cluster=cluster.alias, severity=severity),
+        tool_of("kafka-topics.sh", cluster, f"--describe {_PARTITION_OPTIONS[severity]}"),
     )
 
 
@@ -71,26 +77,27 @@ _PARTITION_OPTIONS = {
 def of_groups(cluster: Cluster) -> Equivalents:
     """Return the equivalents of the groups' page."""
     return Equivalents(
-        _call("groups", cluster=cluster.alias),
-        _tool("kafka-consumer-groups.sh", cluster, "--describe --all-groups"),
+        call_of("groups", cluster=cluster.alias),
+        tool_of("kafka-consumer-groups.sh", cluster, "--describe --all-groups"),
     )
 
 
 def of_group(cluster: Cluster, group_id: str) -> Equivalents:
     """Return the equivalents of a group's page."""
     return Equivalents(
-        _call("group-offsets", cluster=cluster.alias, group=group_id),
-        _tool("kafka-consumer-groups.sh", cluster, f"--describe --group {shlex.quote(group_id)}"),
+        call_of("group-offsets", cluster=cluster.alias, group=group_id),
+        tool_of("kafka-consumer-groups.sh", cluster, f"--describe --group {shlex.quote(group_id)}"),
     )
 
 
-def _call(route: str, **query: str) -> str:
+def call_of(route: str, **query: str) -> str:
+    """Return the call of a list of the API."""
     return f"GET /api/v1/{route}/?{urlencode(query)}"
 
 
-def _tool(tool: str, cluster: Cluster, rest: str, config: str = "--command-config") -> str:
+def tool_of(tool: str, cluster: Cluster, rest: str, config: str = "--command-config") -> str:
     """Return a command; a secured cluster needs a file that only the operator has."""
     is_plain = cluster.security_protocol == "PLAINTEXT"
     settings = "" if is_plain else f"{config} client.properties"
-    parts = (tool, "--bootstrap-server", cluster.bootstrap_servers, settings, rest)
+    parts = (tool, "--bootstrap-server", shlex.quote(cluster.bootstrap_servers), settings, rest)
     return " ".join(part for part in parts if part)

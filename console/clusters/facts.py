@@ -32,6 +32,7 @@ def cluster_tabs(cluster: Any, current: str) -> list[dict[str, Any]]:
             {"count": unwell or cluster.partition_count, "is_bad": bool(unwell)},
         ),
         ("groups", "Groups", {"count": cluster.group_count}),
+        ("mirror", "Mirrored here", {}),
         ("settings", "Settings", {}),
     ]
     return [

@@ -157,7 +157,8 @@ class Broker(models.Model):
 class Topic(models.Model):
     """A topic with the sums over its partitions.
 
-    `configs` are the read settings (Kafka's names), `configs_read_at` when (null: not yet).
+    `configs` are the read settings (Kafka's names), `configs_read_at` when (null: not yet);
+    `min_isr_source` is where min.insync.replicas comes from, in the words of DescribeConfigs.
     `record_count` is the sum of end offset minus log start offset: an upper bound, because
     compaction and transaction markers leave gaps; null when unknown.
     `error` is why the answer for this topic was incomplete; its partitions keep their last state.
@@ -170,6 +171,7 @@ class Topic(models.Model):
     partition_count = models.PositiveIntegerField(default=0)
     replication_factor = models.PositiveIntegerField(null=True, blank=True)
     min_insync_replicas = models.PositiveIntegerField(null=True, blank=True)
+    min_isr_source = models.CharField(max_length=40, blank=True)
     configs = models.JSONField(default=dict)
     configs_read_at = models.DateTimeField(null=True, blank=True)
     severity = models.PositiveSmallIntegerField(

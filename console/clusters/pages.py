@@ -43,10 +43,10 @@ def list_page(request: HttpRequest) -> HttpResponseBase:
 @page("view", queries.where)
 def detail_page(request: HttpRequest, alias: str) -> HttpResponse:
     """Show how a cluster is doing."""
-    cluster = _cluster(alias)
+    cluster = find_cluster(alias)
     severities = queries.count_severities(cluster)
     context = {
-        **_around(cluster, "detail", equivalents.of_cluster(cluster)),
+        **around_cluster(cluster, "detail", equivalents.of_cluster(cluster)),
         "facts": cluster_facts(cluster, severities),
         "rounds": queries.freshness_of(cluster),
         "partial": queries.partial_answers(cluster),
@@ -59,9 +59,9 @@ def detail_page(request: HttpRequest, alias: str) -> HttpResponse:
 @page("view", queries.where)
 def brokers_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     """Show the brokers of a cluster."""
-    cluster = _cluster(alias)
+    cluster = find_cluster(alias)
     table = BROKERS.read(request, queries.list_brokers(cluster))
-    around = _around(cluster, "brokers", equivalents.of_brokers(cluster), Noun.BROKERS)
+    around = around_cluster(cluster, "brokers", equivalents.of_brokers(cluster), Noun.BROKERS)
     return _table_page(request, table, around, "Brokers")
 
 
@@ -69,9 +69,9 @@ def brokers_page(request: HttpRequest, alias: str) -> HttpResponseBase:
 @page("view", queries.where)
 def topics_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     """Show the topics of a cluster."""
-    cluster = _cluster(alias)
+    cluster = find_cluster(alias)
     table = TOPICS.read(request, queries.list_topics(cluster))
-    around = _around(cluster, "topics", equivalents.of_topics(cluster), Noun.TOPICS)
+    around = around_cluster(cluster, "topics", equivalents.of_topics(cluster), Noun.TOPICS)
     return _table_page(request, table, around, "Topics")
 
 
@@ -79,10 +79,10 @@ def topics_page(request: HttpRequest, alias: str) -> HttpResponseBase:
 @page("view", queries.where)
 def partitions_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     """Show all partitions of a cluster."""
-    cluster = _cluster(alias)
+    cluster = find_cluster(alias)
     table = PARTITIONS.read(request, queries.list_partitions(cluster))
     same_question = equivalents.of_partitions(cluster, request.GET.get("state", ""))
-    around = _around(cluster, "partitions", same_question, Noun.TOPICS)
+    around = around_cluster(cluster, "partitions", same_question, Noun.TOPICS)
     return _table_page(request, table, around, "Partitions")
 
 
@@ -90,9 +90,9 @@ def partitions_page(request: HttpRequest, alias: str) -> HttpResponseBase:
 @page("view", queries.where)
 def groups_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     """Show the groups of a cluster."""
-    cluster = _cluster(alias)
+    cluster = find_cluster(alias)
     table = GROUPS.read(request, queries.list_groups(cluster))
-    around = _around(cluster, "groups", equivalents.of_groups(cluster), Noun.GROUPS)
+    around = around_cluster(cluster, "groups", equivalents.of_groups(cluster), Noun.GROUPS)
     return _table_page(request, table, around, "Groups")
 
 
@@ -100,7 +100,7 @@ def groups_page(request: HttpRequest, alias: str) -> HttpResponseBase:
 @page("view", queries.where)
 def topic_page(request: HttpRequest, alias: str, name: str) -> HttpResponseBase:
     """Show one topic: its partitions, who reads it, its settings."""
-    cluster = _cluster(alias)
+    cluster = find_cluster(alias)
     topic = queries.get_topic(cluster, name)
     if topic is None:
         raise Http404(f"{alias} has no topic {name}. It was deleted, or is not seen yet.")
@@ -111,7 +111,7 @@ def topic_page(request: HttpRequest, alias: str, name: str) -> HttpResponseBase:
     if groups.is_export:
         return csv_response(groups, f"{alias}-{name}-groups")
     context = {
-        **_around(cluster, "topics", equivalents.of_topic(cluster, name), Noun.TOPICS),
+        **around_cluster(cluster, "topics", equivalents.of_topic(cluster, name), Noun.TOPICS),
         "topic": topic,
         "facts": topic_facts(topic),
         "table": table,
@@ -124,7 +124,7 @@ def topic_page(request: HttpRequest, alias: str, name: str) -> HttpResponseBase:
 @page("view", queries.where)
 def group_page(request: HttpRequest, alias: str, group_id: str) -> HttpResponseBase:
     """Show where one group stands in each partition."""
-    cluster = _cluster(alias)
+    cluster = find_cluster(alias)
     group = queries.get_group(cluster, group_id)
     if group is None:
         raise Http404(f"{alias} has no group {group_id}. It was deleted, or is not seen yet.")
@@ -132,7 +132,7 @@ def group_page(request: HttpRequest, alias: str, group_id: str) -> HttpResponseB
     if table.is_export:
         return csv_response(table, f"{alias}-group")
     context = {
-        **_around(cluster, "groups", equivalents.of_group(cluster, group_id), Noun.GROUPS),
+        **around_cluster(cluster, "groups", equivalents.of_group(cluster, group_id), Noun.GROUPS),
         "group": group,
         "facts": group_facts(group),
         "table": table,
@@ -150,14 +150,15 @@ def _table_page(
     return render_page(request, "clusters/table.html", context, is_live=True)
 
 
-def _cluster(alias: str) -> Cluster:
+def find_cluster(alias: str) -> Cluster:
+    """Return a cluster by its alias; raises Http404."""
     cluster = queries.get_cluster(alias)
     if cluster is None:
         raise Http404
     return cluster
 
 
-def _around(
+def around_cluster(
     cluster: Cluster, current: str, same_question: Equivalents, noun: Noun | None = None
 ) -> dict[str, Any]:
     """Return what every page of a cluster shows: header, tabs, freshness, equivalents."""

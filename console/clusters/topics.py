@@ -15,11 +15,16 @@ from console.clusters.models import Cluster, Partition, Topic
 from console.clusters.outcome import Outcome, sentence_about
 from console.clusters.rows import remove, write_seen
 from jobs.availability.severity import Severity, partition_severity
+from jobs.cluster.configs import ConfigValue
 from jobs.cluster.descriptions import PartitionDescription, TopicDescription
 from jobs.cluster.errors import ClusterFault
 
+_MIN_ISR = "min.insync.replicas"
 CONFIG_KEYS = (
-    "min.insync.replicas",
+    _MIN_ISR,
+    # Where a leader may be elected that lacks records, and where Confluent Server keeps its placements.
+    "unclean.leader.election.enable",
+    "confluent.placement.constraints",
     "cleanup.policy",
     "retention.ms",
     "retention.bytes",
@@ -51,7 +56,7 @@ class _Answer:
     """What the cluster said: topics, and the settings of some of them."""
 
     described: Sequence[TopicDescription]
-    configs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    configs: Mapping[str, Mapping[str, ConfigValue]] = field(default_factory=dict)
     asked_configs: Sequence[str] = ()
     config_fault: str = ""
 
@@ -107,7 +112,8 @@ def _topic_values(topic: TopicDescription, row: Topic | None, answer: _Answer) -
     if topic.error:
         names = [f for f in _TOPIC_FIELDS if f != "error"]
         return {name: getattr(kept, name) for name in names} | {"error": topic.error}
-    configs = dict(answer.configs.get(topic.name, kept.configs))
+    read = answer.configs.get(topic.name)
+    configs = kept.configs if read is None else {k: v.value or "" for k, v in read.items()}
     least = _min_insync_replicas(configs)
     judged = [_judge(partition, least) for partition in topic.partitions]
     return {
@@ -116,6 +122,7 @@ def _topic_values(topic: TopicDescription, row: Topic | None, answer: _Answer) -
         "partition_count": len(topic.partitions),
         "replication_factor": min((len(p.replicas) for p in topic.partitions), default=None),
         "min_insync_replicas": least,
+        "min_isr_source": kept.min_isr_source if read is None else _source(read),
         "configs": configs,
         "severity": max(judged, default=Severity.OK).value,
         "under_replicated_count": sum(len(p.isr) < len(p.replicas) for p in topic.partitions),
@@ -130,6 +137,7 @@ _TOPIC_FIELDS = (
     "partition_count",
     "replication_factor",
     "min_insync_replicas",
+    "min_isr_source",
     "configs",
     "severity",
     "under_replicated_count",
@@ -185,6 +193,11 @@ def _judge(partition: PartitionDescription, min_insync_replicas: int | None) -> 
     )
 
 
+def _source(configs: Mapping[str, ConfigValue]) -> str:
+    value = configs.get(_MIN_ISR)
+    return "" if value is None else value.source.value
+
+
 def _min_insync_replicas(configs: Mapping[str, str]) -> int | None:
-    value = configs.get("min.insync.replicas", "")
+    value = configs.get(_MIN_ISR, "")
     return int(value) if value.isdecimal() else None

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from console.clusters import pages, settings_pages
+from console.clusters import mirror_pages, pages, settings_pages
 
 app_name = "clusters"
 urlpatterns = [
@@ -16,6 +16,7 @@ urlpatterns = [
     path("clusters/<slug:alias>/groups/", pages.groups_page, name="groups"),
     # A group id may hold slashes.
     path("clusters/<slug:alias>/groups/<path:group_id>/", pages.group_page, name="group"),
+    path("clusters/<slug:alias>/mirror/", mirror_pages.mirror_page, name="mirror"),
     path("clusters/<slug:alias>/settings/", settings_pages.settings_page, name="settings"),
     path("clusters/<slug:alias>/check/", settings_pages.check, name="check"),
     path("clusters/<slug:alias>/confirm/", settings_pages.confirm, name="confirm"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from contextvars import ContextVar
+from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
@@ -19,6 +20,12 @@ _current: ContextVar[HttpRequest | None] = ContextVar("request", default=None)
 def current_request() -> HttpRequest | None:
     """Return the request that is being answered; None in a background task or a command."""
     return _current.get()
+
+
+def asking_name() -> str:
+    """Return the name of the person who asks; empty in a background task or a command."""
+    user: Any = getattr(current_request(), "user", None)
+    return user.get_username() if user is not None and user.pk else ""
 
 
 def request_id_of(request: HttpRequest | None) -> str:

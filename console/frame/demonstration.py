@@ -14,6 +14,9 @@ from console.frame.processes import StartFailed
 from console.frame.visitor import NOT_FOUND, Refused, Visitor
 
 FLOW = "east to west"
+WATCHED_FLOW = "east to west by MirrorMaker 2"
+# What the lab lets its MirrorMaker 2 copy (`jobs.lab.keeper.MIRRORED`).
+MIRRORED = "mirrored-.*"
 TOPICS = ("orders", "payments", "clicks", "customers")
 ASK_EVERY_S = 0.5
 NOT_REACHABLE_YET = (409, 503)
@@ -43,10 +46,10 @@ class Demonstration:
 
     def ensure_flow(self) -> int:
         """Return the id of the demo's flow, which is made when it is not there, and started."""
-        for flow in self.visitor.get("api/v1/flows/?limit=500")["results"]:
-            if flow["name"] == FLOW:
-                self.visitor.post(f"api/v1/flows/{flow['id']}/start/")
-                return int(flow["id"])
+        there = self._find_flow(FLOW)
+        if there is not None:
+            self.visitor.post(f"api/v1/flows/{there}/start/")
+            return there
         values = {
             "name": FLOW,
             "source": "east",
@@ -57,6 +60,27 @@ class Demonstration:
         flow = self.visitor.post("api/v1/flows/", values)
         self.say(f"flow {FLOW} is made and started")
         return int(flow["id"])
+
+    def ensure_watched_flow(self) -> int:
+        """Return the id of the flow that MirrorMaker 2 copies, which is made when it is not there."""
+        there = self._find_flow(WATCHED_FLOW)
+        if there is not None:
+            return there
+        values = {
+            "name": WATCHED_FLOW,
+            "source": "east",
+            "target": "west",
+            "topics": [MIRRORED],
+            "groups": [MIRRORED],
+            "copied_by": "mirror_maker",
+        }
+        flow = self.visitor.post("api/v1/flows/", values)
+        self.say(f"flow {WATCHED_FLOW} is made: crosslog only watches it")
+        return int(flow["id"])
+
+    def _find_flow(self, name: str) -> int | None:
+        flows = self.visitor.get("api/v1/flows/?limit=500")["results"]
+        return next((int(flow["id"]) for flow in flows if flow["name"] == name), None)
 
     def wait_for_record(self, flow_id: int, timeout_s: float) -> Mapping[str, Any]:
         """Return the first partition of the flow whose position is seen to move."""

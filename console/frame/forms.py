@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from django import forms
+
+from console.frame.errors import ActionRefused
+from jobs.cluster.errors import InvalidFields
 
 
 class ActionForm(forms.Form):
@@ -16,6 +19,18 @@ class ActionForm(forms.Form):
             self.add_error(name if name in self.fields else None, text)
         if general and not errors:
             self.add_error(None, general)
+
+    def attempt(self, do: Callable[[], object]) -> bool:
+        """Do something and say whether it was done; why it was not is put to the fields or to the form."""
+        try:
+            do()
+        except InvalidFields as invalid:
+            self.take_errors(invalid.errors)
+        except ActionRefused as refusal:
+            self.add_error(None, refusal.message)
+        else:
+            return True
+        return False
 
 
 def lines_field(

@@ -14,6 +14,7 @@ from datetime import timedelta
 from hashlib import sha256
 from typing import Any
 
+from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from rest_framework import exceptions, status
@@ -155,4 +156,15 @@ def _replay(answered: IdempotencyKey) -> Response:
 def _hash(request: Request) -> str:
     """Return what makes two requests the same; the order of keys in the body does not."""
     asked: list[Any] = [request.method, request.get_full_path(), request.data]
-    return sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+    return sha256(json.dumps(asked, sort_keys=True, default=_file).encode()).hexdigest()
+
+
+def _file(value: Any) -> list[Any]:
+    """Return what makes two uploads the same: content, not the temporary place of it."""
+    if not isinstance(value, UploadedFile):
+        raise TypeError(f"{type(value).__name__} is no part of a request")
+    content = sha256()
+    for chunk in value.chunks():
+        content.update(chunk)
+    value.seek(0)
+    return [value.name, content.hexdigest()]

@@ -16,6 +16,7 @@ from console.frame.timerange import TimeRange
 
 ROW_PX = 30
 BAR_PX = 20
+THIN_PX = 6
 # Room for the marks above the lanes and for the times below them.
 HEAD_PX = 8
 FOOT_PX = 24
@@ -29,7 +30,11 @@ _DAY_S = 86_400
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A state from `start` to `end` (None: it goes on), `href` leads to what is behind it."""
+    """A state from `start` to `end` (None: it goes on), `href` leads to what is behind it.
+
+    `is_unknown`: nobody knows what was then; it is drawn hatched. `is_thin`: it is true besides what lies
+    below it in the same lane.
+    """
 
     word: str
     severity: Severity
@@ -37,6 +42,13 @@ class Segment:
     end: datetime | None = None
     href: str = ""
     detail: str = ""
+    is_unknown: bool = False
+    is_thin: bool = False
+
+    @property
+    def look(self) -> str:
+        """How it is drawn: its severity, or hatched."""
+        return "unknown" if self.is_unknown else str(self.severity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +90,11 @@ class DrawnLane:
     top: int
     bar_top: int
     bars: list[Bar]
+
+    @property
+    def thin_top(self) -> int:
+        """Where a thin bar begins: it lies along the lower edge of the others, below their words."""
+        return self.bar_top + BAR_PX - THIN_PX
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from console.frame.processes import Program
 
 # Web and beat first: nobody asks for more. Then the workers, which finish what they are doing.
-STOP_ORDER = (("beat", "web"), ("collect", "spark"))
+STOP_ORDER = (("beat", "web"), ("collect", "spark", "follower", "metadata", "promoter"))
 COLLECT_THREADS = 4
 SPARK_THREADS = 2
 WEB_THREADS = 8
@@ -88,6 +88,24 @@ def beat() -> Program:
             "--loglevel", "warning",
         ),
     )  # fmt: skip
+
+
+def follower() -> Program:
+    """Return what follows the offset syncs of all flows into their archives."""
+    manage = Path(__file__).parent.parent.parent / "manage.py"
+    return Program("follower", (sys.executable, str(manage), "follow"), stop_within_s=15.0)
+
+
+def metadata_follower() -> Program:
+    """Return what follows the metadata logs of all clusters into archive and database."""
+    manage = Path(__file__).parent.parent.parent / "manage.py"
+    return Program("metadata", (sys.executable, str(manage), "follow_metadata"), stop_within_s=15.0)
+
+
+def promoter() -> Program:
+    """Return what keeps promoted standby brokers in the ISR and acts where that is wanted."""
+    manage = Path(__file__).parent.parent.parent / "manage.py"
+    return Program("promoter", (sys.executable, str(manage), "promote"), stop_within_s=15.0)
 
 
 def _python(module: str) -> tuple[str, ...]:

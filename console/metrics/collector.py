@@ -19,11 +19,15 @@ from console.clusters import queries as clusters
 from console.clusters.models import CollectionRound
 from console.frame.freshness import Freshness
 from console.metrics import definitions as known
+from console.metrics.availability import availability_samples
 from console.metrics.definitions import Definition
+from console.metrics.promotion import promotion_samples
+from console.metrics.quorum import quorum_samples
 from console.replication import queries as replication
 from console.replication.queries import Flow
 from console.runs import queries as runs
 from jobs.availability.severity import Severity
+from jobs.replication.obstacles import Readiness
 from jobs.version import VERSION
 
 Sample = tuple[Definition, tuple[str, ...], float | int | None]
@@ -74,10 +78,15 @@ class KafkaState(Collector):
             [(known.BUILD, (VERSION,), 1)],
             *(_of_flow(flow, self._now) for flow in flows),
             self._of_engines(),
+            self._of_findings(),
+            self._of_failover(),
             self._of_topics(),
             self._of_partitions(),
             self._of_clusters(),
             self._of_groups(),
+            quorum_samples(self._scope, self._now),
+            availability_samples(self._scope, self._now),
+            promotion_samples(self._scope, self._now),
             self._of_runs(),
         )
 
@@ -101,6 +110,33 @@ class KafkaState(Collector):
             yield known.FLOW_THROTTLED, tuple(names), _seconds(row["rested"])
             yield known.FLOW_QUOTAS, tuple(names), _seconds(row["quotas"])
             yield known.FLOW_RETRIES, tuple(names), row["again"]
+
+    def _of_findings(self) -> Iterator[Sample]:
+        """Return how many findings are open, and how old that knowledge is: two queries."""
+        rows = self._scope(replication.open_findings()).order_by()
+        counted = rows.values_list(*_FLOW_NAMES, "code", "severity").annotate(number=Count("pk"))
+        for *names, code, severity, number in counted:
+            yield known.FLOW_FINDINGS, (*names, code, severity), number
+        looks = self._scope(replication.list_watches()).values_list(*_FLOW_NAMES, "looked_at")
+        for *names, looked_at in looks:
+            yield known.FLOW_LOOKED, tuple(names), (self._now - looked_at).total_seconds()
+
+    def _of_failover(self) -> Iterator[Sample]:
+        """Return the answers of flows and of their worst groups: three queries."""
+        for row in self._scope(replication.answers.list_answers().exclude(succeeded_at=None)):
+            yield from _of_answer(row, self._now)
+        rows = self._scope(replication.answers.list_groups()).select_related(
+            "flow__source", "flow__target"
+        )
+        covered = rows.exclude(readiness=Readiness.NOT_COVERED)
+        for row in _worst_groups(covered, self._limits.groups):
+            labels = (*_names(row.flow), row.group)
+            yield known.GROUP_READY, labels, row.rank
+            age_s = replication.answers.age_s(row.checkpoint_at, self._now)
+            yield known.GROUP_CHECKPOINT_AGE, labels, age_s
+            yield known.GROUP_CHECKPOINT_LAG, labels, row.behind
+            yield known.GROUP_REREAD, labels, row.reread_hi
+        yield known.LEFT_OUT, ("flow groups",), _left_out(covered, "flow", self._limits.groups)
 
     def _of_topics(self) -> Iterator[Sample]:
         rows = self._scope(replication.list_topics())
@@ -154,12 +190,45 @@ def _of_flow(flow: Flow, now: datetime) -> Iterator[Sample]:
     yield known.FLOW_ETA, names, flow.eta_s
     yield known.FLOW_PAUSED, names, sum(flow.held_back.values())
     yield known.FLOW_FAILURES, names, flow.failures
+    yield from _of_checkpoints(flow, names)
     for state, number in flow.states.items():
         yield known.FLOW_PARTITIONS, (*names, state), number
     for entry in replication.freshness_of(flow):
         labels = (*names, entry.noun.lower().replace(" ", "_"))
         yield known.FLOW_AGE, labels, entry.age_s(now)
         yield known.FLOW_SUCCESS, labels, _timestamp(entry)
+
+
+def _of_answer(row: Any, now: datetime) -> Iterator[Sample]:
+    names = _names(row.flow)
+    for step in Readiness:
+        if step is not Readiness.NOT_COVERED:
+            yield known.FAILOVER_READY, (*names, step.value), int(row.readiness == step)
+        yield known.FAILOVER_GROUPS, (*names, step.value), row.counts.get(step.value, 0)
+    yield known.CHECKPOINT_AGE, names, replication.answers.age_s(row.checkpoint_at, now)
+    yield known.CHECKPOINT_LAG, names, row.behind
+    yield known.REREAD, names, row.reread_hi
+    yield known.AT_RISK, names, row.rpo_records
+    yield known.AT_RISK_TIME, names, _seconds(row.rpo_ms)
+    yield known.CHECKPOINTS_AGE, names, replication.answers.age_s(row.succeeded_at, now)
+
+
+def _worst_groups(rows: QuerySet[Any], limit: int) -> QuerySet[Any]:
+    """Return the groups of each flow that are least ready, and of those that are furthest behind."""
+    order = [F("rank").desc(), F("behind").desc(nulls_last=True), F("pk").asc()]
+    place = Window(RowNumber(), partition_by=F("flow"), order_by=order)
+    placed: QuerySet[Any] = rows.order_by().annotate(place=place)
+    return placed.filter(place__lte=limit)
+
+
+def _of_checkpoints(flow: Flow, names: tuple[str, str, str]) -> Iterator[Sample]:
+    told = flow.checkpoint_writing
+    if not told or not flow.emit_checkpoints_interval_s or told["at_ms"] is None:
+        return
+    yield known.FLOW_CHECKPOINTS_AT, names, _seconds(told["at_ms"])
+    yield known.FLOW_CHECKPOINTS, (*names, "told"), told["told"]
+    yield known.FLOW_CHECKPOINTS, (*names, "exact"), told["exact"]
+    yield known.FLOW_CHECKPOINTS, (*names, "unknown"), sum(told["without"].values())
 
 
 def _of_cluster(cluster: Any, now: datetime) -> Iterator[Sample]:

@@ -71,6 +71,11 @@ ROWS: dict[str, list[Panel]] = {
                 "{{cluster}} offline": _of(known.OFFLINE, CLUSTER),
             },
         ),
+        Panel(
+            "For how long a replica is missing",
+            "s",
+            {"{{cluster}}": _of(known.OUT_OF_SYNC_AGE, CLUSTER)},
+        ),
         Panel("Brokers", "short", {"{{cluster}} {{state}}": _of(known.BROKERS, CLUSTER)}),
         Panel(
             "Groups that are furthest behind",

@@ -19,6 +19,7 @@ _TOPIC = (*_FLOW, "topic")
 _PARTITION = (*_TOPIC, "partition")
 _NOUN = ("cluster", "noun")
 _GROUP = ("cluster", "group")
+_FLOW_GROUP = (*_FLOW, "group")
 
 _IN_TIME = (
     "Timestamp of the newest source record minus timestamp of the last copied record, in seconds"
@@ -79,6 +80,17 @@ FLOW_QUOTAS = Definition(
 FLOW_RETRIES = Definition(
     "crosslog_flow_retries", _FLOW, "What was tried again since the run began, over all partitions."
 )
+FLOW_CHECKPOINTS = Definition(
+    "crosslog_flow_checkpoints",
+    (*_FLOW, "kind"),
+    "Partitions of groups whose place on the target the flow tells: all of them, those that are exact, and "
+    "those that are not known.",
+)
+FLOW_CHECKPOINTS_AT = Definition(
+    "crosslog_flow_checkpoints_last_success_timestamp_seconds",
+    _FLOW,
+    "Unix time at which the flow last asked where groups are, and wrote their checkpoints.",
+)
 FLOW_FAILURES = Definition(
     "crosslog_flow_failed_runs", _FLOW, "Runs of the flow that ended badly in a row; 0 when well."
 )
@@ -91,6 +103,71 @@ FLOW_SUCCESS = Definition(
     "crosslog_flow_measurement_last_success_timestamp_seconds",
     (*_FLOW, "noun"),
     "Unix time at which they were last measured.",
+)
+FLOW_FINDINGS = Definition(
+    "crosslog_flow_findings",
+    (*_FLOW, "code", "severity"),
+    "Open findings about the flow: what fails without a word, and drift, by rule and severity.",
+)
+FLOW_LOOKED = Definition(
+    "crosslog_flow_findings_age_seconds",
+    _FLOW,
+    "How long ago the flow was last looked at for findings; absent before the first look.",
+)
+FAILOVER_READY = Definition(
+    "crosslog_flow_failover_readiness",
+    (*_FLOW, "readiness"),
+    "The answer to 'can I fail over now?': 1 for the one of ready, caution, unknown and blocked that holds.",
+)
+FAILOVER_GROUPS = Definition(
+    "crosslog_flow_failover_groups", (*_FLOW, "readiness"), "Groups of the flow with each answer."
+)
+CHECKPOINT_AGE = Definition(
+    "crosslog_flow_checkpoint_age_seconds",
+    _FLOW,
+    "Age of the oldest checkpoint that its group has left behind; absent when none is.",
+)
+CHECKPOINT_LAG = Definition(
+    "crosslog_flow_checkpoint_lag_records",
+    _FLOW,
+    "Records between the offsets of groups and their checkpoints, over all groups.",
+)
+REREAD = Definition(
+    "crosslog_flow_failover_reread_records",
+    _FLOW,
+    "Records that groups would read again at most if they went on by themselves; absent when nothing "
+    "bounds it.",
+)
+AT_RISK = Definition(
+    "crosslog_flow_failover_lost_records",
+    _FLOW,
+    "Records that are lost if the source is lost now; absent when it is not known of every partition.",
+)
+AT_RISK_TIME = Definition(
+    "crosslog_flow_failover_lost_seconds", _FLOW, "The same in record timestamps: the RPO."
+)
+CHECKPOINTS_AGE = Definition(
+    "crosslog_flow_failover_age_seconds", _FLOW, "Age of the answer to 'can I fail over now?'."
+)
+GROUP_READY = Definition(
+    "crosslog_flow_group_failover_rank",
+    _FLOW_GROUP,
+    "1 ready, 2 with care, 3 unknown, 4 blocked. The METRICS_GROUPS groups of each flow that are worst.",
+)
+GROUP_CHECKPOINT_AGE = Definition(
+    "crosslog_flow_group_checkpoint_age_seconds",
+    _FLOW_GROUP,
+    "Age of the oldest checkpoint that the group has left behind, else of its oldest; the same groups.",
+)
+GROUP_CHECKPOINT_LAG = Definition(
+    "crosslog_flow_group_checkpoint_lag_records",
+    _FLOW_GROUP,
+    "Records between the group's offsets and its checkpoints; the same groups.",
+)
+GROUP_REREAD = Definition(
+    "crosslog_flow_group_failover_reread_records",
+    _FLOW_GROUP,
+    "Records that the group would read again at most if it went on by itself; the same groups.",
 )
 TOPIC_LAG = Definition(
     "crosslog_flow_topic_lag_records",
@@ -162,6 +239,107 @@ GROUP_LAG_TIME = Definition(
     "Time between the first record that is not committed and the newest one, in seconds: the "
     "partition that is furthest behind. The same groups.",
 )
+QUORUM_LEADER = Definition(
+    "crosslog_quorum_leader_id", ("cluster",), "The node that leads the KRaft quorum."
+)
+QUORUM_EPOCH = Definition(
+    "crosslog_quorum_leader_epoch",
+    ("cluster",),
+    "The epoch of the quorum; it grows with elections.",
+)
+QUORUM_VOTERS = Definition(
+    "crosslog_quorum_replicas", ("cluster", "role"), "Voters and observers of the quorum."
+)
+QUORUM_MARK = Definition(
+    "crosslog_quorum_high_watermark", ("cluster",), "The high watermark of the metadata log."
+)
+QUORUM_LAG = Definition(
+    "crosslog_quorum_voter_lag_records",
+    ("cluster",),
+    "The voter that is furthest behind the leader.",
+)
+QUORUM_LAG_TIME = Definition(
+    "crosslog_quorum_voter_lag_seconds", ("cluster",), "Likewise, in time by the leader's clock."
+)
+QUORUM_FINDINGS = Definition(
+    "crosslog_quorum_findings", ("cluster", "code", "severity"), "Open findings about the quorum."
+)
+QUORUM_AGE = Definition(
+    "crosslog_quorum_age_seconds", ("cluster",), "Age of the last description of the quorum."
+)
+QUORUM_ELECTIONS = Definition(
+    "crosslog_quorum_elections",
+    ("cluster",),
+    "Elections that the followed metadata log tells, since it is known.",
+)
+AVAILABILITY = Definition(
+    "crosslog_availability_partitions",
+    ("cluster", "severity"),
+    "Partitions on each step: ok, under_replicated, at_min_isr, under_min_isr, offline (no leader).",
+)
+RF_BELOW_MIN = Definition(
+    "crosslog_availability_rf_below_min_isr",
+    ("cluster",),
+    "Partitions with fewer replicas than min.insync.replicas asks for; beside the steps.",
+)
+OUT_OF_SYNC = Definition(
+    "crosslog_availability_replicas_out_of_sync",
+    ("cluster", "broker"),
+    "Replicas of the broker that are missing in the ISR of their partition; observers are not.",
+)
+OUT_OF_SYNC_AGE = Definition(
+    "crosslog_availability_out_of_sync_seconds",
+    ("cluster",),
+    "For how long the replica is missing that has been missing for longest; 0: none is.",
+)
+UNCLEAN = Definition(
+    "crosslog_availability_unclean_elections",
+    ("cluster",),
+    "Unclean elections that the metadata log told and that are still kept.",
+)
+AVAILABILITY_AGE = Definition(
+    "crosslog_availability_age_seconds",
+    ("cluster", "source"),
+    "Age of what is known of partitions; `source` says who tells it: log or poll.",
+)
+METADATA_BEHIND = Definition(
+    "crosslog_metadata_log_behind_seconds",
+    ("cluster",),
+    "How far the follower of the metadata log is behind: the age of the last record when it was read.",
+)
+METADATA_OFFSET = Definition(
+    "crosslog_metadata_log_next_offset", ("cluster",), "The next offset of the log to be read."
+)
+PROMOTIONS = Definition(
+    "crosslog_promotions",
+    ("cluster", "state"),
+    "Promotions of observers by state: advised and planned wait for somebody, verified ones stand.",
+)
+PROMOTIONS_HELD = Definition(
+    "crosslog_promotions_held",
+    ("cluster",),
+    "Standby brokers that crosslog keeps in the ISR by heartbeats, or is letting go of.",
+)
+OBSERVERS_IN_ISR = Definition(
+    "crosslog_observers_in_isr",
+    ("cluster",),
+    "Observers in the ISR of a partition, whoever promoted them; one for each partition.",
+)
+PROMOTION_STOPPED = Definition(
+    "crosslog_promotion_stopped",
+    ("cluster",),
+    "1 while the stop switch is on for a cluster, by its own or by that of all: nothing is begun.",
+)
+PROMOTION_PROMOTERS = Definition(
+    "crosslog_promotion_loops",
+    ("cluster",),
+    "Running standby loops: two of them keep a promotion when one dies.",
+)
+PROMOTION_FINDINGS = Definition(
+    "crosslog_promotion_findings",
+    ("cluster", "code", "severity"),
+    "Open findings about observers and their promotion.",
+)
 RUNS = Definition(
     "crosslog_runs", ("kind", "state"), "Runs by state; ended ones are kept for 14 days."
 )
@@ -175,9 +353,17 @@ BUILD = Definition("crosslog_build_info", ("version",), "Always 1; the label say
 DEFINITIONS = (
     FLOW_WANTED, FLOW_UP, FLOW_LAG, FLOW_LAG_TIME, FLOW_RATE, FLOW_ETA, FLOW_PAUSED,
     FLOW_PARTITIONS, FLOW_PATHS, FLOW_BYTES, FLOW_COMMIT, FLOW_THROTTLED, FLOW_QUOTAS, FLOW_RETRIES,
-    FLOW_FAILURES, FLOW_AGE, FLOW_SUCCESS, TOPIC_LAG, TOPIC_LAG_TIME, TOPIC_RATE, PARTITION_LAG,
+    FLOW_CHECKPOINTS, FLOW_CHECKPOINTS_AT, FLOW_FAILURES, FLOW_AGE, FLOW_SUCCESS, FLOW_FINDINGS,
+    FLOW_LOOKED, FAILOVER_READY,
+    FAILOVER_GROUPS, CHECKPOINT_AGE, CHECKPOINT_LAG,
+    REREAD, AT_RISK, AT_RISK_TIME, CHECKPOINTS_AGE, GROUP_READY, GROUP_CHECKPOINT_AGE, GROUP_CHECKPOINT_LAG,
+    GROUP_REREAD, TOPIC_LAG, TOPIC_LAG_TIME, TOPIC_RATE, PARTITION_LAG,
     PARTITION_LAG_TIME, BROKERS, TOPICS, GROUPS, PARTITIONS, UNDER_REPLICATED, OFFLINE,
     COLLECTION_UP, COLLECTION_AGE, COLLECTION_SUCCESS, COLLECTION_TIME, GROUP_LAG, GROUP_LAG_TIME,
+    QUORUM_LEADER, QUORUM_EPOCH, QUORUM_VOTERS, QUORUM_MARK, QUORUM_LAG, QUORUM_LAG_TIME,
+    QUORUM_FINDINGS, QUORUM_AGE, QUORUM_ELECTIONS, METADATA_BEHIND, METADATA_OFFSET,
+    AVAILABILITY, RF_BELOW_MIN, OUT_OF_SYNC, OUT_OF_SYNC_AGE, UNCLEAN, AVAILABILITY_AGE,
+    PROMOTIONS, PROMOTIONS_HELD, OBSERVERS_IN_ISR, PROMOTION_STOPPED, PROMOTION_PROMOTERS, PROMOTION_FINDINGS,
     RUNS, LEFT_OUT, BUILD,
 )  # fmt: skip
 

@@ -15,7 +15,7 @@ from console.replication.queries import LAG, LAG_MS, RATE
 def overview_facts(picture: Picture) -> list[dict[str, Any]]:
     """Return what is wrong, time lag, records behind and rate as the facts component takes them."""
     serious = [f for f in picture.findings if f.severity in {Severity.CRIT, Severity.RISK}]
-    wanted = [flow for flow in picture.flows if flow.is_wanted]
+    wanted = [flow for flow in picture.flows if flow.is_wanted or flow.is_watched]
     worst = max(
         (flow for flow in wanted if flow.lag_ms is not None),
         key=lambda flow: flow.lag_ms or 0,

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.urls import reverse
 
+from console.availability.queries import Absence, ObserverFinding, Unclean
 from console.clusters.models import Topic
 from console.frame.states import Severity, spoken
-from console.replication.queries import Flow
+from console.quorum.queries import Problem
+from console.replication.queries import Failure, Flow
 
 _LADDER = [Severity.CRIT, Severity.RISK, Severity.WARN]
 _ALWAYS = datetime.min.replace(tzinfo=UTC)
 _BROKER_ADVICE = "Look at the brokers: one of them may be down or not keep up."
 MOST_NAMES = 5
+# A restart takes minutes; what is out of sync for longer does not come back by itself.
+LONG_ABSENCE, _LONG_WORDS = timedelta(minutes=30), "half an hour"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,114 @@ def of_flow(flow: Flow) -> list[Finding]:
     href = reverse("replication:detail", args=[flow.pk])
     word = spoken(status.state)
     return [Finding(status.severity, word, what, href, status.reason, status.hint, status.since)]
+
+
+def of_failures(rows: Iterable[Failure]) -> list[Finding]:
+    """Return what fails in flows without a word: one line for each rule of each flow, the worst of it.
+
+    `rows` are open findings, worst first; mere notices stay on the flow's page.
+    """
+    found: dict[tuple[int, str], list[Failure]] = {}
+    for row in rows:
+        if row.severity in _LADDER:
+            found.setdefault((row.flow_id, row.code), []).append(row)
+    return [_of_failures(same) for same in found.values()]
+
+
+def _of_failures(same: Sequence[Failure]) -> Finding:
+    first, more = same[0], len(same) - 1
+    others = f" {more} more like it." if more else ""
+    return Finding(
+        Severity(first.severity),
+        first.word,
+        f"Flow {first.flow.name}: {first.subject or first.word}",
+        reverse("replication:findings", args=[first.flow_id]),
+        f"{first.sentence}{others}",
+        first.todo,
+        min(row.opened_at for row in same),
+    )
+
+
+def of_quorums(rows: Iterable[Problem]) -> list[Finding]:
+    """Return what is wrong with quorums; mere notices stay on the quorum's page."""
+    return [
+        Finding(
+            Severity(row.severity),
+            row.word,
+            f"Quorum of {row.log.label}",
+            reverse("quorum:detail", args=[row.log.name]),
+            row.sentence,
+            row.todo,
+            row.opened_at,
+        )
+        for row in rows
+        if row.severity in _LADDER
+    ]
+
+
+def of_unclean(rows: Iterable[Unclean]) -> list[Finding]:
+    """Return unclean elections, one line for each cluster: the newest of them."""
+    found: dict[int, list[Unclean]] = {}
+    for row in rows:
+        found.setdefault(row.cluster_id, []).append(row)
+    return [
+        Finding(
+            Severity.CRIT,
+            "Unclean election",
+            f"Cluster {same[0].cluster.alias}: {same[0].name}",
+            f"{reverse('availability:detail', args=[same[0].cluster.alias])}?range=24h",
+            f"{same[0].why}{_more(len(same) - 1)}",
+            "Acknowledged records may be lost: compare what was sent with what is there.",
+            min(row.at for row in same),
+        )
+        for same in found.values()
+    ]
+
+
+def of_absences(rows: Iterable[Absence]) -> list[Finding]:
+    """Return replicas that have been out of sync for `LONG_ABSENCE`: the first of each broker."""
+    return [
+        Finding(
+            Severity.WARN,
+            "Out of sync",
+            f"Cluster {row.cluster.alias}: broker {row.broker}",
+            f"{reverse('availability:partitions', args=[row.cluster.alias])}?missing={row.broker}",
+            f"It has been missing in the ISR of {row.name} for longer than {_LONG_WORDS}.",
+            "A broker that does not catch up by itself: look at its disk, its network and its log.",
+            row.began_at,
+        )
+        for row in rows
+    ]
+
+
+def of_observers(rows: Iterable[ObserverFinding]) -> list[Finding]:
+    """Return what is not well with observers, worst first: one line for each rule of each cluster.
+
+    Mere notices stay on the cluster's page of promotions.
+    """
+    found: dict[tuple[int, str], list[ObserverFinding]] = {}
+    for row in rows:
+        if row.severity in _LADDER:
+            found.setdefault((row.cluster_id, row.code), []).append(row)
+    return [_of_observers(same) for same in found.values()]
+
+
+def _of_observers(same: Sequence[ObserverFinding]) -> Finding:
+    first, more = same[0], len(same) - 1
+    others = f" {more} more like it." if more else ""
+    return Finding(
+        Severity(first.severity),
+        first.word,
+        f"Cluster {first.cluster.alias}: {first.subject}",
+        reverse("availability:promotion", args=[first.cluster.alias]),
+        f"{first.sentence}{others}",
+        first.todo,
+        min(row.opened_at for row in same),
+    )
+
+
+def _more(count: int) -> str:
+    return f" {count} more in the last 24 h." if count else ""
 
 
 def of_cluster(cluster: Any, wrong_topics: Sequence[Topic]) -> list[Finding]:

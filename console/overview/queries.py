@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
+from console.availability import queries as availability
 from console.clusters import queries as clusters_queries
 from console.clusters.models import Topic
 from console.frame.access import visible
 from console.frame.freshness import Freshness, oldest
+from console.frame.timerange import TimeRange
 from console.overview import findings
 from console.overview.findings import Finding
+from console.quorum import queries as quorum
 from console.replication import queries as replication
 from console.replication.queries import Flow
 
 # More topics than a person reads; the cluster's page has all of them.
 MOST_WRONG_TOPICS = 500
+# Worst first; the flows' pages have all of them.
+MOST_FAILURES = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +41,26 @@ def read_picture(now: datetime, user: Any) -> Picture:
     )
     flows = replication.with_status(visible(user, replication.list_flows().order_by("name")), now)
     replication.with_recent_lag(flows, now)
+    replication.answers.with_answers(flows)
     topics = _wrong_topics()
     found = [finding for flow in flows for finding in findings.of_flow(flow)]
+    failures = visible(user, replication.open_findings())[:MOST_FAILURES]
+    found += findings.of_failures(failures)
+    found += findings.of_quorums(visible(user, quorum.open_findings())[:MOST_FAILURES])
+    found += findings.of_unclean(visible(user, availability.list_unclean(None, _day(now))))
+    found += findings.of_absences(
+        visible(user, availability.oldest_absences(now - findings.LONG_ABSENCE))
+    )
+    observers = availability.promotions.open_promotion_findings()
+    found += findings.of_observers(visible(user, observers)[:MOST_FAILURES])
     for cluster in clusters:
         found += findings.of_cluster(cluster, topics.get(cluster.pk, []))
     rows = [(cluster, oldest(cluster.freshness)) for cluster in clusters]
     return Picture(now, findings.worst_first(found), rows, flows)
+
+
+def _day(now: datetime) -> TimeRange:
+    return TimeRange(now - timedelta(hours=24), now)
 
 
 def _wrong_topics() -> dict[int, list[Topic]]:

@@ -19,6 +19,8 @@ from console.runs.models import LIVE_STATES
 from jobs.cluster.errors import InvalidFields
 from jobs.replication.flow import FlowSpec
 
+NOT_STARTED = "MirrorMaker 2 copies this flow: crosslog only watches it and never starts it."
+
 
 @change("flow.create")
 def create_flow(
@@ -30,6 +32,8 @@ def create_flow(
     """
     flow = ReplicationFlow(created_at=now, created_by=user, is_wanted=start)
     _take(flow, values, user)
+    if start and flow.is_watched:
+        raise InvalidFields({"start": NOT_STARTED})
     with transaction.atomic():
         flow.save()
         _audit("flow.create", flow, after={**settings_of(flow), "is_wanted": start})
@@ -50,11 +54,25 @@ def change_flow(flow: ReplicationFlow, values: Mapping[str, Any]) -> Replication
     if moved:
         raise InvalidFields(moved)
     before = settings_of(flow)
+    is_going = flow.is_wanted or (flow.run is not None and flow.run.is_live)
     _take(flow, {**before, **values})
+    if flow.is_watched and is_going:
+        raise InvalidFields({"copied_by": "Stop the flow first: crosslog still copies it."})
     with transaction.atomic():
         flow.save(update_fields=list(SETTINGS))
         _audit("flow.change", flow, before=before, after=settings_of(flow))
     return flow
+
+
+def refuse_watched(flow: ReplicationFlow) -> None:
+    """Refuse what only a flow that crosslog copies can do; raises `ActionRefused`."""
+    if flow.is_watched:
+        raise ActionRefused(
+            "flow_is_watched",
+            f"Flow {flow.name} is copied by MirrorMaker 2 and only watched here. Start, stop and steer it "
+            "where MirrorMaker 2 runs; for crosslog to copy it, stop MirrorMaker 2 and change "
+            "'Who copies' in the flow's settings.",
+        )
 
 
 def settings_of(flow: ReplicationFlow) -> dict[str, Any]:
@@ -75,6 +93,7 @@ def start_flow(flow: ReplicationFlow) -> None:
     """Want the flow to run: a run starts within seconds; failures before count no more."""
     if flow.deletion_asked_at is not None:
         raise ActionRefused("flow_is_deleted", f"Flow {flow.name} is being deleted.")
+    refuse_watched(flow)
     ReplicationFlow.objects.filter(pk=flow.pk).update(
         is_wanted=True, failures=0, failure="", failing_since=None, next_try_at=None
     )
@@ -84,6 +103,7 @@ def start_flow(flow: ReplicationFlow) -> None:
 @change("flow.stop")
 def stop_flow(flow: ReplicationFlow) -> None:
     """Want the flow not to run: its run flushes, commits its positions and ends."""
+    refuse_watched(flow)
     ReplicationFlow.objects.filter(pk=flow.pk).update(
         is_wanted=False, failures=0, failure="", failing_since=None, next_try_at=None
     )
@@ -115,6 +135,7 @@ def accept_new_topics(flow: ReplicationFlow, topics: Collection[str]) -> None:
     them at their log start and commits that as their position. A running flow is restarted. The
     names stay on the flow until a run that got them copies all their partitions.
     """
+    refuse_watched(flow)
     known = set(flow.flow_topics.filter(topic__in=topics).values_list("topic", flat=True))
     unknown = sorted(set(topics) - known)
     if unknown or not topics:

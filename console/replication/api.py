@@ -18,8 +18,15 @@ from console.frame.parameters import PageParameters
 from console.frame.viewset import ApiViewSet
 from console.replication import actions, queries, series
 from console.replication.control_api import ControlRoutes
+from console.replication.finding_api import FindingQuery, FindingRoutes
 from console.replication.models import ReplicationFlow
 from console.replication.preview import preview_topics
+from console.replication.readiness_api import ReadinessRoutes
+from console.replication.readiness_serializers import (
+    CheckpointQuery,
+    CheckpointSeriesQuery,
+    TranslateQuery,
+)
 from console.replication.serializers import (
     FlowPartitionSerializer,
     FlowSerializer,
@@ -34,7 +41,7 @@ from console.replication.serializers import (
 )
 
 
-class FlowViewSet(ControlRoutes, ApiViewSet[ReplicationFlow]):
+class FlowViewSet(ControlRoutes, FindingRoutes, ReadinessRoutes, ApiViewSet[ReplicationFlow]):
     """Replication flows: settings, what is wanted, what is measured."""
 
     serializer_class = FlowSerializer
@@ -43,7 +50,13 @@ class FlowViewSet(ControlRoutes, ApiViewSet[ReplicationFlow]):
         "topics": PageParameters,
         "partitions": PartitionQuery,
         "series": SeriesQuery,
+        "findings": FindingQuery,
+        "checkpoints": CheckpointQuery,
+        "checkpoint_series": CheckpointSeriesQuery,
+        "translate": TranslateQuery,
     }
+    # It answers questions that are too many for an address, and changes nothing.
+    access: ClassVar = {"translate_many": "view"}
     where = staticmethod(queries.where)
     # Which clusters these are about stands in the body: the action looks.
     anywhere_actions: ClassVar = ("list", "create", "preview")

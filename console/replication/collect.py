@@ -89,6 +89,8 @@ class _Round:
         progress = _progress_of(flow.run)
         rows = self._from_run(progress) if progress is not None else self._from_target(spec)
         rows, is_fresh = self._with_source(spec, rows, is_running=progress is not None)
+        if spec.is_watched:
+            rows = [measure.watched(row) for row in rows]
         save.save_measurement(flow, rows, progress, self.now, sample=is_fresh)
 
     def _from_run(self, progress: Mapping[str, Any]) -> list[Measured]:

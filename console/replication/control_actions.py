@@ -11,6 +11,7 @@ from django.db import transaction
 from console.accounts.audit import audit, change
 from console.frame.errors import ActionRefused
 from console.replication import control as rules
+from console.replication.actions import refuse_watched
 from console.replication.models import ReplicationFlow
 from console.replication.queries import partition_counts
 from jobs.cluster.errors import InvalidFields
@@ -24,6 +25,7 @@ def change_control(flow: ReplicationFlow, values: Mapping[str, Any]) -> None:
 
     Values are those of `control.merge`. Raises `InvalidFields` naming every bad field.
     """
+    refuse_watched(flow)
     if "restart" in values:
         raise InvalidFields({"restart": "Name what to restart with the action restart instead."})
     rules.merge(flow.control, values)
@@ -39,6 +41,7 @@ def pause(flow: ReplicationFlow, names: Sequence[str]) -> None:
 
     The rest goes on. Raises `InvalidFields` for what is not in the flow.
     """
+    refuse_watched(flow)
     _check_names(flow, names)
     _write(
         "flow.pause", flow, lambda stored: _with_paused(stored, rules.add_names(_of(stored), names))
@@ -51,6 +54,7 @@ def resume(flow: ReplicationFlow, names: Sequence[str]) -> None:
 
     A topic's name resumes its partitions, too. Raises `InvalidFields` for what is not in the flow.
     """
+    refuse_watched(flow)
     _check_names(flow, names)
     counts = partition_counts(flow)
     _write(
@@ -67,6 +71,7 @@ def restart_parts(flow: ReplicationFlow, names: Sequence[str]) -> None:
     It is done once, by the run that goes on now. Raises `InvalidFields` for what is not in the
     flow, `ActionRefused` when no run is there to do it.
     """
+    refuse_watched(flow)
     _check_names(flow, names)
     if flow.run is None or not flow.run.is_live:
         text = f"Flow {flow.name} does not run. Starting it begins all its partitions anew."

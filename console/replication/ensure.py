@@ -47,7 +47,7 @@ def ensure_flow(flow: ReplicationFlow, now: datetime, launcher: Launcher = SPARK
         _judge(flow, run, now)
     if flow.deletion_asked_at is not None:
         flow.delete()
-    elif is_read_only():
+    elif is_read_only() or flow.is_watched:
         return
     elif flow.is_wanted and (flow.next_try_at is None or flow.next_try_at <= now):
         _start(flow, now, launcher)
@@ -84,7 +84,7 @@ def _watch(flow: ReplicationFlow, run: Run, now: datetime) -> None:
 
 
 def _why_to_end(flow: ReplicationFlow, run: Run) -> str:
-    if not flow.is_wanted:
+    if not flow.is_wanted or flow.is_watched:
         return "stopped"
     if is_read_only():
         return "crosslog is read-only"

@@ -54,8 +54,8 @@ def flow_facts(flow: ReplicationFlow) -> list[dict[str, Any]]:
     ]
 
 
-def flow_tabs(flow: ReplicationFlow, current: str) -> list[dict[str, Any]]:
-    """Return the tabs of a flow's page."""
+def flow_tabs(flow: ReplicationFlow, current: str, found: int = 0) -> list[dict[str, Any]]:
+    """Return the tabs of a flow's page; `found` is how many findings are open and no mere notices."""
     failed = count(flow, PartitionState.FAILED)
     tabs: list[tuple[str, str, dict[str, Any]]] = [
         ("detail", "How it is doing", {}),
@@ -64,10 +64,15 @@ def flow_tabs(flow: ReplicationFlow, current: str) -> list[dict[str, Any]]:
             "Partitions",
             {"count": failed or flow.partition_count, "is_bad": bool(failed)},
         ),
+        ("findings", "Findings", {"count": found or None, "is_bad": bool(found)}),
+        ("checkpoints", "Checkpoints", {}),
+        ("failover", "Failover", {}),
         ("runs", "Runs", {}),
         ("control", "Control", {}),
         ("settings", "Settings", {}),
     ]
+    if flow.is_watched:
+        tabs = [tab for tab in tabs if tab[0] != "control"]
     return [
         {
             "label": label,

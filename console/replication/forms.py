@@ -6,18 +6,27 @@ from typing import Any
 
 from django import forms
 
-from console.frame.forms import ActionForm, lines_field, split_lines
+from console.frame.forms import lines_field, split_lines
 from console.replication.models import SETTINGS, ReplicationFlow
+from console.replication.policy_fields import (
+    FIELDS,
+    PolicyFieldsForm,
+    take_templates,
+    templates_as_fields,
+)
 from jobs.replication.flow import (
+    DEFAULT_CHECKPOINTS_S,
     DEFAULT_COMMIT_MS,
     DEFAULT_CONFIG_PROPERTIES_EXCLUDE,
     DEFAULT_GROUPS_EXCLUDE,
     DEFAULT_TOPICS_EXCLUDE,
     HIGHEST_BYTES_PER_S,
+    LONGEST_CHECKPOINTS_S,
     LONGEST_COMMIT_MS,
     LOWEST_BYTES_PER_S,
     MAX_TASKS,
     SHORTEST_COMMIT_MS,
+    CopiedBy,
     CopyPath,
     Guarantee,
     HeartbeatsTo,
@@ -49,6 +58,10 @@ MORE_FIELDS = (
     "sync_acls",
     "groups",
     "groups_exclude",
+    "emit_checkpoints_interval_s",
+    "sync_group_offsets",
+    "sync_group_offsets_interval_s",
+    *FIELDS,
 )
 PATTERN_FIELDS = (
     "topics",
@@ -63,12 +76,23 @@ def _patterns(label: str, help_text: str, initial: tuple[str, ...], rows: int) -
     return lines_field(label, help_text, initial="\n".join(initial), rows=rows)
 
 
-class FlowForm(ActionForm):
+class FlowForm(PolicyFieldsForm):
     """Settings of a flow; what is wrong with them is said by `actions`, at the field."""
 
     name = forms.CharField(max_length=100, help_text="What people call it: orders to west.")
     source = forms.ChoiceField(help_text="Where records are read.")
     target = forms.ChoiceField(help_text="Where they are written, with the flow's positions.")
+    copied_by = forms.ChoiceField(
+        label="Who copies",
+        choices=[
+            (CopiedBy.CROSSLOG.value, "crosslog"),
+            (CopiedBy.MIRROR_MAKER.value, "MirrorMaker 2: crosslog only watches"),
+        ],
+        required=False,
+        initial=CopiedBy.CROSSLOG.value,
+        help_text="A watched flow has lag, checkpoints and failover plans, but crosslog never runs it. "
+        "Say below where MirrorMaker 2 keeps its offset syncs: by default on the source.",
+    )
     topics = _patterns(
         "Topics", "Regular expressions, one per line; each must match a whole name.", (".*",), 3
     )
@@ -80,6 +104,7 @@ class FlowForm(ActionForm):
         choices=[
             (PolicyName.DEFAULT.value, "Source alias in front: east.orders (default policy)"),
             (PolicyName.IDENTITY.value, "Same name: orders (identity policy)"),
+            (PolicyName.CUSTOM.value, "By templates of one's own (custom policy, KIP-690)"),
         ],
         help_text="Same names cannot tell a copy from an original: never copy them back.",
     )
@@ -203,6 +228,26 @@ class FlowForm(ActionForm):
         "Groups to leave out", "These win over the patterns above.", DEFAULT_GROUPS_EXCLUDE, 3
     )
 
+    emit_checkpoints_interval_s = forms.IntegerField(
+        label="Checkpoints every (s)",
+        min_value=0,
+        max_value=LONGEST_CHECKPOINTS_S,
+        initial=DEFAULT_CHECKPOINTS_S,
+        help_text="How often the offsets of these groups are translated and written to the target. 0: never.",
+    )
+    sync_group_offsets = forms.BooleanField(
+        label="Keep groups of the target where they are on the source",
+        required=False,
+        help_text="Groups of the same name that nobody uses there. They also go back when the source's do.",
+    )
+    sync_group_offsets_interval_s = forms.IntegerField(
+        label="Groups are set every (s)",
+        min_value=1,
+        max_value=LONGEST_CHECKPOINTS_S,
+        initial=DEFAULT_CHECKPOINTS_S,
+        help_text="At most this often, with a round of checkpoints.",
+    )
+
     def __init__(self, aliases: list[str], *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for side in ("source", "target"):
@@ -230,13 +275,21 @@ class FlowForm(ActionForm):
         for name in PATTERN_FIELDS:
             values[name] = split_lines(str(values.get(name, "")))
         values.pop("start", None)
-        return values
+        if not values["copied_by"]:
+            del values["copied_by"]
+        return take_templates(values)
 
 
 class NewFlowForm(FlowForm):
     """Settings of a new flow, and whether it runs at once."""
 
     start = forms.BooleanField(label="Start copying at once", required=False, initial=True)
+
+    @property
+    def is_started(self) -> bool:
+        """Whether the flow is to run; the box is ticked at first, whoever copies."""
+        is_watched = self.cleaned_data["copied_by"] == CopiedBy.MIRROR_MAKER
+        return bool(self.cleaned_data["start"]) and not is_watched
 
 
 class SettingsForm(FlowForm):
@@ -249,4 +302,5 @@ class SettingsForm(FlowForm):
 
 def _initial(flow: ReplicationFlow) -> dict[str, Any]:
     values = {name: getattr(flow, name) for name in SETTINGS}
+    values |= templates_as_fields(flow.custom_policy)
     return values | {name: "\n".join(getattr(flow, name)) for name in PATTERN_FIELDS}

@@ -14,6 +14,7 @@ from jobs.replication.plan import CREATED_AGAIN
 
 _BADNESS = [
     PartitionState.CAUGHT_UP,
+    PartitionState.WATCHED,
     PartitionState.COPYING,
     PartitionState.STARTING,
     PartitionState.PAUSED,
@@ -127,6 +128,13 @@ def at_rest(known: Measured, position: int | None) -> Measured:
         bytes_per_s=None,
         last_timestamp_ms=None if moved else known.last_timestamp_ms,
     )
+
+
+def watched(measured: Measured) -> Measured:
+    """Return a partition that MirrorMaker 2 copies: caught up, or not by the position that it committed."""
+    caught_up = measured.lag == 0
+    state = PartitionState.CAUGHT_UP if caught_up else PartitionState.WATCHED
+    return replace(measured, state=state, reason="")
 
 
 def with_source(measured: Measured, offsets: OffsetRange | None) -> Measured:

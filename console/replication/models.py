@@ -9,11 +9,28 @@ from django.conf import settings
 from django.db import models
 
 from console.clusters.models import Cluster
+from console.replication import finding_models  # noqa: F401  Django looks for tables in this module
+from console.replication.failover_models import (
+    FailoverPlan,
+    FailoverPlanGroup,
+    FailoverRun,
+    FailoverRunGroup,
+)
+from console.replication.readiness_models import (
+    CheckpointSample,
+    CheckpointSeries,
+    FlowReadiness,
+    GroupReadiness,
+    ReadinessChange,
+    TopicReadiness,
+)
 from console.runs.models import Run
 from jobs.replication.copier import PartitionState
 from jobs.replication.flow import (
+    DEFAULT_CHECKPOINTS_S,
     DEFAULT_COMMIT_MS,
     DEFAULT_CONFIG_PROPERTIES_EXCLUDE,
+    CopiedBy,
     CopyPath,
     FlowSpec,
     Guarantee,
@@ -28,17 +45,37 @@ from jobs.replication.flow import (
 if TYPE_CHECKING:
     from console.replication.status import FlowStatus
 
+__all__ = [
+    "CheckpointSample",
+    "CheckpointSeries",
+    "FailoverPlan",
+    "FailoverPlanGroup",
+    "FailoverRun",
+    "FailoverRunGroup",
+    "FlowPartition",
+    "FlowReadiness",
+    "FlowRound",
+    "FlowTopic",
+    "GroupReadiness",
+    "LagSample",
+    "ReadinessChange",
+    "ReplicationFlow",
+    "TopicReadiness",
+]
+
 STATE_CHOICES = [(state.value, state.value.replace("_", " ")) for state in PartitionState]
 
 
 SETTINGS = (
     "name",
+    "copied_by",
     "topics",
     "topics_exclude",
     "groups",
     "groups_exclude",
     "policy",
     "separator",
+    "custom_policy",
     "replication_factor",
     "tasks",
     "on_recreated",
@@ -56,6 +93,9 @@ SETTINGS = (
     "delete_target_overrides",
     "config_properties_exclude",
     "sync_acls",
+    "emit_checkpoints_interval_s",
+    "sync_group_offsets",
+    "sync_group_offsets_interval_s",
 )
 
 
@@ -83,6 +123,7 @@ class ReplicationFlow(models.Model):
     `control_problem` is why the run could not obey it. `held_back` is how many partitions wait, by
     the reason. `eta_s` is how long copying goes on at this pace (null: unknown, or no run).
     `topic_sync` is how remote topics were last made to follow, empty before the first time.
+    `checkpoint_writing` is what the newest run told of the checkpoints that it writes, likewise.
     """
 
     name = models.CharField(max_length=100, unique=True)
@@ -92,8 +133,10 @@ class ReplicationFlow(models.Model):
     topics_exclude = models.JSONField(default=list)
     groups = models.JSONField(default=list)
     groups_exclude = models.JSONField(default=list)
+    copied_by = _word(CopiedBy.CROSSLOG)
     policy = _word(PolicyName.DEFAULT)
     separator = models.CharField(max_length=10, default=".")
+    custom_policy = models.JSONField(default=dict, blank=True)
     replication_factor = models.PositiveIntegerField(null=True, blank=True)
     tasks = models.PositiveIntegerField(default=1)
     on_recreated = _word(OnRecreated.STOP)
@@ -111,6 +154,9 @@ class ReplicationFlow(models.Model):
     delete_target_overrides = models.BooleanField(default=False)
     config_properties_exclude = models.JSONField(default=excluded_config_properties)
     sync_acls = models.BooleanField(default=False)
+    emit_checkpoints_interval_s = models.PositiveIntegerField(default=DEFAULT_CHECKPOINTS_S)
+    sync_group_offsets = models.BooleanField(default=False)
+    sync_group_offsets_interval_s = models.PositiveIntegerField(default=DEFAULT_CHECKPOINTS_S)
     is_wanted = models.BooleanField(default=False)
     deletion_asked_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField()
@@ -139,6 +185,7 @@ class ReplicationFlow(models.Model):
     eta_s = models.FloatField(null=True, blank=True)
     held_back = models.JSONField(default=dict, blank=True)
     topic_sync = models.JSONField(default=dict, blank=True)
+    checkpoint_writing = models.JSONField(default=dict, blank=True)
     control_problem = models.TextField(blank=True, default="")
     worst_reason = models.TextField(blank=True)
     worst_since = models.DateTimeField(null=True, blank=True)
@@ -146,6 +193,7 @@ class ReplicationFlow(models.Model):
     # Not columns: queries set them on rows that are shown.
     status: FlowStatus
     recent_lag: list[int | None]
+    failover: FlowReadiness | None
 
     clusters_at: ClassVar = ("source", "target")
 
@@ -154,6 +202,11 @@ class ReplicationFlow(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether MirrorMaker 2 copies this flow: then no run of it is ever started."""
+        return self.copied_by == CopiedBy.MIRROR_MAKER
 
     @property
     def subject(self) -> str:
@@ -261,11 +314,12 @@ class FlowPartition(models.Model):
 
 
 class FlowRound(models.Model):
-    """Freshness of one half of a flow's measurement: where it is, and where its source ends."""
+    """Freshness of a part of what is known of a flow: where it is, where its source ends, its syncs."""
 
     class Noun(models.TextChoices):
         POSITIONS = "positions", "Positions"
         SOURCE = "source", "Source offsets"
+        SYNCS = "syncs", "Offset syncs"
 
     flow = models.ForeignKey(ReplicationFlow, on_delete=models.CASCADE, related_name="rounds")
     noun = models.CharField(max_length=20, choices=Noun)

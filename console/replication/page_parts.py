@@ -25,7 +25,7 @@ def around_flow(request: HttpRequest, flow: ReplicationFlow, current: str) -> di
     """Return what every page of a flow shows."""
     return {
         "flow": flow,
-        "tabs": flow_tabs(flow, current),
+        "tabs": flow_tabs(flow, current, queries.open_findings(flow).filter(rank__gt=1).count()),
         "freshness": queries.freshness_of(flow),
         "time_range": TimeRange.from_query(request.GET.dict(), timezone.now()),
     }

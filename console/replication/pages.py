@@ -14,17 +14,21 @@ from console.frame.access import anywhere, can_here, page
 from console.frame.errors import ActionRefused
 from console.frame.render import render_page
 from console.frame.tables import Table, csv_response
-from console.replication import actions, queries
+from console.replication import actions, queries, readiness_queries
+from console.replication.checkpoint_news import checkpoint_news
 from console.replication.facts import flow_facts
 from console.replication.forms import FlowForm, NewFlowForm, SettingsForm
 from console.replication.history import draw_states
 from console.replication.models import ReplicationFlow
 from console.replication.page_parts import around_flow, find_flow
-from console.replication.preview import preview_topics
+from console.replication.preview import policies_on, preview_topics
 from console.replication.tables import FLOWS, PARTITIONS, TOPICS, steered
 from console.replication.topic_news import topic_news
 from console.runs.tables import RUNS
 from jobs.cluster.errors import InvalidFields
+
+# Looked at for the flow's first page, which has a line for each rule; all have a page of their own.
+MOST_FAILURES = 500
 
 
 @require_GET
@@ -56,7 +60,11 @@ def detail_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
         "facts": flow_facts(flow),
         "empty": "No topic of the source matches." if flow.measured_at else "Not measured yet.",
         "findings": queries.findings_of(flow),
+        "failures": queries.worst_of_each_rule(queries.open_findings(flow)[:MOST_FAILURES]),
         "topic_news": topic_news(flow),
+        "answer": readiness_queries.answer_of(flow),
+        "failover_freshness": readiness_queries.freshness_of(flow),
+        "checkpoint_news": checkpoint_news(flow),
         "waiting_topics": queries.list_topics(flow).filter(accepts_new=True)[:20],
     }
     return render_page(request, "replication/detail.html", context, is_live=True)
@@ -116,6 +124,7 @@ def preview(request: HttpRequest) -> HttpResponse:
             values = {**form.values(), "name": form.values()["name"] or "new"}
             spec = actions.check_settings(values, request.user, _flow_of_form(request))
             context["topics"] = preview_topics(spec)
+            context["policies"] = policies_on(spec.target.alias)
         except InvalidFields as invalid:
             context["problems"] = invalid.errors
     return render_page(request, "replication/_preview.html", context)
@@ -193,15 +202,14 @@ def _flow_of_form(request: HttpRequest) -> int | None:
 
 def _table(request: HttpRequest, table: Table, flow: ReplicationFlow) -> Table:
     """Return a table of a flow, with buttons in its rows for people who may press them."""
-    return steered(table, flow) if can_here(request, "operate") else table
+    is_steered = can_here(request, "operate") and not flow.is_watched
+    return steered(table, flow) if is_steered else table
 
 
 def _try_create(request: HttpRequest, form: NewFlowForm) -> ReplicationFlow | None:
     user = request.user if request.user.is_authenticated else None
     try:
-        return actions.create_flow(
-            form.values(), user, timezone.now(), start=form.cleaned_data["start"]
-        )
+        return actions.create_flow(form.values(), user, timezone.now(), start=form.is_started)
     except InvalidFields as invalid:
         form.take_errors(invalid.errors)
         return None

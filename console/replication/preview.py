@@ -14,6 +14,7 @@ from jobs.cluster.descriptions import PartitionDescription, TopicDescription
 from jobs.replication import topic_preview
 from jobs.replication.fan_in import Existing, keeps_name, refuse_existing
 from jobs.replication.flow import FlowSpec
+from jobs.replication.policy_detection import Candidate, detect_policies
 from jobs.replication.selection import explain_topic
 from jobs.replication.topic_preview import PreviewInput
 
@@ -40,6 +41,12 @@ def preview_topics(spec: FlowSpec) -> list[TopicPreview]:
     """Return what this flow would do with each topic that was last seen on its source."""
     known = _known(spec)
     return [_row(known, found) for found in topic_preview.preview_topics(spec, known)]
+
+
+def policies_on(alias: str) -> list[Candidate]:
+    """Return which naming policies explain the topics of a cluster, the surest first."""
+    names = Topic.objects.filter(cluster__alias=alias).order_by().values_list("name", flat=True)
+    return detect_policies(names)
 
 
 def _known(spec: FlowSpec) -> PreviewInput:

@@ -12,6 +12,8 @@ from django.db.models.functions import Mod
 from console.clusters.models import Cluster, Topic
 from console.frame.access import clusters_of, visible
 from console.frame.freshness import Freshness
+from console.replication import readiness_queries as readiness
+from console.replication.finding_models import FlowFinding, FlowWatch
 from console.replication.models import (
     FlowPartition,
     FlowRound,
@@ -22,12 +24,15 @@ from console.replication.models import (
 from console.replication.status import judge_flow
 from console.runs import queries as run_queries
 from console.runs.models import Run
+from jobs.replication.flow import SyncsLocation
 from jobs.replication.selection import should_replicate
 
 RECENT_S = 3600
 
-# The name under which other rooms know a flow that was read here.
+# The names under which other rooms know what was read here, and the reads of answers.
 Flow = ReplicationFlow
+Failure = FlowFinding
+answers = readiness
 
 # What the numbers of a flow mean, wherever they are shown.
 LAG = "Source end offset minus replicated position: records that the target does not have yet."
@@ -44,7 +49,7 @@ def list_flows() -> QuerySet[ReplicationFlow]:
     return flows.prefetch_related("rounds").defer("run__progress", "run__arguments", "run__summary")
 
 
-def where(flow_id: int | None = None, pk: str = "") -> Collection[int]:
+def where(flow_id: int | None = None, pk: str = "", **_: str) -> Collection[int]:
     """Return the two clusters of a flow, for the guard of pages and routes."""
     return clusters_of(ReplicationFlow.objects.filter(pk=flow_id or pk or 0))
 
@@ -121,10 +126,41 @@ def findings_of(flow: ReplicationFlow, limit: int = 50) -> list[FlowPartition]:
     return list(FlowPartition.objects.filter(flow=flow).exclude(findings=[])[:limit])
 
 
+def list_findings(flow: ReplicationFlow | None = None) -> QuerySet[FlowFinding]:
+    """Return what fails without a word, of all flows when none is named; open and ended ones."""
+    rows = FlowFinding.objects.select_related("flow__source", "flow__target")
+    return rows if flow is None else rows.filter(flow=flow)
+
+
+def open_findings(flow: ReplicationFlow | None = None) -> QuerySet[FlowFinding]:
+    """Return open findings, worst first and oldest before younger ones."""
+    return list_findings(flow).filter(closed_at=None).order_by("-rank", "opened_at", "pk")
+
+
+def worst_of_each_rule(findings: Iterable[FlowFinding]) -> list[tuple[FlowFinding, int]]:
+    """Return the first finding of each rule, with the number of others that the rule found."""
+    alike: dict[str, list[FlowFinding]] = {}
+    for finding in findings:
+        alike.setdefault(finding.code, []).append(finding)
+    return [(same[0], len(same) - 1) for same in alike.values()]
+
+
+def list_watches() -> QuerySet[FlowWatch]:
+    """Return how flows were last looked at, those that were."""
+    return FlowWatch.objects.exclude(looked_at=None)
+
+
+def watch_of(flow: ReplicationFlow) -> FlowWatch | None:
+    """Return how a flow was last looked at; None before the first look."""
+    return list_watches().filter(flow=flow).first()
+
+
 def freshness_of(flow: ReplicationFlow) -> list[Freshness]:
-    """Return how fresh the two halves of the flow's numbers are."""
+    """Return how fresh the parts of what is known of the flow are."""
     rounds = {round_.noun: round_ for round_ in flow.rounds.all()}
-    return [_freshness(noun, rounds.get(noun)) for noun in FlowRound.Noun.values]
+    has_syncs = flow.offset_syncs != SyncsLocation.NONE
+    nouns = [n for n in FlowRound.Noun.values if n != FlowRound.Noun.SYNCS or has_syncs]
+    return [_freshness(noun, rounds.get(noun)) for noun in nouns]
 
 
 def list_clusters(user: Any) -> list[Cluster]:

@@ -232,6 +232,7 @@ def _told(flow: ReplicationFlow, progress: Mapping[str, Any] | None) -> dict[str
     told = progress or {}
     control = told.get("control") or {}
     found = {"eta_s": told.get("eta_s"), "control_problem": control.get("problem") or ""}
+    found |= {"checkpoint_writing": told.get("checkpoints") or flow.checkpoint_writing}
     return found | {"topic_sync": _synced(flow.topic_sync, told.get("topic_sync"))}
 
 

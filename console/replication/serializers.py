@@ -10,6 +10,7 @@ from rest_framework import serializers
 
 from console.frame.parameters import PageParameters, TimeRangeParameters
 from console.frame.serializers import FreshnessSerializer
+from console.replication.checkpoint_serializers import CheckpointWritingSerializer
 from console.replication.control_serializers import TopicSyncSerializer
 from console.replication.models import SETTINGS, FlowPartition, FlowTopic, ReplicationFlow
 from console.replication.preview import TopicPreview
@@ -18,10 +19,12 @@ from console.replication.series import MOST_POINTS
 from console.replication.status import FlowState, FlowStatus
 from jobs.replication.flow import (
     HIGHEST_BYTES_PER_S,
+    LONGEST_CHECKPOINTS_S,
     LONGEST_COMMIT_MS,
     LOWEST_BYTES_PER_S,
     MAX_TASKS,
     SHORTEST_COMMIT_MS,
+    CopiedBy,
     CopyPath,
     Guarantee,
     HeartbeatsTo,
@@ -54,6 +57,7 @@ class FlowSerializer(serializers.ModelSerializer[ReplicationFlow]):
         child=serializers.IntegerField(), help_text="Partitions that are paused, by the reason."
     )
     topic_sync = serializers.SerializerMethodField()
+    checkpoint_writing = serializers.SerializerMethodField()
     run = serializers.UUIDField(source="run_id", allow_null=True)
 
     class Meta:
@@ -78,6 +82,7 @@ class FlowSerializer(serializers.ModelSerializer[ReplicationFlow]):
             "held_back",
             "control_problem",
             "topic_sync",
+            "checkpoint_writing",
             "measured_at",
             "freshness",
             "created_at",
@@ -94,9 +99,19 @@ class FlowSerializer(serializers.ModelSerializer[ReplicationFlow]):
         """Return how remote topics were last made to follow; None before the first time."""
         return TopicSyncSerializer(flow.topic_sync).data if flow.topic_sync else None
 
+    @extend_schema_field(CheckpointWritingSerializer(allow_null=True))
+    def get_checkpoint_writing(self, flow: ReplicationFlow) -> dict[str, Any] | None:
+        """Return what the newest run told of its checkpoints; None before the first time."""
+        told = flow.checkpoint_writing
+        return CheckpointWritingSerializer(told).data if told else None
+
 
 class _Patterns(serializers.ListField):
     child = serializers.CharField(max_length=500)
+
+
+# The schema names this set: other rooms have policies, too.
+POLICY_NAMES = [(word.value, word.value) for word in PolicyName]
 
 
 def _one_of(words: type[StrEnum]) -> serializers.ChoiceField:
@@ -111,8 +126,14 @@ class FlowSettingsSerializer(serializers.Serializer[Any]):
     topics_exclude = _Patterns(required=False, max_length=500)
     groups = _Patterns(required=False, max_length=500)
     groups_exclude = _Patterns(required=False, max_length=500)
+    copied_by = _one_of(CopiedBy)
     policy = _one_of(PolicyName)
     separator = serializers.CharField(max_length=10, required=False)
+    custom_policy = serializers.DictField(
+        child=serializers.CharField(max_length=200, allow_blank=True),
+        required=False,
+        help_text="Templates of the policy `custom`: remote_topic, offset_syncs, checkpoints, heartbeats.",
+    )
     replication_factor = serializers.IntegerField(
         required=False, allow_null=True, min_value=1, max_value=32767
     )
@@ -133,6 +154,19 @@ class FlowSettingsSerializer(serializers.Serializer[Any]):
     delete_target_overrides = serializers.BooleanField(required=False)
     config_properties_exclude = _Patterns(required=False, max_length=500)
     sync_acls = serializers.BooleanField(required=False)
+    emit_checkpoints_interval_s = serializers.IntegerField(
+        required=False,
+        min_value=0,
+        max_value=LONGEST_CHECKPOINTS_S,
+        help_text="How often checkpoints of groups are written; 0: never.",
+    )
+    sync_group_offsets = serializers.BooleanField(
+        required=False,
+        help_text="Whether groups of the target that nobody uses are set to where they are on the source.",
+    )
+    sync_group_offsets_interval_s = serializers.IntegerField(
+        required=False, min_value=1, max_value=LONGEST_CHECKPOINTS_S
+    )
     max_bytes_per_s = serializers.IntegerField(
         required=False, allow_null=True, min_value=LOWEST_BYTES_PER_S, max_value=HIGHEST_BYTES_PER_S
     )

@@ -1,4 +1,4 @@
-"""The lag of a flow over time, cut down to what a chart can show: two queries, whatever the range."""
+"""The lag of a flow over time, cut down to what a chart can show: three queries, whatever the range."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from django.conf import settings
 from django.db.models import Avg, F, Max
 from django.db.models.functions import Mod
 
+from console.frame.events import in_order
 from console.frame.timerange import TimeRange
-from console.replication.history import list_events
+from console.replication.finding_events import finding_events
+from console.replication.history import MOST_EVENTS, list_events
 from console.replication.models import LagSample, ReplicationFlow
 
 MOST_POINTS = 600
@@ -34,7 +36,10 @@ def read_series(
             _append(columns, before + step_s, {})
         _append(columns, row["bucket"], row)
         before = row["bucket"]
-    return {**columns, "events": [e.to_mapping() for e in list_events(flow, time_range)]}
+    events = in_order(
+        [*list_events(flow, time_range), *finding_events(flow, time_range)], MOST_EVENTS
+    )
+    return {**columns, "events": [event.to_mapping() for event in events]}
 
 
 def prune_samples(now: datetime) -> int:

@@ -34,6 +34,7 @@ class FlowState(StrEnum):
     SILENT = "silent"
     FAILING = "failing"
     DELETING = "deleting"
+    WATCHED = "watched"
 
 
 SEVERITIES = {
@@ -42,6 +43,7 @@ SEVERITIES = {
     FlowState.STOPPING: Severity.NOTICE,
     FlowState.STOPPED: Severity.NONE,
     FlowState.PAUSED: Severity.NOTICE,
+    FlowState.WATCHED: Severity.NOTICE,
     FlowState.DELETING: Severity.NOTICE,
     FlowState.WAITING: Severity.RISK,
     FlowState.DEGRADED: Severity.RISK,
@@ -75,8 +77,12 @@ def judge_flow(flow: ReplicationFlow, now: datetime) -> FlowStatus:
     live = flow.run if flow.run is not None and flow.run.is_live else None
     if flow.deletion_asked_at is not None:
         return FlowStatus(FlowState.DELETING, "It goes as soon as its run has ended.")
-    if not flow.is_wanted:
-        return _unwanted(flow)
+    if flow.is_watched and live is None:
+        return _watched(flow)
+    return _judge_wanted(flow, live, now) if flow.is_wanted else _unwanted(flow)
+
+
+def _judge_wanted(flow: ReplicationFlow, live: Run | None, now: datetime) -> FlowStatus:
     if live is None:
         return _without_run(flow, now)
     if live.cancel_requested_at is not None:
@@ -98,6 +104,26 @@ def _unwanted(flow: ReplicationFlow) -> FlowStatus:
             run.cancel_requested_at,
         )
     return FlowStatus(FlowState.STOPPED, "", "", run.finished_at if run else None)
+
+
+def _watched(flow: ReplicationFlow) -> FlowStatus:
+    """Tell of a flow that MirrorMaker 2 copies; what cannot be seen of it now is said."""
+    failing = [row for row in flow.rounds.all() if row.failing_since is not None]
+    if failing:
+        told = f"MirrorMaker 2 copies; it cannot be watched now: {failing[0].error}"
+        return FlowStatus(FlowState.WAITING, told, failing[0].hint, failing[0].failing_since)
+    if flow.measured_at is not None and not flow.partition_count:
+        return FlowStatus(
+            FlowState.WAITING,
+            f"MirrorMaker 2 has no positions in mm2-offsets.{flow.source.alias}.internal on "
+            f"{flow.target.alias} for a topic of this flow.",
+            "Look whether it runs, and whether its clusters have these aliases.",
+        )
+    return FlowStatus(
+        FlowState.WATCHED,
+        "MirrorMaker 2 copies; crosslog watches. Its positions are as old as its last commit, "
+        "by default up to a minute.",
+    )
 
 
 def _without_run(flow: ReplicationFlow, now: datetime) -> FlowStatus:

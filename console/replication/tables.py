@@ -179,7 +179,7 @@ PARTITIONS = Table(
             "quota_ms",
             numeric=True,
             definition="How long quotas of the brokers, on reading or on writing, held the partition's task "
-            "up since the run began.",
+            "up since the run began; waits at several brokers add up.",
             format=format_span_ms,
             is_hidden=True,
         ),

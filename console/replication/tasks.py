@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from celery import shared_task
 from django.utils import timezone
 
-from console.replication import collect, ensure, series
+from console.replication import (
+    checkpoint_series,
+    collect,
+    ensure,
+    failover_work,
+    finding_collect,
+    finding_save,
+    readiness_collect,
+    readiness_history,
+    series,
+)
+
+# Who waited longer is sent again.
+EXPIRES_S = 30
 
 
 @shared_task(name="console.replication.tasks.ensure_flows", ignore_result=True)
@@ -27,7 +42,67 @@ def collect_flow(flow_id: int) -> None:
     collect.collect_flow(flow_id, timezone.now())
 
 
+@shared_task(name="console.replication.tasks.look_due", ignore_result=True)
+def look_due() -> None:
+    """Send one task per flow that is due for a look at what fails without a word."""
+    for flow_id in finding_collect.due_flows(timezone.now()):
+        look_at_flow.apply_async(args=(flow_id,), expires=finding_collect.CLAIM.total_seconds())
+
+
+@shared_task(name="console.replication.tasks.look_at_flow", ignore_result=True)
+def look_at_flow(flow_id: int) -> None:
+    """Look at one flow."""
+    finding_collect.look_at_flow(flow_id, timezone.now())
+
+
 @shared_task(name="console.replication.tasks.prune_samples", ignore_result=True)
 def prune_samples() -> None:
-    """Remove old samples of lag."""
-    series.prune_samples(timezone.now())
+    """Remove old samples of lag and of checkpoints, old answers and findings that ended."""
+    now = timezone.now()
+    series.prune_samples(now)
+    checkpoint_series.prune(now)
+    readiness_history.prune_changes(now)
+    finding_save.prune_findings(now)
+
+
+@shared_task(name="console.replication.tasks.collect_readiness_due", ignore_result=True)
+def collect_readiness_due() -> None:
+    """Send one task per flow whose checkpoints are due."""
+    for flow_id in readiness_collect.due_flows(timezone.now()):
+        collect_readiness.apply_async(
+            args=(flow_id,), expires=readiness_collect.CLAIM.total_seconds()
+        )
+
+
+@shared_task(name="console.replication.tasks.collect_readiness", ignore_result=True)
+def collect_readiness(flow_id: int) -> None:
+    """Compare the checkpoints of one flow with its groups."""
+    readiness_collect.collect_readiness(flow_id, timezone.now())
+
+
+@shared_task(name="console.replication.tasks.roll_up_checkpoints", ignore_result=True)
+def roll_up_checkpoints() -> None:
+    """Roll samples of checkpoint lag up to minutes and hours."""
+    checkpoint_series.roll_up(timezone.now())
+
+
+@shared_task(name="console.replication.tasks.work_on_failovers", ignore_result=True)
+def work_on_failovers() -> None:
+    """Send one task per plan that is to be read and per run that waits for somebody."""
+    now = timezone.now()
+    for plan_id in failover_work.due_plans(now):
+        read_failover_plan.apply_async(args=(plan_id,), expires=EXPIRES_S)
+    for run_id in failover_work.due_runs(now):
+        carry_out_failover.apply_async(args=(run_id,), expires=EXPIRES_S)
+
+
+@shared_task(name="console.replication.tasks.read_failover_plan", ignore_result=True)
+def read_failover_plan(plan_id: int) -> None:
+    """Read the evidence of one plan."""
+    failover_work.read_plan(plan_id, timezone.now())
+
+
+@shared_task(name="console.replication.tasks.carry_out_failover", ignore_result=True)
+def carry_out_failover(run_id: str) -> None:
+    """Go on with one rehearsal, application or undoing."""
+    failover_work.carry_out(UUID(run_id), timezone.now())

@@ -1,7 +1,9 @@
-"""How bad the state of a partition is: one ladder, from well to worst."""
+"""How bad the state of a partition is: one ladder, from well to worst, and what stands beside it."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 
 
@@ -23,6 +25,35 @@ class Severity(IntEnum):
         return self.name.lower()
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a partition stands.
+
+    `missing` are the sync replicas that are not in the ISR, in the order of the replicas: no observers,
+    which stay out by design, and no replicas that a reassignment is still adding. `observers_in_isr` were
+    promoted. `is_rf_below_min`: min.insync.replicas asks for more replicas than there are; brokers then ask
+    for all of them (before Kafka 3.7 they refused every write with acks=all). `spare` is how many in-sync
+    replicas may still be lost before writes with acks=all stop: negative while they are refused, None where
+    min.insync.replicas is not known.
+    """
+
+    severity: Severity
+    missing: tuple[int, ...] = ()
+    observers_in_isr: tuple[int, ...] = ()
+    is_rf_below_min: bool = False
+    spare: int | None = None
+
+    @property
+    def is_well(self) -> bool:
+        """Whether there is nothing to tell: all replicas in sync, and as many as are asked for."""
+        return not (self.severity or self.missing or self.is_rf_below_min)
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether a producer with acks=all can write; by what is known."""
+        return self.severity < Severity.UNDER_MIN_ISR
+
+
 def partition_severity(
     *, leader: int | None, replicas: int, isr: int, min_insync_replicas: int | None
 ) -> Severity:
@@ -31,11 +62,46 @@ def partition_severity(
     Without a known `min_insync_replicas` the two middle steps cannot be told. A broker never asks
     for more in-sync replicas than there are replicas (`Partition.effectiveMinIsr`).
     """
+    missing = max(replicas - isr, 0)
+    return _severity(leader, missing, isr, effective_min_isr(min_insync_replicas, replicas))
+
+
+def judge_partition(
+    *,
+    leader: int | None,
+    replicas: Sequence[int],
+    isr: Collection[int],
+    min_insync_replicas: int | None,
+    observers: Collection[int] = (),
+    adding: Collection[int] = (),
+) -> Standing:
+    """Return where a partition stands.
+
+    `replicas` are all of them, observers and those being added included; `observers` count for
+    min.insync.replicas while they are in the ISR, as a broker counts them, and are never missing.
+    """
+    counted = [one for one in replicas if one not in adding and one not in observers]
+    missing = tuple(one for one in counted if one not in isr)
+    least = effective_min_isr(min_insync_replicas, len(replicas))
+    return Standing(
+        _severity(leader, len(missing), len(isr), least),
+        missing,
+        tuple(one for one in replicas if one in observers and one in isr),
+        min_insync_replicas is not None and min_insync_replicas > len(replicas),
+        None if least is None else (len(isr) if leader is not None else 0) - least,
+    )
+
+
+def effective_min_isr(min_insync_replicas: int | None, replicas: int) -> int | None:
+    """Return how many in-sync replicas a leader asks for (`Partition.effectiveMinIsr`); None: not known."""
+    return None if min_insync_replicas is None else min(min_insync_replicas, replicas)
+
+
+def _severity(leader: int | None, missing: int, isr: int, least: int | None) -> Severity:
     if leader is None:
         return Severity.OFFLINE
-    least = None if min_insync_replicas is None else min(min_insync_replicas, replicas)
     if least is not None and isr < least:
         return Severity.UNDER_MIN_ISR
-    if isr >= replicas:
+    if not missing:
         return Severity.OK
     return Severity.AT_MIN_ISR if isr == least else Severity.UNDER_REPLICATED

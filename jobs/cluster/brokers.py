@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jobs.cluster.client import ClusterClient
+from jobs.cluster.client import UNTIL_CLOSED, ClusterClient
 from jobs.cluster.descriptions import BrokerDescription, ClusterDescription
 from jobs.cluster.errors import ClusterIdChanged
 
@@ -16,8 +16,8 @@ def describe_cluster(client: ClusterClient) -> ClusterDescription:
     about the old cluster would be wrong for this one.
     """
     answer = client.ask(
-        lambda admin, left: admin.describe_cluster(
-            include_authorized_operations=True, request_timeout=left
+        lambda admin, _: admin.describe_cluster(
+            include_authorized_operations=True, request_timeout=UNTIL_CLOSED
         ),
         "Describing the cluster",
     )

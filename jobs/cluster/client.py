@@ -124,8 +124,8 @@ class ClusterClient:
         An answer is the value or a `ClusterFault`; keys are missing where the budget ended before
         their chunk was sent. Raises `ClusterFault` when nothing was answered and the cluster is why.
 
-        A request to a group's coordinator must be sent with `UNTIL_CLOSED` as its own timeout:
-        librdkafka aborts the process when such a request has timed out and its coordinator comes back
+        A request to one broker, a group's coordinator or any, must be sent with `UNTIL_CLOSED` as its own
+        timeout: librdkafka aborts the process when such a request has timed out and its broker comes back
         afterwards (confluentinc/librdkafka#4605, #5397). It is ended by closing the client instead.
         """
         question = Question(self.timeout_s, doing, self.connection.alias, self.notes)
@@ -141,7 +141,7 @@ class ClusterClient:
     def metadata(self, doing: str) -> ClusterMetadata:
         """Return the metadata of all topics; raises `ClusterFault`. Costs up to two budgets."""
         # The call below sees nothing but the clock, so find out first whether anybody is there.
-        self.ask(lambda admin, left: admin.describe_cluster(request_timeout=left), doing)
+        self.ask(lambda admin, _: admin.describe_cluster(request_timeout=UNTIL_CLOSED), doing)
         for share in FIRST_AND_SECOND:
             try:
                 return self.admin.list_topics(timeout=self.timeout_s * share)

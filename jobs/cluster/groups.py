@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from confluent_kafka import ConsumerGroupTopicPartitions
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError
+from confluent_kafka import TopicPartition as ClientPartition
 
 from jobs.cluster.client import UNTIL_CLOSED, ClusterClient
 from jobs.cluster.descriptions import (
@@ -18,10 +21,17 @@ from jobs.cluster.descriptions import (
 from jobs.cluster.errors import ClusterFault, TimedOut
 from jobs.cluster.librdkafka_errors import error_in, sentence_of
 from jobs.cluster.offsets import MARKER_RANGE, read_data_end, read_offset_ranges
+from jobs.cluster.raw.cluster import RawCluster
+from jobs.cluster.raw.group_offsets import delete_offsets
+from jobs.cluster.read_only import refuse_when_read_only
 from jobs.cluster.topics import chunks
 
 GROUPS_PER_REQUEST = 100
 OFFSET_REQUESTS_AT_ONCE = 1000
+COORDINATOR_PAUSE_S = 0.25
+_COORDINATOR_MOVES = frozenset(
+    {"NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE"}
+)
 # The client library spells Kafka's states its own way.
 _STATES = {
     "PREPARING_REBALANCING": "PreparingRebalance",
@@ -38,6 +48,13 @@ class GroupListing:
 
     groups: tuple[GroupDescription, ...]
     errors: tuple[str, ...] = ()
+
+
+class CommittedGroups(NamedTuple):
+    """Committed offsets per group; `errors` says why a group is absent from `committed`."""
+
+    committed: dict[str, dict[TopicPartition, CommittedOffset]]
+    errors: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +106,16 @@ def read_committed_offsets(
 
     Read end offsets only after this, or use `read_group_offsets`, which also says why one is absent.
     """
+    return read_committed_or_why(client, ids).committed
+
+
+def read_committed_or_why(client: ClusterClient, ids: Collection[str]) -> CommittedGroups:
+    """Return the committed offsets of each group, or why they could not be read."""
     answers = _ask_committed(client, ids)
-    return {g: _offsets(a) for g, a in answers.items() if not isinstance(a, ClusterFault)}
+    missing = TimedOut("Reading committed offsets: no time was left.", cluster="")
+    faults = {g: a for g in ids if isinstance(a := answers.get(g, missing), ClusterFault)}
+    committed = {g: _offsets(a) for g, a in answers.items() if g not in faults}
+    return CommittedGroups(committed, {g: fault.message for g, fault in faults.items()})
 
 
 def read_group_offsets(client: ClusterClient, ids: Collection[str]) -> GroupOffsets:
@@ -99,18 +124,90 @@ def read_group_offsets(client: ClusterClient, ids: Collection[str]) -> GroupOffs
     The other way round, a group that commits in between would be ahead of the end it is compared
     with: a negative lag.
     """
-    answers = _ask_committed(client, ids)
-    missing = TimedOut("Reading committed offsets: no time was left.", cluster="")
-    faults = {g: a for g in ids if isinstance(a := answers.get(g, missing), ClusterFault)}
-    committed = {g: _offsets(a) for g, a in answers.items() if g not in faults}
+    committed, errors = read_committed_or_why(client, ids)
     partitions = {where for offsets in committed.values() for where in offsets}
     ranges = read_offset_ranges(client, sorted(partitions), with_timestamps=False)
     return GroupOffsets(
         committed,
         ranges,
         _data_ends(client, committed, ranges),
-        {group_id: fault.message for group_id, fault in faults.items()},
+        errors,
     )
+
+
+def alter_group_offsets(
+    client: ClusterClient, group_id: str, offsets: Mapping[TopicPartition, CommittedOffset]
+) -> dict[TopicPartition, str | None]:
+    """Set committed offsets of a group without members; returns why not, per partition (None: it is set).
+
+    A group that does not exist is made. Partitions without an offset (None) are left as they are: to take an
+    offset away is `delete_group_offsets`. Raises `ClusterFault` when the group as a whole is refused: it has
+    members, or there is no right to it; and `ReadOnly`.
+    """
+    refuse_when_read_only(client.connection.alias, f"Altering offsets of group {group_id}")
+    wanted = [
+        ClientPartition(where.topic, where.partition, offset.offset, offset.metadata)
+        for where, offset in offsets.items()
+        if offset.offset is not None
+    ]
+    if not wanted:
+        return {}
+    give_up_at = time.monotonic() + client.timeout_s
+    while True:
+        answer = _alter(client, group_id, wanted)
+        moving = [one for one in answer.topic_partitions if _is_moving(one.error)]
+        if not moving or time.monotonic() >= give_up_at:
+            break
+        client.close()  # it would go on asking the broker that it knows
+        time.sleep(COORDINATOR_PAUSE_S)
+    return {
+        TopicPartition(one.topic, one.partition): sentence_of(one.error) if one.error else None
+        for one in answer.topic_partitions
+    }
+
+
+def _alter(client: ClusterClient, group_id: str, wanted: list[ClientPartition]) -> Any:
+    answers = client.ask_all(
+        [ConsumerGroupTopicPartitions(group_id, wanted)],
+        lambda admin, one, _: admin.alter_consumer_group_offsets(
+            [one], request_timeout=UNTIL_CLOSED
+        ),
+        f"Altering offsets of group {group_id}",
+    )
+    answer = answers.get(group_id)
+    if answer is None:
+        raise TimedOut(
+            f"Altering offsets of group {group_id}: no answer in time.",
+            cluster=client.connection.alias,
+        )
+    if isinstance(answer, ClusterFault):
+        raise answer
+    return answer
+
+
+def _is_moving(error: KafkaError | None) -> bool:
+    """Return whether the group's coordinator is elsewhere, or not ready: nothing was done."""
+    return error is not None and error.name() in _COORDINATOR_MOVES
+
+
+def delete_group_offsets(
+    client: ClusterClient, group_id: str, partitions: Collection[TopicPartition]
+) -> dict[TopicPartition, str | None]:
+    """Take committed offsets of a group away; returns why not, per partition (None: there is none now).
+
+    A partition without an offset is as wanted already. Raises `ClusterFault` when the group as a whole is
+    refused: it does not exist, or there is no right to it; and `ReadOnly`. Partitions of topics that members
+    of the group read are refused one by one.
+    """
+    return asyncio.run(_delete_offsets(client, group_id, partitions))
+
+
+async def _delete_offsets(
+    client: ClusterClient, group_id: str, partitions: Collection[TopicPartition]
+) -> dict[TopicPartition, str | None]:
+    # The client library has no such request.
+    async with RawCluster(client.connection, client_id="groups") as cluster:
+        return await delete_offsets(cluster, group_id, partitions, budget_s=client.timeout_s)
 
 
 def _ask_committed(client: ClusterClient, ids: Collection[str]) -> dict[str, Any]:

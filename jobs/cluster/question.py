@@ -85,10 +85,12 @@ class Question:
         return any(fault.retriable and is_cluster_wide(fault) for fault in faults)
 
     def _wait(self, admin: AdminClient, request: _Request, *, until_s: float | None) -> None:
-        """Wait until a request is answered, the question ends, or it is `until_s` old."""
+        """Wait until a request is answered, the attempt or the question ends, or it is `until_s` old."""
+        # A request may have no timeout of its own: see `ClusterClient.ask_all`.
+        over_s = self._until_s + NET_S
         for future in request.futures.values():
             while not future.done() and self.ended_by is None:
-                if until_s is not None and self._age_s() > until_s:
+                if self._age_s() > (over_s if until_s is None else until_s):
                     return
                 self._look(admin, future)
 
@@ -101,7 +103,7 @@ class Question:
 
     def _answer(self, admin: AdminClient, future: Future[Any]) -> Any:
         if not future.done():
-            return self.ended_by
+            return self.ended_by or self._no_answer()
         try:
             answer = future.result()
         except KafkaException as error:
@@ -124,7 +126,10 @@ class Question:
         if final and (not final.retriable or self._age_s() > min(GRACE_S, self.budget_s)):
             return final
         if self._age_s() > self.budget_s + NET_S:
-            return self.notes.fault() or TimedOut(
-                f"{self.doing}: no answer within {self.budget_s:g} s.", cluster=self.cluster
-            )
+            return self._no_answer()
         return None
+
+    def _no_answer(self) -> ClusterFault:
+        return self.notes.fault() or TimedOut(
+            f"{self.doing}: no answer within {self.budget_s:g} s.", cluster=self.cluster
+        )

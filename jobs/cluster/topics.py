@@ -25,11 +25,16 @@ BROKER_DEFAULT = -1
 
 @dataclass(frozen=True, slots=True)
 class NewTopicSpec:
-    """A topic to be made; `replication_factor` None leaves it to the broker's default."""
+    """A topic to be made; `replication_factor` None leaves it to the broker's default.
+
+    `replicas` names the brokers of each partition, its leader first, fenced ones too; then `partitions`
+    is their number and the replication factor is not given.
+    """
 
     partitions: int
     replication_factor: int | None = None
     configs: Mapping[str, str] = field(default_factory=dict)
+    replicas: Sequence[Sequence[int]] = ()
 
 
 def describe_topics(
@@ -152,6 +157,13 @@ def _is_set(entry: Any) -> bool:
 
 
 def _new_topic(name: str, spec: NewTopicSpec) -> NewTopic:
+    if spec.replicas:
+        return NewTopic(
+            name,
+            num_partitions=len(spec.replicas),
+            replica_assignment=[list(brokers) for brokers in spec.replicas],
+            config=dict(spec.configs),
+        )
     return NewTopic(
         name,
         num_partitions=spec.partitions,

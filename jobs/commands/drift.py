@@ -11,6 +11,7 @@ from pathlib import Path
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.replication.drift import ConfigDrift, DriftReport, TopicDrift
+from jobs.replication.drift_findings import drift_findings
 from jobs.replication.drift_report import read_drift
 from jobs.replication.flow import FlowSpec
 from jobs.replication.flow_file import read_flow_file
@@ -44,7 +45,8 @@ def run(
 ) -> int:
     """Run the command; returns its exit code."""
     try:
-        report = ask(read_flow_file(arguments.flow))
+        flow = read_flow_file(arguments.flow)
+        report = ask(flow)
     except InvalidFields as error:
         for field, text in error.errors.items():
             sys.stderr.write(f"{arguments.flow}: {field}: {text}\n")
@@ -52,7 +54,9 @@ def run(
     except ClusterFault as fault:
         sys.stderr.write(f"{fault}\n{fault.hint}\n".rstrip("\n") + "\n")
         return ERROR
-    text = json.dumps(report.to_mapping()) if arguments.json else "\n".join(lines(report))
+    found = [one.to_mapping() for one in drift_findings(flow, report)]
+    document = {**report.to_mapping(), "findings": found}
+    text = json.dumps(document) if arguments.json else "\n".join(lines(report))
     sys.stdout.write(f"{text}\n")
     return DRIFT if report.has_findings else NO_DRIFT
 
@@ -67,6 +71,7 @@ def lines(report: DriftReport) -> Iterator[str]:
     listed = {
         "Surprising": [f"{one.topic}: {one.text}" for one in report.surprises],
         "The next sync": list(report.next_changes),
+        "Never synced": list(report.never_synced),
         "Worth knowing": [str(note) for note in report.notes],
     }
     for title, texts in listed.items():

@@ -57,6 +57,10 @@ def run(arguments: argparse.Namespace) -> int:
         for field, text in error.errors.items():
             sys.stderr.write(f"{arguments.flow}: {field}: {text}\n")
         return 2
+    if flow.is_watched:
+        text = "MirrorMaker 2 copies this flow: it is only watched. To copy it, stop MirrorMaker 2 first."
+        sys.stderr.write(f"{arguments.flow}: copied_by: {text}\n")
+        return 2
     folder = arguments.run_dir or Path(tempfile.mkdtemp(prefix="crosslog-run-"))
     result = _follow(flow, folder, arguments)
     _print_result(result, folder, arguments)

@@ -47,6 +47,8 @@ def add_parser(commands: Parsers) -> None:
         _add(orders, name, text, order).add_argument("subject", metavar="NODE", help="e.g. east-1")
     adding = _add(orders, "add-controller", "add a controller to a cluster's quorum", order)
     adding.add_argument("subject", metavar="CLUSTER", help="e.g. east")
+    text = "start a MirrorMaker 2 from east to west, for topics of its own (mirrored-...)"
+    _add(orders, "start-mirror-maker", text, plain_order)
     _add(orders, "wipe", "stop the lab and delete its data", wipe_lab)
     _add(orders, "fetch", "fetch Kafka into the cache folder and start nothing", fetch)
     _add_traffic(orders)
@@ -59,13 +61,17 @@ def start(arguments: argparse.Namespace) -> dict[str, Any]:
     jvm = kafka_jvm()
     lab = Lab(root, plans, jvm=jvm)
     if arguments.foreground:
-        Keeper(lab).run(_say, with_traffic=arguments.traffic)
+        Keeper(lab).run(
+            _say, with_traffic=arguments.traffic, with_mirror_maker=arguments.mirror_maker
+        )
         return stopped_status(lab.root)
     if control.is_kept(lab.root):
         raise LabError(f"The lab in {lab.root} is running already.")
     for cluster in lab.clusters.values():
         cluster.check_ports()
-    _start_keeper(lab.root, lab.plans, with_traffic=arguments.traffic)
+    also = ["--traffic"] if arguments.traffic else []
+    also += ["--mirror-maker"] if arguments.mirror_maker else []
+    _start_keeper(lab.root, lab.plans, also)
     return control.ask(lab.root, "status")
 
 
@@ -93,6 +99,11 @@ def status(arguments: argparse.Namespace) -> dict[str, Any]:
 def order(arguments: argparse.Namespace) -> dict[str, Any]:
     """Give the keeper an order about one node or cluster."""
     return control.ask(folder(arguments), arguments.order, arguments.subject)
+
+
+def plain_order(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Give the keeper an order about the lab as a whole."""
+    return control.ask(folder(arguments), arguments.order)
 
 
 def wipe_lab(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -124,7 +135,13 @@ def traffic(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.cluster not in plans:
         raise LabError(f"There is no cluster {arguments.cluster} in {root}.")
     connection = plans[arguments.cluster].connection
-    return run_until_stopped(connection, rate=arguments.rate, seed=arguments.seed, say=_say)
+    return run_until_stopped(
+        connection,
+        rate=arguments.rate,
+        seed=arguments.seed,
+        prefix=arguments.prefix,
+        say=_say,
+    )
 
 
 def folder(arguments: argparse.Namespace) -> Path:
@@ -163,6 +180,11 @@ def _add_start(orders: Parsers) -> None:
         "--traffic", action="store_true", help="also write and read records on east"
     )
     parser.add_argument(
+        "--mirror-maker",
+        action="store_true",
+        help="also run a MirrorMaker 2 from east to west, for topics of its own (mirrored-...)",
+    )
+    parser.add_argument(
         "--foreground", action="store_true", help="keep the lab here until Ctrl-C, in no background"
     )
 
@@ -174,6 +196,7 @@ def _add_traffic(orders: Parsers) -> None:
         "--rate", type=float, default=200.0, help="records per second (default: 200)"
     )
     parser.add_argument("--seed", type=int, default=1, help="same seed, same records (default: 1)")
+    parser.add_argument("--prefix", default="", help="before the names of topics and groups")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -211,17 +234,19 @@ def as_text(answer: dict[str, Any]) -> str:
             lines.append(f"  {name} {state} {node['address']:16} {rack:8} pid {node['pid'] or '-'}")
     if answer["is_running"]:
         lines.append(f"traffic: {'running' if answer['traffic'] else 'none'}")
+        if answer.get("mirror_maker"):
+            lines.append(f"MirrorMaker 2: pid {answer['mirror_maker']}")
     return "\n".join(lines) + "\n"
 
 
-def _start_keeper(root: Path, plans: list[ClusterPlan], *, with_traffic: bool) -> None:
+def _start_keeper(root: Path, plans: list[ClusterPlan], also: list[str]) -> None:
     """Start the keeper in a session of its own and wait until it takes orders."""
     root.mkdir(parents=True, exist_ok=True)
     log = root / control.KEEPER_LOG
     command = [sys.executable, "-m", "jobs.lab", "lab", "start", "--foreground", "--dir", str(root)]
     if not read_plans(root):
         command += ["--base-port", str(plans[0].base_port), "--west-nodes", str(plans[1].nodes)]
-    command += ["--traffic"] if with_traffic else []
+    command += also
     with log.open("w") as output:
         keeper = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True

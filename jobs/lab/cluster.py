@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -97,7 +99,10 @@ class Cluster:
         waiting = {
             i: node for i, node in self.nodes.items() if node.is_running and not node.is_paused
         }
-        brokers = frozenset(i for i, node in waiting.items() if node.plan.is_broker)
+        # A standby broker is fenced by design: nobody has to know it as live.
+        brokers = frozenset(
+            i for i, node in waiting.items() if node.plan.is_broker and not node.plan.is_standby
+        )
         end = time.monotonic() + timeout_s
         while waiting:
             waiting = {i: node for i, node in waiting.items() if not node.serves(brokers)}
@@ -105,6 +110,20 @@ class Cluster:
                 late = ", ".join(f"{node.name} (log {node.log})" for node in waiting.values())
                 raise NotServing(f"Not serving within {timeout_s:.0f} s: {late}.")
             time.sleep(_PROBE_EVERY_S)
+
+    def restart_node(
+        self, node_id: int, overrides: Mapping[str, str], timeout_s: float = SERVING_S
+    ) -> Node:
+        """Stop a node in order and start it with other settings of its own; waits until it serves.
+
+        The settings hold until the lab is taken up again by another program, which knows those of the plan.
+        """
+        node = self.node(node_id)
+        node.stop()
+        node.plan = replace(node.plan, overrides=dict(overrides))
+        node.start()
+        self.wait_until_serving(timeout_s)
+        return node
 
     def stop(self) -> None:
         """Stop every node in order, all at once; what hangs is killed."""
@@ -161,7 +180,8 @@ class Cluster:
 
     def _add_node(self, node_id: int, *, is_broker: bool) -> Node:
         folder = self.folder / f"node-{node_id}"
-        self.nodes[node_id] = Node(NodePlan(self.plan, node_id, folder, is_broker), self.jvm)
+        own = self.plan.node_overrides.get(node_id, {})
+        self.nodes[node_id] = Node(NodePlan(self.plan, node_id, folder, is_broker, own), self.jvm)
         return self.nodes[node_id]
 
     @property

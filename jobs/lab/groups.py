@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.records import Consumer, KafkaException, error_in
@@ -38,6 +38,11 @@ GROUPS = (
 IDLE_GROUP = ShopGroup("monthly-report", "orders")
 
 
+def prefixed(group: ShopGroup, prefix: str) -> ShopGroup:
+    """Return the same group of another shop."""
+    return replace(group, group_id=f"{prefix}{group.group_id}", topic=f"{prefix}{group.topic}")
+
+
 def read_as_member(
     client: ClusterClient, group: ShopGroup, name: str, is_over: threading.Event
 ) -> None:
@@ -61,9 +66,9 @@ def read_as_member(
         consumer.close()
 
 
-def leave_idle_group(client: ClusterClient, is_over: threading.Event) -> None:
+def leave_idle_group(client: ClusterClient, group: ShopGroup, is_over: threading.Event) -> None:
     """Read once, commit and leave: a group that stopped long ago and whose lag only grows."""
-    consumer = _consumer(client, IDLE_GROUP, "monthly-report-1")
+    consumer = _consumer(client, group, f"{group.group_id}-1")
     try:
         while not is_over.is_set():
             if consumer.consume(_AT_ONCE, _POLL_S):

@@ -22,9 +22,14 @@ from jobs.lab import control
 from jobs.lab.child import start_child
 from jobs.lab.errors import LabError
 from jobs.lab.lab import Lab, Say
+from jobs.lab.mirror_maker import MirrorMaker, beside_properties
 from jobs.lab.status import lab_status
 
 logger = logging.getLogger(__name__)
+# Topics and groups that a MirrorMaker 2 beside crosslog copies; every flow needs topics of its own.
+MIRRORED = "mirrored-"
+MIRRORED_RATE = "50"
+MIRROR_MAKER_HEAP = "256m"
 _ORDER_S = 5.0  # for an order to arrive once its connection is there
 
 
@@ -33,7 +38,8 @@ class Keeper:
 
     def __init__(self, lab: Lab) -> None:
         self.lab = lab
-        self.traffic: subprocess.Popen[bytes] | None = None
+        self.traffic: list[subprocess.Popen[bytes]] = []
+        self.mirror: MirrorMaker | None = None
         self.is_wanted = True
         self.started_at = time.time()
         self.orders: dict[str, Callable[..., dict[str, Any]]] = {
@@ -45,28 +51,37 @@ class Keeper:
             "resume": lambda name: self._with_node(name, lambda node: node.resume()),
             "start-node": self.start_node,
             "add-controller": self.add_controller,
+            "start-mirror-maker": self.start_mirror_maker,
         }
 
-    def run(self, say: Say, *, with_traffic: bool = False) -> None:
+    def run(self, say: Say, *, with_traffic: bool = False, with_mirror_maker: bool = False) -> None:
         """Keep the lab until the order to stop, SIGTERM or SIGINT comes."""
         signal.signal(signal.SIGTERM, _leave)
         with control.KeeperLock(self.lab.root):
             try:
                 self.lab.start(say=say)
                 if with_traffic:
-                    self.traffic = start_traffic(self.lab.root)
+                    self.traffic.append(start_traffic(self.lab.root))
                     say("traffic runs")
+                if with_mirror_maker:
+                    self.start_mirror_maker()
+                    say("MirrorMaker 2 starts")
                 self._take_orders(say)
             finally:
                 signal.signal(signal.SIGTERM, signal.SIG_IGN)
                 self._end_traffic()
+                if self.mirror is not None:
+                    self.mirror.stop()
                 self.lab.stop()
 
     def status(self) -> dict[str, Any]:
         """Return the lab as the keeper sees it."""
         status = lab_status(self.lab)
         status |= {"keeper": os.getpid(), "up_s": round(time.time() - self.started_at, 1)}
-        return status | {"traffic": self.traffic is not None and self.traffic.poll() is None}
+        return status | {
+            "traffic": any(one.poll() is None for one in self.traffic),
+            "mirror_maker": self.mirror.pid if self.mirror is not None else None,
+        }
 
     def stop(self) -> dict[str, Any]:
         """Take no more orders; the lab stops after the answer."""
@@ -84,6 +99,21 @@ class Keeper:
         """Add a controller to a cluster's quorum."""
         node = self.lab.cluster(alias).add_controller()
         return {"node": node.name, "is_running": node.is_running, "is_paused": False}
+
+    def start_mirror_maker(self) -> dict[str, Any]:
+        """Start a MirrorMaker 2 from the first cluster to the second; one that runs already stays."""
+        if self.mirror is None or self.mirror.pid is None:
+            self._start_mirrored_traffic()
+            source, target = list(self.lab.clusters.values())[:2]
+            settings = beside_properties(
+                (source.plan.alias, source.bootstrap_servers),
+                (target.plan.alias, target.bootstrap_servers),
+                MIRRORED,
+            )
+            folder = self.lab.root / "mirror-maker"
+            self.mirror = MirrorMaker(folder, self.lab.jvm, settings, heap=MIRROR_MAKER_HEAP)
+            self.mirror.start()
+        return {"mirror_maker": self.mirror.pid}
 
     def _with_node(self, name: str, act: Callable[[Any], None]) -> dict[str, Any]:
         node = self.lab.node(name)
@@ -118,20 +148,26 @@ class Keeper:
         except (KeyError, TypeError, ValueError) as error:
             return {"error": f"The keeper does not understand {line!r}: {error!r}."}
 
+    def _start_mirrored_traffic(self) -> None:
+        """Give a MirrorMaker 2 something to copy, where the lab has traffic at all."""
+        if len(self.traffic) == 1:
+            rate = ("--prefix", MIRRORED, "--rate", MIRRORED_RATE)
+            self.traffic.append(start_traffic(self.lab.root, "mirrored-traffic.log", *rate))
+
     def _end_traffic(self) -> None:
-        if self.traffic is None:
-            return
-        self.traffic.terminate()
-        try:
-            self.traffic.wait(10)
-        except subprocess.TimeoutExpired:
-            self.traffic.kill()
+        for one in self.traffic:
+            one.terminate()
+        for one in self.traffic:
+            try:
+                one.wait(10)
+            except subprocess.TimeoutExpired:
+                one.kill()
 
 
-def start_traffic(root: Path) -> subprocess.Popen[bytes]:
-    """Start the traffic of a lab as a child: it ends with us."""
-    command = [sys.executable, "-m", "jobs.lab", "lab", "traffic", "--dir", str(root)]
-    return start_child(command, root / "traffic.log")
+def start_traffic(root: Path, log: str = "traffic.log", *options: str) -> subprocess.Popen[bytes]:
+    """Start traffic of a lab as a child: it ends with us."""
+    command = [sys.executable, "-m", "jobs.lab", "lab", "traffic", "--dir", str(root), *options]
+    return start_child(command, root / log)
 
 
 def _leave(number: int, frame: FrameType | None) -> None:

@@ -35,9 +35,9 @@ class Lab:
     ) -> None:
         self.root = root.resolve()
         self.plans = _agreed_plans(self.root, list(plans))
-        self._jvm = jvm or kafka_jvm()
+        self.jvm = jvm or kafka_jvm()
         self.clusters = {
-            plan.alias: Cluster(plan, self.root / plan.alias, self._jvm) for plan in self.plans
+            plan.alias: Cluster(plan, self.root / plan.alias, self.jvm) for plan in self.plans
         }
 
     def cluster(self, alias: str) -> Cluster:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 from collections.abc import Mapping
@@ -39,6 +40,41 @@ def mirror_properties(
         **_SINGLE_BROKER,
         **(extra or {}),
     }
+
+
+def beside_properties(
+    source: tuple[str, str], target: tuple[str, str], prefix: str
+) -> dict[str, str]:
+    """Return settings for topics and groups of one prefix, beside a flow of crosslog that has the others.
+
+    The source has three brokers and the target one. Everything that comes once a minute by default comes
+    every ten seconds, so that somebody who watches need not wait.
+    """
+    pattern, flow = f"{re.escape(prefix)}.*", f"{source[0]}->{target[0]}"
+    stored = ("offset.storage", "config.storage", "status.storage")
+    return mirror_properties(
+        source,
+        target,
+        {
+            f"{flow}.topics": pattern,
+            f"{flow}.groups": pattern,
+            f"{flow}.sync.group.offsets.enabled": "true",
+            f"{flow}.sync.group.offsets.interval.seconds": "10",
+            f"{flow}.emit.checkpoints.interval.seconds": "10",
+            f"{flow}.offset-syncs.topic.replication.factor": "3",
+            f"{target[0]}->{source[0]}.enabled": "false",
+            f"{target[0]}->{source[0]}.heartbeats.topic.replication.factor": "3",
+            **{f"{source[0]}.{name}.replication.factor": "3" for name in stored},
+            f"{source[0]}.consumer.isolation.level": "read_committed",
+            "refresh.topics.interval.seconds": "10",
+            "refresh.groups.interval.seconds": "10",
+            # Looking through all classes for plugins takes seconds, twice.
+            f"{source[0]}.plugin.discovery": "service_load",
+            f"{target[0]}.plugin.discovery": "service_load",
+            # Connect's worker takes this one only from the cluster where it keeps its topics.
+            f"{target[0]}.offset.flush.interval.ms": "10000",
+        },
+    )
 
 
 class MirrorMaker:

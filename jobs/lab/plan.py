@@ -26,6 +26,7 @@ class ClusterPlan:
     `base_port` is the client port of node 1, the next nodes follow. `racks` are given out in turn;
     none means no racks. `overrides` are broker settings that win over the lab's own. `is_secure`
     adds listeners with SASL_PLAINTEXT, SSL and SASL_SSL, two users and ACLs (see `security`).
+    `node_overrides` are settings of single nodes by their id, which win over all others.
     """
 
     alias: str
@@ -34,6 +35,7 @@ class ClusterPlan:
     racks: tuple[str, ...] = ()
     overrides: Mapping[str, str] = field(default_factory=dict)
     is_secure: bool = False
+    node_overrides: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not _ALIAS.fullmatch(self.alias):
@@ -43,6 +45,11 @@ class ClusterPlan:
         if not 1024 <= self.base_port <= _HIGHEST_PORT - BLOCK:  # noqa: PLR2004  below: for root only
             raise LabError(
                 f"{self.base_port} is no usable base port: 1024 to {_HIGHEST_PORT - BLOCK}."
+            )
+        if not set(self.node_overrides) <= set(self.node_ids):
+            raise LabError(
+                f"{self.alias} has the nodes 1 to {self.nodes}, "
+                f"but there are settings for {sorted(set(self.node_overrides) - set(self.node_ids))}."
             )
 
     @property
@@ -82,12 +89,17 @@ class ClusterPlan:
 
     def to_mapping(self) -> dict[str, object]:
         """Return JSON values for `from_mapping`."""
-        return asdict(self) | {"racks": list(self.racks), "overrides": dict(self.overrides)}
+        return asdict(self) | {
+            "racks": list(self.racks),
+            "overrides": dict(self.overrides),
+            "node_overrides": {str(one): dict(own) for one, own in self.node_overrides.items()},
+        }
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> ClusterPlan:
         """Read what `to_mapping` returned."""
-        return cls(**{**values, "racks": tuple(values["racks"])})
+        own = {int(node_id): own for node_id, own in values.get("node_overrides", {}).items()}
+        return cls(**{**values, "racks": tuple(values["racks"]), "node_overrides": own})
 
 
 def standard_plans(base_port: int = DEFAULT_BASE_PORT, *, west_nodes: int = 1) -> list[ClusterPlan]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from jobs.lab.plan import ClusterPlan
@@ -26,15 +26,21 @@ _SMALL = {
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
 }
 
+_SESSION_MS = 9_000
+
 
 @dataclass(frozen=True, slots=True)
 class NodePlan:
-    """One node of a cluster; `is_broker` is False for a controller that was added later."""
+    """One node of a cluster; `is_broker` is False for a controller that was added later.
+
+    `overrides` are settings of this node alone, which win over all others.
+    """
 
     cluster: ClusterPlan
     node_id: int
     folder: Path
     is_broker: bool = True
+    overrides: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def data(self) -> Path:
@@ -46,9 +52,16 @@ class NodePlan:
         """Where the node answers first: its client listener, or its controller listener."""
         return self.cluster.address("PLAINTEXT" if self.is_broker else "CONTROLLER", self.node_id)
 
+    @property
+    def is_standby(self) -> bool:
+        """Whether it is a fenced standby broker: its own heartbeats come more seldom than a session lasts."""
+        settings = dict(self.cluster.overrides) | dict(self.overrides)
+        session_ms = int(settings.get("broker.session.timeout.ms", _SESSION_MS))
+        return int(settings.get("broker.heartbeat.interval.ms", 0)) > session_ms
+
 
 def server_properties(node: NodePlan) -> dict[str, str]:
-    """Return the settings of a node, the plan's overrides last."""
+    """Return the settings of a node, the plan's overrides last, those of the node itself very last."""
     plan = node.cluster
     names = plan.listeners if node.is_broker else ("CONTROLLER",)
     listeners = ",".join(f"{name}://{plan.address(name, node.node_id)}" for name in names)
@@ -71,7 +84,8 @@ def server_properties(node: NodePlan) -> dict[str, str]:
             settings["broker.rack"] = rack
     if plan.is_secure:
         settings |= secure_properties(node.folder.parent / "certificates")
-    return settings | _SMALL | replication_settings(plan.nodes) | dict(plan.overrides)
+    settings |= _SMALL | replication_settings(plan.nodes) | dict(plan.overrides)
+    return settings | dict(node.overrides)
 
 
 def replication_settings(nodes: int) -> dict[str, str]:

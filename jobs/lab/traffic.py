@@ -18,7 +18,7 @@ from jobs.cluster.errors import ClusterFault
 from jobs.cluster.records import KafkaException, Message, Producer
 from jobs.cluster.topics import create_topics
 from jobs.lab.errors import LabError
-from jobs.lab.groups import GROUPS, leave_idle_group, read_as_member
+from jobs.lab.groups import GROUPS, IDLE_GROUP, leave_idle_group, prefixed, read_as_member
 from jobs.lab.shop import SHARES, TOPICS, Shop
 
 logger = logging.getLogger(__name__)
@@ -33,13 +33,17 @@ _JOIN_S = 15.0
 class Traffic:
     """Writes the shop's records at `rate` per second in all and reads them in several groups.
 
+    `prefix` stands before the names of all topics and groups, so that several shops fit on one cluster.
     `written` counts acknowledged records by topic, `aborted` how many of them were in aborted
     transactions.
     """
 
-    def __init__(self, connection: Connection, *, rate: float = 200.0, seed: int = 1) -> None:
+    def __init__(
+        self, connection: Connection, *, rate: float = 200.0, seed: int = 1, prefix: str = ""
+    ) -> None:
         self.client = ClusterClient(connection)
         self.rate = rate
+        self.prefix = prefix
         self.shop = Shop(seed)
         self.written: Counter[str] = Counter()
         self.aborted = 0
@@ -48,14 +52,16 @@ class Traffic:
 
     def start(self) -> None:
         """Create the topics and begin; raises `LabError` when the topics cannot be made."""
-        for topic, fault in create_topics(self.client, TOPICS).items():
+        topics = {f"{self.prefix}{topic}": spec for topic, spec in TOPICS.items()}
+        for topic, fault in create_topics(self.client, topics).items():
             if fault is not None:
                 raise LabError(f"{topic} cannot be created: {fault}")
-        self._start("idle group", lambda: leave_idle_group(self.client, self._is_over))
+        idle = prefixed(IDLE_GROUP, self.prefix)
+        self._start("idle group", lambda: leave_idle_group(self.client, idle, self._is_over))
         self._start("orders", lambda: self._write(("orders", "customers"), {}))
         self._start("clicks", lambda: self._write(("clicks",), {"compression.type": "lz4"}))
         self._start("payments", self._write_transactions)
-        for group in GROUPS:
+        for group in (prefixed(one, self.prefix) for one in GROUPS):
             for member in range(1, group.members + 1):
                 name = f"{group.group_id}-{member}"
                 work = partial(read_as_member, self.client, group, name, self._is_over)
@@ -114,7 +120,10 @@ class Traffic:
 
     def _write_transactions(self) -> None:
         """Write payments: a transaction a second, every fifth is aborted."""
-        settings = {"transactional.id": "lab-payments", "transaction.timeout.ms": 20_000}
+        settings = {
+            "transactional.id": f"lab-{self.prefix}payments",
+            "transaction.timeout.ms": 20_000,
+        }
         producer = self.client.producer(settings)
         producer.init_transactions(30)
         number = 0
@@ -136,7 +145,11 @@ class Traffic:
             record = self.shop.next(topic)
             try:
                 producer.produce(
-                    topic, record.value, record.key, headers=record.headers, on_delivery=self._count
+                    f"{self.prefix}{topic}",
+                    record.value,
+                    record.key,
+                    headers=record.headers,
+                    on_delivery=self._count,
                 )
             except (
                 BufferError
@@ -150,7 +163,7 @@ class Traffic:
 
 
 def run_until_stopped(
-    connection: Connection, *, rate: float, seed: int, say: Callable[[str], None]
+    connection: Connection, *, rate: float, seed: int, prefix: str, say: Callable[[str], None]
 ) -> dict[str, Any]:
     """Run the traffic in this process until SIGTERM or Ctrl-C; returns what was written."""
     is_over = threading.Event()
@@ -160,7 +173,7 @@ def run_until_stopped(
 
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGINT, end)
-    with Traffic(connection, rate=rate, seed=seed) as traffic:
+    with Traffic(connection, rate=rate, seed=seed, prefix=prefix) as traffic:
         say(f"traffic on {connection.alias}: about {rate:g} records/s, Ctrl-C ends it")
         is_over.wait()
     return {"written": dict(traffic.written), "aborted": traffic.aborted}

@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 class PartitionState(StrEnum):
     """What happens to a partition of a flow right now, best first.
 
-    PAUSED is never said by a copier: a paused partition is one that no copier has.
+    PAUSED is never said by a copier: a paused partition is one that no copier has. WATCHED is a partition
+    that MirrorMaker 2 copies and that, by its committed position, is not caught up.
     """
 
     CAUGHT_UP = "caught_up"
+    WATCHED = "watched"
     COPYING = "copying"
     STARTING = "starting"
     PAUSED = "paused"

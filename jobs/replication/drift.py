@@ -92,7 +92,7 @@ class DriftReport:
     """All replicated topics of a flow, and what is surprising about the others.
 
     `refused` are remote topics that the flow must not write, with the reason. `next_changes` is what
-    the next sync does.
+    the next sync does. `never_synced` are sentences about ACLs that no sync ever makes on the target.
     """
 
     flow: str
@@ -101,6 +101,7 @@ class DriftReport:
     refused: Mapping[str, str] = field(default_factory=dict)
     next_changes: tuple[str, ...] = ()
     notes: tuple[TopicNote, ...] = ()
+    never_synced: tuple[str, ...] = ()
 
     @property
     def has_findings(self) -> bool:
@@ -116,6 +117,7 @@ class DriftReport:
             "refused": dict(self.refused),
             "next_changes": list(self.next_changes),
             "notes": [note.to_mapping() for note in self.notes],
+            "never_synced": list(self.never_synced),
         }
 
 
@@ -134,7 +136,16 @@ def compare_topics(
         refused or {},
         tuple(str(change) for change in plan.changes() if change.topic not in (refused or {})),
         (*plan.notes, *plan.failures),
+        _never_synced(state),
     )
+
+
+def _never_synced(state: TopicsState) -> tuple[str, ...]:
+    """Return what is said of ACLs of groups and of patterns; they are not about one topic."""
+    if state.acls is None or state.acls.source is None:
+        return ()
+    notes = plan_acls(state.acls.source, state.acls.target or (), state.names).notes
+    return tuple(note.text for note in notes if not note.topic)
 
 
 def _topic(

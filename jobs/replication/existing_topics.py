@@ -14,6 +14,7 @@ from jobs.cluster.topics import list_topic_names
 from jobs.replication.config_sync import OWN_CONFIGS, Configs
 from jobs.replication.fan_in import Existing, refuse_existing, sources_of_name
 from jobs.replication.flow import FlowSpec, OnExisting
+from jobs.replication.policy import DefaultReplicationPolicy
 from jobs.replication.positions import read_positions
 
 _POSITIONS_TOPIC = re.compile(r"mm2-offsets\.(.+)\.internal")
@@ -67,7 +68,10 @@ def read_other_sources(
     positions = {
         alias: {where.topic for where in read_positions(target, alias)} for alias in aliases
     }
-    return {t: sources_of_name(t, positions, names, flow.separator) for t in topics}
+    return {
+        t: sources_of_name(t, positions, names, DefaultReplicationPolicy(flow.separator))
+        for t in topics
+    }
 
 
 def _is_ours(configs: Configs | ClusterFault | None) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from jobs.cluster.descriptions import TopicDescription
 from jobs.replication.flow import FlowSpec, OnExisting, PolicyName
+from jobs.replication.policy import ReplicationPolicy
 from jobs.replication.positions_format import positions_topic
 from jobs.replication.selection import explain_topic, policy_of
 
@@ -100,17 +101,21 @@ def keeps_name(flow: FlowSpec, topic: str) -> bool:
 
 
 def sources_of_name(
-    topic: str, positions: Mapping[str, Collection[str]], names: Collection[str], separator: str
+    topic: str,
+    positions: Mapping[str, Collection[str]],
+    names: Collection[str],
+    policy: ReplicationPolicy,
 ) -> tuple[str, ...]:
     """Return the aliases that copied a topic of this name without a topic of their own on the target.
 
-    `positions` are the topics with positions by source alias, `names` the topics of the target.
+    `positions` are the topics with positions by source alias, `names` the topics of the target, `policy`
+    the one by which the others may have named them.
     """
     return tuple(
         sorted(
             alias
             for alias, topics in positions.items()
-            if topic in topics and f"{alias}{separator}{topic}" not in names
+            if topic in topics and policy.format_remote_topic(alias, topic) not in names
         )
     )
 

@@ -16,7 +16,7 @@ from jobs.cluster.raw.transactions import ProducerIdentity, init_producer_id
 from jobs.replication.batches.ending import Ends, settle_patiently
 from jobs.replication.flow import FlowSpec, Guarantee
 
-# Who takes over knows where to tell the end again only now: it waits for leaders that are just missing.
+# Who takes over knows where to tell the end again only now: it waits for whatever is just missing.
 PATIENCE_S = 60.0
 
 logger = logging.getLogger(__name__)

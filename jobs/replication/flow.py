@@ -10,6 +10,7 @@ from typing import Any
 
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import InvalidFields
+from jobs.replication.custom_policy import CustomReplicationPolicy, PolicyTemplates, read_templates
 
 DEFAULT_TOPICS_EXCLUDE = (r".*[\-\.]internal", r".*\.replica", r"__.*")
 DEFAULT_GROUPS_EXCLUDE = (r"console-consumer-.*", r"connect-.*", r"__.*")
@@ -24,6 +25,7 @@ DEFAULT_CONFIG_PROPERTIES_EXCLUDE = (
 )
 MAX_TASKS = 64
 SHORTEST_COMMIT_MS, DEFAULT_COMMIT_MS, LONGEST_COMMIT_MS = 50, 1000, 60_000
+DEFAULT_CHECKPOINTS_S, LONGEST_CHECKPOINTS_S = 60, 86_400
 LOWEST_BYTES_PER_S, HIGHEST_BYTES_PER_S = 1024, 2**40
 
 
@@ -32,6 +34,14 @@ class PolicyName(StrEnum):
 
     DEFAULT = "default"
     IDENTITY = "identity"
+    CUSTOM = "custom"
+
+
+class CopiedBy(StrEnum):
+    """Who moves the records: crosslog, or a MirrorMaker 2 that crosslog only watches."""
+
+    CROSSLOG = "crosslog"
+    MIRROR_MAKER = "mirror_maker"
 
 
 class OnRecreated(StrEnum):
@@ -97,8 +107,15 @@ class FlowSpec:
     `delete_target_overrides`, a setting that only the remote topic has is deleted, as MirrorMaker 2
     does it.
 
+    `emit_checkpoints_interval_s` is how often the offsets of groups are translated and told in MirrorMaker
+    2's checkpoints, 0 for never. With `sync_group_offsets` they are also written to groups of the same
+    name on the target, as long as nobody uses them there, at most every `sync_group_offsets_interval_s`.
+
     `client_rack` is where the flow's tasks run: brokers may send them to a replica in the same rack
-    (KIP-392); empty: no wish.
+    (KIP-392); empty: no wish. `custom_policy` is what the policy `custom` makes names of, else None.
+
+    A flow `copied_by` MirrorMaker 2 is never run by crosslog: only what names topics and groups counts,
+    and where the offset syncs are (unless it is said, on the source, as MirrorMaker 2 keeps them).
     """
 
     name: str
@@ -110,6 +127,7 @@ class FlowSpec:
     groups_exclude: tuple[str, ...] = DEFAULT_GROUPS_EXCLUDE
     policy: PolicyName = PolicyName.DEFAULT
     separator: str = "."
+    custom_policy: PolicyTemplates | None = None
     replication_factor: int | None = None
     tasks: int = 1
     on_recreated: OnRecreated = OnRecreated.STOP
@@ -126,7 +144,16 @@ class FlowSpec:
     delete_target_overrides: bool = False
     config_properties_exclude: tuple[str, ...] = DEFAULT_CONFIG_PROPERTIES_EXCLUDE
     sync_acls: bool = False
+    emit_checkpoints_interval_s: int = DEFAULT_CHECKPOINTS_S
+    sync_group_offsets: bool = False
+    sync_group_offsets_interval_s: int = DEFAULT_CHECKPOINTS_S
     client_rack: str = ""
+    copied_by: CopiedBy = CopiedBy.CROSSLOG
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether somebody else copies and crosslog only watches."""
+        return self.copied_by is CopiedBy.MIRROR_MAKER
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> FlowSpec:
@@ -135,6 +162,7 @@ class FlowSpec:
         Errors inside the connections are named `source.<field>` and `target.<field>`.
         """
         errors = {k: f"{k} is not a setting of a flow." for k in values if k not in _FIELDS}
+        values = _with_defaults_of_mirror_maker(values)
         source = _connection(values.get("source"), "source", errors)
         target = _connection(values.get("target"), "target", errors)
         name = values.get("name")
@@ -151,6 +179,7 @@ class FlowSpec:
             },
             **{name: _flag(values, name, default, errors) for name, default in FLAGS.items()},
             "separator": _separator(values, errors),
+            "custom_policy": _templates(values, source, target, errors),
             "client_rack": _rack(values, errors),
             "replication_factor": _count(values, "replication_factor", None, (1, 32767), errors),
             "tasks": _count(values, "tasks", 1, (1, MAX_TASKS), errors),
@@ -164,8 +193,26 @@ class FlowSpec:
             "max_bytes_per_s": _count(
                 values, "max_bytes_per_s", None, (LOWEST_BYTES_PER_S, HIGHEST_BYTES_PER_S), errors
             ),
+            "emit_checkpoints_interval_s": _count(
+                values,
+                "emit_checkpoints_interval_s",
+                DEFAULT_CHECKPOINTS_S,
+                (0, LONGEST_CHECKPOINTS_S),
+                errors,
+            ),
+            "sync_group_offsets_interval_s": _count(
+                values,
+                "sync_group_offsets_interval_s",
+                DEFAULT_CHECKPOINTS_S,
+                (1, LONGEST_CHECKPOINTS_S),
+                errors,
+            ),
             **{name: _choice(values, name, default, errors) for name, default in CHOICES.items()},
         }
+        if values.get("sync_group_offsets") is True and spec["emit_checkpoints_interval_s"] == 0:
+            errors["sync_group_offsets"] = (
+                "Offsets of groups are synced from checkpoints, and emit_checkpoints_interval_s is 0: never."
+            )
         if errors or source is None or target is None:
             raise InvalidFields(errors)
         return cls(name=str(name), source=source, target=target, **spec)
@@ -179,11 +226,14 @@ class FlowSpec:
             **{name: list(getattr(self, name)) for name in PATTERNS},
             **{name: getattr(self, name) for name in FLAGS},
             "separator": self.separator,
+            "custom_policy": self.custom_policy.to_mapping() if self.custom_policy else {},
             "client_rack": self.client_rack,
             "replication_factor": self.replication_factor,
             "tasks": self.tasks,
             "commit_interval_ms": self.commit_interval_ms,
             "max_bytes_per_s": self.max_bytes_per_s,
+            "emit_checkpoints_interval_s": self.emit_checkpoints_interval_s,
+            "sync_group_offsets_interval_s": self.sync_group_offsets_interval_s,
             **{name: getattr(self, name).value for name in CHOICES},
         }
 
@@ -202,6 +252,7 @@ FLAGS: dict[str, bool] = {
     "sync_configs": True,
     "delete_target_overrides": False,
     "sync_acls": False,
+    "sync_group_offsets": False,
 }
 # The settings that are one of a few words, with their defaults.
 CHOICES: dict[str, StrEnum] = {
@@ -213,9 +264,17 @@ CHOICES: dict[str, StrEnum] = {
     "isolation_level": IsolationLevel.READ_COMMITTED,
     "offset_syncs": SyncsLocation.TARGET,
     "heartbeats": HeartbeatsTo.TARGET,
+    "copied_by": CopiedBy.CROSSLOG,
 }
 _FIELDS = frozenset(FlowSpec.__dataclass_fields__)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.>-]{0,99}")
+
+
+def _with_defaults_of_mirror_maker(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the values with MirrorMaker 2's own default where it copies and nothing else is said."""
+    if values.get("copied_by") != CopiedBy.MIRROR_MAKER or values.get("offset_syncs"):
+        return values
+    return {**values, "offset_syncs": SyncsLocation.SOURCE.value}
 
 
 def _connection(value: object, field: str, errors: dict[str, str]) -> Connection | None:
@@ -290,6 +349,24 @@ def _separator(values: Mapping[str, Any], errors: dict[str, str]) -> str:
         errors["separator"] = "A separator is 1 to 10 characters that a topic name may have."
         return "."
     return value
+
+
+def _templates(
+    values: Mapping[str, Any],
+    source: Connection | None,
+    target: Connection | None,
+    errors: dict[str, str],
+) -> PolicyTemplates | None:
+    """Read the templates of a custom policy; those given for another policy are dropped."""
+    if values.get("policy") != PolicyName.CUSTOM:
+        return None
+    templates = read_templates(values.get("custom_policy"), errors, "custom_policy")
+    if templates is not None:
+        policy = CustomReplicationPolicy(templates)
+        wrong = [policy.problem_with_alias(side.alias) for side in (source, target) if side]
+        if any(wrong):
+            errors["custom_policy.remote_topic"] = next(text for text in wrong if text)
+    return templates
 
 
 def _count(

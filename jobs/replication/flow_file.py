@@ -2,77 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
-import yaml
-
-from jobs.cluster.errors import InvalidFields
+from jobs.cluster.settings_file import parse_settings, read_text
 from jobs.replication.flow import FlowSpec
-
-MOST_BYTES = 1024 * 1024
-FILE = "file"
 
 
 def read_flow_file(path: Path) -> FlowSpec:
     """Read a flow; raises `InvalidFields`, with the field `file` when it is no readable YAML at all."""
-    try:
-        with path.open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise InvalidFields({FILE: f"It cannot be read: {error.strerror}."}) from None
-    if len(content) > MOST_BYTES:
-        raise InvalidFields(
-            {FILE: f"It is larger than {MOST_BYTES} bytes: no flow needs that much."}
-        )
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InvalidFields({FILE: f"Byte {error.start} is not UTF-8."}) from None
-    return parse_flow(text)
+    return parse_flow(read_text(path, "flow"))
 
 
 def parse_flow(text: str) -> FlowSpec:
     """Read a flow from YAML; raises `InvalidFields` with the line and column or the field at fault."""
-    values = _load(text)
-    if not isinstance(values, Mapping):
-        raise InvalidFields({FILE: "A flow is a mapping with name, source and target."})
-    strange = [key for key in values if not isinstance(key, str)]
-    if strange:
-        raise InvalidFields({FILE: f"{strange[0]!r} is not the name of a setting."})
-    return FlowSpec.from_mapping(values)
-
-
-class _FlowLoader(yaml.SafeLoader):
-    """Plain values only; a key twice is a mistake and not a choice; aliases could grow without end."""
-
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
-            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
-            raise yaml.MarkedYAMLError(problem="aliases are not allowed", problem_mark=mark)
-        node: yaml.Node | None = super().compose_node(parent, index)
-        if isinstance(node, yaml.MappingNode):
-            _refuse_repeated_keys(node)
-        return node
-
-
-def _refuse_repeated_keys(node: yaml.MappingNode) -> None:
-    seen = set()
-    for key, _ in node.value:
-        if key.value in seen:
-            raise yaml.MarkedYAMLError(
-                problem=f"{key.value} is given twice", problem_mark=key.start_mark
-            )
-        if isinstance(key, yaml.ScalarNode):
-            seen.add(key.value)
-
-
-def _load(text: str) -> object:
-    try:
-        return yaml.load(text, Loader=_FlowLoader)  # noqa: S506  a SafeLoader, only stricter
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        where = f"Line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-        raise InvalidFields({FILE: f"{where}{error.problem or error.context}."}) from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise InvalidFields({FILE: f"It is not YAML: {error}."}) from None
+    return FlowSpec.from_mapping(
+        parse_settings(text, "A flow is a mapping with name, source and target.")
+    )

@@ -17,7 +17,7 @@ from typing import Self
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.records import KafkaException, Producer
 from jobs.replication.flow import FlowSpec, HeartbeatsTo
-from jobs.replication.policy import HEARTBEATS
+from jobs.replication.selection import policy_of
 from jobs.wire.mirror_records import Heartbeat, encode_heartbeat
 
 logger = logging.getLogger(__name__)
@@ -42,6 +42,7 @@ class Heartbeats:
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> None:
         self._flow = flow
+        self._topic = policy_of(flow).heartbeats_topic()
         self._now_ms = now_ms
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="heartbeats", daemon=True)
@@ -76,7 +77,7 @@ class Heartbeats:
         now_ms = self._now_ms()
         key, value = encode_heartbeat(Heartbeat(source_alias, target_alias, now_ms))
         try:
-            producer.produce(HEARTBEATS, value=value, key=key, partition=0, timestamp=now_ms)
+            producer.produce(self._topic, value=value, key=key, partition=0, timestamp=now_ms)
             producer.poll(0)
         except (BufferError, KafkaException) as error:
             logger.info("no heartbeat flow=%s error=%s", self._flow.name, error)

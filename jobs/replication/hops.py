@@ -22,13 +22,19 @@ def checkpoint_topics(policy: ReplicationPolicy, topics: Iterable[str]) -> list[
     return [topic for topic in topics if policy.is_checkpoints_topic(topic)]
 
 
-def remote_topics(policy: ReplicationPolicy, topics: Iterable[str]) -> list[str]:
-    """Return the topics that came from another cluster, without internal ones."""
-    return [
-        topic
-        for topic in topics
-        if not policy.is_internal_topic(topic) and policy.topic_source(topic) is not None
-    ]
+def remote_topics(
+    policy: ReplicationPolicy, topics: Iterable[str], source: str | None = None
+) -> list[str]:
+    """Return the topics that came from another cluster, without internal ones.
+
+    `source`: only those that came directly from that cluster.
+    """
+    found = []
+    for topic in topics:
+        came_from = None if policy.is_internal_topic(topic) else policy.topic_source(topic)
+        if came_from is not None and source in (None, came_from):
+            found.append(topic)
+    return found
 
 
 def count_hops(policy: ReplicationPolicy, topic: str, source_alias: str) -> int:

@@ -19,7 +19,7 @@ _POSITIONS = {**_COMPACTED, "segment.bytes": str(1024 * 1024)}
 
 
 def ensure_internal_topics(source: ClusterClient, target: ClusterClient, flow: FlowSpec) -> None:
-    """Make the topics of positions, offset syncs and heartbeats where they are; raises `ClusterFault`."""
+    """Make the topics of positions, offset syncs, checkpoints and heartbeats; raises `ClusterFault`."""
     syncs, on_source = syncs_place(flow)
     heartbeats = policy_of(flow).heartbeats_topic()
     ensure_positions_topic(target, flow.source.alias)
@@ -28,6 +28,8 @@ def ensure_internal_topics(source: ClusterClient, target: ClusterClient, flow: F
         on_target[syncs] = (1, _COMPACTED)
     if flow.heartbeats is not HeartbeatsTo.NONE:
         on_target[heartbeats] = (1, _COMPACTED)
+    if flow.emit_checkpoints_interval_s and syncs is not None:
+        on_target[policy_of(flow).checkpoints_topic(flow.source.alias)] = (1, _COMPACTED)
     _ensure(target, on_target)
     there = {}
     if syncs is not None and on_source:
@@ -40,6 +42,13 @@ def ensure_internal_topics(source: ClusterClient, target: ClusterClient, flow: F
 def ensure_positions_topic(target: ClusterClient, source_alias: str) -> None:
     """Make the topic of positions on the target if it is missing; raises `ClusterFault`."""
     _ensure(target, {positions_topic(source_alias): (POSITIONS_PARTITIONS, _POSITIONS)})
+
+
+def ensure_checkpoints_topic(target: ClusterClient, flow: FlowSpec) -> str:
+    """Make the topic of checkpoints if it is missing; returns its name. Raises `ClusterFault`."""
+    topic = policy_of(flow).checkpoints_topic(flow.source.alias)
+    _ensure(target, {topic: (1, _COMPACTED)})
+    return topic
 
 
 def syncs_place(flow: FlowSpec) -> tuple[str | None, bool]:

@@ -33,6 +33,17 @@ class OffsetSyncStore:
         self._syncs: list[KeptSync] = []
         self._latest: KeptSync | None = None
 
+    @classmethod
+    def restored(cls, syncs: list[KeptSync]) -> OffsetSyncStore:
+        """Return a store that answers, as one that kept these: latest first, [] or `SIZE` of them.
+
+        A sync that stands there several times is one object; of the others some may have equal numbers.
+        """
+        store = cls()
+        store.start(must_read_to_end=False)
+        store._syncs, store._latest = list(syncs), syncs[0] if syncs else None
+        return store
+
     @property
     def syncs(self) -> tuple[KeptSync, ...]:
         """The 64 kept syncs, latest first, some of them several times; () before the first one."""

@@ -13,7 +13,14 @@ HEARTBEATS = "heartbeats"
 
 
 class ReplicationPolicy(ABC):
-    """What a topic is called on the other side, and where a name says that a topic comes from."""
+    """What a topic is called on the other side, and where a name says that a topic comes from.
+
+    `names_ending_in_internal`: whether any topic whose name ends so counts as one of Connect's own.
+    Kafka's classes did so for years; those of 4.3.1 take only `mm2*` and checkpoints for MirrorMaker 2's own
+    and replicate an application's `orders.internal`.
+    """
+
+    names_ending_in_internal = True
 
     @abstractmethod
     def format_remote_topic(self, source_cluster_alias: str, topic: str) -> str:
@@ -63,7 +70,7 @@ class ReplicationPolicy(ABC):
         return (
             self.is_mm2_internal_topic(topic)
             or topic.startswith(("__", "."))
-            or topic.endswith(("-internal", ".internal"))
+            or (self.names_ending_in_internal and topic.endswith(("-internal", ".internal")))
         )
 
 
@@ -78,7 +85,10 @@ class DefaultReplicationPolicy(ReplicationPolicy):
         self,
         separator: str = ".",
         internal_topic_separator_enabled: bool = True,  # noqa: FBT001, FBT002  Kafka's signature
+        *,
+        names_ending_in_internal: bool = True,
     ) -> None:
+        self.names_ending_in_internal = names_ending_in_internal
         self.separator = separator
         self._internal = separator if internal_topic_separator_enabled else "."
 
@@ -109,8 +119,11 @@ class DefaultReplicationPolicy(ReplicationPolicy):
         return topic.endswith(self._checkpoints_suffix())
 
     def is_mm2_internal_topic(self, topic: str) -> bool:
-        """Return whether the name ends in `internal` behind a separator."""
-        return topic.endswith(f"{self._internal}internal")
+        """Return whether the name ends in `internal` behind a separator, or is one that it gives itself."""
+        ends_so = topic.endswith(f"{self._internal}internal")
+        if self.names_ending_in_internal:
+            return ends_so
+        return (ends_so and topic.startswith("mm2")) or self.is_checkpoints_topic(topic)
 
     def _checkpoints_suffix(self) -> str:
         return f"{self._internal}checkpoints{self._internal}internal"
@@ -127,8 +140,14 @@ class IdentityReplicationPolicy(DefaultReplicationPolicy):
         source_cluster_alias: str | None = None,
         separator: str = ".",
         internal_topic_separator_enabled: bool = True,  # noqa: FBT001, FBT002  Kafka's signature
+        *,
+        names_ending_in_internal: bool = True,
     ) -> None:
-        super().__init__(separator, internal_topic_separator_enabled)
+        super().__init__(
+            separator,
+            internal_topic_separator_enabled,
+            names_ending_in_internal=names_ending_in_internal,
+        )
         self.source_cluster_alias = source_cluster_alias
 
     def format_remote_topic(self, source_cluster_alias: str, topic: str) -> str:

@@ -6,23 +6,13 @@ A compacted topic with one key per source partition. Whoever writes it last, thi
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.descriptions import TopicDescription, TopicPartition
-from jobs.cluster.errors import ClusterFault, TimedOut, Unreachable
-from jobs.cluster.offsets import read_offset_ranges
-from jobs.cluster.records import (
-    ClientPartition,
-    Consumer,
-    Headers,
-    Message,
-    Producer,
-    is_partition_eof,
-)
-from jobs.cluster.topics import describe_topics, is_missing
+from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.reading import read_whole_topic
+from jobs.cluster.records import Headers, Message, Producer
 from jobs.replication.positions_format import (
     PositionKey,
     decode_position,
@@ -39,15 +29,6 @@ REMOTE_END_HEADER = "crosslog.remote-end"
 # record (KIP-320). And the last copied record's offsets on both sides.
 LEADER_EPOCH_HEADER = "crosslog.leader-epoch"
 LAST_SYNC_HEADER = "crosslog.last-sync"
-_READER = {
-    "isolation.level": "read_committed",
-    "enable.partition.eof": True,
-    "auto.offset.reset": "earliest",
-    "queued.max.messages.kbytes": 8192,
-    "fetch.wait.max.ms": 100,
-}
-_BATCH = 2000
-_LOOK_S = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,20 +80,8 @@ def read_positions(client: ClusterClient, source_alias: str) -> Positions:
     Raises `ClusterFault`, also when the end of the topic was not reached while no record came for
     the client's timeout: acting on half of the positions would copy everything else again.
     """
-    described = describe_topics(client, [positions_topic(source_alias)])[0]
-    if described.error is not None:
-        if is_missing(described):
-            return Positions({})
-        raise ClusterFault(described.error, cluster=client.connection.alias)
     reading = _Reading(source_alias)
-    consumer = client.consumer(_READER)
-    try:
-        consumer.assign(
-            [ClientPartition(described.name, p.partition, 0) for p in described.partitions]
-        )
-        _read_to_end(client, consumer, described, reading)
-    finally:
-        consumer.close()
+    read_whole_topic(client, positions_topic(source_alias), reading.take)
     return Positions(reading.entries)
 
 
@@ -188,56 +157,3 @@ class _Notes:
         if not upstream.isdigit() or not downstream.isdigit():
             return None
         return int(upstream), int(downstream)
-
-
-def _read_to_end(
-    client: ClusterClient, consumer: Consumer, topic: TopicDescription, reading: _Reading
-) -> None:
-    """Read everything that was there when reading began, and that was decided or will be.
-
-    While any transaction is open, also another flow's, a reader sees nothing behind its first record, not
-    even what was committed long ago: stopping there would be stopping too early.
-    """
-    ends = _ends(client, topic)
-    heard_at = time.monotonic()
-    while ends:
-        for message in consumer.consume(_BATCH, timeout=_LOOK_S):
-            error = message.error()
-            if error is None:
-                heard_at = time.monotonic()
-                reading.take(message)
-            elif is_partition_eof(error):
-                partition, reached = message.partition() or 0, message.offset() or 0
-                if reached >= ends.get(partition, 0):
-                    ends.pop(partition, None)
-            elif not error.retriable():
-                raise client.fault_of(error, f"Reading {topic.name}")
-        if ends and time.monotonic() - heard_at > client.timeout_s:
-            raise client.fault() or TimedOut(
-                f"Reading {topic.name}: {len(ends)} of {len(topic.partitions)} partitions were "
-                f"not read to their end within {client.timeout_s:g} s. Where brokers answer, a transaction "
-                "is open there: it ends by itself, or when its producer starts again.",
-                cluster=client.connection.alias,
-            )
-
-
-def _ends(client: ClusterClient, topic: TopicDescription) -> dict[int, int]:
-    """Return the high watermark of every partition; raises `ClusterFault`.
-
-    A topic that was just made, or a leader that moves, is waited for.
-    """
-    wanted = {TopicPartition(topic.name, p.partition) for p in topic.partitions}
-    ends: dict[int, int] = {}
-    give_up_at = time.monotonic() + client.timeout_s
-    while True:
-        found = read_offset_ranges(client, wanted, with_timestamps=False)
-        known = {w: r.high_watermark for w, r in found.items() if r.high_watermark is not None}
-        ends |= {where.partition: end for where, end in known.items()}
-        wanted -= known.keys()
-        if not wanted:
-            return ends
-        if time.monotonic() >= give_up_at:
-            where = min(wanted)
-            why = found[where].error or "its end is not known"
-            raise Unreachable(f"Reading {where}: {why}.", cluster=client.connection.alias)
-        time.sleep(_LOOK_S)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from jobs.cluster.descriptions import TopicDescription
+from jobs.replication.custom_policy import CustomReplicationPolicy
 from jobs.replication.flow import FlowSpec, PolicyName
 from jobs.replication.hops import sources_of
 from jobs.replication.policy import (
@@ -64,6 +65,8 @@ def policy_of(spec: FlowSpec) -> ReplicationPolicy:
     """Return the policy that names the remote topics of a flow."""
     if spec.policy is PolicyName.IDENTITY:
         return IdentityReplicationPolicy(spec.source.alias, spec.separator)
+    if spec.custom_policy is not None:
+        return CustomReplicationPolicy(spec.custom_policy)
     return DefaultReplicationPolicy(spec.separator)
 
 

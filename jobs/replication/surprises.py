@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from jobs.cluster.descriptions import TopicDescription
 from jobs.replication.flow import DEFAULT_TOPICS_EXCLUDE, FlowSpec, PolicyName
-from jobs.replication.policy import HEARTBEATS, ReplicationPolicy
+from jobs.replication.policy import ReplicationPolicy
 from jobs.replication.selection import explain_topic, is_recursion, policy_of, topic_filter_of
 
 # What Kafka, Connect and MirrorMaker 2 themselves call their topics.
@@ -46,8 +46,18 @@ def _surprise(
     name = topic.name
     if topic.is_internal or _KNOWN_INTERNAL.fullmatch(name):
         return ""
+    if flow.is_watched and name != policy.heartbeats_topic() and policy.is_heartbeats_topic(name):
+        return _taken_for_heartbeats(flow, policy, name)
     if topic_filter_of(flow).including(name) is None:
         return ""
+    if explain_topic(flow, topic).selected:
+        return _renamed(flow, policy, name)
+    return _left_out(flow, policy, name, on_target)
+
+
+def _left_out(
+    flow: FlowSpec, policy: ReplicationPolicy, name: str, on_target: Collection[str]
+) -> str:
     if policy.is_internal_topic(name):
         return (
             "Left out: its name begins with __ or a dot, or ends with internal, as those of Kafka's own "
@@ -57,14 +67,22 @@ def _surprise(
     if excluded_by is not None:
         is_default = excluded_by in DEFAULT_TOPICS_EXCLUDE
         return f"Left out by MirrorMaker 2's default pattern {excluded_by}." if is_default else ""
-    if explain_topic(flow, topic).selected:
-        return _renamed(flow, policy, name)
     return _cycle(flow, policy, name, on_target)
+
+
+def _taken_for_heartbeats(flow: FlowSpec, policy: ReplicationPolicy, name: str) -> str:
+    """Tell of a topic that MirrorMaker 2 copies whatever the patterns say, unless it is one of its own."""
+    if topic_filter_of(flow).accepts(name) or policy.topic_source(name) == flow.target.alias:
+        return ""
+    return (
+        "Copied although no pattern asks for it: MirrorMaker 2 takes its name for heartbeats, which it "
+        "copies always (heartbeats.replication.enabled)."
+    )
 
 
 def _renamed(flow: FlowSpec, policy: ReplicationPolicy, name: str) -> str:
     remote = policy.format_remote_topic(flow.source.alias, name)
-    if flow.policy is not PolicyName.IDENTITY or name in (remote, HEARTBEATS):
+    if flow.policy is not PolicyName.IDENTITY or name in (remote, policy.heartbeats_topic()):
         return ""
     return (
         f"Called {remote} on the target although names stay: IdentityReplicationPolicy takes every name "

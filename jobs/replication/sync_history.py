@@ -1,4 +1,4 @@
-"""Where an offset of the source is on the target, proved by all offset syncs of a partition.
+"""Where an offset of one side is on the other, proved by all offset syncs of a partition.
 
 A sync says that two offsets mean the same record. What lies between two of them is bounded by both: no
 answer of this module leaves out a record, and where the bounds meet, it is exact.
@@ -6,11 +6,51 @@ answer of this module leaves out a record, and where the bounds meet, it is exac
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
 from typing import NamedTuple
 
 from jobs.replication.offset_sync_store import KeptSync
+from jobs.replication.partition_syncs import DOWNSTREAM, PartitionSyncs
+
+
+class Why(IntEnum):
+    """Why an answer is exact, or is not; `text` says it to a person."""
+
+    IS_SYNC = 0
+    ONE_POSSIBILITY = 1
+    GAPS_ON_BOTH = 2
+    GAPS_ON_SOURCE = 3
+    NO_LATER_SYNC = 4
+    BEFORE_FIRST = 5
+    SYNCS_MISSING = 6
+    WENT_BACK = 7
+    NO_SYNC = 8
+    AT_THE_END = 9
+    ALL_COPIED = 10
+    PERHAPS_NO_RECORD = 11
+
+    @property
+    def text(self) -> str:
+        """One sentence."""
+        return _TEXTS[self]
+
+
+_TEXTS = {
+    Why.IS_SYNC: "It is an offset sync.",
+    Why.ONE_POSSIBILITY: "The two offset syncs leave one possibility.",
+    Why.GAPS_ON_BOTH: "Between the two offset syncs source and target may have offsets without a record.",
+    Why.GAPS_ON_SOURCE: "Between the two offset syncs the source has offsets without a record.",
+    Why.NO_LATER_SYNC: "There is no later offset sync.",
+    Why.BEFORE_FIRST: "It is before the first offset sync.",
+    Why.SYNCS_MISSING: "It is before the first offset sync after some that nobody kept.",
+    Why.WENT_BACK: "The source went back later: records were copied again, or the topic was made anew.",
+    Why.NO_SYNC: "There is no offset sync of this partition.",
+    Why.AT_THE_END: "Everything from there on is written to the target behind its end of now.",
+    Why.ALL_COPIED: "Nothing is left to read, and everything is copied.",
+    Why.PERHAPS_NO_RECORD: "It is there if the offset has a record, later if it has none.",
+}
 
 
 class Certificate(NamedTuple):
@@ -18,6 +58,7 @@ class Certificate(NamedTuple):
 
     Invariant: lo <= e <= hi, as far as e is on the target yet; `hi` is None where nothing bounds it. Going on
     at `lo` skips nothing. `evidence` are the syncs that say so, `reason` why it is not exact, or that it is.
+    The way back is told in the same form: `lo` and `hi` are upstream offsets then.
     """
 
     lo: int
@@ -31,98 +72,163 @@ class Certificate(NamedTuple):
         return self.lo == self.hi
 
 
-class _Epoch:
-    """Syncs that follow each other: both offsets rise."""
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a flow beside its offset syncs; each makes answers narrower, and must be true.
 
-    def __init__(self, first: KeptSync) -> None:
-        self.syncs = [first]
+    `target_has_no_gaps`: remote partitions have one writer, no transaction markers and no record twice, and
+    are not compacted. `is_same_topic`: source topics are those that they were at all syncs.
+    `all_changes_told`: there is an offset sync wherever the difference of the offsets changes, as
+    crosslog's own flows write them.
+    """
 
-    @property
-    def first(self) -> KeptSync:
-        return self.syncs[0]
+    target_has_no_gaps: bool = False
+    is_same_topic: bool = False
+    all_changes_told: bool = False
 
-    @property
-    def last(self) -> KeptSync:
-        return self.syncs[-1]
 
-    def around(self, upstream: int) -> tuple[KeptSync, KeptSync | None]:
-        """Return the last sync at or before an offset, and the next one; `first` is not after it."""
-        after = bisect_right(self.syncs, upstream, key=lambda sync: sync.upstream)
-        return self.syncs[after - 1], self.syncs[after] if after < len(self.syncs) else None
+NOTHING_KNOWN = Facts()
 
 
 class SyncHistory:
     """All offset syncs of one partition, in the order in which they were written.
 
-    When the upstream offset goes back (records are copied again, or the source topic was made anew) an epoch
-    begins; when the downstream offset goes back, the remote topic was made anew and what was before counts no
-    more. Rules: the reference of offset translation, with KAFKA-12468's caution.
+    Rules: the reference of offset translation, with KAFKA-12468's caution. Whoever writes syncs tells the
+    first record after going back; where that sync is lost, nothing can know of it.
     """
 
-    def __init__(self, syncs: Iterable[tuple[int, int]] = ()) -> None:
-        self._epochs: list[_Epoch] = []
-        for upstream, downstream in syncs:
-            self.add(upstream, downstream)
+    def __init__(self, syncs: Iterable[tuple[int, int]] | PartitionSyncs = ()) -> None:
+        self.syncs = syncs if isinstance(syncs, PartitionSyncs) else PartitionSyncs()
+        if not isinstance(syncs, PartitionSyncs):
+            for upstream, downstream in syncs:
+                self.add(upstream, downstream)
 
-    def add(self, upstream: int, downstream: int) -> None:
-        """Take the next sync."""
-        new = KeptSync(upstream, downstream)
-        last = self._epochs[-1].last if self._epochs else None
-        if last == new:
-            return
-        if last is None or downstream <= last.downstream:
-            self._epochs = [_Epoch(new)]
-        elif upstream <= last.upstream:
-            self._epochs.append(_Epoch(new))
-        else:
-            self._epochs[-1].syncs.append(new)
+    def add(self, upstream: int, downstream: int, *, after_gap: bool = False) -> None:
+        """Take the next sync; `after_gap`: some before it are missing, and nobody knows what they said."""
+        self.syncs.add(upstream, downstream, after_gap=after_gap)
 
     def translate(
-        self, upstream: int, *, target_has_no_gaps: bool = False, is_same_topic: bool = False
+        self,
+        upstream: int,
+        *,
+        target_has_no_gaps: bool = False,
+        is_same_topic: bool = False,
+        all_changes_told: bool = False,
     ) -> Certificate | None:
-        """Return what is known of an upstream offset; None without any sync.
+        """Return what is known of an upstream offset; None without any sync. See `Facts` for the rest."""
+        return self.certify(upstream, Facts(target_has_no_gaps, is_same_topic, all_changes_told))
 
-        `target_has_no_gaps`: the remote partition has one writer, no transaction markers, and is not
-        compacted.
-        `is_same_topic`: the source topic is known to be the one that it was at all syncs.
-        """
-        if not self._epochs:
+    def certify(self, upstream: int, facts: Facts = NOTHING_KNOWN) -> Certificate | None:
+        """Return what is known of an upstream offset; None without any sync."""
+        syncs = self.syncs
+        if not syncs.starts:
             return None
-        number = self._epoch_of(upstream)
-        if number is None:
-            first = self._epochs[-1].first
-            return Certificate(0, first.downstream, "It is before the first offset sync.", (first,))
-        before, after = self._epochs[number].around(upstream)
-        found = _between(before, after, upstream, has_no_gaps=target_has_no_gaps)
-        if number == len(self._epochs) - 1 or is_same_topic:
+        newest = syncs.first_of(-1)
+        epoch = syncs.epoch_of(upstream)
+        if epoch is None:
+            return _told(0, newest.downstream, _before_first(syncs), newest)
+        before, after = syncs.around(epoch, upstream)
+        found = between(before, after, upstream, facts)
+        if epoch == len(syncs.starts) - 1:
             return found
-        newest = self._epochs[-1].first
-        reason = "The source went back after that: its records were copied again, or its topic was made anew."
-        return Certificate(found.lo, newest.downstream, reason, (*found.evidence, newest))
+        if facts.is_same_topic and (
+            upstream == before.upstream
+            or self._is_copied_once(epoch, after)
+            or (facts.target_has_no_gaps and _is_dense(before, after))
+        ):
+            return found
+        return Certificate(
+            found.lo, newest.downstream, Why.WENT_BACK.text, (*found.evidence, newest)
+        )
 
-    def _epoch_of(self, upstream: int) -> int | None:
-        """Return the newest epoch that had begun at an offset."""
-        for number in range(len(self._epochs) - 1, -1, -1):
-            if self._epochs[number].first.upstream <= upstream:
-                return number
-        return None
+    def reverse(self, downstream: int, facts: Facts = NOTHING_KNOWN) -> Certificate | None:
+        """Return bounds of the lowest upstream offset of all that is at a downstream offset or behind it.
+
+        Whoever has read everything before `downstream` and goes on at `lo` on the source skips nothing. None
+        without any sync.
+        """
+        syncs = self.syncs
+        if not syncs.starts:
+            return None
+        epoch = syncs.epoch_of_downstream(downstream)
+        if epoch is None:
+            lowest = syncs.lowest_from(0)
+            return _told(0, lowest.upstream, _before_first(syncs), lowest)
+        before, after = syncs.around(epoch, downstream, DOWNSTREAM)
+        found = between_back(before, after, downstream, facts)
+        if epoch == len(syncs.starts) - 1:
+            return found
+        lowest = syncs.lowest_from(epoch + 1)
+        if found.hi is not None and found.hi <= lowest.upstream:
+            return found
+        # What was copied again stands behind it, too, and begins lower.
+        lo = min(found.lo, lowest.upstream)
+        return Certificate(lo, lowest.upstream, Why.WENT_BACK.text, (*found.evidence, lowest))
+
+    def _is_copied_once(self, epoch: int, after: KeptSync | None) -> bool:
+        """Return whether nothing up to and with a sync was copied again by a later epoch."""
+        return after is not None and after.upstream < self.syncs.lowest_from(epoch + 1).upstream
 
 
-def _between(
-    before: KeptSync, after: KeptSync | None, upstream: int, *, has_no_gaps: bool
-) -> Certificate:
+def between(before: KeptSync, after: KeptSync | None, upstream: int, facts: Facts) -> Certificate:
+    """Return what two neighbouring syncs say of an upstream offset that is not before the first."""
     if upstream == before.upstream:
-        return Certificate(before.downstream, before.downstream, "It is an offset sync.", (before,))
+        return _told(before.downstream, before.downstream, Why.IS_SYNC, before)
+    lo = before.downstream + 1
     if after is None:
-        reason = "There is no later offset sync."
-        return Certificate(before.downstream + 1, None, reason, (before,))
-    lo, hi = before.downstream + 1, after.downstream
-    if has_no_gaps:
+        return _told(lo, None, Why.NO_LATER_SYNC, before)
+    hi = after.downstream
+    if facts.target_has_no_gaps and _may_have_no_gaps(before, after):
         lo = max(lo, after.downstream - (after.upstream - upstream))
         hi = min(hi, before.downstream + (upstream - before.upstream))
+    if facts.all_changes_told:
+        # Every record before `after` is as far from its copy as `before` is.
+        lo = max(lo, min(before.downstream + (upstream - before.upstream), after.downstream))
+    return _told(lo, hi, _why(lo, hi, facts), before, after)
+
+
+def between_back(
+    before: KeptSync, after: KeptSync | None, downstream: int, facts: Facts
+) -> Certificate:
+    """Return what two neighbouring syncs say of a downstream offset that is not before the first."""
+    if downstream == before.downstream:
+        return _told(before.upstream, before.upstream, Why.IS_SYNC, before)
+    lo = before.upstream + 1
+    if after is None:
+        return _told(lo, None, Why.NO_LATER_SYNC, before)
+    hi = after.upstream
+    as_far = before.upstream + (downstream - before.downstream)
+    if facts.target_has_no_gaps and _may_have_no_gaps(before, after):
+        lo = max(lo, as_far)
+        hi = min(hi, after.upstream - (after.downstream - downstream))
+    if facts.all_changes_told:
+        lo = max(lo, min(as_far, after.upstream))
+    return _told(lo, hi, _why(lo, hi, facts), before, after)
+
+
+def _may_have_no_gaps(before: KeptSync, after: KeptSync) -> bool:
+    """Return whether the target can be without gaps and repeats: it has no more offsets than the source."""
+    return after.downstream - before.downstream <= after.upstream - before.upstream
+
+
+def _is_dense(before: KeptSync, after: KeptSync | None) -> bool:
+    """Return whether every offset between two syncs has a record, if the target has no gaps."""
+    return after is not None and (
+        after.upstream - before.upstream == after.downstream - before.downstream
+    )
+
+
+def _why(lo: int, hi: int, facts: Facts) -> Why:
     if lo == hi:
-        reason = "The two offset syncs leave one possibility."
-    else:
-        sides = "the source has" if has_no_gaps else "source and target may have"
-        reason = f"Between the two offset syncs {sides} offsets without a record."
-    return Certificate(lo, hi, reason, (before, after))
+        return Why.ONE_POSSIBILITY
+    if facts.target_has_no_gaps:
+        return Why.GAPS_ON_SOURCE
+    return Why.PERHAPS_NO_RECORD if facts.all_changes_told else Why.GAPS_ON_BOTH
+
+
+def _before_first(syncs: PartitionSyncs) -> Why:
+    return Why.SYNCS_MISSING if syncs.is_after_gap else Why.BEFORE_FIRST
+
+
+def _told(lo: int, hi: int | None, why: Why, *evidence: KeptSync) -> Certificate:
+    return Certificate(lo, hi, why.text, evidence)

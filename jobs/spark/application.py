@@ -30,6 +30,14 @@ def _run(spec: JobSpec, run_dir: Path) -> JobResult:
             from jobs.spark import replicate
 
             return replicate.run(spec, run_dir)
+        if spec.kind == "backfill":
+            from jobs.spark import backfill
+
+            return backfill.run(spec, run_dir)
+        if spec.kind == "replay":
+            from jobs.spark import replay
+
+            return replay.run(spec, run_dir)
         return JobResult(Outcome.FAILED, f"There is no job of kind {spec.kind!r}.")
     except (ClusterFault, InvalidFields) as refusal:
         return JobResult(Outcome.FAILED, str(refusal))

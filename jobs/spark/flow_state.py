@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ class FlowState:
     `given_up` are partitions that failed and stay so, `anew` topics whose failures count no more: they
     were created again, and that is accepted. `ends` are the offsets at which the run is to end (None:
     never), `unknown_ends` the partitions whose end nobody could tell yet. `message` is one sentence, `fault`
-    why the clusters were not seen.
+    why the clusters were not seen. `checkpoints` tells what came of writing them, None: nothing yet.
     """
 
     flow: FlowSpec
@@ -38,6 +38,7 @@ class FlowState:
     reset_topics: frozenset[str] = frozenset()
     board: Board = field(default_factory=Board)
     following: Following = field(default_factory=Following)
+    checkpoints: Callable[[], Row | None] = lambda: None
     survey: Survey | None = None
     given_up: set[TopicPartition] = field(default_factory=set)
     anew: set[str] = field(default_factory=set)
@@ -123,6 +124,7 @@ class FlowState:
             "tasks": [_with_load(task, rows) for task in tasks],
             "topics": self._topics(),
             "topic_sync": self.following.to_mapping(),
+            "checkpoints": self.checkpoints(),
             "partitions": rows,
         }
         contract.write_json(self.run_dir / contract.PROGRESS, progress)

@@ -18,6 +18,7 @@ from pyspark import SparkContext
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import ClusterFault
+from jobs.replication.checkpoint_thread import CheckpointThread
 from jobs.replication.copier import PartitionState
 from jobs.replication.flow import FlowSpec
 from jobs.replication.heartbeats import Heartbeats
@@ -79,7 +80,7 @@ class FlowDriver:
             reset_topics=frozenset(arguments.get("reset_topics") or ()),
         )
         self.state.control.look()
-        self.has_heartbeats = False
+        self.is_living = False
         self.stopping = threading.Event()
         signal.signal(signal.SIGTERM, self._on_signal)
 
@@ -100,9 +101,11 @@ class FlowDriver:
                     failures += 1
                     self._wait_for(fault, failures)
                     continue
-                if not self.has_heartbeats:  # their topic is there since the survey
+                if not self.is_living:  # the topics of both are there since the survey
                     lives.enter_context(Heartbeats(flow, source, target))
-                    self.has_heartbeats = True
+                    checkpoints = lives.enter_context(CheckpointThread(flow))
+                    self.state.checkpoints = checkpoints.to_mapping
+                    self.is_living = True
                 problem = self._copying(clusters).run(self._should_stop)
                 failures = failures + 1 if problem else 0
                 if problem:

@@ -28,7 +28,7 @@ DRIVER_MEMORY = "512m"
 EXECUTOR_MEMORY = "512m"
 SECRET = "CROSSLOG_SECRET_"  # noqa: S105  what their names begin with
 # Answers of brokers and the batches made of them come and go a megabyte at a time: giving each back to the
-# system and asking for it again costs a third of the time of re-batching.
+# system and asking for it again costs a third of the time of re-batching. Other jobs gain nothing by it.
 _KEEP_MEMORY = {
     "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": str(256 << 20),
     "spark.executorEnv.MALLOC_MMAP_THRESHOLD_": str(128 << 20),
@@ -64,6 +64,7 @@ def spark_settings(spec: JobSpec, python: str) -> dict[str, str]:
     master = master_of(spec)
     settings = {
         **_defaults(),
+        **(_KEEP_MEMORY if spec.kind == "replicate" else {}),
         **(_for_one_machine() if is_local(master) else _for_a_cluster(spec, master, python)),
         **_properties(),
         **{name: value for name, value in spec.spark.items() if name != "master"},
@@ -84,7 +85,6 @@ def _defaults() -> dict[str, str]:
         "spark.driver.extraJavaOptions": f"{DRIVER_OPTIONS}{_archive_option()}",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        **_KEEP_MEMORY,
     }
 
 
@@ -119,7 +119,7 @@ def _archive_option() -> str:
 
 def _tasks(spec: JobSpec) -> int:
     flow = spec.arguments.get("flow")
-    tasks = flow.get("tasks") if isinstance(flow, Mapping) else None
+    tasks = (flow if isinstance(flow, Mapping) else spec.arguments).get("tasks")
     return tasks if isinstance(tasks, int) and tasks > 0 else 1
 
 

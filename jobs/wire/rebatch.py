@@ -105,15 +105,15 @@ def rebatch(
 
 def change_points(
     offsets: Int64s | None, first_offset: int, count: int, base_downstream: int
-) -> list[tuple[int, int]]:
-    """Return the first (upstream, downstream) of every stretch in which their difference is constant.
+) -> Int64s:
+    """Return the first (upstream, downstream), a row each, of every stretch of constant difference.
 
     For a `NewBatch` that was written at the downstream offset `base_downstream`.
     """
     if offsets is None or count == 0:
-        return [(first_offset, base_downstream)] if count else []
-    starts = [0, *(np.flatnonzero(np.diff(offsets) != 1) + 1).tolist()]
-    return [(int(offsets[start]), base_downstream + start) for start in starts]
+        return np.array([(first_offset, base_downstream)] * min(count, 1), np.int64).reshape(-1, 2)
+    starts = np.flatnonzero(np.diff(offsets, prepend=offsets[0] - 2) != 1)
+    return np.column_stack((offsets[starts], base_downstream + starts))
 
 
 @cache

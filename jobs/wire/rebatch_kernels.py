@@ -2,20 +2,21 @@
 
 They release the GIL and stay inside their arrays whatever the bytes say: every address is compared with
 an end before it is read, and a fault is a number. `jobs.wire.rebatch_plain` does the same in plain words.
-
-All compiled code stands in this one file: numba's cache does not notice a change in another one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
-
-import numba
-from llvmlite import binding, ir  # type: ignore[import-untyped] # it has no types
-from numba.core import cgutils
-from numba.extending import intrinsic
-
+from jobs.wire.machine_code import BEYOND as _BEYOND
+from jobs.wire.machine_code import HAS_CRC, Pair, compiled, inlined
+from jobs.wire.machine_code import LOW_32 as _LOW_32
+from jobs.wire.machine_code import MORE as _MORE
+from jobs.wire.machine_code import copy as _copy
+from jobs.wire.machine_code import crc_32c as _crc
+from jobs.wire.machine_code import integer as _int
+from jobs.wire.machine_code import load as _load
+from jobs.wire.machine_code import store as _store
+from jobs.wire.machine_code import varint as _varint
+from jobs.wire.machine_code import varlong as _varlong
 from jobs.wire.rebatch_table import (
     AT,
     BASE_OFFSET,
@@ -42,127 +43,14 @@ from jobs.wire.record_batch import (
     Codec,
 )
 
-F = TypeVar("F", bound=Callable[..., Any])
-Pair = tuple[int, int]
 # Where attributes, rest and next record begin; deltas of timestamp and offset; bytes of key and value.
 Parsed = tuple[int, int, int, int, int, int]
 
-# Whether compiled code can use the processor's own CRC-32C; elsewhere the library's is called per batch.
-HAS_CRC = bool(binding.get_host_cpu_features().get("sse4.2"))
-# A position behind every end, so far from overflow that lengths may still be added to it.
-_BEYOND = 1 << 62
-_MORE = 0x80
+__all__ = ["HAS_CRC", "cut", "scan"]
+
 _LAST_CODEC = int(Codec.ZSTD)
-_LOW_32 = 0xFFFFFFFF
 # What is left of a sign after a shift to the right by seven.
 _LOW_57 = (1 << 57) - 1
-_LOW_63 = (1 << 63) - 1
-
-
-def compiled(function: F) -> F:
-    """Compile at the first call; anew in every process where no cache folder can be written."""
-    made: Any
-    try:
-        made = numba.njit(function, nogil=True, cache=True)
-    except RuntimeError:
-        made = numba.njit(function, nogil=True)
-    return made  # type: ignore[no-any-return] # it is called like the function itself
-
-
-def inlined(function: F) -> F:
-    """Let compiled functions take in the code of this one; a call for each byte costs 5 times as much."""
-    made: Any = numba.njit(function, forceinline=True)
-    return made  # type: ignore[no-any-return] # as above
-
-
-def _loading(_context: Any, place: Any) -> Any:
-    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        byte = builder.load(builder.inttoptr(values[0], ir.IntType(8).as_pointer()))
-        return builder.zext(byte, ir.IntType(64))
-
-    return numba.int64(place), generate
-
-
-def _storing(_context: Any, place: Any, byte: Any) -> Any:
-    def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        target = builder.inttoptr(values[0], ir.IntType(8).as_pointer())
-        builder.store(builder.trunc(values[1], ir.IntType(8)), target)
-        return context.get_dummy_value()
-
-    return numba.void(place, byte), generate
-
-
-def _copying(_context: Any, to: Any, place: Any, size: Any) -> Any:
-    def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        target, source = (
-            builder.inttoptr(value, ir.IntType(8).as_pointer()) for value in values[:2]
-        )
-        cgutils.raw_memcpy(builder, target, source, values[2], 1)  # type: ignore[no-untyped-call]
-        return context.get_dummy_value()
-
-    return numba.void(to, place, size), generate
-
-
-def _crc_of_8(_context: Any, crc: Any, place: Any) -> Any:
-    """Feed 8 bytes to the processor's CRC-32C instruction."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        word = ir.IntType(64)
-        eight = builder.load(builder.inttoptr(values[1], word.as_pointer()))
-        eight.align = 1
-        form = ir.FunctionType(word, [word, word])
-        step = builder.module.declare_intrinsic("llvm.x86.sse42.crc32.64.64", (), form)
-        return builder.call(step, [values[0], eight])
-
-    return numba.int64(crc, place), generate
-
-
-def _crc_of_1(_context: Any, crc: Any, byte: Any) -> Any:
-    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        half, byte = ir.IntType(32), ir.IntType(8)
-        form = ir.FunctionType(half, [half, byte])
-        step = builder.module.declare_intrinsic("llvm.x86.sse42.crc32.32.8", (), form)
-        fed = [builder.trunc(values[0], half), builder.trunc(values[1], byte)]
-        return builder.zext(builder.call(step, fed), ir.IntType(64))
-
-    return numba.int64(crc, byte), generate
-
-
-# Compiled code works with addresses, as arrays would be reference counted at every call. Who calls a kernel
-# holds the arrays meanwhile, and every address is compared with an end before it is read.
-_load: Any = intrinsic(_loading)
-_store: Any = intrinsic(_storing)
-_copy: Any = intrinsic(_copying)
-_feed_8: Any = intrinsic(_crc_of_8)
-_feed_1: Any = intrinsic(_crc_of_1)
-
-
-def _processors_crc(at: int, end: int) -> int:
-    crc = _LOW_32
-    while at + 8 <= end:
-        crc = _feed_8(crc, at)
-        at += 8
-    while at < end:
-        crc = _feed_1(crc, _load(at))
-        at += 1
-    return crc ^ _LOW_32
-
-
-def _stored_crc(at: int, _end: int) -> int:
-    """Agree with every batch; `scan` asks the library afterwards."""
-    return _int(at - 4, 4) & _LOW_32
-
-
-@inlined
-def _int(at: int, size: int) -> int:
-    value: int = _load(at)
-    value -= (value & 128) << 1
-    for index in range(1, size):
-        value = value << 8 | _load(at + index)
-    return value
-
-
-_crc = inlined(_processors_crc if HAS_CRC else _stored_crc)
 
 
 @inlined
@@ -204,51 +92,6 @@ def _fill(at: int, batch: Int64s) -> None:
     batch[MAX_TIMESTAMP] = _int(at + 35, 8)
     batch[LOG_APPEND_TIME] = 1 if attributes & TIMESTAMP_TYPE_MASK else 0
     batch[CODEC] = attributes & COMPRESSION_MASK
-
-
-@inlined
-def _varint(at: int, end: int) -> Pair:
-    """Return an INT32 and where it ends; 0 and a place behind every end when there is none."""
-    raw, after = _short(at, end)
-    if after < 0:
-        raw, after = _raw(at, end, 5)
-        raw &= _LOW_32
-    return raw >> 1 ^ -(raw & 1), after
-
-
-@inlined
-def _varlong(at: int, end: int) -> Pair:
-    raw, after = _short(at, end)
-    if after < 0:
-        raw, after = _raw(at, end, 10)
-    return raw >> 1 & _LOW_63 ^ -(raw & 1), after
-
-
-@inlined
-def _short(at: int, end: int) -> Pair:
-    """Read one or two bytes, as nearly all are; -1 for an end that is not found there."""
-    if at >= end:
-        return 0, _BEYOND
-    low = _load(at)
-    if low < _MORE:
-        return low, at + 1
-    if at + 1 >= end:
-        return 0, _BEYOND
-    high = _load(at + 1)
-    return low & 127 | high << 7, at + 2 if high < _MORE else -1
-
-
-@compiled
-def _raw(at: int, end: int, longest: int) -> Pair:
-    raw = 0
-    for index in range(longest):
-        if at + index >= end:
-            break
-        byte = _load(at + index)
-        raw |= (byte & 127) << 7 * index
-        if byte < _MORE:
-            return raw, at + index + 1
-    return 0, _BEYOND
 
 
 @inlined

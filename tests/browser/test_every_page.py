@@ -6,6 +6,9 @@ import pytest
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
+from console.availability.drill_models import Drill
+from console.availability.placement_models import TopicPlacement
+from console.availability.promotion_models import PromotionAction, PromotionPolicy
 from tests.browser.axe import grave_violations
 from tests.browser.world import RUN, fill_cluster, make_person, make_world
 
@@ -14,6 +17,10 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 THEMES = ("light", "dark")
 NARROW = {"width": 380, "height": 800}
 FLOW = "flow"
+# Likewise those of its failover plan, of a group in it, and of a run that has ended.
+PLAN, GROUP_ROW, DRILL = "plan", "group row", "drill"
+PLACEMENT = "placement"
+POLICY, ACTION, TRIAL = "policy", "action", "trial"
 # How each page is reached, by the name of its route. FLOW stands for the number of the flow.
 PLACES = {
     "overview:overview": [],
@@ -26,14 +33,58 @@ PLACES = {
     "clusters:partitions": ["east"],
     "clusters:groups": ["east"],
     "clusters:group": ["east", "search indexer/eu"],
+    "clusters:mirror": ["east"],
     "clusters:settings": ["east"],
     "replication:list": [],
     "replication:new": [],
+    "replication:mirror-config": [],
     "replication:detail": [FLOW],
     "replication:partitions": [FLOW],
+    "replication:findings": [FLOW],
+    "replication:checkpoints": [FLOW],
+    "replication:checkpoint-group": [FLOW, "fraud-scoring"],
+    "replication:translate": [FLOW],
     "replication:runs": [FLOW],
     "replication:control": [FLOW],
     "replication:settings": [FLOW],
+    "replication:failover": [FLOW],
+    "replication:failover-new": [FLOW],
+    "replication:failback-new": [FLOW],
+    "replication:failover-plan": [FLOW, PLAN],
+    "replication:failover-group": [FLOW, PLAN, GROUP_ROW],
+    "replication:failover-run": [FLOW, PLAN, DRILL],
+    "quorum:list": [],
+    "quorum:import": [],
+    "quorum:detail": ["east"],
+    "quorum:voters": ["east"],
+    "quorum:partitions": ["east"],
+    "quorum:brokers": ["east"],
+    "quorum:settings": ["east"],
+    "quorum:state": ["east"],
+    "quorum:advisor": ["east"],
+    "quorum:log": ["east"],
+    "quorum:record": ["east", 600],
+    "availability:list": [],
+    "availability:detail": ["east"],
+    "availability:partitions": ["east"],
+    "availability:partition": ["east", "orders", 0],
+    "availability:brokers": ["east"],
+    "availability:observers": ["east"],
+    "availability:placements": ["east"],
+    "availability:new-placement": ["east"],
+    "availability:placement": ["east", PLACEMENT],
+    "availability:what-if": ["east"],
+    "availability:matrix": ["east"],
+    "availability:controller-sites": ["east"],
+    "availability:designer": ["east"],
+    "availability:promotion": ["east"],
+    "availability:new-promotion-policy": ["east"],
+    "availability:promotion-policy": ["east", POLICY],
+    "availability:promotion-action": ["east", ACTION],
+    "availability:drills": ["east"],
+    "availability:record-drill": ["east"],
+    "availability:drill": ["east", TRIAL],
+    "availability:runbooks": ["east"],
     "runs:list": [],
     "runs:detail": [RUN],
     "accounts:people": [],
@@ -46,9 +97,17 @@ PLACES = {
 # Routes that are no page: they act on a POST, answer a script, or lead to somebody else's page.
 NOT_PAGES = {
     "login", "logout", "healthz", "readyz", "frame:jumps", "frame:rail", "metrics:scrape",
-    "clusters:check", "clusters:confirm", "clusters:delete",
+    "clusters:check", "clusters:confirm", "clusters:delete", "quorum:forget",
     "replication:preview", "replication:start", "replication:stop", "replication:delete",
     "replication:accept-topics", "replication:pause", "replication:resume", "replication:restart",
+    "replication:failover-refresh", "replication:failover-rehearse", "replication:failover-apply",
+    "replication:failover-undo", "replication:failover-csv",
+    # A document of its own, which tests/browser/test_failover.py opens.
+    "replication:failover-report",
+    "availability:remove-placement",
+    "availability:remove-promotion-policy", "availability:plan-promotion", "availability:apply-promotion",
+    "availability:revert-promotion", "availability:stop-promotions", "availability:allow-promotions",
+    "availability:stop-all-promotions", "availability:allow-all-promotions", "availability:start-drill",
     "runs:cancel",
     "accounts:oidc", "accounts:oidc-back", "accounts:revoke-token", "accounts:grant",
     "accounts:set-active", "accounts:reset-password", "accounts:unlock",
@@ -73,6 +132,35 @@ ODD_PAGES = {
     "flow-viewer": Odd("/replication/1/", "viewer", "orders to west"),
     "cluster-unreachable": Odd("/clusters/north/", "admin", "no broker answered"),
     "filter-without-rows": Odd("/clusters/east/topics/?q=nothing", "admin", "Nothing fits"),
+    "translated-offset": Odd(
+        "/replication/1/translate/?direction=forward&topic=orders&partition=0&offset=5",
+        "admin",
+        "no offset sync",
+    ),
+    "quorum-never-read": Odd("/quorum/north/", "admin", "Not described yet"),
+    "partition-history": Odd(
+        "/quorum/east/partitions/?topic=orders&partition=0", "admin", "orders-0"
+    ),
+    "difference": Odd("/quorum/east/state/?at=10&to=700", "admin", "From offset 10 to 700"),
+    "voter-change": Odd("/quorum/east/advisor/?remove=3", "admin", "Remove voter 3"),
+    "site-lost": Odd(
+        "/availability/east/what-if/?steps=lose:rack:dc-c;unclean", "admin", "Loss of rack dc-c"
+    ),
+    "unknown-broker-lost": Odd(
+        "/availability/east/what-if/?steps=lose:broker:99", "admin", "There is no broker 99"
+    ),
+    "placement-designed": Odd(
+        "/availability/east/designer/?sites=dc-a+%3D+1%0Adc-b+%3D+2%0Adc-c+%3D+3",
+        "admin",
+        "The proposal",
+    ),
+    "runbook": Odd(
+        "/availability/east/runbooks/?severity=under_min_isr&cause=broker_dead&topic=orders&partition=0",
+        "admin",
+        "It worked when",
+    ),
+    "no-promotion": Odd("/availability/west/promotion/", "admin", "Not judged yet"),
+    "nothing-placed": Odd("/availability/west/placements/", "admin", "No topic has a placement"),
     "flow-absolute": Odd("/replication/1/?from=2026-01-01T00:00&to=2026-01-01T06:00", "admin", ""),
     "first-overview": Odd("/", "admin", "first copied record", has="nothing"),
     "topic-not-found": Odd("/clusters/east/topics/gone/", "admin", "east has no topic gone"),
@@ -127,7 +215,15 @@ def test_what_people_would_trip_over_is_found(page):
 def test_page_is_readable_for_all(name, watched):
     person = make_person()
     flow = make_world(timezone.now())
-    numbers = {FLOW: flow.pk, "person": person.pk}
+    plan = flow.failover_plans.first()
+    numbers = {
+        FLOW: flow.pk, "person": person.pk, PLAN: plan.pk,
+        POLICY: PromotionPolicy.objects.get().pk,
+        ACTION: PromotionAction.objects.filter(state="planned").get().pk,
+        TRIAL: Drill.objects.get().pk,
+        PLACEMENT: TopicPlacement.objects.filter(cluster__alias="east").first().pk,
+        GROUP_ROW: plan.plan_groups.first().pk, DRILL: plan.failover_runs.first().pk,
+    }  # fmt: skip
     watched.sign_in(person)
     page = watched.open(reverse(name, args=[numbers.get(arg, arg) for arg in PLACES[name]]))
     assert page.locator("h1").count() == 1

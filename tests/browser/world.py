@@ -18,10 +18,32 @@ from console.clusters.models import (
     Partition,
     Topic,
 )
-from console.replication.models import FlowRound, FlowTopic, LagSample, ReplicationFlow
+from console.replication.finding_models import FlowWatch
+from console.replication.models import (
+    CheckpointSample,
+    CheckpointSeries,
+    FlowPartition,
+    FlowRound,
+    FlowTopic,
+    LagSample,
+    ReadinessChange,
+    ReplicationFlow,
+)
+from console.replication.readiness_collect import collect_readiness
 from console.runs.models import RunState
 from jobs.availability.severity import Severity
+from jobs.cluster.descriptions import TopicPartition
+from jobs.replication.checkpoint_lag import SeenCheckpoint
+from jobs.replication.checkpoint_topic import GroupPartition
+from jobs.replication.translator import Translator
+from tests.console.availability.making import make_available
+from tests.console.availability.placed_world import document, make_rule
+from tests.console.availability.promotion_world import fill_promotion_pages
 from tests.console.making import make_cluster, make_flow, make_partition, make_run, progress
+from tests.console.quorum.making import make_quorum
+from tests.console.replication.failover_world import make_rehearsed, two_groups
+from tests.console.replication.finding import make_finding
+from tests.console.replication.readiness_world import StubCheckpointDoor
 
 PASSWORD = "a password of ana"
 RUN = UUID("8d3f0c55-7a51-4a5e-9d0e-2f6b7d1c9a01")
@@ -38,6 +60,12 @@ def make_world(now: datetime) -> ReplicationFlow:
     east = fill_cluster("east", now, is_well=False)
     west = fill_cluster("west", now, is_well=True)
     fill_unreachable("north", now)
+    make_quorum(east, now)
+    make_available(east, now)
+    observed = document({"dc-a": 1, "dc-b": 1}, {"dc-c": 1}, "under-min-isr")
+    make_rule(east, "orders", observed, changed_at=now, changed_by="ana")
+    make_rule(east, "c.*", document({"dc-a": 2}), kind="regex", changed_at=now, note="Old ones.")
+    fill_promotion_pages(east)
     return fill_flows(east, west, now)
 
 
@@ -120,7 +148,8 @@ def fill_unreachable(alias: str, now: datetime) -> None:
 def fill_flows(east: Cluster, west: Cluster, now: datetime) -> ReplicationFlow:
     aliases = {"source": east.alias, "target": west.alias}
     flow = make_flow(
-        "orders to west", **aliases, topics=list(TOPICS[:3]), is_wanted=True, measured_at=now,
+        "orders to west", **aliases, topics=list(TOPICS[:3]), groups=[".*"],
+        is_wanted=True, measured_at=now,
         partition_count=9, states={"copying": 8, "failed": 1}, lag=1204, lag_ms=4100,
         rate_per_s=12_480.5, worst_since=now - timedelta(minutes=7),
         worst_reason="orders-2 stopped at offset 184,201: the record has 1.5 MiB, the target takes 1 MiB.",
@@ -136,8 +165,42 @@ def fill_flows(east: Cluster, west: Cluster, now: datetime) -> ReplicationFlow:
     for topic in TOPICS[:3]:
         fill_flow_topic(flow, topic, now)
     fill_samples(flow, now)
+    fill_findings(flow, now)
+    fill_answers(flow, now)
     fill_runs(flow, now)
+    make_rehearsed(flow, "drill of november", two_groups)
     return flow
+
+
+def fill_findings(flow: ReplicationFlow, now: datetime) -> None:
+    """Make open findings of every severity, one that ended, and a look that could not ask everything."""
+    make_finding(flow, opened_at=now - timedelta(minutes=90), last_seen_at=now)
+    make_finding(
+        flow, "stuck_partition", "risk", subject="orders-2", opened_at=now - timedelta(minutes=20),
+        sentence="orders-2 stands still at offset 184,202 while other partitions of the flow move.",
+        todo="Look at the log of the flow's run; stop and start the flow if it says nothing.",
+        evidence={"position_offset": 184_202, "records_waiting": 198, "still_for_s": 1200},
+    )  # fmt: skip
+    make_finding(
+        flow, "topic_left_out", "warn", subject="west.invoices", opened_at=now - timedelta(days=2),
+        sentence="west.invoices: Left out: its name says that it came from west.", evidence={},
+        todo="If it is to be copied under another rule, give the topic another name.",
+    )  # fmt: skip
+    make_finding(
+        flow, "replication_factor_differs", "notice", subject="clicks", opened_at=now,
+        sentence="east.clicks has 1 replicas on west, clicks has 3 on east.",
+        todo="Add replicas with kafka-reassign-partitions.sh.",
+        evidence={"source_replicas": 3, "target_replicas": 1},
+    )  # fmt: skip
+    make_finding(
+        flow, "not_moving", "crit", subject="", opened_at=now - timedelta(hours=5),
+        sentence="Nothing is copied any more: 9 partitions wait with 4,711 records.",
+        closed_at=now - timedelta(hours=4),
+    )  # fmt: skip
+    FlowWatch.objects.create(
+        flow=flow, looked_at=now, drift_at=now, duration_ms=812,
+        faults={"heartbeats": "west: Reading heartbeats: not allowed."},
+    )  # fmt: skip
 
 
 def fill_flow_topic(flow: ReplicationFlow, topic: str, now: datetime) -> None:
@@ -169,6 +232,51 @@ def fill_samples(flow: ReplicationFlow, now: datetime) -> None:
         for at in range(end - 6 * 3600, end, 20)
         if not end - 2400 < at < end - 1800
     )  # fmt: skip
+
+
+# Commits on the source, and offsets of the groups themselves on the target: one of them is too far ahead.
+COMMITS = {"billing": 184_150, "search indexer/eu": 184_100, "fraud-scoring": 184_203}
+SYNCED = {"fraud-scoring": 180_420}
+
+
+def fill_answers(flow: ReplicationFlow, now: datetime) -> None:
+    """Run a real round over the rows: groups that are ready, that repeat, that would skip, and six hours."""
+    FlowPartition.objects.filter(flow=flow, topic="orders").update(
+        position=184_400, lag=0, lag_ms=0, log_start_offset=0
+    )
+    flow.groups, flow.groups_exclude = [".*"], ["reports-.*"]
+    flow.save(update_fields=["groups", "groups_exclude"])
+    where = {n: TopicPartition("orders", n) for n in range(3)}
+    kept = {}
+    for group, offset in COMMITS.items():
+        rows = GroupOffset.objects.filter(group__group_id=group, topic="orders")
+        rows.filter(group__cluster=flow.source).update(committed_offset=offset)
+        rows.filter(group__cluster=flow.target).update(
+            topic="east.orders", committed_offset=SYNCED.get(group)
+        )
+        for number in range(3):
+            key = GroupPartition(group, TopicPartition("east.orders", number))
+            at_ms = int(now.timestamp() * 1000) - 41_000
+            kept[key] = SeenCheckpoint(offset - 50 * number, offset - 3900 - 50 * number, at_ms)
+    Group.objects.filter(cluster=flow.target).update(member_count=0, state="Empty")
+    syncs = [(n, n - 3900) for n in (184_000, 184_100, 184_150, 184_203, 184_390)]
+    translator = Translator(dict.fromkeys(where.values(), syncs))
+    collect_readiness(flow.pk, now, StubCheckpointDoor(kept), lambda _: translator)
+    series = CheckpointSeries.objects.filter(flow=flow, topic="")
+    end = int(now.timestamp())
+    CheckpointSample.objects.bulk_create(
+        CheckpointSample(
+            series=one, step_s=step_s, at_s=at - at % 60, age_ms=30_000 + at % 41_000,
+            behind=round(120 + 100 * math.sin(at / 900)), reread=round(300 + 90 * math.sin(at / 700)),
+            at_risk=round(40 + 39 * math.sin(at / 500)), at_risk_ms=900, rank=1,
+        )
+        for one in series
+        for step_s in (0, 60)
+        for at in range(end - 6 * 3600, end - 120, 60)
+        if not end - 2400 < at < end - 1800
+    )  # fmt: skip
+    for hours, word in ((200, "ready"), (30, "blocked"), (29, "ready"), (2, "caution")):
+        ReadinessChange.objects.create(flow=flow, at=now - timedelta(hours=hours), readiness=word)
 
 
 def fill_runs(flow: ReplicationFlow, now: datetime) -> None:

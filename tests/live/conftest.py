@@ -1,4 +1,7 @@
-"""Real clusters for the live tests: started once per run, only when a test asks, in a temporary folder."""
+"""Real clusters for the live tests: started once per run, only when a test asks, in a temporary folder.
+
+They end with the last live test of a worker: what only computes has the machine for itself then.
+"""
 
 import os
 from collections.abc import Callable, Iterator
@@ -17,12 +20,21 @@ from jobs.lab.plan import ClusterPlan, standard_plans
 from jobs.lab.ports import find_base_port
 from jobs.lab.preparation import kafka_jvm
 from jobs.lab.security import USERS
+from tests.live.shared_labs import SHARED
 
 # Records of tests are of any age: nothing is deleted for it, and the default itself stays what it is.
 NO_RETENTION = {
     "log.retention.check.interval.ms": "86400000",
     "log.initial.task.delay.ms": "86400000",
 }
+
+
+@pytest.hookimpl(trylast=True)  # after fixtures that still need the clusters
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+    """End shared clusters when no live test follows: ten idle brokers take a third of a core."""
+    if nextitem is None or not nextitem.path.is_relative_to(Path(__file__).parent):
+        while SHARED:
+            SHARED.pop().kill()
 
 
 @pytest.fixture(scope="session")
@@ -42,6 +54,7 @@ def lab(kafka: KafkaJvm, tmp_path_factory: pytest.TempPathFactory) -> Iterator[L
         for plan in standard_plans(find_base_port(standard_plans))
     ]
     started = Lab(tmp_path_factory.mktemp("lab"), plans, jvm=kafka)
+    SHARED.append(started)
     started.start()
     yield started
     started.kill()  # nobody reads its data any more, and an orderly stop takes 5 s
@@ -119,6 +132,7 @@ def secure(kafka: KafkaJvm, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
     root = tmp_path_factory.mktemp("secure-lab")
     started = Lab(root, plans(find_base_port(plans)), jvm=kafka)
+    SHARED.append(started)
     started.start()
     cluster = SecureCluster(started.cluster("secure"))
     secrets = {f"CROSSLOG_SECRET_LAB_{user.upper()}": text for user, text in USERS.items()}

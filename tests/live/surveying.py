@@ -9,7 +9,8 @@ from jobs.replication.flow import FlowSpec
 from jobs.replication.plan import Known
 from jobs.replication.survey import Survey, survey_flow
 
-WITHIN_S = 60
+# Longer than the transaction of a frozen copier stays open: one frozen while it commits holds positions back.
+WITHIN_S = 100
 LOOK_S = 0.5
 
 

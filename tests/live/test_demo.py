@@ -1,4 +1,4 @@
-"""The demo as a person starts it; both tests share its folder, as two demos in a row do."""
+"""The demo as a person starts it; the tests share its folder, as demos in a row do."""
 
 import os
 import re
@@ -19,7 +19,7 @@ SLOW_S = 280.0
 pytestmark = [
     pytest.mark.live,
     pytest.mark.usefixtures("kafka"),
-    pytest.mark.timeout(600),
+    pytest.mark.timeout(900),
     pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc"),
 ]
 
@@ -66,6 +66,14 @@ def test_the_demo_shows_a_replicated_record_and_leaves_nothing_behind(home):
     assert demo.wait(timeout=SLOW_S) == 0, output(home)
     assert re.search(r"first replicated record seen in the console after \d+\.\d s", output(home))
     assert re.search(r"login +admin\n.*password +\S+", output(home))
+    assert processes_of(home) == []
+
+
+def test_the_demo_shows_a_real_mirror_maker_beside_and_ends_it_too(home):
+    demo = start_demo(home, "--mirror-maker", "--exit-after-first-record")
+    assert demo.wait(timeout=SLOW_S) == 0, output(home)
+    assert "flow east to west by MirrorMaker 2 is made: crosslog only watches it" in output(home)
+    assert re.search(r"beside it, MirrorMaker 2 copies: http://\S+/replication/\d+/", output(home))
     assert processes_of(home) == []
 
 

@@ -15,15 +15,28 @@ from typing import Any, Generic, TypeVar
 
 from kio.index import load_request_schema, load_response_schema
 from kio.schema.add_partitions_to_txn import v3 as add_partitions_to_txn
+from kio.schema.alter_partition_reassignments import v1 as alter_reassignments
 from kio.schema.api_versions import v3 as api_versions
+from kio.schema.broker_heartbeat import v1 as broker_heartbeat
+from kio.schema.describe_cluster import v2 as describe_cluster
+from kio.schema.describe_configs import v4 as describe_configs
+from kio.schema.describe_log_dirs import v4 as describe_log_dirs
+from kio.schema.describe_quorum import v2 as describe_quorum
+from kio.schema.describe_topic_partitions import v0 as describe_topic_partitions
 from kio.schema.describe_transactions import v0 as describe_transactions
+from kio.schema.elect_leaders import v2 as elect_leaders
 from kio.schema.end_txn import v5 as end_txn
+from kio.schema.fetch import v18 as fetch_log
+from kio.schema.fetch_snapshot import v1 as fetch_snapshot
 from kio.schema.find_coordinator import v3 as find_coordinator
+from kio.schema.incremental_alter_configs import v1 as incremental_alter_configs
 from kio.schema.init_producer_id import v5 as init_producer_id
 from kio.schema.list_offsets import v5 as list_offsets
+from kio.schema.list_partition_reassignments import v0 as list_reassignments
 from kio.schema.list_transactions import v0 as list_transactions
 from kio.schema.metadata import v10 as metadata_request
 from kio.schema.metadata import v12 as metadata_response
+from kio.schema.offset_delete import v0 as offset_delete
 from kio.schema.offset_for_leader_epoch import v4 as offset_for_leader_epoch
 from kio.schema.produce import v12 as produce
 from kio.schema.sasl_authenticate import v2 as sasl_authenticate
@@ -115,6 +128,7 @@ OFFSET_FOR_LEADER_EPOCH = Api(
 FIND_COORDINATOR = Api(
     find_coordinator.FindCoordinatorRequest, find_coordinator.FindCoordinatorResponse, 3
 )
+OFFSET_DELETE = Api(offset_delete.OffsetDeleteRequest, offset_delete.OffsetDeleteResponse, 0)
 INIT_PRODUCER_ID = Api(
     init_producer_id.InitProducerIdRequest, init_producer_id.InitProducerIdResponse, 5, 4
 )
@@ -134,5 +148,56 @@ DESCRIBE_TRANSACTIONS = Api(
     describe_transactions.DescribeTransactionsResponse,
     0,
 )
+# 2: directory ids and the endpoints of the voters (KIP-853); 1: when replicas fetched (KIP-836).
+DESCRIBE_QUORUM = Api(
+    describe_quorum.DescribeQuorumRequest, describe_quorum.DescribeQuorumResponse, 2, 1, 0
+)
 # Fetch has its own form, see `fetch_format`. 16: hints about new leaders; 13: topic ids (KIP-516).
 FETCH = Speaks("Fetch", 1, (16, 13, 12))
+# The metadata log is small, and its answers say more than those of topics: kio reads them. Controllers
+# serve 13 and later only; 17 and later tell where the leader listens (KIP-853).
+FETCH_LOG = Api(fetch_log.FetchRequest, fetch_log.FetchResponse, 18, 17, 16, 15, 14, 13)
+FETCH_SNAPSHOT = Api(
+    fetch_snapshot.FetchSnapshotRequest, fetch_snapshot.FetchSnapshotResponse, 1, 0
+)
+# What acts on a cluster. 1: log directories that are offline, as a tagged field (KIP-858).
+BROKER_HEARTBEAT = Api(
+    broker_heartbeat.BrokerHeartbeatRequest, broker_heartbeat.BrokerHeartbeatResponse, 1, 0
+)
+# 1: whether the replication factor may change (Kafka 4.1); it is left at its default, which is version 0's.
+ALTER_REASSIGNMENTS = Api(
+    alter_reassignments.AlterPartitionReassignmentsRequest,
+    alter_reassignments.AlterPartitionReassignmentsResponse,
+    1,
+    0,
+)
+LIST_REASSIGNMENTS = Api(
+    list_reassignments.ListPartitionReassignmentsRequest,
+    list_reassignments.ListPartitionReassignmentsResponse,
+    0,
+)
+# 1 and later: unclean elections (KIP-460).
+ELECT_LEADERS = Api(elect_leaders.ElectLeadersRequest, elect_leaders.ElectLeadersResponse, 2, 1)
+# 4: the size of the volumes (KIP-827); 3: an error for the whole answer.
+DESCRIBE_LOG_DIRS = Api(
+    describe_log_dirs.DescribeLogDirsRequest, describe_log_dirs.DescribeLogDirsResponse, 4, 3, 2
+)
+# 2: fenced brokers too (KIP-1073, Kafka 4.1).
+DESCRIBE_CLUSTER = Api(
+    describe_cluster.DescribeClusterRequest, describe_cluster.DescribeClusterResponse, 2
+)
+# Eligible leader replicas (KIP-966, Kafka 3.7).
+DESCRIBE_TOPIC_PARTITIONS = Api(
+    describe_topic_partitions.DescribeTopicPartitionsRequest,
+    describe_topic_partitions.DescribeTopicPartitionsResponse,
+    0,
+)
+DESCRIBE_CONFIGS = Api(
+    describe_configs.DescribeConfigsRequest, describe_configs.DescribeConfigsResponse, 4, 3, 2, 1
+)
+INCREMENTAL_ALTER_CONFIGS = Api(
+    incremental_alter_configs.IncrementalAlterConfigsRequest,
+    incremental_alter_configs.IncrementalAlterConfigsResponse,
+    1,
+    0,
+)

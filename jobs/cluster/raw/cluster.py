@@ -127,6 +127,13 @@ class RawCluster:
             )
         return await self._lanes.get(Server(broker.host, broker.port, broker_id), lane)
 
+    async def connection_at(self, server: Server, lane: str) -> BrokerConnection:
+        """Return a connection to a broker that the metadata leaves out, as it does with fenced ones.
+
+        Raises `ClusterFault`.
+        """
+        return await self._lanes.get(server, lane)
+
     async def ask_any(self, send: Callable[[BrokerConnection], Awaitable[_Answer]]) -> _Answer:
         """Ask what any broker can answer and what does no harm twice; raises `ClusterFault`.
 

@@ -20,6 +20,7 @@ from jobs.cluster.raw.compact import (
     read_count,
     read_tags,
     string,
+    varint,
 )
 
 TOPIC_IDS_SINCE = 13
@@ -37,6 +38,7 @@ _CONSUMER = _INT32.pack(-1)
 _UUID_BYTES = 16
 _NO_SESSION = (0, -1)
 _DIVERGING_EPOCH, _CURRENT_LEADER = 0, 1
+_CLUSTER_ID = 0
 
 
 class Asked(NamedTuple):
@@ -87,14 +89,23 @@ class FetchResponse(NamedTuple):
     partitions: list[Answered]
 
 
-def encode_fetch(version: int, asked: Sequence[Asked], limits: FetchLimits, rack: str) -> bytes:
-    """Return the body of a request without a fetch session; partitions of a topic stand together."""
+def encode_fetch(
+    version: int,
+    asked: Sequence[Asked],
+    limits: FetchLimits,
+    rack: str,
+    cluster_id: str | None = None,
+) -> bytes:
+    """Return the body of a request without a fetch session; partitions of a topic stand together.
+
+    A `cluster_id` is compared by controllers alone: another one is refused.
+    """
     head = _REQUEST_HEAD.pack(*limits, *_NO_SESSION)
     topics = [(topic, list(group)) for topic, group in groupby(asked, key=lambda one: one.topic)]
     parts = [b"" if version >= _REPLICA_STATE_SINCE else _CONSUMER, head, count(len(topics))]
     for topic, partitions in topics:
         parts += (_topic(topic), count(len(partitions)), *map(_partition, partitions), NO_TAGS)
-    parts += (count(0), string(rack), NO_TAGS)
+    parts += (count(0), string(rack), NO_TAGS if cluster_id is None else _cluster(cluster_id))
     return b"".join(parts)
 
 
@@ -194,6 +205,11 @@ def _partition(one: Asked) -> bytes:
         one.max_bytes,
         0,  # no tagged fields
     )
+
+
+def _cluster(cluster_id: str) -> bytes:
+    content = string(cluster_id)
+    return count(0) + varint(_CLUSTER_ID) + varint(len(content)) + content
 
 
 def _topic(topic: UUID | str) -> bytes:

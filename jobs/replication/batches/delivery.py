@@ -156,7 +156,8 @@ class Delivery:
             witness = await ends.see_all_led(left.partitions)
             # One that was decided already is only told again, by a transaction that must end likewise.
             left.is_committed = left.is_committed is True
-        elif last.is_committed is not None:
+        elif left.is_committed is None:
+            # What is known already stays: the try below leaves an abort of nothing behind.
             left.is_committed = last.is_committed
         try:
             # Also where nothing is open: who was fenced is told so here.

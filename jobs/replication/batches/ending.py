@@ -17,7 +17,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.errors import TimedOut
+from jobs.cluster.errors import ClusterFault, TimedOut
 from jobs.cluster.raw.cluster import RawCluster
 from jobs.cluster.raw.connection import BrokerConnection
 from jobs.cluster.raw.coordinator import GaveUp, ask_coordinator
@@ -91,13 +91,7 @@ class Ends:
         found = await self.see(partitions)
         for where in sorted(partitions):
             if found.epochs[where] is None:
-                raise LeaderMoved(
-                    f"Nobody leads {where}, so the transaction that wrote there is not ended now: brokers "
-                    "would leave its end out there.",
-                    cluster=self._target.alias,
-                    hint="It goes on by itself when the partition has a leader: start its brokers again, "
-                    "and give the topic more replicas.",
-                )
+                raise _not_led(where, self._target.alias, is_gone=where in found.gone)
         return found
 
     async def end(self, *, commit: bool, budget_s: float = BUDGET_S) -> None:
@@ -146,6 +140,22 @@ class Ends:
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
 
+def _not_led(where: TopicPartition, cluster: str, *, is_gone: bool) -> LeaderMoved:
+    waits = "so the transaction that wrote there is not ended now"
+    if is_gone:
+        return LeaderMoved(
+            f"The brokers do not know {where} now, {waits}.",
+            cluster=cluster,
+            hint="If somebody deleted the topic it goes on by itself, without what was written there last.",
+        )
+    return LeaderMoved(
+        f"Nobody leads {where}, {waits}: brokers would leave its end out there.",
+        cluster=cluster,
+        hint="It goes on by itself when the partition has a leader: start its brokers again, and give the "
+        "topic more replicas.",
+    )
+
+
 async def settle_patiently(
     ends: Ends,
     partitions: Collection[TopicPartition],
@@ -154,14 +164,14 @@ async def settle_patiently(
     commit: bool,
     patience_s: float,
 ) -> None:
-    """Settle, waiting for leaders; for those who cannot come back to it later."""
+    """Settle, whatever waiting helps against; for those who cannot come back to it later."""
     clock = asyncio.get_running_loop().time
     give_up_at = clock() + patience_s
     while True:
         try:
             return await ends.settle(partitions, before, commit=commit)
-        except LeaderMoved:
-            if clock() >= give_up_at:
+        except ClusterFault as fault:
+            if not fault.retriable or clock() >= give_up_at:
                 raise
             before = None
             await asyncio.sleep(PATIENCE_PAUSE_S)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from jobs.cluster.descriptions import TopicPartition
@@ -14,7 +14,6 @@ from jobs.replication.positions import (
     Positions,
 )
 from jobs.replication.positions_format import PositionKey, encode_position, encode_position_key
-from jobs.wire.mirror_records import OffsetSync, encode_offset_sync
 from jobs.wire.murmur2 import partition_for_key
 from jobs.wire.records import PlacedRecord, encode_batch
 
@@ -60,11 +59,3 @@ def position_batches(
         value = encode_position(note.next_offset)
         batch.append(PlacedRecord(len(batch), now_ms, key, value, note.headers()))
     return {partition: encode_batch(batch) for partition, batch in records.items()}
-
-
-def sync_batch(syncs: Sequence[OffsetSync], now_ms: int) -> bytes:
-    """Return offset syncs as one batch, in their order; they go to partition 0."""
-    pairs = [encode_offset_sync(sync) for sync in syncs]
-    return encode_batch(
-        [PlacedRecord(at, now_ms, key, value, ()) for at, (key, value) in enumerate(pairs)]
-    )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.raw.batch import BatchBytes
@@ -14,16 +15,19 @@ from jobs.cluster.raw.errors import OutcomeUnknown
 from jobs.cluster.raw.produce import ProducedPartition
 from jobs.replication.batches.batch_partition import BatchPartition, Reached
 from jobs.replication.batches.delivery import Delivery
-from jobs.replication.batches.internal_records import PositionNote, position_batches, sync_batch
+from jobs.replication.batches.internal_records import PositionNote, position_batches
 from jobs.replication.batches.leaders import Leaders
 from jobs.replication.batches.producing import produce_until_taken
 from jobs.replication.positions import Positions
 from jobs.replication.positions_format import positions_topic
-from jobs.wire.mirror_records import OffsetSync
+from jobs.replication.sync_links import link_headers
+from jobs.replication.sync_tracker import Pair, Pairs
 from jobs.wire.record_batch import HEADER_BYTES
+from jobs.wire.sync_batch import SyncGroup, encode_sync_batch
 
-# A batch of syncs stays below the usual limit of a topic: one is 60 bytes, with the longest name 310.
-SYNCS_PER_BATCH = 2000
+# A batch of syncs stays below the usual limit of a topic, also where brokers keep it uncompressed: one is
+# about 60 bytes, with the longest name 310.
+SYNCS_PER_BATCH = 3000
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +78,11 @@ class Ledger:
         for part in settled:
             part.settle(positions[part.where])
 
-    def _syncs_of(self, parts: Iterable[BatchPartition]) -> list[OffsetSync]:
+    def _syncs_of(self, parts: Iterable[BatchPartition]) -> list[ToldSyncs]:
         if self._books.syncs_topic is None:
             return []
-        return [OffsetSync(*part.where, *pair) for part in parts for pair in part.syncs.due()]
+        groups = ((part, part.syncs.due()) for part in parts)
+        return [ToldSyncs(*part.where, due, part.syncs.told) for part, due in groups if len(due)]
 
     async def _write_positions(
         self, parts: Iterable[BatchPartition], positions: Mapping[TopicPartition, Reached]
@@ -94,11 +99,11 @@ class Ledger:
         )
         await self._send({TopicPartition(topic, number): b for number, b in batches.items()})
 
-    async def _write_syncs_in_transaction(self, syncs: list[OffsetSync]) -> None:
+    async def _write_syncs_in_transaction(self, syncs: list[ToldSyncs]) -> None:
         topic = self._books.syncs_topic
-        for piece in _pieces(syncs):
+        for piece in pieces(syncs):
             assert topic is not None  # noqa: S101  without a topic there are no syncs
-            await self._send({TopicPartition(topic, 0): sync_batch(piece, _now_ms())})
+            await self._send({TopicPartition(topic, 0): encode_sync_batch(piece, _now_ms())})
 
     async def _send(self, batches: Mapping[TopicPartition, bytes]) -> None:
         """Send batches of our own within the delivery, and wait until the target has them."""
@@ -117,13 +122,13 @@ class Ledger:
         async for answers in produce_until_taken(cluster, leader, batches, name):
             _check(answers, cluster.alias)
 
-    async def _write_syncs_to_source(self, syncs: list[OffsetSync]) -> None:
+    async def _write_syncs_to_source(self, syncs: list[ToldSyncs]) -> None:
         topic = self._books.syncs_topic
         if topic is None:
             return
         where = TopicPartition(topic, 0)
-        for piece in _pieces(syncs):
-            batch = memoryview(sync_batch(piece, _now_ms()))
+        for piece in pieces(syncs):
+            batch = memoryview(encode_sync_batch(piece, _now_ms()))
             payload = BatchBytes(bytes(batch[:HEADER_BYTES]), batch[HEADER_BYTES:])
             leader = await self._source.need_leader(where)
             cluster = self._source.cluster
@@ -149,8 +154,36 @@ def _note(part: BatchPartition, reached: Reached, *, exact: bool) -> PositionNot
     )
 
 
-def _pieces(syncs: list[OffsetSync]) -> Iterable[list[OffsetSync]]:
-    return (syncs[at : at + SYNCS_PER_BATCH] for at in range(0, len(syncs), SYNCS_PER_BATCH))
+class ToldSyncs(NamedTuple):
+    """Syncs of a partition, and the pair that was told before them (None: nobody knows)."""
+
+    topic: str
+    partition: int
+    pairs: Pairs
+    follows: Pair | None
+
+    def split(self, at: int) -> tuple[SyncGroup, ToldSyncs]:
+        """Return the first ones as they are written, and the rest."""
+        first, rest = self.pairs[:at], self.pairs[at:]
+        headers = link_headers(self.follows, len(first))
+        last = (int(first[-1, 0]), int(first[-1, 1])) if len(first) else self.follows
+        group = SyncGroup(self.topic, self.partition, first, headers)
+        return group, self._replace(pairs=rest, follows=last)
+
+
+def pieces(told: Iterable[ToldSyncs]) -> Iterator[list[SyncGroup]]:
+    """Yield what fits into one batch; a partition's syncs keep their order and stay together."""
+    piece, room = list[SyncGroup](), SYNCS_PER_BATCH
+    for left in told:
+        while len(left.pairs):
+            group, left = left.split(room)  # noqa: PLW2901  what is left of it goes into the next
+            piece.append(group)
+            room -= len(group.pairs)
+            if not room:
+                yield piece
+                piece, room = [], SYNCS_PER_BATCH
+    if piece:
+        yield piece
 
 
 def _now_ms() -> int:

@@ -5,10 +5,18 @@ import re
 
 import pytest
 from django.urls import get_resolver
+from django.utils import timezone
 from drf_spectacular.generators import SchemaGenerator
 
 from console.clusters.models import Group
+from console.replication import failover_actions as actions
+from console.replication.models import GroupReadiness
+from tests.console.availability.making import make_available
+from tests.console.availability.placed_world import make_rule
+from tests.console.availability.promotion_world import fill_promotion
 from tests.console.making import NOW, make_flow, make_partition, make_run, make_topic
+from tests.console.quorum.making import make_quorum
+from tests.console.replication.failover_world import PaperClusters, carry_out, make_plan
 
 V1 = "/api/v1/"
 # What a person can do in a page, by the name of its address: the routes that do the same.
@@ -23,17 +31,29 @@ ROUTES_OF_PAGES = {
     "clusters:partitions": {"GET partitions/"},
     "clusters:groups": {"GET groups/"},
     "clusters:group": {"GET group-offsets/"},
+    "clusters:mirror": {
+        "GET clusters/{alias}/mirror/", "GET clusters/{alias}/mirror/consumer-offsets/",
+    },
     "clusters:settings": {"PATCH clusters/{alias}/"},
     "clusters:check": {"POST clusters/{alias}/check/"},
     "clusters:confirm": {"POST clusters/{alias}/confirm-cluster-id/"},
     "clusters:delete": {"DELETE clusters/{alias}/"},
     "replication:list": {"GET flows/"},
     "replication:new": {"POST flows/"},
-    "replication:preview": {"POST flows/preview/"},
+    "replication:preview": {"POST flows/preview/", "GET naming-policies/"},
+    "replication:mirror-config": {"POST mirror-config/"},
     "replication:detail": {
-        "GET flows/{id}/", "GET flows/{id}/topics/", "GET flows/{id}/series/",
+        "GET flows/{id}/", "GET flows/{id}/topics/", "GET flows/{id}/series/", "GET flows/{id}/readiness/",
     },
+    "replication:checkpoints": {
+        "GET flows/{id}/checkpoints/", "GET flows/{id}/readiness/", "GET flows/{id}/checkpoint-series/",
+    },
+    "replication:checkpoint-group": {
+        "GET flows/{id}/checkpoints/", "GET flows/{id}/checkpoint-series/",
+    },
+    "replication:translate": {"GET flows/{id}/translate/", "POST flows/{id}/translate/"},
     "replication:partitions": {"GET flows/{id}/partitions/"},
+    "replication:findings": {"GET flows/{id}/findings/"},
     "replication:runs": {"GET runs/"},
     "replication:settings": {"PATCH flows/{id}/"},
     "replication:start": {"POST flows/{id}/start/"},
@@ -44,6 +64,82 @@ ROUTES_OF_PAGES = {
     "replication:pause": {"POST flows/{id}/pause/"},
     "replication:resume": {"POST flows/{id}/resume/"},
     "replication:restart": {"POST flows/{id}/restart/"},
+    "replication:failover": {"GET flows/{id}/failover-plans/"},
+    "replication:failover-new": {"POST flows/{id}/failover-plans/"},
+    "replication:failback-new": {"POST flows/{id}/failover-plans/"},
+    "replication:failover-plan": {
+        "GET flows/{id}/failover-plans/{id}/", "GET flows/{id}/failover-plans/{id}/groups/",
+        "GET flows/{id}/failover-plans/{id}/runs/",
+    },
+    "replication:failover-group": {"GET flows/{id}/failover-plans/{id}/groups/"},
+    "replication:failover-csv": {"GET flows/{id}/failover-plans/{id}/commands/"},
+    "replication:failover-refresh": {"POST flows/{id}/failover-plans/{id}/refresh/"},
+    "replication:failover-rehearse": {"POST flows/{id}/failover-plans/{id}/rehearse/"},
+    "replication:failover-apply": {"POST flows/{id}/failover-plans/{id}/apply/"},
+    "replication:failover-undo": {"POST flows/{id}/failover-plans/{id}/undo/"},
+    "replication:failover-run": {
+        "GET flows/{id}/failover-plans/{id}/runs/", "GET flows/{id}/failover-plans/{id}/report/",
+        "GET report-key/",
+    },
+    "replication:failover-report": {"GET flows/{id}/failover-plans/{id}/report/"},
+    "quorum:list": {"GET quorum/"},
+    "quorum:import": {"GET quorum/imports/", "POST quorum/imports/"},
+    "quorum:forget": {"DELETE quorum/imports/{alias}/"},
+    "quorum:detail": {"GET quorum/{alias}/", "GET quorum/{alias}/findings/"},
+    "quorum:voters": {"GET quorum/voter-sets/", "GET quorum/elections/"},
+    "quorum:partitions": {"GET partition-changes/"},
+    "quorum:brokers": {"GET metadata-changes/"},
+    "quorum:settings": {"GET metadata-changes/"},
+    "quorum:state": {"GET quorum/{alias}/state/", "GET quorum/{alias}/diff/"},
+    "quorum:advisor": {"GET quorum/{alias}/advice/"},
+    "quorum:log": {"GET metadata-changes/"},
+    "quorum:record": {"GET quorum/{alias}/records/"},
+    "availability:list": {"GET availability/"},
+    "availability:detail": {
+        "GET availability/{alias}/", "GET availability/{alias}/series/", "GET availability/rollups/",
+        "GET availability/out-of-sync/", "GET availability/stretches/",
+        "GET availability/unclean-elections/",
+    },
+    "availability:partitions": {"GET availability/partitions/"},
+    "availability:partition": {"GET availability/partitions/{id}/history/"},
+    "availability:brokers": {
+        "GET availability/brokers/", "GET availability/rollups/", "GET availability/{alias}/series/",
+    },
+    "availability:observers": {"GET observers/"},
+    "availability:placements": {"GET placements/", "GET placements/topics/"},
+    "availability:new-placement": {
+        "POST placements/", "POST placements/preview/", "GET placements/",
+    },
+    "availability:placement": {
+        "GET placements/{id}/", "PATCH placements/{id}/", "POST placements/preview/",
+    },
+    "availability:remove-placement": {"DELETE placements/{id}/"},
+    "availability:what-if": {"GET what-if/", "POST what-if/"},
+    "availability:matrix": {"GET what-if/matrix/"},
+    "availability:controller-sites": {"GET controller-sites/", "POST controller-sites/"},
+    "availability:designer": {"POST placement-designs/"},
+    "availability:promotion": {
+        "GET promotion-actions/", "GET promotion-policies/", "GET promotion-actors/", "GET observer-events/",
+        "GET promotion-findings/", "GET promotion-stop/",
+    },
+    "availability:new-promotion-policy": {"POST promotion-policies/"},
+    "availability:promotion-policy": {
+        "GET promotion-policies/{id}/", "PATCH promotion-policies/{id}/",
+    },
+    "availability:remove-promotion-policy": {"DELETE promotion-policies/{id}/"},
+    "availability:promotion-action": {"GET promotion-actions/{id}/"},
+    "availability:plan-promotion": {"POST promotion-actions/{id}/plan/"},
+    "availability:apply-promotion": {"POST promotion-actions/{id}/apply/"},
+    "availability:revert-promotion": {"POST promotion-actions/{id}/revert/"},
+    "availability:stop-promotions": {"POST promotion-stop/"},
+    "availability:allow-promotions": {"POST promotion-stop/"},
+    "availability:stop-all-promotions": {"POST promotion-stop/"},
+    "availability:allow-all-promotions": {"POST promotion-stop/"},
+    "availability:drills": {"GET drills/"},
+    "availability:start-drill": {"POST drills/"},
+    "availability:record-drill": {"POST drills/"},
+    "availability:drill": {"GET drills/{id}/"},
+    "availability:runbooks": {"GET runbooks/"},
     "runs:list": {"GET runs/"},
     "runs:detail": {"GET runs/{id}/", "GET runs/{id}/log/"},
     "runs:cancel": {"POST runs/{id}/cancel/"},
@@ -82,11 +178,48 @@ SHOWN = [
     ("clusters:partitions", "/clusters/east/partitions/"),
     ("clusters:groups", "/clusters/east/groups/"),
     ("clusters:group", "/clusters/east/groups/billing/"),
+    ("clusters:mirror", "/clusters/east/mirror/"),
     ("replication:list", "/replication/"),
     ("replication:detail", "/replication/{flow}/"),
     ("replication:partitions", "/replication/{flow}/partitions/"),
+    ("replication:findings", "/replication/{flow}/findings/"),
+    ("replication:checkpoints", "/replication/{flow}/checkpoints/"),
+    ("replication:checkpoint-group", "/replication/{flow}/checkpoints/billing/"),
     ("replication:runs", "/replication/{flow}/runs/"),
     ("replication:control", "/replication/{flow}/control/"),
+    ("replication:failover", "/replication/{flow}/failover/"),
+    ("replication:failover-plan", "/replication/{flow}/failover/{plan}/"),
+    ("replication:failover-group", "/replication/{flow}/failover/{plan}/groups/{group}/"),
+    ("replication:failover-run", "/replication/{flow}/failover/{plan}/runs/{failover}/"),
+    ("quorum:list", "/quorum/"),
+    ("quorum:detail", "/quorum/east/"),
+    ("quorum:voters", "/quorum/east/voters/"),
+    ("quorum:partitions", "/quorum/east/partitions/?topic=orders&partition=0"),
+    ("quorum:brokers", "/quorum/east/brokers/"),
+    ("quorum:settings", "/quorum/east/settings/"),
+    ("quorum:state", "/quorum/east/state/?at=10&to=700"),
+    ("quorum:advisor", "/quorum/east/advisor/?remove=3"),
+    ("quorum:log", "/quorum/east/log/?topic=orders"),
+    ("quorum:record", "/quorum/east/records/600/"),
+    ("availability:list", "/availability/"),
+    ("availability:detail", "/availability/east/"),
+    ("availability:partitions", "/availability/east/partitions/"),
+    ("availability:partition", "/availability/east/partitions/orders/0/"),
+    ("availability:brokers", "/availability/east/brokers/"),
+    ("availability:observers", "/availability/east/observers/"),
+    ("availability:placements", "/availability/east/placements/"),
+    ("availability:new-placement", "/availability/east/placements/new/"),
+    ("availability:placement", "/availability/east/placements/{placement}/"),
+    ("availability:what-if", "/availability/east/what-if/"),
+    ("availability:what-if", "/availability/east/what-if/?steps=unclean&sites=1=west"),
+    ("availability:matrix", "/availability/east/what-if/matrix/"),
+    ("availability:controller-sites", "/availability/east/what-if/controllers/"),
+    ("availability:promotion", "/availability/east/promotion/"),
+    ("availability:promotion-policy", "/availability/east/promotion/policies/{policy}/"),
+    ("availability:promotion-action", "/availability/east/promotion/actions/{action}/"),
+    ("availability:drills", "/availability/east/drills/"),
+    ("availability:drill", "/availability/east/drills/{drill}/"),
+    ("availability:runbooks", "/availability/east/runbooks/?severity=offline"),
     ("runs:list", "/runs/"),
     ("runs:detail", "/runs/{run}/"),
     ("accounts:tokens", "/account/tokens/"),
@@ -106,7 +239,7 @@ def page_names(patterns, space=""):
 def routes():
     schema = SchemaGenerator().get_schema(request=None, public=True)
     return {
-        f"{method.upper()} {path.removeprefix(V1)}"
+        f"{method.upper()} {path.removeprefix(V1).replace('{flow_id}', '{id}')}"
         for path, methods in schema["paths"].items()
         for method in methods
     }
@@ -116,7 +249,14 @@ def as_route(call):
     """`GET /api/v1/flows/12/topics/?x=y` -> `GET flows/{id}/topics/`"""
     method, path = html.unescape(call).split()
     path = re.sub(r"/clusters/[^/]+/", "/clusters/{alias}/", path.partition("?")[0])
-    path = re.sub(r"/(flows|runs|people|tokens)/[0-9a-f-]+/", r"/\1/{id}/", path)
+    path = re.sub(r"/quorum/(?!voter-sets|elections|imports)[^/]+/", "/quorum/{alias}/", path)
+    path = re.sub(r"/availability/(?=east/)[^/]+/", "/availability/{alias}/", path)
+    path = re.sub(r"/availability/partitions/\d+/", "/availability/partitions/{id}/", path)
+    path = re.sub(
+        r"/(flows|runs|people|tokens|failover-plans|placements|promotion-policies|promotion-actions|drills)/[0-9a-f-]+(?=/)",
+        r"/\1/{id}",
+        path,
+    )
     return f"{method} {path.removeprefix(V1)}"
 
 
@@ -133,9 +273,23 @@ def test_every_route_has_its_page():
 def numbers(sign_in, admin):
     flow = make_flow()
     make_topic(flow.source, "orders"), make_partition(flow)
+    make_quorum(flow.source)
+    make_available(flow.source)
     Group.objects.create(cluster=flow.source, group_id="billing", changed_at=NOW)
+    GroupReadiness.objects.create(flow=flow, group="billing", since=NOW, updated_at=NOW)
     sign_in(admin)
-    return {"flow": flow.pk, "run": make_run(flow).pk}
+    plan = make_plan(flow)
+    run = actions.rehearse_plan(plan, None, timezone.now())
+    carry_out(run, PaperClusters())
+    failover = {"plan": plan.pk, "group": plan.plan_groups.get().pk, "failover": run.pk}
+    failover["placement"] = make_rule(flow.source, "orders").pk
+    action = fill_promotion(flow.source)
+    failover |= {
+        "action": action.pk,
+        "policy": action.policy_id,
+        "drill": flow.source.drills.get().pk,
+    }
+    return {"flow": flow.pk, "run": make_run(flow).pk, **failover}
 
 
 @pytest.mark.django_db

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import replace
 
+from jobs.cluster.configs import ConfigValue
 from jobs.cluster.descriptions import (
     BrokerDescription,
     ClusterDescription,
@@ -104,7 +105,11 @@ class FakeKafka:
     def read_topic_configs(self, names, keys):
         self._ask("read_topic_configs")
         return {
-            name: {k: v for k, v in self.configs[name].items() if k in keys}
+            name: {
+                k: v if isinstance(v, ConfigValue) else ConfigValue(v)
+                for k, v in self.configs[name].items()
+                if k in keys
+            }
             for name in names
             if name in self.configs
         }

@@ -31,7 +31,9 @@ def send(client, method, path, body=None):
 # --- who may what ---
 
 
-@pytest.mark.parametrize("path", [*LISTS, "clusters/east", "clusters/east/freshness"])
+@pytest.mark.parametrize(
+    "path", [*LISTS, "clusters/east", "clusters/east/freshness", "clusters/east/mirror"]
+)
 def test_everybody_with_an_account_may_read(east, viewer, sign_in, path):
     assert sign_in(viewer).get(api(f"{path}/")).status_code == 200
 

@@ -18,6 +18,7 @@ READS = (
     "east/partitions/",
     "east/groups/",
     "east/groups/group-00000/",
+    "east/mirror/",
 )
 ADMIN_READS = ("new/", "east/settings/")
 TABLES = ("", "east/brokers/", "east/topics/", "east/partitions/", "east/groups/")

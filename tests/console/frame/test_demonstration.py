@@ -1,12 +1,14 @@
 """What the demo does in the console, against a console that answers as the real one does."""
 
+import re
 from typing import Any
 
 import pytest
 
-from console.frame.demonstration import FLOW, Demonstration
+from console.frame.demonstration import FLOW, MIRRORED, TOPICS, WATCHED_FLOW, Demonstration
 from console.frame.processes import StartFailed
 from console.frame.visitor import Refused
+from jobs.lab.keeper import MIRRORED as PREFIX
 
 
 class FakeVisitor:
@@ -95,6 +97,27 @@ def test_a_new_flow_starts_at_once():
     )
     assert show(visitor).ensure_flow() == 1
     assert visitor.posted[0][1]["start"] is True
+
+
+def test_the_flow_of_mirror_maker_is_only_watched_and_never_started():
+    visitor = FakeVisitor(
+        {"api/v1/flows/?limit=500": [{"results": []}], "api/v1/flows/": [{"id": 2}]}
+    )
+    assert show(visitor).ensure_watched_flow() == 2
+    ((_, values),) = visitor.posted
+    assert values["copied_by"] == "mirror_maker"
+    assert "start" not in values
+
+
+def test_the_watched_flow_of_the_last_demo_stays_as_it_is():
+    flows = [{"results": [{"id": 9, "name": WATCHED_FLOW}]}]
+    visitor = FakeVisitor({"api/v1/flows/?limit=500": flows})
+    assert (show(visitor).ensure_watched_flow(), visitor.posted) == (9, [])
+
+
+def test_the_demo_watches_what_the_lab_lets_mirror_maker_copy():
+    assert re.fullmatch(MIRRORED, f"{PREFIX}orders")
+    assert not any(re.fullmatch(MIRRORED, topic) for topic in TOPICS)
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,7 @@ import pytest
 
 from console.frame.throttling import BUCKETS, Buckets
 from tests.console.making import make_user
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self):
-        return self.now
+from tests.support import Clock
 
 
 @pytest.fixture

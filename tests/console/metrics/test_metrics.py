@@ -320,3 +320,17 @@ def test_write_docs_changes_nothing(settings, tmp_path):
     call_command("write_docs")
     for name in names:
         assert (tmp_path / "docs" / name).read_text("utf-8") == kept[name], name
+
+
+def test_the_checkpoints_of_a_flow_are_gauges_and_nothing_when_none_are_written(scrape):
+    told = {"at_ms": 1_500_000, "told": 340, "exact": 338, "without": {"no_sync": 4, "gone": 3}}
+    flow = make_flow(checkpoint_writing=told)
+    found = scrape()
+    at = found["crosslog_flow_checkpoints_last_success_timestamp_seconds", FLOW]
+    kinds = {
+        k: found["crosslog_flow_checkpoints", (*FLOW, k)] for k in ("told", "exact", "unknown")
+    }
+    assert (at, kinds) == (1500, {"told": 340, "exact": 338, "unknown": 7})
+    flow.emit_checkpoints_interval_s = 0
+    flow.save()
+    assert not [name for name, _ in scrape() if name.startswith("crosslog_flow_checkpoints")]

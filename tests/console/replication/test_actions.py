@@ -44,7 +44,7 @@ def test_a_flow_is_written_with_defaults_and_not_started(clusters):
         pytest.param({"target": "east"}, "target", id="same cluster twice"),
         pytest.param({"topics": ["("]}, "topics", id="not a pattern"),
         pytest.param({"tasks": 0}, "tasks", id="no task"),
-        pytest.param({"policy": "custom"}, "policy", id="unknown policy"),
+        pytest.param({"policy": "prefix"}, "policy", id="unknown policy"),
         pytest.param(
             {"consumer.sasl.jaas.config": "x"}, "consumer.sasl.jaas.config", id="client setting"
         ),

@@ -79,7 +79,8 @@ def test_a_list_has_the_status_and_the_freshness_of_each_flow(as_viewer):
     make_flow(lag=7, lag_ms=1500)
     (row,) = as_viewer.get(FLOWS).json()["results"]
     assert (row["lag"], row["status"]["state"]) == (7, "stopped")
-    assert [entry["noun"] for entry in row["freshness"]] == ["Positions", "Source offsets"]
+    nouns = [entry["noun"] for entry in row["freshness"]]
+    assert nouns == ["Positions", "Source offsets", "Offset syncs"]
 
 
 def test_a_list_of_three_asks_no_more_than_a_list_of_one(as_viewer):

@@ -326,3 +326,10 @@ def test_a_topic_of_which_everything_is_paused_is_paused():
     topic = FlowTopic.objects.get()
     assert (topic.state, topic.reason) == ("paused", "Paused by a person.")
     assert (flow.worst_reason, flow.worst_since) == ("Paused by a person.", NOW)
+
+
+def test_what_a_run_tells_of_its_checkpoints_stays_until_there_is_something_newer():
+    flow = make_flow()
+    running(flow)
+    assert told(flow, checkpoints={"at_ms": 1}).checkpoint_writing == {"at_ms": 1}
+    assert told(flow, NOW + MINUTE, checkpoints=None).checkpoint_writing == {"at_ms": 1}

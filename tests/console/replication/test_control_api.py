@@ -116,3 +116,14 @@ def test_a_viewer_steers_nothing(sign_in, viewer, flow, method, route):
     client = sign_in(viewer)
     path = f"/api/v1/flows/{flow.pk}/{route}"
     assert getattr(client, method)(path, "{}", "application/json").status_code == 403
+
+
+def test_a_flow_says_what_came_of_its_checkpoints(send, flow):
+    told = {"at_ms": None, "fault": "west: No broker answers.", "group_sync": None}
+    told |= dict.fromkeys(
+        ("groups", "told", "exact", "written", "written_total", "stale_groups"), 0
+    )
+    told |= {"without": {}, "errors": {}, "findings": []}
+    assert send("get", "").json()["checkpoint_writing"] is None
+    ReplicationFlow.objects.update(checkpoint_writing=told)
+    assert send("get", "").json()["checkpoint_writing"] == told

@@ -265,3 +265,71 @@ def test_without_news_of_topics_on_the_target_nothing_is_shown(as_viewer, flow, 
     sync = {"at": NOW.isoformat(), "changes": [], "notes": [], "failures": []}
     ReplicationFlow.objects.update(topic_sync={} if notes is None else sync)
     assert "Topics on the target" not in page(as_viewer, "detail", flow)
+
+
+def written(**values) -> dict:
+    return {
+        "at_ms": int(NOW.timestamp() * 1000),
+        "groups": 12,
+        "told": 340,
+        "exact": 338,
+        "written": 3,
+        "written_total": 9021,
+        "without": {"no_sync": 7},
+        "stale_groups": 2,
+        "errors": {},
+        "findings": [],
+        "fault": "",
+        "group_sync": None,
+    } | values
+
+
+SYNCED = {
+    "at_ms": 1,
+    "groups": 12,
+    "active": 5,
+    "written": 1,
+    "written_total": 77,
+    "moved_back": 0,
+    "errors": {"billing": "It has members."},
+    "ahead": ["Group stock stands at 9."],
+}
+
+
+def test_the_checkpoints_of_a_flow_are_counted_with_what_has_none_and_why(as_viewer, flow):
+    ReplicationFlow.objects.update(checkpoint_writing=written())
+    text = page(as_viewer, "detail", flow)
+    for words in ("Groups that may go over", "340", "338 exact", "9,021 written", "no offset sync"):
+        assert words in text
+    assert "in use and left alone" not in text
+
+
+def test_groups_that_are_set_on_the_target_are_told_with_what_went_wrong(as_viewer, flow):
+    told = written(
+        group_sync=SYNCED, fault="west: No broker answers.", errors={"audit": "no right"}
+    )
+    ReplicationFlow.objects.update(checkpoint_writing=told, sync_group_offsets=True)
+    text = page(as_viewer, "detail", flow)
+    for words in (
+        "5 in use and left alone",
+        "77 offsets written",
+        "It has members.",
+        "Group stock stands at 9.",
+        "west: No broker answers.",
+        "Group audit",
+    ):
+        assert words in text
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        pytest.param({"checkpoint_writing": {}}, id="nothing told yet"),
+        pytest.param(
+            {"checkpoint_writing": written(), "emit_checkpoints_interval_s": 0}, id="not wanted"
+        ),
+    ],
+)
+def test_without_checkpoints_the_page_says_nothing_of_them(as_viewer, flow, fields):
+    ReplicationFlow.objects.update(**fields)
+    assert "Groups that may go over" not in page(as_viewer, "detail", flow)

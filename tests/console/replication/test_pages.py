@@ -15,6 +15,7 @@ from tests.console.making import (
     make_topic,
     make_user,
 )
+from tests.console.replication.flow_form import flow_form
 
 pytestmark = pytest.mark.django_db
 
@@ -33,30 +34,6 @@ def page(client, name, *args, **query):
     answer = client.get(reverse(f"replication:{name}", args=args), query)
     assert answer.status_code == 200
     return answer.content.decode()
-
-
-def form(**changes):
-    return {
-        "name": "f",
-        "source": "east",
-        "target": "west",
-        "topics": "orders",
-        "topics_exclude": "",
-        "groups": ".*",
-        "groups_exclude": "",
-        "policy": "default",
-        "separator": ".",
-        "replication_factor": "",
-        "tasks": "1",
-        "on_recreated": "stop",
-        "path": "auto",
-        "delivery": "exactly_once",
-        "isolation_level": "read_committed",
-        "offset_syncs": "target",
-        "heartbeats": "target",
-        "commit_interval_ms": "1000",
-        "on_existing": "refuse",
-    } | changes
 
 
 def test_without_two_clusters_the_page_leads_to_them(as_operator):
@@ -195,7 +172,7 @@ def test_runs_of_the_flow_are_listed(as_viewer):
 def test_a_flow_is_made_by_the_form(as_operator):
     make_cluster("east"), make_cluster("west")
     answer = as_operator.post(
-        reverse("replication:new"), form(topics="orders\n\n clicks ", start="on")
+        reverse("replication:new"), flow_form(topics="orders\n\n clicks ", start="on")
     )
     flow = ReplicationFlow.objects.get()
     assert answer.url == reverse("replication:detail", args=[flow.pk])
@@ -213,7 +190,7 @@ def test_a_flow_is_made_by_the_form(as_operator):
 )
 def test_what_is_wrong_stands_at_the_field(as_operator, changes, sentence):
     make_cluster("east"), make_cluster("west")
-    text = as_operator.post(reverse("replication:new"), form(**changes)).content.decode()
+    text = as_operator.post(reverse("replication:new"), flow_form(**changes)).content.decode()
     assert sentence in text
     assert not ReplicationFlow.objects.exists()
 
@@ -221,20 +198,22 @@ def test_what_is_wrong_stands_at_the_field(as_operator, changes, sentence):
 def test_the_preview_shows_where_topics_go_and_why_others_do_not(as_operator):
     make_cluster("west")
     make_topic(make_cluster("east"), "orders"), make_topic(make_cluster("east"), "clicks")
-    text = as_operator.post(reverse("replication:preview"), form(name="")).content.decode()
+    text = as_operator.post(reverse("replication:preview"), flow_form(name="")).content.decode()
     assert "east.orders" in text
     assert "No pattern of the flow" in text
 
 
 def test_the_preview_waits_for_both_clusters(as_operator):
     make_cluster("east"), make_cluster("west")
-    text = as_operator.post(reverse("replication:preview"), form(target="")).content.decode()
+    text = as_operator.post(reverse("replication:preview"), flow_form(target="")).content.decode()
     assert "Choose a source and a target" in text
 
 
 def test_settings_are_saved_and_the_clusters_stay(as_operator):
     flow = make_flow()
-    as_operator.post(reverse("replication:settings", args=[flow.pk]), form(name="g", tasks="2"))
+    as_operator.post(
+        reverse("replication:settings", args=[flow.pk]), flow_form(name="g", tasks="2")
+    )
     flow.refresh_from_db()
     assert (flow.name, flow.tasks, flow.source.alias) == ("g", 2, "east")
 

@@ -11,8 +11,10 @@ from django.urls import URLPattern, get_resolver, reverse
 # What a method needs: a right, and on what.
 # PUBLIC: nobody has to sign in. OWN: anybody who is signed in.
 # ANYWHERE: the right on some cluster. HERE: on the clusters that the address is about.
-# EVERYWHERE: the right on all clusters.
+# EVERYWHERE: the right on all clusters. SOURCE: the right on the source of the flow, of which both clusters
+# can be seen.
 PUBLIC, OWN, ANYWHERE, HERE, EVERYWHERE = "public", "own", "anywhere", "here", "everywhere"
+SOURCE = "source"
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,9 @@ def on(where: str, right: str = "view", **more: bool) -> Need:
 
 SEE_ANY, SEE = on(ANYWHERE), on(HERE)
 RUN_ANY, RUN = on(ANYWHERE, "operate"), on(HERE, "operate")
+RUN_SOURCE = on(SOURCE, "operate")
+RUN_ALL = on(EVERYWHERE, "operate")
+SEE_ALL = on(EVERYWHERE)
 RULE, RULE_ALL = on(HERE, "administer"), on(EVERYWHERE, "administer")
 MINE, MINE_ALONE = on(OWN), on(OWN, people_only=True)
 RULE_ALONE = on(EVERYWHERE, "administer", people_only=True)
@@ -77,6 +82,7 @@ EXPECTED: dict[str, dict[str, Need]] = {
     "clusters:partitions": {"GET": SEE},
     "clusters:groups": {"GET": SEE},
     "clusters:group": {"GET": SEE},
+    "clusters:mirror": {"GET": SEE},
     # Its fields may refer to the secret of any cluster.
     "clusters:settings": {"GET": RULE_ALL, "POST": RULE_ALL},
     "clusters:check": {"POST": RUN},
@@ -88,6 +94,9 @@ EXPECTED: dict[str, dict[str, Need]] = {
     "api-cluster-check": {"POST": RUN},
     "api-cluster-confirm-cluster-id": {"POST": RULE},
     "api-cluster-freshness": {"GET": SEE},
+    "api-cluster-mirror": {"GET": SEE},
+    # It asks the cluster itself.
+    "api-cluster-mirror-consumer-offsets": {"GET": RUN},
     "api-broker-list": {"GET": SEE_ANY},
     "api-topic-list": {"GET": SEE_ANY},
     "api-partition-list": {"GET": SEE_ANY},
@@ -97,8 +106,16 @@ EXPECTED: dict[str, dict[str, Need]] = {
     "replication:list": {"GET": SEE_ANY},
     "replication:new": {"GET": RUN_ANY, "POST": RUN_ANY},
     "replication:preview": {"POST": RUN_ANY},
+    # Nothing is stored, and what is registered is only looked at where the person may see it.
+    "replication:mirror-config": {"GET": SEE_ANY, "POST": SEE_ANY},
+    "api-mirror-config-list": {"POST": SEE_ANY},
+    "api-naming-policy-list": {"GET": SEE_ANY},
     "replication:detail": {"GET": SEE},
     "replication:partitions": {"GET": SEE},
+    "replication:findings": {"GET": SEE},
+    "replication:checkpoints": {"GET": SEE},
+    "replication:checkpoint-group": {"GET": SEE},
+    "replication:translate": {"GET": SEE, "POST": SEE},
     "replication:runs": {"GET": SEE},
     "replication:settings": {"GET": RUN, "POST": RUN},
     "replication:start": {"POST": RUN},
@@ -117,12 +134,138 @@ EXPECTED: dict[str, dict[str, Need]] = {
     "api-flow-pause": {"POST": RUN},
     "api-flow-resume": {"POST": RUN},
     "api-flow-restart": {"POST": RUN},
+    "api-flow-checkpoints": {"GET": SEE},
+    "api-flow-checkpoint-series": {"GET": SEE},
+    "api-flow-readiness": {"GET": SEE},
+    "api-flow-translate": {"GET": SEE, "POST": SEE},
     "api-flow-partitions": {"GET": SEE},
+    "api-flow-findings": {"GET": SEE},
     "api-flow-series": {"GET": SEE},
     "api-flow-start": {"POST": RUN},
     "api-flow-stop": {"POST": RUN},
     "api-flow-topics": {"GET": SEE},
+    # failover: whoever sees both clusters sees plans; the right to operate counts where groups are set
+    "replication:failover": {"GET": SEE},
+    "replication:failover-new": {"GET": RUN, "POST": RUN},
+    "replication:failback-new": {"GET": RUN_SOURCE, "POST": RUN_SOURCE},
+    "replication:failover-plan": {"GET": SEE},
+    "replication:failover-group": {"GET": SEE},
+    "replication:failover-csv": {"GET": SEE},
+    "replication:failover-refresh": {"POST": RUN},
+    "replication:failover-rehearse": {"POST": RUN},
+    "replication:failover-apply": {"POST": RUN},
+    "replication:failover-undo": {"POST": RUN},
+    "replication:failover-run": {"GET": SEE},
+    "replication:failover-report": {"GET": SEE},
+    "api-failover-list": {"GET": SEE, "POST": RUN},
+    "api-failover-detail": {"GET": SEE},
+    "api-failover-groups": {"GET": SEE},
+    "api-failover-runs": {"GET": SEE},
+    "api-failover-report": {"GET": SEE},
+    "api-failover-commands": {"GET": SEE},
+    "api-failover-refresh": {"POST": RUN},
+    "api-failover-rehearse": {"POST": RUN},
+    "api-failover-apply": {"POST": RUN},
+    "api-failover-undo": {"POST": RUN},
+    "api-report-list": {"GET": SEE_ANY},
+    # quorum
+    "quorum:list": {"GET": SEE_ANY},
+    "quorum:detail": {"GET": SEE},
+    # What is imported belongs to no cluster.
+    "quorum:import": {"GET": RUN_ALL, "POST": RUN_ALL},
+    "quorum:forget": {"POST": RUN_ALL},
+    "api-quorum-import-list": {"GET": SEE_ALL, "POST": RUN_ALL},
+    "api-quorum-import-detail": {"DELETE": RUN_ALL},
+    "quorum:voters": {"GET": SEE},
+    "quorum:partitions": {"GET": SEE},
+    "quorum:brokers": {"GET": SEE},
+    "quorum:settings": {"GET": SEE},
+    "quorum:state": {"GET": SEE},
+    "quorum:advisor": {"GET": SEE},
+    "quorum:log": {"GET": SEE},
+    "quorum:record": {"GET": SEE},
+    "api-quorum-list": {"GET": SEE_ANY},
+    "api-quorum-detail": {"GET": SEE},
+    "api-quorum-findings": {"GET": SEE},
+    "api-quorum-state": {"GET": SEE},
+    "api-quorum-diff": {"GET": SEE},
+    "api-quorum-records": {"GET": SEE},
+    "api-quorum-advice": {"GET": SEE},
+    "api-voter-set-list": {"GET": SEE_ANY},
+    "api-election-list": {"GET": SEE_ANY},
+    "api-metadata-change-list": {"GET": SEE_ANY},
+    "api-partition-change-list": {"GET": SEE_ANY},
+    # placements, observers, what-if, designer
+    "availability:observers": {"GET": SEE},
+    "availability:placements": {"GET": SEE},
+    "availability:new-placement": {"GET": RUN, "POST": RUN},
+    "availability:placement": {"GET": RUN, "POST": RUN},
+    "availability:remove-placement": {"POST": RUN},
+    "availability:what-if": {"GET": SEE},
+    "availability:matrix": {"GET": SEE},
+    "availability:controller-sites": {"GET": RUN, "POST": RUN},
+    "availability:designer": {"GET": SEE},
+    # Which cluster it is about stands in the body or the query, and is looked at there.
+    "api-placement-list": {"GET": SEE_ANY, "POST": RUN_ANY},
+    "api-placement-preview": {"POST": RUN_ANY},
+    "api-placement-topics": {"GET": SEE_ANY},
+    "api-placement-detail": {"GET": SEE, "PATCH": RUN, "DELETE": RUN},
+    "api-observer-list": {"GET": SEE_ANY},
+    # They write nothing.
+    "api-what-if-list": {"GET": SEE_ANY, "POST": SEE_ANY},
+    "api-what-if-matrix": {"GET": SEE_ANY},
+    "api-controller-site-list": {"GET": SEE_ANY, "POST": RUN_ANY},
+    "api-placement-design-list": {"POST": SEE_ANY},
+    # promotion, drills, runbooks
+    "availability:promotion": {"GET": SEE},
+    "availability:new-promotion-policy": {"GET": RUN, "POST": RUN},
+    "availability:promotion-policy": {"GET": RUN, "POST": RUN},
+    "availability:remove-promotion-policy": {"POST": RUN},
+    "availability:promotion-action": {"GET": SEE},
+    "availability:plan-promotion": {"POST": RUN},
+    "availability:apply-promotion": {"POST": RUN},
+    "availability:revert-promotion": {"POST": RUN},
+    "availability:stop-promotions": {"POST": RUN},
+    "availability:allow-promotions": {"POST": RUN},
+    "availability:stop-all-promotions": {"POST": RUN_ALL},
+    "availability:allow-all-promotions": {"POST": RUN_ALL},
+    "availability:drills": {"GET": SEE},
+    "availability:start-drill": {"POST": RUN},
+    "availability:record-drill": {"GET": RUN, "POST": RUN},
+    "availability:drill": {"GET": SEE},
+    "availability:runbooks": {"GET": SEE},
+    # Which cluster a write is about stands in the body, and is looked at there.
+    "api-policy-list": {"GET": SEE_ANY, "POST": RUN_ANY},
+    "api-policy-detail": {"GET": SEE, "PATCH": RUN, "DELETE": RUN},
+    "api-action-list": {"GET": SEE_ANY},
+    "api-action-detail": {"GET": SEE},
+    "api-action-plan": {"POST": RUN},
+    "api-action-apply": {"POST": RUN},
+    "api-action-revert": {"POST": RUN},
+    "api-stop-list": {"GET": SEE_ANY, "POST": RUN_ANY},
+    "api-actor-list": {"GET": SEE_ANY},
+    "api-promotion-finding-list": {"GET": SEE_ANY},
+    "api-observer-event-list": {"GET": SEE_ANY},
+    "api-drill-list": {"GET": SEE_ANY, "POST": RUN_ANY},
+    "api-drill-detail": {"GET": SEE},
+    "api-runbook-list": {"GET": SEE_ANY},
     # runs
+    # availability
+    "availability:list": {"GET": SEE_ANY},
+    "availability:detail": {"GET": SEE},
+    "availability:partitions": {"GET": SEE},
+    "availability:partition": {"GET": SEE},
+    "availability:brokers": {"GET": SEE},
+    "api-availability-list": {"GET": SEE_ANY},
+    "api-availability-detail": {"GET": SEE},
+    "api-availability-series": {"GET": SEE},
+    "api-availability-partition-list": {"GET": SEE_ANY},
+    "api-availability-partition-history": {"GET": SEE},
+    "api-availability-broker-list": {"GET": SEE_ANY},
+    "api-rollup-list": {"GET": SEE_ANY},
+    "api-absence-list": {"GET": SEE_ANY},
+    "api-stretch-list": {"GET": SEE_ANY},
+    "api-unclean-election-list": {"GET": SEE_ANY},
     "runs:list": {"GET": SEE_ANY},
     "runs:detail": {"GET": SEE},
     "runs:cancel": {"POST": RUN},

@@ -13,10 +13,18 @@ from tests.console.safety.routes import (
     OPEN,
     OWN,
     PUBLIC,
+    SOURCE,
     Need,
     all_routes,
 )
-from tests.console.safety.world import DARK, bearer, make_person, make_token, make_world
+from tests.console.safety.world import (
+    DARK,
+    bearer,
+    make_person,
+    make_token,
+    make_world,
+    promotion_of,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -75,6 +83,9 @@ def objects_of(world, *, is_dark: bool) -> dict:
     """Return the parameters of every address: objects that are granted to some, or to nobody."""
     cluster, flow = (world.dark, world.dark_flow) if is_dark else (world.east, world.flow)
     run = world.dark_run if is_dark else world.run
+    plan = world.dark_plan if is_dark else world.plan
+    placement = world.dark_placement if is_dark else world.placement
+    policy, action, drill = promotion_of(cluster)
     other = make_person("another")
     token = make_token(other)[0]
     return {
@@ -85,11 +96,29 @@ def objects_of(world, *, is_dark: bool) -> dict:
         "run_id": run.pk,
         "person_id": other.pk,
         "token_id": token.pk,
+        "plan_id": plan.pk,
+        "row_id": plan.plan_groups.get().pk,
+        "which": "apply",
+        "form": "json",
+        "offset": 600,
+        "placement_id": placement.pk,
+        "topic": "orders",
+        "partition": 0,
+        "policy_id": policy.pk,
+        "action_id": action.pk,
+        "drill_id": drill.pk,
         "of": {
             "api-flow": {"pk": flow.pk},
+            "api-availability": {"pk": cluster.partition_statuses.get(topic="orders").pk},
             "api-run": {"pk": run.pk},
+            "api-failover": {"pk": plan.pk},
+            "replication": {"run_id": plan.failover_runs.get().pk},
             "api-person": {"pk": other.pk},
             "api-token": {"pk": token.pk},
+            "api-placement": {"pk": placement.pk},
+            "api-policy": {"pk": policy.pk},
+            "api-action": {"pk": action.pk},
+            "api-drill": {"pk": drill.pk},
         },
     }
 
@@ -102,7 +131,13 @@ def is_allowed(need: Need, who: str, *, is_dark: bool) -> bool:
         return False
     if need.where == OWN:
         return everywhere >= 0
-    reached = {ANYWHERE: max(everywhere, granted), HERE: everywhere if is_dark else granted}
+    # Both flows lead from the same source.
+    on_source = max(everywhere, granted) if everywhere >= 1 or not is_dark else 0
+    reached = {
+        SOURCE: on_source,
+        ANYWHERE: max(everywhere, granted),
+        HERE: everywhere if is_dark else granted,
+    }
     return reached.get(need.where, everywhere) >= LEVELS[need.right]
 
 

@@ -25,7 +25,7 @@ NO_CHANGES = {
     "console.accounts.actions": {"create_first_admin", "subject_of"},
     "console.accounts.token_actions": {"subject_of"},
     "console.clusters.actions": {"check_settings", "make_due", "read_settings", "settings_of"},
-    "console.replication.actions": {"settings_of", "check_settings"},
+    "console.replication.actions": {"settings_of", "check_settings", "refuse_watched"},
     "console.runs.actions": {
         "queue_run",
         "launch_run",

@@ -10,11 +10,20 @@ from django.utils import timezone
 
 from console.accounts.models import ClusterGrant, Role, ServiceToken, User
 from console.accounts.tokens import new_secret
+from console.availability.drill_models import Drill
+from console.availability.placement_models import TopicPlacement
+from console.availability.promotion_models import PromotionAction, PromotionPolicy
 from console.clusters.models import Cluster
-from console.replication.models import FlowTopic, ReplicationFlow
+from console.replication.failover_models import FailoverPlan
+from console.replication.models import FlowTopic, GroupReadiness, ReplicationFlow
 from console.runs.models import Run
+from tests.console.availability.making import make_available
+from tests.console.availability.placed_world import make_rule
+from tests.console.availability.promotion_world import fill_promotion
 from tests.console.clusters.making import make_seen
 from tests.console.making import NOW, make_cluster, make_flow, make_partition, make_run
+from tests.console.quorum.making import make_quorum
+from tests.console.replication.failover_world import make_rehearsed
 
 # A reference to a secret that does not exist: checks end before anything is called.
 AWAY = {"security_protocol": "SASL_SSL", "sasl_mechanism": "PLAIN", "sasl_username": "crosslog"}
@@ -33,6 +42,10 @@ class World:
     dark_flow: ReplicationFlow
     run: Run
     dark_run: Run
+    plan: FailoverPlan
+    dark_plan: FailoverPlan
+    placement: TopicPlacement
+    dark_placement: TopicPlacement
 
 
 def make_world() -> World:
@@ -42,12 +55,33 @@ def make_world() -> World:
         make_seen(cluster)
     flow = make_flow("to west", source="east", target="west")
     dark_flow = make_flow("to dark", source="east", target=DARK)
+    for cluster in (east, dark):
+        make_quorum(cluster)
+        make_available(cluster)
     for row in (flow, dark_flow):
         make_partition(row)
         FlowTopic.objects.create(flow=row, topic="orders", updated_at=NOW, accepts_new=True)
+        GroupReadiness.objects.create(flow=row, group="group-00000", since=NOW, updated_at=NOW)
     run = make_run(flow, title="Replicate to west")
     dark_run = make_run(dark_flow, title="Replicate to dark")
-    return World(east, west, dark, flow, dark_flow, run, dark_run)
+    plan, dark_plan = (
+        make_rehearsed(flow, "plan to west"),
+        make_rehearsed(dark_flow, "plan to dark"),
+    )
+    for cluster in (east, dark):
+        fill_promotion(cluster)
+    placement, dark_placement = make_rule(east, "orders"), make_rule(dark, "orders")
+    placements = (placement, dark_placement)
+    return World(east, west, dark, flow, dark_flow, run, dark_run, plan, dark_plan, *placements)
+
+
+def promotion_of(cluster: Cluster) -> tuple[PromotionPolicy, PromotionAction, Drill]:
+    """Return a policy, an action and a drill of a cluster."""
+    return (
+        cluster.promotion_policies.get(),
+        cluster.promotion_actions.first(),
+        cluster.drills.get(),
+    )
 
 
 def make_person(name: str, role: str = Role.NONE, **granted: str) -> User:

@@ -1,8 +1,10 @@
 """The ladder of partition states."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from jobs.availability.severity import Severity, partition_severity
+from jobs.availability.severity import Severity, judge_partition, partition_severity
 
 
 @pytest.mark.parametrize(
@@ -32,3 +34,64 @@ def test_severity(leader, replicas, isr, min_isr, expected):
 def test_the_ladder_is_ordered_from_well_to_worst():
     words = [severity.word for severity in sorted(Severity)]
     assert words == ["ok", "under_replicated", "at_min_isr", "under_min_isr", "offline"]
+
+
+def judged(isr, least, **fields):
+    values = {"leader": isr[0] if isr else None, "replicas": (1, 2, 3, 4)} | fields
+    return judge_partition(isr=isr, min_insync_replicas=least, **values)
+
+
+@pytest.mark.parametrize(
+    ("isr", "least", "fields", "severity", "missing"),
+    [
+        pytest.param((1, 2), 2, {"observers": (3, 4)}, Severity.OK, (), id="observers stay outside"),
+        pytest.param((1,), 1, {"observers": (3, 4)}, Severity.AT_MIN_ISR, (2,), id="a sync one lost"),
+        pytest.param((1, 3), 2, {"observers": (3, 4)}, Severity.AT_MIN_ISR, (2,),
+                     id="a promoted observer counts for min ISR, and the lost one is missing"),
+        pytest.param((1, 3, 4), 2, {"observers": (3, 4)}, Severity.UNDER_REPLICATED, (2,),
+                     id="two promoted observers give one to spare"),
+        pytest.param((1, 2), 3, {"observers": (3, 4)}, Severity.UNDER_MIN_ISR, (),
+                     id="min ISR over the sync replicas needs an observer"),
+        pytest.param((1, 2, 3), 3, {"adding": (4,)}, Severity.OK, (), id="what is being added"),
+        pytest.param((), 2, {}, Severity.OFFLINE, (1, 2, 3, 4), id="nobody leads"),
+        pytest.param((1, 2), None, {}, Severity.UNDER_REPLICATED, (3, 4), id="min ISR not known"),
+    ],
+)  # fmt: skip
+def test_observers_and_replicas_being_added_are_never_missing(
+    isr, least, fields, severity, missing
+):
+    found = judged(isr, least, **fields)
+    assert (found.severity, found.missing) == (severity, missing)
+
+
+@pytest.mark.parametrize(
+    ("least", "is_apart"), [(None, False), (1, False), (3, False), (4, True)], ids=str
+)
+def test_fewer_replicas_than_min_isr_is_told_apart(least, is_apart):
+    found = judged((1, 2, 3), least, replicas=(1, 2, 3))
+    assert (found.severity, found.is_rf_below_min) == (Severity.OK, is_apart)
+
+
+@pytest.mark.parametrize(
+    ("isr", "least", "spare", "is_writable"),
+    [((1, 2, 3, 4), 2, 2, True), ((1, 2), 2, 0, True), ((1,), 2, -1, False), ((), 2, -2, False)],
+)
+def test_the_spare_is_what_may_still_be_lost(isr, least, spare, is_writable):
+    found = judged(isr, least)
+    assert (found.spare, found.is_writable) == (spare, is_writable)
+
+
+@given(
+    isr=st.sets(st.integers(1, 5)),
+    size=st.integers(1, 5),
+    least=st.none() | st.integers(1, 6),
+    is_led=st.booleans(),
+)
+def test_both_ways_to_judge_agree_where_there_are_no_observers(isr, size, least, is_led):
+    replicas = tuple(range(1, size + 1))
+    inside = tuple(one for one in replicas if one in isr)
+    leader = inside[0] if inside and is_led else None
+    found = judge_partition(leader=leader, replicas=replicas, isr=inside, min_insync_replicas=least)
+    assert found.severity == partition_severity(
+        leader=leader, replicas=size, isr=len(inside), min_insync_replicas=least
+    )

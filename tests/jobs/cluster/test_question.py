@@ -30,9 +30,11 @@ def failed(code) -> Future:
     return future
 
 
-def ask(sent: dict, *, budget_s: float = 0.2, at_once: int = 20) -> tuple[Question, list]:
+def ask(
+    sent: dict, *, budget_s: float = 0.2, at_once: int = 20, share: float = 1.0
+) -> tuple[Question, list]:
     question = Question(budget_s, "Asking", "east", TransportNotes("east"))
-    again = question.attempt(Admin(), sent, lambda _, key, left: {key: sent[key]}, 1.0, at_once)
+    again = question.attempt(Admin(), sent, lambda _, key, left: {key: sent[key]}, share, at_once)
     return question, again
 
 
@@ -57,6 +59,12 @@ def test_what_hangs_costs_the_budget_and_keeps_the_other_answers():
     answers = question.answers()
     assert isinstance(answers["a"], TimedOut)
     assert answers["b"] == 2
+
+
+def test_a_first_attempt_that_hangs_leaves_time_to_ask_another_broker():
+    question, again = ask({"a": Future()}, budget_s=60, share=0.001)
+    assert again == ["a"]
+    assert question.ended_by is None
 
 
 def test_when_everything_hangs_the_fault_is_raised():

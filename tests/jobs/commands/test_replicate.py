@@ -2,6 +2,7 @@
 
 import pytest
 
+from jobs.cli import main
 from jobs.commands.replicate import duration, exit_code, result_line, size_of, summary_line
 from jobs.spark.contract import JobResult, Outcome
 
@@ -73,3 +74,14 @@ def test_a_duration_has_two_units_at_most(seconds, words):
 )
 def test_a_size_has_a_unit_of_a_thousand(count, words):
     assert size_of(count) == words
+
+
+def test_a_flow_that_mirror_maker_copies_is_refused(tmp_path, capsys):
+    flow = tmp_path / "flow.yaml"
+    flow.write_text(
+        "name: f\ncopied_by: mirror_maker\n"
+        "source: {alias: east, bootstrap_servers: 'a:1'}\n"
+        "target: {alias: west, bootstrap_servers: 'b:1'}\n"
+    )
+    assert main(["replicate", str(flow)]) == 2
+    assert "copied_by: MirrorMaker 2 copies this flow" in capsys.readouterr().err

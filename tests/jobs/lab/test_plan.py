@@ -1,3 +1,4 @@
+import json
 from itertools import chain
 
 import pytest
@@ -50,3 +51,13 @@ def test_an_impossible_plan_is_refused(alias, nodes, base_port):
 def test_the_connection_leads_to_the_plaintext_listener():
     connection = ClusterPlan("east", 1, 9092).connection
     assert (connection.alias, connection.bootstrap_servers) == ("east", "127.0.0.1:9092")
+
+
+def test_settings_of_one_node_outlive_json():
+    plan = ClusterPlan("east", 2, 19092, node_overrides={2: {"broker.rack": "z"}})
+    assert ClusterPlan.from_mapping(json.loads(json.dumps(plan.to_mapping()))) == plan
+
+
+def test_settings_of_a_node_that_is_not_there_are_refused():
+    with pytest.raises(LabError, match="settings for \\[3\\]"):
+        ClusterPlan("east", 2, 19092, node_overrides={3: {}})

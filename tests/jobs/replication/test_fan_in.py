@@ -12,6 +12,7 @@ from jobs.replication.fan_in import (
     sources_of_name,
 )
 from jobs.replication.flow import FlowSpec, OnExisting, PolicyName
+from jobs.replication.policy import DefaultReplicationPolicy
 from tests.jobs.replication.topics import EAST, WEST, flow, topic
 
 NORTH = Connection("north", "127.0.0.1:9292")
@@ -82,7 +83,7 @@ def test_only_names_that_stay_can_meet_a_topic_of_somebody_else(settings, name, 
     ],
 )
 def test_another_source_is_told_by_its_positions(positions, names, found):
-    assert sources_of_name("orders", positions, names, ".") == found
+    assert sources_of_name("orders", positions, names, DefaultReplicationPolicy()) == found
 
 
 def test_records_that_are_mixed_already_are_told():

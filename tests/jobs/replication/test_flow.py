@@ -113,3 +113,8 @@ def test_mapping_and_back_gives_the_same_flow(settings):
 )
 def test_bad_input_is_named_at_its_field(change, field):
     assert field in errors_of(**change)
+
+
+def test_groups_cannot_be_kept_in_step_by_checkpoints_that_are_never_written():
+    errors = errors_of(sync_group_offsets=True, emit_checkpoints_interval_s=0)
+    assert list(errors) == ["sync_group_offsets"]

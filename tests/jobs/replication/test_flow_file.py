@@ -3,8 +3,9 @@
 import pytest
 
 from jobs.cluster.errors import InvalidFields
+from jobs.cluster.settings_file import MOST_BYTES
 from jobs.replication.flow import FlowSpec
-from jobs.replication.flow_file import MOST_BYTES, parse_flow, read_flow_file
+from jobs.replication.flow_file import parse_flow, read_flow_file
 
 GOOD = """
 name: east to west

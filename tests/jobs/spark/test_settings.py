@@ -24,6 +24,16 @@ def test_by_default_this_machine_has_a_core_for_every_task():
     assert settings.master_of(spec(tasks=3)) == "local[3]"
 
 
+def test_a_job_that_is_no_flow_has_as_many_cores_as_it_names_tasks():
+    assert settings.master_of(JobSpec("r", "replay", {"tasks": 2})) == "local[2]"
+
+
+def test_only_flows_keep_the_memory_of_batches_that_are_gone():
+    replay = settings.spark_settings(JobSpec("r", "replay", {"tasks": 2}), "/venv/bin/python")
+    kept = "spark.executorEnv.MALLOC_TRIM_THRESHOLD_"
+    assert (kept in made(), kept in replay) == (True, False)
+
+
 def test_the_installation_may_name_another_master(monkeypatch):
     monkeypatch.setenv("CROSSLOG_SPARK_MASTER", "spark://head:7077")
     assert settings.master_of(spec()) == "spark://head:7077"

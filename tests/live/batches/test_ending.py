@@ -19,7 +19,7 @@ from jobs.wire.records import PlacedRecord, encode_batch
 from tests.live.knowing import wait_until_known
 from tests.live.records import read_all
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 WHERE = TopicPartition("one-copy", 0)
 NOW_MS = int(time.time() * 1000)
 
@@ -52,13 +52,14 @@ async def add(target: RawCluster, delivery: Delivery, value: bytes) -> int:
     return leader
 
 
-async def end_without_marker(lab, target, delivery, leader, *, commit: bool) -> None:
+async def end_without_marker(lab, target, delivery, leader, *, commit: bool) -> Ends:
     """End a transaction in the moment in which its partition has no leader, as a race would."""
     await asyncio.to_thread(lab.node(f"hurt-{leader}").stop)
     ends = Ends(target, delivery.transactional_id, delivery.identity)
     await ends.end(commit=commit)
     await ends.completed()
     await asyncio.to_thread(come_back, lab, leader)
+    return ends
 
 
 def come_back(lab, leader: int) -> None:
@@ -118,6 +119,23 @@ def test_an_end_that_missed_a_partition_is_told_again_before_anything_follows(la
     asyncio.run(go_on())
     values = [record.value for record in read_all(hurt, WHERE.topic)]
     assert values == ([b"held", b"next"] if commit else [b"next"])
+
+
+def test_a_commit_stays_one_although_a_try_to_go_on_left_an_abort_of_nothing(lab):
+    """Who goes on aborts first, to be told whether it was fenced; then the coordinator went away."""
+    hurt = lab.cluster("hurt")
+
+    async def go_on_twice() -> None:
+        async with RawCluster(hurt.connection, client_id="test") as target:
+            left = Unfinished({WHERE}, is_committed=True)
+            delivery, leader = await write(target, "tried-twice")
+            ends = await end_without_marker(lab, target, delivery, leader, commit=True)
+            await ends.end(commit=False)
+            again = Delivery(target, ProducerSettings("tried-twice"), ends.identity, left)
+            await again.begin()
+
+    asyncio.run(go_on_twice())
+    assert [record.value for record in read_all(hurt, WHERE.topic)] == [b"held"]
 
 
 def test_an_end_that_reached_everything_is_not_told_again(lab, caplog):

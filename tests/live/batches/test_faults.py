@@ -18,7 +18,7 @@ from tests.live.knowing import wait_until_known
 from tests.live.records import make_topic, new_topic, produce
 from tests.support import wait_until
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 
 COUNT = 40_000
 # As much as a second of copying, so that something is under way when it breaks.

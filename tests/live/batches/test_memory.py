@@ -12,7 +12,7 @@ from tests.live.batches.writing import numbered, record, write_batches
 from tests.live.records import new_topic
 from tests.support import wait_until
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 
 PARTITIONS = 100
 # Python, its libraries and the compiled loops take 190 MB; the rest is for what is fetched and not sent.

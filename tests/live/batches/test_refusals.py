@@ -106,7 +106,7 @@ def test_a_target_that_stamps_records_itself_gets_them_record_by_record(east, we
     assert "message.timestamp.type=LogAppendTime" in copying.rows[0].path_reason
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(900)
 def test_a_target_topic_that_is_not_there_is_told_and_tried_again_while_others_go_on(east, west):
     topic, other = new_topic(east), new_topic(east)
     flow = flow_between(east, west, other)

@@ -6,14 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from jobs.cluster.descriptions import TopicPartition
 from jobs.lab.fill import Filling, fill
 from tests.live.console.conftest import LEASE_S, RunningConsole
 from tests.live.reading import read_all
+from tests.live.replication.checkpointing import commit
 from tests.support import wait_until
 
 pytestmark = pytest.mark.live
 
 COPIES_WITHIN_S = 120
+# A checkpoint is written once a minute, and looked at every half minute.
+READY_WITHIN_S = 150
 ARTIFACTS = Path(__file__).parents[3] / "artifacts"
 
 
@@ -91,6 +95,21 @@ def shown_number(fact) -> int | None:
     return int(found[0].replace(",", "")) if found else None
 
 
+def test_a_group_that_reads_to_the_end_can_fail_over_now(flow, running, east):
+    """Its offset syncs are followed, checkpoints come, and every part of the answer is fresh."""
+    group = f"readers-of-{flow.topic}"
+    half = flow.written // 2
+    commit(east, group, {TopicPartition(flow.topic, p): half for p in (0, 1)})
+    wait_until(lambda: ready(running, flow, group), READY_WITHIN_S)
+    for fresh in running.flow(flow.id)["freshness"]:
+        assert (fresh["noun"], fresh["failing_since"]) == (fresh["noun"], None)
+
+
+def ready(running, flow, group) -> bool:
+    found = running.visitor.get(f"api/v1/flows/{flow.id}/checkpoints/?group={group}")["results"]
+    return [one["readiness"] for one in found] == ["ready"]
+
+
 def test_a_killed_worker_leaves_the_flow_running_and_the_next_one_adopts_it(flow, running):
     before = flow.live_runs()
     running.kill("queues spark")
@@ -113,7 +132,8 @@ def test_a_broker_that_hangs_never_hangs_a_page(flow, running, west):
         running.visitor.page(f"replication/{flow.id}/")
         running.visitor.page("clusters/west/")
         wait_until(lambda: west_rounds_failing(running), 60)
-        assert running.visitor.page("clusters/west/topics/").count(f"east.{flow.topic}") >= 1
+        known = running.visitor.page(f"clusters/west/topics/?q={flow.topic}")
+        assert f"/topics/east.{flow.topic}/" in known
     finally:
         node.resume()
     flow.write(100)

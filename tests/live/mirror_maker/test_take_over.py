@@ -17,7 +17,7 @@ from tests.live.mirror_maker.flowing import Flowing, records_on
 from tests.live.records import make_topic, produce, read_all
 from tests.support import wait_until
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 
 PARTITIONS = 3
 SLOW_S = 120

@@ -12,7 +12,7 @@ from tests.live.records import make_topic, new_topic
 from tests.live.replication.following import configs_of, following
 from tests.support import wait_until
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 
 SLOW_S = 120
 ON_SOURCE = {"retention_ms": "7200000", "segment_ms": "7200000", "min_insync_replicas": "2"}

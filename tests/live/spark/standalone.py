@@ -33,6 +33,14 @@ class StandaloneCluster:
         return self._started[1:]
 
     def __enter__(self) -> "StandaloneCluster":
+        try:
+            self._start_all()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def _start_all(self) -> None:
         ports = ["--host", "127.0.0.1", "--port", str(self._port)]
         self._start("master", "master.Master", *ports, "--webui-port", str(self._page))
         wait_until(lambda: self.alive_workers() == 0, STARTS_WITHIN_S)
@@ -41,7 +49,6 @@ class StandaloneCluster:
             size = ["-c", "2", "-m", "2g", "--webui-port", "0"]
             self._start(f"worker-{number}", "worker.Worker", *size, *where, self.master)
         wait_until(lambda: self.alive_workers() == self._count, STARTS_WITHIN_S)
-        return self
 
     def __exit__(self, *_: object) -> None:
         for process in reversed(self._started):
@@ -54,7 +61,7 @@ class StandaloneCluster:
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self._page}/json/", timeout=2) as page:
                 return int(json.load(page)["aliveworkers"])
-        except OSError:
+        except (OSError, ValueError):  # a master that is not up yet answers with a page for people
             return None
 
     def executors_on(self, number: int) -> list[int]:

@@ -8,9 +8,11 @@ import pytest
 from confluent_kafka.admin import NewPartitions
 
 from jobs.cluster.client import ClusterClient
+from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.flow import FlowSpec
 from jobs.spark.contract import Outcome
 from tests.live.records import make_topic, new_topic, produce
+from tests.live.replication.checkpointing import commit, group_name, offsets_of
 from tests.live.spark.running import RunningFlow, Writer, assert_copied
 from tests.support import wait_until
 
@@ -154,3 +156,21 @@ def _closed_window() -> str:
 
     begin = (datetime.now(UTC).hour + 3) % 24
     return f"{begin:02}:00-{begin:02}:30"
+
+
+def test_a_running_flow_keeps_groups_of_the_target_where_they_are_on_the_source(east, west, folder):
+    topic, group = new_topic(east), group_name("driver")
+    source, remote = TopicPartition(topic, 0), TopicPartition(f"east.{topic}", 0)
+    settings = {"emit_checkpoints_interval_s": 1, "sync_group_offsets_interval_s": 1}
+    flow = flow_of(east, west, topic, tasks=1, groups=(group,), sync_group_offsets=True, **settings)
+    produce(east, topic, 100)
+    commit(east, group, {source: 40})
+    with RunningFlow(flow, folder) as running:
+        running.wait_for_positions({0: 100})
+        wait_until(lambda: offsets_of(west, group) == {remote: 40}, WITHIN_S)
+        commit(east, group, {source: 7})
+        wait_until(lambda: offsets_of(west, group) == {remote: 7}, WITHIN_S)
+        wait_until(lambda: (running.progress.get("checkpoints") or {}).get("told") == 1, WITHIN_S)
+        told = running.progress["checkpoints"]
+        assert (told["groups"], told["fault"], told["group_sync"]["errors"]) == (1, "", {})
+        running.stop()

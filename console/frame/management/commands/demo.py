@@ -26,6 +26,7 @@ from console.frame.processes import (
     signals_as_interrupts,
 )
 from console.frame.visitor import Refused, Visitor
+from jobs.lab import control
 from jobs.lab.errors import LabError
 from jobs.lab.lab import read_plans
 from jobs.lab.plan import DEFAULT_BASE_PORT, ClusterPlan, standard_plans
@@ -37,7 +38,7 @@ USERNAME = "admin"
 PASSWORD_FILE = "password"  # noqa: S105  the name of the file
 # The first time Kafka is fetched (130 MB) before anything can start.
 LAB_TIMEOUT_S = 900.0
-CONSOLE_TIMEOUT_S = 90.0
+CONSOLE_TIMEOUT_S = 300.0
 RECORD_TIMEOUT_S = 300.0
 LAB_PORTS = 200  # what the two clusters need, and so the step to the next ports to try
 LAB_TRIES = 5
@@ -61,6 +62,11 @@ class Command(BaseCommand):
             "--home", type=Path, default=ROOT / "var" / "demo", help="where its state is kept"
         )
         parser.add_argument(
+            "--mirror-maker",
+            action="store_true",
+            help="also run a MirrorMaker 2 beside crosslog, and watch its flow",
+        )
+        parser.add_argument(
             "--exit-after-first-record",
             action="store_true",
             help="end when the first replicated record was seen in the console",
@@ -69,6 +75,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         self.began = time.monotonic()
         self.kafka_port: int = options["kafka_port"]
+        self.with_mirror_maker: bool = options["mirror_maker"]
         home: Path = options["home"].resolve()
         with signals_as_interrupts():
             try:
@@ -112,7 +119,17 @@ class Command(BaseCommand):
         flow = show.ensure_flow()
         self.say("waiting for Spark and the first replicated record")
         row = show.wait_for_record(flow, RECORD_TIMEOUT_S)
+        if self.with_mirror_maker:
+            self._show_mirror_maker(show, home, url)
         self._tell(url, password, flow, row)
+
+    def _show_mirror_maker(self, show: Demonstration, home: Path, url: str) -> None:
+        """Start MirrorMaker 2 when everything else is up: it wants a whole core for half a minute."""
+        control.ask(home / "lab", "start-mirror-maker")
+        watched = show.ensure_watched_flow()
+        self.say("MirrorMaker 2 starts beside it: waiting for the first record that it copies")
+        show.wait_for_record(watched, RECORD_TIMEOUT_S)
+        self.say(f"beside it, MirrorMaker 2 copies: {url}replication/{watched}/")
 
     def _wait_for_archive(self, supervisor: Supervisor) -> None:
         while not supervisor.has_ended("archive"):
@@ -174,7 +191,7 @@ def lab_program(root: Path, plans: list[ClusterPlan]) -> Program:
     return Program(
         "lab",
         tuple(command),
-        stop_within_s=30.0,
+        stop_within_s=60.0,  # a MirrorMaker 2 commits its positions first
         when_ended=WhenEnded.FAIL,
         is_shown=True,
     )

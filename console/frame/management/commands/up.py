@@ -34,12 +34,12 @@ from console.frame.processes import (
 )
 from jobs.spark import submit
 
-START_TIMEOUT_S = 60.0
+START_TIMEOUT_S = 180.0
 FLOW_STOP_TIMEOUT_S = 40.0
 
 
 class Command(BaseCommand):
-    """Starts Redis (unless REDIS_URL is set), the web server, two workers and the scheduler."""
+    """Starts Redis (unless REDIS_URL is set), web server, workers, followers, promoter and scheduler."""
 
     help = "Run the whole console on this machine until Ctrl-C."
     requires_system_checks = ()  # `migrate` and `make check` run them
@@ -92,6 +92,9 @@ class Command(BaseCommand):
         supervisor.start(programs.web(host, port))
         supervisor.start(programs.worker("spark", programs.SPARK_THREADS))
         supervisor.start(programs.worker("collect", programs.COLLECT_THREADS))
+        supervisor.start(programs.follower())
+        supervisor.start(programs.metadata_follower())
+        supervisor.start(programs.promoter())
         supervisor.start(programs.beat())
         seen_from = "127.0.0.1" if host == "0.0.0.0" else host  # noqa: S104  "every address"
         url = f"http://{seen_from}:{port}/"

@@ -5,21 +5,14 @@ import time
 import pytest
 
 from jobs.replication.batches.quotas import Quotas
+from tests.support import Clock
 
 ONE, OTHER = ("west", 1), ("west", 2)
 
 
-class Clock:
-    def __init__(self):
-        self.now = 100.0
-
-    def __call__(self):
-        return self.now
-
-
 @pytest.fixture
 def clock():
-    return Clock()
+    return Clock(100.0)
 
 
 @pytest.fixture

@@ -1,0 +1,19 @@
+"""What the REST views of the room share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import Http404
+
+from console.clusters.models import Cluster
+from console.frame.access import Action, require
+
+
+def find_cluster(user: Any, alias: str, right: Action = "view") -> Cluster:
+    """Return a cluster on which a person has a right; raises Http404 and `PermissionDenied`."""
+    cluster = Cluster.objects.filter(alias=alias).first()
+    if cluster is None:
+        raise Http404
+    require(user, right, cluster.pk)
+    return cluster

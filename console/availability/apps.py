@@ -1,0 +1,18 @@
+"""The room of availability: which partitions can be written, since when not, and what would be lost."""
+
+from importlib import import_module
+
+from django.apps import AppConfig
+
+from console.frame.news import metadata_stored
+
+
+class AvailabilityConfig(AppConfig):
+    name = "console.availability"
+    label = "availability"
+    verbose_name = "Availability"
+
+    def ready(self) -> None:
+        """Listen to the process that follows metadata logs."""
+        listening = import_module("console.availability.listening")
+        metadata_stored.connect(listening.on_metadata, dispatch_uid="status follows the log")

@@ -1,0 +1,66 @@
+"""Alarm clocks of the availability room."""
+
+from __future__ import annotations
+
+from celery import shared_task
+from django.conf import settings
+from django.utils import timezone
+
+from console.availability import collect, lag, matrix_store, retention
+from console.clusters.models import Cluster
+
+# A picture is made after a round of topics: more often it would be the same.
+PICTURE_EVERY_S = 10
+
+
+@shared_task(name="console.availability.tasks.collect_due", ignore_result=True)
+def collect_due() -> None:
+    """Send one task per cluster whose status is to be looked at."""
+    for cluster_id in collect.due_clusters(timezone.now()):
+        take_in.apply_async((cluster_id,), expires=settings.AVAILABILITY_INTERVAL_S)
+
+
+@shared_task(name="console.availability.tasks.take_in", ignore_result=True)
+def take_in(cluster_id: int) -> None:
+    """Bring the status of one cluster up to date."""
+    collect.take_in(cluster_id)
+
+
+@shared_task(name="console.availability.tasks.ask_lags_due", ignore_result=True)
+def ask_lags_due() -> None:
+    """Send one task per cluster with replicas out of sync whose lag is due."""
+    for cluster_id in lag.due_clusters(timezone.now()):
+        ask_lags.apply_async((cluster_id,), expires=settings.REPLICA_LAG_INTERVAL_S)
+
+
+@shared_task(name="console.availability.tasks.ask_lags", ignore_result=True)
+def ask_lags(cluster_id: int) -> None:
+    """Ask how far the replicas of one cluster are behind."""
+    lag.ask_lags(cluster_id)
+
+
+@shared_task(name="console.availability.tasks.roll_up_counts", ignore_result=True)
+def roll_up_counts() -> None:
+    """Make minutes of steps, and hours of minutes."""
+    retention.roll_up(timezone.now())
+
+
+@shared_task(name="console.availability.tasks.prune_history", ignore_result=True)
+def prune_history() -> None:
+    """Forget counts, stretches and churn that are older than their retention."""
+    retention.prune(timezone.now())
+
+
+@shared_task(name="console.availability.tasks.keep_pictures", ignore_result=True)
+def keep_pictures() -> None:
+    """Send one task per cluster that was collected since its picture for what-if was made."""
+    for cluster_id in matrix_store.due_clusters():
+        keep_picture.apply_async((cluster_id,), expires=PICTURE_EVERY_S)
+
+
+@shared_task(name="console.availability.tasks.keep_picture", ignore_result=True)
+def keep_picture(cluster_id: int) -> None:
+    """Keep what what-if starts from, and the matrix of single failures, of one cluster."""
+    cluster = Cluster.objects.filter(pk=cluster_id).first()
+    if cluster is not None:
+        matrix_store.keep_picture(cluster, timezone.now())

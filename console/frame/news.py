@@ -1,0 +1,8 @@
+"""What one room tells others that it does not know: signals, sent after what they tell is stored."""
+
+from __future__ import annotations
+
+from django.dispatch import Signal
+
+# `cluster_id`: changes of its metadata log were stored, by the process that follows it.
+metadata_stored = Signal()

@@ -1,0 +1,46 @@
+"""The metrics of availability: four queries, whatever the number of partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count, QuerySet
+
+from console.availability import queries
+from console.metrics import definitions as known
+from console.metrics.definitions import Definition
+from jobs.availability.severity import Severity
+from jobs.availability.tally import ScopeKind
+
+Sample = tuple[Definition, tuple[str, ...], float | int | None]
+Scope = Callable[[QuerySet[Any]], QuerySet[Any]]
+
+
+def availability_samples(scope: Scope, now: datetime) -> Iterator[Sample]:
+    """Yield the samples of all clusters that were looked at."""
+    for cluster in scope(queries.list_clusters()):
+        yield from _of_cluster(cluster, now)
+    brokers = scope(queries.list_rollups(ScopeKind.BROKER))
+    for alias, broker, count in brokers.values_list("cluster__alias", "name", "out_of_sync"):
+        yield known.OUT_OF_SYNC, (alias, broker), count
+    unclean = scope(queries.list_unclean()).order_by().values_list("cluster__alias")
+    for alias, count in unclean.annotate(number=Count("pk")):
+        yield known.UNCLEAN, (alias,), count
+
+
+def _of_cluster(cluster: Any, now: datetime) -> Iterator[Sample]:
+    row = queries.round_of(cluster)
+    if cluster.partitions_count is None or row is None:
+        return
+    counts = {one: getattr(cluster, f"{one.word}_count") for one in Severity if one}
+    counts[Severity.OK] = cluster.partitions_count - sum(counts.values())
+    for severity, count in sorted(counts.items()):
+        yield known.AVAILABILITY, (cluster.alias, severity.word), count
+    yield known.RF_BELOW_MIN, (cluster.alias,), cluster.rf_below_min_count
+    since = cluster.out_since
+    age_s = 0.0 if since is None else max((now - since).total_seconds(), 0.0)
+    yield known.OUT_OF_SYNC_AGE, (cluster.alias,), age_s
+    fresh = queries.freshness_of(cluster)
+    yield known.AVAILABILITY_AGE, (cluster.alias, row.source), fresh.age_s(now)

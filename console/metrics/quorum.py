@@ -1,0 +1,52 @@
+"""The metrics of quorums: three queries, whatever their number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count, QuerySet
+
+from console.metrics import definitions as known
+from console.metrics.definitions import Definition
+from console.quorum import queries
+from console.quorum.queries import Log
+
+Sample = tuple[Definition, tuple[str, ...], float | int | None]
+Scope = Callable[[QuerySet[Any]], QuerySet[Any]]
+
+
+def quorum_samples(scope: Scope, now: datetime) -> Iterator[Sample]:
+    """Yield the samples of all quorums of registered clusters."""
+    for log in scope(queries.list_logs().filter(cluster__isnull=False)):
+        yield from _of_log(log, now)
+    counted = scope(queries.open_findings()).order_by()
+    named = counted.values_list("log__name", "code", "severity").annotate(number=Count("pk"))
+    for name, code, severity, number in named:
+        yield known.QUORUM_FINDINGS, (name, code, severity), number
+    elections = scope(queries.list_elections()).order_by().values_list("log__name")
+    for name, number in elections.annotate(number=Count("pk")):
+        yield known.QUORUM_ELECTIONS, (name,), number
+
+
+def _of_log(log: Log, now: datetime) -> Iterator[Sample]:
+    names = (log.name,)
+    if log.heard_at is not None:
+        yield known.METADATA_OFFSET, names, log.next_offset
+        yield known.METADATA_BEHIND, names, _seconds(log.behind_ms)
+    status = queries.status_of(log)
+    if status is None or status.described_at is None:
+        return
+    yield known.QUORUM_LEADER, names, status.leader_id
+    yield known.QUORUM_EPOCH, names, status.leader_epoch
+    yield known.QUORUM_VOTERS, (*names, "voter"), status.voter_count
+    yield known.QUORUM_VOTERS, (*names, "observer"), status.observer_count
+    yield known.QUORUM_MARK, names, status.high_watermark
+    yield known.QUORUM_LAG, names, status.worst_lag
+    yield known.QUORUM_LAG_TIME, names, _seconds(status.worst_lag_ms)
+    yield known.QUORUM_AGE, names, max((now - status.described_at).total_seconds(), 0.0)
+
+
+def _seconds(ms: int | None) -> float | None:
+    return None if ms is None else ms / 1000

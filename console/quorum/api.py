@@ -1,0 +1,240 @@
+"""Quorums, their voters and elections, and what the metadata log tells, over REST."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django.db.models import QuerySet
+from django.http import Http404
+from drf_spectacular.utils import extend_schema
+from rest_framework import mixins, serializers
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from console.frame.access import require
+from console.frame.errors import ActionRefused
+from console.frame.viewset import ApiViewSet
+from console.quorum import history, queries
+from console.quorum.advising import Asked, advise
+from console.quorum.advisor_pages import ChangeForm
+from console.quorum.api_filters import (
+    AdviceFilters,
+    ChangeFilters,
+    DifferenceFilters,
+    FindingFilters,
+    PartitionChangeFilters,
+    RecordFilters,
+    StateFilters,
+    TimedFilters,
+)
+from console.quorum.forms import read_time
+from console.quorum.history import BeforeHistory, Moment
+from console.quorum.kinds import Kind
+from console.quorum.models import Election, MetadataChange, MetadataLog, VoterSetEntry
+from console.quorum.records import read_records
+from console.quorum.serializers import (
+    ComparedSerializer,
+    ElectionSerializer,
+    FoundRecordsSerializer,
+    MetadataChangeSerializer,
+    PartitionChangeSerializer,
+    PlanSerializer,
+    QuorumFindingSerializer,
+    QuorumSerializer,
+    SubjectStateSerializer,
+    VoterSetSerializer,
+)
+
+# More than anybody reads, and as much as an answer should hold.
+MOST_DIFFERENCES = 5000
+
+
+def find_log(name: str) -> MetadataLog:
+    """Return a log that is kept; raises Http404."""
+    log = queries.get_log(name)
+    if log is None:
+        raise Http404
+    return log
+
+
+class QuorumViewSet(ApiViewSet[MetadataLog]):
+    """Quorums: who votes, who leads, what the log tells."""
+
+    serializer_class = QuorumSerializer
+    ordering = "name"
+    lookup_field = "alias"
+    lookup_value_regex = r"[A-Za-z0-9_][A-Za-z0-9_-]*"
+    parameters: ClassVar = {
+        "findings": FindingFilters,
+        "state": StateFilters,
+        "diff": DifferenceFilters,
+        "records": RecordFilters,
+        "advice": AdviceFilters,
+    }
+    where = staticmethod(queries.where)
+
+    def get_queryset(self) -> QuerySet[MetadataLog]:
+        return queries.list_logs()
+
+    def _log(self) -> MetadataLog:
+        return find_log(self.kwargs["alias"])
+
+    @extend_schema(responses=QuorumSerializer(many=True))
+    def list(self, request: Request) -> Response:
+        """List quorums with their replicas and how far their logs are known."""
+        page = self.paginate_queryset(self.get_queryset())
+        return self.get_paginated_response(QuorumSerializer(page, many=True).data)
+
+    def retrieve(self, request: Request, alias: str) -> Response:
+        """Return one quorum."""
+        log = self._log()
+        if log.pk is None:
+            log.open_count = 0
+        return Response(QuorumSerializer(log).data)
+
+    @extend_schema(responses=QuorumFindingSerializer(many=True))
+    @action(detail=True)
+    def findings(self, request: Request, alias: str) -> Response:
+        """List what is wrong with a quorum, and what was."""
+        rows = queries.list_findings(self._log())
+        if self.asked["state"] != "all":
+            rows = rows.filter(closed_at__isnull=self.asked["state"] == "open")
+        return self._paged(rows, QuorumFindingSerializer, "-pk")
+
+    @extend_schema(responses=SubjectStateSerializer(many=True))
+    @action(detail=True)
+    def state(self, request: Request, alias: str) -> Response:
+        """List what there was at an offset or a time, the newest without either."""
+        log = self._log()
+        moment = self._moment(log, "offset", "time") or Moment(max(log.next_offset - 1, 0))
+        rows: Any = history.states_at(log, moment, self.asked["kind"])
+        if "topic" in self.asked:
+            rows = rows.filter(topic=self.asked["topic"])
+        self.ordering = "pk"
+        page = self.paginate_queryset(rows) or []
+        history.with_states(page, moment)
+        return self.get_paginated_response(SubjectStateSerializer(page, many=True).data)
+
+    @extend_schema(responses=ComparedSerializer)
+    @action(detail=True)
+    def diff(self, request: Request, alias: str) -> Response:
+        """Return what differs between two moments, the first 5,000 in the order of the last change."""
+        log = self._log()
+        before = self._moment(log, "from_offset", "from_time")
+        if before is None:
+            raise serializers.ValidationError({"from_offset": "Say from where: offset or time."})
+        after = self._moment(log, "to_offset", "to_time") or Moment(max(log.next_offset - 1, 0))
+        found = history.differences(log, before, after, self.asked.get("kind", ""))
+        answer = {
+            "from_offset": before.offset,
+            "to_offset": after.offset,
+            "count": len(found),
+            "differences": found[:MOST_DIFFERENCES],
+        }
+        return Response(ComparedSerializer(answer).data)
+
+    @extend_schema(responses=FoundRecordsSerializer)
+    @action(detail=True)
+    def records(self, request: Request, alias: str) -> Response:
+        """Return what stands at an offset of the log, from the archive."""
+        found = read_records(self._log(), self.asked["offset"])
+        return Response(FoundRecordsSerializer(found).data)
+
+    @extend_schema(responses=PlanSerializer)
+    @action(detail=True)
+    def advice(self, request: Request, alias: str) -> Response:
+        """Return the safe steps to other voters, or why there is no safe way; nothing is changed."""
+        log = self._log()
+        status = queries.status_of(log)
+        if status is None:
+            raise ActionRefused("not_described", "The quorum was not described yet.")
+        form = ChangeForm(self.asked)
+        if not form.is_valid():
+            raise serializers.ValidationError(
+                {name: [*texts] for name, texts in form.errors.items()}
+            )
+        plan = advise(log, status, Asked(**form.cleaned_data))
+        return Response(PlanSerializer(plan.to_mapping()).data)
+
+    def _paged(self, rows: QuerySet[Any], shape: type[Any], ordering: str) -> Response:
+        self.ordering = ordering
+        page = self.paginate_queryset(rows)
+        return self.get_paginated_response(shape(page, many=True).data)
+
+    def _moment(self, log: MetadataLog, offset: str, time: str) -> Moment | None:
+        """Return the moment that is asked for, if one is; what is wrong with it is the client's mistake."""
+        if offset in self.asked and time in self.asked:
+            raise serializers.ValidationError({time: f"Give {offset} or {time}, not both."})
+        try:
+            if offset in self.asked:
+                return history.moment_of(log, self.asked[offset])
+            if time in self.asked:
+                return history.moment_at(log, read_time(self.asked[time]))
+        except (BeforeHistory, ValueError) as problem:
+            name = offset if offset in self.asked else time
+            raise serializers.ValidationError({name: str(problem)}) from None
+        return None
+
+
+class _LogViewSet(mixins.ListModelMixin, ApiViewSet[Any]):
+    """Rows of logs; an unknown log is a 404."""
+
+    ordering: ClassVar[tuple[str, ...]] = ("offset", "pk")
+    parameters: ClassVar = {"list": TimedFilters}
+    anywhere_actions: ClassVar = ("list",)
+
+    def _rows(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        if "cluster" in self.asked:
+            log = find_log(self.asked["cluster"])
+            require(self.request.user, "view", *queries.where(log.name))
+            rows = rows.filter(log=log.pk or 0)
+        time_range = self.asked.get("time_range")
+        if time_range is not None:
+            rows = rows.filter(at__gte=time_range.start, at__lte=time_range.end)
+        return rows
+
+
+class VoterSetViewSet(_LogViewSet):
+    """The voters over time."""
+
+    serializer_class = VoterSetSerializer
+
+    def get_queryset(self) -> QuerySet[VoterSetEntry]:
+        return self._rows(queries.list_voter_sets())
+
+
+class ElectionViewSet(_LogViewSet):
+    """Who took office when."""
+
+    serializer_class = ElectionSerializer
+
+    def get_queryset(self) -> QuerySet[Election]:
+        return self._rows(queries.list_elections())
+
+
+class MetadataChangeViewSet(_LogViewSet):
+    """What records of the metadata log changed, newest first."""
+
+    serializer_class = MetadataChangeSerializer
+    ordering: ClassVar[tuple[str, ...]] = ("-offset", "number", "pk")
+    parameters: ClassVar = {"list": ChangeFilters}
+
+    def get_queryset(self) -> QuerySet[MetadataChange]:
+        asked = self.asked
+        given = {n: asked[n] for n in ("topic", "broker", "kind", "type") if n in asked}
+        if "type" in given:
+            given["type"] = given["type"].upper()
+        return self._rows(history.list_changes()).filter(**given)
+
+
+class PartitionChangeViewSet(_LogViewSet):
+    """Leaders, ISR and ELR of partitions over time, newest first."""
+
+    serializer_class = PartitionChangeSerializer
+    ordering: ClassVar[tuple[str, ...]] = ("-offset", "number", "pk")
+    parameters: ClassVar = {"list": PartitionChangeFilters}
+
+    def get_queryset(self) -> QuerySet[MetadataChange]:
+        given = {name: self.asked[name] for name in ("topic", "partition") if name in self.asked}
+        return self._rows(history.list_changes(kind=Kind.PARTITION)).filter(**given)

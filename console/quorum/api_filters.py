@@ -1,0 +1,119 @@
+"""What the routes of quorums may be asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from console.frame.parameters import PageParameters, Parameters, TimeRangeParameters
+from console.quorum.kinds import Kind
+
+LARGEST_ID, LARGEST_OFFSET = 2**31 - 1, 2**63 - 1
+_NAME = "The cluster's alias; `_` and a word for an imported log."
+
+
+class _OfCluster(PageParameters):
+    cluster = serializers.CharField(required=False, max_length=100, help_text=_NAME)
+
+
+class TimedFilters(TimeRangeParameters, _OfCluster):
+    """Rows of one quorum, and of a stretch of time when one is given."""
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Read a time range only where one is given: without one the whole history counts."""
+        is_timed = any(name in attrs for name in ("range", "from", "to"))
+        return super().validate(attrs) if is_timed else attrs
+
+
+class ChangeFilters(TimedFilters):
+    """What changes can be narrowed down to."""
+
+    topic = serializers.CharField(required=False, max_length=249, help_text="Its name.")
+    broker = serializers.IntegerField(
+        required=False, min_value=0, max_value=LARGEST_ID, help_text="It changed, or was the cause."
+    )
+    type = serializers.CharField(
+        required=False, max_length=60, help_text="The record, such as PARTITION_CHANGE_RECORD."
+    )
+    kind = serializers.ChoiceField(required=False, choices=Kind.choices, help_text="What changed.")
+
+
+class PartitionChangeFilters(TimedFilters):
+    """What changes of partitions can be narrowed down to."""
+
+    topic = serializers.CharField(required=False, max_length=249, help_text="Its name.")
+    partition = serializers.IntegerField(
+        required=False, min_value=0, max_value=LARGEST_ID, help_text="Its number."
+    )
+
+
+class FindingFilters(PageParameters):
+    """Which findings."""
+
+    state = serializers.ChoiceField(
+        choices=["open", "ended", "all"],
+        required=False,
+        default="open",
+        help_text="`open` (the default), `ended`, or `all`.",
+    )
+
+
+class StateFilters(PageParameters):
+    """Which moment, and which kind of things."""
+
+    offset = serializers.IntegerField(
+        required=False, min_value=0, max_value=LARGEST_OFFSET, help_text="Up to and with it."
+    )
+    time = serializers.CharField(
+        required=False, max_length=64, help_text="ISO 8601, UTC unless it says otherwise."
+    )
+    kind = serializers.ChoiceField(
+        required=False,
+        choices=[k for k in Kind.choices if k[0] != "anomaly"],
+        default="topic",
+        help_text="What to list; `topic` without it.",
+    )
+    topic = serializers.CharField(required=False, max_length=249, help_text="Its name.")
+
+
+class DifferenceFilters(Parameters):
+    """The two moments, each as an offset or a time."""
+
+    from_offset = serializers.IntegerField(
+        required=False, min_value=0, max_value=LARGEST_OFFSET, help_text="The earlier moment."
+    )
+    to_offset = serializers.IntegerField(
+        required=False, min_value=0, max_value=LARGEST_OFFSET, help_text="The later moment."
+    )
+    from_time = serializers.CharField(
+        required=False, max_length=64, help_text="Likewise, ISO 8601."
+    )
+    to_time = serializers.CharField(required=False, max_length=64, help_text="Likewise, ISO 8601.")
+    kind = serializers.ChoiceField(required=False, choices=Kind.choices, help_text="What changed.")
+
+
+class RecordFilters(Parameters):
+    """Which record."""
+
+    offset = serializers.IntegerField(
+        min_value=0, max_value=LARGEST_OFFSET, help_text="Of the metadata log."
+    )
+
+
+class AdviceFilters(Parameters):
+    """The wanted voters; numbers with blanks or commas between them."""
+
+    add = serializers.CharField(
+        required=False, max_length=200, help_text="Ids of controllers that run without a vote."
+    )
+    remove = serializers.CharField(required=False, max_length=200, help_text="Ids of voters.")
+    replace = serializers.CharField(
+        required=False, max_length=200, help_text="Ids of voters that get another disk."
+    )
+    sites = serializers.CharField(
+        required=False, max_length=1000, help_text="Where nodes stand: `1=dc-a 2=dc-b`."
+    )
+    per_site = serializers.CharField(
+        required=False, max_length=400, help_text="So many voters at each site: `dc-a=2 dc-b=1`."
+    )

@@ -1,0 +1,126 @@
+"""The first row of the quorum's pages, and their tabs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.urls import reverse
+
+from console.frame.numbers import format_count, format_span_ms
+from console.quorum import words
+from console.quorum.models import MetadataLog, QuorumStatus
+from console.quorum.queries import status_of
+
+_TABS = (
+    ("detail", "How it is doing"),
+    ("voters", "Voters over time"),
+    ("partitions", "Partitions"),
+    ("brokers", "Brokers"),
+    ("settings", "Settings"),
+    ("state", "State and difference"),
+    ("log", "Search the log"),
+    ("advisor", "Change voters"),
+)
+# A majority is lost with the next failure.
+_BARE = 3
+
+
+def quorum_tabs(log: MetadataLog, current: str) -> list[dict[str, Any]]:
+    """Return the tabs of a quorum."""
+    more: dict[str, dict[str, Any]] = {}
+    count = getattr(log, "open_count", 0)
+    if count:
+        more["detail"] = {"count": count, "is_bad": True}
+    return [
+        {
+            "label": label,
+            "href": reverse(f"quorum:{name}", args=[log.name]),
+            "is_current": name == current,
+            **more.get(name, {}),
+        }
+        for name, label in _TABS
+    ]
+
+
+def quorum_facts(log: MetadataLog) -> list[dict[str, Any]]:
+    """Return leader, voters, what may fail, the end of the log and the follower."""
+    status = status_of(log)
+    return [
+        _leader(status),
+        _voters(status),
+        _spare(status),
+        {
+            "label": "High watermark",
+            "value": format_count(status.high_watermark if status else log.high_watermark),
+            "note": "of the metadata log",
+            "definition": words.HIGH_WATERMARK,
+        },
+        {
+            "label": "Furthest behind",
+            "value": format_span_ms(status.worst_lag_ms if status else None),
+            "note": f"{format_count(status.worst_lag)} records" if status else "",
+            "definition": words.LAG_MS,
+        },
+        {
+            "label": "History",
+            "value": _history(log),
+            "note": _history_note(log),
+            "definition": "Offsets of the metadata log that crosslog knows.",
+            "href": reverse("quorum:log", args=[log.name]),
+        },
+    ]
+
+
+def _leader(status: QuorumStatus | None) -> dict[str, Any]:
+    leader = status.leader_id if status else None
+    fact = {
+        "label": "Leader",
+        "value": format_count(leader),
+        "note": f"epoch {format_count(status.leader_epoch)}" if status else "",
+        "definition": words.EPOCH,
+    }
+    return fact | ({"severity": "crit", "word": "None"} if status and leader is None else {})
+
+
+def _voters(status: QuorumStatus | None) -> dict[str, Any]:
+    count = status.voter_count if status else None
+    note = f"{format_count(status.observer_count)} observe" if status else ""
+    return {
+        "label": "Voters",
+        "value": format_count(count),
+        "note": note,
+        "definition": "Controllers that vote; a majority of them must agree to every record.",
+    }
+
+
+def _spare(status: QuorumStatus | None) -> dict[str, Any]:
+    """A voter counts as there while the leader has heard of it lately."""
+    fact: dict[str, Any] = {
+        "label": "May still fail",
+        "value": format_count(None),
+        "definition": "Voters that may be lost before the quorum stops, with those that are silent "
+        "already counted as lost.",
+    }
+    if status is None or not status.voter_count:
+        return fact
+    voters = [one for one in status.replicas if one["role"] != "observer"]
+    there = sum("silent" not in one["words"] for one in voters)
+    spare = there - (len(voters) // 2 + 1)
+    fact |= {"value": format_count(max(spare, 0)), "note": f"{there} of {len(voters)} are there"}
+    if spare < 0:
+        return fact | {"severity": "crit", "word": "No majority"}
+    return fact | ({"severity": "risk" if len(voters) >= _BARE else "warn"} if spare == 0 else {})
+
+
+def _history(log: MetadataLog) -> str:
+    if log.first_offset is None:
+        return format_count(None)
+    return f"{format_count(log.first_offset)} \N{EN DASH} {format_count(log.next_offset)}"
+
+
+def _history_note(log: MetadataLog) -> str:
+    if log.gaps:
+        return f"{len(log.gaps)} gaps"
+    if log.behind_ms is not None and not log.is_imported:
+        return f"{format_span_ms(log.behind_ms)} behind"
+    return ""

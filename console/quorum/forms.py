@@ -1,0 +1,96 @@
+"""The forms of the quorum room: what is searched for, which moments are compared."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from django import forms
+
+from console.frame.forms import ActionForm
+from console.quorum import history
+from console.quorum.kinds import Kind
+from console.quorum.models import MetadataLog
+
+# Lanes on one picture: more than that nobody reads.
+MOST_SUBJECTS = 50
+LARGEST_OFFSET = 2**63 - 1
+_LARGEST_ID = 2**31 - 1
+_MOMENT = "An offset (131908), or a time (2026-11-21T03:04:00Z, UTC unless it says otherwise)."
+
+
+class SearchForm(ActionForm):
+    """What the log is searched for; the values stand in the address."""
+
+    topic = forms.CharField(required=False, max_length=249)
+    broker = forms.CharField(
+        required=False, max_length=10, help_text="It changed, or it was the cause."
+    )
+    type = forms.CharField(
+        label="Record", required=False, max_length=60, help_text="PARTITION_CHANGE_RECORD"
+    )
+
+
+class PartitionForm(ActionForm):
+    """Which partition to look at."""
+
+    topic = forms.CharField(max_length=249)
+    partition = forms.IntegerField(
+        required=False, min_value=0, max_value=_LARGEST_ID, help_text="Empty: all of them."
+    )
+
+    def asked(self) -> tuple[str, int | None]:
+        """Return topic and partition; an empty topic when nothing usable was asked."""
+        if not self.is_bound or not self.is_valid():
+            return "", None
+        return self.cleaned_data["topic"].strip(), self.cleaned_data["partition"]
+
+
+class StateForm(ActionForm):
+    """Which moment to look at, and with which other one to compare it."""
+
+    at = forms.CharField(
+        label="Moment", required=False, max_length=64, help_text=f"{_MOMENT} Empty: the newest."
+    )
+    to = forms.CharField(
+        label="Compare with", required=False, max_length=64, help_text="A later moment, likewise."
+    )
+    kind = forms.ChoiceField(
+        label="Of",
+        required=False,
+        choices=[(k.value, f"{k.label}s") for k in Kind if k != "anomaly"],
+    )
+
+    def moments(self, log: MetadataLog) -> tuple[history.Moment | None, history.Moment | None]:
+        """Return the moment and the other one; None where none was given or where it is wrong."""
+        given = self.cleaned_data
+        return self._moment(log, "at", given["at"]), self._moment(log, "to", given["to"])
+
+    def _moment(self, log: MetadataLog, name: str, text: str) -> history.Moment | None:
+        if not text.strip():
+            return None
+        try:
+            return read_moment(log, text)
+        except (ValueError, history.BeforeHistory) as problem:
+            self.add_error(name, str(problem))
+            return None
+
+
+def read_moment(log: MetadataLog, text: str) -> history.Moment:
+    """Return the moment that an offset or a time means; raises ValueError and `BeforeHistory`."""
+    text = text.strip()
+    if text.isdecimal():
+        if int(text) > LARGEST_OFFSET:
+            raise ValueError(f"{text} is larger than any offset.")
+        return history.moment_of(log, int(text))
+    return history.moment_at(log, read_time(text))
+
+
+def read_time(text: str) -> datetime:
+    """Return a time; raises ValueError with a sentence."""
+    try:
+        at = datetime.fromisoformat(text.strip())
+        return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise ValueError(
+            f"{text!r} is neither an offset nor a time: write 131908 or 2026-11-21T03:04:00Z."
+        ) from None

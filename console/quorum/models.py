@@ -1,0 +1,388 @@
+"""What is kept of metadata logs: how far each is read, what the quorum said, what changed when.
+
+Offsets are those of `__cluster_metadata-0`. Order is by offset only: the times are the clocks of the
+controllers that were active, and may jump where the leader changed.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+
+from console.clusters.models import TOPIC_NAME_LENGTH, Cluster
+from console.frame.freshness import Freshness
+from console.quorum.kinds import Kind
+from console.quorum.words import field, told, told_changes
+
+SEVERITIES = [(word, word) for word in ("notice", "warn", "risk", "crit")]
+# Worst first when sorted downwards.
+RANKS = {word: rank for rank, (word, _) in enumerate(SEVERITIES, start=1)}
+# No alias of a cluster begins like this, so that an address says which of both it means.
+IMPORT_PREFIX = "_"
+ID_LENGTH = 32
+
+
+class Source(models.TextChoices):
+    """Where the records of a log come from."""
+
+    FETCH = "fetch", "Followed"
+    POLL = "poll", "Polled"
+    IMPORT = "import", "Imported"
+
+
+class MetadataLog(models.Model):
+    """A metadata log: of a registered cluster, or imported from files.
+
+    `name` is the cluster's alias, or `_` and a word for an imported log. `next_offset` is the first offset
+    whose changes are not stored yet; `start_offset` the first that is known (null: none is); where older
+    changes were removed, the state is known from `pruned_below` on. Records below
+    `high_watermark` are committed. `gaps` are ranges [from, to) that nobody has, with the times around
+    them (`from`, `to`, `from_at`, `to_at`); `lost` says what cannot be
+    known because the log cannot be fetched. `heard_at` is when the follower last heard of the log, `last_at`
+    the time of the last record. `failing_since` is null while all is well.
+    """
+
+    cluster = models.OneToOneField(
+        Cluster, on_delete=models.CASCADE, related_name="metadata_log", null=True, blank=True
+    )
+    name = models.CharField(max_length=100, unique=True)
+    title = models.CharField(max_length=200, blank=True)
+    source = models.CharField(max_length=10, choices=Source, default=Source.FETCH)
+    created_at = models.DateTimeField()
+    start_offset = models.BigIntegerField(null=True, blank=True)
+    pruned_below = models.BigIntegerField(null=True, blank=True)
+    next_offset = models.BigIntegerField(default=0)
+    high_watermark = models.BigIntegerField(null=True, blank=True)
+    leader_epoch = models.IntegerField(null=True, blank=True)
+    last_at = models.DateTimeField(null=True, blank=True)
+    behind_ms = models.BigIntegerField(null=True, blank=True)
+    gaps = models.JSONField(default=list)
+    lost = models.TextField(blank=True)
+    heard_at = models.DateTimeField(null=True, blank=True)
+    failing_since = models.DateTimeField(null=True, blank=True)
+    error_code = models.CharField(max_length=60, blank=True)
+    error = models.TextField(blank=True)
+    hint = models.TextField(blank=True)
+
+    clusters_at: ClassVar = ("cluster",)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_imported(self) -> bool:
+        """Whether it is of files, and not of a registered cluster."""
+        return self.cluster_id is None
+
+    @property
+    def first_offset(self) -> int | None:
+        """The first offset at which the state is known; None when none is."""
+        if self.start_offset is None or self.pruned_below is None:
+            return self.start_offset
+        return max(self.start_offset, self.pruned_below)
+
+    @property
+    def label(self) -> str:
+        """What people call it: the cluster's alias, or the title of what was imported."""
+        return self.title or self.name
+
+    @property
+    def worst(self) -> str:
+        """The severity of the worst open finding, of logs of `queries.list_logs`."""
+        rank: int = getattr(self, "worst_rank", None) or 0
+        known = {rank: word for word, rank in RANKS.items()}
+        return known.get(rank, "ok" if self.is_known else "none")
+
+    @property
+    def answer(self) -> str:
+        """The same in a word or two."""
+        count: int = getattr(self, "open_count", 0)
+        if count:
+            return f"{count} to look at"
+        return "Well" if self.is_known else "Not known yet"
+
+    @property
+    def is_known(self) -> bool:
+        """Whether anything was ever read of it."""
+        status: QuorumStatus | None = getattr(self, "status", None) if self.pk else None
+        return bool(self.heard_at or (status and status.described_at) or self.is_imported)
+
+    @property
+    def freshness(self) -> Freshness:
+        """How old the picture is: that of the description, else of the log."""
+        row: QuorumStatus | None = getattr(self, "status", None) if self.pk else None
+        if row is None:
+            return Freshness("Quorum", self.heard_at)
+        return Freshness("Quorum", row.described_at, row.failing_since, row.error, row.hint)
+
+
+class QuorumStatus(models.Model):
+    """What DescribeQuorum last said, with what the log and the rules add.
+
+    `replicas` are mappings: `id`, `directory_id` (null: none), `role` (leader, voter, observer),
+    `log_end_offset`, `lag`, `lag_ms`, `last_fetch_at`, `last_caught_up_at` (ISO 8601; null: unknown),
+    `endpoints` (`NAME://host:port`), `min_version`, `max_version` (of kraft.version; null: unknown), `words`
+    (dangling, ghost, silent). A round that fails keeps the values and sets `failing_since`.
+    """
+
+    log = models.OneToOneField(MetadataLog, on_delete=models.CASCADE, related_name="status")
+    described_at = models.DateTimeField(null=True, blank=True)
+    leader_id = models.IntegerField(null=True, blank=True)
+    leader_epoch = models.IntegerField(null=True, blank=True)
+    high_watermark = models.BigIntegerField(null=True, blank=True)
+    kraft_version = models.IntegerField(null=True, blank=True)
+    voter_count = models.PositiveIntegerField(default=0)
+    observer_count = models.PositiveIntegerField(default=0)
+    worst_lag = models.BigIntegerField(null=True, blank=True)
+    worst_lag_ms = models.BigIntegerField(null=True, blank=True)
+    replicas = models.JSONField(default=list)
+    memory = models.JSONField(default=dict)
+    claimed_until = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    duration_ms = models.PositiveIntegerField(null=True, blank=True)
+    failing_since = models.DateTimeField(null=True, blank=True)
+    error_code = models.CharField(max_length=60, blank=True)
+    error = models.TextField(blank=True)
+    hint = models.TextField(blank=True)
+
+    clusters_at: ClassVar = ("log__cluster",)
+
+    def __str__(self) -> str:
+        return f"quorum of {self.log_id}"
+
+
+class QuorumFinding(models.Model):
+    """Something about a quorum that a person should know; open while `closed_at` is null."""
+
+    log = models.ForeignKey(MetadataLog, on_delete=models.CASCADE, related_name="findings")
+    code = models.CharField(max_length=40)
+    severity = models.CharField(max_length=10, choices=SEVERITIES)
+    rank = models.PositiveSmallIntegerField(default=0)
+    subject = models.CharField(max_length=200, blank=True)
+    sentence = models.TextField()
+    todo = models.TextField(blank=True)
+    evidence = models.JSONField(default=dict)
+    opened_at = models.DateTimeField()
+    last_seen_at = models.DateTimeField()
+    closed_at = models.DateTimeField(null=True, blank=True)
+
+    clusters_at: ClassVar = ("log__cluster",)
+
+    class Meta:
+        ordering = ["-rank", "opened_at"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["log", "code", "subject"],
+                condition=Q(closed_at=None),
+                name="one_open_quorum_finding",
+            )
+        ]
+        indexes = [models.Index(fields=["log", "closed_at"], name="quorum_finding_open")]
+
+    def __str__(self) -> str:
+        return f"{self.code} {self.subject}".rstrip()
+
+    @property
+    def word(self) -> str:
+        """What it is, in two or three words."""
+        return self.code.replace("_", " ").capitalize()
+
+
+class VoterSetEntry(models.Model):
+    """The voters from an offset on.
+
+    `voters` are mappings: `id`, `directory_id` (null: none known), `endpoints`, `min_version`, `max_version`.
+    `added`, `removed`, `moved` (other endpoints) and `replaced` (a disk: removed and added again) are
+    lists of words. `is_committed` is null when the high watermark is not known. `is_static`: from
+    the configuration, ids only.
+    """
+
+    log = models.ForeignKey(MetadataLog, on_delete=models.CASCADE, related_name="voter_sets")
+    offset = models.BigIntegerField()
+    epoch = models.IntegerField()
+    at = models.DateTimeField()
+    voters = models.JSONField(default=list)
+    added = models.JSONField(default=list)
+    removed = models.JSONField(default=list)
+    moved = models.JSONField(default=list)
+    replaced = models.JSONField(default=list)
+    is_committed = models.BooleanField(null=True, blank=True)
+    committed_at = models.DateTimeField(null=True, blank=True)
+    is_static = models.BooleanField(default=False)
+    anomalies = models.JSONField(default=list)
+
+    clusters_at: ClassVar = ("log__cluster",)
+
+    class Meta:
+        ordering = ["offset"]
+        constraints = [
+            models.UniqueConstraint(fields=["log", "offset"], name="one_voter_set_per_offset")
+        ]
+
+    def __str__(self) -> str:
+        return f"voters at {self.offset}"
+
+    @property
+    def change_text(self) -> str:
+        """What changed, for an export."""
+        named = {"added": self.added, "removed": self.removed, "moved": self.moved}
+        return "; ".join(f"{word} {', '.join(names)}" for word, names in named.items() if names)
+
+    @property
+    def voters_text(self) -> str:
+        """The voters, for an export."""
+        return " ".join(f"{one['id']}@{one.get('directory_id') or '-'}" for one in self.voters)
+
+
+class Election(models.Model):
+    """A leader that took office: the LeaderChange record at `offset`.
+
+    `voters` and `granting` are ids (who gave their vote; empty when the record does not say).
+    `gap_ms` is how long no record was written before it: about as long there was no active controller.
+    """
+
+    log = models.ForeignKey(MetadataLog, on_delete=models.CASCADE, related_name="elections")
+    offset = models.BigIntegerField()
+    epoch = models.IntegerField()
+    at = models.DateTimeField()
+    leader_id = models.IntegerField()
+    voters = models.JSONField(default=list)
+    granting = models.JSONField(default=list)
+    gap_ms = models.BigIntegerField(null=True, blank=True)
+    anomalies = models.JSONField(default=list)
+
+    clusters_at: ClassVar = ("log__cluster",)
+
+    class Meta:
+        ordering = ["offset"]
+        constraints = [
+            models.UniqueConstraint(fields=["log", "offset"], name="one_election_per_offset")
+        ]
+        indexes = [models.Index(fields=["log", "at"], name="election_at")]
+
+    def __str__(self) -> str:
+        return f"epoch {self.epoch}"
+
+
+class MetadataSubject(models.Model):
+    """A thing that the log tells of; a topic made again is another one, with another topic id.
+
+    `key` is unique per kind: topic id and partition, topic id, broker id, resource and name of a setting,
+    name of a feature. It first appeared at `first_offset` and is gone from `gone_offset` on (null: it is
+    there); between the two a broker or a setting may have been away.
+    """
+
+    log = models.ForeignKey(MetadataLog, on_delete=models.CASCADE, related_name="subjects")
+    kind = models.CharField(max_length=20, choices=Kind)
+    key = models.CharField(max_length=600)
+    topic = models.CharField(max_length=TOPIC_NAME_LENGTH, blank=True)
+    topic_id = models.CharField(max_length=ID_LENGTH, blank=True)
+    partition = models.IntegerField(null=True, blank=True)
+    broker = models.IntegerField(null=True, blank=True)
+    name = models.CharField(max_length=600, blank=True)
+    first_offset = models.BigIntegerField()
+    gone_offset = models.BigIntegerField(null=True, blank=True)
+
+    clusters_at: ClassVar = ("log__cluster",)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["log", "kind", "key"], name="one_row_per_metadata_subject"
+            )
+        ]
+        indexes = [
+            models.Index(fields=["log", "kind", "topic", "partition"], name="subject_by_topic"),
+            models.Index(fields=["log", "kind", "first_offset"], name="subject_by_offset"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}"
+
+    @property
+    def told_state(self) -> list[tuple[str, str]]:
+        """What it is, of subjects that `history.with_states` has read."""
+        state: dict[str, object] = getattr(self, "state", None) or {}
+        return [(field(name), told(value)) for name, value in state.items()]
+
+
+class MetadataChange(models.Model):
+    """One change that a record of the log made.
+
+    `number` counts the changes of one record (a RemoveTopicRecord removes many partitions), `type` is the
+    record's. A record of a transaction counts from `effective_offset` on, where that ended. Where only a
+    snapshot tells of it, `is_dated` is false and `at` is the latest time at which it may have been.
+    `state` is what the subject is afterwards; when it was removed, what was last there. `cause` is a word of
+    `jobs.quorum.changes.Cause`, `broker` is the broker that it is about or that caused it. `is_unclean`:
+    a leader was elected that was not in sync.
+    """
+
+    log = models.ForeignKey(MetadataLog, on_delete=models.CASCADE, related_name="changes")
+    offset = models.BigIntegerField()
+    number = models.PositiveIntegerField(default=0)
+    effective_offset = models.BigIntegerField()
+    subject = models.ForeignKey(
+        MetadataSubject, on_delete=models.CASCADE, related_name="changes", db_index=False
+    )
+    kind = models.CharField(max_length=20, choices=Kind)
+    type = models.CharField(max_length=60)
+    epoch = models.IntegerField()
+    at = models.DateTimeField()
+    is_dated = models.BooleanField(default=True)
+    topic = models.CharField(max_length=TOPIC_NAME_LENGTH, blank=True)
+    topic_id = models.CharField(max_length=ID_LENGTH, blank=True)
+    partition = models.IntegerField(null=True, blank=True)
+    broker = models.IntegerField(null=True, blank=True)
+    cause = models.CharField(max_length=60, blank=True)
+    election = models.CharField(max_length=40, blank=True)
+    is_unclean = models.BooleanField(default=False)
+    is_removed = models.BooleanField(default=False)
+    state = models.JSONField(default=dict)
+
+    clusters_at: ClassVar = ("log__cluster",)
+
+    class Meta:
+        ordering = ["-offset", "number"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["log", "offset", "number"], name="one_row_per_metadata_change"
+            )
+        ]
+        indexes = [
+            models.Index(fields=["subject", "effective_offset"], name="change_of_subject"),
+            models.Index(fields=["log", "kind", "offset"], name="change_by_kind"),
+            models.Index(fields=["log", "topic", "offset"], name="change_by_topic"),
+            models.Index(
+                fields=["log", "broker", "offset"],
+                condition=Q(broker__isnull=False),
+                name="change_by_broker",
+            ),
+            models.Index(fields=["log", "type", "offset"], name="change_by_type"),
+            models.Index(fields=["log", "at"], name="change_by_time"),
+            # Other rooms read on from where they were, in the order in which changes took effect.
+            models.Index(
+                fields=["log", "effective_offset", "offset", "number"], name="change_by_effect"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.type} at {self.offset}"
+
+    @property
+    def changes(self) -> dict[str, tuple[object, object]]:
+        """What differs from before, as field: (before, after); of rows of `history.with_previous`."""
+        before: MetadataChange | None = getattr(self, "previous", None)
+        was = {} if before is None or before.is_removed else before.state
+        now = {} if self.is_removed else self.state
+        names = [*now, *(name for name in was if name not in now)]
+        return {n: (was.get(n), now.get(n)) for n in names if was.get(n) != now.get(n)}
+
+    @property
+    def told(self) -> list[tuple[str, str, str]]:
+        """The same for people; of what is new only what it is."""
+        return told_changes(self.changes)

@@ -1,0 +1,89 @@
+"""Pages of quorums: the list, one quorum now, its voters over time, one raw record."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from console.frame.access import anywhere, page
+from console.frame.render import render_page
+from console.frame.tables import csv_response
+from console.quorum import equivalents, queries
+from console.quorum.facts import quorum_facts
+from console.quorum.page_parts import around_log, find_log
+from console.quorum.pictures import draw_voters
+from console.quorum.records import read_records
+from console.quorum.replicas import shown_replicas
+from console.quorum.tables import ELECTIONS, ENDED, LOGS, VOTER_SETS
+
+MOST_OPEN = 100
+
+
+@require_safe
+@page("view", anywhere)
+def list_page(request: HttpRequest) -> HttpResponseBase:
+    """Show the quorums of all clusters, and imported logs."""
+    table = LOGS.read(request, queries.list_logs())
+    if table.is_export:
+        return csv_response(table, "quorums")
+    context = {"table": table, "equivalents": equivalents.of_list()}
+    return render_page(request, "quorum/list.html", context, is_live=True)
+
+
+@require_safe
+@page("view", queries.where)
+def detail_page(request: HttpRequest, alias: str) -> HttpResponseBase:
+    """Show the quorum now: who leads, who votes and observes, and what is wrong."""
+    log = find_log(alias)
+    ended = ENDED.read(request, queries.list_findings(log).exclude(closed_at=None))
+    if ended.is_export:
+        return csv_response(ended, f"{log.name}-quorum-findings")
+    context = {
+        **around_log(request, log, "detail"),
+        "status": (status := queries.status_of(log)),
+        "replicas": shown_replicas(status),
+        "facts": quorum_facts(log),
+        "findings": queries.open_findings(log)[:MOST_OPEN],
+        "ended": ended,
+        "equivalents": equivalents.of_quorum(log),
+        "findings_call": equivalents.of_findings(log),
+    }
+    return render_page(request, "quorum/detail.html", context, is_live=True)
+
+
+@require_safe
+@page("view", queries.where)
+def voters_page(request: HttpRequest, alias: str) -> HttpResponseBase:
+    """Show who was a voter when, with which disk, and who led."""
+    log = find_log(alias)
+    sets = VOTER_SETS.read(request, queries.list_voter_sets(log))
+    if sets.is_export:
+        return csv_response(sets, f"{log.name}-voter-sets")
+    elections = ELECTIONS.read(request, queries.list_elections(log))
+    if elections.is_export:
+        return csv_response(elections, f"{log.name}-elections")
+    around = around_log(request, log, "voters")
+    context = {
+        **around,
+        "sets": sets,
+        "elections": elections,
+        "lanes": draw_voters(log, around["time_range"], timezone.now()),
+        "equivalents": equivalents.of_voters(log),
+        "elections_call": equivalents.of_elections(log),
+    }
+    return render_page(request, "quorum/voters.html", context, is_live=True)
+
+
+@require_safe
+@page("view", queries.where)
+def record_page(request: HttpRequest, alias: str, offset: int) -> HttpResponse:
+    """Show the records at an offset as they stand in the archive, and what they changed."""
+    log = find_log(alias)
+    context = {
+        **around_log(request, log, "log"),
+        "offset": offset,
+        "found": read_records(log, offset),
+        "equivalents": equivalents.of_record(log, offset),
+    }
+    return render_page(request, "quorum/record.html", context)

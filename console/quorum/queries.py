@@ -1,0 +1,233 @@
+"""Reads of quorums: logs with what was last said of them, voters, elections and findings."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Count, Max, Q, QuerySet
+
+from console.clusters.models import Cluster
+from console.frame.access import clusters_of
+from console.frame.freshness import Freshness
+from console.frame.timerange import TimeRange
+from console.quorum import history
+from console.quorum.kinds import Kind
+from console.quorum.models import (
+    IMPORT_PREFIX,
+    Election,
+    MetadataChange,
+    MetadataLog,
+    QuorumFinding,
+    QuorumStatus,
+    Source,
+    VoterSetEntry,
+)
+
+# So many changes are looked at for since when something holds.
+MOST_NEWEST = 2000
+
+# What other rooms call the rows that they read here.
+Log = MetadataLog
+Problem = QuorumFinding
+Moment = history.Moment
+BeforeHistory = history.BeforeHistory
+Change = MetadataChange
+ChangeKind = Kind
+
+# A follower that was not heard for longer than this is taken to be away.
+SILENT_AFTER = timedelta(seconds=120)
+# `effective_offset`, `offset` and `number` of a change: the order in which changes took effect.
+Place = tuple[int, int, int]
+
+
+def list_logs() -> QuerySet[MetadataLog]:
+    """Return all logs with cluster, status, and their open findings: `open_count`, `worst_rank`."""
+    is_open = Q(findings__closed_at=None)
+    return MetadataLog.objects.select_related("cluster", "status").annotate(
+        open_count=Count("findings", filter=is_open & Q(findings__rank__gt=1)),
+        worst_rank=Max("findings__rank", filter=is_open),
+    )
+
+
+def where(alias: str, **_: Any) -> Collection[int]:
+    """Return the cluster of an address; none of an imported log, which needs the right everywhere."""
+    if alias.startswith(IMPORT_PREFIX):
+        return ()
+    return clusters_of(Cluster.objects.filter(alias=alias))
+
+
+def get_log(name: str) -> MetadataLog | None:
+    """Return a log by its name; one that is not kept yet of a cluster that is registered; else None."""
+    log = list_logs().filter(name=name).first()
+    if log is not None:
+        return log
+    cluster = Cluster.objects.filter(alias=name).first()
+    return None if cluster is None else MetadataLog(cluster=cluster, name=name)
+
+
+def status_of(log: MetadataLog) -> QuorumStatus | None:
+    """Return what DescribeQuorum last said; None when it never did."""
+    status: QuorumStatus | None = getattr(log, "status", None) if log.pk else None
+    return status if status is not None and status.described_at is not None else None
+
+
+def open_findings(log: MetadataLog | None = None) -> QuerySet[QuorumFinding]:
+    """Return open findings, worst first, of one log when it is named."""
+    rows = QuorumFinding.objects.filter(closed_at=None).select_related("log__cluster")
+    return rows if log is None else rows.filter(log=log.pk or 0)
+
+
+def list_findings(log: MetadataLog) -> QuerySet[QuorumFinding]:
+    """Return all findings of a log, also those that ended."""
+    return QuorumFinding.objects.filter(log=log.pk or 0)
+
+
+def freshness_of(log: MetadataLog) -> list[Freshness]:
+    """Return how fresh the description and the log are; no query."""
+    return [described_freshness(log), log_freshness(log)]
+
+
+def described_freshness(log: MetadataLog) -> Freshness:
+    """Return how fresh the description is; no query."""
+    row: QuorumStatus | None = getattr(log, "status", None) if log.pk else None
+    if row is None:
+        return Freshness("Quorum", None)
+    return Freshness(
+        "Quorum", row.described_at, row.failing_since, row.error, row.hint, row.duration_ms
+    )
+
+
+def log_freshness(log: MetadataLog) -> Freshness:
+    """Return how fresh the log is; no query."""
+    return Freshness("Metadata log", log.heard_at, log.failing_since, log.error, log.hint)
+
+
+def list_voter_sets(log: MetadataLog | None = None) -> QuerySet[VoterSetEntry]:
+    """Return voter sets, of one log when it is named."""
+    rows = VoterSetEntry.objects.select_related("log__cluster")
+    return rows if log is None else rows.filter(log=log.pk or 0)
+
+
+def list_elections(log: MetadataLog | None = None) -> QuerySet[Election]:
+    """Return elections, of one log when it is named."""
+    rows = Election.objects.select_related("log__cluster")
+    return rows if log is None else rows.filter(log=log.pk or 0)
+
+
+def until(rows: QuerySet[Any], time_range: TimeRange, most: int) -> list[Any]:
+    """Return rows within a time range, oldest first, and the newest one before it: what held at its start.
+
+    Of more than `most` the newest.
+    """
+    inside = rows.filter(at__gte=time_range.start, at__lte=time_range.end).order_by("-offset")
+    found = list(inside[:most])
+    before = rows.filter(at__lt=time_range.start).order_by("-offset").first()
+    if before is not None and len(found) < most:
+        found.append(before)
+    return list(reversed(found))
+
+
+def find_logs(user_rows: QuerySet[MetadataLog], words: str, limit: int) -> Iterable[MetadataLog]:
+    """Return logs whose name contains every word."""
+    for word in words.split():
+        user_rows = user_rows.filter(Q(name__icontains=word) | Q(title__icontains=word))
+    return user_rows[:limit]
+
+
+def log_of(cluster: Cluster) -> MetadataLog | None:
+    """Return the metadata log of a cluster with what was last said of its quorum; None: none is kept."""
+    return MetadataLog.objects.select_related("status").filter(cluster=cluster).first()
+
+
+def moment_at(log: MetadataLog, at: datetime) -> Moment:
+    """Return the place in a log that a time means; raises `BeforeHistory`."""
+    return history.moment_at(log, at)
+
+
+def newest_moment(log: MetadataLog) -> Moment:
+    """Return the place behind everything that is known."""
+    return Moment(max(log.next_offset - 1, 0))
+
+
+def states_then(log: MetadataLog, moment: Moment, kind: Kind) -> QuerySet[Any]:
+    """Return what there was of one kind at a moment, each with its `state`; one query."""
+    return history.annotated_states(history.states_at(log, moment, kind), moment)
+
+
+def voters_then(log: MetadataLog, moment: Moment) -> VoterSetEntry | None:
+    """Return the voter set that held at a moment; None when none is known.
+
+    Changes of voters lie between two others, so that of a time the time decides as well.
+    """
+    rows = list_voter_sets(log).filter(offset__lte=moment.offset)
+    if moment.at is not None:
+        rows = rows.filter(at__lte=moment.at)
+    return rows.order_by("-offset").first()
+
+
+def newest_changes(
+    log: MetadataLog, keys: Collection[tuple[str, int]], most: int = MOST_NEWEST
+) -> dict[tuple[str, int], list[MetadataChange]]:
+    """Return the newest changes of partitions (topic, number) that are still there, newest first; one query.
+
+    Of more than `most` in all the newest: what is older is left out for all of them alike.
+    """
+    wanted = Q(pk__in=())
+    for topic in {topic for topic, _ in keys}:
+        numbers = [number for name, number in keys if name == topic]
+        wanted |= Q(subject__topic=topic, subject__partition__in=numbers)
+    rows = MetadataChange.objects.filter(wanted, log=log, kind=Kind.PARTITION)
+    rows = rows.filter(subject__gone_offset=None)
+    found: dict[tuple[str, int], list[MetadataChange]] = {}
+    for change in rows.order_by("-effective_offset", "-number")[:most]:
+        if change.partition is not None:
+            found.setdefault((change.topic, change.partition), []).append(change)
+    return found
+
+
+def followed_log(cluster: Cluster, now: datetime) -> MetadataLog | None:
+    """Return the metadata log of a cluster if it is followed and known to its end; else None."""
+    log = MetadataLog.objects.filter(cluster=cluster, source=Source.FETCH).first()
+    if log is None or log.heard_at is None or log.start_offset is None:
+        return None
+    return log if now - log.heard_at < SILENT_AFTER else None
+
+
+def has_changes_after(log: MetadataLog, place: Place, kinds: Collection[str]) -> bool:
+    """Return whether changes of these kinds took effect after a place."""
+    return _after(log, place, kinds).exists()
+
+
+def changes_after(
+    log: MetadataLog, place: Place, kinds: Collection[str], most: int
+) -> list[MetadataChange]:
+    """Return the next changes of these kinds, in the order in which they took effect."""
+    ordered = _after(log, place, kinds).order_by("effective_offset", "offset", "number")
+    return list(ordered.select_related("subject")[:most])
+
+
+def changes_of_partition(
+    log: MetadataLog, key: str, time_range: TimeRange, most: int
+) -> list[MetadataChange]:
+    """Return the changes of a partition within a time range, and the one before it; oldest first.
+
+    `key` is topic id and partition; of more than `most` the newest.
+    """
+    rows = MetadataChange.objects.filter(subject__log=log, subject__kind=Kind.PARTITION)
+    rows = rows.filter(subject__key=key).order_by("-effective_offset", "-number")
+    inside = rows.filter(at__gte=time_range.start, at__lte=time_range.end)
+    found = list(inside[:most])
+    before = rows.filter(at__lt=time_range.start).first()
+    if before is not None and len(found) < most:
+        found.append(before)
+    return list(reversed(found))
+
+
+def _after(log: MetadataLog, place: Place, kinds: Collection[str]) -> QuerySet[MetadataChange]:
+    effective, offset, number = place
+    later = Q(effective_offset__gt=effective) | Q(offset__gt=offset)
+    later |= Q(offset=offset, number__gt=number)
+    rows = MetadataChange.objects.filter(log=log, effective_offset__gte=effective)
+    return rows.filter(later, kind__in=kinds)

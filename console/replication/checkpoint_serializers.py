@@ -1,0 +1,43 @@
+"""The shapes of what a run tells of the checkpoints that it writes, in the API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+
+class GroupSyncSerializer(serializers.Serializer[Any]):
+    """The last time groups of the target were set: `moved_back` are offsets that followed a group back.
+
+    `active` groups were in use and left alone; `ahead` are sentences about groups that somebody else set.
+    """
+
+    at_ms = serializers.IntegerField()
+    groups = serializers.IntegerField()
+    active = serializers.IntegerField()
+    written = serializers.IntegerField()
+    written_total = serializers.IntegerField()
+    moved_back = serializers.IntegerField()
+    errors = serializers.DictField(child=serializers.CharField())  # type: ignore[assignment]  # the metaclass takes it before it can hide Serializer.errors
+    ahead = serializers.ListField(child=serializers.CharField())
+
+
+class CheckpointWritingSerializer(serializers.Serializer[Any]):
+    """The rounds of a run: checkpoints that stand, how many are exact, and what has none, by reason.
+
+    `at_ms` is when groups were last asked; null: never. `fault` is why the last round failed.
+    """
+
+    at_ms = serializers.IntegerField(allow_null=True)
+    groups = serializers.IntegerField()
+    told = serializers.IntegerField()
+    exact = serializers.IntegerField()
+    written = serializers.IntegerField()
+    written_total = serializers.IntegerField()
+    without = serializers.DictField(child=serializers.IntegerField())
+    stale_groups = serializers.IntegerField()
+    errors = serializers.DictField(child=serializers.CharField())  # type: ignore[assignment]  # the metaclass takes it before it can hide Serializer.errors
+    findings = serializers.ListField(child=serializers.CharField())
+    fault = serializers.CharField()
+    group_sync = GroupSyncSerializer(allow_null=True)

@@ -1,0 +1,121 @@
+"""The tables of failovers: which columns, how they sort, what they mean."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+
+from console.frame.numbers import format_count
+from console.frame.tables import Choice, Column, Table
+from console.replication.failover_models import VERDICTS, FailoverState, PlanState
+
+REREAD = (
+    "Offsets from the one that is set up to the one that is proven to be new: at most so many records are "
+    "read again. A dash: nobody knows."
+)
+AT_RISK = "Records of the partitions that are not on the destination yet; lost if their cluster is."
+EXACT = "Partitions of which no record is read twice, because offset syncs leave one possibility."
+
+
+def _in_state(rows: QuerySet[Any], state: str) -> QuerySet[Any]:
+    return rows.filter(state=state)
+
+
+def _judged(rows: QuerySet[Any], verdict: str) -> QuerySet[Any]:
+    return rows.filter(verdict=verdict)
+
+
+PLANS = Table(
+    (
+        Column("state", "State", "state", template="replication/failover/_plan_state_cell.html"),
+        Column("name", "Plan", "name", template="replication/failover/_plan_name_cell.html"),
+        Column("direction", "Direction", "direction"),
+        Column("group_count", "Groups", "group_count", numeric=True, format=format_count),
+        Column("blocked_count", "Blocked", "blocked_count", numeric=True, format=format_count),
+        Column(
+            "reread_most",
+            "Read again at most",
+            "reread_most",
+            numeric=True,
+            definition=REREAD,
+            format=format_count,
+        ),
+        Column("read_at", "Evidence", "read_at", template="replication/_ago_cell.html"),
+        Column("applied_at", "Applied", "applied_at", template="replication/_ago_cell.html"),
+        Column("created_by.username", "Made by"),
+        Column("created_at", "Made", "created_at", template="replication/_ago_cell.html"),
+    ),
+    search=("name",),
+    filters={"state": Choice("State", PlanState.choices, _in_state)},
+    default_sort="-created_at",
+)
+
+GROUPS = Table(
+    (
+        Column(
+            "verdict", "Pre-checks", "verdict", template="replication/failover/_verdict_cell.html"
+        ),
+        Column("group", "Group", "group", template="replication/failover/_group_cell.html"),
+        Column("item_count", "Partitions", "item_count", numeric=True, format=format_count),
+        Column(
+            "exact_count",
+            "Nothing twice",
+            "exact_count",
+            numeric=True,
+            definition=EXACT,
+            format=format_count,
+        ),
+        Column(
+            "reread_most",
+            "Read again at most",
+            "reread_most",
+            numeric=True,
+            definition=REREAD,
+            format=format_count,
+        ),
+        Column(
+            "at_risk",
+            "Not copied yet",
+            "at_risk",
+            numeric=True,
+            definition=AT_RISK,
+            format=format_count,
+        ),
+        Column("state", "Done", "state", template="replication/failover/_done_cell.html"),
+        Column("type", "Type", "type", is_hidden=True),
+        Column("message", "Last told", is_hidden=True),
+    ),
+    search=("group", "message"),
+    filters={"verdict": Choice("Pre-checks", VERDICTS, _judged)},
+    default_sort="group",
+    name="groups",
+)
+
+RUNS = Table(
+    (
+        Column("state", "State", "state", template="replication/failover/_run_state_cell.html"),
+        Column("kind", "What", "kind", template="replication/failover/_run_kind_cell.html"),
+        Column("done_count", "Groups", "done_count", numeric=True, format=format_count),
+        Column("bad_count", "Not done", "bad_count", numeric=True, format=format_count),
+        Column("requested_by.username", "Asked for by"),
+        Column("created_at", "Asked", "created_at", template="replication/_ago_cell.html"),
+        Column("finished_at", "Ended", "finished_at", template="replication/_ago_cell.html"),
+        Column("error", "Problem", is_hidden=True),
+    ),
+    search=("error",),
+    filters={"state": Choice("State", FailoverState.choices, _in_state)},
+    default_sort="-created_at",
+    name="runs",
+)
+
+OUTCOMES = Table(
+    (
+        Column("state", "State", "state", template="replication/failover/_outcome_cell.html"),
+        Column("group", "Group", "group"),
+        Column("message", "What happened", template="replication/failover/_message_cell.html"),
+        Column("at", "When", "at", template="replication/_ago_cell.html"),
+    ),
+    search=("group", "message"),
+    default_sort="group",
+)

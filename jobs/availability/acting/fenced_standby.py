@@ -1,0 +1,257 @@
+"""Actor (a): a fenced standby broker, promoted into every ISR of its partitions, and demoted again.
+
+`act` writes the promotion into the store, where the loops find it; they send the heartbeats. Measured on
+Kafka 4.3.1: in the ISR 0.1 to 0.3 s after the first heartbeat, out of it 0.01 to 0.04 s after it was fenced
+(kraft.md 13.1).
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+from jobs.availability.acting.decisions import LoopTiming
+from jobs.availability.acting.doors import Doors
+from jobs.availability.acting.plans import Outcome, Plan, PlannedRequest, Verdict
+from jobs.availability.acting.promotions import HeldPromotion, Phase, PromotionStore, StoreState
+from jobs.availability.acting.running import Stopwatch, run, wait_for
+from jobs.availability.acting.standbys import Standby, StandbyPicture, read_standbys
+from jobs.availability.actors import ActorKind
+from jobs.cluster.raw.cluster import RawCluster
+from jobs.cluster.raw.topic_partitions import describe_partitions
+from jobs.cluster.read_only import is_read_only, refuse_when_read_only
+
+# A tick of the loop, the heartbeat, the leaders' wish for the larger ISR; measured 0.4 to 1.3 s in all.
+EXPECTED_MS = 1_000
+_RESTART_MS = 13_000
+_NO_LOOP = "No standby loop runs: start `crosslog standby run`, better two on different machines."
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)
+
+
+@dataclass(frozen=True, slots=True)
+class FencedStandby:
+    """Promotes one standby broker; see `Actor`.
+
+    `topics` are those for which it is asked (empty: all); it is promoted for all its partitions anyway.
+    `most_lag_records`: a standby that is further behind is refused. `within_s`: how long `act` and `revert`
+    wait for their effect. `is_forced` promotes a broker that does not look like a standby, or is behind.
+    """
+
+    doors: Doors
+    broker_id: int
+    store: PromotionStore
+    asked_by: str = ""
+    why: str = ""
+    topics: tuple[str, ...] = ()
+    most_lag_records: int = 1_000
+    within_s: float = 20.0
+    is_forced: bool = False
+    timing: LoopTiming = field(default_factory=LoopTiming)
+    now_ms: Callable[[], int] = _now_ms
+
+    def plan(self) -> Plan:
+        """See `Actor.plan`."""
+        return run(self._plan())
+
+    def act(self) -> Outcome:
+        """See `Actor.act`; `undo` names the promotion. Raises `StoreAway` when the store does not answer."""
+        return run(self._act())
+
+    def verify(self) -> Verdict:
+        """See `Actor.verify`."""
+        return run(self._verify(is_in=True))
+
+    def revert(self, undo: dict[str, Any]) -> Outcome:
+        """See `Actor.revert`; demotes the broker and waits until no loop speaks for it any more."""
+        return run(self._revert(str(undo.get("promotion_id", ""))))
+
+    @property
+    def _subject(self) -> str:
+        return f"broker {self.broker_id}"
+
+    async def _plan(self) -> Plan:
+        async with self.doors.cluster() as cluster, self.doors.leader(cluster) as controllers:
+            picture = await read_standbys(cluster, controllers)
+        return self.plan_from(picture, self.store.read())
+
+    def plan_from(self, picture: StandbyPicture, state: StoreState) -> Plan:
+        """Return the plan that follows from what is known; pure."""
+        broker = picture.brokers.get(self.broker_id)
+        evidence = broker.to_mapping() if broker is not None else {}
+        return Plan(
+            actor=ActorKind.FENCED_STANDBY,
+            cluster=self.doors.alias,
+            subject=self._subject,
+            requests=self._requests(broker),
+            expected=f"Broker {self.broker_id} joins the ISR of "
+            f"{broker.partitions - broker.in_isr if broker else 0} partitions.",
+            expected_ms=EXPECTED_MS,
+            warnings=tuple(_warnings(broker)),
+            refusals=tuple(self._refusals(broker, state)),
+            revert=f"crosslog standby demote CLUSTER.yaml --broker {self.broker_id} --yes",
+            evidence=evidence,
+        )
+
+    def _requests(self, broker: Standby | None) -> tuple[PlannedRequest, ...]:
+        epoch = broker.broker_epoch if broker is not None else None
+        return (
+            PlannedRequest(
+                request="BrokerHeartbeat",
+                to="the active controller",
+                sentence=f"Speak for broker {self.broker_id} every {self.timing.beat_ms / 1000:g} s, "
+                "from every standby loop, until it is demoted.",
+                fields={"BrokerId": self.broker_id, "BrokerEpoch": epoch, "WantFence": False},
+                command="Without crosslog: restart the broker without broker.heartbeat.interval.ms "
+                f"(about {_RESTART_MS // 1000} s).",
+            ),
+        )
+
+    def _refusals(self, broker: Standby | None, state: StoreState) -> list[str]:
+        """Return why it must not be done now, hard reasons before those that may be overruled."""
+        if broker is None:
+            return [f"There is no broker {self.broker_id} in {self.doors.alias}."]
+        me = f"Broker {self.broker_id}"
+        reasons = (
+            (is_read_only(), "crosslog is read-only."),
+            (state.is_stopped, "The stop switch for promotions is on."),
+            (state.of_broker(self.broker_id) is not None, f"{me} is promoted, or being demoted."),
+            (not live_loops(state, self.now_ms(), self.timing), _NO_LOOP),
+            (not broker.is_alive, f"{me} does not run, or does not read the metadata log."),
+            (not broker.answers, f"{me} does not answer on its client listener."),
+        )
+        hard = [sentence for is_so, sentence in reasons if is_so]
+        return hard if self.is_forced else hard + self._doubts(broker)
+
+    def _doubts(self, broker: Standby) -> list[str]:
+        found = []
+        if not broker.is_set_up:
+            found.append(
+                f"Broker {self.broker_id} is not set up as a standby (broker.heartbeat.interval.ms is "
+                f"{broker.heartbeat_interval_ms}): it speaks for itself."
+            )
+        lag = broker.most_lag_records
+        if lag is not None and lag > self.most_lag_records:
+            found.append(
+                f"Broker {self.broker_id} is {lag} records behind, more than {self.most_lag_records}."
+            )
+        return found
+
+    async def _act(self) -> Outcome:
+        refuse_when_read_only(self.doors.alias, f"Promoting {self._subject}")
+        plan = await self._plan()
+        if not plan.is_allowed:
+            return self._refused(" ".join(plan.refusals))
+        now_ms = self.now_ms()
+        promotion = HeldPromotion(
+            promotion_id=uuid.uuid4().hex,
+            broker_id=self.broker_id,
+            topics=self.topics,
+            asked_by=self.asked_by,
+            why=self.why,
+            begun_at_ms=now_ms,
+            changed_at_ms=now_ms,
+        )
+        watch = Stopwatch()
+        if not self.store.begin(promotion):
+            return self._refused("Somebody else was quicker, or the stop switch was turned on.")
+        verdict = await self._wait(is_in=True)
+        return Outcome(
+            actor=ActorKind.FENCED_STANDBY,
+            subject=self._subject,
+            is_done=verdict.is_there,
+            sentence=verdict.sentence,
+            sent=(f"The promotion of {self._subject} was written to the store.",),
+            took_ms=watch.ms if verdict.is_there else None,
+            undo={"promotion_id": promotion.promotion_id, "broker_id": self.broker_id},
+        )
+
+    def _refused(self, why: str) -> Outcome:
+        return Outcome(ActorKind.FENCED_STANDBY, self._subject, is_done=False, sentence=why)
+
+    async def _revert(self, promotion_id: str) -> Outcome:
+        refuse_when_read_only(self.doors.alias, f"Demoting {self._subject}")
+        watch = Stopwatch()
+        sent = self._ask_for_demotion(promotion_id)
+        verdict = await self._wait(is_in=False)
+        took_ms = watch.ms
+        is_over = await self._wait_for_end(promotion_id)
+        if verdict.is_there and not is_over:
+            sentence = f"{verdict.sentence} It is fenced again until all loops have seen that."
+        else:
+            sentence = verdict.sentence
+        return Outcome(
+            ActorKind.FENCED_STANDBY,
+            self._subject,
+            is_done=verdict.is_there,
+            sentence=sentence,
+            sent=sent,
+            took_ms=took_ms if verdict.is_there else None,
+        )
+
+    def _ask_for_demotion(self, promotion_id: str) -> tuple[str, ...]:
+        for one in self.store.read().promotions:
+            is_it = one.promotion_id == promotion_id or not promotion_id
+            if one.broker_id == self.broker_id and is_it and one.phase is Phase.HELD:
+                self.store.move(
+                    one.promotion_id, one.generation, Phase.DEMOTING, self.now_ms(), why=self.why
+                )
+                return (f"The demotion of {self._subject} was written to the store.",)
+        return ()
+
+    async def _wait_for_end(self, promotion_id: str) -> bool:
+        """Wait until the promotion is over; a broker that is promoted once more is none of our business."""
+
+        async def over() -> bool | None:
+            known = self.store.read().of_broker(self.broker_id)
+            is_over = known is None or (promotion_id and known.promotion_id != promotion_id)
+            return True if is_over else None
+
+        return bool(await wait_for(over, self.within_s, 0.2))
+
+    async def _wait(self, *, is_in: bool) -> Verdict:
+        async with self.doors.cluster() as cluster:
+
+            async def seen() -> Verdict | None:
+                verdict = await self._look(cluster, is_in=is_in)
+                return verdict if verdict.is_there else None
+
+            found = await wait_for(seen, self.within_s)
+            return found or await self._look(cluster, is_in=is_in)
+
+    async def _verify(self, *, is_in: bool) -> Verdict:
+        async with self.doors.cluster() as cluster:
+            return await self._look(cluster, is_in=is_in)
+
+    async def _look(self, cluster: RawCluster, *, is_in: bool) -> Verdict:
+        known = await describe_partitions(cluster)
+        mine = [one for one in known.values() if self.broker_id in one.replicas]
+        inside = [one for one in mine if self.broker_id in one.isr]
+        missing = [str(one.where) for one in mine if one not in inside]
+        evidence = {"partitions": len(mine), "in_isr": len(inside), "not_in_isr": missing[:20]}
+        sentence = (
+            f"Broker {self.broker_id} is in the ISR of {len(inside)} of its {len(mine)} partitions."
+        )
+        is_there = not missing if is_in else not inside
+        return Verdict(is_there, sentence, evidence)
+
+
+def live_loops(state: StoreState, now_ms: int, timing: LoopTiming) -> Collection[str]:
+    """Return the loops that left a sign lately."""
+    return [one.loop_id for one in state.signs if now_ms - one.at_ms <= timing.sign_ms]
+
+
+def _warnings(broker: Standby | None) -> list[str]:
+    found = [
+        "A broker is promoted as a whole: it joins the ISR of all its partitions.",
+        "It stays only while a standby loop runs: if all of them end, it drops out within 9 s.",
+        "From the moment it is in the ISR, acks=all waits for it, too.",
+    ]
+    if broker is not None and broker.partitions and broker.most_lag_records is None:
+        found.append("How far it is behind is not known: no leader of its partitions answers.")
+    return found

@@ -1,0 +1,195 @@
+"""Promotions in a folder: for loops of one machine, or of several on a file system with working locks.
+
+`promotions.json` holds the whole state and is replaced as a whole, under a lock; `events.jsonl` is appended
+to.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from jobs.availability.acting.promotions import (
+    HeldPromotion,
+    Lease,
+    LoopSign,
+    Phase,
+    PromotionEvent,
+    StoreAway,
+    StoreState,
+)
+from jobs.availability.acting.store_rules import (
+    begun,
+    lease_after,
+    lease_given_back,
+    moved,
+    with_promotion,
+    with_sign,
+)
+
+STATE, EVENTS, ENDED, LOCK = "promotions.json", "events.jsonl", "ended.jsonl", "lock"
+_FORMAT = 1
+_LOCK_S = 0.8
+_TRY_S = 0.01
+_LARGEST_BYTES = 16 << 20
+
+
+class FolderStore:
+    """A `PromotionStore` below a folder, which is made when it is missing.
+
+    All problems with the folder are `StoreAway`: a missing disk, no right to write, content that is no state.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def read(self) -> StoreState:
+        """See `PromotionStore.read`."""
+        with _away(self.folder):
+            return self._load()
+
+    def take_lease(self, holder: str, now_ms: int, lasts_ms: int) -> Lease | None:
+        """See `PromotionStore.take_lease`."""
+        with self._locked() as state:
+            lease = lease_after(state.lease, holder, now_ms, lasts_ms)
+            if lease is not None:
+                self._save(replace(state, lease=lease))
+            return lease
+
+    def release_lease(self, lease: Lease) -> None:
+        """See `PromotionStore.release_lease`."""
+        with self._locked() as state:
+            self._save(replace(state, lease=lease_given_back(state.lease, lease)))
+
+    def begin(self, promotion: HeldPromotion, lease: Lease | None = None) -> bool:
+        """See `PromotionStore.begin`."""
+        with self._locked() as state:
+            after = begun(state, promotion, lease)
+            if after is not None:
+                self._save(after)
+            return after is not None
+
+    def move(
+        self,
+        promotion_id: str,
+        generation: int,
+        phase: Phase,
+        now_ms: int,
+        *,
+        why: str = "",
+        lease: Lease | None = None,
+    ) -> bool:
+        """See `PromotionStore.move`."""
+        with self._locked() as state:
+            after = moved(state, promotion_id, generation, phase, now_ms, why=why, lease=lease)
+            if after is None:
+                return False
+            if phase is Phase.ENDED:
+                self._append(ENDED, asdict(after))
+            self._save(with_promotion(state, after))
+            return True
+
+    def sign(self, sign: LoopSign) -> None:
+        """See `PromotionStore.sign`."""
+        with self._locked() as state:
+            self._save(with_sign(state, sign))
+
+    def record(self, event: PromotionEvent) -> None:
+        """See `PromotionStore.record`."""
+        with self._locked():
+            self._append(EVENTS, asdict(event))
+
+    def stop(self, *, is_stopped: bool) -> None:
+        """See `PromotionStore.stop`."""
+        with self._locked() as state:
+            self._save(replace(state, is_stopped=is_stopped))
+
+    def events(self) -> list[PromotionEvent]:
+        """Return all events in their order; a last line that was cut off is left out."""
+        with _away(self.folder):
+            path = self.folder / EVENTS
+            lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        found = []
+        for line in lines:
+            try:
+                found.append(PromotionEvent(**json.loads(line)))
+            except (ValueError, TypeError):
+                continue
+        return found
+
+    @contextmanager
+    def _locked(self) -> Iterator[StoreState]:
+        """Hold the lock and give the state; whoever holds it may replace the state."""
+        with _away(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with (self.folder / LOCK).open("a") as lock:
+                _lock(lock.fileno(), self.folder)
+                yield self._load()
+
+    def _load(self) -> StoreState:
+        path = self.folder / STATE
+        try:
+            with path.open("rb") as file:
+                content = file.read(_LARGEST_BYTES)
+        except FileNotFoundError:
+            return StoreState()
+        return _state(json.loads(content))
+
+    def _save(self, state: StoreState) -> None:
+        written = self.folder / f"{STATE}.{os.getpid()}.part"
+        document = {"format": _FORMAT, **asdict(state)}
+        with written.open("w", encoding="utf-8") as file:
+            json.dump(document, file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        written.replace(self.folder / STATE)
+
+    def _append(self, name: str, values: dict[str, Any]) -> None:
+        with (self.folder / name).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(values) + "\n")
+
+
+@contextmanager
+def _away(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, KeyError, TypeError) as error:
+        raise StoreAway(f"The folder {folder} cannot be used: {error}.") from None
+    except json.JSONDecodeError as error:
+        raise StoreAway(f"{folder / STATE} is no state of promotions: {error}.") from None
+
+
+def _lock(descriptor: int, folder: Path) -> None:
+    end = time.monotonic() + _LOCK_S
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > end:
+                raise StoreAway(f"{folder} is locked by another program.") from None
+            time.sleep(_TRY_S)
+        else:
+            return
+
+
+def _state(values: dict[str, Any]) -> StoreState:
+    lease = values["lease"]
+    return StoreState(
+        tuple(_promotion(one) for one in values["promotions"]),
+        tuple(LoopSign(**one) for one in values["signs"]),
+        None if lease is None else Lease(**lease),
+        bool(values["is_stopped"]),
+    )
+
+
+def _promotion(values: dict[str, Any]) -> HeldPromotion:
+    return HeldPromotion(
+        **{**values, "phase": Phase(values["phase"]), "topics": tuple(values["topics"])}
+    )

@@ -1,0 +1,270 @@
+"""Actor (d): min.insync.replicas of a topic lowered for a while, its stall ended, and put back later.
+
+Measured on Kafka 4.3.1 (kraft.md 13.3): without a second connection producers wait 30 s more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from jobs.availability.acting.doors import Doors
+from jobs.availability.acting.partition_facts import PartitionFacts, read_partitions
+from jobs.availability.acting.plans import Outcome, Plan, PlannedRequest, Verdict
+from jobs.availability.acting.running import Stopwatch, wait_for, with_cluster
+from jobs.availability.acting.stall import end_stall
+from jobs.availability.actors import ActorKind
+from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.errors import ClusterFault
+from jobs.cluster.raw.cluster import RawCluster
+from jobs.cluster.raw.resource_configs import (
+    Resource,
+    ResourceType,
+    Setting,
+    change_settings,
+    read_settings,
+)
+from jobs.cluster.raw.topic_partitions import describe_partitions
+from jobs.cluster.read_only import is_read_only, refuse_when_read_only
+
+MIN_ISR = "min.insync.replicas"
+EXPECTED_MS = 1_000
+_WARNINGS = (
+    "Records that are acked meanwhile are on fewer replicas: the loss of those loses them.",
+    "A producer whose request waits already goes on waiting for up to 30 s; an empty, aborted transaction is "
+    "appended to end that (one offset per partition, no record that a consumer would see).",
+    "With eligible leader replicas (KIP-966) the change clears what Kafka knows of them for this topic.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RelaxMinIsr:
+    """Lowers min.insync.replicas of one topic to `to`; see `Actor`.
+
+    `ends_stall` False leaves waiting producers to their timeout. `within_s`: how long `act` waits for its
+    effect.
+    """
+
+    doors: Doors
+    topic: str
+    to: int
+    ends_stall: bool = True
+    within_s: float = 15.0
+
+    def plan(self) -> Plan:
+        """See `Actor.plan`."""
+        return with_cluster(self.doors, self._plan)
+
+    def act(self) -> Outcome:
+        """See `Actor.act`; `undo` holds the topic's own setting from before, null for none."""
+        return with_cluster(self.doors, self._act)
+
+    def verify(self) -> Verdict:
+        """See `Actor.verify`: whether every partition with a large enough ISR takes records."""
+        return with_cluster(self.doors, self._verify)
+
+    def revert(self, undo: dict[str, Any]) -> Outcome:
+        """See `Actor.revert`; partitions whose ISR is still too small stop taking records at once."""
+
+        async def back(cluster: RawCluster) -> Outcome:
+            return await self._revert(cluster, undo)
+
+        return with_cluster(self.doors, back)
+
+    def is_recovered(self, undo: dict[str, Any]) -> bool:
+        """Say whether every ISR of the topic is as large as the setting that would be put back."""
+
+        async def look(cluster: RawCluster) -> bool:
+            least = int(undo["effective"])
+            known = await describe_partitions(cluster, [self.topic])
+            return all(len(one.isr) >= min(least, len(one.replicas)) for one in known.values())
+
+        return with_cluster(self.doors, look)
+
+    @property
+    def _resource(self) -> Resource:
+        return Resource(ResourceType.TOPIC, self.topic)
+
+    @property
+    def _subject(self) -> str:
+        return f"topic {self.topic}"
+
+    async def _plan(self, cluster: RawCluster) -> Plan:
+        setting, facts = await self._look(cluster)
+        now = _number(setting)
+        stuck = self._stuck(facts, now)
+        return Plan(
+            actor=ActorKind.RELAX_MIN_ISR,
+            cluster=self.doors.alias,
+            subject=self._subject,
+            requests=self._requests(stuck),
+            expected=f"{len(stuck)} of {len(facts)} partitions take records again.",
+            expected_ms=EXPECTED_MS if self.ends_stall else 30_000,
+            warnings=_WARNINGS,
+            refusals=tuple(self._refusals(now, facts, stuck)),
+            revert=_command(self.topic, now if setting.is_own else None),
+            evidence={
+                "min_insync_replicas": now,
+                "is_own": setting.is_own,
+                "partitions": [one.to_mapping() for one in facts.values()],
+            },
+        )
+
+    def _requests(self, stuck: list[TopicPartition]) -> tuple[PlannedRequest, ...]:
+        change = PlannedRequest(
+            request="IncrementalAlterConfigs",
+            to="any broker",
+            sentence=f"Set {MIN_ISR} of {self.topic} to {self.to}.",
+            fields={"topic": self.topic, MIN_ISR: str(self.to)},
+            command=_command(self.topic, self.to),
+        )
+        if not self.ends_stall or not stuck:
+            return (change,)
+        end = PlannedRequest(
+            request="AddPartitionsToTxn, EndTxn (abort)",
+            to="the transaction coordinator",
+            sentence=f"Append an empty, aborted transaction to {len(stuck)} partitions: no stall.",
+            fields={"partitions": [str(where) for where in stuck]},
+        )
+        return (change, end)
+
+    def _refusals(
+        self, now: int, facts: Mapping[TopicPartition, PartitionFacts], stuck: list[TopicPartition]
+    ) -> list[str]:
+        found = []
+        if is_read_only():
+            found.append("crosslog is read-only.")
+        if not 1 <= self.to < now:
+            found.append(
+                f"{MIN_ISR} is {now}: it can be lowered to 1 to {now - 1}, not to {self.to}."
+            )
+        elif not stuck:
+            found.append(
+                f"No partition of {self.topic} would take records by it that does not take them now."
+            )
+        if not facts:
+            found.append(f"{self.topic} has no partitions.")
+        return found
+
+    def _stuck(
+        self, facts: Mapping[TopicPartition, PartitionFacts], now: int
+    ) -> list[TopicPartition]:
+        """Return the partitions that refuse records now and would not with the lower setting."""
+        return [
+            where
+            for where, one in facts.items()
+            if one.known.leader is not None
+            and self.to <= len(one.known.isr) < min(now, len(one.known.replicas))
+        ]
+
+    async def _look(
+        self, cluster: RawCluster
+    ) -> tuple[Setting, dict[TopicPartition, PartitionFacts]]:
+        known = await describe_partitions(cluster, [self.topic])
+        settings = await read_settings(cluster, self._resource, (MIN_ISR,))
+        return settings[MIN_ISR], await read_partitions(cluster, list(known))
+
+    async def _act(self, cluster: RawCluster) -> Outcome:
+        refuse_when_read_only(cluster.alias, f"Lowering {MIN_ISR} of {self.topic}")
+        setting, facts = await self._look(cluster)
+        now = _number(setting)
+        stuck = self._stuck(facts, now)
+        refusals = self._refusals(now, facts, stuck)
+        if refusals:
+            return Outcome(
+                ActorKind.RELAX_MIN_ISR, self._subject, is_done=False, sentence=" ".join(refusals)
+            )
+        watch = Stopwatch()
+        await change_settings(cluster, self._resource, {MIN_ISR: str(self.to)})
+        sent = [f"{MIN_ISR} of {self.topic} was set to {self.to}."]
+        verdict = await self._end(cluster, stuck, sent)
+        return Outcome(
+            actor=ActorKind.RELAX_MIN_ISR,
+            subject=self._subject,
+            is_done=verdict.is_there,
+            sentence=verdict.sentence,
+            sent=tuple(sent),
+            took_ms=watch.ms if verdict.is_there else None,
+            undo={MIN_ISR: setting.value if setting.is_own else None, "effective": now},
+        )
+
+    async def _end(
+        self, cluster: RawCluster, stuck: list[TopicPartition], sent: list[str]
+    ) -> Verdict:
+        """End the stall and wait until every high watermark has reached the end of its log."""
+        if self.ends_stall:
+            try:
+                await end_stall(cluster, stuck)
+                sent.append(
+                    f"An empty, aborted transaction was appended to {len(stuck)} partitions."
+                )
+            except ClusterFault as fault:
+                sent.append(f"The stall was not ended: {fault.message} {fault.hint}")
+
+        async def seen() -> Verdict | None:
+            verdict = await self._moves(cluster, stuck)
+            return verdict if verdict.is_there else None
+
+        return await wait_for(seen, self.within_s) or await self._moves(cluster, stuck)
+
+    async def _moves(self, cluster: RawCluster, stuck: list[TopicPartition]) -> Verdict:
+        """Say whether nothing waits any more; under load the two ends are never quite the same."""
+        before = await read_partitions(cluster, stuck)
+        after = await read_partitions(cluster, stuck)
+        still = [
+            where for where, one in after.items() if not _has_moved(before.get(where, one), one)
+        ]
+        sentence = f"{len(stuck) - len(still)} of {len(stuck)} partitions take records again."
+        return Verdict(not still, sentence, {"waiting": [str(where) for where in still]})
+
+    async def _verify(self, cluster: RawCluster) -> Verdict:
+        setting, facts = await self._look(cluster)
+        now = _number(setting)
+        small = [
+            str(w)
+            for w, one in facts.items()
+            if len(one.known.isr) < min(now, len(one.known.replicas))
+        ]
+        sentence = f"{MIN_ISR} of {self.topic} is {now}, {len(small)} of {len(facts)} partitions are below."
+        return Verdict(now == self.to and not small, sentence, {MIN_ISR: now, "below": small[:20]})
+
+    async def _revert(self, cluster: RawCluster, undo: dict[str, Any]) -> Outcome:
+        refuse_when_read_only(cluster.alias, f"Putting {MIN_ISR} of {self.topic} back")
+        watch = Stopwatch()
+        before = undo.get(MIN_ISR)
+        await change_settings(cluster, self._resource, {MIN_ISR: before})
+        wanted = str(before if before is not None else undo["effective"])
+
+        async def back() -> bool | None:
+            found = await read_settings(cluster, self._resource, (MIN_ISR,))
+            return True if found[MIN_ISR].value == wanted else None
+
+        is_back = bool(await wait_for(back, self.within_s))
+        return Outcome(
+            actor=ActorKind.RELAX_MIN_ISR,
+            subject=self._subject,
+            is_done=is_back,
+            sentence=f"{MIN_ISR} of {self.topic} is {wanted if is_back else 'not back'} again.",
+            sent=(
+                f"{MIN_ISR} of {self.topic} was {'removed' if before is None else f'set to {before}'}.",
+            ),
+            took_ms=watch.ms if is_back else None,
+        )
+
+
+def _has_moved(before: PartitionFacts, after: PartitionFacts) -> bool:
+    if after.high_watermark is None or after.leader_end is None:
+        return False
+    is_even = after.high_watermark >= after.leader_end
+    return is_even or (before.high_watermark or 0) < after.high_watermark
+
+
+def _number(setting: Setting) -> int:
+    return int(setting.value or 1)
+
+
+def _command(topic: str, value: int | None) -> str:
+    change = f"--delete-config {MIN_ISR}" if value is None else f"--add-config {MIN_ISR}={value}"
+    tool = "kafka-configs.sh --bootstrap-server BROKERS --alter --entity-type topics"
+    return f"{tool} --entity-name {topic} {change}"

@@ -1,0 +1,195 @@
+"""Drills: each way to promote is tried on a topic of its own, and measured.
+
+A drill of a fenced standby broker promotes that broker for all partitions that it holds, for some
+seconds: it has no other way. All other drills touch the drill's own topic only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from jobs.availability.acting.doors import Doors
+from jobs.availability.acting.fenced_standby import FencedStandby
+from jobs.availability.acting.plans import Actor, Outcome
+from jobs.availability.acting.promotions import PromotionStore, StoreAway
+from jobs.availability.acting.reassign_to_spare import ReassignToSpare
+from jobs.availability.acting.relaxed_min_isr import MIN_ISR, RelaxMinIsr
+from jobs.availability.acting.running import run, wait_for
+from jobs.availability.actor_kinds import ActorKind
+from jobs.availability.cluster_model import ClusterModel
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.connection import Connection
+from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.errors import ClusterFault
+from jobs.cluster.raw.topic_partitions import describe_partitions
+from jobs.cluster.topics import NewTopicSpec, create_topics, delete_topics
+
+_READY_S = 15.0
+Heard = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class DrillShape:
+    """The topic of a drill: brokers of its one partition, the leader first, and whom it promotes.
+
+    `why_not` says why there is no such drill on this cluster; empty: there is.
+    """
+
+    kind: ActorKind
+    replicas: tuple[int, ...] = ()
+    broker: int | None = None
+    min_insync_replicas: int = 1
+    why_not: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DrillMeasure:
+    """How a drill went: times in ms from the first request to the effect, None where it was not seen."""
+
+    kind: ActorKind
+    is_good: bool
+    sentence: str
+    promote_ms: int | None = None
+    revert_ms: int | None = None
+    seen: Mapping[str, Any] = field(default_factory=dict)
+
+
+def shape_of(
+    kind: ActorKind,
+    cluster: ClusterModel,
+    standbys: Collection[int],
+    broker: int | None = None,
+) -> DrillShape:
+    """Return the topic on which an actor can be tried, or why there is none. Pure.
+
+    `standbys` are the brokers that are set up as such; `broker` is whom to promote, None: the first that
+    fits.
+    """
+    normal = sorted(b for b, one in cluster.brokers.items() if one.is_alive and b not in standbys)
+    if not normal:
+        return DrillShape(kind, why_not="No broker is alive that can lead the test topic.")
+    if kind is ActorKind.HELD_BACK_REPLICA:
+        why = (
+            "A test topic has no replica to hold back: when it is made all are in sync, and those that are "
+            "in sync are never throttled."
+        )
+        return DrillShape(kind, why_not=why)
+    if kind is ActorKind.REASSIGN_TO_SPARE:
+        return _spare(normal, broker)
+    chosen = [b for b in sorted(standbys) if broker in {None, b}]
+    if not chosen:
+        return DrillShape(
+            kind,
+            why_not="It needs a fenced standby broker, and this cluster is not known to have one.",
+        )
+    if kind is ActorKind.RELAX_MIN_ISR:
+        return DrillShape(kind, (normal[0], chosen[0]), chosen[0], min_insync_replicas=2)
+    return DrillShape(kind, (*normal[:2], chosen[0]), chosen[0])
+
+
+def drill(
+    connection: Connection, store: PromotionStore, topic: str, shape: DrillShape, heard: Heard
+) -> DrillMeasure:
+    """Make the topic, promote, revert, and remove the topic again; `heard` gets a sentence for each step.
+
+    What the cluster says no to is a measure that is not good. Raises only what a programmer has to mend.
+    """
+    try:
+        with _topic(connection, topic, shape, heard):
+            return _measured(shape, _actor(connection, store, topic, shape), heard)
+    except (ClusterFault, StoreAway) as fault:
+        hint = getattr(fault, "hint", "")
+        return DrillMeasure(shape.kind, is_good=False, sentence=f"{fault} {hint}".strip())
+
+
+def remove_topics(connection: Connection, names: Collection[str]) -> None:
+    """Remove what a drill left that died; raises `ClusterFault` for the first that stays."""
+    with ClusterClient(connection) as client:
+        for fault in delete_topics(client, names).values():
+            if fault is not None:
+                raise fault
+
+
+@contextmanager
+def _topic(connection: Connection, topic: str, shape: DrillShape, heard: Heard) -> Iterator[None]:
+    configs = {MIN_ISR: str(shape.min_insync_replicas)}
+    spec = NewTopicSpec(1, configs=configs, replicas=[shape.replicas])
+    try:
+        with ClusterClient(connection) as client:
+            fault = create_topics(client, {topic: spec})[topic]
+            if fault is not None:
+                raise fault
+        brokers = ", ".join(map(str, shape.replicas))
+        heard(f"Topic {topic} was made on brokers {brokers}.")
+        run(_ready(connection, topic))
+        yield
+    finally:
+        remove_topics(connection, [topic])
+        heard(f"Topic {topic} was removed.")
+
+
+async def _ready(connection: Connection, topic: str) -> None:
+    """Wait until brokers know the topic and somebody leads it."""
+    async with Doors(connection).cluster() as cluster:
+
+        async def led() -> bool | None:
+            try:
+                found = await describe_partitions(cluster, [topic])
+            except ClusterFault:
+                return None
+            return True if any(one.leader is not None for one in found.values()) else None
+
+        await wait_for(led, _READY_S, 0.1)
+
+
+def _measured(shape: DrillShape, actor: Actor, heard: Heard) -> DrillMeasure:
+    acted = actor.act()
+    heard(f"Promote: {acted.sentence}{_took(acted)}")
+    if not (acted.is_done or acted.sent or acted.undo):
+        return DrillMeasure(shape.kind, is_good=False, sentence=acted.sentence)
+    reverted = actor.revert(acted.undo)
+    heard(f"Revert: {reverted.sentence}{_took(reverted)}")
+    is_good = acted.is_done and reverted.is_done
+    return DrillMeasure(
+        shape.kind,
+        is_good,
+        "It was promoted and taken back." if is_good else _worse(acted, reverted).sentence,
+        acted.took_ms,
+        reverted.took_ms,
+        {"act": acted.to_mapping(), "revert": reverted.to_mapping()},
+    )
+
+
+def _worse(acted: Outcome, reverted: Outcome) -> Outcome:
+    return acted if not acted.is_done else reverted
+
+
+def _took(outcome: Outcome) -> str:
+    return "" if outcome.took_ms is None else f" ({outcome.took_ms} ms)"
+
+
+def _spare(normal: list[int], broker: int | None) -> DrillShape:
+    kind = ActorKind.REASSIGN_TO_SPARE
+    spares = [b for b in reversed(normal) if broker in {None, b}]
+    leaders = [b for b in normal if b != (spares[0] if spares else None)]
+    if not spares or not leaders:
+        return DrillShape(
+            kind, why_not="It needs two live brokers: one that leads, one to copy to."
+        )
+    return DrillShape(kind, (leaders[0],), spares[0])
+
+
+def _actor(connection: Connection, store: PromotionStore, topic: str, shape: DrillShape) -> Actor:
+    doors, broker = Doors(connection), shape.broker
+    if shape.kind is ActorKind.RELAX_MIN_ISR:
+        return RelaxMinIsr(doors, topic, 1)
+    if broker is None:
+        raise LookupError(shape)
+    if shape.kind is ActorKind.REASSIGN_TO_SPARE:
+        return ReassignToSpare(doors, (TopicPartition(topic, 0),), broker, within_s=30.0)
+    return FencedStandby(
+        doors, broker, store, asked_by="drill", why=f"Drill on {topic}.", topics=(topic,)
+    )

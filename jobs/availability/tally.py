@@ -1,0 +1,126 @@
+"""Roll-ups: how many partitions of a cluster, a topic, a broker or a rack stand on which step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from enum import StrEnum
+
+from jobs.availability.severity import Severity, Standing
+
+
+class ScopeKind(StrEnum):
+    """What a roll-up is of."""
+
+    CLUSTER = "cluster"
+    TOPIC = "topic"
+    BROKER = "broker"
+    RACK = "rack"
+
+
+Scope = tuple[ScopeKind, str]
+WHOLE: Scope = (ScopeKind.CLUSTER, "")
+
+
+@dataclass(slots=True)
+class Counts:
+    """Counts over the partitions of a scope: those with a replica there, for a broker or a rack.
+
+    `out_of_sync` are replicas (of a broker or rack: those that it has), `leaders` led partitions (likewise),
+    `rf_below_min` partitions with fewer replicas than min.insync.replicas asks for.
+    """
+
+    partitions: int = 0
+    under_replicated: int = 0
+    at_min_isr: int = 0
+    under_min_isr: int = 0
+    offline: int = 0
+    rf_below_min: int = 0
+    out_of_sync: int = 0
+    leaders: int = 0
+
+    def add(self, other: Counts, sign: int = 1) -> None:
+        """Take other counts in, or out with sign -1."""
+        self.partitions += sign * other.partitions
+        self.under_replicated += sign * other.under_replicated
+        self.at_min_isr += sign * other.at_min_isr
+        self.under_min_isr += sign * other.under_min_isr
+        self.offline += sign * other.offline
+        self.rf_below_min += sign * other.rf_below_min
+        self.out_of_sync += sign * other.out_of_sync
+        self.leaders += sign * other.leaders
+
+    @property
+    def worst(self) -> Severity:
+        """The worst step that any partition stands on."""
+        for severity in sorted(Severity, reverse=True):
+            if severity and getattr(self, severity.word):
+                return severity
+        return Severity.OK
+
+    @property
+    def ok(self) -> int:
+        """Partitions that have everything."""
+        wrong: int = sum(getattr(self, severity.word) for severity in Severity if severity)
+        return self.partitions - wrong
+
+
+COUNTED = tuple(each.name for each in fields(Counts))
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """What a partition counts as: its topic, replicas, leader and standing."""
+
+    topic: str
+    replicas: tuple[int, ...]
+    leader: int | None
+    standing: Standing
+
+
+def shares_of(one: Placed, rack_of: Mapping[int, str]) -> Iterator[tuple[Scope, Counts]]:
+    """Yield what a partition adds to which roll-ups; brokers without a rack are in none."""
+    missing = one.standing.missing
+    whole = _counts(one, len(missing), int(one.leader is not None))
+    yield WHOLE, whole
+    yield (ScopeKind.TOPIC, one.topic), whole
+    racks: dict[str, list[int]] = {}
+    for broker in dict.fromkeys(one.replicas):
+        own = _counts(one, int(broker in missing), int(broker == one.leader))
+        yield (ScopeKind.BROKER, str(broker)), own
+        if rack_of.get(broker):
+            racks.setdefault(rack_of[broker], []).append(broker)
+    for rack, brokers in racks.items():
+        out = sum(broker in missing for broker in brokers)
+        yield (ScopeKind.RACK, rack), _counts(one, out, int(one.leader in brokers))
+
+
+class Tally:
+    """Counts by scope, kept by taking partitions in and out."""
+
+    def __init__(
+        self, rack_of: Mapping[int, str], known: Mapping[Scope, Counts] | None = None
+    ) -> None:
+        self.rack_of = rack_of
+        self.counts: dict[Scope, Counts] = dict(known or {})
+
+    def move(self, before: Placed | None, after: Placed | None) -> set[Scope]:
+        """Take a partition out as it was and in as it is; return the scopes that it counts for."""
+        touched = set()
+        for one, sign in ((before, -1), (after, 1)):
+            for scope, counts in shares_of(one, self.rack_of) if one is not None else ():
+                self.counts.setdefault(scope, Counts()).add(counts, sign)
+                touched.add(scope)
+        return touched
+
+
+def _counts(one: Placed, out_of_sync: int, leaders: int) -> Counts:
+    counts = Counts(
+        partitions=1,
+        out_of_sync=out_of_sync,
+        leaders=leaders,
+        rf_below_min=int(one.standing.is_rf_below_min),
+    )
+    if one.standing.severity:
+        setattr(counts, one.standing.severity.word, 1)
+    return counts

@@ -1,0 +1,144 @@
+"""What an archive of offset syncs says of itself: how far it was read, its files, and what is missing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from jobs.files import write_whole
+
+NAME = "manifest.json"
+VERSION = 1
+
+
+class BadArchive(ValueError):
+    """A folder that is no archive of offset syncs, or a damaged one; the message says which and why."""
+
+
+class GapKind(StrEnum):
+    """Why syncs are missing: `COMPACTED`, all but the last of a partition; `LOST`, perhaps the last one too.
+
+    After a loss nothing that was told before counts any more.
+    """
+
+    COMPACTED = "compacted"
+    LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A file of runs: those of the appends `first` to `last`, counted from 1."""
+
+    file: str
+    first: int
+    last: int
+    runs: int
+    syncs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Offset syncs that nobody kept, somewhere from `from_offset` up to `to_offset` of their topic.
+
+    They belong before the append `before`. `to_offset` is None when the topic was deleted: nobody knows
+    what else it held. `at_ms` is when it was seen (ms since 1970).
+    """
+
+    kind: GapKind
+    from_offset: int
+    to_offset: int | None
+    before: int
+    at_ms: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """A folder of arrays with everything up to the append `last`."""
+
+    folder: str
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The topic that the syncs come from; the id is 22 characters of base64, None where there are none."""
+
+    cluster: str
+    topic: str
+    topic_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The state of an archive; every change replaces it whole.
+
+    `identity` is another one when the archive was removed and begun again. `next_offset` is where to go on
+    reading; None: nothing was read yet. `appends` counts what was appended. `refused` counts records of the
+    topic that are no offset syncs, by reason. `read_at_ms` is when the end of the topic was last reached,
+    `newest_at_ms` the time of the newest sync (ms since 1970; None: never). `holes` counts those in the log
+    so far, see `SyncRows`. `leader_epoch` is that of the last batch that was read, -1 for not known.
+    """
+
+    identity: str = ""
+    source: Source | None = None
+    next_offset: int | None = None
+    appends: int = 0
+    parts: tuple[Part, ...] = ()
+    index: Index | None = None
+    refused: Mapping[str, int] = field(default_factory=dict)
+    gaps: tuple[Gap, ...] = ()
+    holes: int = 0
+    leader_epoch: int = -1
+    newest_at_ms: int | None = None
+    read_at_ms: int | None = None
+
+    @property
+    def sync_count(self) -> int:
+        """How many offset syncs are kept."""
+        return sum(part.syncs for part in self.parts)
+
+    def is_continued_by(self, later: Manifest) -> bool:
+        """Return whether whoever knows this one needs only what was appended after it."""
+        return (
+            self.identity == later.identity
+            and self.index == later.index
+            and not any(part.first <= self.appends < part.last for part in later.parts)
+        )
+
+    def save(self, folder: Path) -> None:
+        """Put it into the folder of the archive."""
+        document = {"version": VERSION, **asdict(self)}
+        content = json.dumps(document, separators=(",", ":")).encode()
+        write_whole(folder / NAME, lambda file: file.write(content))
+
+
+def read_manifest(folder: Path) -> Manifest | None:
+    """Read the manifest of an archive; None where there is none yet. Raises `BadArchive`."""
+    try:
+        document = json.loads((folder / NAME).read_text(encoding="utf-8"))
+        if document.pop("version") != VERSION:
+            raise BadArchive(f"{folder / NAME} is of a version that this crosslog does not read")
+        return _manifest(document)
+    except FileNotFoundError:
+        return None
+    except (KeyError, TypeError, AttributeError, UnicodeDecodeError) as error:
+        raise BadArchive(f"{folder / NAME} is damaged ({type(error).__name__}: {error})") from None
+    except json.JSONDecodeError as error:
+        raise BadArchive(f"{folder / NAME} is damaged: {error}") from None
+
+
+def _manifest(values: dict[str, Any]) -> Manifest:
+    source, index = values["source"], values["index"]
+    read = Manifest(**values)
+    return replace(
+        read,
+        source=None if source is None else Source(**source),
+        index=None if index is None else Index(**index),
+        parts=tuple(Part(**part) for part in values["parts"]),
+        gaps=tuple(Gap(**{**gap, "kind": GapKind(gap["kind"])}) for gap in values["gaps"]),
+    )

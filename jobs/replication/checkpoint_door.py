@@ -1,0 +1,190 @@
+"""What the writing of checkpoints asks of a flow's two clusters."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Protocol
+
+from jobs.cluster import groups
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.descriptions import (
+    CommittedOffset,
+    GroupDescription,
+    OffsetRange,
+    TopicPartition,
+)
+from jobs.cluster.errors import ClusterFault, TimedOut
+from jobs.cluster.groups import CommittedGroups
+from jobs.cluster.offsets import read_offset_ranges
+from jobs.cluster.reading import TopicFollower
+from jobs.cluster.records import (
+    TIMESTAMP_NOT_AVAILABLE,
+    KafkaError,
+    KafkaException,
+    Message,
+    Producer,
+    error_in,
+)
+from jobs.replication.checkpoint_topic import PARTITION, CheckpointTopic
+from jobs.replication.flow import FlowSpec
+from jobs.replication.group_sync import TargetGroups
+from jobs.replication.internal_topics import ensure_checkpoints_topic, syncs_place
+from jobs.replication.kept_syncs import KeptSyncs
+from jobs.replication.sync_topic import FollowedSyncs
+from jobs.wire.mirror_records import Checkpoint, encode_checkpoint
+
+_SHARE = "share"
+_WRITER = {
+    "acks": "all",
+    "enable.idempotence": True,
+    "linger.ms": 5,
+    "message.timeout.ms": 15_000,
+}
+_FLUSH_S = 20.0
+
+
+class CheckpointDoor(TargetGroups, Protocol):
+    """Questions to both clusters of one flow; every one may raise `ClusterFault`."""
+
+    def syncs(self) -> KeptSyncs | None:
+        """Return the offset syncs as they are now; None: nobody keeps any."""
+        ...
+
+    def checkpoints(self) -> CheckpointTopic:
+        """Return the checkpoints as they are now; the topic is made when it is missing."""
+        ...
+
+    def ranges(
+        self, partitions: Collection[TopicPartition], *, on_source: bool
+    ) -> Mapping[TopicPartition, OffsetRange]:
+        """Return the offsets of partitions of one side."""
+        ...
+
+    def source_groups(self, accepts: Callable[[str], bool]) -> CommittedGroups:
+        """Return the committed offsets of the groups of the source that are accepted."""
+        ...
+
+    def write(self, checkpoints: Sequence[Checkpoint], at_ms: int) -> None:
+        """Write checkpoints with this timestamp; raises unless the target has them all."""
+        ...
+
+
+class KafkaCheckpointDoor:
+    """The real clusters; one thread at a time."""
+
+    def __init__(self, flow: FlowSpec, source: ClusterClient, target: ClusterClient) -> None:
+        self._flow = flow
+        self._source = source
+        self._target = target
+        topic, is_on_source = syncs_place(flow)
+        syncs_at = source if is_on_source else target
+        self._syncs = FollowedSyncs(flow, syncs_at, topic) if topic else None
+        self._follower: TopicFollower | None = None
+        self._read = CheckpointTopic("")
+        self._producer: Producer | None = None
+
+    def syncs(self) -> KeptSyncs | None:
+        """Read what is new in the topic of offset syncs."""
+        if self._syncs is None or not self._syncs.follow():
+            return None
+        return self._syncs.kept
+
+    def checkpoints(self) -> CheckpointTopic:
+        """Read what is new in the topic of checkpoints."""
+        if self._follower is None:
+            topic = ensure_checkpoints_topic(self._target, self._flow)
+            self._follower = TopicFollower(self._target, topic, only_partition=PARTITION)
+        if not self._follower.follow(self._take, self._forget):
+            ensure_checkpoints_topic(self._target, self._flow)
+        return self._read
+
+    def ranges(
+        self, partitions: Collection[TopicPartition], *, on_source: bool
+    ) -> Mapping[TopicPartition, OffsetRange]:
+        """Ask ListOffsets."""
+        client = self._source if on_source else self._target
+        return read_offset_ranges(client, partitions, with_timestamps=False)
+
+    def source_groups(self, accepts: Callable[[str], bool]) -> CommittedGroups:
+        """List the groups and read their offsets; groups of coordinators that are away have an error."""
+        listing = groups.list_groups(self._source)
+        ids = [g.group_id for g in listing.groups if g.type != _SHARE and accepts(g.group_id)]
+        found = groups.read_committed_or_why(self._source, ids)
+        missing = {f"(groups of a coordinator, {n})": e for n, e in enumerate(listing.errors, 1)}
+        return CommittedGroups(found.committed, {**found.errors, **missing})
+
+    def describe(self, ids: Collection[str]) -> Mapping[str, GroupDescription]:
+        """Describe groups of the target."""
+        return groups.describe_groups(self._target, ids)
+
+    def committed(
+        self, ids: Collection[str]
+    ) -> Mapping[str, Mapping[TopicPartition, CommittedOffset]]:
+        """Read committed offsets of groups of the target."""
+        return groups.read_committed_offsets(self._target, ids)
+
+    def alter(
+        self, group: str, offsets: Mapping[TopicPartition, CommittedOffset]
+    ) -> Mapping[TopicPartition, str | None]:
+        """Set offsets of a group of the target."""
+        return groups.alter_group_offsets(self._target, group, offsets)
+
+    def write(self, checkpoints: Sequence[Checkpoint], at_ms: int) -> None:
+        """Produce to partition 0 and wait until all replicas have it."""
+        if self._producer is None:
+            self._producer = self._target.producer(_WRITER)
+        refused: list[KafkaError] = []
+        for checkpoint in checkpoints:
+            self._produce(self._producer, checkpoint, at_ms, refused)
+        left = self._producer.flush(_FLUSH_S)
+        doing = f"Writing checkpoints to {self._read.topic}"
+        if refused:
+            raise self._target.fault_of(refused[0], doing)
+        if left:
+            raise self._target.fault() or TimedOut(
+                f"{doing}: {left} of {len(checkpoints)} were not acknowledged within {_FLUSH_S:g} s.",
+                cluster=self._target.connection.alias,
+            )
+
+    def _produce(
+        self, producer: Producer, checkpoint: Checkpoint, at_ms: int, refused: list[KafkaError]
+    ) -> None:
+        def hear(error: KafkaError | None, _message: Message) -> None:
+            if error is not None:
+                refused.append(error)
+
+        key, value = encode_checkpoint(checkpoint)
+        give_up_at = time.monotonic() + _FLUSH_S
+        while True:
+            try:
+                producer.produce(
+                    self._read.topic,
+                    value=value,
+                    key=key,
+                    partition=PARTITION,
+                    timestamp=at_ms,
+                    on_delivery=hear,
+                )
+            except BufferError:
+                if time.monotonic() > give_up_at:
+                    raise self._full() from None
+                producer.poll(0.1)
+            except KafkaException as error:
+                raise self._target.fault_of(error_in(error), "Writing checkpoints") from None
+            else:
+                return
+
+    def _full(self) -> ClusterFault:
+        return self._target.fault() or TimedOut(
+            "Writing checkpoints: the target takes none.", cluster=self._target.connection.alias
+        )
+
+    def _take(self, message: Message) -> None:
+        kind, timestamp_ms = message.timestamp()
+        at_ms = None if kind == TIMESTAMP_NOT_AVAILABLE else timestamp_ms
+        self._read.take(message.key(), message.value(), at_ms, message.offset() or 0)
+
+    def _forget(self) -> None:
+        assert self._follower is not None  # noqa: S101  it is what calls
+        self._read = CheckpointTopic(self._follower.topic)

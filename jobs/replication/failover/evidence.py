@@ -1,0 +1,132 @@
+"""What both clusters said when a plan was made, and the ways from topic to topic between them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+from jobs.cluster.acls import AclBinding
+from jobs.cluster.configs import ConfigValue
+from jobs.cluster.descriptions import (
+    CommittedOffset,
+    GroupDescription,
+    OffsetRange,
+    TopicDescription,
+    TopicPartition,
+)
+from jobs.replication.flow import FlowSpec
+from jobs.replication.selection import policy_of, should_replicate
+from jobs.replication.sync_history import Certificate
+from jobs.replication.translator import SourceEnd
+
+Committed = Mapping[TopicPartition, CommittedOffset]
+
+
+class Translation(Protocol):
+    """What a plan asks of the offset syncs of a flow (`Translator`; topics by their names on the source)."""
+
+    def translate(
+        self, where: TopicPartition, upstream: int, *, end: SourceEnd | None = None
+    ) -> Certificate | None:
+        """Return where a source offset is on the target; None without any offset sync."""
+        ...
+
+    def reverse(self, where: TopicPartition, downstream: int) -> Certificate | None:
+        """Return where a target offset is on the source; None without any offset sync."""
+        ...
+
+    def mm2(self, where: TopicPartition, upstream: int) -> int | None:
+        """Return MirrorMaker 2's own answer."""
+        ...
+
+
+class Way(StrEnum):
+    """Along a flow, or against it."""
+
+    FORWARD = "forward"
+    BACK = "back"
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """A flow between the two clusters, seen from a group that moves along it or against it.
+
+    `positions` are the next source offsets to be copied, `copied_ends` the offsets behind the last record
+    that was copied until then (by source partition); both may lack partitions. `read_at_ms` is up to when
+    its offset syncs are known, None: not known.
+    """
+
+    flow: FlowSpec
+    way: Way
+    translation: Translation
+    positions: Mapping[TopicPartition, int] = field(default_factory=dict)
+    copied_ends: Mapping[TopicPartition, int] = field(default_factory=dict)
+    read_at_ms: int | None = None
+
+    def counterpart(self, topic: str) -> str | None:
+        """Return what a topic of the origin is called on the destination; None: this flow is no way."""
+        policy, source = policy_of(self.flow), self.flow.source.alias
+        if self.way is Way.FORWARD:
+            wanted = should_replicate(self.flow, topic)
+            return policy.format_remote_topic(source, topic) if wanted else None
+        upstream = policy.upstream_topic(topic) if policy.topic_source(topic) == source else None
+        return upstream if upstream and should_replicate(self.flow, upstream) else None
+
+    def source_of(self, origin: TopicPartition, destination: TopicPartition) -> TopicPartition:
+        """Return the partition by its name on the flow's source."""
+        return origin if self.way is Way.FORWARD else destination
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What one cluster said.
+
+    `fault` is why it could not be asked; then the rest is what was known before. `committed` holds groups
+    with their offsets, `committed_at_ms` is when they were so. A topic that is not there has an error in
+    `topics`. `data_ends` are the offsets behind the last record, for partitions where only a few offsets
+    (maybe markers of transactions) separate it from the end. Settings are absent where they could not be
+    read. `acls` is None without an authorizer, a sentence when they may not be read.
+    """
+
+    alias: str
+    cluster_id: str = ""
+    fault: str = ""
+    committed_at_ms: int = 0
+    committed_from: str = "the group's own commits"
+    groups: Mapping[str, GroupDescription] = field(default_factory=dict)
+    committed: Mapping[str, Committed] = field(default_factory=dict)
+    topics: Mapping[str, TopicDescription] = field(default_factory=dict)
+    topic_names: frozenset[str] = frozenset()
+    ranges: Mapping[TopicPartition, OffsetRange] = field(default_factory=dict)
+    data_ends: Mapping[TopicPartition, int] = field(default_factory=dict)
+    configs: Mapping[str, Mapping[str, ConfigValue]] = field(default_factory=dict)
+    acls: Sequence[AclBinding] | str | None = None
+
+    def range_of(self, where: TopicPartition) -> OffsetRange:
+        """Return the offsets of a partition; without any when nobody knows."""
+        return self.ranges.get(where, OffsetRange(error="not asked"))
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Everything that a plan rests on.
+
+    The destination's offsets were read before the origin's, which makes "the group has read everything" a
+    proof. `time_behind_ms` is how far the flow is behind by record timestamps, None: not known.
+    """
+
+    read_at_ms: int
+    origin: Side
+    destination: Side
+    legs: tuple[Leg, ...]
+    time_behind_ms: int | None = None
+
+    def way(self, topic: str) -> tuple[Leg, str] | None:
+        """Return the first flow that joins a topic of the origin with one there, and that one's name."""
+        for leg in self.legs:
+            there = leg.counterpart(topic)
+            if there is not None:
+                return leg, there
+        return None

@@ -1,0 +1,251 @@
+"""Pre-checks of a group. Pure; how old something is comes with the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from jobs.cluster.descriptions import GroupDescription, TopicPartition
+from jobs.replication.failover.acl_checks import check_acls
+from jobs.replication.failover.evidence import Evidence, Side
+from jobs.replication.failover.model import (
+    Check,
+    CheckState,
+    PlanItem,
+    Untranslated,
+    counted,
+)
+
+OK, UNKNOWN, WARN, BLOCK = CheckState.OK, CheckState.UNKNOWN, CheckState.WARN, CheckState.BLOCK
+_INACTIVE = frozenset({"Empty", "Dead", "Unknown", ""})
+_KEPT_TYPES = frozenset({"classic", "consumer", ""})
+# Spark's Kafka source names the groups that it makes for itself so; its offsets are in the checkpoint folder.
+_SPARK = ("spark-kafka-source-", "spark-kafka-relation-", "spark-executor-")
+_STREAMS_TOPICS = ("-changelog", "-repartition")
+_FEW = 3
+
+
+def check_group(
+    found: Evidence, group: str, items: Sequence[PlanItem], untranslated: Untranslated
+) -> tuple[Check, ...]:
+    """Return all checks of a group."""
+    topics = {one.destination.topic for one in items if one.destination}
+    return (
+        _inactive_there(found, group),
+        _active_here(found, group),
+        _type(found, group),
+        _translated(items, untranslated),
+        *_within_log(found, items),
+        _exactness(items),
+        *_moves_back(found, items),
+        *_only_here(found, items),
+        check_acls(found, group, topics),
+        *_without_commit(found, items),
+        *_offsets_elsewhere(found, group, items),
+        *_streams(found, group),
+    )
+
+
+def _described(side: Side, group: str) -> GroupDescription | None:
+    return side.groups.get(group)
+
+
+def _is_active(described: GroupDescription) -> bool:
+    return bool(described.member_count) or described.state not in _INACTIVE
+
+
+def _says(described: GroupDescription) -> str:
+    members = described.member_count
+    return f"state {described.state}" + ("" if members is None else f", {members} members")
+
+
+def _inactive_there(found: Evidence, group: str) -> Check:
+    alias, described = found.destination.alias, _described(found.destination, group)
+    key = "inactive_there"
+    if described is None:
+        return Check(key, OK, f"{group} is not active on {alias}.", "it is not known there")
+    if described.error:
+        text = f"Whether {group} is active on {alias} could not be asked."
+        return Check(key, UNKNOWN, text, described.error, "The cluster refuses when it is.")
+    if _is_active(described):
+        text = f"{group} is active on {alias}: its offsets cannot be set."
+        return Check(key, BLOCK, text, _says(described), f"Stop its consumers on {alias}.")
+    return Check(key, OK, f"{group} is not active on {alias}.", _says(described))
+
+
+def _active_here(found: Evidence, group: str) -> Check:
+    side, key = found.origin, "inactive_here"
+    described = _described(side, group)
+    if side.fault or described is None or described.error:
+        why = side.fault or (described.error if described and described.error else "no answer")
+        text = f"Whether consumers of {group} still run on {side.alias} is not known."
+        hint = "Make sure that none of them comes back: records would be processed on both sides."
+        return Check(key, UNKNOWN, text, why, hint)
+    if _is_active(described):
+        text = f"Consumers of {group} are still active on {side.alias}: it goes on committing."
+        hint = f"Stop them on {side.alias}, then refresh the plan."
+        return Check(key, BLOCK, text, _says(described), hint)
+    return Check(key, OK, f"No consumer of {group} runs on {side.alias}.", _says(described))
+
+
+def _type(found: Evidence, group: str) -> Check:
+    described = _described(found.origin, group) or _described(found.destination, group)
+    kind = (described.type if described else "").lower()
+    if kind in _KEPT_TYPES:
+        return Check("type", OK, f"It is a {kind or 'consumer'} group, whose offsets can be set.")
+    if kind == "share":
+        text = "It is a share group: it has no committed offsets of this kind."
+        hint = "Set its start offset with kafka-share-groups.sh."
+        return Check("type", BLOCK, text, "KIP-932", hint)
+    text = f"It is a {kind} group: offsets can be set, what else it keeps is not moved."
+    return Check("type", WARN, text)
+
+
+def _translated(items: Sequence[PlanItem], untranslated: Untranslated) -> Check:
+    without = [one for one in items if one.lo is None and one.how]
+    impossible = [one for one in items if one.lo is not None and one.target is None]
+    nowhere = [one for one in items if not one.how]
+    if impossible:
+        text = "Some offsets are outside of the log on the destination."
+        hint = "The remote topic may have been made anew: look at the flow, then refresh."
+        return Check("translated", BLOCK, text, _examples(impossible), hint)
+    if without:
+        return _untranslated(without, untranslated)
+    if nowhere:
+        text = "The group also reads topics that no flow copies to the destination."
+        hint = "Make a flow for them, or leave these topics out of the plan."
+        return Check("translated", WARN, text, _examples(nowhere), hint)
+    if not items:
+        text = "The group has no committed offset on the topics of this plan."
+        return Check("translated", BLOCK, text, "", "There is nothing to be set: leave it out.")
+    return Check(
+        "translated", OK, f"A lower bound is proven for {counted(len(items), 'partition')}."
+    )
+
+
+def _untranslated(without: Sequence[PlanItem], untranslated: Untranslated) -> Check:
+    text = f"There is no translation for {counted(len(without), 'partition')}."
+    evidence = _examples(without)
+    if untranslated is Untranslated.EARLIEST:
+        text += " They start at the beginning of the log, and everything there is read again."
+        return Check("translated", WARN, text, evidence)
+    if untranslated is Untranslated.LEAVE:
+        text += " Nothing is set for them: the consumers' auto.offset.reset decides."
+        return Check("translated", WARN, text, evidence)
+    hint = "Let the flow copy some records of them, or say that they start at the beginning."
+    return Check("translated", BLOCK, text, evidence, hint)
+
+
+def _within_log(found: Evidence, items: Sequence[PlanItem]) -> Iterator[Check]:
+    cut = [
+        one
+        for one in items
+        if one.lo is not None and one.target is not None and one.target > one.lo
+    ]
+    if cut:
+        text = "Some records that were not read are no longer on the destination."
+        hint = "Nothing can bring them back there; the group goes on at the beginning of the log."
+        evidence = "; ".join(
+            f"{one.destination} begins at {one.log_start}, needed from {one.lo}"
+            for one in cut[:_FEW]
+        )
+        yield Check("within_log", WARN, text, evidence, hint)
+        return
+    alias = found.destination.alias
+    yield Check("within_log", OK, f"Every offset to be set is within its log on {alias}.")
+
+
+def _exactness(items: Sequence[PlanItem]) -> Check:
+    planned = [one for one in items if one.target is not None]
+    loose = [one for one in planned if one.reread_most != 0]
+    if not loose:
+        return Check("exact", OK, "Nothing is read twice.", counted(len(planned), "partition"))
+    known = sum(one.reread_most or 0 for one in loose)
+    most = (
+        "nobody knows how many" if any(one.reread_most is None for one in loose) else f"{known:,}"
+    )
+    text = f"Records are read again: at most {most}, in {counted(len(loose), 'partition')}."
+    return Check("exact", WARN, text, _examples(loose), "Consumers must bear records twice.")
+
+
+def _moves_back(found: Evidence, items: Sequence[PlanItem]) -> Iterator[Check]:
+    back = [
+        one
+        for one in items
+        if one.before is not None and one.target is not None and one.before > one.target
+    ]
+    if back:
+        alias = found.destination.alias
+        text = f"On {alias} the group stands further ahead than the plan: it would be set back."
+        evidence = "; ".join(
+            f"{one.destination} from {one.before} to {one.target}" for one in back[:_FEW]
+        )
+        hint = f"If it has read these records on {alias}, leave it out."
+        yield Check("moves_back", WARN, text, evidence, hint)
+
+
+def _only_here(found: Evidence, items: Sequence[PlanItem]) -> Iterator[Check]:
+    only = [one for one in items if one.only_here and one.only_here[1] > one.only_here[0]]
+    if not only:
+        return
+    here, there = found.origin.alias, found.destination.alias
+    count = sum(one.only_here[1] - one.only_here[0] for one in only if one.only_here)
+    text = f"At most {count:,} records exist only on {here}: no flow brings them to {there}."
+    evidence = "; ".join(
+        f"{one.origin} offsets {one.only_here[0]} to {one.only_here[1]}"
+        for one in only[:_FEW]
+        if one.only_here
+    )
+    more = f" and {len(only) - _FEW} more partitions" if len(only) > _FEW else ""
+    hint = f"A flow from {here} to {there} that copies these topics brings them; then refresh."
+    yield Check("only_here", WARN, text, evidence + more, hint)
+
+
+def _without_commit(found: Evidence, items: Sequence[PlanItem]) -> Iterator[Check]:
+    """Say which partitions of the group's topics have no commit: nothing can be moved there."""
+    known = {one.origin for one in items}
+    there = {
+        TopicPartition(topic, one.partition)
+        for topic in {one.origin.topic for one in items}
+        for one in (found.origin.topics[topic].partitions if topic in found.origin.topics else ())
+    }
+    missing = sorted(there - known)
+    if missing:
+        count = counted(len(missing), "partition")
+        text = f"There is no commit on {count} of its topics: nothing is set there."
+        evidence = ", ".join(map(str, missing[:_FEW])) + (", ..." if len(missing) > _FEW else "")
+        hint = "There auto.offset.reset decides where consumers begin, as it does now."
+        yield Check("without_commit", WARN, text, evidence, hint)
+
+
+def _offsets_elsewhere(found: Evidence, group: str, items: Sequence[PlanItem]) -> Iterator[Check]:
+    described = _described(found.origin, group)
+    members = (described.member_count or 0) if described else 0
+    is_spark = group.startswith(_SPARK)
+    if is_spark or (members and not items):
+        text = (
+            "It seems to keep its offsets elsewhere, for example in a checkpoint of Spark or Flink."
+        )
+        why = "its name is one that Spark makes" if is_spark else f"{members} members, no commit"
+        hint = "Translate those offsets instead: what is set here would not be looked at."
+        yield Check("offsets_elsewhere", WARN, text, why, hint)
+
+
+def _streams(found: Evidence, group: str) -> Iterator[Check]:
+    own = sorted(
+        name
+        for name in found.origin.topic_names
+        if name.startswith(f"{group}-") and name.endswith(_STREAMS_TOPICS)
+    )
+    if own:
+        text = "It is a Kafka Streams application: its state stores are rebuilt on the destination."
+        hint = (
+            "Its changelog and repartition topics belong to the old cluster; with exactly-once "
+            "processing, stop it in an orderly way before it moves."
+        )
+        yield Check("streams", WARN, text, ", ".join(own[:_FEW]), hint)
+
+
+def _examples(items: Sequence[PlanItem]) -> str:
+    told = [f"{one.origin}: {one.problem or one.reason}" for one in items[:_FEW]]
+    more = f"; and {len(items) - _FEW} more" if len(items) > _FEW else ""
+    return "; ".join(told) + more

@@ -1,0 +1,143 @@
+"""The plan, made of what both clusters said. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from jobs.cluster.errors import InvalidFields
+from jobs.replication.failover.evidence import Evidence, Way
+from jobs.replication.failover.group_checks import check_group
+from jobs.replication.failover.model import (
+    Check,
+    CheckState,
+    FailoverPlan,
+    GroupPlan,
+    PlanItem,
+    TopicPlan,
+    Wish,
+    counted,
+    worst_of,
+)
+from jobs.replication.failover.targets import plan_item
+from jobs.replication.failover.topic_checks import plan_topic
+from jobs.replication.flow import pattern_problem
+
+# From so far behind on, offset syncs are called old.
+OLD_SYNCS_MS = 60_000
+
+
+def make_plan(flow: str, wish: Wish, found: Evidence) -> FailoverPlan:
+    """Return the plan for everything that the origin's groups have committed and the wish names."""
+    items = {group: tuple(_items(found, wish, group)) for group in sorted(found.origin.committed)}
+    items = {group: own for group, own in items.items() if own or group in wish.groups}
+    topics = {one.topic: one for one in _topics(found, items.values())}
+    return FailoverPlan(
+        flow,
+        wish,
+        found.origin.alias,
+        found.destination.alias,
+        found.read_at_ms,
+        found.origin.cluster_id,
+        found.destination.cluster_id,
+        tuple(_checks(found, items.values())),
+        tuple(topics.values()),
+        tuple(_group(found, wish, group, own, topics) for group, own in items.items()),
+    )
+
+
+def names_match(patterns: Iterable[str], name: str) -> bool:
+    """Return whether a name is one of these, or matches one of these regular expressions as a whole."""
+    return any(name == one or re.fullmatch(one, name) for one in patterns)
+
+
+def check_wish(wish: Wish) -> None:
+    """Raise `InvalidFields` for patterns that are none."""
+    errors = {}
+    for name, patterns in (("groups", wish.groups), ("topics", wish.topics)):
+        problems = [text for one in patterns if (text := pattern_problem(one))]
+        if problems or not patterns:
+            errors[name] = problems[0] if problems else "Name at least one."
+    if errors:
+        raise InvalidFields(errors)
+
+
+def _items(found: Evidence, wish: Wish, group: str) -> Iterator[PlanItem]:
+    for where, known in sorted(found.origin.committed[group].items()):
+        if known.offset is not None and names_match(wish.topics, where.topic):
+            yield plan_item(found, group, where, known.offset, wish.untranslated)
+
+
+def _topics(found: Evidence, items: Iterable[Iterable[PlanItem]]) -> Iterator[TopicPlan]:
+    pairs = {
+        (one.origin.topic, one.destination.topic) for own in items for one in own if one.destination
+    }
+    for topic, there in sorted(pairs):
+        yield plan_topic(found, topic, there)
+
+
+def _group(
+    found: Evidence,
+    wish: Wish,
+    group: str,
+    items: tuple[PlanItem, ...],
+    topics: dict[str, TopicPlan],
+) -> GroupPlan:
+    described = found.origin.groups.get(group) or found.destination.groups.get(group)
+    checks = check_group(found, group, items, wish.untranslated)
+    own = {one.origin.topic for one in items}
+    states = [one.state for one in checks]
+    states += [one.state for name in own & topics.keys() for one in topics[name].checks]
+    return GroupPlan(group, described.type if described else "", checks, items, worst_of(states))
+
+
+def _checks(found: Evidence, items: Iterable[tuple[PlanItem, ...]]) -> Iterator[Check]:
+    yield _origin(found)
+    yield from _copied(found, items)
+    yield from _syncs(found)
+
+
+def _origin(found: Evidence) -> Check:
+    side = found.origin
+    if not side.fault:
+        text = f"{side.alias} answers: offsets are those that the groups have now."
+        return Check("origin_answers", CheckState.OK, text)
+    age_s = max(found.read_at_ms - side.committed_at_ms, 0) // 1000
+    text = f"{side.alias} does not answer: offsets are {side.committed_from}, {age_s} s old."
+    hint = "What was committed after that is read again. Make sure that nothing comes back there."
+    return Check("origin_answers", CheckState.WARN, text, side.fault, hint)
+
+
+def _copied(found: Evidence, items: Iterable[tuple[PlanItem, ...]]) -> Iterator[Check]:
+    """Say what the destination does not have yet, once per partition however many groups read it."""
+    if not any(leg.way is Way.FORWARD for leg in found.legs):
+        return
+    key, here, there = "copied", found.origin.alias, found.destination.alias
+    forward = {one.origin: one.at_risk for own in items for one in own if one.how == Way.FORWARD}
+    known = [one for one in forward.values() if one is not None]
+    behind, unknown = sum(known), len(forward) - len(known)
+    time = "" if found.time_behind_ms is None else f", {found.time_behind_ms} ms by record times"
+    if behind:
+        text = f"{behind:,} records of {here} are not on {there} yet{time}."
+        hint = "Wait until the flow has copied them. If the cluster is gone, they are lost."
+        yield Check(key, CheckState.WARN, text, counted(len(forward), "partition"), hint)
+    elif unknown:
+        text = f"How far the flow is behind is not known for {unknown} partitions."
+        yield Check(key, CheckState.UNKNOWN, text, "no position, or no answer of the source")
+    elif forward:
+        text = f"Everything on {here} was copied to {there}."
+        yield Check(key, CheckState.OK, text, counted(len(forward), "partition"))
+
+
+def _syncs(found: Evidence) -> Iterator[Check]:
+    for leg in found.legs:
+        name, known_ms = leg.flow.name, leg.read_at_ms
+        if known_ms is None:
+            text = f"Up to when the offset syncs of {name} are known cannot be told."
+            yield Check("offset_syncs", CheckState.UNKNOWN, text)
+            continue
+        age_ms = max(found.read_at_ms - known_ms, 0)
+        text = f"Offset syncs of the flow {name} are known up to {age_ms / 1000:.1f} s before."
+        state = CheckState.OK if age_ms <= OLD_SYNCS_MS else CheckState.WARN
+        hint = "" if state is CheckState.OK else "Older syncs only make bounds wider, never wrong."
+        yield Check("offset_syncs", state, text, "", hint)

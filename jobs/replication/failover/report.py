@@ -1,0 +1,191 @@
+"""What was planned, done and found in one run: JSON to be signed, and lines to be printed. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+from jobs.replication.failover.applying import GroupOutcome
+from jobs.replication.failover.model import FailoverPlan
+from jobs.version import VERSION
+
+FORMAT = "crosslog.failover-report"
+FORMAT_VERSION = 1
+_DASH = "-"
+
+
+class RunKind(StrEnum):
+    """What a run does with a plan."""
+
+    REHEARSAL = "rehearsal"
+    APPLY = "apply"
+    UNDO = "undo"
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """Who asked for a run, and when it went on; `asked_by` is empty for a shell without a name."""
+
+    run_id: str
+    kind: RunKind
+    state: str
+    plan_name: str
+    asked_by: str
+    started_at: datetime
+    finished_at: datetime
+    problem: str = ""
+
+
+def build_report(
+    facts: RunFacts, plan: FailoverPlan, outcomes: Sequence[GroupOutcome]
+) -> dict[str, Any]:
+    """Return the report as JSON values without fractions."""
+    planned = plan.to_mapping(with_groups=False)
+    groups = {one.group: one.to_mapping() for one in plan.groups}
+    return {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "crosslog": VERSION,
+        "run": facts.run_id,
+        "kind": facts.kind.value,
+        "state": facts.state,
+        "problem": facts.problem,
+        "asked_by": facts.asked_by,
+        "started_at": _stamp(facts.started_at),
+        "finished_at": _stamp(facts.finished_at),
+        "plan": {"name": facts.plan_name, **planned},
+        "groups": [
+            {"plan": groups.get(one.group), "outcome": one.to_mapping()} for one in outcomes
+        ],
+    }
+
+
+class Style(StrEnum):
+    """How a line is set."""
+
+    TITLE = "title"
+    HEADING = "heading"
+    TEXT = "text"
+    ROW = "row"
+
+
+Line = tuple[Style, str]
+
+
+def report_lines(
+    report: Mapping[str, Any], digest: str, signature: Mapping[str, Any]
+) -> list[Line]:
+    """Return a report as lines of text, for a print."""
+    return [*_head(report), *_checks(report), *_groups(report), *_seal(digest, signature)]
+
+
+def title_of(report: Mapping[str, Any]) -> str:
+    """Return what a report is called."""
+    words = {"rehearsal": "Rehearsal of a", "apply": "Report of a", "undo": "Undoing of a"}
+    plan = report["plan"]
+    return (
+        f"{words.get(report['kind'], 'Report of a')} {plan['direction']}: {plan['origin']} to "
+        f"{plan['destination']}"
+    )
+
+
+def check_lines(report: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Yield all checks with what they are about: the plan, a topic, a group."""
+    for check in report["plan"]["checks"]:
+        yield "plan", check
+    for topic in report["plan"]["topics"]:
+        for check in topic["checks"]:
+            yield f"topic {topic['topic']}", check
+    for group in report["groups"]:
+        for check in (group["plan"] or {}).get("checks", ()):
+            yield f"group {group['outcome']['group']}", check
+
+
+def facts_of(report: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the first rows of a report."""
+    plan = report["plan"]
+    read_at = datetime.fromtimestamp(plan["read_at_ms"] / 1000, UTC)
+    ended = [one["outcome"]["state"] for one in report["groups"]]
+    counts = ", ".join(f"{ended.count(state)} {state}" for state in dict.fromkeys(ended))
+    return [
+        ("Run", f"{report['run']} ({report['kind']}, {report['state']})"),
+        ("Plan", plan["name"]),
+        ("Flow", plan["flow"]),
+        ("From", f"{plan['origin']} (cluster id {plan['origin_cluster_id'] or _DASH})"),
+        ("To", f"{plan['destination']} (cluster id {plan['destination_cluster_id'] or _DASH})"),
+        ("Evidence read", _stamp(read_at)),
+        ("Asked by", report["asked_by"] or _DASH),
+        ("Started", report["started_at"]),
+        ("Finished", report["finished_at"]),
+        ("Groups", counts or "none"),
+        ("Problem", report["problem"] or "none"),
+        ("Written by", f"crosslog {report['crosslog']}"),
+    ]
+
+
+def _head(report: Mapping[str, Any]) -> Iterator[Line]:
+    yield Style.TITLE, title_of(report)
+    for name, value in facts_of(report):
+        yield Style.TEXT, f"{name}: {value}"
+    if report["kind"] == "rehearsal":
+        yield Style.TEXT, "A rehearsal changes nothing: no offset was set."
+
+
+def _checks(report: Mapping[str, Any]) -> Iterator[Line]:
+    yield Style.HEADING, "Pre-checks"
+    for about, check in check_lines(report):
+        yield Style.TEXT, f"[{check['state'].upper()}] {about}: {check['what']}"
+        for text in (check["evidence"], check["next"] and f"To do: {check['next']}"):
+            if text:
+                yield Style.ROW, f"    {text}"
+
+
+def _groups(report: Mapping[str, Any]) -> Iterator[Line]:
+    for group in report["groups"]:
+        outcome, planned = group["outcome"], group["plan"] or {"items": []}
+        yield Style.HEADING, f"Group {outcome['group']}: {outcome['state']}"
+        yield Style.TEXT, outcome["message"]
+        items = {(one["to_topic"], one["partition"]): one for one in planned["items"]}
+        for row in outcome["items"]:
+            yield Style.ROW, item_line(row, items.get((row["topic"], row["partition"])))
+
+
+def item_line(row: Mapping[str, Any], planned: Mapping[str, Any] | None) -> str:
+    """Return one partition as a line: before, wanted, after, and what proves it."""
+    told = (
+        f"{row['topic']}-{row['partition']}: before {_shown(row['before'])}, wanted "
+        f"{_shown(row['wanted'])}, after {_shown(row['after'])}"
+    )
+    if planned is not None:
+        told += f"; {planned['topic']} committed {planned['committed']}, {bounds_of(planned)}"
+    return f"{told}; {row['error']}" if row["error"] else told
+
+
+def bounds_of(planned: Mapping[str, Any]) -> str:
+    """Return the certificate of a partition in words."""
+    if planned["exact"]:
+        return "exact"
+    if planned["lo"] is None:
+        return f"no translation: {planned['problem']}"
+    hi = "no upper bound" if planned["hi"] is None else f"at most {planned['hi']}"
+    return f"at least {planned['lo']}, {hi}"
+
+
+def _seal(digest: str, signature: Mapping[str, Any]) -> Iterator[Line]:
+    yield Style.HEADING, "Signature"
+    yield Style.TEXT, "The JSON form of this report is what is signed; this is a rendering of it."
+    yield Style.ROW, f"SHA-256 of the JSON: {digest}"
+    yield Style.ROW, f"{signature['algorithm']}, key {signature['key_id']}"
+    yield Style.ROW, signature["value"]
+    yield Style.TEXT, "Verify with: crosslog verify-report report.json --key key.pem"
+
+
+def _shown(offset: int | None) -> str:
+    return "no commit" if offset is None else str(offset)
+
+
+def _stamp(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,42 @@
+"""Make a plan of real clusters, and confirm one that was made before."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from dataclasses import replace
+
+from jobs.replication.failover.evidence import Evidence
+from jobs.replication.failover.freshness import refuse_blocked, refuse_changed, refuse_old
+from jobs.replication.failover.model import FailoverPlan
+from jobs.replication.failover.planner import check_wish, make_plan
+from jobs.replication.failover.read_evidence import Asking, read_evidence
+
+Read = Callable[[Asking], Evidence]
+
+
+def ask_plan(asking: Asking, read: Read = read_evidence) -> FailoverPlan:
+    """Ask both clusters and return the plan; raises `InvalidFields` and `ClusterFault`."""
+    check_wish(asking.wish)
+    return make_plan(asking.routes[0].flow.name, asking.wish, read(asking))
+
+
+def confirm_plan(
+    plan: FailoverPlan,
+    groups: Collection[str],
+    asking: Asking,
+    limit_s: int,
+    read: Read = read_evidence,
+) -> FailoverPlan:
+    """Return the same plan as it would be made now, when both agree on what matters for these groups.
+
+    Raises `PlanRefused` when the plan is too old, blocks, or no longer holds; and `ClusterFault`.
+    """
+    refuse_old(plan, int(asking.clock() * 1000), limit_s)
+    refuse_blocked(plan, groups)
+    # Only the chosen groups are asked for again, by their names.
+    wish = replace(plan.wish, groups=tuple(map(re.escape, groups)))
+    now = make_plan(plan.flow, wish, read(replace(asking, wish=wish)))
+    refuse_changed(plan, now, groups)
+    refuse_blocked(now, groups)
+    return now

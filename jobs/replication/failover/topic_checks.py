@@ -1,0 +1,140 @@
+"""Pre-checks of a topic and of its counterpart on the destination. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from jobs.cluster.configs import ConfigValue
+from jobs.cluster.descriptions import TopicDescription
+from jobs.replication.failover.evidence import Evidence
+from jobs.replication.failover.model import Check, CheckState, TopicPlan
+
+OK, UNKNOWN, WARN, BLOCK = CheckState.OK, CheckState.UNKNOWN, CheckState.WARN, CheckState.BLOCK
+Configs = Mapping[str, ConfigValue]
+UNLIMITED = -1
+
+
+def plan_topic(found: Evidence, topic: str, there: str) -> TopicPlan:
+    """Return what is known of a topic and its counterpart."""
+    here, remote = found.origin.topics.get(topic), found.destination.topics.get(there)
+    checks = [_exists(found, there, remote)]
+    if remote is not None and not remote.error:
+        checks += [_partitions(found, topic, here, remote), *_settings(found, topic, there)]
+    return TopicPlan(topic, there, _id(here), _id(remote), tuple(checks))
+
+
+def _id(topic: TopicDescription | None) -> str:
+    return (topic.topic_id or "") if topic else ""
+
+
+def _exists(found: Evidence, there: str, remote: TopicDescription | None) -> Check:
+    alias = found.destination.alias
+    if remote is not None and not remote.error:
+        return Check("topic_exists", OK, f"{there} is on {alias}.", f"topic id {remote.topic_id}")
+    why = remote.error if remote and remote.error else "It was not described."
+    return Check(
+        "topic_exists",
+        BLOCK,
+        f"{there} is not on {alias}.",
+        why,
+        "Start the flow and wait until it has copied the topic.",
+    )
+
+
+def _partitions(
+    found: Evidence, topic: str, here: TopicDescription | None, remote: TopicDescription
+) -> Check:
+    there = len(remote.partitions)
+    if here is None or not here.partitions:
+        text = f"How many partitions {topic} has on {found.origin.alias} is not known."
+        return Check("partitions", UNKNOWN, text, f"{there} on {found.destination.alias}")
+    count = len(here.partitions)
+    evidence = f"{count} on {found.origin.alias}, {there} on {found.destination.alias}"
+    if count == there:
+        return Check("partitions", OK, "Both have the same number of partitions.", evidence)
+    if there < count:
+        text = (
+            f"{remote.name} has fewer partitions than {topic}: offsets of the others have no place."
+        )
+        return Check("partitions", BLOCK, text, evidence, "Let the flow add partitions.")
+    text = f"{remote.name} has more partitions than {topic}: keys may be elsewhere."
+    return Check("partitions", WARN, text, evidence, "Consumers that rely on keys should know.")
+
+
+def _settings(found: Evidence, topic: str, there: str) -> Iterator[Check]:
+    here, remote = found.origin.configs.get(topic), found.destination.configs.get(there)
+    if here is None or remote is None:
+        side = found.origin.alias if here is None else found.destination.alias
+        text = f"Settings of {topic if here is None else there} on {side} could not be read."
+        yield Check("settings", UNKNOWN, text, "", "Give the account DescribeConfigs on the topic.")
+        return
+    differing = [one for rule in _RULES if (one := rule(here, remote)) is not None]
+    yield from differing
+    if not differing:
+        yield Check("settings", OK, "The settings that matter to consumers are alike.")
+
+
+def _retention(key: str, unit: str) -> Callable[[Configs, Configs], Check | None]:
+    def rule(here: Configs, remote: Configs) -> Check | None:
+        if not _deletes(here) or not _deletes(remote):
+            return None
+        kept, there = _number(here, key), _number(remote, key)
+        if kept is None or there is None or there == UNLIMITED or there >= kept != UNLIMITED:
+            return None
+        before = "no limit" if kept == UNLIMITED else f"{kept} {unit}"
+        evidence = f"{key}: {before} on the origin, {there} {unit} on the destination"
+        text = "The destination keeps records for less long: a group that is behind may lose some."
+        return Check(key, WARN, text, evidence, f"Raise {key} there before moving slow groups.")
+
+    return rule
+
+
+def _cleanup(here: Configs, remote: Configs) -> Check | None:
+    mine, theirs = _words(here), _words(remote)
+    if mine == theirs:
+        return None
+    evidence = f"cleanup.policy: {','.join(sorted(mine))} here, {','.join(sorted(theirs))} there"
+    text = "Records are cleaned up in another way on the destination."
+    return Check("cleanup.policy", WARN, text, evidence, "Set cleanup.policy alike.")
+
+
+def _insync(here: Configs, remote: Configs) -> Check | None:
+    mine, theirs = _number(here, "min.insync.replicas"), _number(remote, "min.insync.replicas")
+    if mine is None or theirs is None or theirs >= mine:
+        return None
+    evidence = f"min.insync.replicas: {mine} on the origin, {theirs} on the destination"
+    text = "Whoever writes on the destination is told that a record is safe with fewer replicas."
+    return Check("min.insync.replicas", WARN, text, evidence, "Raise it before producers move.")
+
+
+def _size(here: Configs, remote: Configs) -> Check | None:
+    mine, theirs = _number(here, "max.message.bytes"), _number(remote, "max.message.bytes")
+    if mine is None or theirs is None or theirs >= mine:
+        return None
+    evidence = f"max.message.bytes: {mine} on the origin, {theirs} on the destination"
+    text = "The destination takes smaller records only."
+    return Check("max.message.bytes", WARN, text, evidence, "Raise it before producers move.")
+
+
+_RULES: tuple[Callable[[Configs, Configs], Check | None], ...] = (
+    _retention("retention.ms", "ms"),
+    _retention("retention.bytes", "bytes"),
+    _cleanup,
+    _insync,
+    _size,
+)
+
+
+def _words(configs: Configs) -> frozenset[str]:
+    entry = configs.get("cleanup.policy")
+    return frozenset((entry.value if entry and entry.value else "delete").split(","))
+
+
+def _deletes(configs: Configs) -> bool:
+    return "delete" in _words(configs)
+
+
+def _number(configs: Configs, key: str) -> int | None:
+    entry = configs.get(key)
+    text = entry.value if entry else None
+    return int(text) if text is not None and text.lstrip("-").isdecimal() else None

@@ -1,0 +1,191 @@
+"""The offset syncs that a running flow keeps to say where its groups go on: bounded, never past the truth.
+
+A sync says that two offsets mean the same record. crosslog's engine writes beside each sync which one it
+follows (`sync_tracker`): where that one was read right before, none is missing between the two, so every
+record between them has the difference of the first. Where one is missing (compaction, MirrorMaker 2, or
+there were too many to keep all), the answer is bounded by both sides, as `sync_history` does it.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterator
+
+from jobs.cluster.descriptions import TopicPartition
+from jobs.replication.offset_sync_store import KeptSync
+from jobs.replication.sync_history import Certificate
+from jobs.replication.sync_tracker import Pair
+from jobs.replication.translator import SourceEnd
+
+# Of all partitions together; a sync takes 17 bytes.
+MOST_SYNCS = 2_000_000
+FEWEST_PER_PARTITION = 64
+MOST_EPOCHS = 8
+COMPLETE = (
+    "No offset sync is missing between the two next to it, so all records between them are known."
+)
+NEWEST = "There is no later offset sync."
+AT_THE_END = "The group has read everything."
+BEFORE_ALL = "It is before the first offset sync that is still known."
+WENT_BACK = (
+    "The source went back after that: its records were copied again, or its topic was made anew."
+)
+
+
+class KeptSyncs:
+    """The syncs of the partitions of one flow, in the order of their topic.
+
+    At most `most` are kept, but at least `fewest` of each partition.
+    """
+
+    def __init__(self, most: int = MOST_SYNCS, fewest: int = FEWEST_PER_PARTITION) -> None:
+        self._most = most
+        self._fewest = fewest
+        self._partitions: dict[TopicPartition, _Partition] = {}
+
+    def __iter__(self) -> Iterator[TopicPartition]:
+        return iter(self._partitions)
+
+    def __len__(self) -> int:
+        """How many syncs are kept."""
+        return sum(len(partition) for partition in self._partitions.values())
+
+    def clear(self) -> None:
+        """Forget everything: the topic is read from its beginning again."""
+        self._partitions.clear()
+
+    def add(
+        self,
+        where: TopicPartition,
+        pair: Pair,
+        follows: Pair | None = None,
+        at_ms: int | None = None,
+    ) -> None:
+        """Take the next sync of a source partition, what it follows, and its time (None: not known)."""
+        partition = self._partitions.setdefault(where, _Partition())
+        partition.add(pair, follows, at_ms)
+        if len(partition) > max(self._fewest, self._most // len(self._partitions)):
+            partition.thin()
+
+    def anew_since_ms(self, where: TopicPartition) -> int | None:
+        """Return when the remote topic's offsets began again because it was made anew; None: never."""
+        partition = self._partitions.get(where)
+        return None if partition is None else partition.anew_since_ms
+
+    def translate(
+        self, where: TopicPartition, upstream: int, *, end: SourceEnd | None = None
+    ) -> Certificate | None:
+        """Return between which target offsets a source offset lies; None without any offset sync.
+
+        `end`, where both sides end, is for a group that has read everything, although not everything is
+        told of in syncs. Where the reason is `COMPLETE` and `lo` is less than `hi`, no record is between
+        the two.
+        """
+        partition = self._partitions.get(where)
+        found = None if partition is None else partition.translate(upstream)
+        if end is None or found is None or upstream != end.source_end:
+            return found
+        return found._replace(lo=max(found.lo, end.target_end), hi=None, reason=AT_THE_END)
+
+
+def is_exact_place(found: Certificate, upstream: int) -> bool:
+    """Return whether going on at `lo` repeats no record either."""
+    if found.exact or found.reason == COMPLETE:
+        return True
+    before = found.evidence[0]
+    return found.reason != WENT_BACK and upstream == before.upstream + 1
+
+
+class _Partition:
+    """Epochs: a new one begins where the upstream offset goes back, as in `SyncHistory`."""
+
+    def __init__(self) -> None:
+        self._epochs: list[_Epoch] = []
+        self.anew_since_ms: int | None = None
+
+    def __len__(self) -> int:
+        return sum(len(epoch) for epoch in self._epochs)
+
+    def add(self, pair: Pair, follows: Pair | None, at_ms: int | None) -> None:
+        last = self._epochs[-1].pair(-1) if self._epochs else None
+        if pair == last:
+            return
+        if last is None or pair[1] <= last.downstream:
+            self._epochs = [_Epoch()]
+            self.anew_since_ms = None if last is None else at_ms
+        elif pair[0] <= last.upstream:
+            self._epochs = [*self._epochs[1 - MOST_EPOCHS :], _Epoch()]
+        self._epochs[-1].add(pair, is_linked=last is not None and follows == last)
+
+    def thin(self) -> None:
+        max(self._epochs, key=len).thin()
+
+    def translate(self, upstream: int) -> Certificate:
+        newest = self._epochs[-1]
+        for epoch in reversed(self._epochs):
+            if epoch.upstream[0] > upstream:
+                continue
+            found = epoch.translate(upstream)
+            if epoch is newest:
+                return found
+            first = newest.pair(0)
+            return Certificate(found.lo, first.downstream, WENT_BACK, (*found.evidence, first))
+        first = newest.pair(0)
+        return Certificate(0, first.downstream, BEFORE_ALL, (first,))
+
+
+class _Epoch:
+    """Syncs that follow each other, both offsets rising; `linked` where none is missing before one."""
+
+    def __init__(self) -> None:
+        self.upstream = array("q")
+        self.downstream = array("q")
+        self.linked = bytearray()
+
+    def __len__(self) -> int:
+        return len(self.upstream)
+
+    def pair(self, at: int) -> KeptSync:
+        return KeptSync(self.upstream[at], self.downstream[at])
+
+    def add(self, pair: Pair, *, is_linked: bool) -> None:
+        if is_linked and self._is_inside(
+            pair
+        ):  # the last one says nothing that its neighbours do not
+            self.upstream[-1], self.downstream[-1] = pair
+            return
+        self.upstream.append(pair[0])
+        self.downstream.append(pair[1])
+        self.linked.append(is_linked and len(self.linked) > 0)
+
+    def _is_inside(self, pair: Pair) -> bool:
+        if len(self) < 2 or not self.linked[-1]:  # noqa: PLR2004  there must be one before the last
+            return False
+        before, last = self.pair(-2), self.pair(-1)
+        difference = pair[1] - pair[0]
+        return difference == last.downstream - last.upstream == before.downstream - before.upstream
+
+    def thin(self) -> None:
+        """Forget every other sync of the older half: answers there get coarser, and stay right."""
+        half = len(self) // 2
+        self.upstream = self.upstream[:half:2] + self.upstream[half:]
+        self.downstream = self.downstream[:half:2] + self.downstream[half:]
+        kept = len(self.upstream) - (len(self.linked) - half)
+        self.linked = bytearray(kept + 1) + self.linked[half + 1 :]
+
+    def translate(self, upstream: int) -> Certificate:
+        after = bisect_right(self.upstream, upstream)
+        before = self.pair(after - 1)
+        if before.upstream == upstream:
+            reason = "It is an offset sync."
+            return Certificate(before.downstream, before.downstream, reason, (before,))
+        if after == len(self):
+            return Certificate(before.downstream + 1, None, NEWEST, (before,))
+        following = self.pair(after)
+        evidence = (before, following)
+        if self.linked[after]:
+            place = min(before.downstream + upstream - before.upstream, following.downstream)
+            return Certificate(place, following.downstream, COMPLETE, evidence)
+        reason = "Between the two offset syncs source and target may have offsets without a record."
+        return Certificate(before.downstream + 1, following.downstream, reason, evidence)

@@ -1,0 +1,148 @@
+"""What can stand between a group and a failover: each obstacle with its step, its words and what to do."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Readiness(StrEnum):
+    """The answer, best first."""
+
+    NOT_COVERED = "not_covered"
+    READY = "ready"
+    CAUTION = "caution"
+    UNKNOWN = "unknown"
+    BLOCKED = "blocked"
+
+    @property
+    def rank(self) -> int:
+        """How bad it is: 0 for what does not count, 1 for ready, 4 for blocked."""
+        return _LADDER.index(self)
+
+    @property
+    def colour(self) -> str:
+        """green, amber or red, as people ask for it; grey for what does not count."""
+        return ("grey", "green", "amber", "amber", "red")[self.rank]
+
+
+_LADDER = list(Readiness)
+
+
+class Obstacle(StrEnum):
+    """What stands between a group and a failover without loss or repetition."""
+
+    SKIPS = "skips"
+    NO_TRANSLATION = "no_translation"
+    NOT_COPIED = "not_copied"
+    DELETED_ON_TARGET = "deleted_on_target"
+    ACTIVE_ON_TARGET = "active_on_target"
+    LOSES_TOO_MUCH = "loses_too_much"
+    DATA_UNKNOWN = "data_unknown"
+    UNBOUNDED = "unbounded"
+    STALE = "stale"
+    TARGET_UNKNOWN = "target_unknown"
+    MAY_SKIP = "may_skip"
+    LOSES = "loses"
+    REPEATS = "repeats"
+    NO_RESUME = "no_resume"
+    NEVER_COMMITTED = "never_committed"
+    OTHER_TOPICS = "other_topics"
+    GROUP_GONE = "group_gone"
+
+
+_O = Obstacle
+STEPS: dict[Obstacle, Readiness] = {
+    **dict.fromkeys(
+        (
+            _O.SKIPS,
+            _O.NO_TRANSLATION,
+            _O.NOT_COPIED,
+            _O.DELETED_ON_TARGET,
+            _O.ACTIVE_ON_TARGET,
+            _O.LOSES_TOO_MUCH,
+        ),
+        Readiness.BLOCKED,
+    ),
+    **dict.fromkeys(
+        (_O.DATA_UNKNOWN, _O.UNBOUNDED, _O.STALE, _O.TARGET_UNKNOWN), Readiness.UNKNOWN
+    ),
+    **dict.fromkeys(
+        (
+            _O.MAY_SKIP,
+            _O.LOSES,
+            _O.REPEATS,
+            _O.NO_RESUME,
+            _O.NEVER_COMMITTED,
+            _O.OTHER_TOPICS,
+            _O.GROUP_GONE,
+        ),
+        Readiness.CAUTION,
+    ),
+}
+TEXTS: dict[Obstacle, tuple[str, str]] = {
+    _O.SKIPS: (
+        "Going on where the target says now would skip records that the group has not read.",
+        "Do not start it there as it is: a plan sets its offsets back to the certified place.",
+    ),
+    _O.NO_TRANSLATION: (
+        "Nobody can say where the group goes on: there is no offset sync to prove it.",
+        "Look whether offset syncs are written and followed; until then it would begin anew.",
+    ),
+    _O.NOT_COPIED: (
+        "Nothing of the partition was copied.",
+        "Look at the flow: does it run, and does it copy this topic?",
+    ),
+    _O.DELETED_ON_TARGET: (
+        "The copy begins behind the place where the group goes on: what lies between is gone there.",
+        "Compare retention of both topics; the group would lose these records.",
+    ),
+    _O.ACTIVE_ON_TARGET: (
+        "The group has members on the target now.",
+        "Find out who they are, and stop them: offsets of a group with members cannot be set.",
+    ),
+    _O.LOSES_TOO_MUCH: (
+        "The copy is too far behind the source.",
+        "Wait until the flow has caught up, or accept the loss.",
+    ),
+    _O.DATA_UNKNOWN: (
+        "Nobody knows how far the copy is behind the source.",
+        "Look at the flow's freshness: one of its clusters may not answer.",
+    ),
+    _O.UNBOUNDED: (
+        "Nothing bounds from above how much would be repeated.",
+        "The next offset sync behind the group's offset will; skipping nothing is certain.",
+    ),
+    _O.STALE: (
+        "What this is judged by is old.",
+        "Look at the freshness of both clusters and of the flow.",
+    ),
+    _O.TARGET_UNKNOWN: (
+        "Nobody knows whether the group has members on the target.",
+        "Look at the freshness of the target's groups.",
+    ),
+    _O.MAY_SKIP: (
+        "Going on where the target says now may skip records.",
+        "A plan goes on at the certified place instead, which skips none.",
+    ),
+    _O.LOSES: ("The copy is behind the source.", "Wait until the flow has caught up."),
+    _O.REPEATS: (
+        "Many records would be read again.",
+        "A plan goes on at the certified place, which repeats the fewest.",
+    ),
+    _O.NO_RESUME: (
+        "The target does not say where the group goes on: no checkpoint, no offset of the group.",
+        "A plan sets the group's offsets there before it starts.",
+    ),
+    _O.NEVER_COMMITTED: (
+        "The group never committed here: on the target it begins where auto.offset.reset says.",
+        "Let it commit once, or decide where it is to begin.",
+    ),
+    _O.OTHER_TOPICS: (
+        "The group also reads topics that no flow copies to the target.",
+        "Copy them as well, or expect the group to miss them there.",
+    ),
+    _O.GROUP_GONE: (
+        "The source does not know the group any more.",
+        "Its last checkpoint is all that is known; delete it if nobody needs it.",
+    ),
+}

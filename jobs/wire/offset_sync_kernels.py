@@ -1,0 +1,156 @@
+"""Offset syncs of whole batches, compiled by numba; `jobs.wire.offset_syncs` does the same in plain words.
+
+The loop stays inside its arrays whatever the bytes say: every position is compared with an end before it is
+read. Keys are numbered in the order in which they first come, since they are few and syncs are many.
+
+All compiled code stands in this one file: numba's cache does not notice a change in another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+
+from jobs.wire.rebatch_table import Bytes, Int64s
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# Kinds of a record; above 0: why it is refused.
+SYNC, NULL, FOREIGN, BAD_NUMBER = 0, 1, 2, 3
+# Columns of a row.
+KIND, OFFSET, KEY, UPSTREAM, DOWNSTREAM = 0, 1, 2, 3, 4
+COLUMNS = 5
+# Columns of a batch: its records, and what its header says.
+START, END, BASE_OFFSET, COUNT = 0, 1, 2, 3
+
+HIGHEST_OFFSET = 1 << 62
+_FNV, _PRIME = np.uint64(14695981039346656037), np.uint64(1099511628211)
+_VALUE_BYTES = 16
+_MORE = 0x80
+
+
+def _compiled(function: F) -> F:
+    made: Any
+    try:
+        made = numba.njit(function, nogil=True, cache=True)
+    except RuntimeError:
+        made = numba.njit(function, nogil=True)
+    return made  # type: ignore[no-any-return] # it is called like the function itself
+
+
+@_compiled
+def _varint(content: Bytes, at: int, end: int) -> tuple[int, int]:
+    """Return a number and where it ends; an end of -1: there is none."""
+    raw = 0
+    for index in range(10):
+        if at + index >= end:
+            break
+        byte = int(content[at + index])
+        raw |= (byte & 127) << (7 * index)
+        if byte < _MORE:
+            return (raw >> 1) ^ -(raw & 1), at + index + 1
+    return 0, -1
+
+
+@_compiled
+def _head(content: Bytes, at: int, end: int) -> tuple[int, int, int]:
+    """Return a record's offset delta, where its key begins, and where it ends; -1: it is malformed."""
+    size, start = _varint(content, at, end)
+    if start < 0 or size < 1 or size > end - start:
+        return 0, -1, -1
+    _, after = _varint(content, start + 1, start + size)
+    if after < 0:
+        return 0, -1, -1
+    delta, after = _varint(content, after, start + size)
+    return delta, after, start + size
+
+
+@_compiled
+def _integer(content: Bytes, at: int, size: int) -> int:
+    value = int(content[at])
+    value -= (value & _MORE) << 1
+    for index in range(1, size):
+        value = (value << 8) | int(content[at + index])
+    return value
+
+
+@_compiled
+def _same(content: Bytes, one: int, other: int, size: int) -> bool:
+    index = 0
+    while index < size and content[one + index] == content[other + index]:
+        index += 1
+    return index == size
+
+
+@_compiled
+def _number(content: Bytes, at: int, size: int, keys: Int64s, slots: Int64s) -> int:
+    """Return the number of a key, a new one when it is new; `keys[0]` counts them."""
+    found = _FNV
+    for index in range(size):
+        found = (found ^ np.uint64(content[at + index])) * _PRIME
+    mask = len(slots) - 1
+    slot = np.int64(found & np.uint64(mask))
+    while slots[slot] > 0:
+        number = slots[slot]
+        if keys[number, 1] == size and _same(content, keys[number, 0], at, size):
+            return int(number - 1)
+        slot = (slot + 1) & mask
+    number = keys[0, 0] + 1
+    keys[0, 0] = number
+    keys[number, 0], keys[number, 1] = at, size
+    slots[slot] = number
+    return int(number - 1)
+
+
+@_compiled
+def _take(content: Bytes, at: int, end: int, row: Int64s, keys: Int64s, slots: Int64s) -> int:
+    """Read key and value into a row; return what kind of record it is, -1 when it is malformed."""
+    key_size, key = _varint(content, at, end)
+    if key < 0 or key_size < -1 or key_size > end - key:
+        return -1
+    after = key + max(key_size, 0)
+    value_size, value = _varint(content, after, end)
+    if value < 0 or value_size < -1 or value_size > end - value:
+        return -1
+    if key_size < 0 or value_size < 0:
+        return NULL
+    topic = _integer(content, key, 2) if key_size > 1 else -1
+    if topic < 0 or key_size < 2 + topic + 4 or value_size < _VALUE_BYTES:
+        return FOREIGN
+    upstream, downstream = _integer(content, value, 8), _integer(content, value + 8, 8)
+    lowest = min(upstream, downstream, _integer(content, key + 2 + topic, 4))
+    if lowest < 0 or max(upstream, downstream) >= HIGHEST_OFFSET:
+        return BAD_NUMBER
+    row[UPSTREAM], row[DOWNSTREAM] = upstream, downstream
+    row[KEY] = _number(content, key, 2 + topic + 4, keys, slots)
+    return SYNC
+
+
+@_compiled
+def read(
+    content: Bytes, batches: Int64s, rows: Int64s, keys: Int64s, slots: Int64s
+) -> tuple[int, int]:
+    """Fill rows; return how many, and the batches that were read to their end (-1 - n: batch n is malformed).
+
+    `keys` has a row more than there can be keys, `slots` twice as many, a power of two; both begin as zeros.
+    A call ends at the first malformed batch, of which no row is kept.
+    """
+    filled = 0
+    for number in range(len(batches)):
+        at, end = batches[number, START], batches[number, END]
+        begun = filled
+        for _ in range(batches[number, COUNT]):
+            delta, after, stop = _head(content, at, end)
+            kind = _take(content, after, stop, rows[filled], keys, slots) if after > 0 else -1
+            if kind < 0:
+                return begun, -1 - number
+            rows[filled, KIND] = kind
+            rows[filled, OFFSET] = batches[number, BASE_OFFSET] + delta
+            filled += 1
+            at = stop
+        if at != end:
+            return begun, -1 - number
+    return filled, len(batches)

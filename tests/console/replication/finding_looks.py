@@ -1,0 +1,35 @@
+"""Looks at a flow, one after the other, and what came of them."""
+
+from datetime import timedelta
+
+from console.replication.finding_collect import look_at_flow
+from console.replication.finding_models import FlowFinding, FlowWatch
+from jobs.replication.drift import DriftReport
+from tests.console.making import (
+    NOW,
+    make_partition,
+)
+from tests.console.replication.finding import StubFindingDoor
+
+MINUTE = timedelta(minutes=1)
+
+
+def row(flow, **fields):
+    values = {
+        "state": "watched", "position": 100, "log_start_offset": 0, "end_offset": 110, "lag": 10,
+    } | fields  # fmt: skip
+    return make_partition(flow, **values)
+
+
+def look(flow, door=None, minute=0, **more):
+    assert look_at_flow(flow.pk, NOW + minute * MINUTE, door or StubFindingDoor(), **more)
+    return FlowWatch.objects.get(flow=flow)
+
+
+def codes(flow, *, closed=False):
+    rows = FlowFinding.objects.filter(flow=flow, closed_at__isnull=not closed)
+    return sorted(rows.values_list("code", flat=True))
+
+
+def report(*topics):
+    return DriftReport("f", topics)

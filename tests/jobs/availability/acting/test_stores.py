@@ -1,0 +1,82 @@
+"""Stores in memory and in a folder keep the contract; a folder also outlives what happens to its files."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+
+from jobs.availability.acting.folder_store import EVENTS, STATE, FolderStore
+from jobs.availability.acting.memory_store import MemoryStore
+from jobs.availability.acting.promotions import PromotionEvent, StoreAway
+from tests.jobs.availability.acting.store_contract import NOW_MS, ONE, StoreContract
+
+
+class TestMemoryStore(StoreContract):
+    @pytest.fixture
+    def store(self):
+        return MemoryStore()
+
+    @pytest.fixture
+    def other(self, store):
+        return store
+
+
+class TestFolderStore(StoreContract):
+    @pytest.fixture
+    def store(self, tmp_path):
+        return FolderStore(tmp_path / "promotions")
+
+    @pytest.fixture
+    def other(self, tmp_path):
+        return FolderStore(tmp_path / "promotions")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return FolderStore(tmp_path)
+
+
+def test_events_of_a_folder_are_read_in_their_order(folder):
+    events = [PromotionEvent(NOW_MS + n, "a", 4, "unfenced") for n in range(3)]
+    for one in events:
+        folder.record(one)
+    assert folder.events() == events
+
+
+def test_an_event_that_was_cut_off_is_left_out(folder):
+    event = PromotionEvent(NOW_MS, "a", 4, "unfenced")
+    folder.record(event)
+    with (folder.folder / EVENTS).open("a") as file:
+        file.write('{"at_ms": 17')
+    assert folder.events() == [event]
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"format": 1}'])
+def test_a_state_that_cannot_be_read_is_a_store_that_is_away(folder, content):
+    folder.begin(ONE)
+    (folder.folder / STATE).write_text(content)
+    with pytest.raises(StoreAway):
+        folder.read()
+    with pytest.raises(StoreAway):
+        folder.begin(replace(ONE, broker_id=9))
+
+
+def test_a_folder_that_is_a_file_is_away(tmp_path):
+    (tmp_path / "f").write_text("")
+    with pytest.raises(StoreAway, match="cannot be used"):
+        FolderStore(tmp_path / "f").begin(ONE)
+
+
+def test_of_many_that_begin_at_once_one_does(tmp_path):
+    def begin(number):
+        return FolderStore(tmp_path).begin(replace(ONE, promotion_id=f"p-{number}"))
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(begin, range(24))) == 1
+
+
+def test_a_store_in_memory_that_is_away_says_so():
+    store = MemoryStore()
+    store.is_away = True
+    with pytest.raises(StoreAway):
+        store.read()

@@ -1,0 +1,123 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from jobs.cluster.errors import InvalidFields
+from jobs.replication.failover.model import CheckState, FailoverPlan, Wish
+from jobs.replication.failover.planner import check_wish
+from tests.jobs.replication.failover.making import (
+    GROUP,
+    NOW_MS,
+    failback_evidence,
+    failover_evidence,
+    plan_of,
+    settings,
+    topic,
+)
+
+
+def topic_checks(found):
+    (one,) = plan_of(found).topics
+    return {check.key: check.state.value for check in one.checks}
+
+
+@pytest.mark.parametrize(
+    ("fields", "key", "state"),
+    [
+        pytest.param({}, "partitions", "ok", id="as many partitions"),
+        pytest.param(
+            {"here": {"topics": {"orders": topic("orders", 3)}}}, "partitions", "block", id="fewer"
+        ),
+        pytest.param(
+            {"west": {"topics": {"east.orders": topic("east.orders", 3)}}}, "partitions", "warn",
+            id="more",
+        ),
+        pytest.param({"west": {"topics": {}}}, "topic_exists", "block", id="no remote topic"),
+        pytest.param({}, "settings", "ok", id="settings alike"),
+        pytest.param({"west": {"configs": {}}}, "settings", "unknown", id="settings unreadable"),
+        pytest.param(
+            {"west": {"configs": {"east.orders": settings(retention_ms="1000")}}}, "retention.ms",
+            "warn", id="kept for less long",
+        ),
+        pytest.param(
+            {"here": {"configs": {"orders": settings(retention_ms="-1")}}}, "retention.ms", "warn",
+            id="kept for ever here only",
+        ),
+        pytest.param(
+            {"west": {"configs": {"east.orders": settings(cleanup_policy="compact")}}},
+            "cleanup.policy", "warn", id="cleaned up otherwise",
+        ),
+        pytest.param(
+            {"west": {"configs": {"east.orders": settings(max_message_bytes="1000")}}},
+            "max.message.bytes", "warn", id="takes smaller records",
+        ),
+    ],
+)  # fmt: skip
+def test_checks_of_a_topic(fields, key, state):
+    assert topic_checks(failover_evidence(**fields))[key] == state
+
+
+def test_longer_retention_there_is_fine():
+    found = failover_evidence(west={"configs": {"east.orders": settings(retention_ms="-1")}})
+    assert topic_checks(found)["settings"] == "ok"
+
+
+def test_a_topic_that_blocks_blocks_its_groups():
+    assert plan_of(failover_evidence(west={"topics": {}})).group(GROUP).verdict is CheckState.BLOCK
+
+
+def plan_check(found, key):
+    (one,) = [check for check in plan_of(found).checks if check.key == key]
+    return one
+
+
+def test_what_is_not_copied_yet_is_counted_once_for_all_groups():
+    found = failover_evidence(here_end=300)
+    both = {GROUP: found.origin.committed[GROUP], "other": found.origin.committed[GROUP]}
+    found = replace(found, origin=replace(found.origin, committed=both), time_behind_ms=1800)
+    check = plan_check(found, "copied")
+    assert check.state is CheckState.WARN
+    assert check.what == "99 records of east are not on west yet, 1800 ms by record times."
+
+
+def test_offsets_of_a_cluster_that_is_away_are_said_to_be_old():
+    away = {"fault": "east: no broker answered", "committed_at_ms": NOW_MS - 12_000}
+    check = plan_check(failover_evidence(here=away), "origin_answers")
+    assert (check.state, check.evidence) == (CheckState.WARN, "east: no broker answered")
+    assert "12 s old" in check.what
+
+
+@pytest.mark.parametrize(
+    ("read_at_ms", "state"),
+    [
+        pytest.param(NOW_MS - 500, "ok", id="fresh"),
+        pytest.param(NOW_MS - 100_000, "warn", id="old"),
+        pytest.param(None, "unknown", id="nobody knows"),
+    ],
+)
+def test_how_old_the_offset_syncs_are(read_at_ms, state):
+    found = failover_evidence()
+    found = replace(found, legs=(replace(found.legs[0], read_at_ms=read_at_ms),))
+    assert plan_check(found, "offset_syncs").state == state
+
+
+@pytest.mark.parametrize(
+    "found", [failover_evidence(), failback_evidence()], ids=["failover", "failback"]
+)
+def test_a_plan_survives_json(found):
+    plan = plan_of(found)
+    assert FailoverPlan.from_mapping(json.loads(json.dumps(plan.to_mapping()))) == plan
+
+
+@pytest.mark.parametrize(
+    ("wish", "fields"),
+    [
+        pytest.param(Wish(groups=("(",)), {"groups"}, id="no regular expression"),
+        pytest.param(Wish(groups=(), topics=("",)), {"groups", "topics"}, id="nothing named"),
+    ],
+)
+def test_a_wish_that_makes_no_sense_is_refused_at_its_field(wish, fields):
+    with pytest.raises(InvalidFields) as wrong:
+        check_wish(wish)
+    assert wrong.value.errors.keys() == fields

@@ -1,0 +1,148 @@
+"""What a flow keeps of its offset syncs never skips a record, and is exact where none is missing."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobs.cluster.descriptions import TopicPartition
+from jobs.replication import kept_syncs
+from jobs.replication.kept_syncs import KeptSyncs, is_exact_place
+from jobs.replication.sync_tracker import SyncTracker
+from jobs.replication.translator import SourceEnd
+
+WHERE = TopicPartition("orders", 0)
+
+
+class Engine:
+    """Copies as the batch path does: gaps on the source, markers on the target, commits, aborts, restarts."""
+
+    def __init__(self) -> None:
+        self.tracker = SyncTracker()
+        self.told = []
+        self.places = {}
+        self.upstream = self.downstream = 100
+
+    def copy(self, steps, jump, end) -> None:
+        before, pending = self.upstream, {}
+        self.downstream += jump
+        for step in steps:
+            pending[self.upstream] = self.downstream
+            self.upstream += step
+            self.downstream += 1
+        pairs = list(pending.items())
+        self.tracker.copied(np.array(changes_of(pairs), np.int64), pairs[-1])
+        if end == "abort":
+            self.tracker.abort()
+            self.upstream = before
+            self.downstream += 1
+            return
+        due = [tuple(pair) for pair in self.tracker.due().tolist()]
+        self.told += zip(due, [self.tracker.told, *due], strict=False)
+        self.tracker.commit()
+        self.places |= pending
+        self.downstream += 1  # the transaction's marker
+        if end == "restart":
+            self.tracker = SyncTracker.after(self.tracker.last)
+
+
+def changes_of(pairs):
+    found, difference = [], None
+    for upstream, downstream in pairs:
+        if downstream - upstream != difference:
+            difference = downstream - upstream
+            found.append((upstream, downstream))
+    return found
+
+
+@st.composite
+def engines(draw, ends=("commit", "abort", "restart")):
+    engine = Engine()
+    steps = st.lists(st.sampled_from([1, 1, 1, 1, 2, 5]), min_size=1, max_size=8)
+    for _ in range(draw(st.integers(1, 12))):
+        engine.copy(draw(steps), draw(st.sampled_from([0, 0, 1])), draw(st.sampled_from(ends)))
+    return engine
+
+
+def kept(told, *, most=1000, fewest=64) -> KeptSyncs:
+    syncs = KeptSyncs(most, fewest)
+    for pair, follows in told:
+        syncs.add(WHERE, pair, follows)
+    return syncs
+
+
+def check(engine: Engine, syncs: KeptSyncs) -> None:
+    """Nothing is skipped anywhere, and where it is said to be exact nothing is repeated."""
+    for upstream in range(90, engine.upstream + 3):
+        found = syncs.translate(WHERE, upstream)
+        if found is None:
+            return
+        ahead = [place for offset, place in engine.places.items() if offset >= upstream]
+        behind = [place for offset, place in engine.places.items() if offset < upstream]
+        assert all(found.lo <= place for place in ahead), (upstream, found)
+        assert found.hi is None or not ahead or min(ahead) <= found.hi, (upstream, found)
+        if is_exact_place(found, upstream):
+            assert all(place < found.lo for place in behind), (upstream, found)
+
+
+@given(engines(), st.data())
+def test_whatever_compaction_took_away_nothing_is_skipped_and_exact_is_exact(engine, data):
+    taken = data.draw(st.sets(st.integers(0, max(len(engine.told) - 1, 0))))
+    check(engine, kept(told for at, told in enumerate(engine.told) if at not in taken))
+
+
+@given(engines(), st.integers(2, 8))
+def test_where_not_all_can_be_kept_answers_get_coarser_and_stay_right(engine, fewest):
+    check(engine, kept(engine.told, most=1, fewest=fewest))
+
+
+@given(engines(ends=("commit", "restart")))
+def test_with_all_syncs_every_offset_of_what_was_copied_has_an_exact_place(engine):
+    syncs = kept(engine.told)
+    for upstream in range(100, max(engine.places) + 2):
+        assert is_exact_place(syncs.translate(WHERE, upstream), upstream), upstream
+
+
+def test_a_long_topic_takes_no_more_room_than_allowed():
+    engine = Engine()
+    for _ in range(2000):
+        engine.copy([1, 1], 1, "commit")
+    syncs = kept(engine.told, most=500)
+    assert len(syncs) <= 500
+    check(engine, syncs)
+    newest = max(engine.places)
+    assert is_exact_place(syncs.translate(WHERE, newest), newest)
+
+
+def test_syncs_of_one_stretch_take_the_room_of_two():
+    syncs = KeptSyncs()
+    for at in range(100):
+        syncs.add(WHERE, (at, at + 7), (at - 1, at + 6) if at else None)
+    assert len(syncs) == 2
+    assert syncs.translate(WHERE, 50).lo == 57
+
+
+def test_without_any_sync_of_a_partition_nothing_is_said():
+    assert KeptSyncs().translate(WHERE, 5) is None
+
+
+def test_a_group_at_the_end_of_the_source_goes_on_at_the_end_of_the_target():
+    syncs = kept([((10, 20), None)])
+    assert syncs.translate(WHERE, 90).lo == 21
+    at_end = syncs.translate(WHERE, 90, end=SourceEnd(90, 99))
+    assert (at_end.lo, at_end.hi, at_end.reason) == (99, None, kept_syncs.AT_THE_END)
+    assert syncs.translate(WHERE, 89, end=SourceEnd(90, 99)).lo == 21
+
+
+def test_a_remote_topic_made_anew_is_told_with_the_time_since_when():
+    syncs = KeptSyncs()
+    syncs.add(WHERE, (100, 500), None, 1_000)
+    assert syncs.anew_since_ms(WHERE) is None
+    syncs.add(WHERE, (0, 0), None, 2_000)
+    assert syncs.anew_since_ms(WHERE) == 2_000
+    assert syncs.translate(WHERE, 100).lo == 1
+
+
+def test_what_the_source_read_before_it_went_back_stays_known():
+    syncs = kept([((10, 20), None), ((30, 40), (10, 20)), ((25, 45), None)])
+    found = syncs.translate(WHERE, 15)
+    assert (found.lo, found.hi, found.reason) == (25, 45, kept_syncs.WENT_BACK)

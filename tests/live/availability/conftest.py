@@ -1,0 +1,43 @@
+"""One lab of four nodes for all tests of standby brokers: its last user loses a site of it."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from jobs.availability.acting.doors import Doors
+from jobs.lab.lab import Lab
+from jobs.lab.plan import ClusterPlan
+from jobs.lab.ports import find_base_port
+from tests.live.availability.standby_world import (
+    SETTINGS,
+    STANDBY,
+    World,
+    partitions,
+    topic_on,
+    wait_until_fenced,
+)
+from tests.live.quorum.quorums import described, remove_voter
+from tests.live.shared_labs import SHARED
+from tests.support import wait_until
+
+
+@pytest.fixture(scope="session")
+def world(kafka, tmp_path_factory) -> Iterator[World]:
+    """Two sites with two nodes each; node 4 is the standby, and no voter, so that it never leads."""
+
+    def plans(base_port: int) -> list[ClusterPlan]:
+        racks = ("site-a", "site-a", "site-b", "site-b")
+        return [ClusterPlan("standby", 4, base_port, racks=racks, node_overrides=SETTINGS)]
+
+    lab = Lab(tmp_path_factory.mktemp("standby-lab"), plans(find_base_port(plans)), jvm=kafka)
+    SHARED.append(lab)
+    lab.start()
+    cluster = lab.cluster("standby")
+    doors = Doors(cluster.connection)
+    voter = next(one for one in described(cluster).voters if one.id == STANDBY)
+    remove_voter(cluster, STANDBY, voter.directory_id)
+    topic = topic_on(cluster, [[1, 2, STANDBY], [2, 1, STANDBY]], min_insync_replicas="2")
+    wait_until_fenced(doors)
+    wait_until(lambda: not any(STANDBY in one.isr for one in partitions(doors, topic).values()), 30)
+    yield World(cluster, doors, topic)
+    lab.kill()

@@ -1,0 +1,264 @@
+"""What the live tests of standby brokers do again and again: topics, acked records, loops."""
+
+import asyncio
+import contextlib
+import itertools
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from jobs.availability.acting.doors import Doors
+from jobs.availability.acting.promotions import HeldPromotion, PromotionEvent
+from jobs.availability.acting.standby_loop import StandbyLoop
+from jobs.availability.acting.standbys import Standby, read_standbys
+from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.errors import ClusterFault
+from jobs.cluster.raw.registrations import RegistrationLog
+from jobs.cluster.raw.topic_partitions import PartitionReplicas, describe_partitions
+from jobs.lab.cluster import Cluster
+from tests.live.knowing import wait_until_known
+from tests.support import wait_until
+
+STANDBY = 4
+SETTINGS = {STANDBY: {"broker.heartbeat.interval.ms": "600000"}}
+ROOT = Path(__file__).parent.parent.parent.parent
+
+
+@dataclass
+class World:
+    """A running cluster, the way to it, and a topic with a replica on the standby."""
+
+    cluster: Cluster
+    doors: Doors
+    topic: str
+
+
+def now_ms() -> int:
+    return int(time.time() * 1000)
+
+
+def topic_on(cluster, replicas: list[list[int]], **configs: str) -> str:
+    """Create a topic whose partitions have these replicas; setting names have `_` for `.`."""
+    name = f"s-{uuid.uuid4().hex[:8]}"
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
+    settings = {key.replace("_", "."): value for key, value in configs.items()}
+    new = NewTopic(name, num_partitions=len(replicas), config=settings, replica_assignment=replicas)
+    for made in admin.create_topics([new]).values():
+        made.result(30)
+    wait_until_known(cluster.connection, name, len(replicas))
+    return name
+
+
+def partitions(doors: Doors, *topics: str) -> dict[TopicPartition, PartitionReplicas]:
+    async def ask() -> dict[TopicPartition, PartitionReplicas]:
+        async with doors.cluster() as cluster:
+            return await describe_partitions(cluster, topics or None)
+
+    return asyncio.run(ask())
+
+
+def in_all_isrs(doors: Doors, broker: int, *topics: str) -> bool:
+    return all(broker in one.isr for one in partitions(doors, *topics).values())
+
+
+def standby(doors: Doors, broker: int = STANDBY) -> Standby:
+    async def ask() -> Standby:
+        async with doors.cluster() as cluster, doors.leader(cluster) as controllers:
+            return (await read_standbys(cluster, controllers)).brokers[broker]
+
+    return asyncio.run(ask())
+
+
+def wait_until_fenced(doors: Doors) -> None:
+    wait_until(lambda: standby(doors).is_fenced, 60, every=0.3)
+
+
+def promotion(broker: int = STANDBY) -> HeldPromotion:
+    return HeldPromotion(
+        uuid.uuid4().hex, broker, begun_at_ms=now_ms(), changed_at_ms=now_ms(), asked_by="test"
+    )
+
+
+@dataclass
+class Events:
+    """What a loop told, with the time of each."""
+
+    heard: list[PromotionEvent] = field(default_factory=list)
+
+    def __call__(self, event: PromotionEvent) -> None:
+        self.heard.append(event)
+
+    def kinds(self) -> list[str]:
+        return [one.kind for one in self.heard]
+
+    def at(self, kind: str) -> int:
+        """When the newest event of a kind happened, in ms."""
+        return next(one.at_ms for one in reversed(self.heard) if one.kind == kind)
+
+
+@contextlib.contextmanager
+def looping(doors: Doors, store, loop_id: str = "test", decider=None) -> Iterator[Events]:
+    """Run a loop in a thread."""
+    stop, events = threading.Event(), Events()
+    loop = StandbyLoop(doors, store, loop_id=loop_id, heard=events, decider=decider)
+    thread = threading.Thread(target=loop.run, args=(stop,))
+    thread.start()
+    try:
+        wait_until(lambda: any(one.loop_id == loop_id for one in store.read().signs), 30)
+        yield events
+    finally:
+        stop.set()
+        thread.join(30)
+
+
+@contextlib.contextmanager
+def loop_process(cluster, store_folder: Path, name: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run `crosslog standby run` in a process of its own; it is killed at the end if it still runs."""
+    settings = store_folder.parent / f"{name}.yaml"
+    plan = cluster.plan
+    settings.write_text(f"alias: {plan.alias}\nbootstrap_servers: {plan.bootstrap_servers()}\n")
+    words = ["standby", "run", str(settings), "--store", str(store_folder), "--id", name, "--json"]
+    with (store_folder.parent / f"{name}.log").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "jobs", *words],
+            cwd=ROOT,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            stdout=log,
+            stderr=log,
+        )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait(10)
+
+
+def events_of(store_folder: Path, name: str) -> list[str]:
+    """Return the kinds of events that a loop's process printed."""
+    lines = (store_folder.parent / f"{name}.log").read_text().splitlines()
+    return [json.loads(line)["kind"] for line in lines if line.startswith("{")]
+
+
+class Acked:
+    """Writes numbered records with acks=all until it is stopped; keeps those that were acked, and when."""
+
+    def __init__(self, cluster, topic: str, every_s: float = 0.01, size: int = 1000) -> None:
+        self.topic = topic
+        self.acked: list[int] = []
+        self.times: list[float] = []
+        self.refused = 0
+        self._stop = threading.Event()
+        self._every_s = every_s
+        self._rest = b"." * size
+        self._producer = Producer(
+            {
+                "bootstrap.servers": cluster.bootstrap_servers,
+                "acks": "all",
+                "enable.idempotence": True,
+                "linger.ms": 0,
+                "log_level": 0,
+            }
+        )
+        self._thread = threading.Thread(target=self._run)
+
+    def __enter__(self) -> "Acked":
+        self._thread.start()
+        wait_until(lambda: len(self.acked) > 20, 30)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop(flush_s=0.0)
+
+    def stop(self, flush_s: float = 40.0) -> None:
+        self._flush_s = flush_s
+        self._stop.set()
+        self._thread.join(60)
+
+    def longest_gap_s(self, since: float = 0.0) -> float:
+        """Return the longest time without an acked record, of those after a moment of `time.monotonic`."""
+        times = [one for one in self.times if one >= since]
+        return max((later - one for one, later in itertools.pairwise(times)), default=0.0)
+
+    def _run(self) -> None:
+        number = 0
+        while not self._stop.is_set():
+            value = b"%d " % number + self._rest
+            try:
+                self._producer.produce(self.topic, value, on_delivery=self._heard(number))
+                number += 1
+            except BufferError:
+                pass
+            self._producer.poll(0)
+            self._stop.wait(self._every_s)
+        self._producer.flush(self._flush_s)
+
+    def _heard(self, number: int) -> Callable[[object, object], None]:
+        def hear(error: object, _message: object) -> None:
+            if error is None:
+                self.acked.append(number)
+                self.times.append(time.monotonic())
+            else:
+                self.refused += 1
+
+        return hear
+
+
+class IsrWatch:
+    """Looks at an ISR again and again and keeps every moment at which a broker was not in it."""
+
+    def __init__(self, doors: Doors, topic: str, broker: int = STANDBY) -> None:
+        self.missing: list[float] = []
+        self.looks = 0
+        self._doors, self._topic, self._broker = doors, topic, broker
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._watch()))
+
+    def __enter__(self) -> "IsrWatch":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join(30)
+
+    async def _watch(self) -> None:
+        async with self._doors.cluster() as cluster:
+            while not self._stop.is_set():
+                with contextlib.suppress(ClusterFault):
+                    found = await describe_partitions(cluster, [self._topic])
+                    self.looks += 1
+                    if not all(self._broker in one.isr for one in found.values()):
+                        self.missing.append(time.monotonic())
+                await asyncio.sleep(0.02)
+
+
+def fencings(doors: Doors, work: Callable[[], None], broker: int = STANDBY) -> int:
+    """Return how often a broker was fenced while `work` was done, as the metadata log has it."""
+
+    async def count() -> int:
+        async with doors.cluster() as cluster, doors.leader(cluster) as controllers:
+            log = RegistrationLog(controllers)
+            await log.catch_up()
+            before = log.brokers[broker]
+            await asyncio.to_thread(work)
+            for _ in range(40):
+                try:
+                    await log.catch_up()
+                    break
+                except ClusterFault:
+                    await asyncio.sleep(0.3)
+            after = log.brokers[broker]
+        assert after.broker_epoch == before.broker_epoch
+        return after.fencings - before.fencings
+
+    return asyncio.run(count())

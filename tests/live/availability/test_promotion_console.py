@@ -1,0 +1,172 @@
+"""The console promotes a standby broker by policy, keeps it while programs die, takes it back."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.topics import list_topic_names
+from tests.live.availability.standby_world import (
+    STANDBY,
+    IsrWatch,
+    fencings,
+    in_all_isrs,
+    partitions,
+    topic_on,
+    wait_until_fenced,
+)
+from tests.live.console.conftest import ROOT, RunningConsole, free_port
+from tests.support import wait_until
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+ALIAS = "standby"
+
+
+@pytest.fixture(scope="module")
+def console(tmp_path_factory) -> Iterator[RunningConsole]:
+    started = RunningConsole(tmp_path_factory.mktemp("promotion"), free_port(), free_port())
+    started.log_in()
+    yield started
+    started.end()
+
+
+@pytest.fixture(scope="module")
+def second(console) -> Iterator[subprocess.Popen[bytes]]:
+    """A second `manage.py promote` for the same database, as on another machine."""
+    environment = {
+        **os.environ,
+        "CROSSLOG_HOME": str(console.home),
+        "CROSSLOG_SECRETS_DIR": str(console.home),
+        "DJANGO_SETTINGS_MODULE": "console.settings",
+    }
+    for outside in ("DATABASE_URL", "REDIS_URL", "SECRET_KEY"):
+        environment.pop(outside, None)
+    with (console.home / "second.log").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "manage.py", "promote"],
+            cwd=ROOT,
+            env=environment,
+            stdout=log,
+            stderr=log,
+        )
+    yield process
+    process.kill()
+    process.wait(10)
+
+
+def actions_of(console, topic):
+    found = console.visitor.get(f"api/v1/promotion-actions/?cluster={ALIAS}&topic={topic}")
+    return found["results"]
+
+
+def state_of(console, topic):
+    found = actions_of(console, topic)
+    return found[0]["state"] if found else ""
+
+
+def refusals_of(console, topic):
+    return [one["code"] for one in actions_of(console, topic)[0]["refusals"]]
+
+
+def loops(console):
+    """How many loops were ever heard of, dead ones too."""
+    return console.visitor.page(f"availability/{ALIAS}/promotion/").count("Loop <code>")
+
+
+def is_out(world, topic):
+    return not any(STANDBY in one.isr for one in partitions(world.doors, topic).values())
+
+
+def is_whole(world, topic):
+    return all(len(one.isr) >= 2 for one in partitions(world.doors, topic).values())
+
+
+@pytest.fixture(scope="module")
+def topic(world, console, second) -> str:
+    """A topic whose policy acts, at a cluster that two programs look after."""
+    name = topic_on(world.cluster, [[1, 2, STANDBY]], min_insync_replicas="2")
+    wait_until_fenced(world.doors)
+    visitor, address = console.visitor, world.cluster.connection.bootstrap_servers
+    visitor.post("api/v1/clusters/", {"alias": ALIAS, "bootstrap_servers": address})
+    wait_until(lambda: visitor.get(f"api/v1/topics/?cluster={ALIAS}")["results"], 60)
+    policy = {
+        "cluster": ALIAS, "pattern": name, "mode": "act", "confirm": name, "cooldown_s": 10, "hold_s": 5,
+        "allowed_brokers": [STANDBY],
+    }  # fmt: skip
+    assert visitor.post("api/v1/promotion-policies/", policy)["acts"]
+    wait_until(lambda: loops(console) == 2, 60)
+    return name
+
+
+def test_a_policy_promotes_when_a_sync_replica_dies(world, console, topic, record_property):
+    world.cluster.node(2).kill()
+    began = time.monotonic()
+    wait_until(lambda: in_all_isrs(world.doors, STANDBY, topic), 40)
+    record_property("promoted_after_s", time.monotonic() - began)
+    wait_until(lambda: state_of(console, topic) == "verified", 30)
+    (told,) = actions_of(console, topic)
+    assert (told["is_automatic"], told["broker"]) == (True, STANDBY)
+    assert told["took_ms"] < 10_000
+    assert told["evidence"]["leader"] == 1
+
+
+def test_it_stays_while_both_programs_die_in_turn(world, console, second, topic):
+    def kill_one_after_the_other() -> None:
+        console.kill("promote")
+        wait_until(lambda: loops(console) == 3, 60)
+        time.sleep(3)
+        second.kill()
+        second.wait(10)
+        time.sleep(12)
+
+    with IsrWatch(world.doors, topic) as watch:
+        assert fencings(world.doors, kill_one_after_the_other) == 0
+    assert watch.looks > 100
+    assert watch.missing == []
+    assert len(actions_of(console, topic)) == 1
+
+
+def test_it_is_taken_back_when_the_replica_returns_also_while_stopped(world, console, topic):
+    switch = {"cluster": ALIAS, "is_on": True, "why": "a test"}
+    console.visitor.post("api/v1/promotion-stop/", switch)
+    world.cluster.node(2).start()
+    wait_until(lambda: is_whole(world, topic), 60)
+    wait_until(lambda: state_of(console, topic) == "reverted", 60)
+    assert is_out(world, topic)
+
+
+def test_the_stop_switch_is_honoured(world, console, topic):
+    wait_until(lambda: is_whole(world, topic), 60)
+    world.cluster.node(2).kill()
+    wait_until(lambda: not is_whole(world, topic), 40)
+    wait_until(lambda: state_of(console, topic) in {"advised", "planned"}, 30)
+    wait_until(lambda: "stopped" in refusals_of(console, topic), 30)
+    assert is_out(world, topic)
+    console.visitor.post("api/v1/promotion-stop/", {"cluster": ALIAS, "is_on": False})
+    wait_until(lambda: in_all_isrs(world.doors, STANDBY, topic), 60)
+    world.cluster.node(2).start()
+    wait_until(lambda: is_out(world, topic), 90)
+    wait_until(lambda: state_of(console, topic) == "reverted", 30)
+
+
+def test_a_drill_measures_every_way_and_leaves_nothing(world, console, record_property):
+    asked = {"cluster": ALIAS, "confirm": ALIAS, "broker": STANDBY}
+    drill = console.visitor.post("api/v1/drills/", asked)["id"]
+
+    def told():
+        return console.visitor.get(f"api/v1/drills/{drill}/")
+
+    wait_until(lambda: told()["state"] not in {"queued", "running"}, 120)
+    found = told()
+    assert found["state"] == "succeeded", found["log"]
+    measured = {one["actor"]: (one["promote_ms"], one["revert_ms"]) for one in found["results"]}
+    assert set(measured) == {"fenced_standby", "reassign_to_spare", "relax_min_isr"}
+    assert all(promote is not None for promote, _ in measured.values())
+    record_property("measured", str(measured))
+    with ClusterClient(world.cluster.connection) as client:
+        left = [name for name in list_topic_names(client) if name.startswith("crosslog-drill-")]
+    assert left == []

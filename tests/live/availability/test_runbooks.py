@@ -1,0 +1,185 @@
+"""Every command of runbooks and designer is taken by Kafka's own tools, and shows what is promised."""
+
+import os
+import shlex
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from jobs.availability.design import Site, Wish, WritableAfter, design
+from jobs.availability.kafka_commands import KafkaTools
+from jobs.availability.runbook_commands import Ask, See, check, commands
+from jobs.availability.runbook_parts import RunbookFacts
+from jobs.lab.cluster import Cluster
+from jobs.lab.jvm import KafkaJvm
+from jobs.lab.lab import Lab
+from jobs.lab.plan import ClusterPlan
+from jobs.lab.ports import find_base_port
+from jobs.lab.properties import logging_configuration
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+
+TOPIC = "run-books"
+MAINS = {
+    "kafka-topics": "org.apache.kafka.tools.TopicCommand",
+    "kafka-configs": "kafka.admin.ConfigCommand",
+    "kafka-leader-election": "org.apache.kafka.tools.LeaderElectionCommand",
+    "kafka-reassign-partitions": "org.apache.kafka.tools.reassign.ReassignPartitionsCommand",
+    "kafka-log-dirs": "org.apache.kafka.tools.LogDirsCommand",
+    "kafka-metadata-quorum": "org.apache.kafka.tools.MetadataQuorumCommand",
+    "kafka-cluster": "org.apache.kafka.tools.ClusterTool",
+    "kafka-get-offsets": "org.apache.kafka.tools.GetOffsetShell",
+}
+# For a machine of Kafka, or for crosslog itself, whose orders have tests of their own.
+NOT_OF_KAFKAS_TOOLS = {
+    Ask.NONE,
+    Ask.START_BROKER,
+    Ask.RESTART_BROKER,
+    Ask.PROMOTE,
+    Ask.DEMOTE,
+}
+
+
+@dataclass
+class Shell:
+    """Runs lines of a shell as they stand, a class of Kafka in the place of each script; each line once."""
+
+    cluster: Cluster
+    folder: Path
+    said: dict[str, str] = field(default_factory=dict)
+
+    def run(self, line: str) -> str:
+        if line not in self.said or ".json" in line:
+            self.said[line] = self._run(line)
+        return self.said[line]
+
+    def _run(self, line: str) -> str:
+        words = shlex.split(line)
+        if words[0] == "printf":
+            subprocess.run(["sh", "-c", line], cwd=self.folder, check=True, timeout=10)
+            return ""
+        name = words[0].removeprefix("bin/").removesuffix(".sh")
+        logging = self.folder / "log4j2.yaml"
+        logging.write_text(logging_configuration("error"), encoding="utf-8")
+        done = subprocess.run(
+            self.cluster.jvm.command(MAINS[name], words[1:], logging=logging, heap="128m"),
+            cwd=self.folder,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=60,
+            check=False,
+            env={**os.environ, "LC_ALL": "C.UTF-8"},
+        )
+        assert done.returncode == 0, f"{line}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+        return done.stdout
+
+
+@pytest.fixture(scope="module")
+def shell(kafka: KafkaJvm, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
+    def plans(base_port: int) -> list[ClusterPlan]:
+        return [ClusterPlan("runbooks", 3, base_port)]
+
+    lab = Lab(tmp_path_factory.mktemp("runbooks"), plans(find_base_port(plans)), jvm=kafka)
+    lab.start()
+    yield Shell(lab.cluster("runbooks"), tmp_path_factory.mktemp("shell"))
+    lab.kill()
+
+
+def tools_of(shell: Shell) -> KafkaTools:
+    credentials = shell.folder / "my client.properties"
+    credentials.write_text("client.id=runbooks\n", encoding="utf-8")
+    servers = shell.cluster.bootstrap_servers
+    return KafkaTools(servers, command_config=str(credentials))
+
+
+def facts_of(shell: Shell, **changes) -> RunbookFacts:
+    """A partition of brokers 1 and 2; that 2 is missing is only said: the tools must take the commands."""
+    known = {"replicas": (1, 2), "isr": (1,), "leader": 1, "spares": (3,), "min_insync_replicas": 2}
+    return RunbookFacts(TOPIC, 0, tools=tools_of(shell), **(known | changes))
+
+
+def test_the_designers_commands_make_the_topic(shell: Shell) -> None:
+    """Sites a, b and c with a broker each; the runbooks' topic is made by the same designer."""
+    sites = tuple(Site(name, (number,)) for number, name in enumerate("abc", start=1))
+    made = design(Wish(sites, topic="designed", partitions=3), tools_of(shell))
+    (create,) = [one.text for one in made.commands if one.title == "Create the topic"]
+    shell.run(create)
+    told = shell.run(tools_of(shell).describe_topic("designed"))
+    assert "min.insync.replicas=2" in told
+    for number, replicas in enumerate(made.assignment):
+        assert (
+            f"Partition: {number}\tLeader: {replicas[0]}\tReplicas: {','.join(map(str, replicas))}"
+            in told
+        )
+
+
+def test_an_existing_topic_is_moved_by_the_designers_commands(shell: Shell) -> None:
+    sites = tuple(Site(name, (number,)) for number, name in enumerate("abc", start=1))
+    tools = tools_of(shell)
+    shell.run(
+        tools.tool("kafka-topics", "--create", "--topic", "moved", "--replica-assignment", "1")
+    )
+    wish = Wish(sites, topic="moved", writable_after=WritableAfter.BROKER, is_existing_topic=True)
+    for group in design(wish, tools).commands:
+        if not group.is_file and not group.text.startswith("crosslog"):
+            for line in group.lines:
+                shell.run(line)
+    assert "Replicas: 1,2,3" in shell._run(tools.describe_topic("moved"))
+
+
+def make_topic(shell: Shell) -> None:
+    tools = tools_of(shell)
+    words = ["--create", "--if-not-exists", "--topic", TOPIC, "--replica-assignment", "1:2"]
+    shell.run(tools.tool("kafka-topics", *words))
+
+
+def set_throttles(shell: Shell) -> None:
+    """What a reassignment with a throttle that was never verified leaves behind."""
+    tools = tools_of(shell)
+    for broker, end in ((2, "follower"), (1, "leader")):
+        entity = ["--entity-type", "brokers", "--entity-name", str(broker)]
+        rate = f"{end}.replication.throttled.rate=1000"
+        shell.run(tools.tool("kafka-configs", *entity, "--alter", "--add-config", rate))
+    entity = ["--entity-type", "topics", "--entity-name", TOPIC]
+    lists = ",".join(f"{end}.replication.throttled.replicas=0:1" for end in ("leader", "follower"))
+    shell.run(tools.tool("kafka-configs", *entity, "--alter", "--add-config", lists))
+
+
+def test_every_command_of_the_runbooks_is_taken_by_kafkas_tools(shell: Shell) -> None:
+    make_topic(shell)
+    set_throttles(shell)
+    known = facts_of(shell)
+    for ask in Ask:
+        if ask in NOT_OF_KAFKAS_TOOLS:
+            continue
+        # The tool says of a partition that has a leader that no election is needed, and takes the command.
+        facts = facts_of(shell, leader=None) if ask is Ask.UNCLEAN_ELECTION else known
+        lines = commands(ask, facts)
+        assert lines, ask
+        for line in lines:
+            shell.run(line)
+
+
+SHOWN = {
+    See.STATE: ("Leader: ", "Replicas: ", "Isr: ", "Elr: "),
+    See.UNFENCED: ("unfenced",),
+    See.LAG: ("offsetLag",),
+    See.DISKS: ('"error":null',),
+    See.NO_REASSIGNMENT: ("",),
+    See.NO_THROTTLE: ("follower.replication.throttled.replicas",),
+    See.QUORUM: ("LeaderId:", "MaxFollowerLag:"),
+    See.MIN_ISR: ("min.insync.replicas=",),
+    See.OFFSETS: (f"{TOPIC}:0:0",),
+    See.UNCLEAN_OFF: ("unclean.leader.election.enable=",),
+}
+
+
+def test_every_check_of_the_runbooks_shows_what_it_promises(shell: Shell) -> None:
+    make_topic(shell)
+    for see in See:
+        told = shell.run(check(see, facts_of(shell)).command)
+        for word in SHOWN.get(see, SHOWN[See.STATE]):
+            assert word in told, see

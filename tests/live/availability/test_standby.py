@@ -1,0 +1,318 @@
+"""A fenced standby broker is promoted and demoted on a real cluster, and stays whatever dies.
+
+The last test loses a site of the lab: nothing else can use it after that.
+"""
+
+import asyncio
+import json
+import time
+
+import pytest
+
+from jobs.availability.acting.doors import Doors
+from jobs.availability.acting.elections import hold_election, plan_election
+from jobs.availability.acting.fenced_standby import FencedStandby
+from jobs.availability.acting.folder_store import FolderStore
+from jobs.availability.acting.memory_store import MemoryStore
+from jobs.availability.acting.policy_decider import ActingRules, PolicyDecider
+from jobs.availability.acting.promotions import Phase
+from jobs.availability.advice import TopicPolicy
+from jobs.cli import main
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.raw.elections import ElectionType
+from jobs.cluster.raw.resource_configs import Resource, ResourceType, change_settings
+from jobs.cluster.topics import delete_topics
+from tests.live.availability.standby_world import (
+    STANDBY,
+    Acked,
+    IsrWatch,
+    World,
+    events_of,
+    fencings,
+    in_all_isrs,
+    loop_process,
+    looping,
+    now_ms,
+    partitions,
+    promotion,
+    standby,
+    topic_on,
+)
+from tests.live.quorum.quorums import described, leader, remove_voter
+from tests.live.records import Record, read_all, write
+from tests.support import wait_until
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+
+MANY = 1_000
+
+
+@pytest.fixture
+def store() -> MemoryStore:
+    return MemoryStore()
+
+
+def demoted(world: World, store) -> None:
+    """Take every promotion of a store back and wait until it is over."""
+    for one in store.read().promotions:
+        store.move(one.promotion_id, one.generation, Phase.DEMOTING, now_ms())
+    wait_until(lambda: not store.read().promotions, 60)
+    assert not any(STANDBY in one.isr for one in partitions(world.doors, world.topic).values())
+
+
+def command(capsys, folder, order: str, *words: str) -> dict:
+    """Run `crosslog standby`; returns the document that it printed."""
+    settings = folder.parent / "one.yaml"
+    main(["standby", order, str(settings), "--store", str(folder), "--json", *words])
+    return json.loads(capsys.readouterr().out.splitlines()[-1])
+
+
+def test_a_standby_is_told_from_other_brokers_while_it_follows(world):
+    found = standby(world.doors)
+    assert found.is_set_up
+    assert found.is_alive
+    assert found.answers
+    assert (found.in_isr, found.leads, found.unknown_lag) == (0, 0, 0)
+    assert found.most_lag_records == 0
+    assert not standby(world.doors, 1).is_set_up
+
+
+def test_a_standby_is_promoted_and_demoted_by_heartbeats(world, store, record_property):
+    with looping(world.doors, store) as events, Acked(world.cluster, world.topic) as producer:
+        actor = FencedStandby(world.doors, STANDBY, store, asked_by="test")
+        plan = actor.plan()
+        assert plan.refusals == ()
+        began = time.monotonic()
+        done = actor.act()
+        assert done.is_done, done.sentence
+        assert done.took_ms < 5_000
+        assert actor.verify().is_there
+        # Longer than a session: somebody speaks for it.
+        assert fencings(world.doors, lambda: time.sleep(11)) == 0
+        back = actor.revert(done.undo)
+        assert back.is_done, back.sentence
+        assert back.took_ms < 5_000
+        producer.stop()
+    assert store.read().promotions == ()
+    kinds = events.kinds()
+    assert kinds[:2] == ["first_heartbeat", "unfenced"]
+    assert kinds[-2:] == ["fenced", "ended"]
+    assert producer.refused == 0
+    assert producer.longest_gap_s(began) < 2.0
+    record_property("promoted_ms", done.took_ms)
+    record_property("demoted_ms", back.took_ms)
+
+
+def test_two_promotions_of_one_broker_are_one(world, store):
+    assert store.begin(promotion())
+    done = FencedStandby(world.doors, STANDBY, store).act()
+    assert not done.is_done
+    assert "is promoted, or being demoted" in done.sentence
+
+
+def test_a_promoted_standby_stays_when_one_of_two_loops_is_killed(world, tmp_path, capsys):
+    folder = tmp_path / "store"
+    store = FolderStore(folder)
+    with (
+        loop_process(world.cluster, folder, "one") as one,
+        loop_process(world.cluster, folder, "two") as two,
+    ):
+        wait_until(lambda: len(store.read().signs) == 2, 60)
+        decides = {"one": one, "two": two}[store.read().lease.holder]
+        assert command(capsys, folder, "promote", "--broker", "4")["plan"]["is_allowed"]
+        assert store.read().promotions == (), "a dry run"
+        told = command(capsys, folder, "promote", "--broker", "4", "--yes")
+        assert told["outcome"]["is_done"]
+        assert in_all_isrs(world.doors, STANDBY, world.topic)
+
+        def kill_the_one_that_decides() -> None:
+            time.sleep(3)
+            decides.kill()
+            decides.wait(10)
+            time.sleep(15)
+
+        with IsrWatch(world.doors, world.topic) as watch:
+            assert fencings(world.doors, kill_the_one_that_decides) == 0
+        assert watch.looks > 100
+        assert watch.missing == []
+        wait_until(lambda: len(command(capsys, folder, "status")["problems"]) == 1, 30)
+        # The one that is left decides now: it takes the promotion back.
+        told = command(capsys, folder, "demote", "--broker", "4", "--yes")
+        assert told["outcome"]["is_done"]
+        wait_until(lambda: not store.read().promotions, 60)
+    survivor = "two" if decides is one else "one"
+    assert "ended" in events_of(folder, survivor)
+
+
+def test_a_promoted_standby_stays_while_the_store_is_away(world, tmp_path):
+    folder = tmp_path / "store"
+    store = FolderStore(folder)
+    with looping(world.doors, store) as events:
+        assert store.begin(promotion())
+        wait_until(lambda: in_all_isrs(world.doors, STANDBY, world.topic), 30)
+
+        def take_the_store_away() -> None:
+            folder.rename(tmp_path / "away")
+            folder.write_text("not a folder")
+            time.sleep(14)
+            folder.unlink()
+            (tmp_path / "away").rename(folder)
+
+        assert fencings(world.doors, take_the_store_away) == 0
+        demoted(world, store)
+    assert "gone_on_from_memory" in events.kinds()
+
+
+def test_a_promoted_standby_stays_when_the_active_controller_dies(world, store):
+    with looping(world.doors, store) as events:
+        assert store.begin(promotion())
+        wait_until(lambda: in_all_isrs(world.doors, STANDBY, world.topic), 30)
+        dead = leader(world.cluster)
+        assert dead.plan.node_id != STANDBY
+
+        def kill_the_controller() -> None:
+            dead.kill()
+            time.sleep(16)
+
+        assert fencings(world.doors, kill_the_controller) == 0
+        assert "fenced" not in events.kinds()
+        dead.start()
+        world.cluster.wait_until_serving()
+        demoted(world, store)
+
+
+def test_by_a_policy_the_standby_is_promoted_and_demoted_without_anybody(world, store):
+    rules = ActingRules(
+        frozenset({world.topic}), frozenset({STANDBY}), TopicPolicy(hold_ms=3_000), cooldown_ms=0
+    )
+    decider = PolicyDecider(world.doors, rules, now_ms)
+    with (
+        looping(world.doors, store, decider=decider) as events,
+        Acked(world.cluster, world.topic) as producer,
+    ):
+        killed = world.cluster.node(2)
+        killed.kill()
+        wait_until(lambda: in_all_isrs(world.doors, STANDBY, world.topic), 60)
+        wait_until(lambda: time.monotonic() - producer.times[-1] < 0.5, 30)
+        killed.start()
+        world.cluster.wait_until_serving()
+        wait_until(lambda: "ended" in events.kinds(), 60)
+        producer.stop()
+    assert store.read().promotions == ()
+    assert [kind for kind in events.kinds() if kind in ("asked", "demotion_asked", "ended")] == [
+        "asked",
+        "demotion_asked",
+        "ended",
+    ]
+    assert producer.refused == 0
+    # The session of the dead broker, two looks, and a second for the rest.
+    assert producer.longest_gap_s() < 25
+
+
+def test_a_standby_of_a_thousand_partitions_joins_all_their_isrs(world, store, record_property):
+    replicas = [[1, 2, STANDBY], [2, 3, STANDBY], [3, 1, STANDBY]]
+    topics = [
+        topic_on(world.cluster, [replicas[n % 3] for n in range(MANY // 5)]) for _ in range(5)
+    ]
+    wait_until(lambda: standby(world.doors).most_lag_records == 0, 60, every=0.5)
+    with looping(world.doors, store):
+        began = time.monotonic()
+        assert store.begin(promotion())
+        wait_until(lambda: in_all_isrs(world.doors, STANDBY, *topics), 60)
+        took_s = time.monotonic() - began
+        began = time.monotonic()
+        demoted(world, store)
+    record_property("promoted_s", took_s)
+    found = partitions(world.doors, *topics).values()
+    assert [one for one in found if STANDBY in one.isr] == []
+    # A node that starts again with all of them needs minutes on a busy machine.
+    with ClusterClient(world.cluster.connection) as client:
+        delete_topics(client, topics)
+
+
+@pytest.fixture(scope="module")
+def quorum_of_both_sites(world) -> None:
+    """Let the quorum outlive the primary site: its voters are 2, 3 and 4 from here on."""
+    world.cluster._add_voter(world.cluster.node(STANDBY))
+    gone = next(one for one in described(world.cluster).voters if one.id == 1)
+    remove_voter(world.cluster, 1, gone.directory_id)
+
+
+@pytest.mark.usefixtures("quorum_of_both_sites")
+def test_when_the_primary_site_dies_a_promoted_standby_leads_with_every_acked_record(world, store):
+    topic = topic_on(world.cluster, [[1, 2, STANDBY]], min_insync_replicas="2")
+    with looping(world.doors, store), Acked(world.cluster, topic, 0.004) as producer:
+        assert store.begin(promotion())
+        wait_until(lambda: in_all_isrs(world.doors, STANDBY, topic), 30)
+        wait_until(lambda: len(producer.acked) > 1_000, 60)
+        kill_the_site(world)
+        wait_until(lambda: _leader(world, topic) == STANDBY, 60)
+        producer.stop(flush_s=0.0)
+        assert set(producer.acked) - readable(world, topic) == set()
+        for node_id in (1, 2):
+            world.cluster.node(node_id).start()
+        world.cluster.wait_until_serving()
+        wait_until(lambda: all(len(one.isr) > 2 for one in partitions(world.doors).values()), 60)
+        demoted(world, store)
+
+
+@pytest.mark.usefixtures("quorum_of_both_sites")
+def test_when_the_primary_site_dies_a_fenced_standby_lacks_the_last_moments_at_most(
+    world, store, record_property
+):
+    topic = topic_on(world.cluster, [[1, 2, STANDBY]], min_insync_replicas="2")
+    with looping(world.doors, store), Acked(world.cluster, topic, 0.004) as producer:
+        wait_until(lambda: len(producer.acked) > 1_000, 60)
+        killed_at = time.monotonic()
+        kill_the_site(world)
+        wait_until(lambda: _leader(world, topic) is None, 60)
+        planned = asyncio.run(_elect(world.doors, topic, is_held=False))
+        assert not planned.is_well, "a fenced broker must not be electable"
+        began = time.monotonic()
+        assert store.begin(promotion())
+        wait_until(lambda: asyncio.run(_elect(world.doors, topic, is_held=False)).is_well, 30)
+        held = asyncio.run(_elect(world.doors, topic, is_held=True))
+        assert held.is_well, held.sentence
+        wait_until(lambda: _leader(world, topic) == STANDBY, 30)
+        took_s = time.monotonic() - began
+        producer.stop(flush_s=0.0)
+        found = readable(world, topic)
+    when = dict(zip(producer.acked, producer.times, strict=True))
+    lost = [one for one in producer.acked if one not in found]
+    record_property("leader_after_s", took_s)
+    record_property("acked", len(producer.acked))
+    record_property("lost", len(lost))
+    # It is outside of the ISR: nobody waited for it. What it lacks was acked within its last fetch.
+    assert all(when[one] > killed_at - 1.0 for one in lost), lost
+
+
+def kill_the_site(world: World) -> None:
+    for node_id in (1, 2):
+        world.cluster.node(node_id).kill()
+
+
+def readable(world: World, topic: str) -> set[int]:
+    """Return the numbers of all records that the standby has, once its high watermark may move.
+
+    With fewer in-sync replicas than min.insync.replicas it does not, and the end of the log cannot be read.
+    """
+
+    async def lower() -> None:
+        async with world.doors.cluster() as cluster:
+            resource = Resource(ResourceType.TOPIC, topic)
+            await change_settings(cluster, resource, {"min.insync.replicas": "1"})
+
+    asyncio.run(lower())
+    write(world.cluster, topic, [Record(value=b"-1")])
+    return {int(one.value.split()[0]) for one in read_all(world.cluster, topic)}
+
+
+def _leader(world: World, topic: str) -> int | None:
+    (one,) = partitions(world.doors, topic).values()
+    return one.leader
+
+
+async def _elect(doors: Doors, topic: str, *, is_held: bool):
+    async with doors.cluster() as cluster:
+        elect = hold_election if is_held else plan_election
+        return await elect(cluster, ElectionType.UNCLEAN, [topic])

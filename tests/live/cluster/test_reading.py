@@ -1,0 +1,100 @@
+"""Topics that are tables are read to their end, and later what was added."""
+
+import uuid
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
+
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.errors import TimedOut
+from jobs.cluster.reading import TopicFollower, read_whole_topic
+from tests.live.records import make_topic, new_topic, produce
+from tests.support import wait_until
+
+pytestmark = pytest.mark.live
+
+
+class Reader:
+    """Keeps what is read, as a table would."""
+
+    def __init__(self, client, topic: str, **settings) -> None:
+        self.values: list[bytes] = []
+        self.forgotten = 0
+        self._follower = TopicFollower(client, topic, **settings)
+
+    def read(self) -> bool:
+        return self._follower.follow(
+            lambda message: self.values.append(message.value()), self._forget
+        )
+
+    def _forget(self) -> None:
+        self.values.clear()
+        self.forgotten += 1
+
+
+@pytest.fixture
+def client(west):
+    with ClusterClient(west.connection, timeout_s=4) as client:
+        yield client
+
+
+def test_later_only_what_was_added_is_read(west, client):
+    topic = new_topic(west, 2)
+    first = produce(west, topic, 5, 0)
+    reader = Reader(client, topic)
+    assert reader.read()
+    assert reader.values == [record.value for record in first]
+    second = produce(west, topic, 3, 1)
+    assert reader.read()
+    assert reader.read()
+    assert reader.values == [record.value for record in first + second]
+    assert reader.forgotten == 1
+
+
+def test_another_topic_of_the_same_name_is_read_from_its_beginning(west, client):
+    topic = new_topic(west)
+    produce(west, topic, 5)
+    reader = Reader(client, topic)
+    reader.read()
+    admin = AdminClient({"bootstrap.servers": west.bootstrap_servers})
+    admin.delete_topics([topic])[topic].result(30)
+    wait_until(lambda: not reader.read(), 30)
+    assert reader.values == []
+    wait_until(lambda: topic not in admin.list_topics(timeout=10).topics, 30)
+    make_topic(west, topic)
+    again = produce(west, topic, 7)
+    wait_until(lambda: reader.read() and len(reader.values) == len(again), 30)
+    assert reader.values == [record.value for record in again]
+
+
+def test_of_one_partition_only_that_one_is_read(west, client):
+    topic = new_topic(west, 2)
+    produce(west, topic, 5, 0)
+    wanted = produce(west, topic, 3, 1)
+    found: list[bytes] = []
+    ends = read_whole_topic(client, topic, lambda m: found.append(m.value()), only_partition=1)
+    assert (ends, found) == ({1: 3}, [record.value for record in wanted])
+
+
+def test_a_topic_that_is_not_there_has_no_end(client):
+    assert read_whole_topic(client, "nobody-made-this", lambda _: None) is None
+
+
+def test_what_an_open_transaction_holds_back_is_waited_for_or_left_for_the_next_time(west, client):
+    topic = new_topic(west)
+    produce(west, topic, 2)
+    producer = Producer(
+        {"bootstrap.servers": west.bootstrap_servers, "transactional.id": uuid.uuid4().hex}
+    )
+    producer.init_transactions()
+    producer.begin_transaction()
+    producer.produce(topic, b"open", partition=0)
+    producer.flush(30)
+    with pytest.raises(TimedOut, match="a transaction is open"):
+        read_whole_topic(client, topic, lambda _: None)
+    patient = Reader(client, topic, is_complete=False)
+    assert patient.read()
+    assert len(patient.values) == 2
+    producer.commit_transaction()
+    wait_until(lambda: patient.read() and patient.values[2:] == [b"open"], 30)

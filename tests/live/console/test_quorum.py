@@ -1,0 +1,107 @@
+"""A real quorum in the console: what is kept of its log is what happened, and what the admin tools say."""
+
+import pytest
+from django.utils import timezone
+
+from console.clusters import actions as cluster_actions
+from console.quorum import collect, history
+from console.quorum.follower import Following, Wanted
+from console.quorum.history import Moment
+from console.quorum.models import (
+    Election,
+    Kind,
+    MetadataChange,
+    MetadataLog,
+    QuorumStatus,
+    VoterSetEntry,
+)
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.topics import describe_topics
+from jobs.quorum.follower import Heard, catch_up
+from tests.live.quorum.quorums import described, leader
+from tests.live.records import new_topic
+from tests.support import Clock, wait_until
+
+pytestmark = [pytest.mark.live, pytest.mark.django_db]
+
+
+class Kept:
+    """A registered cluster, whose quorum is described and whose log is read when a test says so."""
+
+    def __init__(self, cluster) -> None:
+        self.cluster = cluster
+        values = {"alias": "quorum", "bootstrap_servers": cluster.bootstrap_servers}
+        self.row = cluster_actions.create_cluster(values, timezone.now())
+
+    def look(self) -> MetadataLog:
+        """Describe the quorum and read all that is committed; return the row of the log."""
+        QuorumStatus.objects.update(claimed_until=None)
+        collect.collect_quorum(self.row.pk)
+        wanted = Wanted(self.row, self.row.connection())
+        Following(wanted, self._read, Clock(), renew=lambda: None).run()
+        log = MetadataLog.objects.select_related("status").get(cluster=self.row)
+        assert log.error == ""
+        return log
+
+    @staticmethod
+    def _read(source, archive, stop, heard) -> None:
+        catch_up(source, archive)
+        heard(Heard(is_at_end=True))
+
+    def isr_of(self, topic: str, partition: int = 0) -> list[int]:
+        """Ask the admin API."""
+        with ClusterClient(self.row.connection()) as client:
+            found = next(one for one in describe_topics(client) if one.name == topic)
+        return sorted(found.partitions[partition].isr)
+
+
+@pytest.fixture
+def kept(small_lab, settings, tmp_path):
+    settings.CROSSLOG_ARCHIVE = tmp_path / "archive"
+    return Kept(small_lab("quorum", nodes=3).cluster("quorum"))
+
+
+@pytest.mark.timeout(900)
+def test_what_is_kept_is_what_happened(kept, client, admin):
+    cluster = kept.cluster
+    topic = new_topic(cluster)
+    log = kept.look()
+    told = described(cluster)
+    assert (log.status.leader_id, log.status.leader_epoch) == (told.leader_id, told.leader_epoch)
+    newest = VoterSetEntry.objects.order_by("-offset").first()
+    assert {(v["id"], v["directory_id"]) for v in newest.voters} == {
+        (one.id, one.directory_id) for one in told.voters
+    }
+    assert Election.objects.order_by("-offset").first().leader_id == told.leader_id
+    before = Moment(log.next_offset - 1)
+
+    victim = cluster.node(next(i for i in (1, 2, 3) if i != told.leader_id))
+    number = victim.plan.node_id
+    victim.kill()
+    wait_until(lambda: number not in kept.isr_of(topic), 60, every=0.5)
+    log = kept.look()
+    shrunk = MetadataChange.objects.filter(topic=topic, kind=Kind.PARTITION).order_by("-offset")
+    assert sorted(shrunk[0].state["isr"]) == kept.isr_of(topic)
+    assert (shrunk[0].cause, shrunk[0].broker) == ("broker_fenced", number)
+
+    victim.start()
+    wait_until(lambda: number in kept.isr_of(topic), 60, every=0.5)
+    leader(cluster)
+    log = kept.look()
+    there = list(history.states_at(log, Moment(log.next_offset - 1), Kind.PARTITION))
+    history.with_states(there, Moment(log.next_offset - 1))
+    found = next(row for row in there if row.topic == topic and row.partition == 0)
+    assert sorted(found.state["isr"]) == kept.isr_of(topic) == [1, 2, 3]
+    differs = history.differences(log, before, Moment(log.next_offset - 1))
+    assert f"broker {number}" in {one.subject.name for one in differs}
+
+    assert_pages_show(client, admin, topic, shrunk[0].offset)
+
+
+def assert_pages_show(client, admin, topic: str, offset: int) -> None:
+    client.force_login(admin)
+    for path in ("", "voters/", "brokers/", f"partitions/?topic={topic}&partition=0", "log/"):
+        assert client.get(f"/quorum/quorum/{path}").status_code == 200
+    page = client.get(f"/quorum/quorum/records/{offset}/").content.decode()
+    assert "PARTITION_CHANGE_RECORD" in page
+    assert "topicId" in page

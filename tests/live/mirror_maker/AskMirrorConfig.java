@@ -1,0 +1,91 @@
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.lang.reflect.Field;
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.TreeMap;
+import org.apache.kafka.common.config.ConfigDef;
+import org.apache.kafka.common.utils.Utils;
+import org.apache.kafka.connect.mirror.MirrorMakerConfig;
+import org.apache.kafka.connect.mirror.SourceAndTarget;
+
+/** Prints what MirrorMaker 2 makes of files, as JSON: AskMirrorConfig FILE... */
+public class AskMirrorConfig {
+    private static final String PACKAGE = "org.apache.kafka.connect.mirror.";
+    private static final List<String> KINDS = List.of("Source", "Checkpoint", "Heartbeat");
+
+    public static void main(String[] files) throws Exception {
+        List<Object> answers = new ArrayList<>();
+        for (String file : files) {
+            answers.add(answer(file));
+        }
+        Map<String, Object> told = new TreeMap<>();
+        told.put("files", answers);
+        told.put("defaults", defaults());
+        System.out.println("ANSWERS " + new ObjectMapper().writeValueAsString(told));
+    }
+
+    private static Map<String, Object> answer(String file) throws Exception {
+        Properties properties = Utils.loadProps(file);
+        Map<String, String> settings = new HashMap<>();
+        properties.forEach((key, value) -> settings.put((String) key, (String) value));
+        // Looking for plugins in every jar takes seconds, and is not what is asked.
+        Map<String, String> given = new HashMap<>(settings);
+        given.put("plugin.discovery", "service_load");
+        MirrorMakerConfig config = new MirrorMakerConfig(given);
+        Map<String, Object> connectors = new TreeMap<>();
+        Map<String, Object> workers = new TreeMap<>();
+        List<String> pairs = new ArrayList<>();
+        for (SourceAndTarget pair : config.clusterPairs()) {
+            pairs.add(pair.toString());
+            workers.put(pair.toString(), call(config, "workerConfig", pair));
+            for (String kind : KINDS) {
+                Class<?> connector = Class.forName(PACKAGE + "Mirror" + kind + "Connector");
+                connectors.put(pair + " " + kind, call(config, "connectorBaseConfig", pair, connector));
+            }
+        }
+        Map<String, Object> found = new TreeMap<>();
+        found.put("settings", settings);
+        found.put("pairs", pairs);
+        found.put("connectors", connectors);
+        found.put("workers", workers);
+        return found;
+    }
+
+    private static Object call(Object target, String name, Object... arguments) throws Exception {
+        for (Method method : MirrorMakerConfig.class.getDeclaredMethods()) {
+            if (method.getName().equals(name) && method.getParameterCount() == arguments.length) {
+                method.setAccessible(true);
+                return method.invoke(target, arguments);
+            }
+        }
+        throw new NoSuchMethodException(name);
+    }
+
+    private static Map<String, Object> defaults() throws Exception {
+        Map<String, Object> found = new TreeMap<>();
+        for (String kind : KINDS) {
+            Field field = Class.forName(PACKAGE + "Mirror" + kind + "Config").getDeclaredField("CONNECTOR_CONFIG_DEF");
+            field.setAccessible(true);
+            Map<String, Object> values = new TreeMap<>();
+            for (ConfigDef.ConfigKey key : ((ConfigDef) field.get(null)).configKeys().values()) {
+                values.put(key.name, text(key.defaultValue));
+            }
+            found.put(kind, values);
+        }
+        return found;
+    }
+
+    private static String text(Object value) {
+        if (value == null || value == ConfigDef.NO_DEFAULT_VALUE) {
+            return null;
+        }
+        if (value instanceof List<?> list) {
+            return String.join(", ", list.stream().map(AskMirrorConfig::text).toList());
+        }
+        return value instanceof Class<?> type ? type.getName() : String.valueOf(value);
+    }
+}

@@ -1,0 +1,159 @@
+"""Records that say where they stood on the source, and where a MirrorMaker 2 put them."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from confluent_kafka import Consumer, Producer
+from confluent_kafka import TopicPartition as ClientPartition
+
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.descriptions import CommittedOffset, TopicPartition
+from jobs.cluster.groups import alter_group_offsets
+from jobs.cluster.offsets import read_offset_ranges
+from jobs.lab.cluster import Cluster
+from jobs.lab.mirror_maker import MirrorMaker
+from tests.support import wait_until
+
+WITHIN_S = 120
+AT = "at"  # the header with the record's offset on the source
+
+
+def produce_identified(cluster: Cluster, topic: str, count: int, *, first: int = 0) -> int:
+    """Write records that carry the offset they get, in a topic that nobody else writes; returns the end."""
+    producer = _producer(cluster)
+    for offset in range(first, first + count):
+        producer.produce(topic, b"v", b"key-%d" % (offset % 20), 0, headers=_identity(offset))
+        producer.poll(0)
+    assert producer.flush(WITHIN_S) == 0
+    return first + count
+
+
+def produce_transactions(cluster: Cluster, topic: str, count: int, *, first: int = 0) -> int:
+    """Write transactions of seven records, every third one aborted; each ends with a marker of one offset."""
+    producer = _producer(cluster, **{"transactional.id": f"tx-{topic}"})
+    producer.init_transactions(WITHIN_S)
+    offset = first
+    for number in range(count):
+        producer.begin_transaction()
+        for _ in range(7):
+            producer.produce(topic, b"v", b"k", 0, headers=_identity(offset))
+            offset += 1
+        assert producer.flush(WITHIN_S) == 0
+        end = producer.abort_transaction if number % 3 == 2 else producer.commit_transaction
+        end(WITHIN_S)
+        offset += 1
+    return offset
+
+
+def places(cluster: Cluster, topic: str) -> list[tuple[int, int]]:
+    """Return (offset on the source, offset here) of every committed record of a one-partition topic."""
+    where = TopicPartition(topic, 0)
+    with ClusterClient(cluster.connection) as client:
+        end = read_offset_ranges(client, [where], with_timestamps=False)[where].high_watermark or 0
+    consumer = Consumer(
+        {
+            "bootstrap.servers": cluster.bootstrap_servers,
+            "group.id": "places",
+            "isolation.level": "read_committed",
+            "enable.partition.eof": True,
+            "enable.auto.commit": False,
+            "auto.offset.reset": "earliest",
+        }
+    )
+    consumer.assign([ClientPartition(topic, 0, 0)])
+    found: list[tuple[int, int]] = []
+    give_up_at = time.monotonic() + WITHIN_S
+    try:
+        while time.monotonic() < give_up_at:
+            for message in consumer.consume(2000, timeout=0.2):
+                if message.error() is not None:
+                    if message.error().name() == "_PARTITION_EOF" and message.offset() >= end:
+                        return found
+                    continue
+                found.append((_source_offset(message), message.offset()))
+    finally:
+        consumer.close()
+    raise AssertionError(f"{topic} could not be read to its end")
+
+
+def end_of(cluster: Cluster, topic: str) -> int:
+    where = TopicPartition(topic, 0)
+    with ClusterClient(cluster.connection) as client:
+        found = read_offset_ranges(client, [where], with_timestamps=False)[where]
+    assert found.high_watermark is not None, found.error
+    return found.high_watermark
+
+
+def commit(cluster: Cluster, group: str, topic: str, offset: int) -> None:
+    """Set a group's offset on partition 0, as a consumer that has gone away left it."""
+    with ClusterClient(cluster.connection) as client:
+        where = TopicPartition(topic, 0)
+        done = alter_group_offsets(client, group, {where: CommittedOffset(offset)})
+    assert done == {where: None}
+
+
+@dataclass
+class Truth:
+    """Where records really are: pairs of their offsets on the source and on the target."""
+
+    end: int
+    pairs: list[tuple[int, int]] = field(default_factory=list)
+
+    def of(self, upstream: int) -> int:
+        """Return the target offset of the first copied record at or after one of the source.
+
+        Behind the last copied record it is where the next one will be.
+        """
+        return min((there for here, there in self.pairs if here >= upstream), default=self.end)
+
+
+def wait_until_quiet(look: Callable[[], Any], within_s: float = WITHIN_S) -> Any:
+    """Wait until a value has stayed the same for three seconds; return it."""
+    seen: list[tuple[float, Any]] = []
+
+    def is_quiet() -> bool:
+        now, value = time.monotonic(), look()
+        if not seen or seen[-1][1] != value:
+            seen.append((now, value))
+        return now - seen[-1][0] >= 3
+
+    wait_until(is_quiet, within_s)
+    return seen[-1][1]
+
+
+def wait_for_mirror(mirror: MirrorMaker, has_come: Callable[[], object]) -> None:
+    """Wait for a checkpoint; MirrorMaker 2 is started again when none comes, as its operators do.
+
+    A checkpoint task whose stores could not be read when it began, which a busy machine is enough for, says
+    so to nobody and writes nothing (or nothing for groups behind the newest sync) until it is started again.
+    """
+    for _ in range(2):
+        try:
+            wait_until(has_come, WITHIN_S / 6, every=0.5)
+        except AssertionError:
+            mirror.stop()
+            mirror.start()
+        else:
+            return
+    wait_until(has_come, WITHIN_S, every=0.5)
+
+
+def _producer(cluster: Cluster, **settings: Any) -> Producer:
+    return Producer(
+        {
+            "bootstrap.servers": cluster.bootstrap_servers,
+            "enable.idempotence": True,
+            "linger.ms": 5,
+            **settings,
+        }
+    )
+
+
+def _identity(offset: int) -> list[tuple[str, str | bytes | None]]:
+    return [(AT, str(offset).encode())]
+
+
+def _source_offset(message: Any) -> int:
+    return int(dict(message.headers())[AT])

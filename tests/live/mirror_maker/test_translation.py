@@ -1,0 +1,391 @@
+"""What crosslog proves about offsets holds for what a real MirrorMaker 2 copied, record by record."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from console.replication.collect import collect_flow
+from console.replication.finding_collect import look_at_flow
+from console.replication.finding_models import FlowFinding, FlowWatch
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.reading import read_whole_topic
+from jobs.lab.lab import Lab
+from jobs.lab.mirror_maker import MirrorMaker, mirror_properties
+from jobs.lab.plan import ClusterPlan
+from jobs.lab.ports import find_base_port
+from jobs.replication.checkpoint_topic import GroupPartition, read_checkpoint_topic
+from jobs.replication.connect_topics import SOURCE_CONNECTOR, read_configs, read_statuses
+from jobs.replication.finding import Code
+from jobs.replication.flow import CopiedBy, FlowSpec, SyncsLocation
+from jobs.replication.flow_memory import FlowMemory
+from jobs.replication.flow_picture import FlowPicture, GroupPicture, PartitionPicture
+from jobs.replication.flow_reading import read_wire
+from jobs.replication.group_failures import find_groups_ahead
+from jobs.replication.group_reading import read_groups
+from jobs.replication.positions import Positions, read_positions
+from jobs.replication.silent_failures import judge_picture
+from jobs.replication.translator import Translator
+from jobs.wire.mirror_records import decode_offset_sync
+from tests.console.making import make_cluster, make_flow
+from tests.console.replication.finding import make_group_offset
+from tests.live.mirror_maker.mirroring import (
+    WITHIN_S,
+    Truth,
+    commit,
+    end_of,
+    places,
+    produce_identified,
+    produce_transactions,
+    wait_for_mirror,
+    wait_until_quiet,
+)
+from tests.live.records import make_topic
+from tests.support import wait_until
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+
+PLAIN, PAID, CLEANED = "t.plain", "t.paid", "t.cleaned"
+TOPICS = (PLAIN, PAID, CLEANED)
+SETTINGS = {
+    "east->west.topics": r"t\..*",
+    "east->west.offset.lag.max": "20",
+    "east->west.emit.checkpoints.interval.seconds": "1",
+    "east->west.sync.group.offsets.enabled": "true",
+    "east->west.sync.group.offsets.interval.seconds": "1",
+    "east->west.sync.topic.configs.enabled": "false",
+    "east->west.config.properties.exclude": ".*",
+    "refresh.topics.interval.seconds": "5",
+    "refresh.groups.interval.seconds": "2",
+    "west.offset.flush.interval.ms": "1000",
+    "east.consumer.isolation.level": "read_committed",
+    "east->west.consumer.isolation.level": "read_committed",
+}
+
+
+class Pair:
+    """East, west, the MirrorMaker 2 between them, and what it copied."""
+
+    def __init__(self, lab: Lab, mirror: MirrorMaker) -> None:
+        self.east, self.west, self.mirror = lab.cluster("east"), lab.cluster("west"), mirror
+        self.flow = FlowSpec(
+            "mirrored",
+            self.east.connection,
+            self.west.connection,
+            (r"t\..*",),
+            offset_syncs=SyncsLocation.SOURCE,
+            copied_by=CopiedBy.MIRROR_MAKER,
+        )
+
+    def truth(self, topic: str) -> Truth:
+        remote = f"east.{topic}"
+        return Truth(end_of(self.west, remote), places(self.west, remote))
+
+    def syncs(self) -> Translator:
+        """All offset syncs, as MirrorMaker 2 wrote them."""
+        translator = Translator({})
+
+        def take(message: object) -> None:
+            sync = decode_offset_sync(message.key(), message.value())  # type: ignore[attr-defined]
+            where = TopicPartition(sync.topic, sync.partition)
+            translator.add(where, sync.upstream_offset, sync.downstream_offset)
+
+        with ClusterClient(self.east.connection) as client:
+            read_whole_topic(client, "mm2-offset-syncs.west.internal", take)
+        return translator
+
+    def checkpoint(self, group: str, topic: str) -> tuple[int, int] | None:
+        with ClusterClient(self.west.connection) as client:
+            found = read_checkpoint_topic(client, "east.checkpoints.internal")
+        key = GroupPartition(group, TopicPartition(f"east.{topic}", 0))
+        kept = found.checkpoints.get(key)
+        return (
+            (kept.checkpoint.upstream_offset, kept.checkpoint.downstream_offset) if kept else None
+        )
+
+    def group(self, group: str) -> GroupPicture | None:
+        with (
+            ClusterClient(self.east.connection) as east,
+            ClusterClient(self.west.connection) as west,
+        ):
+            found = read_groups(east, west, self.flow, [group])
+        return found[0] if found else None
+
+
+@pytest.fixture(scope="module")
+def pair(kafka, tmp_path_factory) -> Iterator[Pair]:
+    """Records from before and after MirrorMaker 2 began, with gaps by markers and by the cleaner."""
+    quick = {"log.cleaner.backoff.ms": "100", "log.initial.task.delay.ms": "0"}
+
+    def plans(base: int) -> list[ClusterPlan]:
+        return [
+            ClusterPlan("east", 1, base, overrides=quick),
+            ClusterPlan("west", 1, base + 100),
+        ]
+
+    folder = tmp_path_factory.mktemp("mirrored")
+    lab = Lab(folder, plans(find_base_port(plans)), jvm=kafka)
+    lab.start()
+    servers = [lab.cluster(alias).bootstrap_servers for alias in ("east", "west")]
+    properties = mirror_properties(("east", servers[0]), ("west", servers[1]), SETTINGS)
+    mirror = MirrorMaker(folder / "mm2", kafka, properties, heap="256m")
+    started = Pair(lab, mirror)
+    try:
+        _fill(started)
+        yield started
+    finally:
+        mirror.kill()
+        lab.kill()
+
+
+def _fill(pair: Pair) -> None:
+    cleaned = {
+        "cleanup_policy": "compact",
+        "segment_ms": "100",
+        "min_cleanable_dirty_ratio": "0.01",
+    }
+    make_topic(pair.east, PLAIN)
+    make_topic(pair.east, PAID)
+    make_topic(pair.east, CLEANED, **cleaned)
+    produce_identified(pair.east, PLAIN, 1500)
+    produce_transactions(pair.east, PAID, 60)
+    end = produce_identified(pair.east, CLEANED, 800)
+
+    # A segment is closed by the next record after its time; only closed ones are cleaned.
+    def has_gaps() -> bool:
+        nonlocal end
+        end = produce_identified(pair.east, CLEANED, 1, first=end)
+        return len(places(pair.east, CLEANED)) < end - 300
+
+    wait_until(has_gaps, WITHIN_S)
+    pair.mirror.start()
+    wait_until(lambda: _copied(pair), WITHIN_S)
+    produce_identified(pair.east, PLAIN, 700, first=1500)
+    produce_transactions(pair.east, PAID, 30, first=end_of(pair.east, PAID))
+    produce_identified(pair.east, CLEANED, 200, first=end)
+    wait_until(lambda: _copied(pair), WITHIN_S)
+    wait_until_quiet(lambda: len(pair.syncs().partitions))
+
+
+def _copied(pair: Pair) -> bool:
+    """Whether every topic's newest committed record has arrived; the cleaner may take older ones away."""
+    pair.mirror.check()
+    try:
+        return all(
+            places(pair.west, f"east.{topic}")[-1][0] == places(pair.east, topic)[-1][0]
+            for topic in TOPICS
+        )
+    except (AssertionError, IndexError):
+        return False
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_no_certificate_lies_past_the_truth_or_ends_before_it(pair, topic):
+    truth, translator = pair.truth(topic), pair.syncs()
+    where, end = TopicPartition(topic, 0), end_of(pair.east, topic)
+    wrong = []
+    exact = 0
+    for upstream in range(end + 1):
+        found, e = translator.translate(where, upstream), truth.of(upstream)
+        assert found is not None
+        exact += found.exact
+        if found.lo > e or (found.hi is not None and found.hi < e):
+            wrong.append((upstream, e, found))
+        assert not found.exact or found.lo == e, (upstream, e, found)
+    assert wrong == []
+    assert exact > 0
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_every_offset_sync_names_the_same_record_on_both_sides(pair, topic):
+    truth = dict(pair.truth(topic).pairs)
+    syncs = []
+
+    def take(message: object) -> None:
+        sync = decode_offset_sync(message.key(), message.value())  # type: ignore[attr-defined]
+        if sync.topic == topic:
+            syncs.append((sync.upstream_offset, sync.downstream_offset))
+
+    with ClusterClient(pair.east.connection) as client:
+        read_whole_topic(client, "mm2-offset-syncs.west.internal", take)
+    assert len(syncs) > 5
+    assert [(u, d) for u, d in syncs if truth.get(u) != d] == []
+
+
+def test_aborted_records_were_not_copied(pair):
+    copied = {here for here, _ in places(pair.west, f"east.{PAID}")}
+    assert copied == {here for here, _ in places(pair.east, PAID)}
+    assert len(copied) == 90 * 7 * 2 // 3
+
+
+@pytest.mark.parametrize(
+    ("topic", "offset"),
+    [
+        pytest.param(PLAIN, 5, id="plain, early"),
+        pytest.param(PLAIN, 1499, id="plain, in the middle"),
+        pytest.param(PLAIN, 2200, id="plain, at the end"),
+        pytest.param(PAID, 211, id="transactional"),
+        pytest.param(CLEANED, 900, id="compacted"),
+    ],
+)
+def test_checkpoints_are_what_the_rebuilt_store_says_and_never_past_the_truth(pair, topic, offset):
+    group = f"g-{topic}-{offset}"
+    commit(pair.east, group, topic, offset)
+    wait_for_mirror(pair.mirror, lambda: pair.checkpoint(group, topic) is not None)
+    upstream, downstream = pair.checkpoint(group, topic) or (0, 0)
+    where = TopicPartition(topic, 0)
+    assert upstream == offset
+    assert downstream == pair.syncs().mm2(where, offset)
+    assert downstream <= pair.truth(topic).of(offset)
+
+
+def test_a_group_that_went_back_is_found_ahead_on_the_target(pair):
+    where = TopicPartition(PLAIN, 0)
+    _rewind(pair, "rewound")
+    group = wait_until_quiet(lambda: pair.group("rewound"))
+    proved = pair.syncs().translate(where, 150)
+    assert proved is not None
+    assert proved.hi is not None
+    for known in (None, proved.hi):
+        picture = _picture(pair, groups=[_with_proof(group, known)])
+        (found,) = find_groups_ahead(picture)
+        assert (found.code, found.subject) == (Code.GROUP_AHEAD, "rewound t.plain-0")
+    assert found.evidence["offsets_skipped_at_least"] >= 1500
+    assert pair.truth(PLAIN).of(150) <= proved.hi < group.target_committed
+
+
+def test_a_group_that_goes_on_is_not_ahead(pair):
+    commit(pair.east, "steady", PLAIN, 1000)
+    wait_until(lambda: _target_offset(pair, "steady") is not None, WITHIN_S)
+    commit(pair.east, "steady", PLAIN, 1800)
+    group = pair.group("steady")
+    proof = pair.syncs().translate(TopicPartition(PLAIN, 0), 1800)
+    assert list(find_groups_ahead(_picture(pair, groups=[_with_proof(group, proof.hi)]))) == []
+
+
+def test_a_healthy_mirror_maker_has_no_findings_on_the_wire(pair):
+    partitions = [TopicPartition(topic, 0) for topic in TOPICS]
+    wait_until(lambda: _positions(pair).keys() >= set(partitions), WITHIN_S)
+    with (
+        ClusterClient(pair.east.connection) as east,
+        ClusterClient(pair.west.connection) as west,
+    ):
+        wire = read_wire(east, west, pair.flow, partitions, {}, budget_s=60)
+    positions = _positions(pair)
+    assert wire.faults == {}
+    assert {str(key): said.status.state for key, said in wire.statuses.items()}[
+        f"{SOURCE_CONNECTOR} task 0"
+    ] == "RUNNING"
+    assert wire.configs.setting(SOURCE_CONNECTOR, "topics") == r"t\..*"
+    assert wire.heartbeats.arrived_at is not None
+    assert wire.heartbeats.emitted_at is not None
+    assert set(wire.tail.newest) >= set(partitions)
+    picture = _picture(
+        pair,
+        statuses=wire.statuses,
+        heartbeats=wire.heartbeats,
+        heartbeats_wanted=True,
+        syncs=wire.syncs,
+        wrapped=wire.wrapped,
+        checkpoints=wire.checkpoints,
+        copied_back=wire.copied_back,
+        returned=wire.returned,
+        partitions=[
+            PartitionPicture(
+                where,
+                positions[where],
+                0,
+                end_of(pair.east, where.topic),
+                remote_end=wire.remote_ends[where],
+                last_sync=wire.tail.newest[where],
+            )
+            for where in partitions
+        ],
+    )
+    assert judge_picture(picture, FlowMemory()).findings == ()
+
+
+def test_the_next_look_goes_on_where_the_last_one_ended(pair):
+    with (
+        ClusterClient(pair.east.connection) as east,
+        ClusterClient(pair.west.connection) as west,
+    ):
+        first = read_wire(east, west, pair.flow, [], {}, budget_s=60).tail
+        again = read_wire(east, west, pair.flow, [], first.to_mapping(), budget_s=60).tail
+    assert again.next_offset >= first.next_offset > 0
+    assert again.newest.keys() == first.newest.keys()
+    assert all(again.newest[where] >= sync for where, sync in first.newest.items())
+
+
+@pytest.mark.django_db
+def test_the_console_looks_at_it_and_tells_what_differs_and_nothing_else(pair):
+    for cluster in (pair.east, pair.west):
+        make_cluster(cluster.plan.alias, bootstrap_servers=cluster.bootstrap_servers)
+    flow = make_flow(
+        copied_by="mirror_maker", offset_syncs="source", topics=[r"t\..*"], groups=[".*"]
+    )
+    _rewind(pair, "rewound too")
+    make_group_offset(flow.source, "rewound too", PLAIN, 150)
+    make_group_offset(
+        flow.target, "rewound too", f"east.{PLAIN}", _target_offset(pair, "rewound too")
+    )
+    now = datetime.now(UTC)
+    assert collect_flow(flow.pk, now)
+    for minute in range(2):
+        assert look_at_flow(flow.pk, now + timedelta(minutes=minute))
+    assert FlowWatch.objects.get(flow=flow).faults == {}
+    found = {(row.code, row.subject) for row in FlowFinding.objects.filter(closed_at=None)}
+    # Settings of topics are not synced here, and only the cleaned topic has some.
+    assert found == {("config_differs", CLEANED), ("group_ahead", f"rewound too {PLAIN}-0")}
+
+
+def test_a_killed_mirror_maker_still_says_running_and_is_found_not_moving(pair):
+    pair.mirror.kill()
+    position = _positions(pair)[TopicPartition(PLAIN, 0)]
+    with ClusterClient(pair.west.connection) as west:
+        statuses = read_statuses(west, "east")
+        configs = read_configs(west, "east")
+    assert statuses.refused == configs.refused == 0
+    end = produce_identified(pair.east, PLAIN, 50, first=end_of(pair.east, PLAIN))
+    memory, begun = FlowMemory(), datetime.now(UTC)
+    findings = ()
+    for minute in range(7):
+        row = PartitionPicture(TopicPartition(PLAIN, 0), position, 0, end + minute)
+        now = begun + timedelta(minutes=minute)
+        picture = _picture(pair, at=now, partitions=[row], statuses=statuses.said)
+        judgement = judge_picture(picture, memory)
+        findings, memory = judgement.findings, judgement.memory
+    (found,) = findings
+    assert found.code is Code.NOT_MOVING
+    assert "say RUNNING" in found.sentence
+    assert found.evidence["records_written_since"] == 6
+
+
+def _rewind(pair: Pair, group: str) -> None:
+    """Let a group read 2,000 records, have it synced, and send it back to the 150th."""
+    commit(pair.east, group, PLAIN, 2000)
+    wait_until(lambda: _target_offset(pair, group) is not None, WITHIN_S)
+    commit(pair.east, group, PLAIN, 150)
+    wait_for_mirror(pair.mirror, lambda: (pair.checkpoint(group, PLAIN) or (0, 0))[0] == 150)
+
+
+def _positions(pair: Pair) -> Positions:
+    with ClusterClient(pair.west.connection) as west:
+        return read_positions(west, "east")
+
+
+def _picture(pair, **parts) -> FlowPicture:
+    values = {"at": datetime.fromtimestamp(time.time(), UTC), "is_watched": True, **parts}
+    return FlowPicture("mirrored", "east", "west", **values)
+
+
+def _with_proof(group: GroupPicture, at_most: int | None) -> GroupPicture:
+    return replace(group, target_at_most=at_most)
+
+
+def _target_offset(pair: Pair, group: str) -> int | None:
+    found = pair.group(group)
+    return found.target_committed if found else None

@@ -1,0 +1,161 @@
+"""What the live tests of the quorum do again and again: follow, ask Kafka's tool, compare with the disks."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from jobs.cluster.errors import ClusterFault
+from jobs.cluster.raw.quorum import QuorumDescription, describe_quorum
+from jobs.lab.cluster import Cluster
+from jobs.lab.node import Node
+from jobs.quorum.archive import LogArchive
+from jobs.quorum.archive_manifest import read_manifest
+from jobs.quorum.batches import checked_batches
+from jobs.quorum.follower import Heard, follow
+from jobs.quorum.source import MetadataSource
+from tests.live.records import new_topic
+from tests.support import wait_until
+
+TOOL = "org.apache.kafka.tools.MetadataQuorumCommand"
+LOG = "__cluster_metadata-0"
+
+
+@dataclass
+class Followed:
+    """An archive that a thread follows into, and what was heard; `lags_ms`: one per answer with news."""
+
+    folder: Path
+    heard: list[Heard] = field(default_factory=list)
+    lags_ms: list[int] = field(default_factory=list)
+
+    @property
+    def next_offset(self) -> int:
+        manifest = read_manifest(self.folder)
+        return manifest.next_offset if manifest else 0
+
+    def wait_for(self, offset: int) -> None:
+        """Wait until the archive reaches an offset."""
+        wait_until(lambda: self.next_offset >= offset, 60)
+
+
+@contextlib.contextmanager
+def following(source: MetadataSource, folder: Path) -> Iterator[Followed]:
+    """Follow a cluster in a thread, as the console does."""
+    followed, stop = Followed(folder), threading.Event()
+
+    def run() -> None:
+        with LogArchive(folder) as archive:
+
+            def heard(one: Heard) -> None:
+                followed.heard.append(one)
+                if one.step and one.step.batches and one.is_at_end:
+                    newest = archive.manifest.newest_at_ms or 0
+                    followed.lags_ms.append(int(time.time() * 1000) - newest)
+
+            follow(source, archive, stop, heard)
+
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(run)
+        try:
+            yield followed
+        finally:
+            stop.set()
+            running.result(30)
+
+
+def described(cluster: Cluster) -> QuorumDescription:
+    """Return the quorum as soon as somebody leads it."""
+    end = time.monotonic() + 60
+    while True:
+        try:
+            found = describe_quorum(cluster.connection)
+        except ClusterFault:
+            if time.monotonic() > end:
+                raise
+            continue
+        if found.high_watermark is not None:
+            return found
+
+
+def leader(cluster: Cluster) -> Node:
+    """Return the node that leads the quorum."""
+    return cluster.node(described(cluster).leader_id)
+
+
+def tool_says(cluster: Cluster, *arguments: str) -> str:
+    """Run `kafka-metadata-quorum`; returns what it printed."""
+    quiet = cluster.node(1).plan.folder / "log4j2-tool.yaml"
+    words = ["--bootstrap-server", cluster.bootstrap_servers, *arguments]
+    with cluster.jvm.start_tool(TOOL, words, logging=quiet) as tool:
+        said, _ = tool.communicate()
+    assert tool.returncode == 0, said
+    return said
+
+
+def remove_voter(cluster: Cluster, node_id: int, directory_id: str | None) -> None:
+    """Remove a voter with Kafka's tool."""
+    words = [f"--controller-id={node_id}", f"--controller-directory-id={directory_id}"]
+    tool_says(cluster, "remove-controller", *words)
+
+
+def status_of_tool(cluster: Cluster) -> dict[str, object]:
+    """Return `describe --status` of Kafka's tool: numbers and lists by their names."""
+    found: dict[str, object] = {}
+    for line in tool_says(cluster, "describe", "--status").splitlines():
+        if match := re.fullmatch(r"(\w+):\s+(.+)", line):
+            name, value = match.groups()
+            # A cluster id may begin with a digit, too.
+            is_json = name != "ClusterId" and value[0] in "[{-0123456789"
+            found[name] = json.loads(value) if is_json else value
+    return found
+
+
+def node_log(node: Node) -> dict[int, bytes]:
+    """Return the segments of a node by their first offset."""
+    folder = node.plan.data / LOG
+    return {int(path.stem): path.read_bytes() for path in sorted(folder.glob("*.log"))}
+
+
+def batches_of(content: bytes) -> dict[int, bytes]:
+    """Return whole batches by their first offset."""
+    return {one.header.base_offset: bytes(one.content) for one in checked_batches(content)}
+
+
+def archived_log(folder: Path) -> bytes:
+    """Return the bytes of all segments of an archive."""
+    return b"".join(path.read_bytes() for path in sorted(folder.glob("*.log")))
+
+
+def assert_same_bytes(folder: Path, node: Node) -> int:
+    """Compare an archive with a node's segments, where both have something; returns up to which offset."""
+    ours = batches_of(archived_log(folder))
+    theirs = batches_of(b"".join(node_log(node).values()))
+    both = [base for base in ours if base >= min(theirs)]
+    assert both, f"nothing in common with {node.name}"
+    for base in both:
+        if base <= max(theirs):
+            assert ours[base] == theirs.get(base), f"{node.name} has another batch at {base}"
+    # Neither has a batch that the other lacks in between.
+    last = min(max(ours), max(theirs))
+    assert [b for b in both if b <= last] == [b for b in sorted(theirs) if min(both) <= b <= last]
+    return last
+
+
+def settle(cluster: Cluster, followed: Followed) -> None:
+    """Write something and wait until it is in the archive and on every node."""
+    new_topic(cluster)
+    end = described(cluster).high_watermark
+    assert end is not None
+    followed.wait_for(end)
+    running = [n for n in cluster.nodes.values() if n.is_running and not n.is_paused]
+    wait_until(
+        lambda: all(max(batches_of(b"".join(node_log(n).values()))) >= end - 1 for n in running), 60
+    )

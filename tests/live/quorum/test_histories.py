@@ -1,0 +1,225 @@
+"""What crosslog reads out of a node's own metadata log is what happened and what the admin tools say."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    ResourceType,
+)
+
+from jobs.cli import main
+from jobs.lab.cluster import Cluster
+from jobs.lab.jvm import KafkaJvm
+from jobs.lab.lab import Lab
+from jobs.lab.plan import ClusterPlan
+from jobs.lab.ports import find_base_port
+from jobs.quorum.changes import Anomaly, Cause, Election
+from jobs.quorum.histories import broker_history, config_history, feature_history, topic_history
+from jobs.quorum.image_diff import diff_images
+from jobs.quorum.image_index import ImageIndex
+from jobs.quorum.index_writer import write_index
+from jobs.quorum.log_folder import read_folder
+from jobs.quorum.moments import Moment, state_at
+from tests.live.quorum import metadata_tools as tools
+from tests.live.records import produce
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+
+# A follower that lags is noticed before its session ends (9 s): so lag and fencing can be told apart.
+SETTINGS = {"replica.lag.time.max.ms": "2000"}
+
+
+@pytest.fixture(scope="module")
+def cluster(kafka: KafkaJvm, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Three nodes, which are voters and brokers at once: two of them must run."""
+
+    def plans(base_port: int) -> list[ClusterPlan]:
+        return [replace(ClusterPlan("history", 3, base_port), overrides=SETTINGS)]
+
+    lab = Lab(tmp_path_factory.mktemp("history"), plans(find_base_port(plans)), jvm=kafka)
+    lab.start()
+    yield lab.cluster("history")
+    lab.kill()
+
+
+def causes(cluster: Cluster, node: int, topic: str) -> list[tuple[Cause, int | None]]:
+    return [(one.cause, one.cause_broker) for one in tools.history(cluster, node, topic)]
+
+
+def test_a_broker_that_leads_nothing_is_fenced_at_once_when_it_stops(cluster: Cluster) -> None:
+    """Kafka writes no controlled shutdown for it (BrokerHeartbeatManager): the log holds a fence alone."""
+    tools.make_topic(cluster, "followed", (1, 2, 3))
+    cluster.node(3).stop()
+    tools.wait_for_log(cluster, 1, "followed", isr={1, 2})
+    assert causes(cluster, 1, "followed")[-1] == (Cause.BROKER_FENCED, 3)
+    cluster.node(3).start()
+    cluster.wait_until_serving()
+    tools.wait_for_log(cluster, 1, "followed", isr={1, 2, 3})
+    assert causes(cluster, 1, "followed")[-1] == (Cause.ISR_EXPAND, 3)
+
+
+def test_a_follower_that_is_stopped_leaves_the_isr_and_comes_back(cluster: Cluster) -> None:
+    tools.make_topic(cluster, "stopped", (1, 2, 3))
+    tools.make_topic(cluster, "led", (3, 2, 1))
+    cluster.node(3).stop()
+    tools.wait_for_log(cluster, 1, "stopped", isr={1, 2})
+    assert causes(cluster, 1, "stopped")[-1] == (Cause.CONTROLLED_SHUTDOWN, 3)
+    assert causes(cluster, 1, "led")[-1] == (Cause.CONTROLLED_SHUTDOWN, 3)
+    tools.assert_tool_agrees(cluster, 1, "stopped")
+    cluster.node(3).start()
+    cluster.wait_until_serving()
+    tools.wait_for_log(cluster, 1, "stopped", isr={1, 2, 3})
+    assert causes(cluster, 1, "stopped")[-1] == (Cause.ISR_EXPAND, 3)
+    seen = [one.cause for one in broker_history(tools.changes(cluster, 1), 3)]
+    # Kafka 4.3 also writes a registration change that names no cordoned directory.
+    assert [cause for cause in seen if cause is not Cause.NOTHING][-4:] == [
+        Cause.CONTROLLED_SHUTDOWN,
+        Cause.BROKER_FENCED,
+        Cause.BROKER_RESTARTED,
+        Cause.BROKER_UNFENCED,
+    ]
+
+
+def test_a_leader_that_is_killed_is_fenced_and_another_leads(cluster: Cluster) -> None:
+    tools.make_topic(cluster, "killed", (3, 2, 1))
+    cluster.node(3).kill()
+    tools.wait_for_log(cluster, 1, "killed", leader=2)
+    (last,) = tools.history(cluster, 1, "killed")[-1:]
+    assert (last.cause, last.cause_broker) == (Cause.BROKER_FENCED, 3)
+    assert (last.previous_leader, last.election, last.is_unclean) == (3, Election.IN_SYNC, False)
+    tools.assert_tool_agrees(cluster, 1, "killed")
+    cluster.node(3).start()
+    cluster.wait_until_serving()
+    tools.wait_for_log(cluster, 1, "killed", isr={1, 2, 3})
+    words = ["--topic", "killed", "--partition", "0", "--election-type", "preferred"]
+    tools.run(cluster, tools.ELECTION, *words)
+    tools.wait_for_log(cluster, 1, "killed", leader=3)
+    assert causes(cluster, 1, "killed")[-1] == (Cause.PREFERRED_ELECTION, None)
+
+
+def test_a_follower_that_hangs_while_records_come_falls_behind(cluster: Cluster) -> None:
+    tools.make_topic(cluster, "lagging", (1, 2, 3))
+    produce(cluster, "lagging", 10)
+    cluster.node(3).pause()
+    produce(cluster, "lagging", 10, acks="1", **{"enable.idempotence": False})
+    tools.wait_for_log(cluster, 1, "lagging", isr={1, 2})
+    assert causes(cluster, 1, "lagging")[-1] == (Cause.ISR_SHRINK, 3)
+    cluster.node(3).resume()
+    tools.wait_for_log(cluster, 1, "lagging", isr={1, 2, 3})
+    assert causes(cluster, 1, "lagging")[-1] == (Cause.ISR_EXPAND, 3)
+
+
+def test_an_eligible_replica_leads_and_an_unclean_election_shows_both_signs(
+    cluster: Cluster,
+) -> None:
+    tools.make_topic(cluster, "eligible", (1, 2), min_insync_replicas="2")
+    tools.make_topic(cluster, "unclean", (1, 2), min_insync_replicas="1")
+    cluster.node(2).stop()
+    tools.wait_for_log(cluster, 3, "eligible", isr={1}, elr={2})
+    tools.wait_for_log(cluster, 3, "unclean", isr={1}, elr=set())
+    cluster.node(1).kill()
+    cluster.node(2).start()
+    tools.wait_for_log(cluster, 3, "unclean", leader=-1)
+    last = tools.history(cluster, 3, "unclean")[-1]
+    assert (last.cause, last.cause_broker) == (Cause.BROKER_FENCED, 1)
+    tools.wait_for_log(cluster, 3, "eligible", leader=2, elr={1})
+    (found,) = [one for one in tools.history(cluster, 3, "eligible") if one.leader == 2]
+    assert (found.cause_broker, found.is_unclean) == (1, False)
+    assert found.election is Election.ELIGIBLE_LEADER_REPLICA
+    cluster.wait_until_serving()
+    words = ["--topic", "unclean", "--partition", "0", "--election-type", "unclean"]
+    tools.run(cluster, tools.ELECTION, *words)
+    tools.wait_for_log(cluster, 3, "unclean", leader=2)
+    (found,) = [one for one in tools.history(cluster, 3, "unclean") if one.leader == 2]
+    assert (found.cause, found.leader_was_outside, found.began_recovering) == (
+        Cause.UNCLEAN_ELECTION,
+        True,
+        True,
+    )
+    tools.assert_tool_agrees(cluster, 3, "unclean")
+    cluster.node(1).start()
+    cluster.wait_until_serving()
+    tools.wait_for_log(cluster, 3, "unclean", isr={1, 2}, recovery_state=0)
+
+
+def test_a_reassignment_starts_and_completes(cluster: Cluster, tmp_path: Path) -> None:
+    tools.make_topic(cluster, "moved", (1, 2))
+    tools.reassign(cluster, tmp_path, "moved", (2, 3))
+    tools.wait_for_log(cluster, 1, "moved", replicas={2, 3}, adding=set(), removing=set())
+    found = [cause for cause, _ in causes(cluster, 1, "moved")]
+    assert found[:2] == [Cause.TOPIC_CREATED, Cause.REASSIGNMENT_STARTED]
+    assert Cause.REASSIGNMENT_COMPLETED in found[2:]
+    tools.assert_tool_agrees(cluster, 1, "moved")
+
+
+def test_a_topic_that_is_made_again_is_another_topic(cluster: Cluster) -> None:
+    tools.make_topic(cluster, "again", (1, 2, 3))
+    tools.run(cluster, tools.TOPICS, "--delete", "--topic", "again")
+    tools.wait_until(lambda: "again" not in tools.image(cluster, 1).topic_ids, 60)
+    tools.make_topic(cluster, "again", (3, 2, 1))
+    tools.wait_for_log(cluster, 1, "again", leader=3)
+    first, gone, second = topic_history(tools.changes(cluster, 1), "again")
+    assert [first.cause, gone.cause, second.cause] == [
+        Cause.TOPIC_CREATED,
+        Cause.TOPIC_DELETED,
+        Cause.TOPIC_RECREATED,
+    ]
+    assert second.previous_topic_id == first.topic_id == gone.topic_id != second.topic_id
+    assert second.topic_id in tools.run(cluster, tools.TOPICS, "--describe", "--topic", "again")
+
+
+def test_a_setting_that_is_changed_has_its_history(cluster: Cluster) -> None:
+    tools.make_topic(cluster, "set", (1, 2, 3), retention_ms="1000000")
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
+    for value in ("2000000", None):
+        how = AlterConfigOpType.DELETE if value is None else AlterConfigOpType.SET
+        entry = ConfigEntry("retention.ms", value or "", incremental_operation=how)
+        wanted = ConfigResource(ResourceType.TOPIC, "set", incremental_configs=[entry])
+        for done in admin.incremental_alter_configs([wanted]).values():
+            done.result(30)
+    tools.wait_until(lambda: ("TOPIC", "set") not in tools.image(cluster, 1).configs, 60)
+    found = config_history(tools.changes(cluster, 1), "TOPIC", "set", "retention.ms")
+    assert [(one.previous_value, one.value) for one in found] == [
+        (None, "1000000"),
+        ("1000000", "2000000"),
+        ("2000000", None),
+    ]
+
+
+def test_a_feature_goes_down_and_up_again(cluster: Cluster) -> None:
+    before = tools.image(cluster, 1).features["streams.version"]
+    tools.run(cluster, tools.FEATURES, "downgrade", "--feature", "streams.version=0")
+    tools.run(cluster, tools.FEATURES, "upgrade", "--feature", f"streams.version={before}")
+    tools.wait_until(lambda: tools.image(cluster, 1).features.get("streams.version") == before, 60)
+    found = list(feature_history(tools.changes(cluster, 1), "streams.version"))
+    assert [one.level for one in found[-2:]] == [None, before]
+    said = tools.run(cluster, tools.FEATURES, "describe")
+    for name, level in tools.image(cluster, 1).features.items():
+        assert name in said
+        if name != "metadata.version":  # printed by its release's name
+            line = next(line for line in said.splitlines() if f"Feature: {name}" in line)
+            assert f"FinalizedVersionLevel: {level}" in line
+
+
+def test_every_node_s_log_says_what_the_tools_say(
+    cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for node in (1, 2, 3):
+        tools.assert_tool_agrees(cluster, node)
+        assert [one for one in tools.changes(cluster, node) if isinstance(one, Anomaly)] == []
+    folder = read_folder(tools.log_folder(cluster, 1))
+    write_index(tmp_path, folder.records(), part_changes=20)
+    then = ImageIndex(tmp_path).state_at(Moment())
+    assert then is not None
+    folded = state_at(folder.records(), Moment(offset=then.offset)).image
+    assert list(diff_images(then.image(), folded)) == []
+    assert main(["history", str(folder.path), "--topic", "unclean", "--json"]) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [one["cause"] for one in lines].count("unclean_election") == 1

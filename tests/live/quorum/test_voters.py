@@ -1,0 +1,227 @@
+"""The history of voters and the change advisor, against a quorum whose voters really change."""
+
+import shlex
+import shutil
+import time
+from functools import partial
+
+import pytest
+
+from jobs.commands.voters import read_timeline
+from jobs.lab.storage import format_node
+from jobs.quorum.advisor import plan_change
+from jobs.quorum.change_commands import Tools
+from jobs.quorum.change_plan import DiskReplacement, RefusalCode, WantedChange
+from jobs.quorum.change_state import state_from_description
+from jobs.quorum.health import QuorumPicture, judge_quorum
+from jobs.quorum.log_clock import LogClock
+from jobs.quorum.log_digest import digest_folder
+from jobs.quorum.log_folder import read_folder
+from jobs.quorum.voters import ReplicaKey, VoterNode
+from tests.live.quorum.quorums import LOG, TOOL, described, leader
+from tests.support import wait_until
+
+pytestmark = pytest.mark.live
+
+
+@pytest.fixture
+def quorum(small_lab):
+    """Three nodes that vote."""
+    return small_lab("voters", nodes=3).cluster("voters")
+
+
+def timeline_of(quorum, node, high_watermark=None):
+    return read_timeline(read_folder(node.plan.data / LOG), high_watermark)
+
+
+def run(quorum, command: str) -> str:
+    """Run a command of a plan with Kafka's own class, as bin/kafka-metadata-quorum.sh does."""
+    script, *arguments = shlex.split(command)
+    assert script == "bin/kafka-metadata-quorum.sh"
+    quiet = quorum.node(1).plan.folder / "log4j2-tool.yaml"
+    with quorum.jvm.start_tool(TOOL, arguments, logging=quiet) as tool:
+        said, _ = tool.communicate()
+    assert tool.returncode == 0, said
+    return said
+
+
+def plan(quorum, wanted, running=1):
+    """Plan a change with what the quorum says now; a new voter must be seen first."""
+    now = described(quorum)
+    timeline = timeline_of(quorum, quorum.node(running), now.high_watermark)
+    state = state_from_description(now, timeline, now_ms=now.described_at_ms)
+    # The lab's files are node-N/server.properties: the advisor fills in the id.
+    path = quorum.node(1).properties
+    properties = str(path).replace("node-1", "node-{id}")
+    return plan_change(state, wanted, Tools(quorum.bootstrap_servers, properties))
+
+
+def settled(quorum, voters: set[int], running=1):
+    """Wait until the log of a node has these voters, committed, and return its timeline."""
+
+    def timeline():
+        return timeline_of(quorum, quorum.node(running), described(quorum).high_watermark)
+
+    def is_there() -> bool:
+        read = timeline()
+        return read.current.is_committed is True and read.current.voters.ids == voters
+
+    wait_until(is_there, 60, every=0.5)
+    return timeline()
+
+
+def add(quorum, command: str) -> None:
+    """Run an addition as a plan says: again while the leader does not reach the new node yet."""
+
+    def is_added() -> bool:
+        try:
+            run(quorum, command)
+        except AssertionError as error:
+            assert "BROKER_NOT_AVAILABLE" in str(error)  # noqa: PT017  anything else is a failure
+            return False
+        return True
+
+    wait_until(is_added, 60, every=1)
+
+
+def start_observer(quorum, node, gone: str | None = None) -> ReplicaKey:
+    """Format and start a controller without a vote; returns it as soon as it has caught up.
+
+    A removed voter (`gone`: its directory) stays among the observers for 300 s.
+    """
+    format_node(node, quorum.identity)
+    node.start()
+
+    def seen():
+        return next(
+            (
+                one
+                for one in described(quorum).observers
+                if one.id == 4 and one.directory_id != gone
+            ),
+            None,
+        )
+
+    wait_until(
+        lambda: seen() is not None and seen().last_caught_up_at_ms is not None, 60, every=0.5
+    )
+    return ReplicaKey(4, seen().directory_id)
+
+
+def replace_disk(quorum, fourth, key: ReplicaKey) -> None:
+    """Give a voter another disk by a plan that knows only its id; the history recognises the swap."""
+    fourth.kill()
+    removal, addition = plan(quorum, WantedChange(replace=(DiskReplacement(4),))).steps
+    run(quorum, removal.command)
+    settled(quorum, {1, 2, 3})
+    shutil.rmtree(fourth.plan.data)
+    new = start_observer(quorum, fourth, key.directory_id)
+    add(quorum, addition.command)
+    (seen,) = settled(quorum, {1, 2, 3, 4}).current.change.replaced_disk
+    ids = (seen.old_directory_id, seen.new_directory_id)
+    assert ids == (key.directory_id, new.directory_id)
+
+
+@pytest.mark.timeout(900)
+def test_plans_are_carried_out_and_the_history_tells_what_was_done(quorum):
+    first = settled(quorum, {1, 2, 3})
+    assert [anomaly.code for anomaly in first.anomalies if anomaly.is_finding] == []
+    assert first.kraft_version == 1
+    assert {voter.directory_id for voter in first.current.voters} == {
+        quorum.identity.directory_ids[str(id_)] for id_ in (1, 2, 3)
+    }
+
+    # A node that does not run cannot be added.
+    refused = plan(quorum, WantedChange(add=(VoterNode(ReplicaKey(4)),)))
+    assert refused.refusal.code is RefusalCode.NOT_OBSERVED
+
+    fourth = quorum._add_node(4, is_broker=False)
+    quorum.identity.added_controllers.append(4)
+    key = start_observer(quorum, fourth)
+    added = plan(quorum, WantedChange(add=(VoterNode(key),)))
+    for step in added.steps:
+        add(quorum, step.command)
+        assert "CurrentVoters" in run(quorum, step.check)
+    read = settled(quorum, {1, 2, 3, 4})
+    assert read.current.change.added == (key,)
+
+    replace_disk(quorum, fourth, key)
+
+    # The leader goes last of all, and resigns.
+    gone = leader(quorum).plan.node_id
+    stays = next(id_ for id_ in (1, 2, 3) if id_ != gone)
+    for step in plan(quorum, WantedChange(remove=(gone,)), stays).steps:
+        run(quorum, step.command)
+    read = settled(quorum, {1, 2, 3, 4} - {gone}, stays)
+    assert [anomaly for anomaly in read.anomalies if anomaly.is_finding] == []
+    assert read.elections[-1].leader_id != gone
+    assert read.elections[-1].previous_leader_id == gone
+
+
+@pytest.mark.timeout(900)
+def test_deaths_of_leaders_are_elections_with_their_time_and_health_sees_them(quorum):
+    settled(quorum, {1, 2, 3})
+    killed = []
+    for _ in range(2):
+        dead = leader(quorum)
+        killed.append((dead.plan.node_id, described(quorum).leader_epoch))
+        at = time.time() * 1000
+        dead.kill()
+        alive = next(node for node in quorum.nodes.values() if node is not dead)
+        wait_until(lambda: described(quorum).leader_id != killed[-1][0], 60, every=0.5)
+        after = described(quorum)
+        election = next(
+            one
+            for one in reversed(timeline_of(quorum, alive).elections)
+            if one.epoch <= after.leader_epoch
+        )
+        assert election.previous_leader_id == killed[-1][0]
+        assert election.leader_id == after.leader_id
+        assert 500 <= election.gap_ms <= 30_000
+        assert election.timestamp_ms >= at - 1_000
+        assert len(election.granting) >= 2
+
+        codes = {one.code for one in judge(quorum, alive)}
+        assert {"bare_majority", "voter_silent"} <= codes
+        # What is much longer than the cadence of this log is a time without a controller.
+        assert ("no_active_controller" in codes) or not is_long(alive, election.gap_ms), election
+        dead.start()
+        quorum.wait_until_serving()
+        wait_until(partial(is_whole, quorum, alive), 60, every=0.5)
+
+    read = timeline_of(quorum, quorum.node(1), described(quorum).high_watermark)
+    assert [one.code for one in read.anomalies if one.is_finding] == []
+    replicas = tuple(
+        digest_folder(read_folder(node.plan.data / LOG), node.name)
+        for node in quorum.nodes.values()
+    )
+    picture = QuorumPicture(description=described(quorum), replicas=replicas)
+    assert "replicas_differ" not in {one.code for one in judge_quorum(picture, now_ms()).findings}
+
+
+def judge(quorum, node):
+    """Judge the quorum with a node's log beside what its leader says, in the way the console does."""
+    now = described(quorum)
+    timeline = timeline_of(quorum, node, now.high_watermark)
+    picture = QuorumPicture(description=now, timeline=timeline)
+    found = judge_quorum(picture, now_ms()).findings
+    assert not [one for one in found if one.code == "log_disagrees"]
+    return found
+
+
+def is_long(node, gap_ms) -> bool:
+    """Whether a distance is long beside those of the log's NoOp records: a busy controller writes late."""
+    clock = LogClock()
+    for record in read_folder(node.plan.data / LOG).records():
+        clock.tick(record.offset, record.epoch, record.timestamp_ms, record.type)
+    return clock.is_long(
+        gap_ms * 4 // 5
+    )  # the cadence is a median, and was another one at that time
+
+
+def is_whole(quorum, node) -> bool:
+    return "voter_silent" not in {one.code for one in judge(quorum, node)}
+
+
+def now_ms() -> int:
+    return int(time.time() * 1000)

@@ -1,0 +1,78 @@
+"""Consumers in groups on real clusters, for tests that move groups from one to the other."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from contextlib import contextmanager
+
+from confluent_kafka import Consumer
+from confluent_kafka import TopicPartition as ClientPartition
+
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.groups import describe_groups, read_committed_offsets
+from tests.support import wait_until
+
+WITHIN_S = 60
+
+
+def new_group() -> str:
+    return f"g-{uuid.uuid4().hex[:10]}"
+
+
+@contextmanager
+def consuming(cluster, group: str, topic: str):
+    """Yield a consumer that is a member of the group until the block ends."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": cluster.bootstrap_servers,
+            "group.id": group,
+            "enable.auto.commit": False,
+            "auto.offset.reset": "earliest",
+            "isolation.level": "read_committed",
+        }
+    )
+    consumer.subscribe([topic])
+    try:
+        yield consumer
+    finally:
+        consumer.close()
+
+
+def consume(cluster, group: str, topic: str, count: int | None = None) -> list[bytes]:
+    """Read as a group and commit: so many records, or all up to the end; return their values."""
+    found: list[bytes] = []
+    idle_since = time.monotonic()
+    with consuming(cluster, group, topic) as consumer:
+        give_up_at = time.monotonic() + WITHIN_S
+        while count is None or len(found) < count:
+            assert time.monotonic() < give_up_at, f"{group} read {len(found)} records of {topic}"
+            left = 500 if count is None else min(500, count - len(found))
+            messages = [m for m in consumer.consume(left, timeout=0.5) if m.error() is None]
+            found += [m.value() for m in messages]
+            if messages:
+                consumer.commit(offsets=_behind(messages), asynchronous=False)
+                idle_since = time.monotonic()
+            elif count is None and consumer.assignment() and time.monotonic() - idle_since > 4:
+                break
+    wait_until_inactive(cluster, group)
+    return found
+
+
+def _behind(messages) -> list[ClientPartition]:
+    ends: dict[tuple[str, int], int] = {}
+    for one in messages:
+        ends[one.topic(), one.partition()] = one.offset() + 1
+    return [ClientPartition(topic, partition, end) for (topic, partition), end in ends.items()]
+
+
+def wait_until_inactive(cluster, group: str) -> None:
+    with ClusterClient(cluster.connection) as client:
+        wait_until(lambda: not describe_groups(client, [group])[group].member_count, WITHIN_S)
+
+
+def committed(cluster, group: str) -> dict[str, int]:
+    """Return the committed offsets of a group, by topic and partition."""
+    with ClusterClient(cluster.connection) as client:
+        found = read_committed_offsets(client, [group])[group]
+    return {str(where): one.offset for where, one in found.items() if one.offset is not None}

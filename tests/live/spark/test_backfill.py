@@ -1,0 +1,65 @@
+"""`crosslog backfill` of a real topic of offset syncs: the same archive as the follower's."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from jobs.cluster.descriptions import TopicPartition
+from jobs.replication.archive_writer import SyncArchive
+from jobs.replication.flow import FlowSpec
+from jobs.replication.sync_archive import open_translator, read_all_runs
+from jobs.replication.sync_follower import catch_up, place_of
+from jobs.wire.mirror_records import OffsetSync, encode_offset_sync
+from tests.live.records import Record, make_topic, write
+
+pytestmark = pytest.mark.live
+COUNT = 250_000
+
+
+@pytest.fixture
+def flow(west):
+    """A flow whose topic of offset syncs is there, with gaps and with records of somebody else."""
+    alias = "backfilled"
+    flow = FlowSpec("backfill", west.connection, west.connection, ("orders",), tasks=2)
+    values = flow.to_mapping()
+    values["source"] |= {"alias": alias}
+    flow = FlowSpec.from_mapping(values)
+    topic = place_of(flow).topic
+    make_topic(west, topic)
+    records = []
+    for number in range(COUNT):
+        upstream = 10 * number + number // 1000
+        sync = OffsetSync("orders", number % 3, upstream, upstream + number // 5000)
+        records.append(Record(0, *encode_offset_sync(sync)))
+    records[7] = Record(0, b"not a sync", None)
+    write(west, topic, records, **{"linger.ms": 50})
+    return flow
+
+
+def test_tasks_read_ranges_and_the_archive_is_that_of_the_follower(west, flow, tmp_path):
+    archive, path = tmp_path / "filled", tmp_path / "flow.yaml"
+    path.write_text(yaml.safe_dump(flow.to_mapping()), encoding="utf-8")
+    command = ["backfill", str(path), "--archive", str(archive), "--json"]
+    ended = subprocess.run(
+        [sys.executable, "-m", "jobs", *command],
+        capture_output=True, text=True, check=False, timeout=180,
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(ended.stdout)["syncs"] == COUNT - 1
+    followed = tmp_path / "followed"
+    with SyncArchive(followed) as one:
+        catch_up(place_of(flow), one)
+        refused = one.manifest.refused
+    assert read_all_runs(archive).same_as(read_all_runs(followed))
+    with SyncArchive(archive) as one:
+        assert one.manifest.refused == refused
+        assert catch_up(place_of(flow), one) == 0
+    for upstream in (0, 12_345, 10 * COUNT):
+        answers = [
+            open_translator(folder).translate(TopicPartition("orders", 0), upstream)
+            for folder in (archive, followed)
+        ]
+        assert answers[0] == answers[1]
