@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import Any
 
 import pytest
 from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
 
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
-# Tests that share clusters or a browser stay together, each family on a worker of its own. They begin first
-# and mostly wait for other programs; everything else is spread over the workers file by file.
+# Tests that share clusters or a browser stay together. The first worker runs these families in this order,
+# those first for which a second matters; the others run everything else, niced, file by file, and then help
+# with the families from the end. So what waits with a clock in its hand has only what is niced beside it.
 FAMILIES = (
-    ("live/batches", "clusters of the batch path"),
-    ("live/spark", "clusters of Spark"),
+    ("live/availability", "clusters of sites"),
     ("live/quorum", "clusters whose quorum changes"),
+    ("live/batches", "clusters of the batch path"),
     ("live/console", "clusters of consoles"),
     ("live/test_demo.py", "clusters of consoles"),
     ("live", "clusters of all others"),
-    ("live/availability", "clusters of sites"),
+    ("live/spark", "clusters of Spark"),
     ("browser", "browsers"),
     ("console/frame/test_up.py", "browsers"),
 )
@@ -38,6 +41,14 @@ class _Families(LoadScopeScheduling):
     def _split_scope(self, nodeid: str) -> str:
         return _family_of(nodeid) or nodeid.partition("::")[0]
 
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        families = [scope for scope in self.workqueue if scope in RANKS]
+        others = [scope for scope in self.workqueue if scope not in RANKS]
+        is_first = node.gateway.id == "gw0"
+        scope = (families + others)[0] if is_first else (others + families[::-1])[0]
+        self.workqueue.move_to_end(scope, last=False)
+        super()._assign_work_unit(node)
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put families first, in their order; the sort leaves everything else as it is."""
@@ -52,9 +63,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Let tests that only compute wait for those that wait for a cluster with a clock in their hand."""
-    is_worker = hasattr(item.config, "workerinput")
-    if is_worker and _family_of(item.nodeid) is None and os.nice(0) == 0:
-        os.nice(10)
+    if hasattr(item.config, "workerinput"):
+        # Only root may go back; without that right a worker stays niced for good, which is slower but right.
+        with contextlib.suppress(PermissionError):
+            os.setpriority(os.PRIO_PROCESS, 0, 10 if _family_of(item.nodeid) is None else 0)
 
 
 @pytest.fixture

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from jobs.cluster.errors import ClusterFault
+
 # Facts about other programs, kept beside the project because they are not ours.
 CONFORMANCE = Path(__file__).parent.parent.parent / "shared" / "conformance"
 
@@ -29,16 +31,22 @@ PATIENCE = 3
 def wait_until(predicate: Callable[[], object], timeout: float = 10.0, every: float = 0.05) -> None:
     """Wait for a condition; fails with its name when it does not come true in `PATIENCE` times `timeout`.
 
-    What is dear to look at is looked at more seldom: the machine is left to what is waited for.
+    What is dear to look at is looked at more seldom: the machine is left to what is waited for. A cluster
+    that cannot be asked for a moment, because a test kills its nodes, is asked again.
     """
     end = time.monotonic() + timeout * PATIENCE
     while True:
-        began = time.monotonic()
-        if predicate():
-            return
+        began, fault = time.monotonic(), None
+        try:
+            if predicate():
+                return
+        except ClusterFault as error:
+            if not error.retriable:
+                raise
+            fault = error
         now = time.monotonic()
         if now > end:
-            raise AssertionError(f"not true within {timeout * PATIENCE} s: {predicate}")
+            raise AssertionError(f"not true within {timeout * PATIENCE} s: {predicate}") from fault
         time.sleep(max(every, now - began))
 
 

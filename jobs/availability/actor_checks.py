@@ -96,7 +96,7 @@ def _standby(facts: ActorFacts, partition: PartitionModel | None) -> Iterator[Pr
         yield (
             "standbys",
             "No broker is set up as a fenced standby: start a dedicated one with "
-            "broker.heartbeat.interval.ms=600000.",
+            "broker.heartbeat.interval.ms=86400000.",
         )
     elif partition is not None and not facts.standbys & set(partition.replicas):
         which = ", ".join(map(str, sorted(facts.standbys)))

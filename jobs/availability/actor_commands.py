@@ -10,7 +10,7 @@ from jobs.availability.actor_kinds import ActorKind
 from jobs.availability.cluster_model import PartitionModel
 from jobs.availability.kafka_commands import KafkaTools
 
-STANDBY_SETTING = "broker.heartbeat.interval.ms=600000"
+STANDBY_SETTING = "broker.heartbeat.interval.ms=86400000"
 _THROTTLE = ("follower.replication.throttled.rate", "leader.replication.throttled.rate")
 
 

@@ -93,7 +93,7 @@ OF_CAUSE: Mapping[TroubleCause, tuple[StepTemplate, ...]] = {
         StepTemplate(
             "Look in the log of broker {broker} for heartbeats that failed, long pauses of the JVM and "
             "a full disk; try the controllers' listener from its machine. A broker with "
-            "broker.heartbeat.interval.ms=600000 is a fenced standby, and fenced on purpose.",
+            "broker.heartbeat.interval.ms=86400000 is a fenced standby, and fenced on purpose.",
             Ask.BROKERS,
             See.UNFENCED,
             "Look in the log of the fenced broker for heartbeats that failed and long pauses of the JVM.",

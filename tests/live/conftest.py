@@ -22,6 +22,7 @@ from jobs.lab.preparation import kafka_jvm
 from jobs.lab.security import USERS
 from tests.live.shared_labs import SHARED
 
+FOLDER = Path(__file__).parent
 # Records of tests are of any age: nothing is deleted for it, and the default itself stays what it is.
 NO_RETENTION = {
     "log.retention.check.interval.ms": "86400000",
@@ -31,10 +32,11 @@ NO_RETENTION = {
 
 @pytest.hookimpl(trylast=True)  # after fixtures that still need the clusters
 def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
-    """End shared clusters when no live test follows: ten idle brokers take a third of a core."""
-    if nextitem is None or not nextitem.path.is_relative_to(Path(__file__).parent):
-        while SHARED:
-            SHARED.pop().kill()
+    """End shared clusters when none of their tests follows: ten idle brokers take a third of a core."""
+    for folder, lab in tuple(SHARED):
+        if nextitem is None or not nextitem.path.is_relative_to(folder):
+            SHARED.remove((folder, lab))
+            lab.kill()
 
 
 @pytest.fixture(scope="session")
@@ -54,7 +56,7 @@ def lab(kafka: KafkaJvm, tmp_path_factory: pytest.TempPathFactory) -> Iterator[L
         for plan in standard_plans(find_base_port(standard_plans))
     ]
     started = Lab(tmp_path_factory.mktemp("lab"), plans, jvm=kafka)
-    SHARED.append(started)
+    SHARED.append((FOLDER, started))
     started.start()
     yield started
     started.kill()  # nobody reads its data any more, and an orderly stop takes 5 s
@@ -132,7 +134,7 @@ def secure(kafka: KafkaJvm, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
     root = tmp_path_factory.mktemp("secure-lab")
     started = Lab(root, plans(find_base_port(plans)), jvm=kafka)
-    SHARED.append(started)
+    SHARED.append((FOLDER, started))
     started.start()
     cluster = SecureCluster(started.cluster("secure"))
     secrets = {f"CROSSLOG_SECRET_LAB_{user.upper()}": text for user, text in USERS.items()}

@@ -315,7 +315,7 @@ class TestCommands:
         _, groups = self.lines(observers=FENCED)
         group = groups["Properties of broker 13, a fenced standby"]
         assert group.is_file
-        assert group.lines == ("broker.rack=west", "broker.heartbeat.interval.ms=600000")
+        assert group.lines == ("broker.rack=west", "broker.heartbeat.interval.ms=86400000")
 
     def test_brokers_that_know_observers_get_the_placement(self):
         made, groups = self.lines(observers=ITSELF)

@@ -1,6 +1,7 @@
 """One lab of four nodes for all tests of standby brokers: its last user loses a site of it."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from tests.live.availability.standby_world import (
     SETTINGS,
     STANDBY,
     World,
+    is_calm,
     partitions,
     topic_on,
     wait_until_fenced,
@@ -22,7 +24,7 @@ from tests.support import wait_until
 
 
 @pytest.fixture(scope="session")
-def world(kafka, tmp_path_factory) -> Iterator[World]:
+def sites(kafka, tmp_path_factory) -> Iterator[World]:
     """Two sites with two nodes each; node 4 is the standby, and no voter, so that it never leads."""
 
     def plans(base_port: int) -> list[ClusterPlan]:
@@ -30,7 +32,7 @@ def world(kafka, tmp_path_factory) -> Iterator[World]:
         return [ClusterPlan("standby", 4, base_port, racks=racks, node_overrides=SETTINGS)]
 
     lab = Lab(tmp_path_factory.mktemp("standby-lab"), plans(find_base_port(plans)), jvm=kafka)
-    SHARED.append(lab)
+    SHARED.append((Path(__file__).parent, lab))
     lab.start()
     cluster = lab.cluster("standby")
     doors = Doors(cluster.connection)
@@ -41,3 +43,10 @@ def world(kafka, tmp_path_factory) -> Iterator[World]:
     wait_until(lambda: not any(STANDBY in one.isr for one in partitions(doors, topic).values()), 30)
     yield World(cluster, doors, topic)
     lab.kill()
+
+
+@pytest.fixture(scope="module")
+def world(sites) -> World:
+    """The sites as a file of tests wants to find them: all in sync, and the standby fenced and following."""
+    wait_until(lambda: is_calm(sites), 60, every=0.5)
+    return sites

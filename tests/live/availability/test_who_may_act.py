@@ -64,7 +64,7 @@ def secure(kafka, tmp_path_factory) -> Iterator[Secure]:
     """Two nodes; node 2 is the standby."""
 
     def plans(base_port: int) -> list[ClusterPlan]:
-        own = {2: {"broker.heartbeat.interval.ms": "600000"}}
+        own = {2: {"broker.heartbeat.interval.ms": "86400000"}}
         return [
             ClusterPlan(
                 "guarded",
