@@ -252,7 +252,7 @@ def test_when_the_primary_site_dies_a_promoted_standby_leads_with_every_acked_re
         for node_id in (1, 2):
             world.cluster.node(node_id).start()
         world.cluster.wait_until_serving()
-        wait_until(lambda: all(len(one.isr) > 2 for one in partitions(world.doors).values()), 60)
+        wait_until(lambda: all_in_sync(world, topic, world.topic), 60)
         demoted(world, store)
 
 
@@ -289,6 +289,11 @@ def test_when_the_primary_site_dies_a_fenced_standby_lacks_the_last_moments_at_m
 def kill_the_site(world: World) -> None:
     for node_id in (1, 2):
         world.cluster.node(node_id).kill()
+
+
+def all_in_sync(world: World, *topics: str) -> bool:
+    found = partitions(world.doors, *topics).values()
+    return all(set(one.isr) == set(one.replicas) for one in found)
 
 
 def readable(world: World, topic: str) -> set[int]:
