@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
+from tests.browser.open_requests import OPEN_REQUESTS
 from tests.browser.watching import Watched
+from tests.support import wait_until
 
 # Playwright runs an event loop in this thread; the tests use Django's database beside it, not inside it.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
@@ -44,6 +46,8 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
     opened = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light")
     yield opened
     opened.close()
+    # The database of a test cannot be emptied while a late request of its page still reads it.
+    wait_until(OPEN_REQUESTS.are_done)
 
 
 @pytest.fixture
