@@ -11,3 +11,7 @@ application = get_wsgi_application()
 from console.frame.checks import refuse_unsafe_settings  # noqa: E402  after Django is set up
 
 refuse_unsafe_settings()
+
+from console.frame.garbage import settle  # noqa: E402  likewise
+
+settle()
