@@ -39,6 +39,7 @@ from jobs.availability.acting.promotions import (
     StoreState,
 )
 from jobs.cluster.errors import ClusterFault
+from jobs.waiting import wait_up_to
 
 logger = logging.getLogger(__name__)
 
@@ -164,8 +165,7 @@ class StandbyLoop:
             else:
                 self._memory.failing.pop(-1, None)
             watch.changed.clear()
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(watch.changed.wait(), tick_s)
+            await wait_up_to(watch.changed.wait(), tick_s)
 
     async def tick(self, watch: BrokerWatch) -> TickPlan:
         """Do one round: read the store, look at the brokers, send what is due."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
@@ -24,6 +23,7 @@ from jobs.replication.batches.source_surprises import SourceSurprises
 from jobs.replication.batches.throttle import Throttle
 from jobs.replication.copier import PartitionState
 from jobs.replication.turns import Turns
+from jobs.waiting import wait_up_to
 from jobs.wire.errors import Damaged, OldMagic, RecordFormatError
 
 LOOK_S = 0.1
@@ -116,8 +116,7 @@ class Fetching:
             await self._reading.throttle.rest(taken)
 
     async def _wait_for_room(self) -> None:
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._sending.room(), LOOK_S)
+        await wait_up_to(self._sending.room(), LOOK_S)
 
     def _wanted(self, broker: int) -> tuple[list[BatchPartition], bool]:
         """Return the partitions to fetch, and whether none was left out for want of room.
