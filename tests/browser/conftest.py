@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from tests.browser.open_requests import OPEN_REQUESTS
+from tests.browser.open_requests import OpenRequests
 from tests.browser.watching import Watched
 from tests.support import wait_until
 
@@ -44,10 +44,11 @@ def theme(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
     opened = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light")
-    yield opened
-    opened.close()
-    # The database of a test cannot be emptied while a late request of its page still reads it.
-    wait_until(OPEN_REQUESTS.are_done)
+    with OpenRequests() as requests:
+        yield opened
+        opened.close()
+        # The database of a test cannot be emptied while a late request of its page still reads it.
+        wait_until(requests.are_done)
 
 
 @pytest.fixture

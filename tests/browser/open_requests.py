@@ -2,13 +2,16 @@
 
 import threading
 import time
-from typing import Any
+from typing import Any, Self
 
 from django.core.signals import request_finished, request_started
 
 
 class OpenRequests:
-    """Counts the requests of this process that began and did not end yet."""
+    """Counts the requests that began since it was made and did not end yet; to be left as a context.
+
+    Tests without a browser leave answers unclosed, so whoever counts from the beginning never ends.
+    """
 
     # A request that a closed page sent at last may only just be taken from its connection.
     STILL_S = 0.1
@@ -17,8 +20,15 @@ class OpenRequests:
         self._lock = threading.Lock()
         self._open = 0
         self._changed_at = time.monotonic()
+
+    def __enter__(self) -> Self:
         request_started.connect(self._begin)
         request_finished.connect(self._end)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        request_started.disconnect(self._begin)
+        request_finished.disconnect(self._end)
 
     def are_done(self) -> bool:
         """Return whether nothing is open, and was not for a moment."""
@@ -35,6 +45,3 @@ class OpenRequests:
         with self._lock:
             self._open += number
             self._changed_at = time.monotonic()
-
-
-OPEN_REQUESTS = OpenRequests()
