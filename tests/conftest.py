@@ -20,6 +20,7 @@ settings.load_profile("patient")
 FAMILIES = (
     ("live/availability", "clusters of sites"),
     ("live/quorum", "clusters whose quorum changes"),
+    ("live/cluster", "clusters that are asked"),
     ("live/batches", "clusters of the batch path"),
     ("live/console", "clusters of consoles"),
     ("live/test_demo.py", "clusters of consoles"),

@@ -41,10 +41,15 @@ def partitions(east) -> list[TopicPartition]:
 def client(east, partitions):
     """A client that has met every broker, and a cluster that is whole again afterwards."""
     with ClusterClient(east.connection, timeout_s=BUDGET_S) as opened:
-        read_offset_ranges(opened, partitions, with_timestamps=False)
+        wait_until(lambda: all_answer(opened, partitions), 20)
         yield opened
     with ClusterClient(east.connection, timeout_s=20) as healthy:
         wait_until(lambda: is_whole(healthy), 60)
+
+
+def all_answer(client, partitions) -> bool:
+    found = read_offset_ranges(client, partitions, with_timestamps=False)
+    return all(one.error is None for one in found.values())
 
 
 def is_whole(client) -> bool:
