@@ -28,7 +28,8 @@ from jobs.wire.errors import Damaged, OldMagic, RecordFormatError
 
 LOOK_S = 0.1
 PARTITION_BYTES = 1024 * 1024
-ANSWER_BYTES = 16 * 1024 * 1024
+# All source brokers share it: what a task takes must not grow with their number.
+ANSWERS_BYTES = 16 * 1024 * 1024
 SMALLEST_BYTES = 64 * 1024
 # What may be fetched and not yet sent of one partition, and what a task may hold in memory, beside the
 # answers that are just coming in.
@@ -39,6 +40,11 @@ WAIT_MS = 500
 SHORT_WAIT_MS = 5
 # How long a partition is read from the replica that the leader recommends (KIP-392).
 PREFERRED_S = 300.0
+
+
+def answer_bytes(brokers: int) -> int:
+    """Return how much each of so many source brokers may answer at once, while all of them are answering."""
+    return max(ANSWERS_BYTES // max(brokers, 1), PARTITION_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +158,8 @@ class Fetching:
 
     async def _fetch(self, broker: int, wanted: list[BatchPartition], wait_ms: int) -> int:
         asked = {part.where: (part, part.fetched) for part in wanted}
-        most = self._reading.throttle.most_bytes(ANSWER_BYTES, SMALLEST_BYTES)
+        brokers = sum(map(bool, self._brokers.values()))
+        most = self._reading.throttle.most_bytes(answer_bytes(brokers), SMALLEST_BYTES)
         self._asked[broker] = (self._reading.clock(), wanted)
         try:
             answer = await fetch(

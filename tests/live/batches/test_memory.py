@@ -28,7 +28,7 @@ def test_a_target_that_hangs_does_not_fill_the_memory(small_lab, east, tmp_path)
         batches = [large, numbered(50), large, numbered(50)]
         write_batches(east, topic, partition, batches, codec=Codec(partition % 2 * Codec.LZ4))
     worker = Worker(flow_between(east, slow, topic), tmp_path)
-    worker.wait_until_begun()
+    worker.wait_until_copying()
     for _ in range(2):
         node.pause()
         time.sleep(6)
