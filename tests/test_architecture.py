@@ -13,7 +13,7 @@ LONGEST_FILE = 400
 # Lowest first: a folder of jobs/ may import itself and what stands on a lower floor.
 FLOORS = (
     {"version", "cache", "files", "waiting"},
-    {"wire"},
+    {"wire", "archives"},
     {"cluster"},
     {"replication", "quorum", "availability", "streams", "tracing"},
     {"spark"},

@@ -27,10 +27,10 @@ from console.quorum.folding import LogFold
 from console.quorum.judging import judge_log
 from console.quorum.models import MetadataLog, Source
 from console.quorum.save import save_portion
+from jobs.archives import ArchiveBusy, BadArchive
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault, InvalidFields
-from jobs.quorum.archive import ArchiveBusy, LogArchive
-from jobs.quorum.archive_manifest import BadArchive
+from jobs.quorum.archive import LogArchive
 from jobs.quorum.follower import Heard, Mode, follow
 from jobs.quorum.log_folder import BadFolder
 from jobs.quorum.source import MetadataSource

@@ -21,9 +21,9 @@ from console.frame.threads import Thread, start_thread
 from console.replication.models import FlowRound, ReplicationFlow
 from console.replication.save import save_round
 from console.replication.translating import archive_of
+from jobs.archives import ArchiveBusy, BadArchive
 from jobs.cluster.errors import ClusterFault, InvalidFields, UnknownTopicOrPartition
-from jobs.replication.archive_manifest import BadArchive
-from jobs.replication.archive_writer import ArchiveBusy, SyncArchive
+from jobs.replication.archive_writer import SyncArchive
 from jobs.replication.run_files import BadRuns
 from jobs.replication.sync_follower import Heard, SyncsPlace, follow, place_of
 

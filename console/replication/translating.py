@@ -8,7 +8,8 @@ from django.conf import settings
 
 from console.frame.errors import ActionRefused
 from console.replication.models import ReplicationFlow
-from jobs.replication.archive_manifest import BadArchive, read_manifest
+from jobs.archives import BadArchive
+from jobs.replication.archive_manifest import read_manifest
 from jobs.replication.sync_archive import open_translator
 from jobs.replication.translator import Translator
 

@@ -13,9 +13,10 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
+from jobs.archives import ArchiveBusy, BadArchive
 from jobs.cluster.errors import ClusterFault, InvalidFields
-from jobs.quorum.archive import UNPACKED, ArchiveBusy, LogArchive
-from jobs.quorum.archive_manifest import BadArchive, Manifest
+from jobs.quorum.archive import UNPACKED, LogArchive
+from jobs.quorum.archive_manifest import Manifest
 from jobs.quorum.follower import Heard, Mode, follow
 from jobs.quorum.log_import import Imported, NotALogFolder, import_folder
 from jobs.quorum.source import MetadataSource, read_source_file

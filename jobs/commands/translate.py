@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from jobs.archives import BadArchive
 from jobs.cluster.descriptions import TopicPartition
 from jobs.commands.translate_refine import Refiner, refiner_of
-from jobs.replication.archive_manifest import BadArchive, read_manifest
+from jobs.replication.archive_manifest import read_manifest
 from jobs.replication.questions import Question, Questions, parse_questions
 from jobs.replication.run_files import BadRuns
 from jobs.replication.sync_archive import open_translator

@@ -7,7 +7,6 @@ checked and taken in when the archive is opened again, and a batch that was not 
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 from collections.abc import Iterable
@@ -18,10 +17,9 @@ from types import TracebackType
 from typing import IO, NamedTuple
 from uuid import uuid4
 
+from jobs.archives import MANIFEST, BadArchive, lock_archive
 from jobs.files import sync_folder
 from jobs.quorum.archive_manifest import (
-    NAME,
-    BadArchive,
     DroppedTail,
     Manifest,
     MissingRange,
@@ -42,14 +40,9 @@ from jobs.quorum.batches import (
 )
 
 SEGMENT_BYTES = 64 << 20
-_LOCK = "lock"
 _PART = ".part"
 # Folders for uploads on their way in; what a crash left of them is removed.
 UNPACKED = "unpacked-"
-
-
-class ArchiveBusy(RuntimeError):
-    """Another process appends to this archive."""
 
 
 class CommittedCut(ValueError):
@@ -78,15 +71,10 @@ class LogArchive:
     _file: FileIO | None = None
 
     def __enter__(self) -> LogArchive:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self._lock = (self.folder / _LOCK).open("ab")
+        self._lock = lock_archive(self.folder)
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self.manifest = read_manifest(self.folder) or self._begun()
             self._recover()
-        except BlockingIOError:
-            self._lock.close()
-            raise ArchiveBusy(f"another process appends to the archive {self.folder}") from None
         except BaseException:
             self._lock.close()
             raise
@@ -305,8 +293,8 @@ class LogArchive:
         strange = [path.name for path in self.folder.glob("*.log")]
         if strange:
             raise BadArchive(
-                f"{self.folder} has {strange[0]} and no {NAME}: it is a node's folder, or somebody else's. "
-                "Choose an empty folder for the archive, and import the other into it."
+                f"{self.folder} has {strange[0]} and no {MANIFEST}: it is a node's folder, or somebody "
+                "else's. Choose an empty folder for the archive, and import the other into it."
             )
         return Manifest(identity=uuid4().hex)
 

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from jobs.files import write_whole
+from jobs.archives import load_manifest, write_manifest
 
-NAME = "manifest.json"
 VERSION = 1
-
-
-class BadArchive(ValueError):
-    """A folder that is no archive of a metadata log, or a damaged one; the message says which and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +128,9 @@ class Manifest:
 
     def save(self, folder: Path) -> None:
         """Put it into the folder of the archive."""
-        document = {"version": VERSION, **asdict(self)}
         # What readers in other languages would otherwise have to compute.
-        document |= {"log_start_offset": self.log_start_offset, "next_offset": self.next_offset}
-        content = json.dumps(document, separators=(",", ":")).encode()
-        write_whole(folder / NAME, lambda file: file.write(content))
+        computed = {"log_start_offset": self.log_start_offset, "next_offset": self.next_offset}
+        write_manifest(folder, VERSION, asdict(self) | computed)
 
 
 def segment_name(base_offset: int) -> str:
@@ -153,17 +145,7 @@ def snapshot_name(end_offset: int, epoch: int) -> str:
 
 def read_manifest(folder: Path) -> Manifest | None:
     """Read the manifest of an archive; None where there is none yet. Raises `BadArchive`."""
-    try:
-        document = json.loads((folder / NAME).read_text(encoding="utf-8"))
-        if document.pop("version") != VERSION:
-            raise BadArchive(f"{folder / NAME} is of a version that this crosslog does not read")
-        return _manifest(document)
-    except FileNotFoundError:
-        return None
-    except (KeyError, TypeError, AttributeError, UnicodeDecodeError) as error:
-        raise BadArchive(f"{folder / NAME} is damaged ({type(error).__name__}: {error})") from None
-    except json.JSONDecodeError as error:
-        raise BadArchive(f"{folder / NAME} is damaged: {error}") from None
+    return load_manifest(folder, VERSION, _manifest)
 
 
 def _manifest(values: dict[str, Any]) -> Manifest:

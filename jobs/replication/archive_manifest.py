@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from jobs.files import write_whole
+from jobs.archives import load_manifest, write_manifest
 
-NAME = "manifest.json"
 VERSION = 1
-
-
-class BadArchive(ValueError):
-    """A folder that is no archive of offset syncs, or a damaged one; the message says which and why."""
 
 
 class GapKind(StrEnum):
@@ -112,24 +106,12 @@ class Manifest:
 
     def save(self, folder: Path) -> None:
         """Put it into the folder of the archive."""
-        document = {"version": VERSION, **asdict(self)}
-        content = json.dumps(document, separators=(",", ":")).encode()
-        write_whole(folder / NAME, lambda file: file.write(content))
+        write_manifest(folder, VERSION, asdict(self))
 
 
 def read_manifest(folder: Path) -> Manifest | None:
     """Read the manifest of an archive; None where there is none yet. Raises `BadArchive`."""
-    try:
-        document = json.loads((folder / NAME).read_text(encoding="utf-8"))
-        if document.pop("version") != VERSION:
-            raise BadArchive(f"{folder / NAME} is of a version that this crosslog does not read")
-        return _manifest(document)
-    except FileNotFoundError:
-        return None
-    except (KeyError, TypeError, AttributeError, UnicodeDecodeError) as error:
-        raise BadArchive(f"{folder / NAME} is damaged ({type(error).__name__}: {error})") from None
-    except json.JSONDecodeError as error:
-        raise BadArchive(f"{folder / NAME} is damaged: {error}") from None
+    return load_manifest(folder, VERSION, _manifest)
 
 
 def _manifest(values: dict[str, Any]) -> Manifest:

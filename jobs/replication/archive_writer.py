@@ -5,7 +5,6 @@ A crash loses at most an append that was not finished, and the manifest says whe
 
 from __future__ import annotations
 
-import fcntl
 import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,10 +14,9 @@ from types import TracebackType
 from typing import IO, NamedTuple
 from uuid import uuid4
 
+from jobs.archives import LOCK, MANIFEST, lock_archive
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.archive_manifest import (
-    NAME,
-    BadArchive,
     Gap,
     GapKind,
     Index,
@@ -30,12 +28,6 @@ from jobs.replication.archive_manifest import (
 from jobs.replication.run_files import read_runs, write_runs
 from jobs.replication.sync_archive import load_index, pieces_after
 from jobs.replication.sync_runs import RunTable, SyncRows, build_runs, join_runs
-
-_LOCK = "lock"
-
-
-class ArchiveBusy(RuntimeError):
-    """Another process appends to this archive."""
 
 
 class Increment(NamedTuple):
@@ -81,18 +73,13 @@ class SyncArchive:
     _lock: IO[bytes] | None = None
 
     def __enter__(self) -> SyncArchive:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self._lock = (self.folder / _LOCK).open("ab")
+        self._lock = lock_archive(self.folder)
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self.manifest = read_manifest(self.folder) or Manifest()
-        except OSError:
-            self._lock.close()
-            raise ArchiveBusy(f"another process appends to the archive {self.folder}") from None
-        except BadArchive:
+            self._remove_leftovers()
+        except BaseException:
             self._lock.close()
             raise
-        self._remove_leftovers()
         return self
 
     def __exit__(
@@ -190,7 +177,7 @@ class SyncArchive:
     def _remove_leftovers(self) -> None:
         """Remove what a crash left: files that no manifest names."""
         index = self.manifest.index
-        named = {NAME, _LOCK, *(part.file for part in self.manifest.parts)}
+        named = {MANIFEST, LOCK, *(part.file for part in self.manifest.parts)}
         named |= {index.folder} if index else set()
         for path in self.folder.iterdir():
             if path.name in named:

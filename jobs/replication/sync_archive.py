@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from pathlib import Path
 
+from jobs.archives import MANIFEST, BadArchive
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.archive_manifest import NAME, BadArchive, GapKind, Manifest, read_manifest
+from jobs.replication.archive_manifest import GapKind, Manifest, read_manifest
 from jobs.replication.offset_sync_store import OffsetSyncStore
 from jobs.replication.run_files import BadRuns, read_runs
 from jobs.replication.sync_history import NOTHING_KNOWN, Facts, SyncHistory
@@ -136,14 +137,14 @@ class _Opened:
 
     def look(self) -> Translator:
         for tries_left in range(_TRIES - 1, -1, -1):
-            seen = _signature(self._folder / NAME)
+            seen = _signature(self._folder / MANIFEST)
             if seen == self._seen:
                 break
             try:
                 self._read(read_manifest(self._folder) or Manifest())
             except (FileNotFoundError, BadRuns, BadArchive):
                 # The writer may have put other files in the place of those that were just named.
-                if not tries_left or _signature(self._folder / NAME) == seen:
+                if not tries_left or _signature(self._folder / MANIFEST) == seen:
                     raise
             else:
                 self._seen = seen

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from pyspark import SparkContext
 
+from jobs.archives import ArchiveBusy
 from jobs.replication.archive_manifest import Source
-from jobs.replication.archive_writer import ArchiveBusy, SyncArchive
+from jobs.replication.archive_writer import SyncArchive
 from jobs.replication.flow import FlowSpec
 from jobs.replication.sync_follower import SyncsPlace, place_of
 from jobs.replication.syncs_backfill import (

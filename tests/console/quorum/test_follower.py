@@ -6,8 +6,8 @@ import pytest
 
 from console.quorum.follower import REST_S, WRITE_S, MetadataFollower
 from console.quorum.models import MetadataChange, MetadataLog
+from jobs.archives import MANIFEST
 from jobs.cluster.errors import NotAuthorized, Unreachable
-from jobs.quorum.archive_manifest import NAME
 from jobs.quorum.follower import Heard, Mode
 from tests.console.clusters.making import make_cluster
 from tests.console.quorum.test_collect import described
@@ -90,7 +90,7 @@ def test_what_is_appended_becomes_rows_file_by_file(cluster, settings):
     assert log.next_offset > 875
     assert log.high_watermark == log.next_offset
     assert MetadataChange.objects.filter(offset__gte=875).exists()
-    assert (Path(settings.CROSSLOG_ARCHIVE) / "metadata" / str(log.pk) / NAME).exists()
+    assert (Path(settings.CROSSLOG_ARCHIVE) / "metadata" / str(log.pk) / MANIFEST).exists()
 
 
 @needs_log

@@ -7,8 +7,9 @@ import pytest
 from console.replication import queries
 from console.replication.follower import REST_S, WRITE_S, Follower
 from console.replication.models import FlowRound, ReplicationFlow
+from jobs.archives import MANIFEST
 from jobs.cluster.errors import UnknownTopicOrPartition, Unreachable
-from jobs.replication.archive_manifest import NAME, Source
+from jobs.replication.archive_manifest import Source
 from jobs.replication.archive_writer import Increment, SyncArchive
 from jobs.replication.sync_follower import Heard
 from jobs.replication.sync_runs import SyncRows
@@ -183,9 +184,9 @@ def test_what_broke_is_told_and_begins_again_after_a_rest(flow, archives):
 def test_a_damaged_archive_is_told_by_its_file(flow, archives):
     folder = archives / "syncs" / str(flow.pk)
     folder.mkdir(parents=True)
-    (folder / NAME).write_text("{", encoding="utf-8")
+    (folder / MANIFEST).write_text("{", encoding="utf-8")
     follower(Door(), thread=Ended).look()
-    assert NAME in round_of(flow).error
+    assert MANIFEST in round_of(flow).error
 
 
 def test_an_archive_that_another_process_has_is_told(flow, archives):

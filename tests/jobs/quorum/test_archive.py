@@ -7,8 +7,9 @@ import sys
 
 import pytest
 
-from jobs.quorum.archive import ArchiveBusy, CommittedCut, LogArchive
-from jobs.quorum.archive_manifest import BadArchive, MissingRange, read_manifest
+from jobs.archives import ArchiveBusy, BadArchive
+from jobs.quorum.archive import CommittedCut, LogArchive
+from jobs.quorum.archive_manifest import MissingRange, read_manifest
 from jobs.quorum.batches import LogBroken
 from tests.jobs.quorum.metadata_logs import archived, batch, damaged, snapshot
 

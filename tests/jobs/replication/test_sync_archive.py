@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jobs.archives import MANIFEST, ArchiveBusy, BadArchive
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.archive_manifest import NAME, BadArchive, Gap, GapKind, Source, read_manifest
-from jobs.replication.archive_writer import ArchiveBusy, Increment, Limits, SyncArchive
+from jobs.replication.archive_manifest import Gap, GapKind, Source, read_manifest
+from jobs.replication.archive_writer import Increment, Limits, SyncArchive
 from jobs.replication.sync_archive import archive_folder, open_translator, read_all_runs
 from jobs.replication.sync_runs import SyncRows, build_runs
 from jobs.replication.translator import Translator
@@ -163,7 +164,7 @@ def test_what_a_crash_left_is_removed_and_does_not_count(tmp_path):
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"version": 2}', '{"version": 1}'])
 def test_a_damaged_manifest_is_named(tmp_path, content):
-    (tmp_path / NAME).write_text(content, encoding="utf-8")
+    (tmp_path / MANIFEST).write_text(content, encoding="utf-8")
     with pytest.raises(BadArchive, match=r"manifest\.json"):
         open_translator(tmp_path)
     with pytest.raises(BadArchive, match=r"manifest\.json"), SyncArchive(tmp_path):

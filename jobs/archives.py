@@ -1,0 +1,71 @@
+"""What all archives share: a folder with one writer, whose manifest says what is in it."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+from jobs.files import write_whole
+
+_Manifest = TypeVar("_Manifest")
+
+MANIFEST, LOCK = "manifest.json", "lock"
+
+
+class BadArchive(ValueError):
+    """A folder that is no archive of its kind, or a damaged one; the message says which and why."""
+
+
+class ArchiveBusy(RuntimeError):
+    """Another process appends to the archive."""
+
+
+def lock_archive(folder: Path) -> IO[bytes]:
+    """Take a folder, made where it is missing, for this process until the file is closed.
+
+    Raises `ArchiveBusy`, and OSError where the folder cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = (folder / LOCK).open("ab")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.close()
+        raise ArchiveBusy(f"another process appends to the archive {folder}") from None
+    except OSError:
+        lock.close()
+        raise
+    return lock
+
+
+def write_manifest(folder: Path, version: int, values: Mapping[str, Any]) -> None:
+    """Put a manifest into the folder of its archive, whole or not at all."""
+    document = {"version": version, **values}
+    content = json.dumps(document, separators=(",", ":")).encode()
+    write_whole(folder / MANIFEST, lambda file: file.write(content))
+
+
+def load_manifest(
+    folder: Path, version: int, make: Callable[[dict[str, Any]], _Manifest]
+) -> _Manifest | None:
+    """Read the manifest of an archive; None where there is none yet.
+
+    `make` builds it from its values. Raises `BadArchive` for a damaged one or one of another version, and
+    OSError where it cannot be read.
+    """
+    path = folder / MANIFEST
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        found = document.pop("version")
+        if found == version:
+            return make(document)
+    except FileNotFoundError:
+        return None
+    except json.JSONDecodeError as error:
+        raise BadArchive(f"{path} is damaged: {error}") from None
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise BadArchive(f"{path} is damaged ({type(error).__name__}: {error})") from None
+    raise BadArchive(f"{path} is of version {found}; this crosslog reads version {version}")
