@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from django.db import close_old_connections
 from django.utils import timezone
 
 from console.clusters.models import Cluster
 from console.frame.news import metadata_stored
-from console.frame.threads import Thread, start_thread
+from console.frame.threads import KeptThreads, Ways
 from console.quorum.archives import Tail, archive_of
 from console.quorum.collect import log_of, set_aside
 from console.quorum.findings import save_round
@@ -37,11 +35,10 @@ from jobs.quorum.source import MetadataSource
 
 logger = logging.getLogger(__name__)
 
-# How often clusters are looked for, how often it is written that all is well, and how long what broke rests.
-LOOK_S, WRITE_S, REST_S = 2.0, 1.0, 10.0
+# How often it is written that all is well.
+WRITE_S = 1.0
 # How often the last day of the log is judged.
 JUDGE_S = 20.0
-STOP_WITHIN_S = 10.0
 _LOST = (
     "The metadata log cannot be fetched, so history is lost: only what DescribeQuorum tells is known, from "
     "poll to poll. Fetching it needs the right CLUSTER_ACTION on the cluster and a way to the controllers."
@@ -64,58 +61,20 @@ class FollowDoor(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A cluster whose metadata log is to be followed."""
+    """A cluster whose metadata log is to be followed; anew when another connection leads to it."""
 
-    cluster: Cluster
+    cluster: Cluster = field(compare=False)
     connection: Connection
 
-    def is_like(self, other: Wanted) -> bool:
-        """Return whether following one is following the other."""
-        return self.connection == other.connection
 
+def metadata_follower(door: FollowDoor = follow, ways: Ways | None = None) -> KeptThreads[Wanted]:
+    """Return the threads of all clusters."""
+    known = ways or Ways()
 
-class MetadataFollower:
-    """The threads of all clusters."""
+    def go(wanted: Wanted, stop: threading.Event) -> None:
+        Following(wanted, stop, door, known).run()
 
-    def __init__(
-        self,
-        door: FollowDoor = follow,
-        clock: Callable[[], float] = time.monotonic,
-        start: Callable[[Callable[[], None], str], Thread] = start_thread,
-        renew: Callable[[], None] = close_old_connections,
-    ) -> None:
-        self._door = door
-        self._clock = clock
-        self._start = start
-        self._renew = renew
-        self._following: dict[int, tuple[Following, Thread]] = {}
-
-    def run(self, stop: threading.Event) -> None:
-        """Follow until told to stop, looking for new, changed and removed clusters all the time."""
-        while not stop.is_set():
-            self._renew()
-            self.look()
-            stop.wait(LOOK_S)
-        self.end()
-
-    def look(self) -> None:
-        """Make the threads agree with the clusters of the database; start again what broke."""
-        wanted = wanted_clusters()
-        for pk, (one, thread) in list(self._following.items()):
-            if pk not in wanted or not one.wanted.is_like(wanted[pk]):
-                one.stop.set()
-            if not thread.is_alive() and (one.stop.is_set() or one.has_rested()):
-                del self._following[pk]
-        for pk in wanted.keys() - self._following.keys():
-            one = Following(wanted[pk], self._door, self._clock, self._renew)
-            self._following[pk] = (one, self._start(one.run, f"metadata log of cluster {pk}"))
-
-    def end(self) -> None:
-        """Tell all threads to end, and wait for them."""
-        for one, _ in self._following.values():
-            one.stop.set()
-        for _, thread in self._following.values():
-            thread.join(STOP_WITHIN_S)
+    return KeptThreads("metadata log of cluster", wanted_clusters, go, known)
 
 
 def wanted_clusters() -> Mapping[int, Wanted]:
@@ -132,28 +91,16 @@ def wanted_clusters() -> Mapping[int, Wanted]:
 class Following:
     """One cluster: opens its archive, follows, folds, and writes rows and how that goes."""
 
-    def __init__(
-        self,
-        wanted: Wanted,
-        door: FollowDoor,
-        clock: Callable[[], float],
-        renew: Callable[[], None] = close_old_connections,
-    ) -> None:
+    def __init__(self, wanted: Wanted, stop: threading.Event, door: FollowDoor, ways: Ways) -> None:
         self.wanted = wanted
-        self.stop = threading.Event()
+        self._stop = stop
         self._door = door
-        self._clock = clock
-        self._renew = renew
-        self._ended_at: float | None = None
+        self._ways = ways
         self._written: tuple[float, str] | None = None
         self._judged_at = -JUDGE_S
 
-    def has_rested(self) -> bool:
-        """Return whether it ended long enough ago to begin again."""
-        return self._ended_at is not None and self._clock() - self._ended_at >= REST_S
-
     def run(self) -> None:
-        """Follow until told to stop, or until it cannot go on; never raises."""
+        """Follow until told to stop, or until it cannot go on; raises what the database raises."""
         log: MetadataLog | None = None
         try:
             log = log_of(self.wanted.cluster, timezone.now())
@@ -165,16 +112,13 @@ class Following:
                 source = MetadataSource(self.wanted.connection)
                 told = log
                 self._door(
-                    source, archive, self.stop, lambda heard: self._hear(told, writer, heard)
+                    source, archive, self._stop, lambda heard: self._hear(told, writer, heard)
                 )
         except (ArchiveBusy, BadArchive, BadFolder, OSError, ClusterFault) as error:
             self._fail(log, error)
         except Exception as error:  # a thread ends here and must say so
             logger.exception("following broke cluster=%s", self.wanted.cluster.alias)
             self._fail(log, error)
-        finally:
-            self._renew()
-            self._ended_at = self._clock()
 
     def _is_of_another(self, archive: LogArchive) -> bool:
         """Whether somebody confirmed that another cluster stands behind the address now."""
@@ -190,11 +134,11 @@ class Following:
         fault = None if polled and heard.quorum is not None else heard.fault
         if not (is_news or fault or heard.is_at_end or polled):
             return
-        now, news = self._clock(), f"{heard.mode} {fault or ''}"
+        now, news = self._ways.clock(), f"{heard.mode} {fault or ''}"
         if self._written and self._written[1] == news and now - self._written[0] < WRITE_S:
             return
         self._written = (now, news)
-        self._renew()
+        self._ways.renew()
         if now - self._judged_at >= JUDGE_S:
             self._judged_at = now
             writer.judge()
@@ -212,7 +156,7 @@ class Following:
         alias = self.wanted.cluster.alias
         text = f"The archive of the metadata log: {error}"
         fault = error if isinstance(error, ClusterFault) else None
-        self._renew()
+        self._ways.renew()
         _save_fault(log, fault or ClusterFault(text, cluster=alias, hint=hint), timezone.now())
 
 

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
-from django.db import close_old_connections
-
-from console.frame.threads import Thread, start_thread
+from console.frame.threads import KeptThreads, Ways
 from console.replication.models import FlowRound, ReplicationFlow
 from console.replication.save import save_round
 from console.replication.translating import archive_of
@@ -29,9 +26,8 @@ from jobs.replication.sync_follower import Heard, SyncsPlace, follow, place_of
 
 logger = logging.getLogger(__name__)
 
-# How often flows are looked for, how often it is written that all is well, and how long what broke rests.
-LOOK_S, WRITE_S, REST_S = 2.0, 5.0, 5.0
-STOP_WITHIN_S = 10.0
+# How often it is written that all is well.
+WRITE_S = 5.0
 
 
 class FollowDoor(Protocol):
@@ -50,60 +46,21 @@ class FollowDoor(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A flow whose offset syncs are to be followed."""
+    """A flow whose offset syncs are to be followed; anew when they stand elsewhere."""
 
-    flow: ReplicationFlow
+    flow: ReplicationFlow = field(compare=False)
     place: SyncsPlace
     folder: Path
 
-    def is_like(self, other: Wanted) -> bool:
-        """Return whether following one is following the other."""
-        return (self.place, self.folder) == (other.place, other.folder)
 
+def syncs_follower(door: FollowDoor = follow, ways: Ways | None = None) -> KeptThreads[Wanted]:
+    """Return the threads of all flows."""
+    known = ways or Ways()
 
-class Follower:
-    """The threads of all flows."""
+    def go(wanted: Wanted, stop: threading.Event) -> None:
+        Following(wanted, stop, door, known).run()
 
-    def __init__(
-        self,
-        door: FollowDoor = follow,
-        clock: Callable[[], float] = time.monotonic,
-        start: Callable[[Callable[[], None], str], Thread] = start_thread,
-        renew: Callable[[], None] = close_old_connections,
-    ) -> None:
-        self._renew = renew
-        self._door = door
-        self._clock = clock
-        self._start = start
-        self._following: dict[int, tuple[Following, Thread]] = {}
-
-    def run(self, stop: threading.Event) -> None:
-        """Follow until told to stop, looking for new, changed and removed flows all the time."""
-        while not stop.is_set():
-            self._renew()
-            self.look()
-            stop.wait(LOOK_S)
-        self.end()
-
-    def look(self) -> None:
-        """Make the threads agree with the flows of the database; start again what broke."""
-        wanted = wanted_flows()
-        for pk, (one, thread) in list(self._following.items()):
-            if pk not in wanted or not one.wanted.is_like(wanted[pk]):
-                one.stop.set()
-            if not thread.is_alive() and (one.stop.is_set() or one.has_rested()):
-                del self._following[pk]
-        for pk in wanted.keys() - self._following.keys():
-            one = Following(wanted[pk], self._door, self._clock, self._renew)
-            name = f"offset syncs of flow {pk}"
-            self._following[pk] = (one, self._start(one.run, name))
-
-    def end(self) -> None:
-        """Tell all threads to end, and wait for them."""
-        for one, _ in self._following.values():
-            one.stop.set()
-        for _, thread in self._following.values():
-            thread.join(STOP_WITHIN_S)
+    return KeptThreads("offset syncs of flow", wanted_flows, go, known)
 
 
 def wanted_flows() -> Mapping[int, Wanted]:
@@ -125,40 +82,25 @@ def wanted_flows() -> Mapping[int, Wanted]:
 class Following:
     """One flow: opens its archive, follows, and writes how that goes."""
 
-    def __init__(
-        self,
-        wanted: Wanted,
-        door: FollowDoor,
-        clock: Callable[[], float],
-        renew: Callable[[], None] = close_old_connections,
-    ) -> None:
+    def __init__(self, wanted: Wanted, stop: threading.Event, door: FollowDoor, ways: Ways) -> None:
         self.wanted = wanted
-        self._renew = renew
-        self.stop = threading.Event()
+        self._stop = stop
         self._door = door
-        self._clock = clock
-        self._ended_at: float | None = None
+        self._ways = ways
         self._written: tuple[float, str] | None = None
 
-    def has_rested(self) -> bool:
-        """Return whether it ended long enough ago to begin again."""
-        return self._ended_at is not None and self._clock() - self._ended_at >= REST_S
-
     def run(self) -> None:
-        """Follow until told to stop, or until it cannot go on; never raises."""
+        """Follow until told to stop, or until it cannot go on; raises what the database raises."""
         try:
             with SyncArchive(self.wanted.folder) as archive:
                 self._door(
-                    self.wanted.place, archive, self.stop, lambda heard: self._hear(archive, heard)
+                    self.wanted.place, archive, self._stop, lambda heard: self._hear(archive, heard)
                 )
         except (ArchiveBusy, BadArchive, BadRuns, OSError) as error:
             self._write(_archive_fault(self.wanted.flow, error))
         except Exception as error:  # a thread ends here and must say so
             logger.exception("following broke flow=%s", self.wanted.flow.name)
             self._write(_archive_fault(self.wanted.flow, error))
-        finally:
-            self._renew()
-            self._ended_at = self._clock()
 
     def _hear(self, archive: SyncArchive, heard: Heard) -> None:
         is_new = archive.manifest.source is None
@@ -169,11 +111,11 @@ class Following:
 
     def _write(self, fault: ClusterFault | None) -> None:
         """Write a freshness row; the same news again only after a while."""
-        now, news = self._clock(), str(fault or "")
+        now, news = self._ways.clock(), str(fault or "")
         if self._written and self._written[1] == news and now - self._written[0] < WRITE_S:
             return
         self._written = (now, news)
-        self._renew()
+        self._ways.renew()
         if ReplicationFlow.objects.filter(pk=self.wanted.flow.pk).exists():
             save_round(self.wanted.flow, FlowRound.Noun.SYNCS, datetime.now(UTC), None, fault)
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from console.quorum.follower import REST_S, WRITE_S, MetadataFollower
+from console.frame.threads import REST_S, Ways
+from console.quorum.follower import WRITE_S, metadata_follower, wanted_clusters
 from console.quorum.models import MetadataChange, MetadataLog
 from jobs.archives import MANIFEST
 from jobs.cluster.errors import NotAuthorized, Unreachable
@@ -66,7 +67,7 @@ def cluster(settings, tmp_path):
 
 def follower(door, clock=None, thread=Thread):
     # In a test the connection holds a transaction that must not end.
-    return MetadataFollower(door, clock or Clock(), thread, renew=lambda: None)
+    return metadata_follower(door, Ways(clock or Clock(), thread, renew=lambda: None))
 
 
 def log_of(cluster):
@@ -140,10 +141,10 @@ def test_what_breaks_is_told_rests_and_begins_again(cluster):
     assert len(door.asked) == 2
 
 
-def test_a_cluster_that_is_disabled_is_not_followed_any_more(cluster):
-    following = follower(Door())
-    following.look()
+def test_a_cluster_is_followed_anew_over_another_connection_and_not_at_all_when_disabled(cluster):
+    before = wanted_clusters()
+    assert wanted_clusters() == before
+    type(cluster).objects.update(bootstrap_servers="127.0.0.1:9")
+    assert wanted_clusters() != before
     type(cluster).objects.update(is_enabled=False)
-    following.look()
-    ((one, _),) = following._following.values()
-    assert one.stop.is_set()
+    assert wanted_clusters() == {}

@@ -4,8 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from console.frame.threads import REST_S, Ways
 from console.replication import queries
-from console.replication.follower import REST_S, WRITE_S, Follower
+from console.replication.follower import WRITE_S, syncs_follower, wanted_flows
 from console.replication.models import FlowRound, ReplicationFlow
 from jobs.archives import MANIFEST
 from jobs.cluster.errors import UnknownTopicOrPartition, Unreachable
@@ -65,7 +66,7 @@ def flow(archives):
 
 def follower(door, clock=None, thread=Thread):
     # In a test the connection holds a transaction that must not end.
-    return Follower(door, clock or Clock(), thread, renew=lambda: None)
+    return syncs_follower(door, Ways(clock or Clock(), thread, renew=lambda: None))
 
 
 def round_of(flow):
@@ -100,29 +101,17 @@ def test_a_flow_without_offset_syncs_is_not_followed(flow):
     assert "Offset syncs" not in [one.noun for one in queries.freshness_of(flow)]
 
 
-def test_a_flow_that_goes_on_is_followed_once_and_anew_when_its_settings_change(flow):
-    door = Door()
-    following = follower(door)
-    following.look()
-    following.look()
-    assert len(door.asked) == 1
+def test_a_flow_is_followed_anew_when_its_offset_syncs_stand_elsewhere(flow):
+    before = wanted_flows()
+    ReplicationFlow.objects.update(commit_interval_ms=1234)
+    assert wanted_flows() == before
     ReplicationFlow.objects.update(offset_syncs="source")
-    following.look()
-    following.end()
-    following._following[flow.pk][1].goes_on = False
-    following.look()
-    assert [topic for _, topic, _ in door.asked] == [
-        "mm2-offset-syncs.east.internal", "mm2-offset-syncs.west.internal",
-    ]  # fmt: skip
+    assert wanted_flows() != before
 
 
-def test_a_flow_that_is_gone_is_not_followed_any_more(flow):
-    door = Door()
-    following = follower(door)
-    following.look()
+def test_a_flow_that_is_to_be_deleted_is_not_followed(flow):
     ReplicationFlow.objects.update(deletion_asked_at=datetime.now(UTC))
-    following.look()
-    assert following._following[flow.pk][0].stop.is_set()
+    assert wanted_flows() == {}
 
 
 def test_how_it_goes_is_the_freshness_of_the_flows_offset_syncs(flow):

@@ -1,0 +1,31 @@
+"""Commands that run until they are told to end."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from types import FrameType
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+
+class UntilStopped(BaseCommand):
+    """A command that goes on until SIGTERM or Ctrl-C, and then ends in order."""
+
+    requires_system_checks = ()  # `migrate` and `make check` run them
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Run with an event that a signal sets."""
+        stop = threading.Event()
+
+        def end(_number: int, _frame: FrameType | None) -> None:
+            stop.set()
+
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, end)
+        self.go_on(stop)
+
+    def go_on(self, stop: threading.Event) -> None:
+        """Do what the command is for until `stop` is set."""
+        raise NotImplementedError
