@@ -1,5 +1,6 @@
 """A real broker dies and comes back: the status of its partitions, with cause, within five seconds."""
 
+import threading
 import time
 from collections.abc import Callable
 
@@ -17,6 +18,7 @@ from console.availability.models import (
 from console.clusters import actions as cluster_actions
 from console.clusters import collect as cluster_rounds
 from console.clusters.models import CollectionRound
+from console.frame.threads import Ways
 from console.quorum.follower import Following, Wanted
 from jobs.availability.severity import Severity
 from jobs.cluster.client import ClusterClient
@@ -61,7 +63,7 @@ class Watched:
             follow(source, archive, stop, hear)
 
         wanted = Wanted(self.row, self.row.connection())
-        Following(wanted, door, Clock(), renew=lambda: None).run()
+        Following(wanted, threading.Event(), door, Ways(Clock(), renew=lambda: None)).run()
         assert is_so(), list(AvailabilityRound.objects.values())
 
     def statuses(self):

@@ -1,9 +1,12 @@
 """A real quorum in the console: what is kept of its log is what happened, and what the admin tools say."""
 
+import threading
+
 import pytest
 from django.utils import timezone
 
 from console.clusters import actions as cluster_actions
+from console.frame.threads import Ways
 from console.quorum import collect, history
 from console.quorum.follower import Following, Wanted
 from console.quorum.history import Moment
@@ -38,7 +41,7 @@ class Kept:
         QuorumStatus.objects.update(claimed_until=None)
         collect.collect_quorum(self.row.pk)
         wanted = Wanted(self.row, self.row.connection())
-        Following(wanted, self._read, Clock(), renew=lambda: None).run()
+        Following(wanted, threading.Event(), self._read, Ways(Clock(), renew=lambda: None)).run()
         log = MetadataLog.objects.select_related("status").get(cluster=self.row)
         assert log.error == ""
         return log
