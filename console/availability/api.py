@@ -41,7 +41,6 @@ from console.clusters.models import Cluster
 from console.frame.access import clusters_of, require
 from console.frame.viewset import ApiViewSet
 from jobs.availability.severity import Severity
-from jobs.availability.spans import leader_spans, leaderless
 from jobs.availability.tally import ScopeKind
 
 _SEVERITY = {one.word: one for one in Severity}
@@ -156,7 +155,6 @@ class PartitionStatusViewSet(_OfClusters):
             raise Http404
         time_range = self.asked["time_range"]
         told = history.read_history(row, time_range)
-        spans = leader_spans(told.moments, told.gone_at)
         end = min(timezone.now(), time_range.end)
         answer = {
             "partition": row,
@@ -164,7 +162,8 @@ class PartitionStatusViewSet(_OfClusters):
             "stretches": told.severities,
             "out_of_sync": told.absences,
             "unclean_elections": told.unclean,
-            "leaderless_s": leaderless(spans, time_range.start, end).total_seconds(),
+            "leaderless_s": told.leaderless_s(time_range.start, end),
+            "unknown": [{"from_at": start, "to_at": end} for start, end in told.unknown],
         }
         return Response(HistorySerializer(answer).data)
 

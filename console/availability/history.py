@@ -20,9 +20,12 @@ from console.clusters.models import Cluster, Partition
 from console.frame.timerange import TimeRange
 from console.quorum import queries as quorum
 from jobs.availability.partition_seen import PartitionSeen
+from jobs.availability.spans import leader_spans, leaderless
 
 # More than a picture can show.
 MOST_MOMENTS = 2000
+# When a partition became what it was; None: it was removed.
+Moment = tuple[datetime, PartitionSeen | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,7 @@ class PartitionHistory:
 
     `moments` are what it became, oldest first, with the one before the range; `gone_at` when the last of them
     removed it. `severities` and `absences` touch the range. `log_name` is the metadata log that offsets are
-    of.
+    of. `unknown` are times whose records are missing and that nobody polled.
     """
 
     moments: Sequence[PartitionSeen]
@@ -40,11 +43,19 @@ class PartitionHistory:
     absences: Sequence[OutOfSyncSpan]
     unclean: Sequence[UncleanElection]
     log_name: str = ""
+    unknown: Sequence[tuple[datetime, datetime]] = ()
+
+    def leaderless_s(self, start: datetime, end: datetime) -> float:
+        """Return for how many seconds nobody led between two times, as far as it is known."""
+        spans = leader_spans(self.moments, self.gone_at)
+        return leaderless(spans, start, end, self.unknown).total_seconds()
 
 
 def read_history(row: PartitionStatus, time_range: TimeRange) -> PartitionHistory:
     """Return the history of a partition: at most seven queries."""
-    moments, gone_at, name = _moments(row, time_range)
+    log = quorum.Log.objects.filter(cluster=row.cluster_id).first()
+    polled = _polled(row, time_range)
+    moments, gone_at = _moments(row, log, polled, time_range)
     touches = Q(ended_at=None) | Q(ended_at__gte=time_range.start)
     touches &= Q(began_at__lte=time_range.end)
     own = {"cluster": row.cluster_id, "key": row.key}
@@ -58,24 +69,31 @@ def read_history(row: PartitionStatus, time_range: TimeRange) -> PartitionHistor
                 **own, at__gte=time_range.start, at__lte=time_range.end
             ).order_by("at")[:MOST_MOMENTS]
         ),
-        name,
+        log.name if log is not None else "",
+        _unknown(log, [at for at, _ in polled]) if log is not None else (),
     )
 
 
 def _moments(
-    row: PartitionStatus, time_range: TimeRange
-) -> tuple[list[PartitionSeen], datetime | None, str]:
+    row: PartitionStatus, log: quorum.Log | None, polled: Sequence[Moment], time_range: TimeRange
+) -> tuple[list[PartitionSeen], datetime | None]:
     """Return moments of log and polls in order, and when the last one removed the partition."""
-    found: list[tuple[datetime, PartitionSeen | None]] = []
-    log = quorum.Log.objects.filter(cluster=row.cluster_id).first()
+    found = list(polled)
     if log is not None:
         changes = quorum.changes_of_partition(log, row.key, time_range, MOST_MOMENTS)
         found += [(one.at, None if one.is_removed else seen_in(one)) for one in changes]
-    found += _polled(row, time_range)
     found.sort(key=lambda one: one[0])
     gone_at = found[-1][0] if found and found[-1][1] is None else None
     seen = [one for _, one in found if one is not None]
-    return [_judged(one, row) for one in seen], gone_at, log.name if log is not None else ""
+    return [_judged(one, row) for one in seen], gone_at
+
+
+def _unknown(log: quorum.Log, polled: Sequence[datetime]) -> list[tuple[datetime, datetime]]:
+    """Return the gaps of a log up to the first poll in each: from there on polls know."""
+    return [
+        (start, min((at for at in polled if start <= at < end), default=end))
+        for start, end in quorum.unknown_times(log)
+    ]
 
 
 def _judged(seen: PartitionSeen, row: PartitionStatus) -> PartitionSeen:
@@ -84,9 +102,7 @@ def _judged(seen: PartitionSeen, row: PartitionStatus) -> PartitionSeen:
     return replace(seen, observers=observers) if observers and not seen.observers else seen
 
 
-def _polled(
-    row: PartitionStatus, time_range: TimeRange
-) -> list[tuple[datetime, PartitionSeen | None]]:
+def _polled(row: PartitionStatus, time_range: TimeRange) -> list[Moment]:
     rows = PolledMoment.objects.filter(cluster=row.cluster_id, key=row.key).order_by("-at")
     inside = list(rows.filter(at__gte=time_range.start, at__lte=time_range.end)[:MOST_MOMENTS])
     inside += list(rows.filter(at__lt=time_range.start)[:1])

@@ -21,7 +21,6 @@ from console.frame.render import render_page
 from console.frame.tables import csv_response
 from console.frame.timerange import TimeRange
 from jobs.availability.severity import Severity
-from jobs.availability.spans import leader_spans, leaderless
 from jobs.availability.tally import ScopeKind
 
 MOST_UNCLEAN = 50
@@ -123,15 +122,13 @@ def partition_page(
     if absences.is_export:
         return csv_response(absences, f"{alias}-{row}-out-of-sync")
     history.with_behind(absences.rows)
-    without = leaderless(
-        leader_spans(told.moments, told.gone_at), time_range.start, min(now, time_range.end)
-    )
+    without_s = told.leaderless_s(time_range.start, min(now, time_range.end))
     context = {
         **around,
         "row": row,
         "lanes": draw_partition(row, told, racks, time_range, now),
         "absences": absences,
-        "facts": partition_facts(row, without.total_seconds(), time_range.label),
+        "facts": partition_facts(row, without_s, time_range.label),
         "missing": [one for one in absences.rows if one.ended_at is None],
         "log_name": told.log_name,
         "runbook": runbook_of_partition(row),

@@ -12,7 +12,7 @@ from console.availability.history import PartitionHistory
 from console.availability.models import PartitionStatus
 from console.availability.words import cause_words
 from console.frame.events import Event
-from console.frame.lanes import Lane, Lanes, Segment, draw_lanes
+from console.frame.lanes import Lane, Lanes, Segment, draw_lanes, with_gaps
 from console.frame.states import Severity as Look
 from console.frame.states import severity_of, spoken
 from console.frame.timerange import TimeRange
@@ -38,18 +38,16 @@ def draw_partition(
     time_range: TimeRange,
     now: datetime,
 ) -> Lanes:
-    """Return the lanes of a partition, with its unclean elections as marks."""
+    """Return the lanes of a partition, with its unclean elections as marks; what is unknown is hatched."""
     moments = history.moments
     brokers = sorted({broker for one in moments for broker in one.replicas} | set(row.replicas))
-    lanes = [
-        Lane("Severity", list(_severities(row, history))),
-        Lane("Leader", list(_leaders(history))),
-    ]
+    lanes = [("Severity", _severities(row, history)), ("Leader", _leaders(history))]
     for broker in brokers:
         rack = racks.get(broker)
         label = f"Broker {broker} · {rack}" if rack else f"Broker {broker}"
-        lanes.append(Lane(label, list(_memberships(history, broker))))
-    return draw_lanes(lanes, time_range, now, _marks(history))
+        lanes.append((label, _memberships(history, broker)))
+    known = [Lane(label, with_gaps(list(found), history.unknown)) for label, found in lanes]
+    return draw_lanes(known, time_range, now, _marks(history))
 
 
 def _severities(row: PartitionStatus, history: PartitionHistory) -> Iterator[Segment]:

@@ -230,6 +230,13 @@ class MomentSerializer(serializers.Serializer[PartitionSeen]):
     is_unclean = serializers.BooleanField()
 
 
+class UnknownSerializer(serializers.Serializer[Any]):
+    """A time of which nobody knows anything."""
+
+    from_at = serializers.DateTimeField()
+    to_at = serializers.DateTimeField()
+
+
 class HistorySerializer(serializers.Serializer[Any]):
     """A partition in a time range, oldest first; the first moment held at its begin."""
 
@@ -238,7 +245,12 @@ class HistorySerializer(serializers.Serializer[Any]):
     stretches = StretchSerializer(many=True)
     out_of_sync = AbsenceSerializer(many=True)
     unclean_elections = UncleanElectionSerializer(many=True)
-    leaderless_s = serializers.FloatField(help_text="Without a leader in the time range.")
+    leaderless_s = serializers.FloatField(
+        help_text="Without a leader in the time range, as far as it is known."
+    )
+    unknown = UnknownSerializer(
+        many=True, help_text="Times whose records are missing and that nobody polled."
+    )
 
 
 class CountSeriesSerializer(serializers.Serializer[Any]):

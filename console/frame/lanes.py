@@ -6,7 +6,7 @@ Places are percentages of the width, so that one picture fits every screen; heig
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from console.frame.events import Event
@@ -173,6 +173,26 @@ def draw_lanes(
             if time_range.start <= event.at <= time_range.end
         ],
     )
+
+
+def with_gaps(
+    segments: Sequence[Segment], gaps: Sequence[tuple[datetime, datetime]]
+) -> list[Segment]:
+    """Return segments with what nobody knows cut out of them and hatched; never bridged."""
+    found = list(segments)
+    for start, end in gaps:
+        found = [part for segment in found for part in _cut(segment, start, end)]
+        found.append(
+            Segment("Unknown", Severity.NONE, start, end, "", "records missing", is_unknown=True)
+        )
+    return found
+
+
+def _cut(segment: Segment, start: datetime, end: datetime) -> Iterator[Segment]:
+    if segment.start < start:
+        yield replace(segment, end=min(segment.end or start, start))
+    if segment.end is None or segment.end > end:
+        yield replace(segment, start=max(segment.start, end))
 
 
 def _bars(lane: Lane, time_range: TimeRange, now: datetime) -> Iterator[Bar]:

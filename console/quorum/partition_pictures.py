@@ -7,11 +7,12 @@ from datetime import datetime
 from typing import Any
 
 from console.frame.events import Event, in_order
-from console.frame.lanes import Lane, Lanes, Segment, draw_lanes
+from console.frame.lanes import Lane, Lanes, Segment, draw_lanes, with_gaps
 from console.frame.states import Severity, spoken
 from console.frame.timerange import TimeRange
 from console.quorum.models import MetadataChange, MetadataLog
-from console.quorum.pictures import MOST_EVENTS, record_url, unknown_times, with_gaps
+from console.quorum.pictures import MOST_EVENTS, record_url
+from console.quorum.queries import unknown_times
 
 NO_LEADER = -1
 State = Mapping[str, Any]

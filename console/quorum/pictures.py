@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 from django.urls import reverse
 
 from console.frame.events import Event, in_order
-from console.frame.lanes import Lane, Lanes, Segment, draw_lanes
+from console.frame.lanes import Lane, Lanes, Segment, draw_lanes, with_gaps
 from console.frame.numbers import format_span_ms
 from console.frame.states import Severity
 from console.frame.timerange import TimeRange
@@ -67,38 +66,8 @@ def _voter_lanes(
         if leader not in known:
             lanes.setdefault((leader, ""), []).append(segment)
             names[leader, ""] = str(leader)
-    gaps = unknown_times(log)
+    gaps = queries.unknown_times(log)
     return [Lane(names[key], with_gaps(lanes[key], gaps)) for key in sorted(lanes)]
-
-
-def unknown_times(log: MetadataLog) -> list[tuple[datetime, datetime]]:
-    """Return the times between which records are missing."""
-    told = ((gap.get("from_at"), gap.get("to_at")) for gap in log.gaps)
-    return [
-        (datetime.fromisoformat(start), datetime.fromisoformat(end))
-        for start, end in told
-        if start and end
-    ]
-
-
-def with_gaps(
-    segments: Sequence[Segment], gaps: Sequence[tuple[datetime, datetime]]
-) -> list[Segment]:
-    """Return segments with what nobody knows cut out of them and hatched; never bridged."""
-    found = list(segments)
-    for start, end in gaps:
-        found = [part for segment in found for part in _cut(segment, start, end)]
-        found.append(
-            Segment("Unknown", Severity.NONE, start, end, "", "records missing", is_unknown=True)
-        )
-    return found
-
-
-def _cut(segment: Segment, start: datetime, end: datetime) -> Iterator[Segment]:
-    if segment.start < start:
-        yield replace(segment, end=min(segment.end or start, start))
-    if segment.end is None or segment.end > end:
-        yield replace(segment, start=max(segment.start, end))
 
 
 def _membership(

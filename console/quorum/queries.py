@@ -129,6 +129,16 @@ def until(rows: QuerySet[Any], time_range: TimeRange, most: int) -> list[Any]:
     return list(reversed(found))
 
 
+def unknown_times(log: MetadataLog) -> list[tuple[datetime, datetime]]:
+    """Return the times between which records are missing."""
+    told = ((gap.get("from_at"), gap.get("to_at")) for gap in log.gaps)
+    return [
+        (datetime.fromisoformat(start), datetime.fromisoformat(end))
+        for start, end in told
+        if start and end
+    ]
+
+
 def find_logs(user_rows: QuerySet[MetadataLog], words: str, limit: int) -> Iterable[MetadataLog]:
     """Return logs whose name contains every word."""
     for word in words.split():

@@ -72,12 +72,27 @@ def membership_spans(
     return spans_of(moments, lambda seen: seen.membership(broker), gone_at)
 
 
-def leaderless(spans: Sequence[Span[int | None]], start: datetime, end: datetime) -> timedelta:
-    """Return how long nobody led between two times."""
-    inside = (
-        min(span.end or end, end) - max(span.start, start) for span in spans if span.value is None
-    )
-    return sum((length for length in inside if length > timedelta()), timedelta())
+def leaderless(
+    spans: Sequence[Span[int | None]],
+    start: datetime,
+    end: datetime,
+    unknown: Sequence[tuple[datetime, datetime]] = (),
+) -> timedelta:
+    """Return how long nobody led between two times, as far as it is known.
+
+    `unknown` are times, none touching another, of which nobody knows: they do not count.
+    """
+    found = timedelta()
+    for span in spans:
+        if span.value is None:
+            begins, ends = max(span.start, start), min(span.end or end, end)
+            found += _overlap(begins, ends, start, end)
+            found -= sum((_overlap(begins, ends, *one) for one in unknown), timedelta())
+    return found
+
+
+def _overlap(start: datetime, end: datetime, other: datetime, other_end: datetime) -> timedelta:
+    return max(min(end, other_end) - max(start, other), timedelta())
 
 
 def value_at(spans: Sequence[Span[V]], at: datetime) -> V | None:

@@ -4,11 +4,11 @@ from datetime import timedelta
 
 import pytest
 
-from console.frame.lanes import Segment
+from console.frame.lanes import Segment, with_gaps
 from console.frame.states import Severity
 from console.frame.timerange import TimeRange
 from console.quorum.partition_pictures import draw_brokers, draw_partition
-from console.quorum.pictures import draw_voters, with_gaps
+from console.quorum.pictures import draw_voters
 from tests.console.making import NOW, make_cluster
 from tests.console.quorum.making import (
     at,

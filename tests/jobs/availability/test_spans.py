@@ -76,6 +76,13 @@ def test_leaderless_time_is_cut_to_the_time_that_is_asked_for():
     assert leaderless(spans, at(31), at(49)) == timedelta()
 
 
+def test_time_of_which_nobody_knows_is_not_called_leaderless():
+    spans = leader_spans([seen(0, 1), seen(10), seen(40, 1)])
+    unknown = [(at(5), at(12)), (at(20), at(25)), (at(39), at(90))]
+    assert leaderless(spans, at(0), at(100), unknown) == timedelta(seconds=22)
+    assert leaderless(spans, at(22), at(30), unknown) == timedelta(seconds=5)
+
+
 @pytest.mark.parametrize("spans_of", OF_ONE, ids=["severity", "leader", "1", "2", "3"])
 @given(moments=histories())
 def test_spans_partition_the_time(spans_of, moments):
