@@ -79,11 +79,7 @@ class HeldBackReplica:
 
     def revert(self, undo: dict[str, Any]) -> Outcome:
         """Put the throttle back; the replica stays in the ISR until it is reassigned away or falls behind."""
-
-        async def back(cluster: RawCluster) -> Outcome:
-            return await self._revert(cluster, undo)
-
-        return with_cluster(self.doors, back)
+        return with_cluster(self.doors, lambda cluster: self._revert(cluster, undo))
 
     @property
     def _subject(self) -> str:

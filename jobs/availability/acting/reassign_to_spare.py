@@ -67,11 +67,7 @@ class ReassignToSpare:
 
     def revert(self, undo: dict[str, Any]) -> Outcome:
         """Cancel what is in progress, else move the replicas back, which copies what the broker lacks."""
-
-        async def back(cluster: RawCluster) -> Outcome:
-            return await self._revert(cluster, undo)
-
-        return with_cluster(self.doors, back)
+        return with_cluster(self.doors, lambda cluster: self._revert(cluster, undo))
 
     @property
     def _subject(self) -> str:

@@ -66,11 +66,7 @@ class RelaxMinIsr:
 
     def revert(self, undo: dict[str, Any]) -> Outcome:
         """See `Actor.revert`; partitions whose ISR is still too small stop taking records at once."""
-
-        async def back(cluster: RawCluster) -> Outcome:
-            return await self._revert(cluster, undo)
-
-        return with_cluster(self.doors, back)
+        return with_cluster(self.doors, lambda cluster: self._revert(cluster, undo))
 
     def is_recovered(self, undo: dict[str, Any]) -> bool:
         """Say whether every ISR of the topic is as large as the setting that would be put back."""
