@@ -89,7 +89,7 @@ class CountBook:
         before = [scope for scope in self.counts if scope[0] is ScopeKind.RACK]
         for scope in before:
             self._tally.counts[scope] = Counts()
-        self._tally.rack_of = dict(rack_of)
+        self._tally.use_racks(dict(rack_of))
         for row in PartitionStatus.objects.filter(cluster=self._cluster).iterator(BATCH):
             seen = seen_of(row)
             placed = Placed(row.topic, seen.replicas, seen.leader, seen.standing)

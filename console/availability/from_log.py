@@ -137,7 +137,7 @@ class LogReader:
                 self._take_setting(change)
 
     def _take_setting(self, change: quorum.Change) -> None:
-        kind, resource, name = setting_of(change.subject.key)
+        kind, resource, name = setting_of(quorum.key_of(change))
         if name != MIN_ISR or kind not in {"TOPIC", "BROKER"} or (kind == "BROKER" and resource):
             return
         value = None if change.is_removed else read_min_isr(change.state.get("value"))

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
 from django.db import connections, router
-from django.db.models import Model
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import Field, Model
 
 K = TypeVar("K")
 M = TypeVar("M", bound=Model)
 
 BATCH = 500
+# What both databases take as it is, by the kind of the field; a subclass such as an enum is asked about.
+_PLAIN: Mapping[str, tuple[type, ...]] = {
+    "CharField": (str,),
+    "TextField": (str,),
+    "BooleanField": (bool,),
+    "IntegerField": (int,),
+    "BigIntegerField": (int,),
+    "SmallIntegerField": (int,),
+    "PositiveIntegerField": (int,),
+    "PositiveBigIntegerField": (int,),
+    "PositiveSmallIntegerField": (int,),
+    "FloatField": (float,),
+    "ForeignKey": (int,),
+}
 
 
 def write_seen(
@@ -64,8 +79,8 @@ def update(model: type[M], rows: Collection[M], names: Collection[str]) -> None:
     key = quote(options.pk.column)
     statement = f"UPDATE {quote(options.db_table)} SET {assignments} WHERE {key} = %s"  # noqa: S608  only names of our models
     values = [
-        [*(f.get_db_prep_save(getattr(row, f.attname), connection) for f in fields), row.pk]
-        for row in rows
+        [*columns, row.pk]
+        for row, columns in zip(rows, _columns(rows, fields, connection), strict=True)
     ]
     with connection.cursor() as cursor:
         cursor.executemany(statement, values)
@@ -95,11 +110,25 @@ def insert(model: type[M], rows: Collection[M]) -> None:
     names = ", ".join(quote(field.column) for field in fields)
     places = ", ".join(["%s"] * len(fields))
     statement = f"INSERT INTO {quote(options.db_table)} ({names}) VALUES ({places})"  # noqa: S608  only names of our models
-    values = [
-        [f.get_db_prep_save(getattr(row, f.attname), connection) for f in fields] for row in rows
-    ]
     with connection.cursor() as cursor:
-        cursor.executemany(statement, values)
+        cursor.executemany(statement, _columns(rows, fields, connection))
+
+
+def _columns(
+    rows: Iterable[Model], fields: Sequence[Field[Any, Any]], connection: BaseDatabaseWrapper
+) -> list[list[Any]]:
+    """Return rows as a database takes them; asking each field about plain values is half of a large write."""
+    plain = [_PLAIN.get(field.get_internal_type(), ()) for field in fields]
+    asked = list(zip(fields, plain, strict=True))
+    return [
+        [
+            value
+            if (value := getattr(row, field.attname)) is None or type(value) in taken
+            else field.get_db_prep_save(value, connection)
+            for field, taken in asked
+        ]
+        for row in rows
+    ]
 
 
 def remove(model: type[Model], rows: Collection[Model]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, Max, Q, QuerySet
+from django.db.models import Count, F, Max, Q, QuerySet
 
 from console.clusters.models import Cluster
 from console.frame.access import clusters_of
@@ -213,9 +213,18 @@ def has_changes_after(log: MetadataLog, place: Place, kinds: Collection[str]) ->
 def changes_after(
     log: MetadataLog, place: Place, kinds: Collection[str], most: int
 ) -> list[MetadataChange]:
-    """Return the next changes of these kinds, in the order in which they took effect."""
+    """Return the next changes of these kinds, in the order in which they took effect.
+
+    `key_of` tells what each is of; the subjects themselves are not read.
+    """
     ordered = _after(log, place, kinds).order_by("effective_offset", "offset", "number")
-    return list(ordered.select_related("subject")[:most])
+    return list(ordered.annotate(subject_key=F("subject__key"))[:most])
+
+
+def key_of(change: MetadataChange) -> str:
+    """Return the key of what a change of `changes_after` is of."""
+    key: str = change.subject_key  # type: ignore[attr-defined]  # annotated there
+    return key
 
 
 def changes_of_partition(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
 
@@ -20,6 +20,8 @@ class ScopeKind(StrEnum):
 
 Scope = tuple[ScopeKind, str]
 WHOLE: Scope = (ScopeKind.CLUSTER, "")
+# Stands for the topic of whatever moves; no topic is called so.
+_OWN_TOPIC: Scope = (ScopeKind.TOPIC, "")
 
 
 @dataclass(slots=True)
@@ -95,23 +97,62 @@ def shares_of(one: Placed, rack_of: Mapping[int, str]) -> Iterator[tuple[Scope, 
         yield (ScopeKind.RACK, rack), _counts(one, out, int(one.leader in brokers))
 
 
+_Kind = tuple[tuple[int, ...], int | None, Standing] | None
+
+
 class Tally:
-    """Counts by scope, kept by taking partitions in and out."""
+    """Counts by scope, kept by taking partitions in and out.
+
+    What a partition's change comes to is computed once for all that have the same replicas and go the same
+    way: when a broker dies, thousands do.
+    """
 
     def __init__(
         self, rack_of: Mapping[int, str], known: Mapping[Scope, Counts] | None = None
     ) -> None:
-        self.rack_of = rack_of
+        self._rack_of = rack_of
         self.counts: dict[Scope, Counts] = dict(known or {})
+        self._changes: dict[tuple[_Kind, _Kind], Sequence[tuple[Scope, Counts]]] = {}
+
+    def use_racks(self, rack_of: Mapping[int, str]) -> None:
+        """Count by other racks from now on; counts stay as they are."""
+        self._rack_of = rack_of
+        self._changes = {}
 
     def move(self, before: Placed | None, after: Placed | None) -> set[Scope]:
-        """Take a partition out as it was and in as it is; return the scopes that it counts for."""
+        """Take a partition out as it was and in as it is; return the scopes whose counts changed."""
+        if before is not None and after is not None and before.topic != after.topic:
+            return self.move(before, None) | self.move(None, after)
+        one = after or before
         touched = set()
-        for one, sign in ((before, -1), (after, 1)):
-            for scope, counts in shares_of(one, self.rack_of) if one is not None else ():
-                self.counts.setdefault(scope, Counts()).add(counts, sign)
-                touched.add(scope)
+        for scope, change in self._change(before, after):
+            own = (ScopeKind.TOPIC, one.topic) if one and scope == _OWN_TOPIC else scope
+            self.counts.setdefault(own, Counts()).add(change)
+            touched.add(own)
         return touched
+
+    def _change(
+        self, before: Placed | None, after: Placed | None
+    ) -> Sequence[tuple[Scope, Counts]]:
+        key = (_kind_of(before), _kind_of(after))
+        found = self._changes.get(key)
+        if found is None:
+            found = self._changes[key] = self._computed(before, after)
+        return found
+
+    def _computed(
+        self, before: Placed | None, after: Placed | None
+    ) -> Sequence[tuple[Scope, Counts]]:
+        found: dict[Scope, Counts] = {}
+        for one, sign in ((before, -1), (after, 1)):
+            for scope, counts in shares_of(one, self._rack_of) if one is not None else ():
+                own = _OWN_TOPIC if scope[0] is ScopeKind.TOPIC else scope
+                found.setdefault(own, Counts()).add(counts, sign)
+        return [(scope, change) for scope, change in found.items() if change != Counts()]
+
+
+def _kind_of(one: Placed | None) -> _Kind:
+    return None if one is None else (one.replicas, one.leader, one.standing)
 
 
 def _counts(one: Placed, out_of_sync: int, leaders: int) -> Counts:
