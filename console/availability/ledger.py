@@ -145,7 +145,7 @@ class Ledger:
     def _of(self, news: News) -> dict[str, Any]:
         place = news.place
         return {
-            "cluster": self._cluster,
+            "cluster_id": self._cluster.pk,  # the row itself would be checked thousands of times
             "key": place.key,
             "topic": place.topic,
             "partition": place.partition,
