@@ -126,6 +126,9 @@ def set_up(home: Path) -> None:
     call_command("migrate", verbosity=0)
     call_command("collectstatic", interactive=False, verbosity=0)
     get_user_model().objects.create_superuser("bench", "", PASSWORD)
+    from console.frame import garbage
+
+    garbage.settle()  # as every process of the console does
 
 
 def register(alias: str, size: Size) -> None:

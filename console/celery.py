@@ -9,10 +9,13 @@ from __future__ import annotations
 import os
 
 from celery import Celery
+from celery.signals import worker_ready
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
 
 from django.conf import settings
+
+from console.frame import garbage
 
 COLLECT, SPARK = "collect", "spark"
 
@@ -43,6 +46,12 @@ app.conf.update(
     beat_schedule_filename=str(settings.CROSSLOG_HOME / "beat-schedule"),
     timezone="UTC",
 )
+
+
+@worker_ready.connect
+def settle(**_: object) -> None:
+    """Leave out of garbage collections what a worker has loaded, tasks of all rooms included."""
+    garbage.settle()
 
 
 def _every(seconds: float, task: str) -> dict[str, object]:

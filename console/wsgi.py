@@ -12,6 +12,6 @@ from console.frame.checks import refuse_unsafe_settings  # noqa: E402  after Dja
 
 refuse_unsafe_settings()
 
-from console.frame.garbage import settle  # noqa: E402  likewise
+from console.frame.garbage import settle_pages  # noqa: E402  likewise
 
-settle()
+settle_pages()

@@ -9,6 +9,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from console.frame import garbage
+
 
 class UntilStopped(BaseCommand):
     """A command that goes on until SIGTERM or Ctrl-C, and then ends in order."""
@@ -24,6 +26,7 @@ class UntilStopped(BaseCommand):
 
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, end)
+        garbage.settle()
         self.go_on(stop)
 
     def go_on(self, stop: threading.Event) -> None:

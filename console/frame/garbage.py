@@ -1,4 +1,4 @@
-"""Garbage collection of a process that answers requests: its code is never looked through again."""
+"""Garbage collection of long-lived processes: what they have loaded is never looked through again."""
 
 from __future__ import annotations
 
@@ -6,14 +6,20 @@ import gc
 
 from django.urls import get_resolver
 
-# A page makes some 100,000 objects and frees them by counting; cycles are few. With Python's 700 a page of
-# a thousand rows meets collections that look through everything that was ever loaded: 100 to 250 ms each.
+# A page makes some 100,000 objects, taking in the loss of a broker millions, and they are freed by counting;
+# cycles are few. With Python's 700 such work meets collections that look through everything that was ever
+# loaded: 100 to 250 ms each.
 YOUNG, MIDDLE, OLD = 50_000, 20, 50
 
 
 def settle() -> None:
-    """Load what the first request would load, and leave all of it out of later collections."""
-    get_resolver().url_patterns  # noqa: B018  imports every room's pages
+    """Leave everything that is loaded out of later collections, which become rare."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG, MIDDLE, OLD)
+
+
+def settle_pages() -> None:
+    """Load what the first request would load, and settle."""
+    get_resolver().url_patterns  # noqa: B018  imports every room's pages
+    settle()

@@ -1,10 +1,10 @@
-"""What a web process has loaded is left out of its garbage collections."""
+"""What a long-lived process has loaded is left out of its garbage collections."""
 
 import gc
 
 import pytest
 
-from console.frame.garbage import YOUNG, settle
+from console.frame.garbage import YOUNG, settle_pages
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def collector():
 
 
 def test_what_is_loaded_is_not_looked_through_again(collector):
-    settle()
+    settle_pages()
     assert gc.get_freeze_count() > 10_000
     assert len(gc.get_objects()) < gc.get_freeze_count()
     assert gc.get_threshold()[0] == YOUNG
