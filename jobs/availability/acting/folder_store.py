@@ -1,7 +1,7 @@
 """Promotions in a folder: for loops of one machine, or of several on a file system with working locks.
 
 `promotions.json` holds the whole state and is replaced as a whole, under a lock; `events.jsonl` is appended
-to.
+to. The state carries an id: an empty folder where a disk was mounted is not the store that a loop knows.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import fcntl
 import json
 import os
 import time
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -42,13 +43,16 @@ _LARGEST_BYTES = 16 << 20
 
 
 class FolderStore:
-    """A `PromotionStore` below a folder, which is made when it is missing.
+    """A `PromotionStore` below a folder, which is made when it is missing at first.
 
-    All problems with the folder are `StoreAway`: a missing disk, no right to write, content that is no state.
+    All problems with the folder are `StoreAway`: a missing disk, no right to write, content that is no state,
+    and, once a state was seen, none or another one in its place. An empty store would say that nobody is
+    promoted, and the loops would let brokers be fenced.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._known_id: str | None = None  # of the state; None: none was seen yet
 
     def read(self) -> StoreState:
         """See `PromotionStore.read`."""
@@ -128,7 +132,8 @@ class FolderStore:
     def _locked(self) -> Iterator[StoreState]:
         """Hold the lock and give the state; whoever holds it may replace the state."""
         with _away(self.folder):
-            self.folder.mkdir(parents=True, exist_ok=True)
+            if self._known_id is None:
+                self.folder.mkdir(parents=True, exist_ok=True)
             with (self.folder / LOCK).open("a") as lock:
                 _lock(lock.fileno(), self.folder)
                 yield self._load()
@@ -139,17 +144,32 @@ class FolderStore:
             with path.open("rb") as file:
                 content = file.read(_LARGEST_BYTES)
         except FileNotFoundError:
-            return StoreState()
-        return _state(json.loads(content))
+            if self._known_id is None:
+                return StoreState()
+            raise
+        document = json.loads(content)
+        self._know(document["id"])
+        return _state(document)
+
+    def _know(self, found_id: str) -> None:
+        if self._known_id not in (None, found_id):
+            raise StoreAway(
+                f"The folder {self.folder} holds another store than before. Bring the right one back, or "
+                "start the loop again to go on with this one."
+            )
+        self._known_id = found_id
 
     def _save(self, state: StoreState) -> None:
         written = self.folder / f"{STATE}.{os.getpid()}.part"
-        document = {"format": _FORMAT, **asdict(state)}
+        state_id = self._known_id or uuid.uuid4().hex
+        document = {"format": _FORMAT, "id": state_id, **asdict(state)}
         with written.open("w", encoding="utf-8") as file:
             json.dump(document, file, indent=1)
             file.flush()
             os.fsync(file.fileno())
         written.replace(self.folder / STATE)
+        # Not before: another thread that reads meanwhile would miss it.
+        self._known_id = state_id
 
     def _append(self, name: str, values: dict[str, Any]) -> None:
         with (self.folder / name).open("a", encoding="utf-8") as file:

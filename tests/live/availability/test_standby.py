@@ -5,6 +5,7 @@ The last test loses a site of the lab: nothing else can use it after that.
 
 import asyncio
 import json
+import shutil
 import time
 
 import pytest
@@ -156,6 +157,10 @@ def test_a_promoted_standby_stays_while_the_store_is_away(world, tmp_path):
             folder.write_text("not a folder")
             time.sleep(14)
             folder.unlink()
+            # As it is where a disk was mounted: an empty store would say that nobody is promoted.
+            folder.mkdir()
+            time.sleep(14)
+            shutil.rmtree(folder)
             (tmp_path / "away").rename(folder)
 
         assert fencings(world.doors, take_the_store_away) == 0

@@ -67,6 +67,38 @@ def test_a_folder_that_is_a_file_is_away(tmp_path):
         FolderStore(tmp_path / "f").begin(ONE)
 
 
+def test_a_folder_that_goes_away_is_not_made_again_and_is_known_when_it_is_back(tmp_path):
+    store = FolderStore(tmp_path / "f")
+    assert store.begin(ONE)
+    store.folder.rename(tmp_path / "away")
+    for ask in (store.read, lambda: store.take_lease("a", NOW_MS, 1)):
+        with pytest.raises(StoreAway, match="cannot be used"):
+            ask()
+    assert not store.folder.exists()
+    (tmp_path / "away").rename(store.folder)
+    assert store.read().promotions == (ONE,)
+
+
+def test_an_empty_folder_where_the_store_was_is_a_store_that_is_away(tmp_path):
+    store = FolderStore(tmp_path / "f")
+    assert store.begin(ONE)
+    store.folder.rename(tmp_path / "away")
+    store.folder.mkdir()
+    for ask in (store.read, lambda: store.take_lease("a", NOW_MS, 1)):
+        with pytest.raises(StoreAway, match="cannot be used"):
+            ask()
+
+
+def test_another_store_in_its_place_is_a_store_that_is_away(tmp_path):
+    store = FolderStore(tmp_path / "f")
+    assert store.begin(ONE)
+    store.folder.rename(tmp_path / "away")
+    assert FolderStore(tmp_path / "f").begin(replace(ONE, broker_id=9))
+    with pytest.raises(StoreAway, match="holds another store"):
+        store.read()
+    assert FolderStore(tmp_path / "f").read().of_broker(9) is not None
+
+
 def test_of_many_that_begin_at_once_one_does(tmp_path):
     def begin(number):
         return FolderStore(tmp_path).begin(replace(ONE, promotion_id=f"p-{number}"))
