@@ -12,8 +12,10 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import CommittedOffset, TopicPartition
 from jobs.cluster.groups import alter_group_offsets
 from jobs.cluster.offsets import read_offset_ranges
+from jobs.cluster.reading import read_whole_topic
 from jobs.lab.cluster import Cluster
 from jobs.lab.mirror_maker import MirrorMaker
+from jobs.wire.mirror_records import decode_offset_sync
 from tests.support import wait_until
 
 WITHIN_S = 120
@@ -123,21 +125,40 @@ def wait_until_quiet(look: Callable[[], Any], within_s: float = WITHIN_S) -> Any
     return seen[-1][1]
 
 
+def syncs_of(cluster: Cluster, topic: str) -> list[tuple[int, int]]:
+    """Return the offset syncs of a topic's one partition (upstream, downstream), in the order of the log."""
+    syncs = []
+
+    def take(message: Any) -> None:
+        sync = decode_offset_sync(message.key(), message.value())
+        if sync.topic == topic:
+            syncs.append((sync.upstream_offset, sync.downstream_offset))
+
+    with ClusterClient(cluster.connection) as client:
+        read_whole_topic(client, "mm2-offset-syncs.west.internal", take)
+    return syncs
+
+
 def wait_for_mirror(mirror: MirrorMaker, has_come: Callable[[], object]) -> None:
     """Wait for a checkpoint; MirrorMaker 2 is started again when none comes, as its operators do.
 
     A checkpoint task whose stores could not be read when it began, which a busy machine is enough for, says
     so to nobody and writes nothing (or nothing for groups behind the newest sync) until it is started again.
     """
-    for _ in range(2):
+    for share in (6, 6, 3, 3):
         try:
-            wait_until(has_come, WITHIN_S / 6, every=0.5)
+            wait_until(has_come, WITHIN_S / share, every=0.5)
         except AssertionError:
+            mirror.check()
             mirror.stop()
             mirror.start()
         else:
             return
-    wait_until(has_come, WITHIN_S, every=0.5)
+    try:
+        wait_until(has_come, WITHIN_S / 3, every=0.5)
+    except AssertionError as error:
+        said = mirror.log.read_text(encoding="utf-8", errors="replace")[-8000:]
+        raise AssertionError(f"{error}. MirrorMaker 2 says: {said}") from None
 
 
 def _producer(cluster: Cluster, **settings: Any) -> Producer:

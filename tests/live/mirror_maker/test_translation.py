@@ -12,37 +12,32 @@ from console.replication.finding_collect import look_at_flow
 from console.replication.finding_models import FlowFinding, FlowWatch
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.reading import read_whole_topic
 from jobs.lab.lab import Lab
 from jobs.lab.mirror_maker import MirrorMaker, mirror_properties
 from jobs.lab.plan import ClusterPlan
 from jobs.lab.ports import find_base_port
-from jobs.replication.checkpoint_topic import GroupPartition, read_checkpoint_topic
 from jobs.replication.connect_topics import SOURCE_CONNECTOR, read_configs, read_statuses
 from jobs.replication.finding import Code
-from jobs.replication.flow import CopiedBy, FlowSpec, SyncsLocation
 from jobs.replication.flow_memory import FlowMemory
 from jobs.replication.flow_picture import FlowPicture, GroupPicture, PartitionPicture
 from jobs.replication.flow_reading import read_wire
 from jobs.replication.group_failures import find_groups_ahead
-from jobs.replication.group_reading import read_groups
 from jobs.replication.positions import Positions, read_positions
 from jobs.replication.silent_failures import judge_picture
-from jobs.replication.translator import Translator
-from jobs.wire.mirror_records import decode_offset_sync
 from tests.console.making import make_cluster, make_flow
 from tests.console.replication.finding import make_group_offset
 from tests.live.mirror_maker.mirroring import (
     WITHIN_S,
-    Truth,
     commit,
     end_of,
     places,
     produce_identified,
     produce_transactions,
+    syncs_of,
     wait_for_mirror,
     wait_until_quiet,
 )
+from tests.live.mirror_maker.pair import Pair
 from tests.live.records import make_topic
 from tests.support import wait_until
 
@@ -64,55 +59,6 @@ SETTINGS = {
     "east.consumer.isolation.level": "read_committed",
     "east->west.consumer.isolation.level": "read_committed",
 }
-
-
-class Pair:
-    """East, west, the MirrorMaker 2 between them, and what it copied."""
-
-    def __init__(self, lab: Lab, mirror: MirrorMaker) -> None:
-        self.east, self.west, self.mirror = lab.cluster("east"), lab.cluster("west"), mirror
-        self.flow = FlowSpec(
-            "mirrored",
-            self.east.connection,
-            self.west.connection,
-            (r"t\..*",),
-            offset_syncs=SyncsLocation.SOURCE,
-            copied_by=CopiedBy.MIRROR_MAKER,
-        )
-
-    def truth(self, topic: str) -> Truth:
-        remote = f"east.{topic}"
-        return Truth(end_of(self.west, remote), places(self.west, remote))
-
-    def syncs(self) -> Translator:
-        """All offset syncs, as MirrorMaker 2 wrote them."""
-        translator = Translator({})
-
-        def take(message: object) -> None:
-            sync = decode_offset_sync(message.key(), message.value())  # type: ignore[attr-defined]
-            where = TopicPartition(sync.topic, sync.partition)
-            translator.add(where, sync.upstream_offset, sync.downstream_offset)
-
-        with ClusterClient(self.east.connection) as client:
-            read_whole_topic(client, "mm2-offset-syncs.west.internal", take)
-        return translator
-
-    def checkpoint(self, group: str, topic: str) -> tuple[int, int] | None:
-        with ClusterClient(self.west.connection) as client:
-            found = read_checkpoint_topic(client, "east.checkpoints.internal")
-        key = GroupPartition(group, TopicPartition(f"east.{topic}", 0))
-        kept = found.checkpoints.get(key)
-        return (
-            (kept.checkpoint.upstream_offset, kept.checkpoint.downstream_offset) if kept else None
-        )
-
-    def group(self, group: str) -> GroupPicture | None:
-        with (
-            ClusterClient(self.east.connection) as east,
-            ClusterClient(self.west.connection) as west,
-        ):
-            found = read_groups(east, west, self.flow, [group])
-        return found[0] if found else None
 
 
 @pytest.fixture(scope="module")
@@ -202,15 +148,7 @@ def test_no_certificate_lies_past_the_truth_or_ends_before_it(pair, topic):
 @pytest.mark.parametrize("topic", TOPICS)
 def test_every_offset_sync_names_the_same_record_on_both_sides(pair, topic):
     truth = dict(pair.truth(topic).pairs)
-    syncs = []
-
-    def take(message: object) -> None:
-        sync = decode_offset_sync(message.key(), message.value())  # type: ignore[attr-defined]
-        if sync.topic == topic:
-            syncs.append((sync.upstream_offset, sync.downstream_offset))
-
-    with ClusterClient(pair.east.connection) as client:
-        read_whole_topic(client, "mm2-offset-syncs.west.internal", take)
+    syncs = syncs_of(pair.east, topic)
     assert len(syncs) > 5
     assert [(u, d) for u, d in syncs if truth.get(u) != d] == []
 
@@ -224,7 +162,7 @@ def test_aborted_records_were_not_copied(pair):
 @pytest.mark.parametrize(
     ("topic", "offset"),
     [
-        pytest.param(PLAIN, 5, id="plain, early"),
+        pytest.param(PLAIN, 0, id="plain, early"),
         pytest.param(PLAIN, 1499, id="plain, in the middle"),
         pytest.param(PLAIN, 2200, id="plain, at the end"),
         pytest.param(PAID, 211, id="transactional"),
@@ -232,29 +170,44 @@ def test_aborted_records_were_not_copied(pair):
     ],
 )
 def test_checkpoints_are_what_the_rebuilt_store_says_and_never_past_the_truth(pair, topic, offset):
+    where = TopicPartition(topic, 0)
+    offset = max(offset, pair.early(topic))
     group = f"g-{topic}-{offset}"
     commit(pair.east, group, topic, offset)
     wait_for_mirror(pair.mirror, lambda: pair.checkpoint(group, topic) is not None)
     upstream, downstream = pair.checkpoint(group, topic) or (0, 0)
-    where = TopicPartition(topic, 0)
     assert upstream == offset
     assert downstream == pair.syncs().mm2(where, offset)
     assert downstream <= pair.truth(topic).of(offset)
 
 
+def test_a_group_before_the_first_sync_has_no_checkpoint_and_a_certificate_all_the_same(pair):
+    where, early = TopicPartition(CLEANED, 0), 5
+    assert early < pair.early(CLEANED)
+    commit(pair.east, "before", CLEANED, early)
+    commit(pair.east, "before", PLAIN, 1499)
+    wait_for_mirror(pair.mirror, lambda: pair.checkpoint("before", PLAIN) is not None)
+    assert pair.checkpoint("before", CLEANED) is None
+    syncs = pair.syncs()
+    assert syncs.mm2(where, early) == -1
+    assert syncs.translate(where, early).lo <= pair.truth(CLEANED).of(early)
+
+
 def test_a_group_that_went_back_is_found_ahead_on_the_target(pair):
     where = TopicPartition(PLAIN, 0)
-    _rewind(pair, "rewound")
+    back = _rewind(pair, "rewound")
     group = wait_until_quiet(lambda: pair.group("rewound"))
-    proved = pair.syncs().translate(where, 150)
+    proved = pair.syncs().translate(where, back)
     assert proved is not None
     assert proved.hi is not None
     for known in (None, proved.hi):
         picture = _picture(pair, groups=[_with_proof(group, known)])
         (found,) = find_groups_ahead(picture)
         assert (found.code, found.subject) == (Code.GROUP_AHEAD, "rewound t.plain-0")
-    assert found.evidence["offsets_skipped_at_least"] >= 1500
-    assert pair.truth(PLAIN).of(150) <= proved.hi < group.target_committed
+    skipped = found.evidence["offsets_skipped_at_least"]
+    assert skipped == group.target_committed - proved.hi
+    assert skipped >= 1000
+    assert pair.truth(PLAIN).of(back) <= proved.hi < group.target_committed
 
 
 def test_a_group_that_goes_on_is_not_ahead(pair):
@@ -327,8 +280,8 @@ def test_the_console_looks_at_it_and_tells_what_differs_and_nothing_else(pair):
     flow = make_flow(
         copied_by="mirror_maker", offset_syncs="source", topics=[r"t\..*"], groups=[".*"]
     )
-    _rewind(pair, "rewound too")
-    make_group_offset(flow.source, "rewound too", PLAIN, 150)
+    back = _rewind(pair, "rewound too")
+    make_group_offset(flow.source, "rewound too", PLAIN, back)
     make_group_offset(
         flow.target, "rewound too", f"east.{PLAIN}", _target_offset(pair, "rewound too")
     )
@@ -364,12 +317,14 @@ def test_a_killed_mirror_maker_still_says_running_and_is_found_not_moving(pair):
     assert found.evidence["records_written_since"] == 6
 
 
-def _rewind(pair: Pair, group: str) -> None:
-    """Let a group read 2,000 records, have it synced, and send it back to the 150th."""
+def _rewind(pair: Pair, group: str) -> int:
+    """Let a group read 2,000 records, have it synced, and send it far back; returns where to."""
+    back = pair.early(PLAIN)
     commit(pair.east, group, PLAIN, 2000)
     wait_until(lambda: _target_offset(pair, group) is not None, WITHIN_S)
-    commit(pair.east, group, PLAIN, 150)
-    wait_for_mirror(pair.mirror, lambda: (pair.checkpoint(group, PLAIN) or (0, 0))[0] == 150)
+    commit(pair.east, group, PLAIN, back)
+    wait_for_mirror(pair.mirror, lambda: (pair.checkpoint(group, PLAIN) or (0, 0))[0] == back)
+    return back
 
 
 def _positions(pair: Pair) -> Positions:
