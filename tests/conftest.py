@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
 # How long an example takes says more about the machine than about the code.
-settings.register_profile("patient", deadline=None)
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
 # Tests that share clusters or a browser stay together. The first worker runs these families in this order,
 # those first for which a second matters; the others run everything else, niced, file by file, and then help
@@ -65,9 +66,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Let tests that only compute wait for those that wait for a cluster with a clock in their hand."""
     if hasattr(item.config, "workerinput"):
+        _be_nice(10 if _family_of(item.nodeid) is None else 0)
+
+
+def _be_nice(value: int) -> None:
+    """Set how nice this process is: on Linux every thread has a value of its own."""
+    if os.getpriority(os.PRIO_PROCESS, 0) == value:
+        return
+    for thread in [int(one.name) for one in Path("/proc/self/task").glob("*")] or [0]:
         # Only root may go back; without that right a worker stays niced for good, which is slower but right.
-        with contextlib.suppress(PermissionError):
-            os.setpriority(os.PRIO_PROCESS, 0, 10 if _family_of(item.nodeid) is None else 0)
+        with contextlib.suppress(PermissionError, ProcessLookupError):
+            os.setpriority(os.PRIO_PROCESS, thread, value)
 
 
 @pytest.fixture

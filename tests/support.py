@@ -1,6 +1,7 @@
 """Plain functions that tests share."""
 
 import json
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -48,6 +49,37 @@ def wait_until(predicate: Callable[[], object], timeout: float = 10.0, every: fl
         if now > end:
             raise AssertionError(f"not true within {timeout * PATIENCE} s: {predicate}") from fault
         time.sleep(max(every, now - began))
+
+
+class Stalls:
+    """Counts for how long this process was not run, while its block lasts; a bound on a time leaves that out.
+
+    A thread sleeps for moments: what it oversleeps is time in which the machine was busy with others.
+    """
+
+    _MOMENT_S = 0.05
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._count, daemon=True)
+
+    def __enter__(self) -> "Stalls":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _count(self) -> None:
+        before = time.monotonic()
+        while not self._stop.wait(self._MOMENT_S):
+            now = time.monotonic()
+            late_s = now - before - self._MOMENT_S
+            if late_s > self._MOMENT_S:
+                self.seconds += late_s
+            before = now
 
 
 def conformance_cases(file: str, *kinds: str) -> list[Any]:

@@ -63,7 +63,7 @@ def database_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(2700)
 def test_the_console_works_on_postgresql_as_on_sqlite(database_url):
     command = [sys.executable, "-m", "pytest", *ROOMS, "-q"]
     environment = {**os.environ, "TEST_DATABASE_URL": database_url}

@@ -44,10 +44,13 @@
     entry?.scrollIntoView({ block: "nearest" });
   }
 
-  function show(places) {
+  const entries = () => [...list.querySelectorAll("li")];
+  const chosen = () => entries().findIndex((entry) => entry.getAttribute("aria-selected") === "true");
+
+  function show(places, index = 0) {
     list.replaceChildren(...places.map(item));
     if (!places.length) list.append(piece("palette__kind", "Nothing fits."));
-    choose(list.querySelector("li"));
+    choose(entries()[index]);
   }
 
   async function search() {
@@ -58,7 +61,9 @@
     const turn = ++asked;
     const answer = await fetch(`${field.dataset.src}?q=${encodeURIComponent(text)}`, { headers: { Accept: "application/json" } });
     if (turn !== asked || !answer.ok) return;
-    show([...near, ...(await answer.json()).jumps]);
+    const { jumps } = await answer.json();
+    // Somebody may have gone down the list meanwhile: what was there stays where it was.
+    show([...near, ...jumps], Math.max(0, chosen()));
   }
 
   function go(entry) {
@@ -66,9 +71,8 @@
   }
 
   function move(step) {
-    const entries = [...list.querySelectorAll("li")];
-    const current = entries.findIndex((entry) => entry.getAttribute("aria-selected") === "true");
-    choose(entries[(current + step + entries.length) % entries.length]);
+    const all = entries();
+    choose(all[(chosen() + step + all.length) % all.length]);
   }
 
   field.addEventListener("input", () => {
@@ -78,7 +82,7 @@
   field.addEventListener("keydown", (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step) { event.preventDefault(); move(step); }
-    if (event.key === "Enter") { event.preventDefault(); go(list.querySelector("[aria-selected=true]")); }
+    if (event.key === "Enter") { event.preventDefault(); go(entries()[chosen()]); }
   });
   list.addEventListener("click", (event) => go(event.target.closest("li")));
   new MutationObserver(() => {

@@ -5,11 +5,11 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.browser.open_requests import OpenRequests
 from tests.browser.watching import Watched
-from tests.support import wait_until
+from tests.support import PATIENCE, wait_until
 
 # Playwright runs an event loop in this thread; the tests use Django's database beside it, not inside it.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
@@ -22,6 +22,9 @@ ARGUMENTS = [
     "--disable-component-update",
     "--no-first-run",
 ]
+
+# A busy machine takes several times as long as a calm one, and nobody waits longer than needed.
+expect.set_options(timeout=10_000 * PATIENCE)
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +47,7 @@ def theme(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
     opened = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light")
+    opened.set_default_timeout(30_000 * PATIENCE)
     with OpenRequests() as requests:
         yield opened
         opened.close()

@@ -8,6 +8,7 @@ from console.replication.failover_models import FailoverRun
 from tests.browser.axe import grave_violations
 from tests.browser.world import make_person, make_world
 from tests.console.replication.failover_world import PaperClusters, carry_out, two_groups
+from tests.support import PATIENCE
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -34,7 +35,7 @@ def test_a_failover_is_applied_with_the_name_typed_and_its_report_is_read(watche
     page.get_by_role("button", name="Apply", exact=True).click()
     expect(page.locator("h1")).to_contain_text("Was it applied?")
     carry_out(FailoverRun.objects.get(kind="apply"), clusters)
-    expect(page.locator("#live")).to_contain_text("set and read back", timeout=15_000)
+    expect(page.locator("#live")).to_contain_text("set and read back", timeout=15_000 * PATIENCE)
     watched.keep_picture("failover/applied")
     with page.expect_download() as pdf:
         page.get_by_role("link", name="PDF").click()

@@ -11,10 +11,11 @@ from playwright.sync_api import Page, expect
 
 from console.replication.models import ReplicationFlow
 from tests.browser.world import RUN, make_person, make_world
+from tests.support import PATIENCE, wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 # Longer than the fast interval of refresh.js.
-REFRESHED_MS = 12_000
+REFRESHED_MS = 12_000 * PATIENCE
 
 
 @pytest.fixture
@@ -62,6 +63,23 @@ def test_palette_goes_to_every_kind_of_place(visit, words, label, address):
         page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.wait_for_url(f"**{address}**")
+
+
+def test_what_is_chosen_in_the_palette_stays_when_the_servers_places_come(visit):
+    page = visit("overview:overview")
+    held = []
+    page.route("**/jump*", held.append)
+    page.keyboard.press("Control+k")
+    page.keyboard.type("o")
+    page.wait_for_function("document.querySelectorAll('#palette li').length > 2")
+    wait_until(lambda: page.wait_for_timeout(20) or held)
+    page.keyboard.press("ArrowDown")
+    chosen = page.locator("#palette [aria-selected=true]")
+    before, there = chosen.inner_text(), page.locator("#palette li").count()
+    held[0].continue_()
+    page.wait_for_function(f"document.querySelectorAll('#palette li').length > {there}")
+    assert chosen.inner_text() == before
+    assert page.locator("#palette li").nth(1).inner_text() == before
 
 
 def test_rows_are_walked_and_opened_with_keys(visit):

@@ -63,7 +63,7 @@ def output(home: Path) -> str:
 
 def test_the_demo_shows_a_replicated_record_and_leaves_nothing_behind(home):
     demo = start_demo(home, "--exit-after-first-record")
-    assert demo.wait(timeout=SLOW_S) == 0, output(home)
+    assert demo.wait(timeout=3 * SLOW_S) == 0, output(home)
     assert re.search(r"first replicated record seen in the console after \d+\.\d s", output(home))
     assert re.search(r"login +admin\n.*password +\S+", output(home))
     assert processes_of(home) == []
@@ -71,7 +71,7 @@ def test_the_demo_shows_a_replicated_record_and_leaves_nothing_behind(home):
 
 def test_the_demo_shows_a_real_mirror_maker_beside_and_ends_it_too(home):
     demo = start_demo(home, "--mirror-maker", "--exit-after-first-record")
-    assert demo.wait(timeout=SLOW_S) == 0, output(home)
+    assert demo.wait(timeout=3 * SLOW_S) == 0, output(home)
     assert "flow east to west by MirrorMaker 2 is made: crosslog only watches it" in output(home)
     assert re.search(r"beside it, MirrorMaker 2 copies: http://\S+/replication/\d+/", output(home))
     assert processes_of(home) == []

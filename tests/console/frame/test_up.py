@@ -75,7 +75,7 @@ def test_the_console_comes_up_heals_itself_and_ends_in_order(console):
     console.start()
     console.wait_until_ready()
     family = children_of(console.process.pid)
-    assert is_url_ok(f"http://127.0.0.1:{console.port}/readyz")
+    assert is_url_ok(f"http://127.0.0.1:{console.port}/readyz", timeout_s=SLOW_S)
     assert "password:" in console.output
 
     os.kill(console.program("redis-server"), signal.SIGKILL)

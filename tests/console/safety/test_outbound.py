@@ -154,7 +154,7 @@ def test_a_redirect_is_an_answer_and_not_followed(server):
 
 def test_an_answer_without_end_is_cut(server):
     with pytest.raises(OutboundRefused, match="more than 1000000 bytes"):
-        guard(largest_bytes=1_000_000).call(
+        guard(largest_bytes=1_000_000, timeout_s=60).call(
             "GET", f"http://hooks.example:{server.server_address[1]}/endless"
         )
 

@@ -10,6 +10,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from console.frame.checks import is_loopback, listening_addresses, refuse_unsafe_settings
+from tests.support import PATIENCE
 
 ROOT = Path(__file__).parents[3]
 GOOD = "bY7w-4kZ_9qLxT2pV8mRjN5sHd3fGc6aEuQoWi1rKtXvBn0P"
@@ -125,7 +126,7 @@ def test_programs_end_and_say_why(tmp_path, command, environment, said):
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=60 * PATIENCE,
         check=False,
     )
     assert ended.returncode != 0

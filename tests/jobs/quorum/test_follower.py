@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import json
 import threading
-import time
 from dataclasses import replace
 
 import pytest
@@ -18,11 +17,12 @@ from jobs.quorum.follower import Heard, Mode, catch_up, follow
 from jobs.quorum.polling import LOST
 from jobs.quorum.source import MetadataSource
 from tests.jobs.cluster.raw.coroutines import until
-from tests.jobs.cluster.raw.fake_broker import FETCH, OFFERED, QUICK, Close, FakeBroker
+from tests.jobs.cluster.raw.fake_broker import FETCH, OFFERED, PATIENT, Close, FakeBroker
 from tests.jobs.cluster.raw.fake_controller import DESCRIBE_QUORUM, controllers, log_answer
 from tests.jobs.cluster.raw.test_quorum import answer as quorum_answer
 from tests.jobs.cluster.raw.test_quorum import partition, v2
 from tests.jobs.quorum.metadata_logs import Leader, archived
+from tests.support import Clock
 
 LOG = ((0, 1, 3), (3, 1, 1))
 
@@ -59,7 +59,7 @@ async def cluster(count=1, *, batches=LOG):
 
 
 @contextlib.asynccontextmanager
-async def followed(source, folder, timing=QUICK):
+async def followed(source, folder, timing=PATIENT):
     """Follow in a thread, as everybody does; yields what was heard so far."""
     heard: list[Heard] = []
     stop = threading.Event()
@@ -134,7 +134,7 @@ async def test_who_hears_is_called_outside_of_the_loop(tmp_path):
     stop = threading.Event()
     async with cluster() as (broker, _, _):
         with LogArchive(tmp_path) as archive:
-            await asyncio.to_thread(follow, source_of(broker), archive, stop, heard, timing=QUICK)
+            await asyncio.to_thread(follow, source_of(broker), archive, stop, heard, timing=PATIENT)
     assert inside == []
 
 
@@ -150,7 +150,7 @@ async def test_catching_up_ends_at_what_is_committed(tmp_path):
     async with cluster() as (broker, _, leader):
         leader.high_watermark = 3
         with LogArchive(tmp_path) as archive:
-            count = await asyncio.to_thread(catch_up, source_of(broker), archive, timing=QUICK)
+            count = await asyncio.to_thread(catch_up, source_of(broker), archive, timing=PATIENT)
         assert (count, archived(tmp_path)) == (1, leader.batches[0])
 
 
@@ -175,12 +175,16 @@ async def test_without_the_log_the_quorum_is_polled_and_the_loss_is_said(refusal
 
 
 async def test_controllers_behind_a_firewall_are_left_to_polling_until_they_answer(tmp_path):
-    hurried = replace(QUICK, clock=lambda: time.monotonic() * 200)
+    clock = Clock()
     async with cluster() as (broker, made, leader):
         made[0].answers[FETCH] = Close
-        async with followed(source_of(broker), tmp_path, timing=hurried) as heard:
+        timing = replace(PATIENT, clock=clock)
+        async with followed(source_of(broker), tmp_path, timing=timing) as heard:
+            await until(lambda: any(one.fault for one in heard))
+            clock.now += 16
             await until(lambda: any(one.quorum for one in heard))
             made[0].answers[FETCH] = leader.answer
+            clock.now += 6
             await until(lambda: archived(tmp_path) == leader.content())
         assert heard[0].quorum is None
         assert (heard[-1].mode, heard[-1].lost) == (Mode.LOG, ())
@@ -200,7 +204,7 @@ async def test_catching_up_does_not_poll(tmp_path):
     async with cluster() as (broker, made, _):
         made[0].answers[FETCH] = log_answer(whole="cluster_authorization_failed")
         with LogArchive(tmp_path) as archive, pytest.raises(NotAuthorized):
-            await asyncio.to_thread(catch_up, source_of(broker), archive, timing=QUICK)
+            await asyncio.to_thread(catch_up, source_of(broker), archive, timing=PATIENT)
 
 
 async def test_another_cluster_behind_the_same_address_is_refused(tmp_path):
@@ -208,7 +212,7 @@ async def test_another_cluster_behind_the_same_address_is_refused(tmp_path):
         made[0].answers[FETCH] = log_answer(whole="inconsistent_cluster_id")
         source = source_of(broker, cluster_id="the-cluster")
         with LogArchive(tmp_path) as archive, pytest.raises(ClusterIdChanged):
-            await asyncio.to_thread(catch_up, source, archive, timing=QUICK)
+            await asyncio.to_thread(catch_up, source, archive, timing=PATIENT)
         assert made[0].of(FETCH)[0].cluster_id == "the-cluster"
 
 
@@ -218,11 +222,11 @@ async def test_an_archive_takes_one_clusters_log_only(tmp_path):
             archive.note(cluster_id="another")
             source = source_of(broker, cluster_id="the-cluster")
             with pytest.raises(ClusterIdChanged, match="another"):
-                await asyncio.to_thread(catch_up, source, archive, timing=QUICK)
+                await asyncio.to_thread(catch_up, source, archive, timing=PATIENT)
 
 
 async def test_a_cluster_with_zookeeper_has_no_log_to_follow(tmp_path):
     async with cluster() as (broker, _, _):
         broker.offered = OFFERED
         with LogArchive(tmp_path) as archive, pytest.raises(ClusterFault, match="ZooKeeper"):
-            await asyncio.to_thread(catch_up, source_of(broker), archive, timing=QUICK)
+            await asyncio.to_thread(catch_up, source_of(broker), archive, timing=PATIENT)

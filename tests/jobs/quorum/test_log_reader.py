@@ -7,7 +7,7 @@ import pytest
 from jobs.cluster.errors import ClusterFault
 from jobs.quorum.archive import LogArchive
 from jobs.quorum.log_reader import LogDamaged, LogDiverged, LogReader
-from tests.jobs.cluster.raw.fake_broker import FETCH, QUICK
+from tests.jobs.cluster.raw.fake_broker import FETCH, PATIENT
 from tests.jobs.cluster.raw.fake_controller import FETCH_SNAPSHOT, controllers, door_to
 from tests.jobs.quorum.metadata_logs import Leader, archived, damaged, snapshot
 
@@ -17,7 +17,7 @@ LOG = ((0, 1, 3), (3, 1, 1), (4, 2, 2))
 @contextlib.asynccontextmanager
 async def reading(folder, *batches, epoch=2, **settings):
     """Open an archive, a leader with a log, and the reader between them."""
-    async with controllers() as (one,), door_to(one, timing=QUICK) as door:
+    async with controllers() as (one,), door_to(one, timing=PATIENT) as door:
         leader = Leader(one, *(batches or LOG), epoch=epoch)
         with LogArchive(folder, **settings) as archive:
             yield leader, archive, LogReader(door, archive, now_s=lambda: 7.0)
@@ -151,7 +151,7 @@ async def test_what_was_deleted_before_it_was_read_is_missing_and_not_invented(t
 @contextlib.asynccontextmanager
 async def reading_snapshots(folder, times):
     """Read a log of six records that wants a snapshot for every two; `times` are what its clock says."""
-    async with controllers() as (one,), door_to(one, timing=QUICK) as door:
+    async with controllers() as (one,), door_to(one, timing=PATIENT) as door:
         leader = Leader(one, *LOG, epoch=2)
         with LogArchive(folder) as archive:
             clock = iter(times)

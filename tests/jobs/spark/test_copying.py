@@ -235,7 +235,7 @@ def test_while_the_target_is_away_nobody_gets_what_a_lost_task_had(tmp_path, clu
         clusters.fault = Unreachable("no answer", cluster="west")
         lost = world.owner(where(0))
         lost.die()
-        wait_until(lambda: clusters.recovered)
+        wait_until(lambda: clusters.recovered and not lost.is_running())
         assert world.owner(where(0)) is None
         assert world.row(where(0))["state"] == "retrying"
         clusters.fault = None

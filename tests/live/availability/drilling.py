@@ -167,7 +167,10 @@ class Drill:
         return found
 
     def can_change_metadata(self) -> bool:
-        """Return whether a topic can be created: only with a majority of the voters."""
+        """Return whether a topic can be created: only with a majority of the voters.
+
+        It is deleted again: its one replica may be on a standby that is promoted just now.
+        """
         admin = AdminClient({"bootstrap.servers": self.cluster.bootstrap_servers})
         new = NewTopic(f"probe-{uuid.uuid4().hex[:8]}", 1, 1)
         (created,) = admin.create_topics([new], request_timeout=5).values()
@@ -175,6 +178,7 @@ class Drill:
             created.result(10)
         except KafkaException:
             return False
+        admin.delete_topics([new.topic], request_timeout=60)[new.topic].result(90)
         return True
 
 

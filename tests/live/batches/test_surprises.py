@@ -77,6 +77,7 @@ def test_partitions_that_are_added_are_copied_from_their_beginning(east, west):
     admin = AdminClient({"bootstrap.servers": east.bootstrap_servers})
     for future in admin.create_partitions([NewPartitions(topic, 3)]).values():
         future.result(20)
+    wait_until_known(east.connection, topic, 3)
     wait_until(lambda: len(survey(flow).topics[0].partitions) == 3, 20)
     wait_until(lambda: not survey(flow).plan.refused, 20)
     for partition in range(3):

@@ -105,7 +105,7 @@ async def test_the_wrong_listener_is_named(secure, spoken, listener, kind, hint)
 
 
 async def test_a_session_that_ends_is_followed_by_another(small_lab, monkeypatch):
-    lab = small_lab("sessions", is_secure=True, overrides={"connections.max.reauth.ms": "1500"})
+    lab = small_lab("sessions", is_secure=True, overrides={"connections.max.reauth.ms": "6000"})
     cluster = lab.cluster("sessions")
     where = TopicPartition(new_topic(cluster), 0)
     monkeypatch.setenv("CROSSLOG_SECRET_LAB_PASSWORD", USERS["admin"])

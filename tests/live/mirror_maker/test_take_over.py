@@ -40,7 +40,12 @@ def mirror_maker(pair, kafka, tmp_path) -> Iterator[Callable[..., MirrorMaker]]:
 
     def make(topic: str, **settings: str) -> MirrorMaker:
         source, target = (pair.cluster(alias).bootstrap_servers for alias in ("east", "west"))
-        extra = {"east->west.topics": topic, "refresh.topics.interval.seconds": "5", **settings}
+        extra = {
+            "east->west.topics": topic,
+            "refresh.topics.interval.seconds": "5",
+            "west.offset.flush.interval.ms": "1000",
+            **settings,
+        }
         properties = mirror_properties(("east", source), ("west", target), extra)
         made.append(MirrorMaker(tmp_path / f"mm2-{len(made)}", kafka, properties))
         return made[-1]
@@ -56,10 +61,15 @@ def write(cluster: Cluster, topic: str, count: int) -> None:
 
 
 def copied_by(mirror: MirrorMaker, west: Cluster, topic: str, count: int) -> None:
-    """Run MirrorMaker 2 until so many records are on the target, then stop it in order."""
+    """Run MirrorMaker 2 until so many records and its positions are on the target, then stop it in order.
+
+    Connect gives its tasks five seconds to write their positions at their end: short on a busy machine.
+    """
+    positions = dict.fromkeys(range(PARTITIONS), count // PARTITIONS)
     mirror.start()
     try:
         wait_until(lambda: mirror.check() or records_on(west, f"east.{topic}") >= count, SLOW_S)
+        wait_until(lambda: mirror.check() or positions_on(west, topic) == positions, SLOW_S)
     finally:
         mirror.stop()
 

@@ -113,7 +113,8 @@ def _fill(pair: Pair) -> None:
     produce_transactions(pair.east, PAID, 30, first=end_of(pair.east, PAID))
     produce_identified(pair.east, CLEANED, 200, first=end)
     wait_until(lambda: _copied(pair), WITHIN_S)
-    wait_until_quiet(lambda: len(pair.syncs().partitions))
+    wait_until(lambda: len(pair.syncs().partitions) == len(TOPICS), WITHIN_S)
+    wait_until_quiet(lambda: [len(syncs_of(pair.east, topic)) for topic in TOPICS])
 
 
 def _copied(pair: Pair) -> bool:
@@ -185,7 +186,7 @@ def test_a_group_before_the_first_sync_has_no_checkpoint_and_a_certificate_all_t
     where, early = TopicPartition(CLEANED, 0), 5
     assert early < pair.early(CLEANED)
     commit(pair.east, "before", CLEANED, early)
-    commit(pair.east, "before", PLAIN, 1499)
+    commit(pair.east, "before", PLAIN, max(1499, pair.early(PLAIN)))
     wait_for_mirror(pair.mirror, lambda: pair.checkpoint("before", PLAIN) is not None)
     assert pair.checkpoint("before", CLEANED) is None
     syncs = pair.syncs()
@@ -211,8 +212,8 @@ def test_a_group_that_went_back_is_found_ahead_on_the_target(pair):
 
 
 def test_a_group_that_goes_on_is_not_ahead(pair):
-    commit(pair.east, "steady", PLAIN, 1000)
-    wait_until(lambda: _target_offset(pair, "steady") is not None, WITHIN_S)
+    commit(pair.east, "steady", PLAIN, max(1000, pair.early(PLAIN)))
+    wait_for_mirror(pair.mirror, lambda: _target_offset(pair, "steady") is not None)
     commit(pair.east, "steady", PLAIN, 1800)
     group = pair.group("steady")
     proof = pair.syncs().translate(TopicPartition(PLAIN, 0), 1800)
@@ -321,7 +322,7 @@ def _rewind(pair: Pair, group: str) -> int:
     """Let a group read 2,000 records, have it synced, and send it far back; returns where to."""
     back = pair.early(PLAIN)
     commit(pair.east, group, PLAIN, 2000)
-    wait_until(lambda: _target_offset(pair, group) is not None, WITHIN_S)
+    wait_for_mirror(pair.mirror, lambda: _target_offset(pair, group) is not None)
     commit(pair.east, group, PLAIN, back)
     wait_for_mirror(pair.mirror, lambda: (pair.checkpoint(group, PLAIN) or (0, 0))[0] == back)
     return back

@@ -30,6 +30,7 @@ def consuming(cluster, group: str, topic: str):
             "enable.auto.commit": False,
             "auto.offset.reset": "earliest",
             "isolation.level": "read_committed",
+            "enable.partition.eof": True,
         }
     )
     consumer.subscribe([topic])
@@ -42,21 +43,27 @@ def consuming(cluster, group: str, topic: str):
 def consume(cluster, group: str, topic: str, count: int | None = None) -> list[bytes]:
     """Read as a group and commit: so many records, or all up to the end; return their values."""
     found: list[bytes] = []
-    idle_since = time.monotonic()
+    ended: set[tuple[str, int]] = set()
     with consuming(cluster, group, topic) as consumer:
         give_up_at = time.monotonic() + WITHIN_S
         while count is None or len(found) < count:
             assert time.monotonic() < give_up_at, f"{group} read {len(found)} records of {topic}"
             left = 500 if count is None else min(500, count - len(found))
-            messages = [m for m in consumer.consume(left, timeout=0.5) if m.error() is None]
+            heard = consumer.consume(left, timeout=0.5)
+            messages = [m for m in heard if m.error() is None]
             found += [m.value() for m in messages]
             if messages:
                 consumer.commit(offsets=_behind(messages), asynchronous=False)
-                idle_since = time.monotonic()
-            elif count is None and consumer.assignment() and time.monotonic() - idle_since > 4:
+            ended |= {(m.topic(), m.partition()) for m in heard if _is_an_end(m)}
+            mine = {(one.topic, one.partition) for one in consumer.assignment()}
+            if count is None and mine and mine <= ended:
                 break
     wait_until_inactive(cluster, group)
     return found
+
+
+def _is_an_end(message) -> bool:
+    return message.error() is not None and message.error().name() == "_PARTITION_EOF"
 
 
 def _behind(messages) -> list[ClientPartition]:

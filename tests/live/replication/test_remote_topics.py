@@ -1,7 +1,6 @@
 """Remote topics of real clusters: made, grown with their source, refused when they are somebody else's."""
 
 import threading
-import time
 import uuid
 from dataclasses import replace
 
@@ -73,6 +72,10 @@ def by_partition(cluster, topic: str) -> dict[int, list[bytes | None]]:
     return found
 
 
+def ends_now(flow) -> dict[int, int]:
+    return {where.partition: one.end_offset or 0 for where, one in flow.survey().ranges.items()}
+
+
 def test_a_remote_topic_grows_while_a_producer_writes(east, west):
     topic = new_topic(east)
     with following(east.connection, west.connection, topic) as flow, Writing(east, topic):
@@ -85,9 +88,9 @@ def test_a_remote_topic_grows_while_a_producer_writes(east, west):
         assert (survey.plan.refused, len(survey.plan.starts)) == ((), 3)
         (change,) = survey.remotes[0].changes
         assert (change.key, change.before, change.after) == ("partitions", "1", "3")
-        time.sleep(1)  # the producer hears of the new partitions and fills them
-    ends = {tp.partition: r.end_offset for tp, r in flow.survey().ranges.items()}
-    assert min(ends.values()) > 0
+        # The producer hears of the new partitions and fills them.
+        wait_until(lambda: min(ends_now(flow).values()) > 0, 20)
+    ends = ends_now(flow)
     copy_all(flow.flow, ends)
     assert by_partition(west, f"east.{topic}") == by_partition(east, topic)
 

@@ -45,7 +45,7 @@ def test_tasks_read_ranges_and_the_archive_is_that_of_the_follower(west, flow, t
     command = ["backfill", str(path), "--archive", str(archive), "--json"]
     ended = subprocess.run(
         [sys.executable, "-m", "jobs", *command],
-        capture_output=True, text=True, check=False, timeout=180,
+        capture_output=True, text=True, check=False, timeout=500,
     )  # fmt: skip
     assert ended.returncode == 0, ended.stderr
     assert json.loads(ended.stdout)["syncs"] == COUNT - 1

@@ -38,7 +38,7 @@ class RunningFlow:
     def start(self, **arguments) -> None:
         self.folders.append(self.root / f"run-{len(self.folders)}")
         values = {"flow": self.flow.to_mapping(), "refresh_s": 1.0, **arguments}
-        submit.start_run(JobSpec("faults", "replicate", values, lease_s=300.0), self.folder)
+        submit.start_run(JobSpec("faults", "replicate", values, lease_s=3_600.0), self.folder)
 
     @property
     def folder(self) -> Path:

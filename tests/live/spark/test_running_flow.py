@@ -11,6 +11,7 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.flow import FlowSpec
 from jobs.spark.contract import Outcome
+from tests.live.knowing import wait_until_known
 from tests.live.records import make_topic, new_topic, produce
 from tests.live.replication.checkpointing import commit, group_name, offsets_of
 from tests.live.spark.running import RunningFlow, Writer, assert_copied
@@ -36,7 +37,7 @@ def test_partitions_move_to_the_task_that_has_less_to_do_and_no_record_is_double
 ):
     topic = new_topic(east, 4)
     flow = flow_of(east, west, topic)
-    with RunningFlow(flow, folder, balance_s=3.0, balance_lasting_s=3.0) as running:
+    with RunningFlow(flow, folder, home_s=120.0, balance_s=3.0, balance_lasting_s=3.0) as running:
         running.wait_for_states(dict.fromkeys(range(4), "caught_up"), within_s=90)
         tasks = {partition: row["task"] for partition, row in running.rows().items()}
         busy = [partition for partition, task in tasks.items() if task == 0]
@@ -98,6 +99,7 @@ def test_new_topics_and_partitions_are_taken_on_without_a_restart(east, west, fo
         running.wait_for_positions({0: 20}, second)
         with ClusterClient(east.connection) as client:
             client.admin.create_partitions([NewPartitions(first, 2)])[first].result(10)
+        wait_until_known(east.connection, first, 2)
         produce(east, first, 30, partition=1)
         running.wait_for_positions({1: 30}, first)
         assert pid in running.task_pids()

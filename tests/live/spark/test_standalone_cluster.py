@@ -33,6 +33,8 @@ def test_two_workers_copy_and_when_one_is_killed_nothing_is_lost_or_doubled(
             "CROSSLOG_SPARK_MASTER": spark.master,
             "CROSSLOG_SPARK_DRIVER_HOST": "127.0.0.1",
         },
+        # Two JVMs begin at once: the second task may come much later than the first.
+        home_s=120.0,
     )
     with running, Writer(east, topic, range(4)) as writer:
         running.wait_for_positions(dict.fromkeys(range(4), 1), within_s=WITHIN_S)

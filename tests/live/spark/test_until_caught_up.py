@@ -15,7 +15,7 @@ from tests.live.spark.running import Writer, assert_copied
 pytestmark = pytest.mark.live
 
 ROOT = Path(__file__).parents[3]
-WITHIN_S = 150
+WITHIN_S = 400
 
 
 def replicate(flow: FlowSpec, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:

@@ -17,6 +17,8 @@ from tests.jobs.availability.acting.fake_quorum import STANDBY, FakeQuorum
 from tests.jobs.cluster.raw.coroutines import until
 
 QUICK = LoopTiming(tick_ms=20, beat_ms=80, lease_ms=400, late_ms=200, sign_ms=800, store_ms=200)
+# For a loop whose store answers, however busy the machine is.
+NEVER_AWAY = replace(QUICK, store_ms=30_000)
 
 
 def now_ms():
@@ -28,11 +30,11 @@ def promotion(name="p"):
 
 
 @contextlib.asynccontextmanager
-async def looping(quorum, store, name="one", **settings):
+async def looping(quorum, store, name="one", timing=QUICK, **settings):
     """Run a loop in a thread; gives the events that it tells."""
     stop, heard = threading.Event(), []
     loop = StandbyLoop(
-        quorum.doors, store, loop_id=name, timing=QUICK, heard=heard.append, **settings
+        quorum.doors, store, loop_id=name, timing=timing, heard=heard.append, **settings
     )
     thread = threading.Thread(target=loop.run, args=(stop,))
     thread.start()
@@ -54,7 +56,7 @@ def problem(store):
 
 async def test_a_promotion_is_held_by_heartbeats_and_a_demotion_ends_them():
     store = MemoryStore()
-    async with FakeQuorum() as quorum, looping(quorum, store) as heard:
+    async with FakeQuorum() as quorum, looping(quorum, store, timing=NEVER_AWAY) as heard:
         assert store.begin(promotion())
         await until(lambda: not quorum.is_fenced)
         await until(lambda: len(quorum.heartbeats) > 5)
@@ -129,7 +131,7 @@ class Breaking(MemoryStore):
 
 async def test_a_store_that_raises_whatever_it_likes_is_one_that_is_away():
     store = Breaking()
-    async with FakeQuorum() as quorum, looping(quorum, store) as heard:
+    async with FakeQuorum() as quorum, looping(quorum, store, timing=NEVER_AWAY) as heard:
         store.begin(promotion())
         await until(lambda: not quorum.is_fenced)
         store.breaks = True

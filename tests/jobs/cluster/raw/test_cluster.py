@@ -103,11 +103,11 @@ async def test_a_cluster_that_nobody_answers_for_is_unreachable():
 async def test_a_broker_that_hangs_costs_its_share_of_time_only():
     async with brokers(2) as (one, two):
         one.answers[fake_broker.METADATA] = Hang
-        timing = replace(PATIENT, metadata_timeout_s=1.0, chance=iter(range(99)).__next__)
+        timing = replace(PATIENT, metadata_timeout_s=4.0, chance=iter(range(99)).__next__)
         async with cluster_of(one, two, timing=timing) as cluster:
             began = time.monotonic()
             await cluster.metadata()
-            assert time.monotonic() - began < 5
+            assert time.monotonic() - began < 20
             await cluster.metadata(newer_than=await cluster.metadata())
             assert len(one.of(fake_broker.METADATA)) == 1
 

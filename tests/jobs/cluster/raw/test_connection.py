@@ -179,7 +179,7 @@ async def test_a_broker_that_hangs_is_given_up_in_time():
         began = time.monotonic()
         fault = await fault_of(ask(connection))
         assert type(fault) is RequestTimedOut
-        assert 0.5 <= time.monotonic() - began < 5
+        assert 2.0 <= time.monotonic() - began < 20
         assert connection.is_closed
 
 
@@ -189,7 +189,7 @@ async def test_a_request_may_wait_as_long_as_it_asks_the_broker_to():
         began = time.monotonic()
         call = METADATA.call(QUESTION, 12)
         assert type(await fault_of(connection.ask(call, wait_ms=400))) is RequestTimedOut
-        assert time.monotonic() - began >= 0.9
+        assert time.monotonic() - began >= 2.4
 
 
 async def test_a_broker_that_hangs_in_the_handshake_is_given_up_in_time():

@@ -5,7 +5,7 @@ import pytest
 from jobs.cluster.errors import ClusterFault, NotAuthorized
 from jobs.cluster.raw.metadata_log import LogPosition, NotAController, NotLeading, fetch_log
 from jobs.cluster.raw.quorum import QuorumEndpoint, QuorumNode
-from tests.jobs.cluster.raw.fake_broker import FETCH, QUICK, Close, Hang
+from tests.jobs.cluster.raw.fake_broker import FETCH, PATIENT, QUICK, Close, Hang
 from tests.jobs.cluster.raw.fake_controller import controllers, door_to, log_answer
 
 
@@ -68,7 +68,7 @@ async def test_a_controller_that_refuses_the_old_epoch_is_asked_again_with_the_n
 
 
 async def test_a_dead_leader_that_everybody_still_names_is_not_asked_without_end():
-    async with controllers(3) as made, door_to(*made[:2], timing=QUICK) as door:
+    async with controllers(3) as made, door_to(*made[:2], timing=PATIENT) as door:
         await made[2].stop()
         for one in made[:2]:
             follows(one, made[2], 5)
@@ -79,7 +79,7 @@ async def test_a_dead_leader_that_everybody_still_names_is_not_asked_without_end
 
 
 async def test_the_new_leader_is_found_when_the_old_one_died():
-    async with controllers(3) as made, door_to(*made, timing=QUICK) as door:
+    async with controllers(3) as made, door_to(*made, timing=PATIENT) as door:
         leads(made[0], 5)
         await read(door)
         await made[0].stop()
