@@ -23,8 +23,8 @@ from jobs.availability.cluster_model import ClusterModel
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.errors import ClusterFault
-from jobs.cluster.raw.topic_partitions import describe_partitions
+from jobs.cluster.errors import ClusterFault, TimedOut
+from jobs.cluster.raw.known_everywhere import is_led_everywhere
 from jobs.cluster.topics import NewTopicSpec, create_topics, delete_topics
 
 _READY_S = 15.0
@@ -132,17 +132,23 @@ def _topic(connection: Connection, topic: str, shape: DrillShape, heard: Heard) 
 
 
 async def _ready(connection: Connection, topic: str) -> None:
-    """Wait until brokers know the topic and somebody leads it."""
+    """Wait until all brokers know the topic and who leads it, because any of them may be asked for it.
+
+    Raises `TimedOut`.
+    """
     async with Doors(connection).cluster() as cluster:
 
         async def led() -> bool | None:
             try:
-                found = await describe_partitions(cluster, [topic])
+                return True if await is_led_everywhere(cluster, topic) else None
             except ClusterFault:
                 return None
-            return True if any(one.leader is not None for one in found.values()) else None
 
-        await wait_for(led, _READY_S, 0.1)
+        if await wait_for(led, _READY_S, 0.1) is None:
+            raise TimedOut(
+                f"Not every broker knew topic {topic} and its leader within {_READY_S:g} s.",
+                cluster=connection.alias,
+            )
 
 
 def _measured(shape: DrillShape, actor: Actor, heard: Heard) -> DrillMeasure:

@@ -22,6 +22,15 @@ from jobs.lab.storage import Identity, format_node, run_side_by_side
 SERVING_S = 120.0
 _PROBE_EVERY_S = 0.05
 _STOP_S = 15.0
+_TRY_S = 1.0
+# What Kafka's tool says of an addition that may be asked for again, and of one that was made meanwhile.
+_NOT_YET = (
+    "BROKER_NOT_AVAILABLE",
+    "REQUEST_TIMED_OUT",
+    "BrokerNotAvailableException",
+    "TimeoutException",
+)
+_MADE_BEFORE = ("DUPLICATE_VOTER", "DuplicateVoterException")
 
 
 class Cluster:
@@ -164,10 +173,22 @@ class Cluster:
         format_node(node, identity)
         node.start()
         self.wait_until_serving(timeout_s)
-        self._add_voter(node)
+        self._add_voter(node, timeout_s)
         return node
 
-    def _add_voter(self, node: Node) -> None:
+    def _add_voter(self, node: Node, timeout_s: float = SERVING_S) -> None:
+        """Add a running controller to the voters, again while the leader does not reach it yet."""
+        end = time.monotonic() + timeout_s
+        fine: tuple[str, ...] = ()
+        while (said := self._try_to_add(node)) and not any(word in said for word in fine):
+            if not any(word in said for word in _NOT_YET) or time.monotonic() > end:
+                raise LabError(f"{node.name} runs, but is no voter: {said.strip()[-600:]}")
+            # An addition that was not answered in time may have been made.
+            fine = _MADE_BEFORE
+            time.sleep(_TRY_S)
+
+    def _try_to_add(self, node: Node) -> str | None:
+        """Run Kafka's tool; returns what it says where it fails, None: the node is a voter."""
         arguments = ["--bootstrap-server", self.bootstrap_servers, "--command-config"]
         arguments += [str(node.properties), "add-controller"]
         quiet = node.plan.folder / "log4j2-tool.yaml"
@@ -175,8 +196,7 @@ class Cluster:
             "org.apache.kafka.tools.MetadataQuorumCommand", arguments, logging=quiet
         ) as tool:
             said, _ = tool.communicate()
-        if tool.returncode != 0:
-            raise LabError(f"{node.name} runs, but is no voter: {said.strip()[-600:]}")
+        return None if tool.returncode == 0 else str(said) or "nothing"
 
     def _add_node(self, node_id: int, *, is_broker: bool) -> Node:
         folder = self.folder / f"node-{node_id}"

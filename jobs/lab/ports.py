@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import random
 import socket
+import tempfile
+from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
+from typing import TextIO
 
 from jobs.lab.errors import PortTaken
 from jobs.lab.plan import BLOCK, HOST, ClusterPlan
 
 _LISTEN = "0A"  # the state in /proc/net/tcp
 _LOWEST, _HIGHEST = 20_000, 32_000  # below the ports that Linux gives to outgoing connections
+_MOST_CLAIMS = 16
+_claims: deque[list[TextIO]] = deque()
 
 
 def check_free(ports: Collection[int], *, option: str = "--base-port") -> None:
@@ -41,10 +48,31 @@ def find_base_port(make_plans: Callable[[int], Sequence[ClusterPlan]]) -> int:
     tried = list(range(_LOWEST, _HIGHEST, BLOCK))
     random.shuffle(tried)
     for base_port in tried:
-        plans = make_plans(base_port)
-        if all(is_free(port) for plan in plans for port in plan.ports()):
+        ports = [port for plan in make_plans(base_port) for port in plan.ports()]
+        if all(map(is_free, ports)) and _claim({port // BLOCK for port in ports}):
             return base_port
     raise PortTaken(f"No free block of ports between {_LOWEST} and {_HIGHEST}.")
+
+
+def _claim(blocks: Collection[int]) -> bool:
+    """Keep others from finding these blocks of ports, too, before the nodes listen; False: somebody has one.
+
+    A claim ends with the process, or when it has made `_MOST_CLAIMS` newer ones: by then its nodes listen.
+    """
+    folder = Path(tempfile.gettempdir()) / f"crosslog-ports-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    files: list[TextIO] = [(folder / str(block)).open("a") for block in sorted(blocks)]
+    try:
+        for file in files:
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        for file in files:
+            file.close()
+        return False
+    _claims.append(files)
+    for file in _claims.popleft() if len(_claims) > _MOST_CLAIMS else ():
+        file.close()
+    return True
 
 
 def owner_of(port: int) -> str:

@@ -4,10 +4,8 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
 from jobs.cluster.errors import ClusterFault
-from jobs.cluster.raw.apis import METADATA as METADATA_API
 from jobs.cluster.raw.cluster import RawCluster
-from jobs.cluster.raw.lanes import METADATA
-from jobs.cluster.raw.metadata import metadata_request, read_metadata
+from jobs.cluster.raw.known_everywhere import topic_everywhere
 from tests.support import wait_until
 
 
@@ -24,22 +22,10 @@ def wait_until_known(connection, name: str, partitions: int | None = None) -> No
 async def _is_known(connection, name: str, partitions: int | None) -> bool:
     async with RawCluster(connection, client_id="live-test") as cluster:
         try:
-            brokers = (await cluster.metadata()).brokers
+            found = (await topic_everywhere(cluster, name)).values()
         except ClusterFault:
             return False
-        answers = [await _topic_at(cluster, broker, name) for broker in brokers]
-    found = [topic for topic in answers if topic is not None]
     return bool(found) and all(_has_leaders(topic, partitions) for topic in found)
-
-
-async def _topic_at(cluster: RawCluster, broker: int, name: str):
-    """Return the topic as one broker knows it; None from a broker that does not answer."""
-    try:
-        connection = await cluster.connection_to(broker, METADATA)
-        answer = await connection.request(METADATA_API, metadata_request([name]))
-    except ClusterFault:
-        return None
-    return read_metadata(answer, cluster.alias, broker, 0.0).topics[name]
 
 
 def _has_leaders(topic, partitions: int | None) -> bool:

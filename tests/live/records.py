@@ -35,7 +35,7 @@ def new_topic(cluster, partitions: int = 1, **configs: str) -> str:
 def make_topic(cluster, name: str, partitions: int = 1, **configs: str) -> None:
     """Create a topic and wait until every broker knows its leaders."""
     settings = {key.replace("_", "."): value for key, value in configs.items()}
-    with ClusterClient(cluster.connection) as client:
+    with ClusterClient(cluster.connection, timeout_s=60) as client:
         faults = create_topics(client, {name: NewTopicSpec(partitions, None, settings)})
         assert faults == {name: None}
     wait_until_known(cluster.connection, name, partitions)

@@ -37,7 +37,8 @@ from jobs.availability.acting.store_rules import (
 
 STATE, EVENTS, ENDED, LOCK = "promotions.json", "events.jsonl", "ended.jsonl", "lock"
 _FORMAT = 1
-_LOCK_S = 0.8
+# Loops ask again in a moment, and are late with a heartbeat if they wait; a person's order is worth a wait.
+_LOCK_S, _PATIENT_S = 0.8, 10.0
 _TRY_S = 0.01
 _LARGEST_BYTES = 16 << 20
 
@@ -74,7 +75,7 @@ class FolderStore:
 
     def begin(self, promotion: HeldPromotion, lease: Lease | None = None) -> bool:
         """See `PromotionStore.begin`."""
-        with self._locked() as state:
+        with self._locked(_PATIENT_S if lease is None else _LOCK_S) as state:
             after = begun(state, promotion, lease)
             if after is not None:
                 self._save(after)
@@ -91,7 +92,7 @@ class FolderStore:
         lease: Lease | None = None,
     ) -> bool:
         """See `PromotionStore.move`."""
-        with self._locked() as state:
+        with self._locked(_PATIENT_S if lease is None else _LOCK_S) as state:
             after = moved(state, promotion_id, generation, phase, now_ms, why=why, lease=lease)
             if after is None:
                 return False
@@ -112,7 +113,7 @@ class FolderStore:
 
     def stop(self, *, is_stopped: bool) -> None:
         """See `PromotionStore.stop`."""
-        with self._locked() as state:
+        with self._locked(_PATIENT_S) as state:
             self._save(replace(state, is_stopped=is_stopped))
 
     def events(self) -> list[PromotionEvent]:
@@ -129,13 +130,13 @@ class FolderStore:
         return found
 
     @contextmanager
-    def _locked(self) -> Iterator[StoreState]:
+    def _locked(self, within_s: float = _LOCK_S) -> Iterator[StoreState]:
         """Hold the lock and give the state; whoever holds it may replace the state."""
         with _away(self.folder):
             if self._known_id is None:
                 self.folder.mkdir(parents=True, exist_ok=True)
             with (self.folder / LOCK).open("a") as lock:
-                _lock(lock.fileno(), self.folder)
+                _lock(lock.fileno(), self.folder, within_s)
                 yield self._load()
 
     def _load(self) -> StoreState:
@@ -186,8 +187,8 @@ def _away(folder: Path) -> Iterator[None]:
         raise StoreAway(f"{folder / STATE} is no state of promotions: {error}.") from None
 
 
-def _lock(descriptor: int, folder: Path) -> None:
-    end = time.monotonic() + _LOCK_S
+def _lock(descriptor: int, folder: Path, within_s: float) -> None:
+    end = time.monotonic() + within_s
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

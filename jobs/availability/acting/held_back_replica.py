@@ -214,13 +214,22 @@ class HeldBackReplica:
     async def _revert(self, cluster: RawCluster, undo: dict[str, Any]) -> Outcome:
         refuse_when_read_only(cluster.alias, f"Throttling {self.topic} again")
         wanted = {name: value for name, value in undo.items() if name in (LEADERS, FOLLOWERS)}
+        watch = Stopwatch()
         await change_settings(cluster, self._resource, wanted)
+
+        async def back() -> bool | None:
+            found = await read_settings(cluster, self._resource, tuple(wanted))
+            return True if all(_own(found, n) == (v or None) for n, v in wanted.items()) else None
+
+        is_back = bool(await wait_for(back, self.within_s))
         return Outcome(
             actor=ActorKind.HELD_BACK_REPLICA,
             subject=self._subject,
-            is_done=True,
-            sentence="The throttle is back. The replica stays in the ISR until it is reassigned away.",
+            is_done=is_back,
+            sentence=f"The throttle is {'' if is_back else 'not '}back. The replica stays in the ISR until "
+            "it is reassigned away.",
             sent=(f"The throttled replicas of {self.topic} are those of before.",),
+            took_ms=watch.ms if is_back else None,
         )
 
 

@@ -20,6 +20,11 @@ def test_a_taken_port_is_refused_with_its_owner_and_a_way_out(listener):
         check_free([port])
 
 
+def test_ports_that_were_found_are_not_found_again_before_somebody_listens():
+    found = [find_base_port(lambda base: [ClusterPlan("a", 1, base)]) for _ in range(12)]
+    assert len(set(found)) == 12
+
+
 def test_the_found_base_port_is_free_for_every_planned_port():
     def plans(base_port):
         return [ClusterPlan("a", 2, base_port), ClusterPlan("b", 1, base_port + 100)]

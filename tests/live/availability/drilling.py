@@ -134,7 +134,10 @@ class Drill:
         written = self.written(predicted)
         assert {key_of(one): one.after.is_writable for one in outcomes} == written
         assert self._differences(outcomes) == []
-        assert self.can_change_metadata() is predicted.quorum.has_majority
+        if predicted.quorum.has_majority:
+            wait_until(self.can_change_metadata, AGREED_WITHIN_S)
+        else:
+            assert not self.can_change_metadata()
 
     def _differences(self, outcomes: Iterable[PartitionOutcome]) -> list[tuple[Any, ...]]:
         seen = self.seen()
@@ -176,7 +179,7 @@ class Drill:
         (created,) = admin.create_topics([new], request_timeout=5).values()
         try:
             created.result(10)
-        except KafkaException:
+        except (KafkaException, TimeoutError):
             return False
         admin.delete_topics([new.topic], request_timeout=60)[new.topic].result(90)
         return True

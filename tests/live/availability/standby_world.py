@@ -193,6 +193,10 @@ class Acked:
         self._stop.set()
         self._thread.join(60)
 
+    def first_after(self, moment: float) -> float:
+        """Return when the first record after a moment of `time.monotonic` was acked."""
+        return next(one for one in self.times if one > moment)
+
     def longest_gap_s(self, since: float = 0.0) -> float:
         """Return the longest time without an acked record, of those after a moment of `time.monotonic`."""
         times = [one for one in self.times if one >= since]

@@ -72,6 +72,26 @@ def all_in_sync(world) -> bool:
     return all(set(one.replicas) - {4} <= set(one.isr) for one in partitions_all(world))
 
 
+def placed(doors, places) -> list[tuple[int, ...]]:
+    found = partitions(doors, places[0].topic)
+    return [found[where].replicas for where in places]
+
+
+async def held_back(doors, held):
+    """Give a partition a third replica, and wait until that one is behind; returns what is told of it."""
+    async with doors.cluster() as cluster:
+        await alter_reassignments(cluster, {held: (1, 2, 3)})
+        await asyncio.sleep(3)
+        server = (await list_brokers(cluster))[3].server
+        connection = await cluster.connection_at(server, COORDINATOR)
+        while True:
+            facts = (await read_partitions(cluster, [held]))[held]
+            logs = (await describe_replica_logs(connection, [held])).replicas
+            if (facts.lag(3) or 0) > 100 and held in logs:
+                return facts, logs[held]
+            await asyncio.sleep(0.2)
+
+
 def test_a_replica_that_a_throttle_holds_back_is_let_in(world):
     doors, held = world.doors, TopicPartition(topic_on(world.cluster, [[1, 2]]), 0)
     brake = topic_on(world.cluster, [[1, 3]])
@@ -80,20 +100,8 @@ def test_a_replica_that_a_throttle_holds_back_is_let_in(world):
         change(doors, ResourceType.TOPIC, topic, **{FOLLOWERS: "0:3"})
     with Acked(world.cluster, brake, 0.2, 100), Acked(world.cluster, held.topic, 0.005):
         time.sleep(1.5)  # until the brake has used up the rate of the broker
-
-        async def held_back():
-            async with doors.cluster() as cluster:
-                await alter_reassignments(cluster, {held: (1, 2, 3)})
-                await asyncio.sleep(3)
-                facts = (await read_partitions(cluster, [held]))[held]
-                server = (await list_brokers(cluster))[3].server
-                connection = await cluster.connection_at(server, COORDINATOR)
-                logs = await describe_replica_logs(connection, [held])
-                return facts, logs.replicas[held]
-
-        facts, log = asyncio.run(held_back())
+        facts, log = asyncio.run(asyncio.wait_for(held_back(doors, held), 120))
         assert 3 not in facts.known.isr
-        assert facts.lag(3) > 100
         # What DescribeLogDirs says of a follower is no lag: it compares it with itself.
         assert log.offset_lag == 0
 
@@ -101,10 +109,11 @@ def test_a_replica_that_a_throttle_holds_back_is_let_in(world):
         assert actor.plan().refusals == ()
         done = actor.act()
         assert done.is_done, done.sentence
-        assert settings_of(doors, held.topic, FOLLOWERS)[FOLLOWERS] in (None, "")
+        # Any broker tells a setting, each as far as it has read the metadata log.
+        wait_until(lambda: settings_of(doors, held.topic, FOLLOWERS)[FOLLOWERS] in (None, ""))
         back = actor.revert(done.undo)
-        assert back.is_done
-        assert settings_of(doors, held.topic, FOLLOWERS)[FOLLOWERS] == "0:3"
+        assert back.is_done, back.sentence
+        wait_until(lambda: settings_of(doors, held.topic, FOLLOWERS)[FOLLOWERS] == "0:3")
         # It is a way in only: the replica stays.
         assert actor.verify().is_there
     change(doors, ResourceType.BROKER, "3", **{RATE: None})
@@ -121,26 +130,27 @@ def test_min_isr_is_relaxed_without_a_stall_and_put_back(world):
     )
     assert actor.plan().refusals != (), "nothing is wrong with it yet"
     with Acked(world.cluster, ended) as first, Acked(world.cluster, left) as second:
+        killed_at = time.monotonic()
         with without(world, 2):
             # Brokers learn of the smaller ISR one after the other.
-            wait_until(lambda: actor.plan().is_allowed, 10)
+            wait_until(lambda: all(actor.plan().is_allowed for _ in range(8)), 10)
             plan = actor.plan()
             assert any("30 s" in warning for warning in plan.warnings)
             began = time.monotonic()
             done = actor.act()
             assert done.is_done, done.sentence
-            wait_until(lambda: first.times[-1] > began, 10)
-            recovered_s = first.times[-1] - began
-            # The same without ending the stall: nothing moves until the producer's request times out.
+            wait_until(lambda: first.times[-1] > began, 20)
+            # The same without ending the stall: nothing moves until the producer's request times out (30 s).
             undone = other.act()
-            time.sleep(3)
-            assert second.times[-1] < began
             assert not actor.is_recovered(done.undo)
+            wait_until(lambda: second.times[-1] > began, 40)
+        recovered_s, without_s = first.first_after(began), second.first_after(began)
         wait_until(lambda: actor.is_recovered(done.undo), 30)
         assert actor.revert(done.undo).is_done
         assert other.revert(undone.undo).is_done
-        assert settings_of(doors, ended, MIN_ISR)[MIN_ISR] == "2"
-    assert recovered_s < 8.0
+        wait_until(lambda: settings_of(doors, ended, MIN_ISR)[MIN_ISR] == "2")
+    assert recovered_s < without_s
+    assert without_s > killed_at + 25
     assert first.refused == 0
 
 
@@ -156,16 +166,14 @@ def test_replicas_of_a_dead_broker_are_made_on_a_spare_and_moved_back(world):
             assert plan.evidence["bytes"] > 0
             done = actor.act()
             assert done.is_done, done.sentence
-            moved = partitions(doors, topic)
-            assert [moved[where].replicas for where in places] == [(1, 3), (3, 1)]
+            wait_until(lambda: placed(doors, places) == [(1, 3), (3, 1)])
             wait_until(lambda: time.monotonic() - producer.times[-1] < 0.5, 10)
             early = actor.revert(done.undo)
             assert not early.is_done
             assert "Broker 2 is not back" in early.sentence
         back = actor.revert(done.undo)
         assert back.is_done, back.sentence
-        found = partitions(doors, topic)
-        assert [found[where].replicas for where in places] == [(1, 2), (2, 1)]
+        wait_until(lambda: placed(doors, places) == [(1, 2), (2, 1)])
     assert producer.refused == 0
 
 

@@ -20,7 +20,7 @@ from tests.live.availability.standby_world import (
     wait_until_fenced,
 )
 from tests.live.console.conftest import ROOT, RunningConsole, free_port
-from tests.support import wait_until
+from tests.support import Stalls, wait_until
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 ALIAS = "standby"
@@ -98,26 +98,28 @@ def topic(world, console, second) -> str:
         "allowed_brokers": [STANDBY],
     }  # fmt: skip
     assert visitor.post("api/v1/promotion-policies/", policy)["acts"]
-    wait_until(lambda: loops(console) == 2, 60)
+    wait_until(lambda: loops(console) >= 2, 60)
     return name
 
 
 def test_a_policy_promotes_when_a_sync_replica_dies(world, console, topic, record_property):
     world.cluster.node(2).kill()
     began = time.monotonic()
-    wait_until(lambda: in_all_isrs(world.doors, STANDBY, topic), 40)
-    record_property("promoted_after_s", time.monotonic() - began)
-    wait_until(lambda: state_of(console, topic) == "verified", 30)
+    with Stalls() as stalls:
+        wait_until(lambda: in_all_isrs(world.doors, STANDBY, topic), 40)
+        record_property("promoted_after_s", time.monotonic() - began)
+        wait_until(lambda: state_of(console, topic) == "verified", 30)
     (told,) = actions_of(console, topic)
     assert (told["is_automatic"], told["broker"]) == (True, STANDBY)
-    assert told["took_ms"] < 10_000
+    assert told["took_ms"] < 10_000 + 1000 * stalls.seconds
     assert told["evidence"]["leader"] == 1
 
 
 def test_it_stays_while_both_programs_die_in_turn(world, console, second, topic):
     def kill_one_after_the_other() -> None:
+        before = loops(console)
         console.kill("promote")
-        wait_until(lambda: loops(console) == 3, 60)
+        wait_until(lambda: loops(console) > before, 60)
         time.sleep(3)
         second.kill()
         second.wait(10)

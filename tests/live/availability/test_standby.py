@@ -5,7 +5,6 @@ The last test loses a site of the lab: nothing else can use it after that.
 
 import asyncio
 import json
-import shutil
 import time
 
 import pytest
@@ -41,7 +40,7 @@ from tests.live.availability.standby_world import (
 )
 from tests.live.quorum.quorums import described, leader, remove_voter
 from tests.live.records import Record, read_all, write
-from tests.support import wait_until
+from tests.support import Stalls, wait_until
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 
@@ -79,27 +78,34 @@ def test_a_standby_is_told_from_other_brokers_while_it_follows(world):
 
 
 def test_a_standby_is_promoted_and_demoted_by_heartbeats(world, store, record_property):
-    with looping(world.doors, store) as events, Acked(world.cluster, world.topic) as producer:
+    # What the machine does to a producer that has nothing to do with the standby.
+    beside = topic_on(world.cluster, [[1, 2], [2, 1]], min_insync_replicas="2")
+    with (
+        looping(world.doors, store) as events,
+        Acked(world.cluster, world.topic) as producer,
+        Acked(world.cluster, beside) as control,
+        Stalls() as stalls,
+    ):
         actor = FencedStandby(world.doors, STANDBY, store, asked_by="test")
         plan = actor.plan()
         assert plan.refusals == ()
         began = time.monotonic()
         done = actor.act()
         assert done.is_done, done.sentence
-        assert done.took_ms < 5_000
+        assert done.took_ms < 5_000 + 1000 * stalls.seconds
         assert actor.verify().is_there
         # Longer than a session: somebody speaks for it.
         assert fencings(world.doors, lambda: time.sleep(11)) == 0
         back = actor.revert(done.undo)
         assert back.is_done, back.sentence
-        assert back.took_ms < 5_000
+        assert back.took_ms < 5_000 + 1000 * stalls.seconds
         producer.stop()
+        control.stop()
     assert store.read().promotions == ()
-    kinds = events.kinds()
-    assert kinds[:2] == ["first_heartbeat", "unfenced"]
-    assert kinds[-2:] == ["fenced", "ended"]
+    steps = ("first_heartbeat", "unfenced", "fenced", "ended")
+    assert [kind for kind in events.kinds() if kind in steps] == list(steps)
     assert producer.refused == 0
-    assert producer.longest_gap_s(began) < 2.0
+    assert producer.longest_gap_s(began) < control.longest_gap_s(began) + 2.0
     record_property("promoted_ms", done.took_ms)
     record_property("demoted_ms", back.took_ms)
 
@@ -124,7 +130,10 @@ def test_a_promoted_standby_stays_when_one_of_two_loops_is_killed(world, tmp_pat
         assert store.read().promotions == (), "a dry run"
         told = command(capsys, folder, "promote", "--broker", "4", "--yes")
         assert told["outcome"]["is_done"]
-        assert in_all_isrs(world.doors, STANDBY, world.topic)
+        # Each broker reads the metadata log in its own time.
+        wait_until(
+            lambda: all(in_all_isrs(world.doors, STANDBY, world.topic) for _ in range(12)), 20
+        )
 
         def kill_the_one_that_decides() -> None:
             time.sleep(3)
@@ -141,8 +150,8 @@ def test_a_promoted_standby_stays_when_one_of_two_loops_is_killed(world, tmp_pat
         told = command(capsys, folder, "demote", "--broker", "4", "--yes")
         assert told["outcome"]["is_done"]
         wait_until(lambda: not store.read().promotions, 60)
-    survivor = "two" if decides is one else "one"
-    assert "ended" in events_of(folder, survivor)
+        survivor = "two" if decides is one else "one"
+        wait_until(lambda: "ended" in events_of(folder, survivor))
 
 
 def test_a_promoted_standby_stays_while_the_store_is_away(world, tmp_path):
@@ -160,7 +169,7 @@ def test_a_promoted_standby_stays_while_the_store_is_away(world, tmp_path):
             # As it is where a disk was mounted: an empty store would say that nobody is promoted.
             folder.mkdir()
             time.sleep(14)
-            shutil.rmtree(folder)
+            folder.rename(tmp_path / "empty")
             (tmp_path / "away").rename(folder)
 
         assert fencings(world.doors, take_the_store_away) == 0
@@ -194,6 +203,7 @@ def test_by_a_policy_the_standby_is_promoted_and_demoted_without_anybody(world, 
     with (
         looping(world.doors, store, decider=decider) as events,
         Acked(world.cluster, world.topic) as producer,
+        Stalls() as stalls,
     ):
         killed = world.cluster.node(2)
         killed.kill()
@@ -211,7 +221,7 @@ def test_by_a_policy_the_standby_is_promoted_and_demoted_without_anybody(world, 
     ]
     assert producer.refused == 0
     # The session of the dead broker, two looks, and a second for the rest.
-    assert producer.longest_gap_s() < 25
+    assert producer.longest_gap_s() < 25 + stalls.seconds
 
 
 def test_a_standby_of_a_thousand_partitions_joins_all_their_isrs(world, store, record_property):
@@ -266,11 +276,17 @@ def test_when_the_primary_site_dies_a_fenced_standby_lacks_the_last_moments_at_m
     world, store, record_property
 ):
     topic = topic_on(world.cluster, [[1, 2, STANDBY]], min_insync_replicas="2")
-    with looping(world.doors, store), Acked(world.cluster, topic, 0.004) as producer:
+    with (
+        looping(world.doors, store),
+        Acked(world.cluster, topic, 0.004) as producer,
+        Stalls() as stalls,
+    ):
         wait_until(lambda: len(producer.acked) > 1_000, 60)
         killed_at = time.monotonic()
         kill_the_site(world)
         wait_until(lambda: _leader(world, topic) is None, 60)
+        # Any broker tells who leads, each as far as it has read the metadata log.
+        wait_until(lambda: all(_leader(world, topic) is None for _ in range(8)), 30)
         planned = asyncio.run(_elect(world.doors, topic, is_held=False))
         assert not planned.is_well, "a fenced broker must not be electable"
         began = time.monotonic()
@@ -288,7 +304,7 @@ def test_when_the_primary_site_dies_a_fenced_standby_lacks_the_last_moments_at_m
     record_property("acked", len(producer.acked))
     record_property("lost", len(lost))
     # It is outside of the ISR: nobody waited for it. What it lacks was acked within its last fetch.
-    assert all(when[one] > killed_at - 1.0 for one in lost), lost
+    assert all(when[one] > killed_at - 1.0 - stalls.seconds for one in lost), lost
 
 
 def kill_the_site(world: World) -> None:

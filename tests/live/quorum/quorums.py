@@ -121,7 +121,10 @@ def status_of_tool(cluster: Cluster) -> dict[str, object]:
 def node_log(node: Node) -> dict[int, bytes]:
     """Return the segments of a node by their first offset."""
     folder = node.plan.data / LOG
-    return {int(path.stem): path.read_bytes() for path in sorted(folder.glob("*.log"))}
+    while True:
+        # A segment that is deleted is renamed first.
+        with contextlib.suppress(FileNotFoundError):
+            return {int(path.stem): path.read_bytes() for path in sorted(folder.glob("*.log"))}
 
 
 def batches_of(content: bytes) -> dict[int, bytes]:

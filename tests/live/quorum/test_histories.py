@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer
 from confluent_kafka.admin import (
     AdminClient,
     AlterConfigOpType,
@@ -28,7 +29,6 @@ from jobs.quorum.index_writer import write_index
 from jobs.quorum.log_folder import read_folder
 from jobs.quorum.moments import Moment, state_at
 from tests.live.quorum import metadata_tools as tools
-from tests.live.records import produce
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 
@@ -106,14 +106,30 @@ def test_a_leader_that_is_killed_is_fenced_and_another_leads(cluster: Cluster) -
 
 def test_a_follower_that_hangs_while_records_come_falls_behind(cluster: Cluster) -> None:
     tools.make_topic(cluster, "lagging", (1, 2, 3))
-    produce(cluster, "lagging", 10)
-    cluster.node(3).pause()
-    produce(cluster, "lagging", 10, acks="1", **{"enable.idempotence": False})
-    tools.wait_for_log(cluster, 1, "lagging", isr={1, 2})
-    assert causes(cluster, 1, "lagging")[-1] == (Cause.ISR_SHRINK, 3)
-    cluster.node(3).resume()
-    tools.wait_for_log(cluster, 1, "lagging", isr={1, 2, 3})
-    assert causes(cluster, 1, "lagging")[-1] == (Cause.ISR_EXPAND, 3)
+    servers = {"bootstrap.servers": cluster.bootstrap_servers, "acks": "1"}
+    producer = Producer(servers)
+
+    def write() -> None:
+        producer.produce("lagging", b"v", partition=0)
+        assert producer.flush(60) == 0
+
+    def hang() -> Cause:
+        write()
+        cluster.node(3).pause()
+        write()
+        tools.wait_for_log(cluster, 1, "lagging", isr={1, 2})
+        (cause, broker) = causes(cluster, 1, "lagging")[-1]
+        assert broker == 3
+        cluster.node(3).resume()
+        tools.wait_for_log(cluster, 1, "lagging", isr={1, 2, 3})
+        assert causes(cluster, 1, "lagging")[-1] == (Cause.ISR_EXPAND, 3)
+        return cause
+
+    # Two clocks race: where the machine is slow, its session ends before its lag is noticed.
+    seen = [hang()]
+    while seen[-1] is Cause.BROKER_FENCED and len(seen) < 4:
+        seen.append(hang())
+    assert seen[-1] is Cause.ISR_SHRINK
 
 
 def test_an_eligible_replica_leads_and_an_unclean_election_shows_both_signs(
