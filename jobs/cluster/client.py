@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -13,9 +14,13 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._metadata import ClusterMetadata
 
 from jobs.cluster.connection import Connection
+from jobs.cluster.descriptions import ClusterDescription
 from jobs.cluster.errors import ClusterFault, Refused, TlsFailed
 from jobs.cluster.librdkafka_errors import TransportNotes, error_in, fault_of
 from jobs.cluster.question import Question
+from jobs.cluster.raw.cluster import CLIENT_ID_PREFIX, RawCluster
+from jobs.cluster.raw.cluster_description import describe_whole_cluster
+from jobs.cluster.raw.timing import Timing
 from jobs.cluster.read_only import refuse_when_read_only
 
 logger = logging.getLogger(__name__)
@@ -138,10 +143,25 @@ class ClusterClient:
                 break
         return question.answers()
 
+    def describe(self) -> ClusterDescription:
+        """Return who is there; raises `ClusterFault`. See `describe_whole_cluster`."""
+        # In a thread of its own, because the caller's may be running a loop already.
+        with ThreadPoolExecutor(1) as thread:
+            found = thread.submit(lambda: asyncio.run(self._describe())).result()
+        self.notes.forget()
+        return found
+
+    async def _describe(self) -> ClusterDescription:
+        share_s = self.timeout_s * FIRST_AND_SECOND[0]
+        timing = Timing(connect_timeout_s=share_s, metadata_timeout_s=share_s)
+        name = self._client_id.removeprefix(CLIENT_ID_PREFIX)
+        async with RawCluster(self.connection, client_id=name, timing=timing) as cluster:
+            return await describe_whole_cluster(cluster, budget_s=self.timeout_s)
+
     def metadata(self, doing: str) -> ClusterMetadata:
         """Return the metadata of all topics; raises `ClusterFault`. Costs up to two budgets."""
         # The call below sees nothing but the clock, so find out first whether anybody is there.
-        self.ask(lambda admin, _: admin.describe_cluster(request_timeout=UNTIL_CLOSED), doing)
+        self.describe()
         for share in FIRST_AND_SECOND:
             try:
                 return self.admin.list_topics(timeout=self.timeout_s * share)

@@ -186,6 +186,10 @@ DESCRIBE_LOG_DIRS = Api(
 DESCRIBE_CLUSTER = Api(
     describe_cluster.DescribeClusterRequest, describe_cluster.DescribeClusterResponse, 2
 )
+# For who wants only those that are not fenced: Kafka 2.8 and later (KIP-700).
+DESCRIBE_LIVE_CLUSTER = Api(
+    describe_cluster.DescribeClusterRequest, describe_cluster.DescribeClusterResponse, 2, 1, 0
+)
 # Eligible leader replicas (KIP-966, Kafka 3.7).
 DESCRIBE_TOPIC_PARTITIONS = Api(
     describe_topic_partitions.DescribeTopicPartitionsRequest,

@@ -209,7 +209,8 @@ class RawCluster:
 
     def _timed_out(self, server: Server) -> ClusterFault:
         share_s = self.timing.metadata_timeout_s
-        return TimedOut(f"{server} did not answer within {share_s:g} s.", cluster=self.alias)
+        text = f"{server} does not answer: it was asked {share_s:g} s ago."
+        return TimedOut(text, cluster=self.alias)
 
 
 def bootstrap_servers(text: str) -> list[Server]:
