@@ -18,7 +18,7 @@ from jobs.cluster.descriptions import ClusterDescription
 from jobs.cluster.errors import ClusterFault, Refused, TlsFailed
 from jobs.cluster.librdkafka_errors import TransportNotes, error_in, fault_of
 from jobs.cluster.question import Question
-from jobs.cluster.raw.cluster import CLIENT_ID_PREFIX, RawCluster
+from jobs.cluster.raw.cluster import RawCluster
 from jobs.cluster.raw.cluster_description import describe_whole_cluster
 from jobs.cluster.raw.timing import Timing
 from jobs.cluster.read_only import refuse_when_read_only
@@ -154,7 +154,8 @@ class ClusterClient:
     async def _describe(self) -> ClusterDescription:
         share_s = self.timeout_s * FIRST_AND_SECOND[0]
         timing = Timing(connect_timeout_s=share_s, metadata_timeout_s=share_s)
-        name = self._client_id.removeprefix(CLIENT_ID_PREFIX)
+        # What brokers see is `crosslog-` and this.
+        name = self._client_id.removeprefix("crosslog").removeprefix("-") or "metadata"
         async with RawCluster(self.connection, client_id=name, timing=timing) as cluster:
             return await describe_whole_cluster(cluster, budget_s=self.timeout_s)
 

@@ -12,11 +12,11 @@ from collections.abc import Iterable
 from kio.schema.describe_cluster.v2.request import DescribeClusterRequest
 
 from jobs.cluster.descriptions import BrokerDescription, ClusterDescription
-from jobs.cluster.errors import ClusterFault, TimedOut
+from jobs.cluster.errors import ClusterFault, ProtocolMismatch, TimedOut
 from jobs.cluster.raw.apis import DESCRIBE_LIVE_CLUSTER
 from jobs.cluster.raw.cluster import RawCluster
 from jobs.cluster.raw.connection import BrokerConnection
-from jobs.cluster.raw.errors import VersionNotOffered, Where, answer_fault
+from jobs.cluster.raw.errors import ConnectionLost, VersionNotOffered, Where, answer_fault
 from jobs.cluster.raw.timing import Tries
 
 _DOING = "Describing the cluster"
@@ -63,9 +63,18 @@ async def describe_whole_cluster(cluster: RawCluster, *, budget_s: float) -> Clu
         except TimeoutError:
             raise fault from None
         except ClusterFault as heard:
-            fault, more = heard, short
+            fault, more = _told(heard), short
         if not fault.retriable or not await more.pause():
             raise fault
+
+
+def _told(fault: ClusterFault) -> ClusterFault:
+    """Name a connection that ends with the first request, as a listener does that expects SASL."""
+    if not isinstance(fault, ConnectionLost):
+        return fault
+    mismatch = ProtocolMismatch(fault.message, cluster=fault.cluster, hint=fault.hint)
+    mismatch.retriable = True
+    return mismatch
 
 
 def _nobody_is_live(alias: str) -> TimedOut:

@@ -11,9 +11,9 @@ from jobs.cluster.brokers import describe_cluster
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import BrokerDescription
-from jobs.cluster.errors import NotAuthorized, TimedOut, Unreachable
+from jobs.cluster.errors import NotAuthorized, ProtocolMismatch, TimedOut, Unreachable
 from jobs.cluster.raw.cluster_description import describe_whole_cluster
-from tests.jobs.cluster.raw.fake_broker import NOW, OFFERED
+from tests.jobs.cluster.raw.fake_broker import NOW, OFFERED, Close
 from tests.jobs.cluster.raw.fake_cluster import brokers, cluster_of
 
 DESCRIBE_CLUSTER = 60
@@ -99,6 +99,17 @@ async def test_a_refusal_is_told_at_once():
             with pytest.raises(NotAuthorized):
                 await describe_whole_cluster(cluster, budget_s=30)
         assert len(broker.of(DESCRIBE_CLUSTER)) == 1
+
+
+async def test_a_listener_that_closes_with_the_first_request_probably_expects_sasl():
+    async with describing() as broker:
+        broker.answers[DESCRIBE_CLUSTER] = Close
+        async with cluster_of(broker) as cluster:
+            with pytest.raises(ProtocolMismatch) as caught:
+                await describe_whole_cluster(cluster, budget_s=30)
+    assert "expects SASL" in caught.value.hint
+    assert caught.value.field == "security_protocol"
+    assert caught.value.retriable
 
 
 async def test_before_kafka_2_8_brokers_are_told_without_operations():
