@@ -22,6 +22,8 @@ FLOORS = (
     {"cli"},
     {"__main__"},
 )
+# librdkafka 2.16.0 aborts the process when the answer names no broker.
+ABORTS = "admin.describe_cluster("
 SHARED_ROOMS = {"frame", "clusters", "runs", "accounts"}
 READS_ALL_QUERIES = {"overview", "checks", "reports", "metrics"}
 # Status over time is read from the changes of the metadata log.
@@ -155,3 +157,8 @@ def test_jobs_can_be_imported_without_django():
         f"for name in {modules}: importlib.import_module(name)"
     )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
+def test_the_client_library_is_not_asked_to_describe_a_cluster():
+    files = [*sources("jobs"), *sources("console")]
+    assert [str(path) for path in files if ABORTS in path.read_text(encoding="utf-8")] == []

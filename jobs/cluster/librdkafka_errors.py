@@ -213,6 +213,8 @@ _TRANSPORT = frozenset(
         "_WAIT_COORD",
         "_DESTROY",
         "_DESTROY_BROKER",
+        # Metadata that name no broker: all of them are fenced at the moment.
+        "_PARTIAL",
         "NETWORK_EXCEPTION",
     }
 )

@@ -182,6 +182,7 @@ def test_an_answer_wipes_the_notes():
     ("code", "kind", "retriable"),
     [
         pytest.param(KafkaError._TIMED_OUT, TimedOut, True, id="time"),
+        pytest.param(KafkaError._PARTIAL, TimedOut, True, id="no-live-broker"),
         pytest.param(KafkaError.REQUEST_TIMED_OUT, TimedOut, True, id="broker-time"),
         pytest.param(KafkaError.TOPIC_AUTHORIZATION_FAILED, NotAuthorized, False, id="topic-acl"),
         pytest.param(KafkaError.GROUP_AUTHORIZATION_FAILED, NotAuthorized, False, id="group-acl"),
