@@ -68,18 +68,21 @@ def test_palette_goes_to_every_kind_of_place(visit, words, label, address):
 def test_what_is_chosen_in_the_palette_stays_when_the_servers_places_come(visit):
     page = visit("overview:overview")
     held = []
-    page.route("**/jump*", held.append)
+
+    def hold(route):
+        held.append(route)
+
+    page.route("**/jumps/?*", hold)
     page.keyboard.press("Control+k")
     page.keyboard.type("o")
-    page.wait_for_function("document.querySelectorAll('#palette li').length > 2")
     wait_until(lambda: page.wait_for_timeout(20) or held)
     page.keyboard.press("ArrowDown")
-    chosen = page.locator("#palette [aria-selected=true]")
-    before, there = chosen.inner_text(), page.locator("#palette li").count()
+    chosen, entries = page.locator("#palette [aria-selected=true]"), page.locator("#palette li")
+    before, there = chosen.inner_text(), entries.count()
     held[0].continue_()
-    page.wait_for_function(f"document.querySelectorAll('#palette li').length > {there}")
+    expect(entries.nth(there)).to_be_attached()
     assert chosen.inner_text() == before
-    assert page.locator("#palette li").nth(1).inner_text() == before
+    assert entries.nth(1).inner_text() == before
 
 
 def test_rows_are_walked_and_opened_with_keys(visit):
