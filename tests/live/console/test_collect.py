@@ -121,7 +121,8 @@ def test_a_principal_without_rights_leaves_its_traces_and_not_a_blank_page(secur
     servers = secure.cluster.plan.bootstrap_servers("SASL_SSL")
     limited = {"sasl_username": "limited", "sasl_password": "env:CROSSLOG_SECRET_LAB_LIMITED"}
     cluster = register(secure.cluster, **(SCRAM | limited), bootstrap_servers=servers)
-    assert any("may not" in text or "No topic" in text for text in cluster.findings)
+    assert any("No topic is visible" in text for text in cluster.findings)
+    assert any("no right on the cluster itself" in text for text in cluster.findings)
     assert run_rounds(cluster)["brokers"].failing_since is None
 
 

@@ -4,6 +4,14 @@ import uuid
 from dataclasses import replace
 
 import pytest
+from confluent_kafka.admin import (
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ResourcePatternType,
+    ResourceType,
+)
 
 from jobs.cluster.acls import AclBinding, create_acls, describe_acls
 from jobs.cluster.client import ClusterClient
@@ -31,6 +39,27 @@ def acls_of(client: ClusterClient, name: str) -> list[str]:
 def make(client: ClusterClient, *bindings: AclBinding) -> None:
     assert create_acls(client, bindings) == dict.fromkeys(bindings)
     wait_until(lambda: set(bindings) <= set(describe_acls(client, ("TOPIC", "GROUP")) or ()))
+
+
+@pytest.fixture
+def limited(secure):
+    """Connect as `User:limited`; what it was granted is taken back, for others rely on it having no ACL."""
+    yield secure.connection(
+        "SASL_PLAINTEXT", "PLAIN", user="limited", password="CROSSLOG_SECRET_LAB_LIMITED"
+    )
+    own = AclBindingFilter(
+        ResourceType.ANY,
+        None,
+        ResourcePatternType.ANY,
+        "User:limited",
+        None,
+        AclOperation.ANY,
+        AclPermissionType.ANY,
+    )
+    admin = AdminClient({"bootstrap.servers": secure.cluster.bootstrap_servers})
+    assert admin.delete_acls([own])[own].result(20)
+    with ClusterClient(secure.cluster.connection) as client:
+        wait_until(lambda: all(b.principal != "User:limited" for b in describe_acls(client) or ()))
 
 
 def test_acls_of_a_replicated_topic_arrive_as_mirror_maker_makes_them(secure, connections):
@@ -85,12 +114,9 @@ def test_a_cluster_without_an_authorizer_is_a_note(secure, connections, west):
 
 
 def test_a_principal_that_may_not_read_acls_is_a_failure_and_settings_are_compared(
-    secure, connections
+    secure, connections, limited
 ):
     topic = new_topic(secure.cluster)
-    limited = secure.connection(
-        "SASL_PLAINTEXT", "PLAIN", user="limited", password="CROSSLOG_SECRET_LAB_LIMITED"
-    )
     there = replace(connections[1], alias="there")
     with following(replace(limited, alias="here"), there, topic, sync_acls=True) as flow:
         rights = (acl(topic, "DESCRIBE_CONFIGS"), acl(topic, "DESCRIBE"))
