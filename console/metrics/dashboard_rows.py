@@ -59,9 +59,7 @@ ROWS: dict[str, list[Panel]] = {
         Panel(
             "Flows that cannot fail over now",
             "short",
-            {
-                "flows": f"sum({_of(known.FAILOVER_READY, BLOCKED)}) or vector(0)",
-            },
+            {"flows": f"sum({_of(known.FAILOVER_READY, BLOCKED)}) or vector(0)"},
             4,
             "stat",
             [(1, "red")],
@@ -75,13 +73,16 @@ ROWS: dict[str, list[Panel]] = {
         Panel("Records at risk", "short", {"{{flow}}": _of(known.AT_RISK, FLOW)}, 10),
         Panel("Records at risk, in time", "s", {"{{flow}}": _of(known.AT_RISK_TIME, FLOW)}, 8),
         Panel(
-            "Records to be read again at most", "short", {"{{flow}}": _of(known.REREAD, FLOW)}, 8
+            "Records that groups would read again at most",
+            "short",
+            {"{{flow}}": _of(known.REREAD, FLOW)},
+            8,
         ),
         Panel(
             "Age of the oldest checkpoint", "s", {"{{flow}}": _of(known.CHECKPOINT_AGE, FLOW)}, 8
         ),
         Panel(
-            "Groups that are furthest from ready",
+            "Groups that are not ready: 2 with care, 3 unknown, 4 blocked",
             "short",
             {"{{flow}} {{group}}": f"topk(10, {_of(known.GROUP_READY, FLOW)} > 1)"},
         ),
@@ -124,13 +125,15 @@ ROWS: dict[str, list[Panel]] = {
     ],
     "KRaft quorum": [
         Panel(
-            "Epochs in an hour: elections",
+            "New epochs of the quorum in the last hour",
             "short",
             {"{{cluster}}": f"delta({_of(known.QUORUM_EPOCH, CLUSTER)}[1h])"},
             8,
         ),
-        Panel("Leader", "none", {"{{cluster}}": _of(known.QUORUM_LEADER, CLUSTER)}, 8),
-        Panel("Epoch", "none", {"{{cluster}}": _of(known.QUORUM_EPOCH, CLUSTER)}, 8),
+        Panel(
+            "Leader: id of the node", "none", {"{{cluster}}": _of(known.QUORUM_LEADER, CLUSTER)}, 8
+        ),
+        Panel("Epoch of the quorum", "none", {"{{cluster}}": _of(known.QUORUM_EPOCH, CLUSTER)}, 8),
         Panel(
             "Voters and observers",
             "short",
@@ -162,9 +165,9 @@ ROWS: dict[str, list[Panel]] = {
     ],
     "Availability": [
         Panel(
-            "Partitions by severity",
+            "Partitions with fewer replicas than min.insync.replicas",
             "short",
-            {"{{cluster}} {{severity}}": _of(known.AVAILABILITY, UNWELL)},
+            {"{{cluster}}": _of(known.RF_BELOW_MIN, CLUSTER)},
         ),
         Panel(
             "Replicas out of sync by broker",
@@ -172,7 +175,7 @@ ROWS: dict[str, list[Panel]] = {
             {"{{cluster}} broker {{broker}}": f"topk(10, {_of(known.OUT_OF_SYNC, CLUSTER)} > 0)"},
         ),
         Panel(
-            "Unclean elections",
+            "Unclean elections that are still kept",
             "short",
             {"{{cluster}}": _of(known.UNCLEAN, CLUSTER)},
             6,

@@ -8,7 +8,6 @@ from confluent_kafka.admin import (
     AclBindingFilter,
     AclOperation,
     AclPermissionType,
-    AdminClient,
     ResourcePatternType,
     ResourceType,
 )
@@ -56,9 +55,8 @@ def limited(secure):
         AclOperation.ANY,
         AclPermissionType.ANY,
     )
-    admin = AdminClient({"bootstrap.servers": secure.cluster.bootstrap_servers})
-    assert admin.delete_acls([own])[own].result(20)
     with ClusterClient(secure.cluster.connection) as client:
+        client.admin.delete_acls([own])[own].result(20)
         wait_until(lambda: all(b.principal != "User:limited" for b in describe_acls(client) or ()))
 
 
