@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import availability_pages
+import demo_hours
 import engines
 import group_pages
 import latency
@@ -49,27 +50,36 @@ BENCHMARKS = {
     "pages": pages.measure,
     "pages50k": pages.measure_50k,
     "standby": measure_standby,
+    "demo-hours": demo_hours.measure,
 }
+# What runs for as long as it is told to; only by name, because they take hours.
+LONG = {"standby": "600", "demo-hours": "7200"}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("name", nargs="*", help=f"which: {', '.join(BENCHMARKS)} (all of them)")
     parser.add_argument("--quick", action="store_true", help="a tenth of the data, to try it out")
-    parser.add_argument("--duration-s", type=float, help="of `standby` (600)")
+    told = ", ".join(f"`{name}` ({default})" for name, default in LONG.items())
+    parser.add_argument("--duration-s", type=float, help=f"of {told}")
+    parser.add_argument(
+        "--seed", type=int, default=1, help="of `demo-hours`: which broker is killed"
+    )
     parser.add_argument("--runs", type=int, default=3, help="of each engine, for the median (3)")
     options = parser.parse_args()
     unknown = set(options.name) - set(BENCHMARKS)
     if unknown:
         parser.error(f"there is no benchmark {', '.join(sorted(unknown))}")
-    names = options.name or list(BENCHMARKS)
+    names = options.name or [name for name in BENCHMARKS if name != "demo-hours"]
     if len(names) > 1:
         return max(alone(name, options) for name in names)
     (name,) = names
     say(f"{name}: measuring")
     runs = {"runs": options.runs} if name.startswith("engines") else {}
-    if name == "standby":
+    if name in LONG:
         runs = {"duration_s": options.duration_s}
+    if name == "demo-hours":
+        runs["seed"] = options.seed
     write(name, BENCHMARKS[name](say, quick=options.quick, **runs), quick=options.quick)
     return 0
 
@@ -77,6 +87,7 @@ def main() -> int:
 def alone(name: str, options: argparse.Namespace) -> int:
     """Run a benchmark in a process of its own: one leaves a settled Django behind, all leave memory."""
     words = [sys.executable, __file__, name, "--runs", str(options.runs)]
+    words += ["--seed", str(options.seed)]
     if options.duration_s is not None:
         words += ["--duration-s", str(options.duration_s)]
     return subprocess.run([*words, *(["--quick"] if options.quick else [])], check=False).returncode

@@ -51,6 +51,10 @@ class Visitor:
         """Post JSON to an API route and return its answer."""
         return self._ask(path, dict(values or {}), "POST")
 
+    def patch(self, path: str, values: Mapping[str, object]) -> Any:
+        """Change an object of an API route and return its answer."""
+        return self._ask(path, dict(values), "PATCH")
+
     def page(self, path: str) -> str:
         """Return a page's HTML."""
         request = urllib.request.Request(urllib.parse.urljoin(self.url, path))  # noqa: S310  the same
