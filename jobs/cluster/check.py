@@ -10,9 +10,8 @@ from jobs.cluster.brokers import describe_cluster
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection, SecurityProtocol
 from jobs.cluster.descriptions import BrokerDescription, ClusterDescription
-from jobs.cluster.errors import ClusterFault, TlsFailed
+from jobs.cluster.errors import ClusterFault
 from jobs.cluster.groups import list_groups
-from jobs.cluster.tls import certificate_fault
 from jobs.cluster.topics import describe_topics, list_topic_names, read_topic_configs
 
 _T = TypeVar("_T")
@@ -35,7 +34,7 @@ def check_connection(
 ) -> ConnectionCheck:
     """Ask the cluster who it is and try what crosslog needs; raises `ClusterFault` when it cannot."""
     with ClusterClient(connection, timeout_s=timeout_s) as client:
-        cluster = _describe(client)
+        cluster = describe_cluster(client)
         findings = [
             *_about_security(connection),
             *_about_brokers(cluster),
@@ -49,15 +48,6 @@ def check_connection(
         cluster.authorized_operations or frozenset(),
         tuple(findings),
     )
-
-
-def _describe(client: ClusterClient) -> ClusterDescription:
-    try:
-        return describe_cluster(client)
-    except TlsFailed as fault:
-        if fault.field != "ssl_ca":
-            raise
-        raise certificate_fault(client.connection) or fault from None
 
 
 def field_of_fault(fault: ClusterFault) -> str:

@@ -40,23 +40,36 @@ class SecretRef:
 
     def resolve(self) -> str:
         """Return the secret; raises `LookupError` with a sentence that names the reference only."""
-        if self.source == "env":
-            value = os.environ.get(self.name)
-            if value is None:
-                raise LookupError(f"environment variable {self.name} is not set")
-            return value
-        path = secrets_folder() / self.name
-        if not path.resolve().is_relative_to(secrets_folder().resolve()):
-            raise LookupError(f"secret file {self.name} leads out of the secrets folder")
         try:
+            return self._from_variable() if self.source == "env" else self._from_file()
+        except UnicodeError:
+            raise LookupError(f"{_KINDS[self.source]} {self.name} is not UTF-8 text") from None
+
+    def _from_variable(self) -> str:
+        value = os.environ.get(self.name)
+        if value is None:
+            raise LookupError(f"environment variable {self.name} is not set")
+        value.encode()
+        return value
+
+    def _from_file(self) -> str:
+        try:
+            path = (secrets_folder() / self.name).resolve()
+            if not path.is_relative_to(secrets_folder().resolve()):
+                raise LookupError(f"secret file {self.name} leads out of the secrets folder")
             return path.read_text(encoding="utf-8").rstrip("\n")
         except OSError as error:
             raise LookupError(f"secret file {self.name} cannot be read: {error.strerror}") from None
+        except RuntimeError:  # what Python before 3.13 raises for links that lead in a circle
+            raise LookupError(
+                f"secret file {self.name} cannot be read: links in a circle"
+            ) from None
 
     def __str__(self) -> str:
         return f"{self.source}:{self.name}"
 
 
+_KINDS = {"env": "environment variable", "file": "secret file"}
 _WANTED = (
     f"A secret is a reference: env:{ENV_PREFIX}NAME for an environment variable, or file:NAME for a "
     "file below CROSSLOG_SECRETS_DIR. The secret itself is never stored."
