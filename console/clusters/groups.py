@@ -1,7 +1,8 @@
 """The round for groups: members, committed offsets and lag.
 
 Committed offsets are read before end offsets (`read_group_offsets`), so that a group which commits
-in between is never ahead of the end that it is compared with.
+in between is never ahead of the end that it is compared with. The newest timestamps are read after
+both: those of the round for offsets are older than the commit.
 """
 
 from __future__ import annotations
@@ -131,8 +132,9 @@ class _Round:
         for key in unknown:
             if asked.get(key[1]) == _next_offset(behind[key]):
                 behind[key]["next_timestamp_ms"] = found.get(key[1])
+        newest = door.read_offset_ranges({where for _, where in behind}) if behind else {}
         for key, values in seen.items():
-            values["lag_ms"] = self._lag_ms(key[1], values)
+            values["lag_ms"] = _lag_ms(values, newest.get(key[1]))
 
     def _known_timestamp(self, key: OffsetKey, values: Mapping[str, Any]) -> int | None:
         """Return the stored timestamp while the group has not moved: records never change."""
@@ -144,15 +146,6 @@ class _Round:
             "log_start_offset": row.log_start_offset,
         }
         return row.next_timestamp_ms if _next_offset(before) == _next_offset(values) else None
-
-    def _lag_ms(self, where: TopicPartition, values: Mapping[str, Any]) -> int | None:
-        lag: int | None = values["lag"]
-        if not lag:
-            return lag
-        head = self.heads.get(where)
-        newest = head.max_timestamp_ms if head else None
-        first = values["next_timestamp_ms"]
-        return None if newest is None or first is None else max(0, newest - first)
 
     def save(
         self, seen: Mapping[OffsetKey, dict[str, Any]], now: datetime, *, is_complete: bool
@@ -199,6 +192,19 @@ class _Round:
         return {i: written.get(i) or stored[i] for i in wanted}
 
 
+def _lag_ms(values: Mapping[str, Any], newest: OffsetRange | None) -> int | None:
+    """Return the time from the next record of a group to the newest one; None when one is not known.
+
+    `newest` was read after the group's commit: what is older says nothing about the records behind it.
+    """
+    if not values["lag"]:
+        lag: int | None = values["lag"]
+        return lag
+    first, last = values["next_timestamp_ms"], newest.max_timestamp_ms if newest else None
+    # Negative where the records between were deleted meanwhile.
+    return None if first is None or last is None or last < first else last - first
+
+
 def _next_offset(values: Mapping[str, Any]) -> int:
     """Return the first offset that the group has not committed and that still exists."""
     return max(int(values["committed_offset"]), int(values["log_start_offset"] or 0))
@@ -225,7 +231,9 @@ _TOTALS = ("topic_count", "partition_count", "unknown_count", "lag", "lag_ms")
 def _totals(offsets: Iterable[Mapping[str, Any]], topic_count: int) -> dict[str, Any]:
     rows = list(offsets)
     lags = [row["lag"] for row in rows if row["lag"] is not None]
-    spans = [row["lag_ms"] for row in rows if row["lag_ms"] is not None]
+    # A partition that was read to its end must not stand for one where records wait for unknown time.
+    waiting = [row for row in rows if row["lag"]] or rows
+    spans = [row["lag_ms"] for row in waiting if row["lag_ms"] is not None]
     return {
         "topic_count": topic_count,
         "partition_count": len(rows),

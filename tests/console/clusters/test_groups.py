@@ -2,7 +2,8 @@
 
 import pytest
 
-from console.clusters.models import Group, GroupOffset
+from console.clusters import collect
+from console.clusters.models import CollectionRound, Group, GroupOffset, Noun
 from jobs.cluster.descriptions import CommittedOffset, GroupDescription, TopicPartition
 from tests.console.clusters.fake_kafka import FakeKafka
 from tests.console.clusters.making import later, make_cluster, run_rounds
@@ -22,6 +23,13 @@ def kafka():
 @pytest.fixture
 def cluster():
     return make_cluster()
+
+
+def run_groups_alone(cluster, kafka):
+    """Run the round for groups while the one for offsets rests."""
+    CollectionRound.objects.exclude(noun=Noun.GROUPS).update(claimed_until=later(60))
+    CollectionRound.objects.filter(noun=Noun.GROUPS).update(claimed_until=None)
+    collect.collect_cluster(cluster.pk, lambda: later(10), kafka.open)
 
 
 def offset(partition=0):
@@ -58,6 +66,41 @@ def test_lag_in_time_is_from_the_next_record_to_the_newest(cluster, kafka):
     run_rounds(cluster, kafka)
     assert offset().lag_ms == 15_000
     assert Group.objects.get().lag_ms == 15_000
+
+
+def test_lag_in_time_is_to_the_newest_record_after_the_commit_and_not_of_an_older_round(
+    cluster, kafka
+):
+    kafka.add_group("billing", {("orders", 0): 90})
+    run_rounds(cluster, kafka)
+    kafka.set_range("orders", 0, 0, 130, newest=90_000)
+    kafka.add_group("billing", {("orders", 0): 120})
+    kafka.timestamps[ORDERS_0, 120] = 85_000
+    run_groups_alone(cluster, kafka)
+    assert (offset().lag, offset().lag_ms) == (10, 5_000)
+
+
+@pytest.mark.parametrize(
+    "newest",
+    [
+        pytest.param(None, id="not told"),
+        pytest.param(40_000, id="older than the record that waits"),
+    ],
+)
+def test_lag_in_time_is_unknown_and_not_zero_where_the_newest_record_does_not_tell(
+    cluster, kafka, newest
+):
+    kafka.set_range("orders", 0, 0, 100, newest=newest)
+    kafka.add_group("billing", {("orders", 0): 90})
+    kafka.timestamps[ORDERS_0, 90] = 45_000
+    run_rounds(cluster, kafka)
+    assert (offset().lag, offset().lag_ms) == (10, None)
+
+
+def test_a_group_is_not_in_time_because_of_the_partitions_that_it_has_read(cluster, kafka):
+    kafka.add_group("billing", {("orders", 0): 90, ("orders", 1): 100})
+    run_rounds(cluster, kafka)
+    assert (offset(1).lag_ms, Group.objects.get().lag_ms) == (0, None)
 
 
 def test_the_timestamp_of_the_next_record_is_read_once_while_the_group_stands_still(cluster, kafka):
