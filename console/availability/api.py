@@ -37,6 +37,7 @@ from console.availability.serializers import (
     StretchSerializer,
     UncleanElectionSerializer,
 )
+from console.clusters.counted import in_count
 from console.clusters.models import Cluster
 from console.frame.access import clusters_of, require
 from console.frame.viewset import ApiViewSet
@@ -124,6 +125,8 @@ class PartitionStatusViewSet(_OfClusters):
     def get_queryset(self) -> QuerySet[PartitionStatus]:
         rows = queries.list_statuses(self._cluster()).filter(**self._given("topic"))
         asked = self.asked
+        if "counted_as" in asked:
+            rows = rows.filter(in_count(asked["counted_as"]))
         if "severity" in asked:
             rows = rows.filter(severity=_SEVERITY[asked["severity"]].value)
         if asked.get("is_wrong") is not None:

@@ -8,6 +8,7 @@ from console.availability.series import MOST_POINTS
 from console.clusters.serializers import SEVERITY_CHOICES
 from console.frame.parameters import PageParameters, TimeRangeParameters
 from jobs.availability.peaks import SAMPLED
+from jobs.availability.severity import Counted
 from jobs.availability.tally import ScopeKind
 
 _LARGEST = 2**31 - 1
@@ -24,6 +25,11 @@ class StatusFilters(_OfCluster):
     topic = serializers.CharField(required=False, max_length=249, help_text="Its name.")
     severity = serializers.ChoiceField(
         required=False, choices=SEVERITY_CHOICES, help_text="Exactly this step."
+    )
+    counted_as = serializers.ChoiceField(
+        choices=[one.value for one in Counted],
+        required=False,
+        help_text="Only those in this count of Kafka's; the counts overlap.",
     )
     is_wrong = serializers.BooleanField(
         required=False, allow_null=True, default=None, help_text="Whether anything is missing."

@@ -13,12 +13,14 @@ from django.utils import timezone
 
 from console.availability import words
 from console.availability.models import PartitionStatus, Rollup
+from console.clusters.counted import COUNTED, COUNTED_AS
 from console.clusters.models import Cluster
 from console.frame.freshness import Freshness
 from console.frame.numbers import DASH, format_age, format_count, format_span_s
 from console.frame.states import Severity as Look
 from console.frame.states import severity_of, spoken
-from jobs.availability.severity import Severity
+from jobs.availability.severity import Counted, Severity
+from jobs.availability.tally import STATE_COUNTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +38,14 @@ def answer_of(counts: Rollup | None, freshness: Freshness) -> Answer:
         return Answer(Look.NONE, "Not known yet", freshness.error)
     if counts.offline:
         return Answer(Look.CRIT, "No", f"{_partitions(counts.offline)} without a leader.")
-    if counts.under_min_isr:
-        why = f"{_partitions(counts.under_min_isr)} below min.insync.replicas."
+    if counts.state_under_min_isr:
+        why = f"{_partitions(counts.state_under_min_isr)} below min.insync.replicas."
         return Answer(Look.CRIT, "Not with acks=all", why)
-    if counts.at_min_isr:
-        why = f"{_partitions(counts.at_min_isr)} without a replica to spare."
+    if counts.state_at_min_isr:
+        why = f"{_partitions(counts.state_at_min_isr)} without a replica to spare."
         return Answer(Look.RISK, "Yes, none to spare", why)
-    if counts.under_replicated:
-        why = f"{_partitions(counts.under_replicated)} with a replica missing."
+    if counts.state_under_replicated:
+        why = f"{_partitions(counts.state_under_replicated)} with a replica missing."
         return Answer(Look.WARN, "Yes, replicas missing", why)
     return Answer(Look.OK, "Yes", "Every replica is in sync.")
 
@@ -62,21 +64,14 @@ def with_answers(rows: Sequence[Any]) -> Sequence[Any]:
 def _counted(row: Any) -> Rollup | None:
     if row.partitions_count is None:
         return None
-    names = ("offline", "under_min_isr", "at_min_isr", "under_replicated")
-    return Rollup(**{name: getattr(row, f"{name}_count") for name in names})
+    return Rollup(**{name: getattr(row, f"{name}_count") for name in STATE_COUNTS.values()})
 
 
 def overview_facts(
     cluster: Cluster, counts: Rollup, oldest: datetime | None, unclean: int, label: str
 ) -> list[dict[str, Any]]:
-    """Return the counts, each leading to the partitions that it counts; `label` names the time range."""
-    steps = (
-        ("Offline", "offline", words.OFFLINE, "nobody leads"),
-        ("Under min ISR", "under_min_isr", words.UNDER_MIN_ISR, "acks=all is refused"),
-        ("At min ISR", "at_min_isr", words.AT_MIN_ISR, "the next loss stops writes"),
-        ("Under-replicated", "under_replicated", words.UNDER_REPLICATED, "one or more to spare"),
-    )
-    facts = [_step(cluster, counts, *step) for step in steps]
+    """Return Kafka's counts, each leading to the partitions that it counts; `label` names the time range."""
+    facts = [_count(cluster, counts, one) for one in COUNTED_AS]
     since = "" if oldest is None else f"oldest {format_age(oldest, timezone.now())}"
     note = since or "every replica is in sync"
     facts.append(
@@ -95,18 +90,26 @@ def overview_facts(
     return [*facts, _all(cluster, counts)]
 
 
-def _step(
-    cluster: Cluster, counts: Rollup, label: str, name: str, definition: str, note: str
-) -> dict[str, Any]:
-    count = getattr(counts, name)
+_NOTES = {
+    Counted.OFFLINE: "no leader",
+    Counted.UNDER_MIN_ISR: "acks=all is refused",
+    Counted.AT_MIN_ISR: "the next loss stops writes",
+    Counted.UNDER_REPLICATED: "ISR smaller than the replicas",
+}
+
+
+def _count(cluster: Cluster, counts: Rollup, counted: Counted) -> dict[str, Any]:
+    count = getattr(counts, counted.value)
+    # Partitions at min ISR that have all their replicas are in Kafka's count, and healthy.
+    is_bad = counts.state_at_min_isr if counted is Counted.AT_MIN_ISR else count
     fact = {
-        "label": label,
+        "label": COUNTED_AS[counted],
         "value": format_count(count),
-        "note": note,
-        "definition": definition,
-        "href": _list(cluster, severity=name),
+        "note": _NOTES[counted],
+        "definition": COUNTED[counted],
+        "href": _list(cluster, counted_as=counted.value),
     }
-    return fact | ({"severity": severity_of(name)} if count else {})
+    return fact | ({"severity": severity_of(counted.value)} if is_bad else {})
 
 
 def _unclean(count: int, label: str) -> dict[str, Any]:
@@ -132,7 +135,7 @@ def _below(cluster: Cluster, counts: Rollup) -> dict[str, Any]:
 
 
 def _all(cluster: Cluster, counts: Rollup) -> dict[str, Any]:
-    share = counts.partitions - counts.offline - counts.under_min_isr
+    share = counts.partitions - counts.under_min_isr
     return {
         "label": "Partitions",
         "value": format_count(counts.partitions),

@@ -100,6 +100,7 @@ def values_of(step: Step, news: News, source: Source, worst_lag: int | None) -> 
         "min_insync_replicas": seen.min_insync_replicas,
         "min_isr_origin": news.origin.value,
         "severity": standing.severity.value,
+        "counted_text": standing.counted_text,
         "is_rf_below_min": standing.is_rf_below_min,
         "missing_count": len(standing.missing),
         "replica_text": ids_text(seen.replicas),

@@ -98,7 +98,7 @@ class PartitionStatus(models.Model):
     where nobody tells them. `observers` are replicas that stay out of the ISR by design. `replica_text` and
     `missing_text` hold the ids of all replicas, and of those out of sync, as `|1|2|3|`. `out_since` is the
     begin of the oldest absence of a replica from the ISR, `worst_lag` how many records the missing replica
-    that is furthest behind lacks; null when it is not known.
+    that is furthest behind lacks; null when it is not known. `counted_text`: Kafka's counts, `|offline|`.
     """
 
     cluster = models.ForeignKey(
@@ -124,6 +124,7 @@ class PartitionStatus(models.Model):
         default=MinIsrOrigin.UNKNOWN.value,
     )
     severity = models.PositiveSmallIntegerField(choices=SEVERITY_CHOICES, default=0)
+    counted_text = models.CharField(max_length=60, blank=True)
     is_rf_below_min = models.BooleanField(default=False)
     missing_count = models.PositiveIntegerField(default=0)
     replica_text = models.CharField(max_length=400, blank=True)
@@ -322,7 +323,7 @@ class PolledMoment(models.Model):
 
 
 class Rollup(models.Model):
-    """How many partitions of a cluster, topic, broker or rack stand on which step; see `Counts`."""
+    """How many partitions of a cluster, topic, broker or rack are in which count or state; see `Counts`."""
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="rollups")
     kind = models.CharField(max_length=10, choices=[(one.value, one.value) for one in ScopeKind])
@@ -332,6 +333,9 @@ class Rollup(models.Model):
     at_min_isr = models.IntegerField(default=0)
     under_min_isr = models.IntegerField(default=0)
     offline = models.IntegerField(default=0)
+    state_under_replicated = models.IntegerField(default=0)
+    state_at_min_isr = models.IntegerField(default=0)
+    state_under_min_isr = models.IntegerField(default=0)
     rf_below_min = models.IntegerField(default=0)
     out_of_sync = models.IntegerField(default=0)
     leaders = models.IntegerField(default=0)
@@ -355,7 +359,7 @@ class Rollup(models.Model):
 
 
 class CountSample(models.Model):
-    """The worst moment of a step of time: so many partitions stood on each severity at once.
+    """The worst moment of a step of time: so many partitions were in each of Kafka's counts at once.
 
     `at_s` is the begin of the step in seconds since 1970. A broker or a rack without a sample where
     the cluster has one had nothing to tell: all its counts were 0.

@@ -38,4 +38,4 @@ def _wrong(cluster: Any) -> dict[str, dict[str, Any]]:
     return {"partitions": {"count": count, "is_bad": True}} if count else {}
 
 
-_SERIOUS = ("offline", "under_min_isr", "at_min_isr")
+_SERIOUS = ("offline", "state_under_min_isr", "state_at_min_isr")

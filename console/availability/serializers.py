@@ -36,7 +36,7 @@ _NOT_BEFORE = "Null: the time is exact; else it was after this and at or before 
 
 
 class CountsSerializer(serializers.ModelSerializer[Rollup]):
-    """Counts of partitions by the step that they stand on."""
+    """Kafka's counts of partitions, which overlap, and by state (`state_...`), each partition once."""
 
     class Meta:
         model = Rollup

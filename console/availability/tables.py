@@ -11,10 +11,11 @@ from django.db.models import Q, QuerySet
 from console.availability import words
 from console.availability.queries import with_replica
 from console.availability.words import cause_words
+from console.clusters.counted import COUNTED, COUNTED_FILTER
 from console.frame.columns import ApplyFilter
 from console.frame.numbers import format_count
 from console.frame.tables import Choice, Column, Table
-from jobs.availability.severity import Severity
+from jobs.availability.severity import Counted, Severity
 
 CELL = "availability/cells/"
 _LARGEST = 2**31 - 1
@@ -96,6 +97,7 @@ PARTITIONS = Table(
     search=("topic",),
     filters={
         "severity": Choice("State", _SEVERITIES, _of_severity),
+        "counted_as": COUNTED_FILTER,
         "topic": _of_topic,
         "broker": _of_broker,
         "missing": _missing_on,
@@ -123,14 +125,14 @@ def partitions_of(racks: Mapping[str, Sequence[int]]) -> Table:
 
 
 _COUNTS = (
-    Column("offline", "Offline", "offline", numeric=True, definition=words.OFFLINE,
+    Column("offline", "Offline", "offline", numeric=True, definition=COUNTED[Counted.OFFLINE],
            template=f"{CELL}count.html"),
     Column("under_min_isr", "Under min ISR", "under_min_isr", numeric=True,
-           definition=words.UNDER_MIN_ISR, template=f"{CELL}count.html"),
-    Column("at_min_isr", "At min ISR", "at_min_isr", numeric=True, definition=words.AT_MIN_ISR,
-           template=f"{CELL}count.html"),
+           definition=COUNTED[Counted.UNDER_MIN_ISR], template=f"{CELL}count.html"),
+    Column("at_min_isr", "At min ISR", "at_min_isr", numeric=True,
+           definition=COUNTED[Counted.AT_MIN_ISR], template=f"{CELL}count.html"),
     Column("under_replicated", "Under-replicated", "under_replicated", numeric=True,
-           definition=words.UNDER_REPLICATED, template=f"{CELL}count.html"),
+           definition=COUNTED[Counted.UNDER_REPLICATED], template=f"{CELL}count.html"),
     Column("out_of_sync", "Replicas out of sync", "out_of_sync", numeric=True,
            definition=words.OUT_OF_SYNC, format=format_count),
     Column("rf_below_min", "RF below min ISR", "rf_below_min", numeric=True, is_hidden=True,
@@ -171,13 +173,13 @@ CLUSTERS = Table(
         Column("partitions_count", "Partitions", "partitions_count", numeric=True,
                format=format_count),
         Column("offline_count", "Offline", "offline_count", numeric=True,
-               definition=words.OFFLINE, format=format_count),
+               definition=COUNTED[Counted.OFFLINE], format=format_count),
         Column("under_min_isr_count", "Under min ISR", "under_min_isr_count", numeric=True,
-               definition=words.UNDER_MIN_ISR, format=format_count),
+               definition=COUNTED[Counted.UNDER_MIN_ISR], format=format_count),
         Column("at_min_isr_count", "At min ISR", "at_min_isr_count", numeric=True,
-               definition=words.AT_MIN_ISR, format=format_count),
+               definition=COUNTED[Counted.AT_MIN_ISR], format=format_count),
         Column("under_replicated_count", "Under-replicated", "under_replicated_count",
-               numeric=True, definition=words.UNDER_REPLICATED, format=format_count),
+               numeric=True, definition=COUNTED[Counted.UNDER_REPLICATED], format=format_count),
         Column("out_of_sync_count", "Replicas out of sync", "out_of_sync_count", numeric=True,
                definition=words.OUT_OF_SYNC, format=format_count),
         Column("out_since", "Oldest since", "out_since", template=f"{CELL}ago.html"),

@@ -8,10 +8,6 @@ SEVERITY = (
     "Offline: no leader. Under min ISR: writes with acks=all are refused. At min ISR: a replica is missing "
     "and the next loss stops writes. Under-replicated: a replica is missing, and more may be lost."
 )
-UNDER_REPLICATED = "A replica is missing in the ISR; at least one more may be lost."
-AT_MIN_ISR = "A replica is missing, and the next loss stops writes with acks=all."
-UNDER_MIN_ISR = "Fewer replicas are in sync than min.insync.replicas: writes with acks=all fail."
-OFFLINE = "Nobody leads: neither reads nor writes."
 RF_BELOW_MIN = (
     "Fewer replicas than min.insync.replicas asks for. Brokers from Kafka 3.7 on ask for all replicas "
     "instead; older ones refuse every write with acks=all. Apart of the ladder."

@@ -14,6 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.clusters import actions, queries
+from console.clusters.counted import in_count
 from console.clusters.mirror_api import PARAMETERS, MirrorRoutes
 from console.clusters.models import Broker, Cluster, Group, GroupOffset, Partition, Topic
 from console.clusters.serializers import (
@@ -221,6 +222,8 @@ def _narrowed(rows: QuerySet[Any], asked: dict[str, Any], **paths: str) -> Query
     wanted = {path: asked[name] for name, path in paths.items() if name in asked}
     if "severity" in asked:
         wanted["severity"] = Severity[asked["severity"].upper()].value
+    if "counted_as" in asked:
+        rows = rows.filter(in_count(asked["counted_as"]))
     return rows.filter(**wanted)
 
 

@@ -56,13 +56,13 @@ def of_topic(cluster: Cluster, topic: str) -> Equivalents:
     )
 
 
-def of_partitions(cluster: Cluster, severity: str) -> Equivalents:
-    """Return the equivalents of the partitions' page, narrowed to a step of the ladder."""
-    if severity not in _PARTITION_OPTIONS:
+def of_partitions(cluster: Cluster, counted_as: str) -> Equivalents:
+    """Return the equivalents of the partitions' page, narrowed to one of Kafka's counts."""
+    if counted_as not in _PARTITION_OPTIONS:
         return Equivalents(call_of("partitions", cluster=cluster.alias), of_topics(cluster).cli)
     return Equivalents(
-        call_of("partitions", cluster=cluster.alias, severity=severity),
-        tool_of("kafka-topics.sh", cluster, f"--describe {_PARTITION_OPTIONS[severity]}"),
+        call_of("partitions", cluster=cluster.alias, counted_as=counted_as),
+        tool_of("kafka-topics.sh", cluster, f"--describe {_PARTITION_OPTIONS[counted_as]}"),
     )
 
 

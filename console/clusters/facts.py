@@ -6,12 +6,12 @@ from typing import Any
 
 from django.urls import reverse
 
+from console.clusters.counted import COUNTED, COUNTED_AS
 from console.clusters.models import Group, Topic
-from console.clusters.status import PARTITION_SEVERITIES
-from console.clusters.tables import ISR, LAG, LAG_MS, MIN_ISR, RECORDS, SEVERITY
+from console.clusters.tables import LAG, LAG_MS, MIN_ISR, RECORDS
 from console.frame.numbers import format_count, format_span_ms
-from console.frame.states import spoken
-from jobs.availability.severity import Severity
+from console.frame.states import Severity
+from jobs.availability.severity import Counted
 
 
 def cluster_tabs(cluster: Any, current: str) -> list[dict[str, Any]]:
@@ -46,8 +46,8 @@ def cluster_tabs(cluster: Any, current: str) -> list[dict[str, Any]]:
     ]
 
 
-def cluster_facts(cluster: Any, severities: dict[Severity, int]) -> list[dict[str, Any]]:
-    """Return brokers, topics, and the partitions on each bad step of the ladder."""
+def cluster_facts(cluster: Any, counts: dict[Counted, int]) -> list[dict[str, Any]]:
+    """Return brokers, topics, and the partitions in each of Kafka's counts, which overlap."""
     brokers, is_read = _brokers(cluster), cluster.topic_count is not None
     return [
         {
@@ -57,7 +57,7 @@ def cluster_facts(cluster: Any, severities: dict[Severity, int]) -> list[dict[st
             "severity": "risk" if cluster.dead_count else "",
             "href": reverse("clusters:brokers", args=[cluster.alias]),
         },
-        *(_step_fact(cluster, step, severities[step] if is_read else None) for step in _STEPS),
+        *(_count_fact(cluster, one, counts[one] if is_read else None) for one in COUNTED_AS),
         {
             "label": "Topics",
             "value": format_count(cluster.topic_count),
@@ -67,24 +67,25 @@ def cluster_facts(cluster: Any, severities: dict[Severity, int]) -> list[dict[st
     ]
 
 
-_STEPS = (
-    Severity.OFFLINE,
-    Severity.UNDER_MIN_ISR,
-    Severity.AT_MIN_ISR,
-    Severity.UNDER_REPLICATED,
-)
-
-
-def _step_fact(cluster: Any, severity: Severity, number: int | None) -> dict[str, Any]:
+def _count_fact(cluster: Any, counted: Counted, number: int | None) -> dict[str, Any]:
     address = reverse("clusters:partitions", args=[cluster.alias])
     return {
-        "label": spoken(severity.word),
+        "label": COUNTED_AS[counted],
         "value": format_count(number),
         "note": "partitions",
-        "definition": SEVERITY,
-        "severity": PARTITION_SEVERITIES[severity] if number else "",
-        "href": f"{address}?state={severity.word}" if number else "",
+        "definition": COUNTED[counted],
+        "severity": _COUNT_SEVERITIES[counted] if number else "",
+        "href": f"{address}?counted_as={counted}" if number else "",
     }
+
+
+# At min ISR without colour: a complete topic whose replicas are all asked for is in it, too.
+_COUNT_SEVERITIES = {
+    Counted.OFFLINE: Severity.CRIT,
+    Counted.UNDER_MIN_ISR: Severity.CRIT,
+    Counted.AT_MIN_ISR: Severity.NONE,
+    Counted.UNDER_REPLICATED: Severity.WARN,
+}
 
 
 def topic_facts(topic: Topic) -> list[dict[str, Any]]:
@@ -101,7 +102,7 @@ def topic_facts(topic: Topic) -> list[dict[str, Any]]:
             "label": "Under-replicated",
             "value": format_count(topic.under_replicated_count),
             "note": "partitions",
-            "definition": ISR,
+            "definition": COUNTED[Counted.UNDER_REPLICATED],
             "severity": "warn" if topic.under_replicated_count else "",
         },
         {

@@ -198,7 +198,8 @@ class Topic(models.Model):
 class Partition(models.Model):
     """A partition: who has it (noun topics) and from where to where it reaches (noun offsets).
 
-    `leader` is null while the partition is offline. `end_offset` is the last stable offset.
+    `leader` is null while the partition is offline. `counted_text` are Kafka's counts that it is in, as
+    `|under_replicated|offline|`. `end_offset` is the last stable offset.
     `max_timestamp_ms` is the largest timestamp among its records. `error` is why the offsets could
     not be read; they keep their last values then.
     """
@@ -213,6 +214,7 @@ class Partition(models.Model):
     severity = models.PositiveSmallIntegerField(
         choices=[(s.value, s.word) for s in Severity], default=Severity.OK.value
     )
+    counted_text = models.CharField(max_length=60, blank=True)
     log_start_offset = models.BigIntegerField(null=True, blank=True)
     end_offset = models.BigIntegerField(null=True, blank=True)
     high_watermark = models.BigIntegerField(null=True, blank=True)

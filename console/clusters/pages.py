@@ -44,10 +44,9 @@ def list_page(request: HttpRequest) -> HttpResponseBase:
 def detail_page(request: HttpRequest, alias: str) -> HttpResponse:
     """Show how a cluster is doing."""
     cluster = find_cluster(alias)
-    severities = queries.count_severities(cluster)
     context = {
         **around_cluster(cluster, "detail", equivalents.of_cluster(cluster)),
-        "facts": cluster_facts(cluster, severities),
+        "facts": cluster_facts(cluster, queries.count_partitions(cluster)),
         "rounds": queries.freshness_of(cluster),
         "partial": queries.partial_answers(cluster),
         "freshness": oldest(queries.freshness_of(cluster)),
@@ -81,7 +80,7 @@ def partitions_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     """Show all partitions of a cluster."""
     cluster = find_cluster(alias)
     table = PARTITIONS.read(request, queries.list_partitions(cluster))
-    same_question = equivalents.of_partitions(cluster, request.GET.get("state", ""))
+    same_question = equivalents.of_partitions(cluster, request.GET.get("counted_as", ""))
     around = around_cluster(cluster, "partitions", same_question, Noun.TOPICS)
     return _table_page(request, table, around, "Partitions")
 

@@ -20,6 +20,7 @@ from django.db.models import (
 )
 from django.db.models.functions import Coalesce
 
+from console.clusters.counted import in_count
 from console.clusters.models import (
     Broker,
     Cluster,
@@ -33,7 +34,7 @@ from console.clusters.models import (
 from console.clusters.status import ClusterStatus, freshness_of_round, judge_cluster
 from console.frame.access import clusters_of, visible
 from console.frame.freshness import Freshness, oldest
-from jobs.availability.severity import Severity
+from jobs.availability.severity import Counted, Severity
 
 
 def list_clusters() -> QuerySet[Cluster]:
@@ -100,11 +101,12 @@ def partial_answers(cluster: Cluster) -> list[CollectionRound]:
     return [row for row in cluster.rounds.all() if row.error and row.failing_since is None]
 
 
-def count_severities(cluster: Cluster) -> dict[Severity, int]:
-    """Return how many partitions stand on each step of the ladder."""
-    rows = Partition.objects.filter(cluster=cluster).values_list("severity")
-    counted = dict(rows.annotate(number=Count("pk")).order_by("severity"))
-    return {severity: counted.get(severity.value, 0) for severity in Severity}
+def count_partitions(cluster: Cluster) -> dict[Counted, int]:
+    """Return how many partitions are in each of Kafka's counts."""
+    found: dict[Counted, int] = Partition.objects.filter(cluster=cluster).aggregate(
+        **{one.value: Count("pk", filter=in_count(one)) for one in Counted}
+    )
+    return {one: found[one] for one in Counted}
 
 
 def list_brokers(cluster: Cluster | None = None) -> QuerySet[Broker]:

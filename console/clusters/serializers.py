@@ -21,7 +21,7 @@ from console.clusters.status import ClusterState, ClusterStatus
 from console.frame.parameters import PageParameters
 from console.frame.serializers import FreshnessSerializer
 from console.frame.states import Severity as PageSeverity
-from jobs.availability.severity import Severity
+from jobs.availability.severity import Counted, Severity
 from jobs.cluster.connection import SaslMechanism, SecurityProtocol
 
 SECRET = "A reference, env:CROSSLOG_SECRET_NAME or file:NAME; the secret itself is never stored."  # noqa: S105
@@ -341,6 +341,11 @@ class PartitionFilters(SeenFilters):
     """Filters of partitions."""
 
     topic = serializers.CharField(required=False, help_text="Only this topic.")
+    counted_as = serializers.ChoiceField(
+        choices=[one.value for one in Counted],
+        required=False,
+        help_text="Only those in this count of Kafka's; the counts overlap.",
+    )
     severity = serializers.ChoiceField(
         choices=SEVERITY_CHOICES, required=False, help_text="Only rows on this step of the ladder."
     )

@@ -10,12 +10,13 @@ from typing import Any
 from django.db.models import QuerySet
 from django.urls import reverse
 
+from console.clusters.counted import COUNTED, COUNTED_FILTER
 from console.clusters.models import Group, GroupOffset, Partition, Topic
 from console.clusters.queries import freshness_of, status_of
 from console.frame.freshness import oldest
 from console.frame.numbers import format_count, format_span_ms
 from console.frame.tables import Choice, Column, Table
-from jobs.availability.severity import Severity
+from jobs.availability.severity import Counted, Severity
 
 LAG = (
     "End offset minus committed offset, read in this order, without transaction markers. "
@@ -150,7 +151,7 @@ CLUSTERS = Table(
         _count("live_count", "Brokers", "Live brokers."),
         _count("topic_count", "Topics"),
         _count("partition_count", "Partitions"),
-        _count("under_replicated_count", "Under-replicated", ISR),
+        _count("under_replicated_count", "Under-replicated", COUNTED[Counted.UNDER_REPLICATED]),
         _count("offline_count", "Offline", "Partitions without a leader."),
         _count("group_count", "Groups"),
         Column("seen", "Seen", template="clusters/_seen_cell.html", csv=_seen_at),
@@ -179,7 +180,7 @@ TOPICS = Table(
         _count("partition_count", "Partitions"),
         _count("replication_factor", "Replicas", "Replication factor."),
         _count("min_insync_replicas", "Min ISR", MIN_ISR),
-        _count("under_replicated_count", "Under-replicated", ISR),
+        _count("under_replicated_count", "Under-replicated", COUNTED[Counted.UNDER_REPLICATED]),
         _count("offline_count", "Offline", "Partitions without a leader."),
         _count("record_count", "Records, at most", RECORDS),
         Column("topic_id", "Topic id", "topic_id", is_hidden=True),
@@ -225,6 +226,7 @@ _PARTITION_COLUMNS = (
 )
 _PARTITION_FILTERS: dict[str, Callable[[QuerySet[Any], str], QuerySet[Any]]] = {
     "state": Choice("State", STEPS, _on_step),
+    "counted_as": COUNTED_FILTER,
     "leader": _on_broker,
 }
 PARTITIONS = Table(

@@ -14,7 +14,7 @@ from console.clusters.door import ClusterDoor
 from console.clusters.models import Cluster, Partition, Topic
 from console.clusters.outcome import Outcome, sentence_about
 from console.clusters.rows import remove, write_seen
-from jobs.availability.severity import Severity, partition_severity
+from jobs.availability.severity import Counted, Severity, Standing, judge_partition
 from jobs.cluster.configs import ConfigValue
 from jobs.cluster.descriptions import PartitionDescription, TopicDescription
 from jobs.cluster.errors import ClusterFault
@@ -124,9 +124,9 @@ def _topic_values(topic: TopicDescription, row: Topic | None, answer: _Answer) -
         "min_insync_replicas": least,
         "min_isr_source": kept.min_isr_source if read is None else _source(read),
         "configs": configs,
-        "severity": max(judged, default=Severity.OK).value,
-        "under_replicated_count": sum(len(p.isr) < len(p.replicas) for p in topic.partitions),
-        "offline_count": sum(s is Severity.OFFLINE for s in judged),
+        "severity": max((one.severity for one in judged), default=Severity.OK).value,
+        "under_replicated_count": sum(Counted.UNDER_REPLICATED in one.counted_as for one in judged),
+        "offline_count": sum(Counted.OFFLINE in one.counted_as for one in judged),
         "error": "",
     }
 
@@ -175,20 +175,22 @@ def _save_partitions(
 def _partition_values(
     partition: PartitionDescription, min_insync_replicas: int | None
 ) -> dict[str, Any]:
+    standing = _judge(partition, min_insync_replicas)
     return {
         "leader": partition.leader,
         "replicas": list(partition.replicas),
         "isr": list(partition.isr),
         "isr_count": len(partition.isr),
-        "severity": _judge(partition, min_insync_replicas).value,
+        "severity": standing.severity.value,
+        "counted_text": standing.counted_text,
     }
 
 
-def _judge(partition: PartitionDescription, min_insync_replicas: int | None) -> Severity:
-    return partition_severity(
+def _judge(partition: PartitionDescription, min_insync_replicas: int | None) -> Standing:
+    return judge_partition(
         leader=partition.leader,
-        replicas=len(partition.replicas),
-        isr=len(partition.isr),
+        replicas=partition.replicas,
+        isr=partition.isr,
         min_insync_replicas=min_insync_replicas,
     )
 

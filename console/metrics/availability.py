@@ -12,7 +12,7 @@ from console.availability import queries
 from console.metrics import definitions as known
 from console.metrics.definitions import Definition
 from jobs.availability.severity import Severity
-from jobs.availability.tally import ScopeKind
+from jobs.availability.tally import STATE_COUNTS, ScopeKind
 
 Sample = tuple[Definition, tuple[str, ...], float | int | None]
 Scope = Callable[[QuerySet[Any]], QuerySet[Any]]
@@ -34,7 +34,7 @@ def _of_cluster(cluster: Any, now: datetime) -> Iterator[Sample]:
     row = queries.round_of(cluster)
     if cluster.partitions_count is None or row is None:
         return
-    counts = {one: getattr(cluster, f"{one.word}_count") for one in Severity if one}
+    counts = {one: getattr(cluster, f"{name}_count") for one, name in STATE_COUNTS.items()}
     counts[Severity.OK] = cluster.partitions_count - sum(counts.values())
     for severity, count in sorted(counts.items()):
         yield known.AVAILABILITY, (cluster.alias, severity.word), count

@@ -275,7 +275,8 @@ QUORUM_ELECTIONS = Definition(
 AVAILABILITY = Definition(
     "crosslog_availability_partitions",
     ("cluster", "severity"),
-    "Partitions on each step: ok, under_replicated, at_min_isr, under_min_isr, offline (no leader).",
+    "Partitions in each state: ok, under_replicated, at_min_isr, under_min_isr, offline (no leader); "
+    "each counts once, unlike in Kafka's counts, which overlap.",
 )
 RF_BELOW_MIN = Definition(
     "crosslog_availability_rf_below_min_isr",

@@ -1,10 +1,27 @@
-"""How bad the state of a partition is: one ladder, from well to worst, and what stands beside it."""
+"""How bad the state of a partition is: one ladder, from well to worst, and what stands beside it.
+
+A state is one step of the ladder. Kafka's counts overlap: `Standing.counted_as` says in which of them a
+partition is.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import IntEnum, StrEnum
+
+
+class Counted(StrEnum):
+    """Kafka's counts of partitions, by what `kafka-topics.sh --describe --...-partitions` lists.
+
+    They overlap: a partition without a leader is also under min ISR (`PartitionDescription.isUnderMinIsr`),
+    and at min ISR are also those that have no replica missing, such as all with one replica.
+    """
+
+    UNDER_REPLICATED = "under_replicated"
+    AT_MIN_ISR = "at_min_isr"
+    UNDER_MIN_ISR = "under_min_isr"
+    OFFLINE = "offline"
 
 
 class Severity(IntEnum):
@@ -34,7 +51,7 @@ class Standing:
     promoted. `is_rf_below_min`: min.insync.replicas asks for more replicas than there are; brokers then ask
     for all of them (before Kafka 3.7 they refused every write with acks=all). `spare` is how many in-sync
     replicas may still be lost before writes with acks=all stop: negative while they are refused, None where
-    min.insync.replicas is not known.
+    min.insync.replicas is not known. `counted_as` are Kafka's counts that the partition is in.
     """
 
     severity: Severity
@@ -42,11 +59,18 @@ class Standing:
     observers_in_isr: tuple[int, ...] = ()
     is_rf_below_min: bool = False
     spare: int | None = None
+    counted_as: frozenset[Counted] = frozenset()
 
     @property
     def is_well(self) -> bool:
         """Whether there is nothing to tell: all replicas in sync, and as many as are asked for."""
         return not (self.severity or self.missing or self.is_rf_below_min)
+
+    @property
+    def counted_text(self) -> str:
+        """Kafka's counts that it is in, so that one can be searched for: `|offline|under_min_isr|`."""
+        words = "|".join(sorted(self.counted_as))
+        return f"|{words}|" if words else ""
 
     @property
     def is_writable(self) -> bool:
@@ -89,7 +113,25 @@ def judge_partition(
         tuple(one for one in replicas if one in observers and one in isr),
         min_insync_replicas is not None and min_insync_replicas > len(replicas),
         None if least is None else (len(isr) if leader is not None else 0) - least,
+        kafka_counts(leader, len(replicas) - len(adding), len(isr), least),
     )
+
+
+def kafka_counts(
+    leader: int | None, replicas: int, isr: int, least: int | None
+) -> frozenset[Counted]:
+    """Return in which of Kafka's counts a partition is.
+
+    `replicas` are those without what a reassignment adds; `least` is the effective min.insync.replicas.
+    Kafka knows no observers: one outside of the ISR is a missing replica to it.
+    """
+    is_in = {
+        Counted.UNDER_REPLICATED: isr < replicas,
+        Counted.AT_MIN_ISR: isr == least,
+        Counted.UNDER_MIN_ISR: leader is None or (least is not None and isr < least),
+        Counted.OFFLINE: leader is None,
+    }
+    return frozenset(one for one, holds in is_in.items() if holds)
 
 
 def effective_min_isr(min_insync_replicas: int | None, replicas: int) -> int | None:

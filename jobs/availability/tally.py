@@ -24,10 +24,21 @@ WHOLE: Scope = (ScopeKind.CLUSTER, "")
 _OWN_TOPIC: Scope = (ScopeKind.TOPIC, "")
 
 
+# Which count tells how many partitions are in a state.
+STATE_COUNTS = {
+    Severity.OFFLINE: "offline",
+    Severity.UNDER_MIN_ISR: "state_under_min_isr",
+    Severity.AT_MIN_ISR: "state_at_min_isr",
+    Severity.UNDER_REPLICATED: "state_under_replicated",
+}
+
+
 @dataclass(slots=True)
 class Counts:
     """Counts over the partitions of a scope: those with a replica there, for a broker or a rack.
 
+    `under_replicated`, `at_min_isr`, `under_min_isr` and `offline` are Kafka's counts, which overlap (see
+    `severity.Counted`); `state_...` count partitions by their state, each once (offline is both).
     `out_of_sync` are replicas (of a broker or rack: those that it has), `leaders` led partitions (likewise),
     `rf_below_min` partitions with fewer replicas than min.insync.replicas asks for.
     """
@@ -37,6 +48,9 @@ class Counts:
     at_min_isr: int = 0
     under_min_isr: int = 0
     offline: int = 0
+    state_under_replicated: int = 0
+    state_at_min_isr: int = 0
+    state_under_min_isr: int = 0
     rf_below_min: int = 0
     out_of_sync: int = 0
     leaders: int = 0
@@ -48,6 +62,9 @@ class Counts:
         self.at_min_isr += sign * other.at_min_isr
         self.under_min_isr += sign * other.under_min_isr
         self.offline += sign * other.offline
+        self.state_under_replicated += sign * other.state_under_replicated
+        self.state_at_min_isr += sign * other.state_at_min_isr
+        self.state_under_min_isr += sign * other.state_under_min_isr
         self.rf_below_min += sign * other.rf_below_min
         self.out_of_sync += sign * other.out_of_sync
         self.leaders += sign * other.leaders
@@ -56,14 +73,14 @@ class Counts:
     def worst(self) -> Severity:
         """The worst step that any partition stands on."""
         for severity in sorted(Severity, reverse=True):
-            if severity and getattr(self, severity.word):
+            if severity and getattr(self, STATE_COUNTS[severity]):
                 return severity
         return Severity.OK
 
     @property
     def ok(self) -> int:
         """Partitions that have everything."""
-        wrong: int = sum(getattr(self, severity.word) for severity in Severity if severity)
+        wrong: int = sum(getattr(self, name) for name in STATE_COUNTS.values())
         return self.partitions - wrong
 
 
@@ -162,6 +179,8 @@ def _counts(one: Placed, out_of_sync: int, leaders: int) -> Counts:
         leaders=leaders,
         rf_below_min=int(one.standing.is_rf_below_min),
     )
+    for name in one.standing.counted_as:
+        setattr(counts, name.value, 1)
     if one.standing.severity:
-        setattr(counts, one.standing.severity.word, 1)
+        setattr(counts, STATE_COUNTS[one.standing.severity], 1)
     return counts

@@ -100,7 +100,7 @@ def test_the_list_of_partitions_is_narrowed_down(visitor, query, names):
 
 def test_the_counts_lead_to_the_partitions_that_they_count(visitor):
     page = visitor.get("/availability/east/").content.decode()
-    assert 'href="/availability/east/partitions/?severity=offline"' in page
+    assert 'href="/availability/east/partitions/?counted_as=offline"' in page
 
 
 def test_a_cause_leads_to_its_record(visitor):

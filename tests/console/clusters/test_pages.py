@@ -176,10 +176,10 @@ def test_the_severity_of_a_partition_is_a_word(east, viewer, sign_in, severity, 
 
 def test_a_partition_filter_of_the_first_page_leads_to_exactly_those_rows(east, viewer, sign_in):
     make_seen_more(east)
-    Partition.objects.filter(topic__name="more").update(severity=Severity.OFFLINE)
+    Partition.objects.filter(topic__name="more").update(counted_text="|offline|")
     client = sign_in(viewer)
-    assert "/clusters/east/partitions/?state=offline" in text_of(client.get(page("east/")))
-    answer = client.get(page("east/partitions/?state=offline"))
+    assert "/clusters/east/partitions/?counted_as=offline" in text_of(client.get(page("east/")))
+    answer = client.get(page("east/partitions/?counted_as=offline"))
     assert [row.topic.name for row in answer.context["table"].rows] == ["more"]
 
 
@@ -207,8 +207,8 @@ def test_every_page_names_its_api_call(east, viewer, sign_in, path):
         ("east/topics/", "kafka-topics.sh --bootstrap-server east.example:9092 --describe"),
         ("east/topics/topic-00000/", "--describe --topic topic-00000"),
         ("east/partitions/", "kafka-topics.sh --bootstrap-server east.example:9092 --describe"),
-        ("east/partitions/?state=under_min_isr", "--describe --under-min-isr-partitions"),
-        ("east/partitions/?state=offline", "--describe --unavailable-partitions"),
+        ("east/partitions/?counted_as=under_min_isr", "--describe --under-min-isr-partitions"),
+        ("east/partitions/?counted_as=offline", "--describe --unavailable-partitions"),
         ("east/groups/", "kafka-consumer-groups.sh --bootstrap-server east.example:9092"),
         ("east/groups/group-00000/", "--describe --group group-00000"),
     ],

@@ -36,6 +36,35 @@ def test_the_ladder_is_ordered_from_well_to_worst():
     assert words == ["ok", "under_replicated", "at_min_isr", "under_min_isr", "offline"]
 
 
+@pytest.mark.parametrize(
+    ("leader", "replicas", "isr", "least", "adding", "expected"),
+    [
+        pytest.param(1, (1, 2, 3), (1, 2, 3), 2, (), "", id="all in sync"),
+        pytest.param(1, (1, 2, 3), (1, 2), 1, (), "under_replicated", id="one lost, one to spare"),
+        pytest.param(1, (1, 2, 3), (1, 2), 2, (), "at_min_isr under_replicated",
+                     id="at min ISR is under-replicated, too"),
+        pytest.param(1, (1, 2, 3), (1,), 2, (), "under_min_isr under_replicated",
+                     id="under min ISR is under-replicated, too"),
+        pytest.param(None, (1, 2, 3), (3,), 2, (), "offline under_min_isr under_replicated",
+                     id="without a leader all three"),
+        pytest.param(1, (1,), (1,), 1, (), "at_min_isr", id="complete, with one replica"),
+        pytest.param(1, (1, 2), (1, 2), 3, (), "at_min_isr", id="min ISR above the replicas"),
+        pytest.param(1, (1, 2, 3), (1, 2), None, (), "under_replicated", id="min ISR not known"),
+        pytest.param(1, (1, 2, 3), (1, 2), 1, (3,), "", id="a reassignment adds the third"),
+    ],
+)  # fmt: skip
+def test_counts_overlap_as_kafka_lists_them(leader, replicas, isr, least, adding, expected):
+    found = judge_partition(
+        leader=leader, replicas=replicas, isr=isr, min_insync_replicas=least, adding=adding
+    )
+    assert sorted(found.counted_as) == expected.split()
+
+
+def test_kafka_counts_an_observer_outside_of_the_isr_as_a_missing_replica():
+    found = judged((1, 2), 1, observers=(3, 4))
+    assert (found.severity, list(found.counted_as)) == (Severity.OK, ["under_replicated"])
+
+
 def judged(isr, least, **fields):
     values = {"leader": isr[0] if isr else None, "replicas": (1, 2, 3, 4)} | fields
     return judge_partition(isr=isr, min_insync_replicas=least, **values)

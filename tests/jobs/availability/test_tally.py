@@ -17,13 +17,12 @@ def placed(topic: str, moment) -> Placed:
 def test_a_partition_counts_once_for_cluster_and_topic_and_for_each_place_of_a_replica():
     tally = Tally(RACKS)
     tally.move(None, placed("orders", seen(0, 1)))
-    assert tally.counts[WHOLE] == Counts(partitions=1, under_min_isr=1, out_of_sync=2, leaders=1)
+    counted = {"under_replicated": 1, "under_min_isr": 1, "state_under_min_isr": 1}
+    assert tally.counts[WHOLE] == Counts(partitions=1, out_of_sync=2, leaders=1, **counted)
     assert tally.counts[ScopeKind.TOPIC, "orders"] == tally.counts[WHOLE]
-    assert tally.counts[ScopeKind.BROKER, "2"] == Counts(
-        partitions=1, under_min_isr=1, out_of_sync=1
-    )
+    assert tally.counts[ScopeKind.BROKER, "2"] == Counts(partitions=1, out_of_sync=1, **counted)
     assert tally.counts[ScopeKind.RACK, "dc-a"] == Counts(
-        partitions=1, under_min_isr=1, out_of_sync=1, leaders=1
+        partitions=1, out_of_sync=1, leaders=1, **counted
     )
 
 
@@ -34,7 +33,7 @@ def test_brokers_without_a_rack_are_in_none():
 
 
 def test_the_worst_step_and_what_is_well():
-    counts = Counts(partitions=9, under_replicated=2, offline=1)
+    counts = Counts(partitions=9, under_replicated=3, state_under_replicated=2, offline=1)
     assert (counts.worst, counts.ok) == (Severity.OFFLINE, 6)
     assert Counts(partitions=3).worst is Severity.OK
 
