@@ -59,7 +59,7 @@ def read_then(cluster: Cluster, at: datetime) -> Picture:
         )
     try:
         moment = quorum.moment_at(log, at)
-    except quorum.BeforeHistory as problem:
+    except quorum.OutsideHistory as problem:
         raise UnknownMoment(str(problem)) from None
     known = _LogFacts.at(log, moment)
     book = ClassBook()

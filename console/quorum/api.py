@@ -14,6 +14,7 @@ from rest_framework.response import Response
 
 from console.frame.access import require
 from console.frame.errors import ActionRefused
+from console.frame.timerange import TimeRange
 from console.frame.viewset import ApiViewSet
 from console.quorum import history, queries
 from console.quorum.advising import Asked, advise
@@ -29,7 +30,7 @@ from console.quorum.api_filters import (
     TimedFilters,
 )
 from console.quorum.forms import read_time
-from console.quorum.history import BeforeHistory, Moment
+from console.quorum.history import Moment, OutsideHistory
 from console.quorum.kinds import Kind
 from console.quorum.models import Election, MetadataChange, MetadataLog, VoterSetEntry
 from console.quorum.records import read_records
@@ -171,7 +172,7 @@ class QuorumViewSet(ApiViewSet[MetadataLog]):
                 return history.moment_of(log, self.asked[offset])
             if time in self.asked:
                 return history.moment_at(log, read_time(self.asked[time]))
-        except (BeforeHistory, ValueError) as problem:
+        except (OutsideHistory, ValueError) as problem:
             name = offset if offset in self.asked else time
             raise serializers.ValidationError({name: str(problem)}) from None
         return None
@@ -190,18 +191,22 @@ class _LogViewSet(mixins.ListModelMixin, ApiViewSet[Any]):
             require(self.request.user, "view", *queries.where(log.name))
             rows = rows.filter(log=log.pk or 0)
         time_range = self.asked.get("time_range")
-        if time_range is not None:
-            rows = rows.filter(at__gte=time_range.start, at__lte=time_range.end)
-        return rows
+        return rows if time_range is None else self._within(rows, time_range)
+
+    def _within(self, rows: QuerySet[Any], time_range: TimeRange) -> QuerySet[Any]:
+        return rows.filter(at__gte=time_range.start, at__lte=time_range.end)
 
 
 class VoterSetViewSet(_LogViewSet):
-    """The voters over time."""
+    """The voters over time; of a time range also the set that was in force at its start."""
 
     serializer_class = VoterSetSerializer
 
     def get_queryset(self) -> QuerySet[VoterSetEntry]:
         return self._rows(queries.list_voter_sets())
+
+    def _within(self, rows: QuerySet[Any], time_range: TimeRange) -> QuerySet[Any]:
+        return queries.within(rows, time_range)
 
 
 class ElectionViewSet(_LogViewSet):

@@ -67,9 +67,11 @@ def of_state(log: MetadataLog, offset: int | None, kind: str) -> Equivalents:
     return Equivalents(f"GET /api/v1/quorum/{log.name}/state/?{query}", command)
 
 
-def of_difference(log: MetadataLog, before: int, after: int) -> Equivalents:
+def of_difference(log: MetadataLog, before: int, after: int, kind: str = "") -> Equivalents:
     """Return the equivalents of the difference of two moments."""
-    query = urlencode({"from_offset": before, "to_offset": after})
+    query = urlencode(
+        {"from_offset": before, "to_offset": after} | ({"kind": kind} if kind else {})
+    )
     return Equivalents(f"GET /api/v1/quorum/{log.name}/diff/?{query}", "")
 
 

@@ -70,13 +70,13 @@ class StateForm(ActionForm):
             return None
         try:
             return read_moment(log, text)
-        except (ValueError, history.BeforeHistory) as problem:
+        except (ValueError, history.OutsideHistory) as problem:
             self.add_error(name, str(problem))
             return None
 
 
 def read_moment(log: MetadataLog, text: str) -> history.Moment:
-    """Return the moment that an offset or a time means; raises ValueError and `BeforeHistory`."""
+    """Return the moment that an offset or a time means; raises ValueError and `OutsideHistory`."""
     text = text.strip()
     if text.isdecimal():
         if int(text) > LARGEST_OFFSET:

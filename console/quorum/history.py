@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Min, OuterRef, Q, QuerySet, Subquery
+from django.utils import timezone
 
 from console.frame.timerange import TimeRange
 from console.quorum.kinds import RETURNING, Kind
@@ -30,8 +31,16 @@ class Moment:
     at: datetime | None = None
 
 
-class BeforeHistory(Exception):
+class OutsideHistory(Exception):
+    """Nothing is known of the moment."""
+
+
+class BeforeHistory(OutsideHistory):
     """The moment lies before the first record that is known."""
+
+
+class AfterHistory(OutsideHistory):
+    """The moment lies in the future, or after the last record that is known."""
 
 
 def list_changes(log: MetadataLog | None = None, kind: str = "") -> QuerySet[MetadataChange]:
@@ -46,10 +55,14 @@ def moment_at(log: MetadataLog, at: datetime) -> Moment:
     """Return the moment before the first record that is later than a time, whoever's clock wrote it.
 
     Controllers' clocks may jump where the leader changed, so that offsets decide among the records of a few
-    minutes. Raises `BeforeHistory`.
+    minutes. Raises `OutsideHistory`.
     """
     rows = MetadataChange.objects.filter(log=log.pk or 0)
     later = rows.filter(at__gt=at).order_by("at").values_list("at", flat=True).first()
+    if later is None and at > timezone.now():
+        raise AfterHistory(
+            f"{at:%Y-%m-%d %H:%M:%S} UTC is in the future: enter a time that is past."
+        )
     if later is None:
         newest = Moment(log.next_offset - 1, at)
     else:
@@ -62,10 +75,15 @@ def moment_at(log: MetadataLog, at: datetime) -> Moment:
 
 
 def moment_of(log: MetadataLog, offset: int) -> Moment:
-    """Return the moment after the record at an offset; raises `BeforeHistory`."""
+    """Return the moment after the record at an offset; raises `OutsideHistory`."""
     if log.first_offset is None or offset < log.first_offset:
         raise BeforeHistory(_before(log, f"Offset {offset:,}"))
-    return Moment(min(offset, max(log.next_offset - 1, 0)))
+    if offset >= log.next_offset:
+        raise AfterHistory(
+            f"Offset {offset:,} does not exist yet: the last known record of {log.label} is at "
+            f"{log.next_offset - 1:,}."
+        )
+    return Moment(offset)
 
 
 def states_at(log: MetadataLog, moment: Moment, kind: str) -> QuerySet[MetadataSubject]:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, F, Max, Q, QuerySet
+from django.db.models import Count, F, Max, OuterRef, Q, QuerySet, Subquery
 
 from console.clusters.models import Cluster
 from console.frame.access import clusters_of
@@ -32,7 +32,7 @@ MOST_NEWEST = 2000
 Log = MetadataLog
 Problem = QuorumFinding
 Moment = history.Moment
-BeforeHistory = history.BeforeHistory
+OutsideHistory = history.OutsideHistory
 Change = MetadataChange
 ChangeKind = Kind
 
@@ -110,6 +110,13 @@ def list_voter_sets(log: MetadataLog | None = None) -> QuerySet[VoterSetEntry]:
     return rows if log is None else rows.filter(log=log.pk or 0)
 
 
+def within(rows: QuerySet[VoterSetEntry], time_range: TimeRange) -> QuerySet[VoterSetEntry]:
+    """Return the voter sets of a time range: of each log also the one that was in force at its start."""
+    before = VoterSetEntry.objects.filter(log=OuterRef("log"), at__lt=time_range.start)
+    in_force = Q(pk=Subquery(before.order_by("-offset").values("pk")[:1]))
+    return rows.filter(Q(at__gte=time_range.start, at__lte=time_range.end) | in_force)
+
+
 def list_elections(log: MetadataLog | None = None) -> QuerySet[Election]:
     """Return elections, of one log when it is named."""
     rows = Election.objects.select_related("log__cluster")
@@ -152,7 +159,7 @@ def log_of(cluster: Cluster) -> MetadataLog | None:
 
 
 def moment_at(log: MetadataLog, at: datetime) -> Moment:
-    """Return the place in a log that a time means; raises `BeforeHistory`."""
+    """Return the place in a log that a time means; raises `OutsideHistory`."""
     return history.moment_at(log, at)
 
 

@@ -41,19 +41,20 @@ def state_page(request: HttpRequest, alias: str) -> HttpResponseBase:
         context |= {"table": table, "moment": now, "voters": _voters(log, now)}
         context |= {"equivalents": equivalents.of_state(log, now.offset, kind)}
         if moment is not None and other is not None:
-            context |= _difference(log, moment, other)
+            context |= _difference(log, moment, other, kind if "kind" in request.GET else "")
     return render_page(request, "quorum/state.html", context)
 
 
-def _difference(log: MetadataLog, moment: Moment, other: Moment) -> dict[str, Any]:
+def _difference(log: MetadataLog, moment: Moment, other: Moment, kind: str) -> dict[str, Any]:
     before, after = sorted((moment, other), key=lambda one: one.offset)
-    found = history.differences(log, before, after)
+    found = history.differences(log, before, after, kind)
     return {
         "before": before,
         "after": after,
         "differences": found[:MOST_SHOWN],
         "difference_count": len(found),
-        "difference_call": equivalents.of_difference(log, before.offset, after.offset),
+        "difference_kind": f"{Kind(kind).label}s" if kind else "",
+        "difference_call": equivalents.of_difference(log, before.offset, after.offset, kind),
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns its exit code."""
     try:
+        _refuse_future(arguments.moment, arguments.diff_to)
         folder = read_folder(arguments.path)
         found = _state(folder, arguments.moment)
         if arguments.diff_to is not None:
@@ -73,6 +75,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 class _NoMoment(ValueError):
     """A moment of which the log knows nothing."""
+
+
+def _refuse_future(*moments: Moment | None) -> None:
+    for moment in moments:
+        at_ms = None if moment is None else moment.timestamp_ms
+        if at_ms is not None and at_ms > time.time() * 1000:
+            raise _NoMoment(f"{iso(at_ms)} is in the future: enter a time that is past")
 
 
 def _state(folder: LogFolder, moment: Moment) -> StateAt:

@@ -1,12 +1,21 @@
 """Quorums over REST: what is told, in which order, for whom, and what is refused."""
 
 from datetime import timedelta
+from urllib.parse import urlencode
 
 import pytest
 from django.utils import timezone
 
 from tests.console.making import count_queries, make_cluster
-from tests.console.quorum.making import make_change, make_log, make_partition, make_quorum, placed
+from tests.console.quorum.making import (
+    make_change,
+    make_log,
+    make_partition,
+    make_quorum,
+    make_voter_set,
+    placed,
+    voter,
+)
 
 pytestmark = pytest.mark.django_db
 V1 = "/api/v1/"
@@ -50,6 +59,27 @@ def test_voter_sets_come_in_the_order_of_the_log(ask):
     assert rows[1]["removed"] == ["3 · STN8WqjT…"]
     assert [voter["id"] for voter in rows[2]["voters"]] == [1, 2, 3]
     assert rows[2]["is_committed"] is None
+
+
+@pytest.mark.parametrize(
+    ("begin_s", "end_s", "offsets"),
+    [
+        pytest.param(600, 60, [400], id="nothing changed in it"),
+        pytest.param(1300, 60, [300, 400], id="one changed in it"),
+        pytest.param(1600, 1400, [0, 300], id="one changed in it, one later"),
+        pytest.param(9000, 8000, [], id="before the first one"),
+    ],
+)
+def test_the_voter_set_in_force_at_the_start_of_a_range_belongs_to_it(
+    ask, log, begin_s, end_s, offsets
+):
+    times = {"from": begin_s, "to": end_s}
+    query = {name: (log.created_at - timedelta(seconds=s)).isoformat() for name, s in times.items()}
+    make_voter_set(make_log(make_cluster("west")), 7, 2_000_000, voter(1))
+    rows = ask(f"quorum/voter-sets/?{urlencode({'cluster': 'east', **query})}")["results"]
+    assert [row["offset"] for row in rows] == offsets
+    everywhere = ask(f"quorum/voter-sets/?{urlencode(query)}")["results"]
+    assert [row["offset"] for row in everywhere] == sorted([*offsets, 7])
 
 
 def test_elections_say_how_long_there_was_nobody(ask):
@@ -133,6 +163,10 @@ def test_advice_has_commands_or_a_reason(ask):
     [
         ("quorum/east/state/?time=yesterday", "time"),
         ("quorum/east/state/?time=2020-01-01T00:00:00Z", "time"),
+        ("quorum/east/state/?time=2199-01-01T00:00:00Z", "time"),
+        ("quorum/east/diff/?from_offset=10&to_time=2199-01-01T00:00:00Z", "to_time"),
+        ("quorum/east/diff/?from_time=2199-01-01T00:00:00Z", "from_time"),
+        ("quorum/east/state/?offset=999999999", "offset"),
         ("quorum/east/state/?offset=-1", "offset"),
         ("quorum/east/state/?offset=5&time=2026-11-21T03:04:00Z", "time"),
         ("quorum/east/state/?kind=anomaly", "kind"),

@@ -76,6 +76,9 @@ def test_a_page_shows_what_happened(visitor, path, told):
     [
         ("/quorum/east/state/?at=yesterday", "neither an offset nor a time"),
         ("/quorum/east/state/?at=2020-01-01T00:00:00Z", "lies before the history"),
+        ("/quorum/east/state/?at=2199-01-01T00:00:00Z", "is in the future"),
+        ("/quorum/east/state/?at=10&to=2199-01-01T00:00:00Z", "is in the future"),
+        ("/quorum/east/state/?at=999999999", "does not exist yet"),
         ("/quorum/east/state/?at=99999999999999999999", "larger than any offset"),
         ("/quorum/east/state/?at=5&kind=nonsense", "Select a valid choice"),
         ("/quorum/east/records/5000/", "has no record at offset 5,000"),
@@ -86,6 +89,15 @@ def test_a_page_shows_what_happened(visitor, path, told):
 )
 def test_a_wrong_question_is_told(visitor, path, told):
     assert told in text_of(visitor, path)
+
+
+@pytest.mark.parametrize("kind", ["config", "partition"])
+def test_the_kind_narrows_down_the_difference(visitor, kind):
+    page = visitor.get(f"/quorum/east/state/?at=10&to=700&kind={kind}")
+    names = {one.subject.kind for one in page.context["differences"]}
+    assert (names, page.context["difference_count"]) == ({kind}, len(page.context["differences"]))
+    assert f"kind={kind}" in page.context["difference_call"].api
+    assert "all kinds" in page.content.decode()
 
 
 def test_an_offset_before_the_history_is_told(sign_in, viewer):
