@@ -82,6 +82,7 @@ MIDDLEWARE = [
     # A table of 50 rows is a tenth of its size; its random padding keeps secrets from being guessed.
     "django.middleware.gzip.GZipMiddleware",
     "console.frame.middleware.SecurityHeaders",
+    "console.frame.middleware.PageMethods",
     "console.frame.asking.Asking",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",

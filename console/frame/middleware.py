@@ -1,10 +1,15 @@
-"""Headers that keep the browser from running or loading anything that is not ours."""
+"""What holds for every answer: headers against foreign code, and how the address of a page may be asked."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from http import HTTPStatus
 
 from django.http import HttpRequest, HttpResponseBase
+from django.shortcuts import redirect
+from django.urls import is_valid_path
+
+from console.frame.error_pages import API
 
 CONTENT_SECURITY_POLICY = "; ".join(
     [
@@ -33,3 +38,36 @@ class SecurityHeaders:
         response.headers.setdefault("Content-Security-Policy", CONTENT_SECURITY_POLICY)
         response.headers.setdefault("Permissions-Policy", PERMISSIONS_POLICY)
         return response
+
+
+class PageMethods:
+    """Let every page answer HEAD as GET, and an action that is asked with GET lead to the page above it.
+
+    A refused confirmation is shown at the address of its action; a reload of it, a bookmark or the way
+    back from the sign-in asks there with GET. The API keeps its 405.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Answer the request; the server sends no body for HEAD."""
+        asked = request.method
+        if asked not in {"GET", "HEAD"} or request.path.startswith(API):
+            return self.get_response(request)
+        request.method = "GET"
+        response = self.get_response(request)
+        request.method = asked
+        if response.status_code != HTTPStatus.METHOD_NOT_ALLOWED:
+            return response
+        return redirect(page_above(request.path))
+
+
+def page_above(path: str) -> str:
+    """Return the nearest address above `path` that exists: the address of an action is below its page."""
+    above = path.rstrip("/")
+    while above:
+        above = above.rpartition("/")[0]
+        if is_valid_path(f"{above}/"):
+            break
+    return f"{above}/"

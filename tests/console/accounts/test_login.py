@@ -26,7 +26,8 @@ def test_signing_in_leads_nowhere_else(client, viewer, there):
 
 def test_signing_out_needs_a_form_and_ends_the_session(client, viewer):
     client.force_login(viewer)
-    assert client.get("/logout/").status_code == 405
+    assert client.get("/logout/")["Location"] == "/"
+    assert client.get("/clusters/").status_code == 200
     client.post("/logout/")
     assert client.get("/clusters/").status_code == 302
 
