@@ -18,6 +18,7 @@ from console.accounts import actions, queries, token_actions
 from console.accounts.audit import audit
 from console.accounts.forms import TokenForm
 from console.accounts.models import User
+from console.accounts.shown_once import after_showing, redirect_with, take_secret
 from console.accounts.tables import TOKENS
 from console.frame.access import page
 from console.frame.errors import ActionRefused
@@ -83,19 +84,22 @@ class ChangePassword(views.PasswordChangeView):
 @require_http_methods(["GET", "HEAD", "POST"])
 @page("own")
 def tokens_page(request: HttpRequest) -> HttpResponseBase:
-    """Show one's tokens (an administrator sees all); a POST makes one, shown in this answer only."""
+    """Show one's tokens (an administrator sees all); a POST creates one, and its secret is shown once."""
     user: Any = request.user
     form = TokenForm(queries.list_aliases(user), request.POST or None)
-    secret = _try_create(form, user) if request.method == "POST" and form.is_valid() else ""
+    created = _try_create(form, user) if request.method == "POST" and form.is_valid() else ""
+    if created:
+        return redirect_with(request, created, request.path)
     table = TOKENS.read(request, queries.list_tokens(user))
     if table.is_export:
         return csv_response(table, "tokens")
-    if secret:
-        form = TokenForm(queries.list_aliases(user))
-    context = {"table": table, "form": form, "secret": secret, "most_days": settings.TOKEN_DAYS}
-    response = render_page(request, "accounts/tokens.html", context)
-    response["Cache-Control"] = "no-store"
-    return response
+    context = {
+        "table": table,
+        "form": form,
+        "secret": take_secret(request),
+        "most_days": settings.TOKEN_DAYS,
+    }
+    return after_showing(request, render_page(request, "accounts/tokens.html", context))
 
 
 @require_POST

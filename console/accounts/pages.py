@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from console.accounts import actions, queries
 from console.accounts.forms import GrantForm, PersonForm, RoleForm
 from console.accounts.models import User
+from console.accounts.shown_once import after_showing, redirect_with, take_secret
 from console.accounts.tables import ENTRIES, PEOPLE
 from console.frame.access import page
 from console.frame.errors import ActionRefused
@@ -35,12 +35,12 @@ def people_page(request: HttpRequest) -> HttpResponseBase:
 @require_http_methods(["GET", "HEAD", "POST"])
 @page("administer")
 def new_person_page(request: HttpRequest) -> HttpResponse:
-    """Add somebody; the one-time password is in this answer and nowhere else."""
+    """Create a user; the next page shows the one-time password, once."""
     form = PersonForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
             person, password = actions.create_person(form.cleaned_data)
-            return _person(request, person.pk, {"password": password})
+            return redirect_with(request, password, reverse("accounts:person", args=[person.pk]))
         except InvalidFields as invalid:
             form.take_errors(invalid.errors)
         except ActionRefused as refusal:
@@ -61,7 +61,7 @@ def person_page(request: HttpRequest, person_id: int) -> HttpResponse:
             return redirect("accounts:person", person_id)
         except ActionRefused as refusal:
             form.add_error("role", refusal.message)
-    return _person(request, person_id, {"form": form})
+    return _person(request, person, form)
 
 
 @require_POST
@@ -96,13 +96,14 @@ def set_active(request: HttpRequest, person_id: int) -> HttpResponse:
 @require_POST
 @page("administer")
 def reset_password(request: HttpRequest, person_id: int) -> HttpResponse:
-    """Show a new one-time password, once."""
+    """Set a new one-time password, which the next page shows, once."""
     person = _get(person_id)
     try:
-        return _person(request, person_id, {"password": actions.reset_password(person)})
+        password = actions.reset_password(person)
     except ActionRefused as refusal:
         messages.error(request, refusal.message)
-    return redirect("accounts:person", person_id)
+        return redirect("accounts:person", person_id)
+    return redirect_with(request, password, reverse("accounts:person", args=[person_id]))
 
 
 @require_POST
@@ -135,16 +136,14 @@ def _get(person_id: int) -> User:
     return person
 
 
-def _person(request: HttpRequest, person_id: int, extra: dict[str, Any]) -> HttpResponse:
-    person = queries.with_locks([_get(person_id)], timezone.now())[0]
+def _person(request: HttpRequest, person: User, form: RoleForm) -> HttpResponse:
+    # A failed try has changed the object: what is shown around the form is what is stored.
+    person = queries.with_locks([_get(person.pk)], timezone.now())[0]
     context = {
         "person": person,
-        "form": RoleForm(initial={"role": person.role}),
+        "form": form,
         "grant_form": GrantForm(queries.list_aliases(request.user)),  # type: ignore[arg-type]  # signed in
         "tokens": queries.list_tokens_of(person).order_by("-created_at")[:50],
-        **extra,
+        "password": take_secret(request),
     }
-    response = render_page(request, "accounts/person.html", context)
-    if "password" in extra:
-        response["Cache-Control"] = "no-store"
-    return response
+    return after_showing(request, render_page(request, "accounts/person.html", context))

@@ -21,13 +21,28 @@ def api(client, path, body=None, method="post"):
 
 
 def test_a_person_is_added_with_a_password_for_one_sign_in(client, ada):
-    answer = client.post("/people/new/", {"username": "otto", "role": "operator"})
+    made = client.post("/people/new/", {"username": "otto", "role": "operator"})
     otto = User.objects.get(username="otto")
+    assert (made.status_code, made["Location"]) == (302, f"/people/{otto.pk}/")
+    answer = client.get(f"/people/{otto.pk}/")
     shown = answer.content.decode().split("data-secret")[1].split("<code>")[1].split("</code>")[0]
     assert otto.check_password(shown)
     assert (otto.role, otto.must_change_password) == ("operator", True)
     assert shown not in client.get(f"/people/{otto.pk}/").content.decode()
     assert shown not in str([vars(entry) for entry in AuditEntry.objects.all()])
+
+
+def test_a_new_one_time_password_is_shown_once_and_a_reload_sets_no_other(client, ada):
+    eva = make_person("eva", "viewer")
+    made = client.post(f"/people/{eva.pk}/reset-password/")
+    assert (made.status_code, made["Location"]) == (302, f"/people/{eva.pk}/")
+    answer = client.get(f"/people/{eva.pk}/")
+    shown = answer.content.decode().split("data-secret")[1].split("<code>")[1].split("</code>")[0]
+    eva.refresh_from_db()
+    assert eva.check_password(shown)
+    assert shown not in client.get(f"/people/{eva.pk}/").content.decode()
+    eva.refresh_from_db()
+    assert eva.check_password(shown)
 
 
 @pytest.mark.parametrize("username", ["ada", "", "with a blank", "<script>"])

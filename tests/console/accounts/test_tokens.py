@@ -5,6 +5,7 @@ from django.test import Client
 from django.utils import timezone
 
 from console.accounts.models import AuditEntry, ServiceToken
+from console.accounts.shown_once import COOKIE, LASTS_S
 from console.accounts.tokens import digest_of, find_token
 from tests.console.making import make_cluster
 from tests.console.safety.world import bearer, make_person, make_token
@@ -25,13 +26,38 @@ def test_the_secret_is_in_the_answer_to_its_creation_and_only_its_hash_is_kept(c
     assert client.get("/api/v1/clusters/", headers=bearer(secret)).status_code == 200
 
 
-def test_the_page_shows_the_secret_once(client):
+def test_the_page_shows_the_secret_once_after_a_redirect_and_a_reload_makes_no_other_token(client):
     client.force_login(make_person("vera", "viewer"))
     answer = client.post("/account/tokens/", WISH)
+    assert (answer.status_code, answer["Location"]) == (302, "/account/tokens/")
+    shown = client.get("/account/tokens/")
     token = ServiceToken.objects.get()
-    assert f"crosslog_{token.prefix}_" in answer.content.decode()
-    assert answer["Cache-Control"] == "no-store"
-    assert f"crosslog_{token.prefix}_" not in client.get("/account/tokens/").content.decode()
+    secret = f"crosslog_{token.prefix}_"
+    assert secret in shown.content.decode()
+    assert shown["Cache-Control"] == "no-store"
+    assert secret not in client.get("/account/tokens/").content.decode()
+    assert ServiceToken.objects.get() == token
+
+
+def test_the_secret_on_its_way_to_the_page_is_for_this_person_and_this_page_only(client):
+    client.force_login(make_person("vera", "viewer"))
+    client.post("/account/tokens/", WISH)
+    cookie = client.cookies[COOKIE]
+    assert (cookie["httponly"], cookie["samesite"]) == (True, "Strict")
+    assert (cookie["path"], cookie["max-age"]) == ("/account/tokens/", LASTS_S)
+    secret = cookie.value.partition(":")[0]
+    assert secret in client.get("/account/tokens/").content.decode()
+    other = Client()
+    other.force_login(make_person("ada", "admin"))
+    other.cookies[COOKIE] = cookie.value
+    assert secret not in other.get("/account/tokens/").content.decode()
+
+
+def test_a_refused_token_keeps_what_was_typed(client):
+    client.force_login(make_person("vera", "viewer"))
+    answer = client.post("/account/tokens/", WISH | {"days": 0})
+    assert answer.status_code == 200
+    assert 'value="nightly"' in answer.content.decode()
 
 
 @pytest.mark.parametrize(
