@@ -6,6 +6,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from urllib.parse import urlencode
+
+from django.http import HttpRequest
 
 from console.frame.numbers import format_span_s
 
@@ -19,6 +22,7 @@ RANGES = {
     "30d": timedelta(days=30),
 }
 DEFAULT_RANGE = "1h"
+PARAMETERS = ("range", "from", "to")
 LONGEST = timedelta(days=366)
 _NICE_STEPS_S = (
     1,
@@ -89,6 +93,22 @@ class TimeRange:
         least = self.span_s / max(1, points)
         fitting = [step for step in _NICE_STEPS_S if step >= least]
         return fitting[0] if fitting else math.ceil(least / 86400) * 86400
+
+
+def in_range(request: HttpRequest, address: str) -> str:
+    """Return the address with the time range of this request, and nothing else of it.
+
+    Only where both are about the same flow, cluster or log: the first two parts of the path say which.
+    """
+    kept = {name: request.GET[name] for name in PARAMETERS if request.GET.get(name)}
+    if not kept or _subject(address) != _subject(request.path):
+        return address
+    path, mark, fragment = address.partition("#")
+    return f"{path}{'&' if '?' in path else '?'}{urlencode(kept)}{mark}{fragment}"
+
+
+def _subject(address: str) -> list[str]:
+    return address.partition("?")[0].split("/")[1:3]
 
 
 def _read(query: Mapping[str, str], now: datetime) -> TimeRange:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlencode
 
 from django import template
 from django.template import Context
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from console.frame import numbers, states
+from console.frame import numbers, states, timerange
 from console.frame.access import can as may
 from console.frame.navigation import Place
 from console.frame.sparkline import draw_sparkline
@@ -170,6 +172,21 @@ def query(context: Context, **changes: Any) -> str:
         if value is not None and value != "":
             parameters[name] = str(value)
     return f"?{parameters.urlencode()}"
+
+
+@register.simple_tag(takes_context=True)
+def in_range(context: Context, address: str) -> str:
+    """`<a href="{% in_range tab.href %}">`: an address of the same subject, in this page's time range."""
+    # Also where a template was included with "only".
+    request = getattr(context, "request", None)
+    return address if request is None else timerange.in_range(request, address)
+
+
+@register.simple_tag(takes_context=True)
+def url_in_range(context: Context, name: str, *args: Any, **query: Any) -> str:
+    """`{% url_in_range 'replication:partitions' flow.pk topic=row.topic %}`: `url`, in this page's range."""
+    address = reverse(name, args=args)
+    return in_range(context, f"{address}?{urlencode(query)}" if query else address)
 
 
 @register.simple_tag

@@ -1,0 +1,93 @@
+"""The time range that a reader chose stays while they go through the tabs of the same subject."""
+
+import re
+from html import unescape
+
+import pytest
+from django.test import RequestFactory
+
+from console.frame.timerange import in_range
+from tests.console.safety.world import make_person, make_world
+
+pytestmark = pytest.mark.django_db
+ABSOLUTE = "from=2026-11-21T03%3A00%3A00Z&to=2026-11-21T04%3A00%3A00Z"
+SUBJECTS = ["/replication/{flow}/", "/clusters/east/", "/quorum/east/", "/availability/east/"]
+
+
+@pytest.fixture
+def world():
+    return make_world()
+
+
+@pytest.fixture
+def reader(client):
+    client.force_login(make_person("ada", "admin"))
+    return client
+
+
+def tabs_of(text: str) -> list[str]:
+    nav = text.partition('<nav class="tabs"')[2].partition("</nav>")[0]
+    return [unescape(address) for address in re.findall(r'href="([^"]*)"', nav)]
+
+
+def links_of(text: str, start: str) -> set[str]:
+    found = re.findall(r'<a [^>]*?href="([^"]*)"', text)
+    return {unescape(address) for address in found if unescape(address).startswith(start)}
+
+
+@pytest.mark.parametrize("chosen", ["range=6h", ABSOLUTE], ids=["relative", "absolute"])
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_every_tab_leads_to_every_other_in_the_same_range_and_with_nothing_else(
+    world, reader, subject, chosen
+):
+    start = subject.format(flow=world.flow.pk)
+    paths = tabs_of(reader.get(start).content.decode())
+    assert len(paths) > 3
+    wrong = {}
+    for path in paths:
+        for headers in ({}, {"HX-Request": "true"}):
+            answer = reader.get(f"{path}?{chosen}&q=orders&page=2", headers=headers)
+            tabs = tabs_of(answer.content.decode())
+            if tabs != [f"{one}?{chosen}" for one in paths]:
+                wrong[path] = tabs
+    assert wrong == {}
+
+
+@pytest.mark.parametrize(
+    ("path", "link"),
+    [
+        ("/availability/east/partitions/", "/availability/east/partitions/orders/0/"),
+        ("/availability/east/partitions/orders/0/", "/availability/east/"),
+        ("/availability/east/partitions/orders/0/", "/availability/east/partitions/"),
+        ("/quorum/east/voters/", "/quorum/east/"),
+        ("/replication/{flow}/", "/replication/{flow}/partitions/?topic=orders"),
+        ("/replication/{flow}/checkpoints/", "/replication/{flow}/checkpoints/group-00000/"),
+    ],
+)
+def test_a_link_within_the_subject_keeps_the_range(world, reader, path, link):
+    path, link = (one.format(flow=world.flow.pk) for one in (path, link))
+    text = reader.get(f"{path}?range=6h").content.decode()
+    ranged = f"{link}{'&' if '?' in link else '?'}range=6h"
+    assert ranged in links_of(text, link)
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        ("/replication/3/", "/replication/3/?range=6h"),
+        ("/replication/3/runs/?state=live", "/replication/3/runs/?state=live&range=6h"),
+        ("/replication/3/runs/#table", "/replication/3/runs/?range=6h#table"),
+        ("/replication/4/", "/replication/4/"),
+        ("/replication/", "/replication/"),
+        ("/clusters/3/", "/clusters/3/"),
+        ("/", "/"),
+    ],
+)
+def test_only_an_address_of_the_same_subject_gets_the_range(address, expected):
+    request = RequestFactory().get("/replication/3/checkpoints/?range=6h&q=orders")
+    assert in_range(request, address) == expected
+
+
+def test_without_a_range_an_address_stays_as_it_is():
+    request = RequestFactory().get("/replication/3/?q=orders&range=")
+    assert in_range(request, "/replication/3/runs/") == "/replication/3/runs/"
