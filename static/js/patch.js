@@ -67,14 +67,16 @@
     }
   }
 
-  // The answer is the inside of the target, or a whole page that contains the target.
-  function insideOf(target, fragment) {
-    const twin = target.id && fragment.querySelector(`#${CSS.escape(target.id)}`);
-    return twin || fragment.querySelector("[data-refresh]") || fragment;
-  }
-
   // Around the live part: the heading with its state, the buttons, the tabs with their counts.
   const AROUND = ["heading", "page-tools", "page-tabs"];
+
+  // The answer is the inside of the target, or a whole page that contains the target. A page without it
+  // (null) has nothing that could take the place of the target's inside.
+  function insideOf(target, fragment) {
+    const twin = target.id && fragment.querySelector(`#${CSS.escape(target.id)}`);
+    if (twin) return twin;
+    return AROUND.some((id) => fragment.querySelector(`#${id}`)) ? null : fragment;
+  }
 
   function isOpen(element) {
     return element.contains(document.activeElement?.closest("form")) || element.querySelector("details[open]") !== null;
@@ -92,8 +94,13 @@
     isInlineSwap: () => false,
     handleSwap: (style, target, fragment) => {
       if (style !== "patch") return false;
-      if (target.matches("[data-refresh]")) patchAround(fragment);
-      patchChildren(target, insideOf(target, fragment));
+      const inside = insideOf(target, fragment);
+      if (!inside) { location.reload(); return []; }
+      if (target.matches("[data-refresh]")) {
+        patchAround(fragment);
+        if (inside !== fragment && !inside.hasAttribute("data-refresh")) target.removeAttribute("data-refresh");
+      }
+      patchChildren(target, inside);
       return [];
     },
   });

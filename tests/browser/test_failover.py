@@ -4,7 +4,8 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from console.replication.failover_models import FailoverRun
+from console.replication import failover_work as work
+from console.replication.failover_models import FailoverPlan, FailoverRun
 from tests.browser.axe import grave_violations
 from tests.browser.world import make_person, make_world
 from tests.console.replication.failover_world import PaperClusters, carry_out, two_groups
@@ -44,6 +45,19 @@ def test_a_failover_is_applied_with_the_name_typed_and_its_report_is_read(watche
     expect(page.locator("h1")).to_contain_text("Report of a failover: east to west")
     with watched.unheard():
         assert grave_violations(page) == []
+
+
+def test_a_plan_that_becomes_ready_is_shown_once_on_its_page(watched, plan):
+    FailoverPlan.objects.update(state="queued")
+    watched.sign_in(make_person())
+    page = watched.open(address(plan))
+    expect(page.locator("#live")).to_contain_text("Both clusters are asked now")
+    work.read_plan(plan.pk, timezone.now(), PaperClusters(two_groups))
+    expect(page.locator("#live")).not_to_contain_text(
+        "Both clusters are asked now", timeout=15_000 * PATIENCE
+    )
+    expect(page.locator("h1")).to_have_count(1)
+    expect(page.locator("#page-tabs")).to_have_count(1)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

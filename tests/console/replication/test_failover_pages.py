@@ -75,6 +75,14 @@ def test_the_page_has_answer_checks_groups_commands_and_steps(visit, plan):
     assert "Everything on east was copied to west." in text
 
 
+@pytest.mark.parametrize("state", ["queued", "ready", "failed"])
+def test_the_part_that_refreshes_has_its_place_in_every_answer(client, operator, plan, state):
+    FailoverPlan.objects.update(state=state)
+    client.force_login(operator)
+    part = client.get(base(plan), headers={"HX-Request": "true"}).content.decode()
+    assert part.count('<div id="live"') == 1
+
+
 def test_a_group_shows_before_after_and_proof(visit, plan):
     _, text = visit(f"{base(plan)}groups/{plan.plan_groups.get().pk}/")
     assert "<code>east.orders-0</code>" in text
