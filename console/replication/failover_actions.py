@@ -76,6 +76,7 @@ def refresh_plan(plan: FailoverPlan) -> None:
 def rehearse_plan(plan: FailoverPlan, user: User | None, now: datetime) -> FailoverRun:
     """Do everything with a plan but change something; raises `ActionRefused`."""
     names = _open_groups(plan)
+    _refuse_stale(plan, now)
     return _start(plan, RunKind.REHEARSAL, names, user, now)
 
 
@@ -92,13 +93,7 @@ def apply_plan(
     `confirmation` is the plan's name, as the person typed it. Raises `ActionRefused` and `InvalidFields`.
     """
     _check_confirmation(plan, confirmation)
-    age_s = (now - plan.read_at).total_seconds() if plan.read_at else 0.0
-    if age_s > settings.FAILOVER_EVIDENCE_S:
-        text = (
-            f"The plan's evidence is {age_s:.0f} s old, and {settings.FAILOVER_EVIDENCE_S} s are allowed. "
-            "Refresh the plan."
-        )
-        raise ActionRefused("plan_stale", text)
+    _refuse_stale(plan, now)
     names = _unblocked(plan, groups)
     return _start(plan, RunKind.APPLY, names, user, now)
 
@@ -161,6 +156,15 @@ def _open_groups(plan: FailoverPlan) -> list[str]:
     if not names:
         raise ActionRefused("nothing_to_apply", "No group of this plan is left to be set.")
     return names
+
+
+def _refuse_stale(plan: FailoverPlan, now: datetime) -> None:
+    if plan.expires_at is not None and now > plan.expires_at:
+        text = (
+            f"The plan has expired: its evidence is {(now - plan.expires_at).total_seconds():.0f} s older "
+            f"than the {settings.FAILOVER_EVIDENCE_S} s that are allowed. Refresh the plan."
+        )
+        raise ActionRefused("plan_stale", text)
 
 
 def _unblocked(plan: FailoverPlan, groups: Sequence[str] | None) -> list[str]:

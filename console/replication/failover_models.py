@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import uuid
+from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 
 from jobs.replication.failover.model import CheckState, Direction, Untranslated
 from jobs.replication.failover.model import FailoverPlan as Plan
@@ -26,6 +28,11 @@ class PlanState(models.TextChoices):
     READING = "reading", "Reading"
     READY = "ready", "Ready"
     FAILED = "failed", "Failed"
+
+
+# What a plan that is ready becomes by itself: its evidence is too old, and nothing of it is applied.
+EXPIRED = "expired"
+SHOWN_STATES = [*PlanState.choices, (EXPIRED, "Expired")]
 
 
 class GroupState(models.TextChoices):
@@ -103,6 +110,24 @@ class FailoverPlan(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def expires_at(self) -> datetime | None:
+        """When the evidence is too old to be used; None before it was read."""
+        return (
+            self.read_at + timedelta(seconds=settings.FAILOVER_EVIDENCE_S) if self.read_at else None
+        )
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the evidence is too old to be used."""
+        return self.expires_at is not None and timezone.now() > self.expires_at
+
+    @property
+    def shown_state(self) -> str:
+        """The state of the plan for people and programs: one of `SHOWN_STATES`."""
+        is_expired = self.state == PlanState.READY and self.applied_at is None and self.is_stale
+        return EXPIRED if is_expired else str(self.state)
 
     @property
     def origin(self) -> Any:

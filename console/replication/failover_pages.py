@@ -260,7 +260,8 @@ def _render_plan(
         "apply_form": apply_form,
         "undo_form": undo_form,
     }
-    is_live = bool(around["is_reading"] or around["live_run"])
+    # A plan changes by itself: it is read, it expires. A form that was refused stays as it is.
+    is_live = request.method == "GET"
     return render_page(
         request, "replication/failover/plan.html", {**context, "is_live": is_live}, is_live=True
     )

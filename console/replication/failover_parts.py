@@ -62,13 +62,12 @@ def around_plan(request: HttpRequest, plan: FailoverPlan) -> dict[str, Any]:
     """Return what every page of a plan shows, and whether the person may set its groups."""
     live = plan.failover_runs.filter(state__in=LIVE).first()
     is_reading = plan.state in {PlanState.QUEUED, PlanState.READING}
-    age_s = (timezone.now() - plan.read_at).total_seconds() if plan.read_at else None
     return {
         "plan": plan,
         "live_run": live,
         "is_reading": is_reading,
         "may_set": can(request.user, "operate", plan.destination.pk),
-        "is_stale": age_s is not None and age_s > settings.FAILOVER_EVIDENCE_S,
+        "may_run": plan.state == PlanState.READY and not plan.is_stale and live is None,
         "limit_s": settings.FAILOVER_EVIDENCE_S,
     }
 
@@ -78,7 +77,7 @@ def facts_of(plan: FailoverPlan) -> list[dict[str, Any]]:
     ready = plan.group_count - plan.blocked_count
     at_risk = [check for check in plan.document.get("checks", ()) if check["key"] == "copied"]
     age_s = (timezone.now() - plan.read_at).total_seconds() if plan.read_at else None
-    is_stale = age_s is not None and age_s > settings.FAILOVER_EVIDENCE_S
+    limit = format_span_s(settings.FAILOVER_EVIDENCE_S)
     return [
         {
             "label": "Groups that can move",
@@ -105,11 +104,13 @@ def facts_of(plan: FailoverPlan) -> list[dict[str, Any]]:
             "note": "partitions, proven by offset syncs",
         },
         {
-            "label": "Evidence",
+            "label": "Plan age",
             "value": format_span_s(age_s),
-            "note": f"old; it counts for {format_span_s(settings.FAILOVER_EVIDENCE_S)}",
-            "severity": "warn" if is_stale else "",
-            "definition": "How long ago both clusters were asked. An older plan is refused.",
+            "note": f"expired at {limit}: refresh the plan"
+            if plan.is_stale
+            else f"expires at {limit}",
+            "severity": "warn" if plan.is_stale else "",
+            "definition": "How long ago both clusters were queried. An expired plan is refused.",
         },
     ]
 

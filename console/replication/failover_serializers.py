@@ -10,6 +10,7 @@ from console.frame.parameters import PageParameters, Parameters
 from console.replication.failover_models import (
     DIRECTIONS,
     KINDS,
+    SHOWN_STATES,
     UNTRANSLATED,
     VERDICTS,
     FailoverPlan,
@@ -18,7 +19,6 @@ from console.replication.failover_models import (
     FailoverRunGroup,
     FailoverState,
     GroupState,
-    PlanState,
 )
 
 MOST_NAMES = 5000
@@ -80,15 +80,23 @@ class FailoverPlanSerializer(serializers.ModelSerializer[FailoverPlan]):
     flow = serializers.IntegerField(source="flow_id")
     origin = serializers.CharField(source="origin.alias")
     destination = serializers.CharField(source="destination.alias")
-    state = serializers.ChoiceField(choices=PlanState.choices)
+    state = serializers.ChoiceField(
+        choices=SHOWN_STATES,
+        source="shown_state",
+        help_text="expired: the evidence is too old and nothing is applied. Refresh the plan.",
+    )
+    expires_at = serializers.DateTimeField(
+        allow_null=True,
+        help_text="From then on the plan is refused; null before its evidence is read.",
+    )
     created_by = serializers.CharField(source="created_by.username", default=None, allow_null=True)
 
     class Meta:
         model = FailoverPlan
         fields = [
             "id", "flow", "name", "direction", "origin", "destination", "groups", "topics",
-            "untranslated", "state", "error", "read_at", "verdict", "group_count", "blocked_count",
-            "item_count", "exact_count", "reread_most", "at_risk", "applied_at", "created_at",
+            "untranslated", "state", "error", "read_at", "expires_at", "verdict", "group_count",
+            "blocked_count", "item_count", "exact_count", "reread_most", "at_risk", "applied_at", "created_at",
             "created_by",
         ]  # fmt: skip
 

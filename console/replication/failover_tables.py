@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
-from django.db.models import QuerySet
+from django.conf import settings
+from django.db.models import Q, QuerySet
+from django.utils import timezone
 
 from console.frame.numbers import format_count
 from console.frame.tables import Choice, Column, Table
-from console.replication.failover_models import VERDICTS, FailoverState, PlanState
+from console.replication.failover_models import (
+    EXPIRED,
+    SHOWN_STATES,
+    VERDICTS,
+    FailoverState,
+    PlanState,
+)
 
 REREAD = (
     "Offsets from the one that is set up to the one that is proven to be new: at most so many records are "
@@ -16,6 +25,14 @@ REREAD = (
 )
 AT_RISK = "Records of the partitions that are not on the destination yet; lost if their cluster is."
 EXACT = "Partitions of which no record is read twice, because offset syncs leave one possibility."
+
+
+def _plans_in_state(rows: QuerySet[Any], state: str) -> QuerySet[Any]:
+    oldest = timezone.now() - timedelta(seconds=settings.FAILOVER_EVIDENCE_S)
+    is_expired = Q(state=PlanState.READY, applied_at=None, read_at__lt=oldest)
+    if state == EXPIRED:
+        return rows.filter(is_expired)
+    return rows.filter(state=state).exclude(is_expired)
 
 
 def _in_state(rows: QuerySet[Any], state: str) -> QuerySet[Any]:
@@ -28,7 +45,13 @@ def _judged(rows: QuerySet[Any], verdict: str) -> QuerySet[Any]:
 
 PLANS = Table(
     (
-        Column("state", "State", "state", template="replication/failover/_plan_state_cell.html"),
+        Column(
+            "state",
+            "State",
+            "state",
+            csv="shown_state",
+            template="replication/failover/_plan_state_cell.html",
+        ),
         Column("name", "Plan", "name", template="replication/failover/_plan_name_cell.html"),
         Column("direction", "Direction", "direction"),
         Column("group_count", "Groups", "group_count", numeric=True, format=format_count),
@@ -47,7 +70,7 @@ PLANS = Table(
         Column("created_at", "Made", "created_at", template="replication/_ago_cell.html"),
     ),
     search=("name",),
-    filters={"state": Choice("State", PlanState.choices, _in_state)},
+    filters={"state": Choice("State", SHOWN_STATES, _plans_in_state)},
     default_sort="-created_at",
 )
 

@@ -1,6 +1,8 @@
 import json
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from console.replication.failover_models import FailoverPlan, FailoverRun
 from jobs.replication.failover.signing import verify
@@ -118,3 +120,12 @@ def test_read_only_refuses_every_step(api, plan, settings):
     for step in ("refresh", "rehearse", "apply", "undo"):
         answer = api(f"{base(plan)}{step}/", {"confirm": NAME})
         assert (answer.status_code, answer.json()["code"]) == (409, "read_only")
+
+
+def test_a_plan_whose_evidence_is_too_old_is_expired_and_refused(api, plan):
+    told = api(base(plan)).json()
+    assert (told["state"], told["expires_at"] > told["read_at"]) == ("ready", True)
+    FailoverPlan.objects.update(read_at=timezone.now() - timedelta(minutes=6))
+    assert api(base(plan)).json()["state"] == "expired"
+    answers = [api(f"{base(plan)}rehearse/", {}), api(f"{base(plan)}apply/", {"confirm": NAME})]
+    assert [(one.status_code, one.json()["code"]) for one in answers] == [(409, "plan_stale")] * 2

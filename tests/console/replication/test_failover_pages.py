@@ -114,10 +114,48 @@ def test_undo_is_offered_when_something_is_applied(visit, plan, clusters):
     assert clusters.groups.plain() == {}
 
 
-def test_a_stale_plan_says_so_and_is_not_applied(visit, plan):
+@pytest.fixture
+def expired(plan):
     FailoverPlan.objects.update(read_at=timezone.now() - timedelta(minutes=6))
-    assert "The evidence is too old: refresh first." in visit(base(plan))[1]
+    return plan
+
+
+def test_a_plan_expires_on_its_page_and_its_buttons_go_off(client, operator, visit, plan):
+    assert "disabled>Rehearse" not in visit(base(plan))[1]
+    assert "data-refresh" in visit(base(plan))[1]
+    FailoverPlan.objects.update(read_at=timezone.now() - timedelta(minutes=6))
+    client.force_login(operator)
+    part = client.get(base(plan), headers={"HX-Request": "true"}).content.decode()
+    heading = part.partition("</h1>")[0]
+    assert "Expired" in heading
+    assert "Ready" not in heading
+    assert "disabled>Rehearse" in part
+    assert "disabled>Apply…" in part
+
+
+def test_plans_are_found_by_the_state_that_is_shown(visit, expired):
+    make_plan(expired.flow, name="of today")
+    path = f"/replication/{expired.flow_id}/failover/?state="
+    assert (NAME in visit(f"{path}expired")[1], "of today" in visit(f"{path}expired")[1]) == (
+        True,
+        False,
+    )
+    assert (NAME in visit(f"{path}ready")[1], "of today" in visit(f"{path}ready")[1]) == (
+        False,
+        True,
+    )
+
+
+def test_an_applied_plan_does_not_expire(visit, expired):
+    FailoverPlan.objects.update(applied_at=timezone.now())
+    assert "Expired" not in visit(base(expired))[1]
+
+
+def test_an_expired_plan_is_neither_rehearsed_nor_applied(visit, expired):
+    plan = expired
     assert "Refresh the plan." in visit(f"{base(plan)}apply/", **{"apply-confirm": NAME})[1]
+    visit(f"{base(plan)}rehearse/", go="1")
+    assert not FailoverRun.objects.exists()
     visit(f"{base(plan)}refresh/", go="1")
     plan.refresh_from_db()
     assert plan.state == "queued"
