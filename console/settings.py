@@ -8,6 +8,7 @@ from typing import Any
 import dj_database_url
 
 from console.env import env_bool, env_folder, env_int, env_list, env_secret_key, env_str
+from jobs.version import VERSION
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -215,8 +216,19 @@ REST_FRAMEWORK = {
 SPECTACULAR_SETTINGS = {
     "TITLE": "crosslog",
     "DESCRIPTION": "Replication and metadata observability for Apache Kafka.",
-    "VERSION": "v1",
+    "VERSION": VERSION,
     "OAS_VERSION": "3.1.0",
+    "SERVERS": [
+        {
+            "url": "{console}",
+            "description": "The console; the paths of this document begin behind its address.",
+            "variables": {"console": {"default": "http://127.0.0.1:8000"}},
+        }
+    ],
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "console.frame.schema_unions.join_enums",
+    ],
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "SERVE_INCLUDE_SCHEMA": False,
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,

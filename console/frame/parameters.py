@@ -17,7 +17,18 @@ _REPEATED = "Give this parameter once."
 
 
 class Parameters(serializers.Serializer[Any]):
-    """What a route may be asked; a route without parameters has this one."""
+    """What a route may be asked; a route without parameters has this one.
+
+    A text whose default is "" accepts "": generated clients send the defaults of the schema.
+    """
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        """Return the declared fields."""
+        declared = super().get_fields()
+        for field in declared.values():
+            if isinstance(field, serializers.CharField) and field.default == "":
+                field.allow_blank = True
+        return declared
 
 
 class PageParameters(Parameters):

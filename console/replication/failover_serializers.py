@@ -80,6 +80,8 @@ class FailoverPlanSerializer(serializers.ModelSerializer[FailoverPlan]):
     flow = serializers.IntegerField(source="flow_id")
     origin = serializers.CharField(source="origin.alias")
     destination = serializers.CharField(source="destination.alias")
+    groups = serializers.ListField(child=serializers.CharField(), read_only=True)
+    topics = serializers.ListField(child=serializers.CharField(), read_only=True)
     state = serializers.ChoiceField(
         choices=SHOWN_STATES,
         source="shown_state",
@@ -161,6 +163,7 @@ class FailoverRunSerializer(serializers.ModelSerializer[FailoverRun]):
     plan = serializers.IntegerField(source="plan_id")
     kind = serializers.ChoiceField(choices=KINDS)
     state = serializers.ChoiceField(choices=FailoverState.choices)
+    groups = serializers.ListField(child=serializers.CharField(), read_only=True)
     requested_by = serializers.CharField(
         source="requested_by.username", default=None, allow_null=True
     )

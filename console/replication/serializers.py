@@ -46,11 +46,26 @@ class FlowStatusSerializer(serializers.Serializer[FlowStatus]):
     since = serializers.DateTimeField(allow_null=True)
 
 
+class _Patterns(serializers.ListField):
+    child = serializers.CharField(max_length=500)
+
+
+def _counts() -> serializers.DictField:
+    return serializers.DictField(child=serializers.IntegerField(), read_only=True)
+
+
 class FlowSerializer(serializers.ModelSerializer[ReplicationFlow]):
     """A flow: settings, what is wanted, status, totals."""
 
     source = serializers.CharField(source="source.alias")  # type: ignore[assignment]  # the metaclass takes it before it can hide Field.source
     target = serializers.CharField(source="target.alias")
+    topics = _Patterns(read_only=True)
+    topics_exclude = _Patterns(read_only=True)
+    groups = _Patterns(read_only=True)
+    groups_exclude = _Patterns(read_only=True)
+    custom_policy = serializers.DictField(child=serializers.CharField(), read_only=True)
+    config_properties_exclude = _Patterns(read_only=True)
+    states = _counts()
     status = FlowStatusSerializer()
     freshness = serializers.SerializerMethodField()
     held_back = serializers.DictField(
@@ -104,10 +119,6 @@ class FlowSerializer(serializers.ModelSerializer[ReplicationFlow]):
         """Return what the newest run told of its checkpoints; None before the first time."""
         told = flow.checkpoint_writing
         return CheckpointWritingSerializer(told).data if told else None
-
-
-class _Patterns(serializers.ListField):
-    child = serializers.CharField(max_length=500)
 
 
 # The schema names this set: other rooms have policies, too.
@@ -220,6 +231,8 @@ class FlowTopicSerializer(serializers.ModelSerializer[FlowTopic]):
 
 class FlowPartitionSerializer(serializers.ModelSerializer[FlowPartition]):
     """A partition of a flow: `position` is the next source offset to copy."""
+
+    findings = serializers.ListField(child=serializers.CharField(), read_only=True)
 
     class Meta:
         model = FlowPartition
