@@ -144,7 +144,7 @@ class ReplicationFlow(models.Model):
     delivery = _word(Guarantee.EXACTLY_ONCE)
     isolation_level = _word(IsolationLevel.READ_COMMITTED)
     offset_syncs = _word(SyncsLocation.TARGET)
-    heartbeats = _word(HeartbeatsTo.TARGET)
+    heartbeats = _word(HeartbeatsTo.BOTH)
     commit_interval_ms = models.PositiveIntegerField(default=DEFAULT_COMMIT_MS)
     max_bytes_per_s = models.PositiveBigIntegerField(null=True, blank=True)
     client_rack = models.CharField(max_length=100, blank=True, default="")

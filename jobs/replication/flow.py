@@ -88,7 +88,7 @@ class SyncsLocation(StrEnum):
 
 
 class HeartbeatsTo(StrEnum):
-    """Which clusters get heartbeats: the target, or the source too (for the way back)."""
+    """Which clusters get heartbeats: the target, or the source too, from where they are copied back."""
 
     TARGET = "target"
     BOTH = "both"
@@ -135,7 +135,7 @@ class FlowSpec:
     delivery: Guarantee = Guarantee.EXACTLY_ONCE
     isolation_level: IsolationLevel = IsolationLevel.READ_COMMITTED
     offset_syncs: SyncsLocation = SyncsLocation.TARGET
-    heartbeats: HeartbeatsTo = HeartbeatsTo.TARGET
+    heartbeats: HeartbeatsTo = HeartbeatsTo.BOTH
     commit_interval_ms: int = DEFAULT_COMMIT_MS
     max_bytes_per_s: int | None = None
     on_existing: OnExisting = OnExisting.REFUSE
@@ -263,7 +263,7 @@ CHOICES: dict[str, StrEnum] = {
     "delivery": Guarantee.EXACTLY_ONCE,
     "isolation_level": IsolationLevel.READ_COMMITTED,
     "offset_syncs": SyncsLocation.TARGET,
-    "heartbeats": HeartbeatsTo.TARGET,
+    "heartbeats": HeartbeatsTo.BOTH,
     "copied_by": CopiedBy.CROSSLOG,
 }
 _FIELDS = frozenset(FlowSpec.__dataclass_fields__)

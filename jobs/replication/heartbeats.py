@@ -1,8 +1,11 @@
-"""Heartbeats as MirrorMaker 2 sends them: one record a second that says which flow lives.
+"""Heartbeats as MirrorMaker 2 sends and copies them: one record a second that says which flow lives.
 
 The record for a flow from A to B goes to topic `heartbeats` on B, with the key (A, B). Sent to the
-source as well, with the key (B, A), it travels along with the flow and shows that records really arrive.
-Source: MirrorHeartbeatTask and MirrorHeartbeatConnector of org.apache.kafka.connect.mirror.
+source as well, with the key (B, A), it is copied to `A.heartbeats` on B: by that name MirrorMaker 2's
+clients know that A is upstream of B (`upstreamClusters`, `replicationHops`), and its newest record shows
+that records arrive.
+Source: MirrorHeartbeatTask, MirrorHeartbeatConnector and MirrorSourceConnector.isHeartbeatTopic of
+org.apache.kafka.connect.mirror.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from typing import Self
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.records import KafkaException, Producer
 from jobs.replication.flow import FlowSpec, HeartbeatsTo
+from jobs.replication.heartbeat_copy import HeartbeatCopy
 from jobs.replication.selection import policy_of
 from jobs.wire.mirror_records import Heartbeat, encode_heartbeat
 
@@ -32,7 +36,7 @@ _SETTINGS = {
 
 
 class Heartbeats:
-    """Sends heartbeats while the block runs; a cluster that does not take one gets the next."""
+    """Sends and copies heartbeats while the block runs; a cluster that does not take one gets the next."""
 
     def __init__(
         self,
@@ -49,7 +53,9 @@ class Heartbeats:
         self._producers: list[tuple[Producer, str, str]] = []
         there, back = flow.source.alias, flow.target.alias
         if flow.heartbeats is not HeartbeatsTo.NONE:
-            self._producers.append((target.producer(_SETTINGS), there, back))
+            to_target = target.producer(_SETTINGS)
+            self._producers.append((to_target, there, back))
+            self._copy = HeartbeatCopy(flow, source, target, to_target)
         if flow.heartbeats is HeartbeatsTo.BOTH:
             self._producers.append((source.producer(_SETTINGS), back, there))
 
@@ -67,10 +73,14 @@ class Heartbeats:
         self._thread.join()
 
     def _beat(self) -> None:
-        while self._producers:
+        if not self._producers:
+            return
+        while True:
             for producer, source_alias, target_alias in self._producers:
                 self._send(producer, source_alias, target_alias)
+            self._copy.copy_new()
             if self._over.wait(EVERY_S):
+                self._copy.close()
                 return
 
     def _send(self, producer: Producer, source_alias: str, target_alias: str) -> None:

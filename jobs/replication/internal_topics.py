@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Collection
+
 from jobs.cluster.brokers import describe_cluster
 from jobs.cluster.client import ClusterClient
+from jobs.cluster.errors import ClusterFault
 from jobs.cluster.topics import NewTopicSpec, create_topics, describe_topics, is_missing
 from jobs.replication.flow import FlowSpec, HeartbeatsTo, SyncsLocation
 from jobs.replication.positions_format import positions_topic
 from jobs.replication.selection import policy_of
+
+logger = logging.getLogger(__name__)
 
 # Connect's default for offset.storage.partitions.
 POSITIONS_PARTITIONS = 25
@@ -19,7 +25,10 @@ _POSITIONS = {**_COMPACTED, "segment.bytes": str(1024 * 1024)}
 
 
 def ensure_internal_topics(source: ClusterClient, target: ClusterClient, flow: FlowSpec) -> None:
-    """Make the topics of positions, offset syncs, checkpoints and heartbeats; raises `ClusterFault`."""
+    """Make the topics of positions, offset syncs, checkpoints and heartbeats; raises `ClusterFault`.
+
+    A source that does not allow a topic of heartbeats does not keep a flow from copying.
+    """
     syncs, on_source = syncs_place(flow)
     heartbeats = policy_of(flow).heartbeats_topic()
     ensure_positions_topic(target, flow.source.alias)
@@ -34,9 +43,19 @@ def ensure_internal_topics(source: ClusterClient, target: ClusterClient, flow: F
     there = {}
     if syncs is not None and on_source:
         there[syncs] = (1, _COMPACTED)
-    if flow.heartbeats is HeartbeatsTo.BOTH:
-        there[heartbeats] = (1, _COMPACTED)
     _ensure(source, there)
+    if flow.heartbeats is HeartbeatsTo.BOTH:
+        try:
+            ensure_heartbeats_topics(source, [heartbeats])
+        except ClusterFault as fault:
+            logger.warning(
+                "no heartbeats on %s flow=%s error=%s", flow.source.alias, flow.name, fault
+            )
+
+
+def ensure_heartbeats_topics(client: ClusterClient, names: Collection[str]) -> None:
+    """Make topics of heartbeats where they are missing; raises `ClusterFault`."""
+    _ensure(client, dict.fromkeys(names, (1, _COMPACTED)))
 
 
 def ensure_positions_topic(target: ClusterClient, source_alias: str) -> None:

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from jobs.cluster.descriptions import TopicDescription
 from jobs.replication.custom_policy import CustomReplicationPolicy
-from jobs.replication.flow import FlowSpec, PolicyName
+from jobs.replication.flow import FlowSpec, HeartbeatsTo, PolicyName
 from jobs.replication.hops import sources_of
 from jobs.replication.policy import (
     DefaultReplicationPolicy,
@@ -125,18 +125,31 @@ def replicates_topic(
 
 
 def should_replicate(spec: FlowSpec, topic: str) -> bool:
-    """Return whether a flow replicates a topic of this name.
+    """Return whether a topic of this name is one of a flow's topics.
 
-    Heartbeats follow the flow's patterns: several flows may join the same two clusters, and a topic
-    that each of them took by itself would arrive several times. Unlike MirrorMaker 2 up to 4.3, a
-    topic that came from the source itself is not taken, see `is_recursion`.
+    Heartbeats that the flow's patterns do not name are copied beside them, see `copies_heartbeats`.
+    Unlike MirrorMaker 2 up to 4.3, a topic that came from the source itself is not taken, see
+    `is_recursion`.
     """
+    return _replicates(spec, topic, heartbeats=False)
+
+
+def copies_heartbeats(spec: FlowSpec, topic: str) -> bool:
+    """Return whether a topic of this name holds heartbeats that are copied beside the flow's topics."""
+    return (
+        spec.heartbeats is not HeartbeatsTo.NONE
+        and not should_replicate(spec, topic)
+        and _replicates(spec, topic, heartbeats=True)
+    )
+
+
+def _replicates(spec: FlowSpec, topic: str, *, heartbeats: bool) -> bool:
     return not is_recursion(spec, topic) and replicates_topic(
         policy_of(spec),
         topic_filter_of(spec),
         topic,
         target_alias=spec.target.alias,
-        heartbeats_replication_enabled=False,
+        heartbeats_replication_enabled=heartbeats,
     )
 
 

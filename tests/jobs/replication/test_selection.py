@@ -4,11 +4,12 @@ import pytest
 
 from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import TopicDescription
-from jobs.replication.flow import FlowSpec, PolicyName
+from jobs.replication.flow import FlowSpec, HeartbeatsTo, PolicyName
 from jobs.replication.policy import DefaultReplicationPolicy, IdentityReplicationPolicy
 from jobs.replication.selection import (
     GroupFilter,
     TopicFilter,
+    copies_heartbeats,
     explain_topic,
     group_filter_of,
     policy_of,
@@ -117,6 +118,28 @@ def test_every_answer_has_a_reason(settings, described, selected, words):
     assert words in found.reason
     if not described.is_internal:
         assert should_replicate(flow(**settings), described.name) is selected
+
+
+@pytest.mark.parametrize(
+    ("settings", "name", "copied"),
+    [
+        pytest.param({"topics": ("a",)}, "heartbeats", True, id="whatever the patterns say"),
+        pytest.param({"topics_exclude": ("h.*",)}, "heartbeats", True, id="although excluded"),
+        pytest.param({"topics": ("a",)}, "far.heartbeats", True, id="those of a hop further"),
+        pytest.param({"topics": ("a",)}, "west.heartbeats", False, id="not back to the target"),
+        pytest.param({"topics": ("a",)}, "east.heartbeats", False, id="not the source's own"),
+        pytest.param({}, "heartbeats", False, id="not twice where a pattern names them"),
+        pytest.param({"topics": ("a",)}, "orders", False, id="no other topic"),
+        pytest.param(
+            {"topics": ("a",), "heartbeats": HeartbeatsTo.NONE},
+            "heartbeats",
+            False,
+            id="not where no heartbeats are wanted",
+        ),
+    ],
+)
+def test_heartbeats_are_copied_beside_the_topics_of_a_flow(settings, name, copied):
+    assert copies_heartbeats(flow(**settings), name) is copied
 
 
 def test_topics_keep_their_order():

@@ -11,11 +11,15 @@ from jobs.cluster.descriptions import CommittedOffset, TopicPartition
 from jobs.cluster.errors import UnknownTopicOrPartition
 from jobs.cluster.groups import alter_group_offsets
 from jobs.lab.properties import logging_configuration
+from jobs.replication.heartbeat_topics import read_heartbeats
+from jobs.replication.heartbeats import Heartbeats
+from jobs.replication.internal_topics import ensure_internal_topics
 from jobs.replication.mirror_client import MirrorClient
 from jobs.replication.policy import DefaultReplicationPolicy, IdentityReplicationPolicy
 from tests.live.batches.copying import copy_all, flow_between
 from tests.live.records import make_topic, new_topic, produce
 from tests.live.replication.checkpointing import Rounds, group_name
+from tests.support import wait_until
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 
@@ -122,6 +126,26 @@ def test_all_answers_are_those_of_kafkas_own_classes(
     assert len(theirs["remote_consumer_offsets"][mirrored]) == 2
     assert theirs["heartbeat_topics"]
     assert "east.orders.internal" in theirs["remote_topics_of"]["east"] or policy.separator != "."
+
+
+def test_the_source_of_a_flow_with_default_settings_is_upstream(kafka, east, west, tmp_path):
+    """The flow's own patterns match nothing: heartbeats are copied beside its topics."""
+    flow = flow_between(east, west, "no-topic-matches-this")
+    with ClusterClient(east.connection) as source, ClusterClient(west.connection) as target:
+
+        def arrived_at():
+            return read_heartbeats(source, target, flow).picture.arrived_at
+
+        ensure_internal_topics(source, target, flow)
+        with Heartbeats(flow, source, target):
+            wait_until(lambda: arrived_at() is not None, 60)
+            first = arrived_at()
+            wait_until(lambda: arrived_at() > first, 60)
+    questions = {"aliases": ["east"], "groups": {}}
+    theirs = java_answers(kafka, tmp_path, {"bootstrap.servers": west.bootstrap_servers}, questions)
+    assert "east" in theirs["upstream_clusters"]
+    assert theirs["replication_hops"] == {"east": 1}
+    assert our_answers(west, DefaultReplicationPolicy(**NOW), questions) == in_order(theirs)
 
 
 def test_without_a_topic_of_checkpoints_there_is_no_empty_answer(west):
