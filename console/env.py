@@ -47,6 +47,15 @@ def env_int(name: str, default: int, *, least: int = 0) -> int:
     return int(value)
 
 
+def env_choice(name: str, default: str, choices: tuple[str, ...]) -> str:
+    """Return one of a few words, as it is written in `choices`, whatever its case."""
+    value = env_str(name, default)
+    for choice in choices:
+        if value.lower() == choice.lower():
+            return choice
+    raise ImproperlyConfigured(f"{name}={value} is none of {', '.join(choices)}.")
+
+
 def env_list(name: str, default: str = "") -> list[str]:
     """Return the parts of a text that commas separate."""
     return [part.strip() for part in env_str(name, default).split(",") if part.strip()]

@@ -7,7 +7,8 @@ from typing import Any
 
 import dj_database_url
 
-from console.env import env_bool, env_folder, env_int, env_list, env_secret_key, env_str
+from console.env import env_bool, env_choice, env_folder, env_int, env_list, env_secret_key, env_str
+from jobs.logs import LINE, JsonFormatter
 from jobs.version import VERSION
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -290,12 +291,22 @@ USE_I18N = False
 USE_TZ = True
 TIME_ZONE = "UTC"
 
-LOG_LEVEL = env_str("LOG_LEVEL", "INFO").upper()
+LOG_LEVEL = env_choice("LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"))
+LOG_FORMAT = env_choice("LOG_FORMAT", "text", ("text", "json"))
+# `manage.py up` rotates the log of each of its programs at this size, and keeps so many old ones.
+LOG_FILE_MB = env_int("LOG_FILE_MB", 20, least=1)
+LOG_FILES = env_int("LOG_FILES", 5)
+# Two lines for every task, several tasks a second: the rounds' own rows in the database say more.
+_TASKS = {"level": "DEBUG" if LOG_LEVEL == "DEBUG" else "WARNING"}
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "formatters": {"text": {"format": LINE}, "json": {"()": JsonFormatter}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
-    "loggers": {"django.server": {"level": "WARNING"}},
+    "loggers": {
+        "django.server": {"level": "WARNING"},
+        "celery.app.trace": _TASKS,
+        "celery.worker.strategy": _TASKS,
+    },
 }

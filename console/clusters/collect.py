@@ -154,7 +154,7 @@ def _save_success(
         error=outcome.missing,
         hint="",
     )
-    logger.info(
+    logger.debug(
         "round done cluster=%s noun=%s rows=%s ms=%s",
         cluster.alias,
         noun,

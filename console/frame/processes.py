@@ -20,11 +20,13 @@ from enum import Enum
 from pathlib import Path
 from types import FrameType
 
+from jobs import logs as log_files
 from jobs.spark.processes import end_with_parent_thread
 
 LONGEST_BACKOFF_S = 30.0
 STEADY_AFTER_S = 60.0  # a program that lived this long starts its back-off from the beginning
-LARGEST_LOG_BYTES = 20_000_000
+# How often the sizes of logs are looked at.
+ROTATE_EVERY_S = 10.0
 POLL_S = 0.1
 
 
@@ -76,10 +78,14 @@ class Supervisor:
         logs: Path,
         say: Callable[[str], None],
         *,
-        largest_log_bytes: int = LARGEST_LOG_BYTES,
+        largest_log_bytes: int = log_files.LARGEST_BYTES,
+        kept_logs: int = log_files.KEPT_FILES,
+        rotate_every_s: float = ROTATE_EVERY_S,
     ) -> None:
         self._logs = logs
-        self._largest_log_bytes = largest_log_bytes
+        self._largest_log_bytes, self._kept_logs = largest_log_bytes, kept_logs
+        self._rotate_every_s = rotate_every_s
+        self._rotated_at = time.monotonic()
         self._say = say
         self._children: dict[str, _Child] = {}
         logs.mkdir(parents=True, exist_ok=True)
@@ -87,13 +93,19 @@ class Supervisor:
     def start(self, program: Program) -> None:
         """Start a program; its output goes to `<logs>/<name>.log`."""
         log = self._logs / f"{program.name}.log"
-        if log.exists() and log.stat().st_size > self._largest_log_bytes:
-            log.replace(log.with_suffix(".log.1"))
+        self._rotate(log)
         process = _spawn(program, log)
         self._children[program.name] = _Child(program, log, process, time.monotonic())
 
     def watch(self) -> None:
-        """Start again what has died and is due; raises `StartFailed` for what cannot be restarted."""
+        """Start again what has died and is due, and rotate logs that grew large.
+
+        Raises `StartFailed` for what cannot be restarted.
+        """
+        if time.monotonic() - self._rotated_at >= self._rotate_every_s:
+            self._rotated_at = time.monotonic()
+            for child in self._children.values():
+                self._rotate(child.log)
         for child in self._children.values():
             if child.due_at is not None:
                 if time.monotonic() >= child.due_at:
@@ -149,6 +161,12 @@ class Supervisor:
     def has_ended(self, name: str) -> bool:
         """Return whether a program does not run now."""
         return name not in self._children or self._children[name].process.poll() is not None
+
+    def _rotate(self, log: Path) -> None:
+        try:
+            log_files.rotate(log, self._largest_log_bytes, self._kept_logs)
+        except OSError as error:
+            self._say(f"{log} cannot be rotated: {error.strerror}")
 
     def _take_end(self, child: _Child) -> None:
         name, code = child.program.name, child.process.returncode

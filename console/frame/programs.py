@@ -6,6 +6,8 @@ import importlib.util
 import sys
 from pathlib import Path
 
+from django.conf import settings
+
 from console.frame.processes import Program
 
 # Web and beat first: nobody asks for more. Then the workers, which finish what they are doing.
@@ -72,7 +74,7 @@ def worker(queue: str, threads: int) -> Program:
             "--concurrency", str(threads),
             # One machine: there is no other worker to agree with.
             "--without-gossip", "--without-mingle",
-            "--loglevel", "info",
+            "--loglevel", settings.LOG_LEVEL.lower(),
         ),
         stop_within_s=15.0,
     )  # fmt: skip

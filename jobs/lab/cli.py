@@ -23,6 +23,7 @@ from jobs.lab.status import stopped_status
 Parsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001  no public name
 _START_S = 400.0
 _LOOK_S = 0.1
+FOR_THIS_USER_ONLY = 0o077
 _NODE_ORDERS = {
     "kill": "kill a node at once (SIGKILL)",
     "stop-node": "stop a node in order",
@@ -56,6 +57,8 @@ def add_parser(commands: Parsers) -> None:
 
 def start(arguments: argparse.Namespace) -> dict[str, Any]:
     """Start a lab in the background, or keep it in the foreground until Ctrl-C."""
+    # A lab may be the first to make the home, where the console keeps its database and its keys.
+    os.umask(FOR_THIS_USER_ONLY)
     root = folder(arguments)
     plans = wanted_plans(arguments, root)
     jvm = kafka_jvm()

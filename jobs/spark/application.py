@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-import sys
 from pathlib import Path
 
 from jobs.cluster.errors import ClusterFault, InvalidFields
+from jobs.logs import log_to_stderr
 from jobs.spark import contract, processes
 from jobs.spark.contract import JobResult, JobSpec, Outcome
-from jobs.spark.copy_task import LOG_FORMAT
 
 logger = logging.getLogger(__name__)
 
@@ -17,7 +16,7 @@ logger = logging.getLogger(__name__)
 def main(folder: str) -> int:
     """Run the job of this run folder; the exit code agrees with the result: 0 only for success."""
     processes.end_with_parent()
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format=LOG_FORMAT)
+    log_to_stderr()
     run_dir = Path(folder)
     result = _run(contract.read_spec(run_dir), run_dir)
     contract.write_result(run_dir, result)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from jobs.logs import log_to_stderr
 from jobs.replication.copier import PartitionProgress
 from jobs.replication.flow import FlowSpec
 from jobs.spark import processes
 from jobs.spark.channel import ChannelAddress, TaskChannel
-
-LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
 
 logger = logging.getLogger(__name__)
 
@@ -23,7 +21,7 @@ def run_task(number: int, address: ChannelAddress) -> None:
     from jobs.replication.flow_copier import FlowCopier  # the driver does without the engine
 
     processes.end_with_parent()
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format=LOG_FORMAT)
+    log_to_stderr()
     logger.info("task begins number=%d code=%s", number, Path(__file__).parent.parent)
     channel = TaskChannel(address, number)
     try:

@@ -11,15 +11,19 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
+from jobs.logs import rotate
 from jobs.spark import contract, processes, submit
 from jobs.spark.contract import JobResult, JobSpec, Outcome
 
 POLL_S = 0.25
 GRACE_S = 30.0
 KILL_AFTER_TERM_S = 5.0
+# How often the size of the log is looked at.
+ROTATE_EVERY_S = 10.0
 
 
 class Keeper:
@@ -30,6 +34,7 @@ class Keeper:
         self.spec = spec
         self.owner = os.getppid()
         self.stop_seen_at: float | None = None
+        self.rotated_at = time.monotonic()
 
     def keep(self) -> int:
         """Run to the end and return the exit code of the application."""
@@ -48,10 +53,18 @@ class Keeper:
 
     def _look(self, application: subprocess.Popen[bytes]) -> None:
         now = time.monotonic()
+        if now - self.rotated_at >= ROTATE_EVERY_S:
+            self.rotated_at = now
+            self._rotate_log()
         if self.stop_seen_at is None and self._should_stop():
             self.stop_seen_at = now
         if self.stop_seen_at is not None and now - self.stop_seen_at > GRACE_S:
             self._end(application)
+
+    def _rotate_log(self) -> None:
+        """Keep the log small; a full disk must not end the run."""
+        with suppress(OSError):
+            rotate(self.run_dir / contract.LOG)
 
     def _should_stop(self) -> bool:
         """Return whether a stop was asked for; asks for it when nobody wants the run any more."""

@@ -153,6 +153,25 @@ def test_a_log_that_grew_large_is_put_aside(said, tmp_path):
     assert (tmp_path / "web.log.1").read_text("utf-8") == "old lines of yesterday"
 
 
+def test_the_log_of_a_running_program_is_rotated(said, tmp_path):
+    supervisor = Supervisor(
+        tmp_path, said.append, largest_log_bytes=1000, kept_logs=2, rotate_every_s=0
+    )
+    code = "import time\nwhile True: print('x' * 100, flush=True); time.sleep(0.001)"
+    supervisor.start(Program("web", python(code)))
+
+    def is_rotated() -> bool:
+        supervisor.watch()
+        return (tmp_path / "web.log.2").exists()
+
+    try:
+        wait_until(is_rotated)
+    finally:
+        supervisor.stop_all()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["web.log", "web.log.1", "web.log.2"]
+    assert said == []
+
+
 def test_a_taken_port_is_passed_over():
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))

@@ -25,6 +25,7 @@ class Console:
         self.home = home
         self.port = free_port(19_900)
         self.redis_port = free_port(19_950)
+        self.database = ""
         self.process: subprocess.Popen[bytes] | None = None
         self.log = home / "up.txt"
 
@@ -36,6 +37,8 @@ class Console:
         self.home.mkdir(exist_ok=True)
         self.log = self.home / output
         own = {"CROSSLOG_HOME": str(self.home), "CROSSLOG_REDIS_PORT": str(self.redis_port)}
+        if self.database:
+            own["DATABASE_URL"] = self.database
         clean = {
             name: value
             for name, value in os.environ.items()
@@ -84,6 +87,35 @@ def test_the_console_comes_up_heals_itself_and_ends_in_order(console):
     console.process.send_signal(signal.SIGTERM)
     assert console.process.wait(timeout=SLOW_S) == 0
     assert [pid for pid in family if start_ticks(pid) is not None] == []
+
+
+def test_a_home_is_made_for_its_user_only_and_an_open_one_is_said(console):
+    console.home = console.home / "home"
+    console.home.mkdir(mode=0o755)
+    console.start()
+    console.wait_until_ready()
+    assert f"warning: {console.home} can be read by other users (0755)" in console.output
+    made = [path for path in console.home.rglob("*") if path.name != "up.txt" and in_home(path)]
+    assert console.home / "crosslog.sqlite3" in made
+    assert [path for path in made if path.stat().st_mode & 0o077] == []
+
+
+def in_home(path: Path) -> bool:
+    """Static files are public, and Django gives them their modes."""
+    return "static" not in path.parts and not path.is_symlink() and path.exists()
+
+
+def test_a_second_console_on_the_same_database_is_told_so_in_one_sentence(console):
+    console.start()
+    console.wait_until_ready()
+    other = Console(console.home / "other")
+    other.database = f"sqlite:///{console.home / 'crosslog.sqlite3'}"
+    other.start()
+    assert other.process.wait(timeout=SLOW_S) == 1
+    (line,) = other.output.splitlines()
+    assert f"Another crosslog (process {console.process.pid} on " in line
+    assert f"runs with the database {console.home / 'crosslog.sqlite3'}" in line
+    assert "DATABASE_URL" in line
 
 
 def test_nothing_outlives_a_killed_supervisor(console):

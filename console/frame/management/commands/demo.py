@@ -13,7 +13,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from console.frame.demonstration import Demonstration
-from console.frame.management.commands.up import only_one
+from console.frame.only_one import only_one
+from console.frame.private import FOR_THIS_USER_ONLY
 from console.frame.processes import (
     POLL_S,
     Program,
@@ -77,6 +78,7 @@ class Command(BaseCommand):
         self.kafka_port: int = options["kafka_port"]
         self.with_mirror_maker: bool = options["mirror_maker"]
         home: Path = options["home"].resolve()
+        os.umask(FOR_THIS_USER_ONLY)
         with signals_as_interrupts():
             try:
                 with only_one(home / "demo"):

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import time
 from argparse import ArgumentParser
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +19,8 @@ from django.db import connection
 from console.env import env_int, env_str
 from console.frame import programs
 from console.frame.checks import is_loopback, refuse_unsafe_settings
+from console.frame.only_one import only_one, only_one_on_database
+from console.frame.private import FOR_THIS_USER_ONLY, readable_by_others
 from console.frame.processes import (
     POLL_S,
     StartFailed,
@@ -68,9 +67,17 @@ class Command(BaseCommand):
 
     def _run(self, host: str, port: int) -> None:
         home = Path(settings.CROSSLOG_HOME)
-        with only_one(home):
+        os.umask(FOR_THIS_USER_ONLY)
+        with only_one(home), only_one_on_database():
+            for problem in readable_by_others(home):
+                self.say(f"warning: {problem}")
             check_port(port, host, "choose another one with --port")
-            supervisor = Supervisor(home / "logs", self.say)
+            supervisor = Supervisor(
+                home / "logs",
+                self.say,
+                largest_log_bytes=settings.LOG_FILE_MB * 1_000_000,
+                kept_logs=settings.LOG_FILES,
+            )
             try:
                 self._start(supervisor, home, host, port)
                 while True:
@@ -121,31 +128,6 @@ class Command(BaseCommand):
         """Print a status line at once, also into a log."""
         self.stdout.write(f"crosslog: {text}")
         self.stdout.flush()
-
-
-@contextmanager
-def only_one(home: Path) -> Iterator[None]:
-    """Hold the home folder; the kernel frees it even when this process is killed."""
-    try:
-        home.mkdir(parents=True, exist_ok=True)
-        lock = (home / "up.lock").open("a+")
-    except OSError as error:
-        raise StartFailed(
-            f"{home} cannot be written ({error.strerror}); choose another folder with CROSSLOG_HOME."
-        ) from None
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            lock.seek(0)
-            raise StartFailed(
-                f"crosslog already runs with the folder {home} (process {lock.read().strip()}). "
-                "End that one first, or set CROSSLOG_HOME to another folder."
-            ) from None
-        lock.truncate(0)
-        lock.write(str(os.getpid()))
-        lock.flush()
-        yield
 
 
 def check_port(port: int, host: str, what_to_do: str) -> None:

@@ -1,0 +1,67 @@
+"""What crosslog's processes log, in which form, and how their files are kept small."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+LINE = "%(asctime)s %(levelname)s %(name)s %(message)s"
+LARGEST_BYTES, KEPT_FILES = 20_000_000, 5
+_JSON = "json"
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object per line: time (UTC), level, logger, message, and exception where there is one."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        line = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line, ensure_ascii=False)
+
+
+def log_to_stderr() -> None:
+    """Log from here on to stderr; for the processes of a run, which have no settings of Django."""
+    handler = logging.StreamHandler(sys.stderr)
+    is_json = os.environ.get("LOG_FORMAT", "").strip().lower() == _JSON
+    handler.setFormatter(JsonFormatter() if is_json else logging.Formatter(LINE))
+    level = os.environ.get("LOG_LEVEL", "").strip().upper()
+    is_known = level in logging.getLevelNamesMapping()
+    logging.basicConfig(level=level if is_known else logging.INFO, handlers=[handler])
+
+
+def rotate(log: Path, largest_bytes: int = LARGEST_BYTES, kept: int = KEPT_FILES) -> bool:
+    """Keep a log file below a size; returns whether it was rotated to `.1`, older ones to `.2`, ...
+
+    Several processes may have the file open, and none of them is asked to open another one: the file is
+    copied and then emptied. So they must have opened it for appending. A line that is written in the
+    moment between the two is lost.
+    """
+    try:
+        if log.stat().st_size <= largest_bytes:
+            return False
+    except FileNotFoundError:
+        return False
+    for number in range(kept - 1, 0, -1):
+        older = _numbered(log, number)
+        if older.exists():
+            older.replace(_numbered(log, number + 1))
+    if kept:
+        shutil.copy(log, _numbered(log, 1))
+    os.truncate(log, 0)
+    return True
+
+
+def _numbered(log: Path, number: int) -> Path:
+    return log.with_name(f"{log.name}.{number}")
