@@ -15,8 +15,15 @@ import numpy as np
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.sync_runs import SyncRows
-from jobs.wire.errors import BatchError, RecordFormatError
-from jobs.wire.offset_syncs import Batch, DecodedSyncs, decode_compiled, decode_plain
+from jobs.wire.errors import BatchError, Damaged, RecordFormatError
+from jobs.wire.offset_syncs import (
+    HIGHEST_OFFSET,
+    Batch,
+    DecodedSyncs,
+    decode_compiled,
+    decode_plain,
+    has_possible_offsets,
+)
 from jobs.wire.record_batch import BatchHeader, ControlType, control_type, iterate_batches
 
 UNREADABLE = "in bytes that are no batch"
@@ -86,7 +93,8 @@ def take_syncs(
         # Where the next batch begins cannot be known; nothing is behind it in this answer.
         taken.refused[UNREADABLE] += 1
         bad = error.offset if isinstance(error, BatchError) else taken.next_offset
-        taken.next_offset = max(taken.next_offset, bad + 1)
+        is_possible = taken.next_offset <= bad < HIGHEST_OFFSET
+        taken.next_offset = (bad if is_possible else taken.next_offset) + 1
     _decode(taken, batches, holes, position)
     return taken
 
@@ -110,6 +118,8 @@ def _committed(
     coming = sorted(aborted, key=lambda pair: pair[1], reverse=True)
     aborting: set[int] = set()
     for header, batch in iterate_batches(content):
+        if not has_possible_offsets(header):
+            raise Damaged(header.base_offset, "has offsets that no log has")
         while coming and coming[-1][1] <= header.last_offset:
             aborting.add(coming.pop()[0])
         if header.is_control:

@@ -24,12 +24,14 @@ SYNC, NULL, FOREIGN, BAD_NUMBER = 0, 1, 2, 3
 KIND, OFFSET, KEY, UPSTREAM, DOWNSTREAM = 0, 1, 2, 3, 4
 COLUMNS = 5
 # Columns of a batch: its records, and what its header says.
-START, END, BASE_OFFSET, COUNT = 0, 1, 2, 3
+START, END, BASE_OFFSET, COUNT, LAST_DELTA = 0, 1, 2, 3, 4
 
 HIGHEST_OFFSET = 1 << 62
 _FNV, _PRIME = np.uint64(14695981039346656037), np.uint64(1099511628211)
 _VALUE_BYTES = 16
 _MORE = 0x80
+_INT32_BYTES, _INT64_BYTES = 5, 10
+_INT32_BITS = 0xFFFFFFFF
 
 
 def _compiled(function: F) -> F:
@@ -43,16 +45,24 @@ def _compiled(function: F) -> F:
 
 @_compiled
 def _varint(content: Bytes, at: int, end: int) -> tuple[int, int]:
-    """Return a number and where it ends; an end of -1: there is none."""
+    """Return an INT32 and where it ends; an end of -1: there is none. Higher bits are dropped."""
     raw = 0
-    for index in range(10):
-        if at + index >= end:
-            break
+    for index in range(min(_INT32_BYTES, end - at)):
         byte = int(content[at + index])
         raw |= (byte & 127) << (7 * index)
         if byte < _MORE:
+            raw &= _INT32_BITS
             return (raw >> 1) ^ -(raw & 1), at + index + 1
     return 0, -1
+
+
+@_compiled
+def _after_varlong(content: Bytes, at: int, end: int) -> int:
+    """Return where an INT64 ends, -1: there is none. Its value is of no use here."""
+    for index in range(min(_INT64_BYTES, end - at)):
+        if content[at + index] < _MORE:
+            return at + index + 1
+    return -1
 
 
 @_compiled
@@ -61,11 +71,26 @@ def _head(content: Bytes, at: int, end: int) -> tuple[int, int, int]:
     size, start = _varint(content, at, end)
     if start < 0 or size < 1 or size > end - start:
         return 0, -1, -1
-    _, after = _varint(content, start + 1, start + size)
+    after = _after_varlong(content, start + 1, start + size)
     if after < 0:
         return 0, -1, -1
     delta, after = _varint(content, after, start + size)
     return delta, after, start + size
+
+
+@_compiled
+def _has_headers(content: Bytes, at: int, end: int) -> bool:
+    """Say whether headers fill a record to its end; a name is never null, a value may be."""
+    count, at = _varint(content, at, end)
+    if at < 0 or count < 0:
+        return False
+    for _ in range(count):
+        for shortest in range(0, -2, -1):  # of the name, then of the value
+            size, at = _varint(content, at, end)
+            if at < 0 or size < shortest or size > end - at:
+                return False
+            at += max(size, 0)
+    return at == end
 
 
 @_compiled
@@ -113,19 +138,20 @@ def _take(content: Bytes, at: int, end: int, row: Int64s, keys: Int64s, slots: I
         return -1
     after = key + max(key_size, 0)
     value_size, value = _varint(content, after, end)
-    if value < 0 or value_size < -1 or value_size > end - value:
+    is_inside = value >= 0 and -1 <= value_size <= end - value
+    if not is_inside or not _has_headers(content, value + max(value_size, 0), end):
         return -1
     if key_size < 0 or value_size < 0:
         return NULL
     topic = _integer(content, key, 2) if key_size > 1 else -1
     if topic < 0 or key_size < 2 + topic + 4 or value_size < _VALUE_BYTES:
         return FOREIGN
+    row[KEY] = _number(content, key, 2 + topic + 4, keys, slots)
     upstream, downstream = _integer(content, value, 8), _integer(content, value + 8, 8)
     lowest = min(upstream, downstream, _integer(content, key + 2 + topic, 4))
     if lowest < 0 or max(upstream, downstream) >= HIGHEST_OFFSET:
         return BAD_NUMBER
     row[UPSTREAM], row[DOWNSTREAM] = upstream, downstream
-    row[KEY] = _number(content, key, 2 + topic + 4, keys, slots)
     return SYNC
 
 
@@ -145,7 +171,7 @@ def read(
         for _ in range(batches[number, COUNT]):
             delta, after, stop = _head(content, at, end)
             kind = _take(content, after, stop, rows[filled], keys, slots) if after > 0 else -1
-            if kind < 0:
+            if kind < 0 or delta < 0 or delta > batches[number, LAST_DELTA]:
                 return begun, -1 - number
             rows[filled, KIND] = kind
             rows[filled, OFFSET] = batches[number, BASE_OFFSET] + delta

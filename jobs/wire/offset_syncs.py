@@ -1,7 +1,15 @@
 """Offset syncs out of whole record batches, as columns.
 
-What is no offset sync is counted by its reason and passed by: tombstones, bytes of somebody else, damaged
-batches. Source: see `jobs.wire.mirror_records`.
+One rule for bytes of any kind, in plain Python and compiled:
+
+- A batch is read whole or not at all. It is damaged when its length, magic, CRC or compression is wrong, when
+  its records, as Kafka's DefaultRecord reads them with all their headers, do not fill it exactly, or when an
+  offset lies outside of the batch or beyond `HIGHEST_OFFSET`. Then it counts as damaged with the number of
+  records in its header (at least one), none of them is returned, and the next batch is read.
+- In a sound batch each record is judged alone, in this order: key or value null; too short for an offset sync
+  or a topic that is not UTF-8; a number that no partition or offset has. The first that holds is counted.
+
+Source: see `jobs.wire.mirror_records`; varints as in `jobs.wire.varints`.
 """
 
 from __future__ import annotations
@@ -14,12 +22,13 @@ import numpy as np
 import numpy.typing as npt
 
 from jobs.wire.compression import EXPANSION_LIMIT_BYTES
-from jobs.wire.errors import RecordFormatError
+from jobs.wire.errors import Damaged, RecordFormatError
 from jobs.wire.mirror_records import OffsetSync, decode_offset_sync
 from jobs.wire.rebatch_table import Int64s
-from jobs.wire.record_batch import BatchHeader, verify_crc
+from jobs.wire.record_batch import BatchHeader, verify_crc, whole_header
 from jobs.wire.records import (
     SHORTEST_RECORD_BYTES,
+    PlacedRecord,
     placed_records,
     records_body,
 )
@@ -68,8 +77,7 @@ def decode_plain(batches: Sequence[Batch]) -> DecodedSyncs:
     rows: list[tuple[int, int, int, int]] = []
     for header, batch in batches:
         try:
-            verify_crc(batch)
-            records = placed_records(batch)
+            records = _records(batch)
         except RecordFormatError:
             found.refused[DAMAGED] += max(header.record_count, 1)
             continue
@@ -84,6 +92,27 @@ def decode_plain(batches: Sequence[Batch]) -> DecodedSyncs:
     columns = np.array(rows, np.int64).reshape(-1, 4).T
     found.key, found.upstream, found.downstream, found.offset = (c.copy() for c in columns)
     return found
+
+
+def _records(batch: memoryview) -> list[PlacedRecord]:
+    header = _sound_header(batch)
+    records = placed_records(batch)
+    if any(not header.base_offset <= record.offset <= header.last_offset for record in records):
+        raise Damaged(header.base_offset, "has a record outside of its offsets")
+    return records
+
+
+def _sound_header(batch: memoryview) -> BatchHeader:
+    verify_crc(batch)
+    header = whole_header(batch)
+    if not has_possible_offsets(header):
+        raise Damaged(header.base_offset, f"cannot have {header.last_offset} as its last offset")
+    return header
+
+
+def has_possible_offsets(header: BatchHeader) -> bool:
+    """Say whether a log can hold the batch; its base offset is not covered by the CRC."""
+    return 0 <= header.base_offset <= header.last_offset < HIGHEST_OFFSET
 
 
 def decode_compiled(batches: Sequence[Batch]) -> DecodedSyncs:
@@ -114,47 +143,62 @@ def decode_compiled(batches: Sequence[Batch]) -> DecodedSyncs:
 def _opened(
     batches: Sequence[Batch], refused: Counter[str]
 ) -> tuple[npt.NDArray[np.uint8], Int64s]:
-    """Return the records of all sound batches, expanded, and where each batch's are."""
+    """Return the records of all batches that can be opened, expanded, and where each batch's are."""
     bodies: list[bytes | memoryview] = []
     table, at = [], 0
-    for header, batch in batches:
+    for told, batch in batches:
         try:
-            verify_crc(batch)
+            header = _sound_header(batch)
             body = records_body(header, batch, EXPANSION_LIMIT_BYTES)
         except RecordFormatError:
-            refused[DAMAGED] += max(header.record_count, 1)
+            refused[DAMAGED] += max(told.record_count, 1)
             continue
         if not 0 <= header.record_count * SHORTEST_RECORD_BYTES <= len(body):
-            refused[DAMAGED] += max(header.record_count, 1)
+            refused[DAMAGED] += max(told.record_count, 1)
             continue
-        table.append((at, at + len(body), header.base_offset, header.record_count))
+        end = at + len(body)
+        table.append((at, end, header.base_offset, header.record_count, header.last_offset_delta))
         bodies.append(body)
-        at += len(body)
+        at = end
     content = np.frombuffer(b"".join(bodies) or b"\0", np.uint8)
-    return content, np.array(table, np.int64).reshape(-1, 4)
+    return content, np.array(table, np.int64).reshape(-1, 5)
 
 
 def _fill(
     found: DecodedSyncs, rows: Int64s, content: npt.NDArray[np.uint8], places: Int64s
 ) -> None:
-    """Turn rows into columns; a topic that is not UTF-8 makes its records bytes of something else."""
+    """Turn rows into columns; keys are numbered as they first come in what is kept."""
     from jobs.wire import offset_sync_kernels as kernels
 
+    keys = [_key(bytes(content[at : at + size])) for at, size in places.tolist()]
+    kinds = rows[:, kernels.KIND]
+    is_foreign = np.array([key is None for key in keys], np.bool_)
+    has_key = (kinds == kernels.SYNC) | (kinds == kernels.BAD_NUMBER)
+    kinds[has_key] = np.where(
+        is_foreign[rows[has_key, kernels.KEY]], kernels.FOREIGN, kinds[has_key]
+    )
     reasons = {kernels.NULL: NULL, kernels.FOREIGN: FOREIGN, kernels.BAD_NUMBER: BAD_NUMBER}
     for kind, reason in reasons.items():
-        found.refused[reason] += int(np.count_nonzero(rows[:, kernels.KIND] == kind))
-    rows = rows[rows[:, kernels.KIND] == kernels.SYNC]
-    numbers: dict[Key, int] = {}
-    own = np.full(len(places), -1, np.int64)
-    for number, (at, size) in enumerate(places.tolist()):
-        sync = refusal(bytes(content[at : at + size]), bytes(16))
-        if isinstance(sync, OffsetSync):
-            own[number] = numbers.setdefault((sync.topic, sync.partition), len(numbers))
-    key = own[rows[:, kernels.KEY]]
-    found.refused[FOREIGN] += int(np.count_nonzero(key < 0))
+        found.refused[reason] += int(np.count_nonzero(kinds == kind))
     found.refused = +found.refused
-    rows, found.key = rows[key >= 0], key[key >= 0]
-    found.keys = list(numbers)
+    rows = rows[kinds == kernels.SYNC]
+    number = rows[:, kernels.KEY]
+    first = np.full(len(keys), len(rows), np.int64)
+    # Of several values for one place numpy keeps the last: going backwards, that is the first row.
+    first[number[::-1]] = np.arange(len(rows) - 1, -1, -1)
+    order = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(rows))]
+    own = np.empty(len(keys), np.int64)
+    own[order] = np.arange(len(order))
+    found.keys = [key for key in (keys[at] for at in order.tolist()) if key is not None]
+    found.key = own[number]
     found.upstream = rows[:, kernels.UPSTREAM].copy()
     found.downstream = rows[:, kernels.DOWNSTREAM].copy()
     found.offset = rows[:, kernels.OFFSET].copy()
+
+
+def _key(content: bytes) -> Key | None:
+    try:
+        sync = decode_offset_sync(content, bytes(16))
+    except RecordFormatError:
+        return None
+    return sync.topic, sync.partition

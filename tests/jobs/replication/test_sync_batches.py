@@ -1,11 +1,14 @@
 """Offset syncs out of fetched bytes: what counts, what is passed by, and where something is missing."""
 
+import random
+
 import pytest
 
 from jobs.replication.sync_batches import UNREADABLE, take_syncs
-from jobs.wire.offset_syncs import DAMAGED, NULL
+from jobs.wire.offset_syncs import DAMAGED, HIGHEST_OFFSET, NULL
 from jobs.wire.records import PlacedRecord, encode_batch
 from tests.jobs.replication.sync_logs import ABORT, COMMIT, batch, marker
+from tests.jobs.wire.mutations import damaged_batch
 
 
 def take(*batches, position=0, **more):
@@ -77,6 +80,24 @@ def test_bytes_that_are_no_batch_are_passed_by():
     garbage = b"\x00" * 7 + b"\x01" + b"\xff" * 60
     taken = take(batch(0), garbage)
     assert (upstreams(taken), taken.refused, taken.next_offset) == ([0], {UNREADABLE: 1}, 2)
+
+
+def test_a_batch_with_offsets_that_no_log_has_is_passed_by():
+    beyond = (2**63 - 1).to_bytes(8, "big") + batch(1)[8:]
+    taken = take(batch(0), beyond)
+    assert (upstreams(taken), taken.refused, taken.next_offset) == ([0], {UNREADABLE: 1}, 2)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_damaged_bytes_never_stop_the_reading(seed):
+    chance = random.Random(seed)
+    for _ in range(500):
+        fetched = b"".join(
+            damaged_batch(one, chance) for one in (batch(0, 1), batch(2), batch(3, 4, 5))
+        )
+        taken = take_syncs(memoryview(fetched), 1)
+        assert 1 <= taken.next_offset <= HIGHEST_OFFSET
+        assert len(taken.rows.upstream) <= 6
 
 
 def test_nothing_is_read_of_nothing():
