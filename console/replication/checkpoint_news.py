@@ -18,6 +18,10 @@ _WITHOUT = {
     Why.BEYOND_TARGET.value: "the remote partition ends before the place: it was made anew",
 }
 
+_CORRECTED = (
+    "An earlier version of crosslog or MirrorMaker 2 wrote them; offset syncs prove other offsets."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class CheckpointNews:
@@ -67,6 +71,9 @@ def _facts(flow: ReplicationFlow, told: Mapping[str, Any]) -> Iterator[dict[str,
 def _findings(told: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     if told["fault"]:
         yield _finding(Severity.RISK, "Failed", "The last round", told["fault"])
+    if corrected := told.get("corrected"):
+        what = f"{format_count(corrected)} wrong checkpoints replaced when the run started"
+        yield _finding(Severity.NOTICE, "Corrected", what, _CORRECTED)
     sync = told["group_sync"] or {}
     for group, text in {**told["errors"], **sync.get("errors", {})}.items():
         yield _finding(Severity.WARN, "Not done", f"Group {group}", text)

@@ -26,7 +26,8 @@ class GroupSyncSerializer(serializers.Serializer[Any]):
 class CheckpointWritingSerializer(serializers.Serializer[Any]):
     """The rounds of a run: checkpoints that stand, how many are exact, and what has none, by reason.
 
-    `at_ms` is when groups were last asked; null: never. `fault` is why the last round failed.
+    `at_ms` is when groups were last asked; null: never. `fault` is why the last round failed. `corrected`
+    counts wrong checkpoints of an earlier version or of MirrorMaker 2 that the run's first round replaced.
     """
 
     at_ms = serializers.IntegerField(allow_null=True)
@@ -35,6 +36,7 @@ class CheckpointWritingSerializer(serializers.Serializer[Any]):
     exact = serializers.IntegerField()
     written = serializers.IntegerField()
     written_total = serializers.IntegerField()
+    corrected = serializers.IntegerField(default=0)
     without = serializers.DictField(child=serializers.IntegerField())
     stale_groups = serializers.IntegerField()
     errors = serializers.DictField(child=serializers.CharField())  # type: ignore[assignment]  # the metaclass takes it before it can hide Serializer.errors

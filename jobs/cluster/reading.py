@@ -21,7 +21,8 @@ _READER = {
     "fetch.wait.max.ms": 100,
 }
 _BATCH = 2000
-_LOOK_S = 0.2
+_LOOK_S = 0.05
+_PAUSE_S = 0.2
 
 
 def read_whole_topic(
@@ -62,9 +63,10 @@ def read_topic_from(
 
 
 class TopicFollower:
-    """Reads a topic to its end, and later what was added to it.
+    """Reads a topic to its end, and later what was added to it, with one consumer until `close`.
 
-    `is_complete` False: what an open transaction holds back is left for the next time.
+    `is_complete` False: what an open transaction holds back is left for the next time. One thread at a time.
+    Invariant: every record before the position was taken, once, and none behind it.
     """
 
     def __init__(
@@ -82,6 +84,13 @@ class TopicFollower:
         self._topic_id: str | None = None
         self._is_whole = False
         self._read_to: dict[int, int] = {}
+        self._reader: _Reader | None = None
+
+    def close(self) -> None:
+        """Let go of the consumer; `follow` makes another one."""
+        reader, self._reader = self._reader, None
+        if reader is not None:
+            reader.close()
 
     def follow(self, take: Callable[[Message], object], forget: Callable[[], object]) -> bool:
         """Give every new record to `take`; returns False when there is no such topic. Raises `ClusterFault`.
@@ -89,17 +98,27 @@ class TopicFollower:
         `forget` is called before the first record, whenever reading begins anew: the first time, when the
         topic is another one under the same name, and after a fault.
         """
+        try:
+            return self._follow(take, forget)
+        except BaseException:
+            self.close()
+            raise
+
+    def _follow(self, take: Callable[[Message], object], forget: Callable[[], object]) -> bool:
         described = _describe(self._client, self.topic)
         is_another = described is None or described.topic_id != self._topic_id
         if is_another or not self._is_whole:
             forget()
             self._read_to = {}
+            self.close()
         self._is_whole = False
         if described is None:
             return False
         numbers = _numbers(described, self._only)
         starts = {number: self._read_to.get(number, 0) for number in numbers}
-        self._read_to |= _read(self._client, described, starts, take, is_complete=self._is_complete)
+        ends = _ends(self._client, self.topic, starts, is_complete=self._is_complete)
+        self._reader = self._reader or _Reader(self._client, self.topic)
+        self._read_to |= self._reader.read(starts, ends, take)
         self._topic_id, self._is_whole = described.topic_id, True
         return True
 
@@ -126,49 +145,87 @@ def _read(
     is_complete: bool = True,
 ) -> dict[int, int]:
     ends = _ends(client, topic.name, starts, is_complete=is_complete)
-    behind = [number for number, start in starts.items() if start < ends[number]]
-    if not behind:
-        return dict(starts)
-    consumer = client.consumer(_READER)
+    reader = _Reader(client, topic.name)
     try:
-        consumer.assign([ClientPartition(topic.name, n, starts[n]) for n in behind])
-        ended = _read_to_end(client, consumer, topic.name, {n: ends[n] for n in behind}, take)
-        return {**starts, **ended}
+        return reader.read(starts, ends, take)
     finally:
-        consumer.close()
+        reader.close()
 
 
-def _read_to_end(
-    client: ClusterClient,
-    consumer: Consumer,
-    topic: str,
-    wanted: Mapping[int, int],
-    take: Callable[[Message], object],
-) -> dict[int, int]:
-    """Read from the partitions until each has reached its end; returns where each one got to."""
-    ends, reached_ends = dict(wanted), {}
-    heard_at = time.monotonic()
-    while ends:
-        for message in consumer.consume(_BATCH, timeout=_LOOK_S):
-            error = message.error()
-            if error is None:
-                heard_at = time.monotonic()
-                take(message)
-            elif is_partition_eof(error):
-                partition, reached = message.partition() or 0, message.offset() or 0
-                reached_ends[partition] = reached
-                if reached >= ends.get(partition, 0):
-                    ends.pop(partition, None)
-            elif not error.retriable():
-                raise client.fault_of(error, f"Reading {topic}")
-        if ends and time.monotonic() - heard_at > client.timeout_s:
-            raise client.fault() or TimedOut(
-                f"Reading {topic}: {len(ends)} of {len(wanted)} partitions were "
-                f"not read to their end within {client.timeout_s:g} s. Where brokers answer, a transaction "
-                "is open there: it ends by itself, or when its producer starts again.",
-                cluster=client.connection.alias,
-            )
-    return reached_ends
+class _Reader:
+    """A consumer of one topic, made when there is something to read; it fetches only while it reads."""
+
+    def __init__(self, client: ClusterClient, topic: str) -> None:
+        self._client = client
+        self._topic = topic
+        self._consumer: Consumer | None = None
+
+    def close(self) -> None:
+        consumer, self._consumer = self._consumer, None
+        if consumer is not None:
+            consumer.close()
+
+    def read(
+        self,
+        starts: Mapping[int, int],
+        ends: Mapping[int, int],
+        take: Callable[[Message], object],
+    ) -> dict[int, int]:
+        """Give the records from `starts` up to `ends` to `take`; returns where the next reading begins.
+
+        What comes behind an end while others are read is left for the next reading: a topic that is
+        written without a pause has no end of its own.
+        """
+        left = {n: ends[n] for n, start in starts.items() if start < ends[n]}
+        if left:
+            self._consumer = self._consumer or self._client.consumer(_READER)
+            self._consumer.assign([ClientPartition(self._topic, n, starts[n]) for n in left])
+            self._read(self._consumer, dict(left), take)
+            self._consumer.unassign()
+        return {**starts, **left}
+
+    def _read(
+        self, consumer: Consumer, left: dict[int, int], take: Callable[[Message], object]
+    ) -> None:
+        """Read until nothing is `left`: the ends of the partitions that are not at theirs."""
+        count, heard_at = len(left), time.monotonic()
+        while left:
+            for message in consumer.consume(_BATCH, timeout=_LOOK_S):
+                error = message.error()
+                if error is None:
+                    heard_at = time.monotonic()
+                elif not is_partition_eof(error):
+                    if not error.retriable():
+                        raise self._client.fault_of(error, f"Reading {self._topic}")
+                    continue
+                _step(message, left, take)
+            if left and time.monotonic() - heard_at > self._client.timeout_s:
+                raise self._silence(len(left), count)
+
+    def _silence(self, left: int, count: int) -> ClusterFault:
+        return self._client.fault() or TimedOut(
+            f"Reading {self._topic}: {left} of {count} partitions were "
+            f"not read to their end within {self._client.timeout_s:g} s. Where brokers answer, a transaction "
+            "is open there: it ends by itself, or when its producer starts again.",
+            cluster=self._client.connection.alias,
+        )
+
+
+def _step(message: Message, left: dict[int, int], take: Callable[[Message], object]) -> None:
+    """Take a record that stands before its partition's end; note where the end is reached.
+
+    An offset at the end or behind it, of a record or of an end-of-partition event, says that nothing before
+    the end is still to come: the last offsets may be markers, or compacted.
+    """
+    partition, offset = message.partition() or 0, message.offset() or 0
+    end = left.get(partition)
+    if end is None:
+        return
+    if message.error() is None and offset < end:
+        take(message)
+        offset += 1
+    if offset >= end:
+        del left[partition]
 
 
 def _ends(
@@ -192,4 +249,4 @@ def _ends(
             where = min(wanted)
             why = found[where].error or "its end is not known"
             raise Unreachable(f"Reading {where}: {why}.", cluster=client.connection.alias)
-        time.sleep(_LOOK_S)
+        time.sleep(_PAUSE_S)

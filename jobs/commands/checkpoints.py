@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 from jobs.cluster.client import ClusterClient
@@ -52,8 +53,9 @@ def run(arguments: argparse.Namespace) -> int:
     with (
         ClusterClient(flow.source, timeout_s=TIMEOUT_S) as source,
         ClusterClient(flow.target, timeout_s=TIMEOUT_S) as target,
+        closing(KafkaCheckpointDoor(flow, source, target)) as door,
     ):
-        rounds = TimedRounds(flow, KafkaCheckpointDoor(flow, source, target))
+        rounds = TimedRounds(flow, door)
         try:
             while True:
                 pause_s = rounds.run()
@@ -80,6 +82,8 @@ def lines(report: CheckpointReport, flow: FlowSpec) -> Iterator[str]:
         f"{flow.name}: {report.groups} groups, {report.told} checkpoints stand, {report.exact} of them "
         f"exact; {report.written} written in this round."
     )
+    if report.corrected:
+        yield f"  {report.corrected} wrong checkpoints of others were replaced in the first round."
     yield from (f"  without a checkpoint: {n} ({why})" for why, n in report.without.items())
     yield from (f"  {group}: {error}" for group, error in report.errors.items())
     yield from (f"  {finding}" for finding in report.findings)

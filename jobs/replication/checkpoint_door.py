@@ -20,13 +20,15 @@ from jobs.cluster.offsets import read_offset_ranges
 from jobs.cluster.reading import TopicFollower
 from jobs.cluster.records import (
     TIMESTAMP_NOT_AVAILABLE,
+    Headers,
     KafkaError,
     KafkaException,
     Message,
     Producer,
     error_in,
 )
-from jobs.replication.checkpoint_topic import PARTITION, CheckpointTopic
+from jobs.cluster.topics import describe_topics
+from jobs.replication.checkpoint_topic import PARTITION, TOPIC_ID_HEADER, CheckpointTopic
 from jobs.replication.flow import FlowSpec
 from jobs.replication.group_sync import TargetGroups
 from jobs.replication.internal_topics import ensure_checkpoints_topic, syncs_place
@@ -65,8 +67,20 @@ class CheckpointDoor(TargetGroups, Protocol):
         """Return the committed offsets of the groups of the source that are accepted."""
         ...
 
-    def write(self, checkpoints: Sequence[Checkpoint], at_ms: int) -> None:
-        """Write checkpoints with this timestamp; raises unless the target has them all."""
+    def topic_ids(self, topics: Collection[str]) -> Mapping[str, str]:
+        """Return the ids of topics of the target; one that did not answer is absent.
+
+        The id of a cluster that has none is "".
+        """
+        ...
+
+    def write(
+        self, checkpoints: Sequence[Checkpoint], at_ms: int, topic_ids: Mapping[str, str]
+    ) -> None:
+        """Write checkpoints with this timestamp and the ids of their topics.
+
+        Raises unless the target has them all.
+        """
         ...
 
 
@@ -83,6 +97,12 @@ class KafkaCheckpointDoor:
         self._follower: TopicFollower | None = None
         self._read = CheckpointTopic("")
         self._producer: Producer | None = None
+
+    def close(self) -> None:
+        """Let go of the consumers; by the thread that asked the questions."""
+        for follower in (self._syncs, self._follower):
+            if follower is not None:
+                follower.close()
 
     def syncs(self) -> KeptSyncs | None:
         """Read what is new in the topic of offset syncs."""
@@ -130,13 +150,21 @@ class KafkaCheckpointDoor:
         """Set offsets of a group of the target."""
         return groups.alter_group_offsets(self._target, group, offsets)
 
-    def write(self, checkpoints: Sequence[Checkpoint], at_ms: int) -> None:
+    def topic_ids(self, topics: Collection[str]) -> Mapping[str, str]:
+        """Describe topics of the target."""
+        found = describe_topics(self._target, topics) if topics else []
+        return {one.name: one.topic_id or "" for one in found if one.error is None}
+
+    def write(
+        self, checkpoints: Sequence[Checkpoint], at_ms: int, topic_ids: Mapping[str, str]
+    ) -> None:
         """Produce to partition 0 and wait until all replicas have it."""
         if self._producer is None:
             self._producer = self._target.producer(_WRITER)
         refused: list[KafkaError] = []
         for checkpoint in checkpoints:
-            self._produce(self._producer, checkpoint, at_ms, refused)
+            headers = _headers(topic_ids.get(checkpoint.topic, ""))
+            self._produce(self._producer, checkpoint, at_ms, headers, refused)
         left = self._producer.flush(_FLUSH_S)
         doing = f"Writing checkpoints to {self._read.topic}"
         if refused:
@@ -148,7 +176,12 @@ class KafkaCheckpointDoor:
             )
 
     def _produce(
-        self, producer: Producer, checkpoint: Checkpoint, at_ms: int, refused: list[KafkaError]
+        self,
+        producer: Producer,
+        checkpoint: Checkpoint,
+        at_ms: int,
+        headers: Headers,
+        refused: list[KafkaError],
     ) -> None:
         def hear(error: KafkaError | None, _message: Message) -> None:
             if error is not None:
@@ -164,6 +197,7 @@ class KafkaCheckpointDoor:
                     key=key,
                     partition=PARTITION,
                     timestamp=at_ms,
+                    headers=headers,
                     on_delivery=hear,
                 )
             except BufferError:
@@ -183,8 +217,13 @@ class KafkaCheckpointDoor:
     def _take(self, message: Message) -> None:
         kind, timestamp_ms = message.timestamp()
         at_ms = None if kind == TIMESTAMP_NOT_AVAILABLE else timestamp_ms
-        self._read.take(message.key(), message.value(), at_ms, message.offset() or 0)
+        where, headers = message.offset() or 0, message.headers()
+        self._read.take(message.key(), message.value(), at_ms, where, headers)
 
     def _forget(self) -> None:
         assert self._follower is not None  # noqa: S101  it is what calls
         self._read = CheckpointTopic(self._follower.topic)
+
+
+def _headers(topic_id: str) -> Headers:
+    return [(TOPIC_ID_HEADER, topic_id.encode())] if topic_id else []

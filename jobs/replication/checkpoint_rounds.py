@@ -2,29 +2,36 @@
 
 Source: MirrorCheckpointTask of org.apache.kafka.connect.mirror. Checkpoints of groups that are gone stay,
 and are never taken back by tombstones, on which MirrorMaker 2's own readers fail.
+
+Which topic a checkpoint is about is known from the id that stands beside it. One without an id (an earlier
+version's, MirrorMaker 2's) is checked in the first round, and written again with an id.
 """
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 from jobs.cluster.descriptions import CommittedOffset, OffsetRange, TopicPartition
 from jobs.replication.checkpoint_door import CheckpointDoor
-from jobs.replication.checkpoint_topic import CheckpointTopic, GroupPartition
+from jobs.replication.checkpoint_topic import CheckpointTopic, GroupPartition, KeptCheckpoint
 from jobs.replication.checkpoints import Decision, Told, Why, decide
 from jobs.replication.flow import FlowSpec
 from jobs.replication.group_sync import MOST_TOLD, GroupSync, GroupSyncReport
 from jobs.replication.kept_syncs import KeptSyncs, is_exact_place
 from jobs.replication.mirror_maker import rename_topic
+from jobs.replication.remote_topic_ids import RemoteTopicIds
 from jobs.replication.selection import group_filter_of, policy_of, topic_filter_of
 from jobs.replication.sync_history import Certificate
 from jobs.replication.translator import SourceEnd
 from jobs.wire.fields import LONGEST_STRING
 from jobs.wire.mirror_records import Checkpoint
+
+logger = logging.getLogger(__name__)
 
 TOO_LONG = (
     "The metadata of its committed offset is longer than a checkpoint may hold (32767 bytes)."
@@ -49,6 +56,7 @@ class CheckpointReport:
     exact: int = 0
     written: int = 0
     written_total: int = 0
+    corrected: int = 0
     without: dict[str, int] = field(default_factory=dict)
     stale_groups: int = 0
     errors: dict[str, str] = field(default_factory=dict)
@@ -79,6 +87,7 @@ class CheckpointReport:
             "exact": self.exact,
             "written": self.written,
             "written_total": self.written_total,
+            "corrected": self.corrected,
             "without": self.without,
             "stale_groups": self.stale_groups,
             "errors": _few(self.errors),
@@ -99,6 +108,8 @@ class CheckpointRounds:
         self._accepts_topic = lru_cache(maxsize=10_000)(topic_filter_of(flow).accepts)
         self._remote_topic = lru_cache(maxsize=10_000)(self._rename)
         self._sync = GroupSync(door)
+        self._topics = RemoteTopicIds(door)
+        self._is_first = True
 
     def run(self, now_ms: int, *, sync_groups: bool) -> CheckpointReport:
         """Do one round; raises `ClusterFault`. `now_ms` is the timestamp of what is written."""
@@ -106,6 +117,7 @@ class CheckpointRounds:
         if syncs is None:
             self.report.fault = NO_SYNCS
             return self.report
+        self._topics.look(syncs, self._remote)
         ends = self._ends(syncs)
         offsets, unread = self._door.source_groups(self._groups.accepts)
         errors = dict(unread)
@@ -118,9 +130,12 @@ class CheckpointRounds:
             for where, committed in partitions.items()
             if committed.offset is not None and self._accepts_topic(where.topic)
         }
+        self._topics.note_read(before.read_to)
         decided = self._decide(asked, syncs, ends, before)
         errors |= {key.group: TOO_LONG for key in asked if not _fits(asked[key])}
-        self._write(asked, decided, now_ms)
+        again = self._without_id(decided, syncs, before) if self._is_first else frozenset()
+        self._write(asked, decided, again, now_ms)
+        self._is_first = False
         self._note(decided, errors, now_ms)
         self.report.groups = len(offsets)
         gone = before.groups - offsets.keys() - unread.keys()
@@ -150,29 +165,55 @@ class CheckpointRounds:
     ) -> dict[GroupPartition, tuple[Decision, bool]]:
         """Return what is to be told of each group and source partition, and whether it is exact."""
         remotes = {self._remote(key.where) for key in asked if key.where in syncs}
-        targets = self._door.ranges(sorted(remotes), on_source=False)
+        targets = self._door.ranges(
+            sorted(where for where in remotes if where.topic in self._topics.ids), on_source=False
+        )
         found = {}
         for key, committed in asked.items():
             upstream, remote = committed.offset or 0, self._remote(key.where)
             certificate = syncs.translate(key.where, upstream, end=ends.get(key.where))
-            previous = _previous(before, GroupPartition(key.group, remote), syncs, key.where)
-            decision = decide(upstream, certificate, targets.get(remote), previous)
+            kept = self._topics.of_now(before.checkpoints.get(GroupPartition(key.group, remote)))
+            decision = decide(upstream, certificate, targets.get(remote), _told_by(kept))
             found[key] = (decision, _is_exact(decision, certificate, upstream))
         return found
+
+    def _without_id(
+        self,
+        decided: Mapping[GroupPartition, tuple[Decision, bool]],
+        syncs: KeptSyncs,
+        before: CheckpointTopic,
+    ) -> frozenset[GroupPartition]:
+        """Return where checkpoints without an id stand, and count those that are wrong."""
+        found, wrong = set(), 0
+        for key, (decision, _) in decided.items():
+            kept = before.checkpoints.get(GroupPartition(key.group, self._remote(key.where)))
+            if kept is None or kept.topic_id or decision.told is None:
+                continue
+            found.add(key)
+            certificate = syncs.translate(key.where, kept.checkpoint.upstream_offset)
+            is_low = certificate and kept.checkpoint.downstream_offset < certificate.lo
+            wrong += bool(decision.is_written and (is_low or decision.why is Why.CORRECTED))
+        if wrong:
+            self.report.corrected = wrong
+            logger.warning("wrong checkpoints corrected flow=%s count=%d", self._flow.name, wrong)
+        return frozenset(found)
 
     def _write(
         self,
         asked: Mapping[GroupPartition, CommittedOffset],
         decided: Mapping[GroupPartition, tuple[Decision, bool]],
+        again: Collection[GroupPartition],
         now_ms: int,
     ) -> None:
         due = [
             Checkpoint(key.group, *self._remote(key.where), *decision.told, asked[key].metadata)
             for key, (decision, _) in decided.items()
-            if decision.is_written and decision.told is not None and _fits(asked[key])
+            if decision.told is not None
+            and (decision.is_written or key in again)
+            and _fits(asked[key])
         ]
         if due:
-            self._door.write(due, now_ms)
+            self._door.write(due, now_ms, self._topics.ids)
         self.report.written = len(due)
         self.report.written_total += len(due)
 
@@ -218,15 +259,8 @@ class CheckpointRounds:
         )
 
 
-def _previous(
-    before: CheckpointTopic, key: GroupPartition, syncs: KeptSyncs, where: TopicPartition
-) -> Told | None:
-    """Return what was told before; None also when that was of another topic of the same name."""
-    kept = before.checkpoints.get(key)
+def _told_by(kept: KeptCheckpoint | None) -> Told | None:
     if kept is None:
-        return None
-    anew_ms = syncs.anew_since_ms(where)
-    if anew_ms is not None and (kept.timestamp_ms or 0) < anew_ms:
         return None
     return Told(kept.checkpoint.upstream_offset, kept.checkpoint.downstream_offset)
 

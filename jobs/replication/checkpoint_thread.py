@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from types import TracebackType
 from typing import Any, Self
 
@@ -59,8 +60,9 @@ class CheckpointThread:
         with (
             ClusterClient(flow.source, timeout_s=TIMEOUT_S) as source,
             ClusterClient(flow.target, timeout_s=TIMEOUT_S) as target,
+            closing(KafkaCheckpointDoor(flow, source, target)) as door,
         ):
-            rounds = TimedRounds(flow, KafkaCheckpointDoor(flow, source, target), self._clock)
+            rounds = TimedRounds(flow, door, self._clock)
             while not self._over.is_set():
                 pause_s = rounds.run()
                 with self._lock:

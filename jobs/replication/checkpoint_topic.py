@@ -21,6 +21,8 @@ from jobs.wire.fields import FieldReader
 from jobs.wire.mirror_records import Checkpoint, decode_checkpoint
 
 PARTITION = 0
+# The id of the remote topic that a checkpoint of crosslog is about; MirrorMaker 2 does not look at headers.
+TOPIC_ID_HEADER = "crosslog.topic-id"
 MISCONFIGURED_CONVERTER = "written through a JSON converter"
 TOMBSTONE = "a tombstone"
 # Reasons name bytes and lengths: garbage of many kinds is not kept as many reasons.
@@ -39,12 +41,14 @@ class KeptCheckpoint(NamedTuple):
     """The last checkpoint of a group and partition.
 
     `timestamp_ms` is that of the record: when the group's offset was asked for; None: it has none.
-    `offset` is where the record stands in the topic.
+    `offset` is where the record stands in the topic. `topic_id` is that of the remote topic, where the writer
+    noted it ("": it did not).
     """
 
     checkpoint: Checkpoint
     timestamp_ms: int | None
     offset: int
+    topic_id: str = ""
 
 
 @dataclass(slots=True)
@@ -78,7 +82,12 @@ class CheckpointTopic:
             yield f"{self.topic}: {count} of its records are {what}"
 
     def take(
-        self, key: bytes | None, value: bytes | None, timestamp_ms: int | None, offset: int
+        self,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp_ms: int | None,
+        offset: int,
+        headers: object = None,
     ) -> None:
         """Take the next record of the topic."""
         self.read_to = offset + 1
@@ -93,7 +102,7 @@ class CheckpointTopic:
             self._refuse(MISCONFIGURED_CONVERTER if is_wrapped else error.problem)
             return
         place = TopicPartition(found.topic, found.partition)
-        kept = KeptCheckpoint(found, timestamp_ms, offset)
+        kept = KeptCheckpoint(found, timestamp_ms, offset, _topic_id(headers))
         self.checkpoints[GroupPartition(found.consumer_group_id, place)] = kept
 
     def _refuse(self, reason: str) -> None:
@@ -153,6 +162,12 @@ def _key_of(key: bytes | None) -> GroupPartition:
         raise RecordFormatError("Checkpoint", "key and value are never null")
     fields = FieldReader("Checkpoint key", key)
     return GroupPartition(fields.string(), TopicPartition(fields.string(), fields.int32()))
+
+
+def _topic_id(headers: object) -> str:
+    noted = dict(headers) if isinstance(headers, list) else {}
+    value = noted.get(TOPIC_ID_HEADER)
+    return value.decode("ascii", "replace") if isinstance(value, bytes) else ""
 
 
 def _timestamp(message: Message) -> int | None:

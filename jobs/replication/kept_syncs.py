@@ -9,7 +9,7 @@ there were too many to keep all), the answer is bounded by both sides, as `sync_
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
 from jobs.cluster.descriptions import TopicPartition
@@ -60,18 +60,25 @@ class KeptSyncs:
         where: TopicPartition,
         pair: Pair,
         follows: Pair | None = None,
-        at_ms: int | None = None,
     ) -> None:
-        """Take the next sync of a source partition, what it follows, and its time (None: not known)."""
+        """Take the next sync of a source partition, and what it follows (None: not known)."""
         partition = self._partitions.setdefault(where, _Partition())
-        partition.add(pair, follows, at_ms)
+        partition.add(pair, follows)
         if len(partition) > max(self._fewest, self._most // len(self._partitions)):
             partition.thin()
 
-    def anew_since_ms(self, where: TopicPartition) -> int | None:
-        """Return when the remote topic's offsets began again because it was made anew; None: never."""
+    def mark(self) -> None:
+        """Mark all syncs that are kept now, see `drop_marked`."""
+        for partition in self._partitions.values():
+            partition.mark()
+
+    def drop_marked(self, where: TopicPartition) -> None:
+        """Forget the marked syncs of a partition, because its remote topic was still another one then."""
         partition = self._partitions.get(where)
-        return None if partition is None else partition.anew_since_ms
+        if partition is not None:
+            partition.drop_marked()
+            if not len(partition):
+                del self._partitions[where]
 
     def translate(
         self, where: TopicPartition, upstream: int, *, end: SourceEnd | None = None
@@ -102,24 +109,52 @@ class _Partition:
 
     def __init__(self) -> None:
         self._epochs: list[_Epoch] = []
-        self.anew_since_ms: int | None = None
+        self._unmarked = 0  # so many of the newest
 
     def __len__(self) -> int:
         return sum(len(epoch) for epoch in self._epochs)
 
-    def add(self, pair: Pair, follows: Pair | None, at_ms: int | None) -> None:
+    def add(self, pair: Pair, follows: Pair | None) -> None:
         last = self._epochs[-1].pair(-1) if self._epochs else None
-        if pair == last:
-            return
-        if last is None or pair[1] <= last.downstream:
+        if last is not None and pair[1] <= last.downstream:
+            if any(epoch.says(pair) for epoch in self._epochs):
+                return
+            last = self._take_back(pair[1])
+        if last is None:
             self._epochs = [_Epoch()]
-            self.anew_since_ms = None if last is None else at_ms
         elif pair[0] <= last.upstream:
             self._epochs = [*self._epochs[1 - MOST_EPOCHS :], _Epoch()]
-        self._epochs[-1].add(pair, is_linked=last is not None and follows == last)
+        newest = self._epochs[-1]
+        before = len(newest)
+        newest.add(pair, is_linked=last is not None and follows == last)
+        self._unmarked = max(self._unmarked + len(newest) - before, 1)
 
     def thin(self) -> None:
         max(self._epochs, key=len).thin()
+        self._unmarked = 0
+
+    def mark(self) -> None:
+        self._unmarked = 0
+
+    def drop_marked(self) -> None:
+        marked = max(len(self) - self._unmarked, 0)
+        while marked:
+            oldest = self._epochs[0]
+            gone = min(marked, len(oldest))
+            oldest.drop(gone)
+            marked -= gone
+            if not len(oldest):
+                self._epochs.pop(0)
+
+    def _take_back(self, downstream: int) -> KeptSync | None:
+        """Forget what was said of target offsets from one on; returns the last sync before it."""
+        before = len(self)
+        while self._epochs and self._epochs[-1].downstream[0] >= downstream:
+            self._epochs.pop()
+        if self._epochs:
+            self._epochs[-1].cut(downstream)
+        self._unmarked = max(self._unmarked - (before - len(self)), 0)
+        return self._epochs[-1].pair(-1) if self._epochs else None
 
     def translate(self, upstream: int) -> Certificate:
         newest = self._epochs[-1]
@@ -158,6 +193,31 @@ class _Epoch:
         self.upstream.append(pair[0])
         self.downstream.append(pair[1])
         self.linked.append(is_linked and len(self.linked) > 0)
+
+    def says(self, pair: Pair) -> bool:
+        """Return whether a sync is kept, or its neighbours say the same."""
+        after = bisect_right(self.upstream, pair[0])
+        if not after:
+            return False
+        before = self.pair(after - 1)
+        if before.upstream == pair[0] or after == len(self) or not self.linked[after]:
+            return before == pair
+        following, difference = self.pair(after), pair[1] - pair[0]
+        return (
+            difference
+            == before.downstream - before.upstream
+            == following.downstream - following.upstream
+        )
+
+    def cut(self, downstream: int) -> None:
+        """Forget the syncs from a target offset on."""
+        kept = bisect_left(self.downstream, downstream)
+        del self.upstream[kept:], self.downstream[kept:], self.linked[kept:]
+
+    def drop(self, count: int) -> None:
+        """Forget so many of the oldest syncs."""
+        del self.upstream[:count], self.downstream[:count], self.linked[:count]
+        self.linked[:1] = bytes(min(len(self.linked), 1))
 
     def _is_inside(self, pair: Pair) -> bool:
         if len(self) < 2 or not self.linked[-1]:  # noqa: PLR2004  there must be one before the last

@@ -40,6 +40,10 @@ class FollowedSyncs:
         """
         return self._follower.follow(self._take, self._forget)
 
+    def close(self) -> None:
+        """Let go of the consumer."""
+        self._follower.close()
+
     def _forget(self) -> None:
         self.kept.clear()
         self.refused.clear()
@@ -56,4 +60,4 @@ class FollowedSyncs:
             where = TopicPartition(sync.topic, sync.partition)
             at = message.offset() or 0
             follows = self._links.follows(at, where, pair, message.headers())
-            self.kept.add(where, pair, follows, message.timestamp()[1])
+            self.kept.add(where, pair, follows)

@@ -121,7 +121,7 @@ def test_a_viewer_steers_nothing(sign_in, viewer, flow, method, route):
 def test_a_flow_says_what_came_of_its_checkpoints(send, flow):
     told = {"at_ms": None, "fault": "west: No broker answers.", "group_sync": None}
     told |= dict.fromkeys(
-        ("groups", "told", "exact", "written", "written_total", "stale_groups"), 0
+        ("groups", "told", "exact", "written", "written_total", "corrected", "stale_groups"), 0
     )
     told |= {"without": {}, "errors": {}, "findings": []}
     assert send("get", "").json()["checkpoint_writing"] is None

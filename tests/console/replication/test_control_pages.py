@@ -304,6 +304,16 @@ def test_the_checkpoints_of_a_flow_are_counted_with_what_has_none_and_why(as_vie
     assert "in use and left alone" not in text
 
 
+@pytest.mark.parametrize(
+    ("more", "is_shown"),
+    [({"corrected": 783}, True), ({"corrected": 0}, False), ({}, False)],
+    ids=["some", "none", "a run of an earlier version"],
+)
+def test_wrong_checkpoints_that_were_replaced_are_told(as_viewer, flow, more, is_shown):
+    ReplicationFlow.objects.update(checkpoint_writing=written(**more))
+    assert ("783 wrong checkpoints replaced" in page(as_viewer, "detail", flow)) == is_shown
+
+
 def test_groups_that_are_set_on_the_target_are_told_with_what_went_wrong(as_viewer, flow):
     told = written(
         group_sync=SYNCED, fault="west: No broker answers.", errors={"audit": "no right"}

@@ -27,6 +27,11 @@ def test_a_round_is_told_in_a_line_with_what_has_no_checkpoint():
     assert "without a checkpoint: 4 (no_sync)" in text
 
 
+def test_wrong_checkpoints_that_were_replaced_are_told():
+    assert "783 wrong checkpoints of others were replaced" in said(at_ms=1, corrected=783)
+    assert "wrong" not in said(at_ms=1)
+
+
 def test_groups_that_were_set_are_told_with_what_went_wrong():
     sync = GroupSyncReport(3, 1, 5, 0, {"billing": "It has members."}, ["Group stock is ahead."])
     text = said(at_ms=1, synced_at_ms=1, sync=sync)

@@ -13,7 +13,7 @@ from jobs.cluster.errors import Unreachable
 from jobs.cluster.groups import CommittedGroups
 from jobs.replication.checkpoint_rounds import NO_SYNCS, CheckpointRounds
 from jobs.replication.checkpoint_thread import AGAIN_S, TimedRounds
-from jobs.replication.checkpoint_topic import CheckpointTopic, GroupPartition
+from jobs.replication.checkpoint_topic import TOPIC_ID_HEADER, CheckpointTopic, GroupPartition
 from jobs.replication.flow import FlowSpec
 from jobs.replication.kept_syncs import KeptSyncs
 from jobs.wire.mirror_records import Checkpoint, encode_checkpoint
@@ -27,8 +27,9 @@ class Clusters:
 
     def __init__(self) -> None:
         self.kept = KeptSyncs()
-        self.kept.add(ORDERS, (0, 50), None, 1)
-        self.kept.add(ORDERS, (99, 149), (0, 50), 2)
+        self.kept.add(ORDERS, (0, 50), None)
+        self.kept.add(ORDERS, (99, 149), (0, 50))
+        self.ids = {"east.orders": "first-id", "audit": "audit-id"}
         self.has_syncs = True
         self.ends = {ORDERS: OffsetRange(0, 100, 100), REMOTE: OffsetRange(0, 150, 150)}
         self.offsets = {"billing": {ORDERS: CommittedOffset(10, "of the application")}}
@@ -50,11 +51,17 @@ class Clusters:
         found = {group: offsets for group, offsets in self.offsets.items() if accepts(group)}
         return CommittedGroups(found, self.errors)
 
-    def write(self, checkpoints, at_ms):
+    def topic_ids(self, topics):
+        return {topic: self.ids[topic] for topic in topics if topic in self.ids}
+
+    def write(self, checkpoints, at_ms, topic_ids):
         if self.fault is not None:
             raise self.fault
         for one in checkpoints:
-            self.topic.take(*encode_checkpoint(one), at_ms, self.topic.read_to)
+            self.take(one, at_ms, [(TOPIC_ID_HEADER, topic_ids[one.topic].encode())])
+
+    def take(self, checkpoint, at_ms=1, headers=None):
+        self.topic.take(*encode_checkpoint(checkpoint), at_ms, self.topic.read_to, headers)
 
     def describe(self, groups):
         return {group: GroupDescription(group, "Empty", "classic", 0) for group in groups}
@@ -164,14 +171,89 @@ def test_a_group_that_could_not_be_read_is_told_and_not_taken_for_gone(clusters)
     assert (report.stale_groups, report.errors) == (0, {"billing": "no coordinator"})
 
 
-def test_what_was_told_of_a_remote_topic_that_was_made_anew_counts_no_more(clusters):
+def test_what_was_told_of_a_deleted_topic_counts_no_more_for_another_of_its_name(clusters):
     rounds = rounds_of(clusters)
     clusters.offsets["billing"][ORDERS] = CommittedOffset(99)
     rounds.run(1_000, sync_groups=False)
-    clusters.kept.add(ORDERS, (0, 0), None, 2_000)
-    clusters.kept.add(ORDERS, (99, 99), (0, 0), 2_001)
+    clusters.ids["east.orders"] = "second-id"
+    clusters.kept.add(ORDERS, (0, 0), None)
+    clusters.kept.add(ORDERS, (99, 99), (0, 0))
     rounds.run(3_000, sync_groups=False)
     assert told(clusters) == {"billing": (99, 99)}
+    assert clusters.topic.checkpoints[BILLING].topic_id == "second-id"
+
+
+@pytest.mark.parametrize("is_same_driver", [True, False], ids=["while it runs", "while none runs"])
+def test_a_checkpoint_that_seems_possible_is_not_kept_of_a_deleted_topic(clusters, is_same_driver):
+    clusters.offsets["billing"][ORDERS] = CommittedOffset(99)
+    rounds = rounds_of(clusters)
+    rounds.run(1_000, sync_groups=False)
+    clusters.ids["east.orders"] = "second-id"
+    clusters.kept.add(ORDERS, (0, 0), None)  # nothing says more than that
+    rounds = rounds if is_same_driver else rounds_of(clusters)
+    rounds.run(3_000, sync_groups=False)
+    assert told(clusters) == {"billing": (99, 1)}
+
+
+def test_offset_syncs_of_a_deleted_topic_are_not_used_for_another_of_its_name(clusters):
+    rounds = rounds_of(clusters)
+    rounds.run(1_000, sync_groups=False)
+    clusters.ids["east.orders"] = "second-id"
+    report = rounds.run(2_000, sync_groups=False)
+    assert (report.told, report.without) == (0, {"no_sync": 1})
+    clusters.kept.add(ORDERS, (10, 3), None)
+    rounds.run(3_000, sync_groups=False)
+    assert told(clusters) == {"billing": (10, 3)}
+
+
+def test_while_the_id_of_a_remote_topic_is_not_known_nothing_is_told(clusters):
+    del clusters.ids["east.orders"]
+    report = rounds_of(clusters).run(1, sync_groups=False)
+    assert (report.written, report.without) == (0, {"target_unknown": 1})
+
+
+@pytest.mark.parametrize(
+    ("pair", "follows"),
+    [
+        pytest.param((0, 50), None, id="the first sync again"),
+        pytest.param((99, 149), (0, 50), id="the last sync again"),
+        pytest.param((50, 100), None, id="a sync that its neighbours imply"),
+        pytest.param((98, 148), (0, 50), id="a sync before the last"),
+    ],
+)
+def test_no_sync_that_comes_again_takes_a_checkpoint_back(clusters, pair, follows):
+    rounds = rounds_of(clusters)
+    clusters.offsets["billing"][ORDERS] = CommittedOffset(90)
+    rounds.run(1, sync_groups=False)
+    clusters.kept.add(ORDERS, pair, follows)
+    clusters.offsets["billing"][ORDERS] = CommittedOffset(95)
+    rounds.run(2, sync_groups=False)
+    assert told(clusters) == {"billing": (95, 145)}
+
+
+def test_wrong_checkpoints_without_an_id_are_corrected_in_the_first_round_and_counted_once(
+    clusters,
+):
+    clusters.take(Checkpoint("billing", *REMOTE, 10, 0, ""))
+    clusters.take(Checkpoint("stock", *REMOTE, 20, 70, ""))
+    clusters.offsets["stock"] = {ORDERS: CommittedOffset(20)}
+    rounds = rounds_of(clusters)
+    report = rounds.run(1, sync_groups=False)
+    assert told(clusters) == {"billing": (10, 60), "stock": (20, 70)}
+    assert (report.written, report.corrected) == (2, 1)
+    assert {kept.topic_id for kept in clusters.topic.checkpoints.values()} == {"first-id"}
+    assert rounds.run(2, sync_groups=False).written == 0
+    again = rounds_of(clusters).run(3, sync_groups=False)
+    assert (again.written, again.corrected) == (0, 0)
+
+
+def test_a_right_checkpoint_without_an_id_is_kept_though_its_offset_syncs_are_gone(clusters):
+    clusters.take(Checkpoint("billing", *REMOTE, 10, 60, ""))
+    clusters.kept.clear()
+    clusters.kept.add(ORDERS, (99, 149), None)
+    report = rounds_of(clusters).run(1, sync_groups=False)
+    assert told(clusters) == {"billing": (10, 60)}
+    assert (report.written, report.corrected) == (1, 0)
 
 
 def test_groups_of_the_target_are_set_only_when_that_is_due(clusters):

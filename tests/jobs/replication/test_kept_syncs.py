@@ -133,13 +133,56 @@ def test_a_group_at_the_end_of_the_source_goes_on_at_the_end_of_the_target():
     assert syncs.translate(WHERE, 89, end=SourceEnd(90, 99)).lo == 21
 
 
-def test_a_remote_topic_made_anew_is_told_with_the_time_since_when():
-    syncs = KeptSyncs()
-    syncs.add(WHERE, (100, 500), None, 1_000)
-    assert syncs.anew_since_ms(WHERE) is None
-    syncs.add(WHERE, (0, 0), None, 2_000)
-    assert syncs.anew_since_ms(WHERE) == 2_000
-    assert syncs.translate(WHERE, 100).lo == 1
+@given(engines(), st.data())
+def test_a_sync_that_comes_again_changes_nothing(engine, data):
+    syncs = kept(engine.told)
+    before = [syncs.translate(WHERE, upstream) for upstream in range(90, engine.upstream + 3)]
+    for pair, follows in data.draw(st.lists(st.sampled_from(engine.told or [((0, 0), None)]))):
+        if engine.told:
+            syncs.add(WHERE, pair, follows)
+    assert before == [
+        syncs.translate(WHERE, upstream) for upstream in range(90, engine.upstream + 3)
+    ]
+
+
+def test_a_sync_whose_target_offset_fell_takes_back_only_what_was_said_from_there_on():
+    syncs = kept([((10, 20), None), ((20, 31), (10, 20)), ((30, 42), (20, 31)), ((25, 36), None)])
+    assert syncs.translate(WHERE, 10).exact
+    assert syncs.translate(WHERE, 15)[:2] == (25, 31)
+    assert syncs.translate(WHERE, 25)[:2] == (36, 36)
+    assert syncs.translate(WHERE, 30)[:2] == (37, None)
+
+
+def test_syncs_of_another_remote_topic_take_back_all_that_was_said_of_the_deleted_one():
+    syncs = kept([((100, 500), None), ((200, 600), (100, 500)), ((0, 0), None)])
+    assert syncs.translate(WHERE, 100)[:2] == (1, None)
+    assert len(syncs) == 1
+
+
+def test_syncs_that_were_marked_can_be_dropped_and_later_ones_stay():
+    syncs = kept([((10, 20), None), ((30, 45), None)])
+    syncs.mark()
+    syncs.add(WHERE, (40, 60), None)
+    syncs.add(WHERE, (50, 75), None)
+    syncs.drop_marked(WHERE)
+    assert (len(syncs), syncs.translate(WHERE, 40).lo) == (2, 60)
+    assert syncs.translate(WHERE, 30).reason == kept_syncs.BEFORE_ALL
+    syncs.mark()
+    syncs.drop_marked(WHERE)
+    assert (list(syncs), syncs.translate(WHERE, 40)) == ([], None)
+
+
+@given(engines(), st.integers(0, 40), st.integers(2, 8))
+def test_what_is_dropped_is_everything_that_was_marked(engine, marked, fewest):
+    syncs = kept(engine.told[:marked], most=1, fewest=fewest)
+    syncs.mark()
+    for pair, follows in engine.told[marked:]:
+        syncs.add(WHERE, pair, follows)
+    syncs.drop_marked(WHERE)
+    after = [pair for pair, _ in engine.told[marked:]]
+    for upstream in range(90, engine.upstream + 3):
+        found = syncs.translate(WHERE, upstream)
+        assert found is None or all(pair in after for pair in found.evidence)
 
 
 def test_what_the_source_read_before_it_went_back_stays_known():

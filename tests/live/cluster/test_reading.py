@@ -1,5 +1,6 @@
 """Topics that are tables are read to their end, and later what was added."""
 
+import time
 import uuid
 
 import pytest
@@ -9,7 +10,9 @@ from confluent_kafka.admin import AdminClient
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import TimedOut
 from jobs.cluster.reading import TopicFollower, read_whole_topic
+from tests.live.batches.writing import Transactions
 from tests.live.records import make_topic, new_topic, produce
+from tests.live.writing_on import WritingOn
 from tests.support import wait_until
 
 pytestmark = pytest.mark.live
@@ -27,6 +30,9 @@ class Reader:
         return self._follower.follow(
             lambda message: self.values.append(message.value()), self._forget
         )
+
+    def close(self) -> None:
+        self._follower.close()
 
     def _forget(self) -> None:
         self.values.clear()
@@ -98,3 +104,60 @@ def test_what_an_open_transaction_holds_back_is_waited_for_or_left_for_the_next_
     assert len(patient.values) == 2
     producer.commit_transaction()
     wait_until(lambda: patient.read() and patient.values[2:] == [b"open"], 30)
+
+
+def test_of_a_topic_that_is_written_without_a_pause_each_record_is_taken_once_and_soon(
+    west, client
+):
+    topic = new_topic(west)
+    reader = Reader(client, topic, is_complete=False)
+    times = []
+    with WritingOn(west, topic, per_s=400):
+        wait_until(lambda: reader.read() and len(reader.values) > 100)
+        while len(times) < 50:
+            began = time.monotonic()
+            reader.read()
+            times.append(time.monotonic() - began)
+    reader.read()
+    assert reader.values == [b"%d" % number for number in range(len(reader.values))]
+    assert sorted(times)[25] < 0.5, times
+    assert reader.forgotten == 1
+
+
+def test_what_is_written_while_a_topic_is_read_is_not_in_what_was_read(west, client):
+    topic = new_topic(west)
+    first = produce(west, topic, 3)
+    found: list[bytes] = []
+
+    def take(message) -> None:
+        if not found:
+            produce(west, topic, 3)
+        found.append(message.value())
+
+    assert read_whole_topic(client, topic, take) == {0: 3}
+    assert found == [record.value for record in first]
+
+
+def test_records_behind_the_last_committed_one_do_not_hold_up_a_reader(west, client):
+    topic = new_topic(west)
+    writer = Transactions(west, topic)
+    for is_kept in (True, False, False):
+        writer.begin()
+        writer.write(2)
+        writer.end(commit=is_kept)
+    reader = Reader(client, topic)
+    assert reader.read()
+    assert reader.read()
+    assert len(reader.values) == 2
+
+
+def test_a_reader_that_was_closed_goes_on_where_it_was(west, client):
+    topic = new_topic(west)
+    first = produce(west, topic, 3)
+    reader = Reader(client, topic)
+    reader.read()
+    reader.close()
+    second = produce(west, topic, 2)
+    reader.read()
+    assert reader.values == [record.value for record in first + second]
+    assert reader.forgotten == 1

@@ -36,12 +36,14 @@ class Rounds:
 
     def __init__(self, flow: FlowSpec) -> None:
         self._source, self._target = ClusterClient(flow.source), ClusterClient(flow.target)
-        self._rounds = CheckpointRounds(flow, KafkaCheckpointDoor(flow, self._source, self._target))
+        self._door = KafkaCheckpointDoor(flow, self._source, self._target)
+        self._rounds = CheckpointRounds(flow, self._door)
 
     def __enter__(self) -> "Rounds":
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._door.close()
         self._source.close()
         self._target.close()
 

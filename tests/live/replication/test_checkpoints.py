@@ -8,7 +8,7 @@ from confluent_kafka import Producer
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.topics import describe_topics, read_topic_configs
-from jobs.replication.checkpoint_topic import read_checkpoint_topic
+from jobs.replication.checkpoint_topic import TOPIC_ID_HEADER, read_checkpoint_topic
 from jobs.replication.flow import Guarantee, SyncsLocation
 from jobs.wire.mirror_records import decode_checkpoint
 from tests.live.batches.copying import Copying, copy_all, flow_between
@@ -80,7 +80,7 @@ def test_checkpoints_are_mirror_makers_bytes_in_a_topic_as_it_makes_it(east, wes
     with Rounds(flow) as rounds:
         rounds.run(sync_groups=False)
     with ClusterClient(west.connection) as client:
-        (described,) = describe_topics(client, [CHECKPOINTS])
+        described, remote = describe_topics(client, [CHECKPOINTS, f"east.{topic}"])
         assert read_topic_configs(client, [CHECKPOINTS], ["cleanup.policy"]) == {
             CHECKPOINTS: {"cleanup.policy": "compact"}
         }
@@ -89,7 +89,7 @@ def test_checkpoints_are_mirror_makers_bytes_in_a_topic_as_it_makes_it(east, wes
     (own,) = [r for r in read_all(west, CHECKPOINTS) if group.encode() in r.key]
     told = decode_checkpoint(own.key, own.value)
     assert (told.topic, told.partition, told.upstream_offset) == (f"east.{topic}", 0, 4)
-    assert (own.headers, own.partition) == (None, 0)
+    assert (own.headers, own.partition) == ([(TOPIC_ID_HEADER, remote.topic_id.encode())], 0)
     (entry,) = kept.checkpoints.values()
     assert (entry.checkpoint, entry.timestamp_ms) == (told, own.timestamp_ms)
     assert offsets_of(west, group) == {}

@@ -1,0 +1,111 @@
+"""Checkpoints of a running flow whose source is written without a pause: each true, and none before its last.
+
+`TEST_CHECKPOINTS_S` says for how many seconds it is watched: 300 make thousands of checkpoints.
+"""
+
+import json
+import logging
+import os
+import threading
+import time
+from dataclasses import asdict
+
+import pytest
+from confluent_kafka import Consumer
+from confluent_kafka import TopicPartition as ClientPartition
+
+from jobs.replication.checkpoint_thread import CheckpointThread
+from jobs.replication.internal_topics import syncs_place
+from tests.live.batches.copying import Copying, flow_between
+from tests.live.records import new_topic
+from tests.live.replication.checkpoint_truth import examine
+from tests.live.replication.checkpointing import group_name
+from tests.live.writing_on import WritingOn
+from tests.support import wait_until
+
+pytestmark = pytest.mark.live
+
+logger = logging.getLogger(__name__)
+
+PARTITIONS, RECORDS_PER_S, COMMIT_S, ROUND_S = 6, 400, 0.7, 2
+WATCHED_S = float(os.environ.get("TEST_CHECKPOINTS_S", "40"))
+# So many records behind the writer are the groups, in each partition.
+BEHIND = (0, 3, 40, 400)
+
+
+class Groups:
+    """Groups that follow a writer and commit each `COMMIT_S`, while the block runs."""
+
+    def __init__(self, cluster, topic: str, prefix: str, writer: WritingOn) -> None:
+        self._topic = topic
+        self._writer = writer
+        self._behind = {f"{prefix}-{behind}": behind for behind in BEHIND}
+        self._consumers = {
+            group: Consumer(
+                {
+                    "bootstrap.servers": cluster.bootstrap_servers,
+                    "group.id": group,
+                    "enable.auto.commit": False,
+                }
+            )
+            for group in self._behind
+        }
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self.names = frozenset(self._behind)
+
+    def __enter__(self) -> "Groups":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+        for consumer in self._consumers.values():
+            consumer.close()
+
+    def _work(self) -> None:
+        while not self._over.wait(COMMIT_S):
+            for group, consumer in self._consumers.items():
+                place = max(self._writer.written - self._behind[group], 0)
+                offsets = [ClientPartition(self._topic, p, place) for p in range(PARTITIONS)]
+                consumer.commit(offsets=offsets, asynchronous=False)
+
+
+def test_checkpoints_of_a_topic_that_is_written_without_a_pause_are_true_and_never_fall(east, west):
+    topic, prefix = new_topic(east, PARTITIONS), group_name("on")
+    flow = flow_between(
+        east, west, topic, groups=(f"{prefix}-.*",), emit_checkpoints_interval_s=ROUND_S
+    )
+    rounds: dict[int, float] = {}
+    with WritingOn(east, topic, PARTITIONS, per_s=RECORDS_PER_S) as writer:
+        wait_until(lambda: writer.written > 10)
+        with Copying(flow) as copying:
+            wait_until(lambda: copying.rows, 60)
+            with Groups(east, topic, prefix, writer) as groups, CheckpointThread(flow) as thread:
+                watch(thread, rounds)
+            writer.stop()
+            copying.wait_for_positions(dict.fromkeys(range(PARTITIONS), writer.written), 120)
+    syncs_topic, _ = syncs_place(flow)
+    figures = examine(
+        west, (f"east.{topic}", syncs_topic, "east.checkpoints.internal"), groups.names
+    )
+    told = {**asdict(figures), "rounds": len(rounds), "seconds": WATCHED_S}
+    logger.info("%s", json.dumps(told))
+    assert figures.wrong == {}, told
+    # Rounds that take longer than the pause between them would be fewer.
+    assert len(rounds) >= WATCHED_S / ROUND_S / 2, rounds
+    assert figures.checkpoints >= len(rounds) * PARTITIONS, told
+
+
+def watch(thread: CheckpointThread, rounds: dict[int, float]) -> None:
+    """Note the rounds for `WATCHED_S` after the first one that told something."""
+
+    def look() -> bool:
+        report = thread.to_mapping() or {}
+        assert not report.get("fault"), report
+        if report.get("told"):
+            rounds.setdefault(report["at_ms"], time.monotonic())
+        return bool(rounds) and time.monotonic() - min(rounds.values()) > WATCHED_S
+
+    wait_until(look, WATCHED_S + 60)
