@@ -41,6 +41,7 @@ def read_picture(now: datetime, user: Any) -> Picture:
     )
     flows = replication.with_status(visible(user, replication.list_flows().order_by("name")), now)
     replication.with_recent_lag(flows, now)
+    replication.crashed(flows, now)
     replication.answers.with_answers(flows)
     topics = _wrong_topics()
     found = [finding for flow in flows for finding in findings.of_flow(flow)]

@@ -80,7 +80,8 @@ class FlowViewSet(ControlRoutes, FindingRoutes, ReadinessRoutes, ApiViewSet[Repl
     def list(self, request: Request) -> Response:
         """List flows with their status, lag and freshness."""
         page: Iterable[ReplicationFlow] = self.paginate_queryset(self.get_queryset()) or []
-        flows = queries.with_status(page, timezone.now())
+        now = timezone.now()
+        flows = queries.crashed(queries.with_status(page, now), now)
         return self.get_paginated_response(FlowSerializer(flows, many=True).data)
 
     @extend_schema(request=NewFlowSerializer, responses={201: FlowSerializer})

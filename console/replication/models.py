@@ -43,6 +43,7 @@ from jobs.replication.flow import (
 )
 
 if TYPE_CHECKING:
+    from console.replication.crashes import Crashes
     from console.replication.status import FlowStatus
 
 __all__ = [
@@ -124,6 +125,7 @@ class ReplicationFlow(models.Model):
     the reason. `eta_s` is how long copying goes on at this pace (null: unknown, or no run).
     `topic_sync` is how remote topics were last made to follow, empty before the first time.
     `checkpoint_writing` is what the newest run told of the checkpoints that it writes, likewise.
+    `task_crashes` are the times (ms) of crashes of tasks in the last 24 hours, see `crashes`.
     """
 
     name = models.CharField(max_length=100, unique=True)
@@ -186,6 +188,7 @@ class ReplicationFlow(models.Model):
     held_back = models.JSONField(default=dict, blank=True)
     topic_sync = models.JSONField(default=dict, blank=True)
     checkpoint_writing = models.JSONField(default=dict, blank=True)
+    task_crashes = models.JSONField(default=list, blank=True)
     control_problem = models.TextField(blank=True, default="")
     worst_reason = models.TextField(blank=True)
     worst_since = models.DateTimeField(null=True, blank=True)
@@ -193,6 +196,7 @@ class ReplicationFlow(models.Model):
     # Not columns: queries set them on rows that are shown.
     status: FlowStatus
     recent_lag: list[int | None]
+    crashes: Crashes
     failover: FlowReadiness | None
 
     clusters_at: ClassVar = ("source", "target")

@@ -13,6 +13,7 @@ from console.clusters.models import Cluster, Topic
 from console.frame.access import clusters_of, visible
 from console.frame.freshness import Freshness
 from console.replication import readiness_queries as readiness
+from console.replication.crashes import with_crashes
 from console.replication.finding_models import FlowFinding, FlowWatch
 from console.replication.models import (
     FlowPartition,
@@ -33,6 +34,7 @@ RECENT_S = 3600
 Flow = ReplicationFlow
 Failure = FlowFinding
 answers = readiness
+crashed = with_crashes
 
 # What the numbers of a flow mean, wherever they are shown.
 LAG = "Source end offset minus replicated position: records that the target does not have yet."
@@ -55,9 +57,9 @@ def where(flow_id: int | None = None, pk: str = "", **_: str) -> Collection[int]
 
 
 def get_flow(flow_id: int, now: datetime) -> ReplicationFlow | None:
-    """Return one flow with its status; None when there is none."""
+    """Return one flow with its status and crashes; None when there is none."""
     flow = list_flows().filter(pk=flow_id).first()
-    return with_status([flow], now)[0] if flow else None
+    return with_crashes(with_status([flow], now), now)[0] if flow else None
 
 
 def with_status(flows: Iterable[ReplicationFlow], now: datetime) -> list[ReplicationFlow]:

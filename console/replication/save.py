@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import models, transaction
 
 from console.replication import measure
+from console.replication.crashes import task_crashes
 from console.replication.measure import Measured, Totals
 from console.replication.models import (
     FlowPartition,
@@ -218,7 +219,7 @@ def _save_totals(
         "lag_ms": totals.lag_ms,
         "rate_per_s": totals.rate_per_s,
         "held_back": dict(totals.held_back),
-        **_told(flow, progress),
+        **_told(flow, progress, now),
     }
     if reason != flow.worst_reason:
         changes |= {"worst_reason": reason, "worst_since": now if reason else None}
@@ -227,11 +228,14 @@ def _save_totals(
     ReplicationFlow.objects.filter(pk=flow.pk, reset_topics=flow.reset_topics).update(**changes)
 
 
-def _told(flow: ReplicationFlow, progress: Mapping[str, Any] | None) -> dict[str, Any]:
+def _told(
+    flow: ReplicationFlow, progress: Mapping[str, Any] | None, now: datetime
+) -> dict[str, Any]:
     """Return what only a run knows; of remote topics the last word stays when it has ended."""
     told = progress or {}
     control = told.get("control") or {}
     found = {"eta_s": told.get("eta_s"), "control_problem": control.get("problem") or ""}
+    found |= {"task_crashes": task_crashes(flow.task_crashes, told.get("crashes") or (), now)}
     found |= {"checkpoint_writing": told.get("checkpoints") or flow.checkpoint_writing}
     return found | {"topic_sync": _synced(flow.topic_sync, told.get("topic_sync"))}
 

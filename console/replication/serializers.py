@@ -54,6 +54,13 @@ def _counts() -> serializers.DictField:
     return serializers.DictField(child=serializers.IntegerField(), read_only=True)
 
 
+class CrashesSerializer(serializers.Serializer[Any]):
+    """Crashes of the flow's runs and tasks in the last 24 hours; a wanted flow is restarted after each."""
+
+    count = serializers.IntegerField()
+    last_at = serializers.DateTimeField(allow_null=True)
+
+
 class FlowSerializer(serializers.ModelSerializer[ReplicationFlow]):
     """A flow: settings, what is wanted, status, totals."""
 
@@ -73,6 +80,7 @@ class FlowSerializer(serializers.ModelSerializer[ReplicationFlow]):
     )
     topic_sync = serializers.SerializerMethodField()
     checkpoint_writing = serializers.SerializerMethodField()
+    crashes = CrashesSerializer()
     run = serializers.UUIDField(source="run_id", allow_null=True)
 
     class Meta:
@@ -98,6 +106,7 @@ class FlowSerializer(serializers.ModelSerializer[ReplicationFlow]):
             "control_problem",
             "topic_sync",
             "checkpoint_writing",
+            "crashes",
             "measured_at",
             "freshness",
             "created_at",

@@ -154,8 +154,7 @@ class Copying:
         if loss is None:
             return
         state = self._state
-        state.restarts += 1
-        state.message = f"Task {loss.number} ended unexpectedly and is started again: {loss.why}"
+        state.restart(f"Task {loss.number} ended unexpectedly and is started again: {loss.why}")
         logger.warning("task lost flow=%s task=%d: %s", state.flow.name, loss.number, loss.why)
         lost = self._holdings.lost(loss.number)
         self._crew.members[loss.number].is_lost = bool(lost)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -19,6 +20,8 @@ from jobs.spark.control import ControlFile
 from jobs.spark.following import Following
 
 Row = dict[str, Any]
+# Of a task that crashes every second, all of the last minutes; the console keeps a day of them.
+MOST_CRASHES = 1000
 
 
 @dataclass(slots=True)
@@ -28,7 +31,8 @@ class FlowState:
     `given_up` are partitions that failed and stay so, `anew` topics whose failures count no more: they
     were created again, and that is accepted. `ends` are the offsets at which the run is to end (None:
     never), `unknown_ends` the partitions whose end nobody could tell yet. `message` is one sentence, `fault`
-    why the clusters were not seen. `checkpoints` tells what came of writing them, None: nothing yet.
+    why the clusters were not seen. `crashes` are the times (ms) of the newest restarts. `checkpoints` tells
+    what came of writing them, None: nothing yet.
     """
 
     flow: FlowSpec
@@ -45,6 +49,7 @@ class FlowState:
     ends: dict[TopicPartition, int] | None = None
     unknown_ends: set[TopicPartition] = field(default_factory=set)
     restarts: int = 0
+    crashes: deque[int] = field(default_factory=lambda: deque(maxlen=MOST_CRASHES))
     moves: int = 0
     message: str = "Starting."
     fault: str = ""
@@ -77,6 +82,12 @@ class FlowState:
             if survey.plan.starts
             else "No partition can be copied now: see the reasons, or the flow's filters."
         )
+
+    def restart(self, message: str) -> None:
+        """Count a restart, of one task or of all, that nobody asked for; `message` says why."""
+        self.restarts += 1
+        self.crashes.append(time.time_ns() // 1_000_000)
+        self.message = message
 
     def end_here(self, survey: Survey) -> None:
         """Let the run end at the offsets that the source has now; what is unknown is filled in later."""
@@ -114,6 +125,7 @@ class FlowState:
             "surveyed": self.survey is not None,
             "fault": self.fault,
             "restarts": self.restarts,
+            "crashes": list(self.crashes),
             "moves": self.moves,
             "eta_s": self.board.eta_s(now_s),
             "rss_bytes": processes.resident_bytes([jvm, *processes.children_of(jvm)]),

@@ -136,9 +136,8 @@ class FlowDriver:
         self._pause(backoff_s(failures))
 
     def _begin_anew_after(self, problem: str, failures: int) -> None:
-        self.state.restarts += 1
         logger.warning("all tasks begin anew flow=%s: %s", self.state.flow.name, problem)
-        self.state.message = f"All tasks are started again: {problem}"
+        self.state.restart(f"All tasks are started again: {problem}")
         self.state.board.fail_all_open(PartitionState.RETRYING, self.state.message)
         self.state.show()
         self._pause(backoff_s(failures))

@@ -328,6 +328,15 @@ def test_a_topic_of_which_everything_is_paused_is_paused():
     assert (flow.worst_reason, flow.worst_since) == ("Paused by a person.", NOW)
 
 
+def test_crashes_of_tasks_stay_for_a_day_also_when_the_next_run_knows_nothing_of_them():
+    flow = make_flow()
+    running(flow)
+    at_ms = round(NOW.timestamp() * 1000)
+    assert told(flow, crashes=[at_ms - 1, at_ms]).task_crashes == [at_ms - 1, at_ms]
+    assert told(flow, NOW + MINUTE, crashes=[]).task_crashes == [at_ms - 1, at_ms]
+    assert told(flow, NOW + timedelta(days=1)).task_crashes == []
+
+
 def test_what_a_run_tells_of_its_checkpoints_stays_until_there_is_something_newer():
     flow = make_flow()
     running(flow)

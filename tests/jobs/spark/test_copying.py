@@ -218,7 +218,7 @@ def test_a_lost_task_comes_back_alone_at_the_positions_on_the_target(tmp_path, c
             [],
             True,
         )
-        assert world.state.restarts == 1
+        assert (world.state.restarts, len(world.state.crashes)) == (1, 1)
 
 
 def test_a_task_that_does_not_come_back_leaves_its_share_to_the_others(tmp_path, clusters):
