@@ -32,7 +32,7 @@ AVAILABILITY_MINUTES_D = env_int("AVAILABILITY_MINUTES_D", 7, least=1)
 AVAILABILITY_HOURS_D = env_int("AVAILABILITY_HOURS_D", 90, least=7)
 AVAILABILITY_HISTORY_D = env_int("AVAILABILITY_HISTORY_D", 90, least=1)
 # Checkpoints beside their groups: a round this often; as collected, minutes and hours are kept for so long.
-CHECKPOINT_INTERVAL_S = env_int("CHECKPOINT_INTERVAL_S", 30, least=10)
+CHECKPOINT_INTERVAL_S = env_int("CHECKPOINT_INTERVAL_S", 10, least=10)
 CHECKPOINT_RAW_H = env_int("CHECKPOINT_RAW_H", 24, least=1)
 CHECKPOINT_MINUTES_D = env_int("CHECKPOINT_MINUTES_D", 7, least=1)
 CHECKPOINT_HOURS_D = env_int("CHECKPOINT_HOURS_D", 90, least=30)

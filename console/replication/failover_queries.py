@@ -11,7 +11,12 @@ from django.db.models import QuerySet
 from console.clusters.models import Group
 from console.frame.access import visible
 from console.replication import queries
-from console.replication.failover_models import FailoverPlan, FailoverPlanGroup, FailoverRun
+from console.replication.failover_models import (
+    FailoverPlan,
+    FailoverPlanGroup,
+    FailoverRun,
+    GroupState,
+)
 from console.replication.models import ReplicationFlow
 from jobs.replication.failover.model import Direction
 from jobs.replication.flow import FlowSpec
@@ -74,6 +79,14 @@ def get_run(plan: FailoverPlan, run_id: UUID | None) -> FailoverRun | None:
     if run_id is None:
         return rows.exclude(finished_at=None).order_by("-finished_at").first()
     return rows.filter(pk=run_id).first()
+
+
+def groups_failed_over(flow: ReplicationFlow) -> frozenset[str]:
+    """Return the groups that a plan of this flow moved to the target, and none has moved back since."""
+    rows = FailoverPlanGroup.objects.filter(plan__flow=flow, state=GroupState.APPLIED)
+    rows = rows.order_by("plan__applied_at", "plan")
+    newest = dict(rows.values_list("group", "plan__direction"))
+    return frozenset(g for g, direction in newest.items() if direction == Direction.FAILOVER)
 
 
 def groups_to_choose(flow: ReplicationFlow, spec: FlowSpec, direction: str) -> list[Group]:

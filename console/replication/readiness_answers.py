@@ -46,12 +46,6 @@ class Answers:
     groups: list[GroupAnswer] = field(default_factory=list)
     topics: dict[str, tuple[Verdict, int]] = field(default_factory=dict)
 
-    @property
-    def counts(self) -> dict[str, int]:
-        """How many groups are in which readiness."""
-        words = [one.verdict.readiness.value for one in self.groups]
-        return {step.value: words.count(step.value) for step in Readiness if step.value in words}
-
 
 def behind_of(parts: Sequence[Part]) -> int | None:
     """Return the records between a group and its checkpoints, where both are known."""

@@ -108,6 +108,8 @@ def _answer(flow: ReplicationFlow) -> dict[str, Any]:
     return {
         **values,
         "readiness": step.value,
+        "found": answer.found if answer else "",
+        "found_since": answer.found_since if answer else None,
         "evidence": answer.evidence if answer else [],
         "colour": step.colour,
         "counts": answer.counts if answer else {},

@@ -23,12 +23,14 @@ from console.replication.readiness_door import KAFKA, CheckpointDoor, OpenTransl
 from console.replication.readiness_facts import StoredFacts, read_stored
 from console.replication.readiness_judge import Asked, answer_all
 from console.replication.readiness_memory import MEMORIES, Memory
+from console.replication.readiness_order import groups_to_ask, take_commits
 from console.replication.translating import open_flow_translator
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.replication.checkpoint_follow import CheckpointsRead
 from jobs.replication.checkpoint_lag import TopicState
 from jobs.replication.readiness import Thresholds
+from jobs.replication.readiness_hold import HOLD
 from jobs.replication.translator import SourceEnd
 
 logger = logging.getLogger(__name__)
@@ -96,7 +98,10 @@ def collect_readiness(
 
 @dataclass(slots=True)
 class _Round:
-    """One round of one flow. `problem` is what went wrong, also when there are answers all the same."""
+    """One round of one flow. `problem` is what went wrong, also when there are answers all the same.
+
+    `is_held`: it found an answer that does not count yet, so the next round is due sooner.
+    """
 
     flow: ReplicationFlow
     answer: FlowReadiness
@@ -104,6 +109,7 @@ class _Round:
     door: CheckpointDoor
     open_translator: OpenTranslator
     is_done: bool = False
+    is_held: bool = False
     problem: str = ""
     hint: str = ""
     findings: tuple[str, ...] = field(default=())
@@ -123,12 +129,14 @@ class _Round:
         known = self._known(mark, memory, rows)
         read = self._ask(lambda: self.door.checkpoints(stored.spec, known))
         checkpoints = read or known
+        unproven = self._commits(stored, checkpoints)
         asked = Asked(
             checkpoints,
             self._state_of(read, known),
             self._ends(stored),
             self.open_translator(self.flow),
             self._stale(stored, read, known),
+            unproven,
         )
         answers = answer_all(stored, asked, thresholds(), int(self.now.timestamp() * 1000), memory)
         self._write(answers, rows, stored, read, mark)
@@ -144,7 +152,9 @@ class _Round:
         mark: str,
     ) -> None:
         with transaction.atomic():
-            readiness_save.save_answers(self.flow, answers, rows, stored.names, self.now)
+            self.is_held = readiness_save.save_answers(
+                self.flow, answers, rows, stored.names, self.now
+            )
             if read is not None:
                 readiness_save.save_read(self.answer, read, mark, self.now)
             checkpoint_series.save_samples(self.flow, self.answer, answers, self.now)
@@ -176,6 +186,12 @@ class _Round:
         is_stale = old and at is not None and (self.now - at).total_seconds() * 1000 > STALE_MS
         return "; ".join(filter(None, [stored.stale, "checkpoints" if is_stale else ""]))
 
+    def _commits(self, stored: StoredFacts, checkpoints: CheckpointsRead) -> frozenset[str]:
+        """Ask again for commits that are older than what they are compared with (`readiness_order`)."""
+        older = groups_to_ask(stored, checkpoints)
+        found = self._ask(lambda: self.door.commits(stored.spec, older)) if older else {}
+        return take_commits(stored, older, found or {})
+
     def _ends(self, stored: StoredFacts) -> dict[TopicPartition, SourceEnd]:
         """Return where both sides end, with the flow's positions, which were read before."""
         remote = {where: stored.names.remote(where) for where in stored.copied}
@@ -197,7 +213,9 @@ class _Round:
 def _finish(answer: FlowReadiness, round_: _Round, now: datetime, duration_ms: int) -> None:
     """Write how the round went; what failed has its time, what succeeded keeps its own."""
     # A little less than the interval, so that the next tick of the clock finds the flow due.
-    rest = timedelta(seconds=max(settings.CHECKPOINT_INTERVAL_S, 2 * duration_ms / 1000) - 0.5)
+    hold_s = HOLD.total_seconds() if round_.is_held else settings.CHECKPOINT_INTERVAL_S
+    rest_s = max(min(hold_s, settings.CHECKPOINT_INTERVAL_S), 2 * duration_ms / 1000)
+    rest = timedelta(seconds=rest_s - 0.5)
     row = FlowReadiness.objects.filter(pk=answer.pk)
     values: dict[str, object] = {
         "claimed_until": now + rest,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Protocol
 
 from console.replication.models import ReplicationFlow
 from jobs.cluster import offsets
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.descriptions import CommittedOffset, TopicPartition
+from jobs.cluster.groups import read_committed_offsets
 from jobs.replication.checkpoint_follow import CheckpointsRead, follow_checkpoints
 from jobs.replication.flow import FlowSpec
 from jobs.replication.selection import policy_of
@@ -27,6 +28,12 @@ class CheckpointDoor(Protocol):
         """Return the checkpoints as they stand, having read what is new."""
         ...
 
+    def commits(
+        self, flow: FlowSpec, groups: Collection[str]
+    ) -> Mapping[str, Mapping[TopicPartition, CommittedOffset]]:
+        """Return committed offsets of groups on the source; a group that could not be read is absent."""
+        ...
+
     def ends(
         self, flow: FlowSpec, remote: Mapping[TopicPartition, TopicPartition]
     ) -> Mapping[TopicPartition, SourceEnd]:
@@ -42,6 +49,13 @@ class KafkaDoor:
         topic = policy_of(flow).checkpoints_topic(flow.source.alias)
         with ClusterClient(flow.target, timeout_s=TIMEOUT_S) as client:
             return follow_checkpoints(client, topic, before)
+
+    def commits(
+        self, flow: FlowSpec, groups: Collection[str]
+    ) -> Mapping[str, Mapping[TopicPartition, CommittedOffset]]:
+        """Ask each group's coordinator."""
+        with ClusterClient(flow.source, timeout_s=TIMEOUT_S) as client:
+            return read_committed_offsets(client, groups)
 
     def ends(
         self, flow: FlowSpec, remote: Mapping[TopicPartition, TopicPartition]

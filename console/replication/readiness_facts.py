@@ -15,6 +15,7 @@ from django.db.models import Q
 
 from console.clusters.models import Cluster, CollectionRound, Group, GroupOffset, Noun, Partition
 from console.frame.numbers import format_age
+from console.replication.failover_queries import groups_failed_over
 from console.replication.models import FlowPartition, FlowRound, ReplicationFlow
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.flow import FlowSpec
@@ -54,7 +55,7 @@ class StoredFacts:
 
     `commits` are the source's, by group; `synced` the target's, by group and remote partition. `stale` names
     what is too old to judge by, empty when nothing is; `is_target_known` is False while the target's groups
-    are.
+    are. `failed_over` are groups that a plan of this flow moved to the target.
     """
 
     spec: FlowSpec
@@ -66,6 +67,7 @@ class StoredFacts:
     remote_starts: dict[TopicPartition, int | None] = field(default_factory=dict)
     stale: str = ""
     is_target_known: bool = True
+    failed_over: frozenset[str] = frozenset()
     names: Names = field(init=False)
     others: list[FlowSpec] = field(default_factory=list)
 
@@ -131,6 +133,7 @@ def read_stored(flow: ReplicationFlow, now: datetime, stale_ms: int) -> StoredFa
         flow.target, {found.names.remote(w).topic for w in found.copied}
     )
     found.others = _others_of(flow)
+    found.failed_over = groups_failed_over(flow)
     ages = list(_ages(flow, now, stale_ms))
     found.stale = "; ".join(text for text, _ in ages)
     found.is_target_known = not any(is_targets for _, is_targets in ages)

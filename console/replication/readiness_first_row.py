@@ -20,13 +20,13 @@ def flow_answer_facts(
 ) -> list[dict[str, Any]]:
     """Return the answer of a flow as the facts component takes it."""
     if answer is None:
-        return [_fact("Ready", DASH, "checkpoints were not looked at yet", words.READY)]
+        return [_fact("Groups ready", DASH, "no round has succeeded yet", words.READY)]
     ready, covered = queries.counted(answer)
     href = reverse("replication:checkpoints", args=[flow.pk])
     return [
         _fact(
-            "Ready",
-            f"{format_count(ready)} of {format_count(covered)}",
+            "Groups ready",
+            f"{format_count(ready)}/{format_count(covered)}",
             _how_often(share),
             words.READY,
         )
@@ -81,7 +81,7 @@ def group_answer_facts(row: GroupReadiness, share: Share, now: datetime) -> list
 def _how_often(share: Share) -> str:
     if share.share is None or share.since is None:
         return "not asked for long enough"
-    return f"green {format_percent(share.share)} of the time since {share.since:%d %b %H:%M} UTC"
+    return f"ready {format_percent(share.share)} of the time since {share.since:%d %b %H:%M} UTC"
 
 
 def _fact(label: str, value: str, note: str, definition: str) -> dict[str, Any]:

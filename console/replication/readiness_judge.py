@@ -19,6 +19,7 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.replication import readiness as rules
 from jobs.replication.checkpoint_follow import CheckpointsRead
 from jobs.replication.checkpoint_lag import (
+    SYNCS_READ_WITHIN_MS,
     GroupFacts,
     PartitionFacts,
     SeenCheckpoint,
@@ -39,13 +40,17 @@ _ACTIVE_WITHOUT_COUNT = {
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What was asked for in this round; `checkpoints_state` says how the topic of checkpoints was found."""
+    """What was asked for in this round; `checkpoints_state` says how the topic of checkpoints was found.
+
+    `unproven` are groups whose commits may be older than what they are compared with.
+    """
 
     checkpoints: CheckpointsRead
     checkpoints_state: TopicState
     ends: Mapping[TopicPartition, SourceEnd]
     translator: Translator
     stale: str = ""
+    unproven: frozenset[str] = frozenset()
 
 
 def answer_all(
@@ -195,18 +200,22 @@ class _Judge:
         for where, committed in found.places.items():
             remote = stored.names.remote(where)
             end = asked.ends.get(where)
+            sketch, kept = self._sketches.get((where, committed)), found.kept.get(remote)
             is_at_end = end is not None and committed is not None and committed >= end.source_end
+            is_open = sketch is not None and sketch[1] < 0
+            is_new = kept is not None and self.now_ms - (kept.at_ms or 0) < SYNCS_READ_WITHIN_MS
             rows.append(
                 (
                     where,
                     committed,
-                    found.kept.get(remote),
+                    kept,
                     found.synced.get(remote),
                     stored.copied.get(where),
                     stored.remote_starts.get(remote),
-                    self._sketches.get((where, committed)),
+                    sketch,
                     self._mm2(where, committed),
-                    end if is_at_end else None,
+                    end if is_at_end or is_open else None,
+                    is_open and is_new,
                 )
             )
         return hash((stored.groups.get(found.name), found.facts, asked.stale)), hash(tuple(rows))
@@ -228,6 +237,8 @@ class _Judge:
             has_members=None if member is None else _is_active(member),
             is_active_on_target=_is_active(there) if there else (False if is_known else None),
             checkpoints=self.asked.checkpoints_state,
+            is_failed_over=name in self.stored.failed_over and not (member and _is_active(member)),
+            is_commit_newer=name not in self.asked.unproven,
         )
 
     def _part(
@@ -240,8 +251,9 @@ class _Judge:
         remote = stored.names.remote(where)
         row = stored.copied.get(where)
         proof = mm2 = None
+        end = asked.ends.get(where)
         if committed is not None and group.is_selected:
-            proof = asked.translator.translate(where, committed, end=asked.ends.get(where))
+            proof = asked.translator.translate(where, committed, end=end)
             mm2 = self._mm2(where, committed)
         facts = PartitionFacts(
             where,
@@ -254,6 +266,7 @@ class _Judge:
             at_risk=row.lag if row else None,
             at_risk_ms=row.lag_ms if row else None,
             remote_log_start=stored.remote_starts.get(remote),
+            remote_end=end.target_end if end else None,
             log_start_offset=row.log_start_offset if row else None,
             end_offset=row.end_offset if row else None,
             is_selected=stored.names.has_topic(where.topic),

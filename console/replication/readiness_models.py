@@ -7,7 +7,7 @@ from typing import ClassVar
 from django.db import models
 
 from console.frame.states import Severity
-from console.replication.readiness_words import SEVERITIES, WORDS, span_of
+from console.replication.readiness_words import HELD, SEVERITIES, WORDS, span_of
 from jobs.replication.checkpoint_lag import CheckpointReason, reason_text
 from jobs.replication.obstacles import Readiness
 
@@ -29,7 +29,9 @@ class Answer(models.Model):
     readiness, text, hint}, worst first. `rpo_records` and `rpo_ms` are what the target does not have.
     `reread_lo` and `reread_hi` bound what is repeated when groups go on by themselves, `skipped_lo` and
     `skipped_hi` what they would skip, `repeated_hi` what is repeated at the certified places at most.
-    `since` is when the readiness last changed, `updated_at` when anything did.
+    `since` is when the readiness last changed, `updated_at` when anything did. `found` is another readiness
+    that the last round found and that does not count yet, `found_since` since when in a row, and
+    `differs_since` since when rounds find another one than `readiness`; empty while they agree.
     """
 
     readiness = _readiness()
@@ -44,6 +46,9 @@ class Answer(models.Model):
     repeated_hi = models.BigIntegerField(null=True)
     since = models.DateTimeField()
     updated_at = models.DateTimeField()
+    found = models.CharField(max_length=20, choices=READINESS_CHOICES, blank=True, default="")
+    found_since = models.DateTimeField(null=True)
+    differs_since = models.DateTimeField(null=True)
 
     clusters_at: ClassVar = _OF_FLOW
 
@@ -59,6 +64,14 @@ class Answer(models.Model):
     def severity(self) -> Severity:
         """How bad it is."""
         return SEVERITIES[Readiness(self.readiness)]
+
+    @property
+    def found_text(self) -> str:
+        """What the last rounds found and does not count yet, as people say it; empty when they agree."""
+        if not self.found or self.found_since is None:
+            return ""
+        word = WORDS[Readiness(self.found)]
+        return f"{word} since {self.found_since:%H:%M:%S} UTC, not counted yet. {HELD}"
 
     @property
     def reread(self) -> str:
@@ -119,7 +132,7 @@ class FlowReadiness(Answer):
     def ready_text(self) -> str:
         """How many groups are ready, of those that the flow covers."""
         covered = sum(n for word, n in self.counts.items() if word != Readiness.NOT_COVERED)
-        return f"{self.counts.get(Readiness.READY.value, 0):,} of {covered:,} groups"
+        return f"{self.counts.get(Readiness.READY.value, 0):,}/{covered:,} groups ready"
 
 
 class TopicReadiness(Answer):

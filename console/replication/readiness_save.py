@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from django.db import transaction
 
-from console.clusters.rows import remove, update
+from console.clusters.rows import remove, update_changed
 from console.replication.models import (
     FlowReadiness,
     GroupReadiness,
@@ -19,7 +21,9 @@ from console.replication.models import (
 from console.replication.readiness_answers import Answers, GroupAnswer
 from console.replication.readiness_facts import Names
 from console.replication.readiness_history import unasked_since
+from console.replication.readiness_hold import answer_of, hold
 from console.replication.readiness_judge import partition_document
+from console.replication.readiness_models import Answer
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.checkpoint_follow import CheckpointsRead
 from jobs.replication.checkpoint_lag import Bounds, SeenCheckpoint
@@ -30,13 +34,6 @@ from jobs.replication.readiness import Verdict
 BATCH = 500
 # A table's column is searched by what a group reads; nobody reads a list of thousands of topics.
 MOST_TOPIC_NAMES = 20
-
-
-GROUP_FIELDS = (
-    "readiness", "rank", "evidence", "rpo_records", "rpo_ms", "reread_lo", "reread_hi", "skipped_lo",
-    "skipped_hi", "repeated_hi", "state", "topic_names", "partition_count", "checkpoint_count", "reason",
-    "behind", "checkpoint_at", "topics", "partitions",
-)  # fmt: skip
 # Only needed to see what is new, and the most of a row.
 HEAVY = ("partitions", "topics", "evidence")
 
@@ -70,16 +67,54 @@ def save_answers(
     before: Mapping[str, GroupReadiness],
     names: Names,
     now: datetime,
-) -> None:
-    """Write groups, topics and the flow, and what became another answer."""
+) -> bool:
+    """Write groups, topics and the flow, and what became another answer; True: some change is held."""
     with transaction.atomic():
         row = FlowReadiness.objects.get(flow=flow)
         gap = unasked_since(row, now)
-        changes = [_unknown(flow, group, gap) for group in ("", *before)] if gap else []
-        changes += _save_groups(flow, answers.groups, before, names, now, is_told_anew=bool(gap))
-        _save_topics(flow, answers.topics, now)
-        changes += _save_flow(flow, row, answers, now, is_told_anew=bool(gap))
-        ReadinessChange.objects.bulk_create(changes, batch_size=BATCH)
+        save = _Save(flow, now, is_told_anew=gap is not None)
+        if gap is not None:
+            save.moved += [_change(flow, group, Readiness.UNKNOWN, gap) for group in ("", *before)]
+        counts = _save_groups(save, answers.groups, before, names)
+        _save_topics(save, answers.topics)
+        _save_flow(save, row, answers, counts)
+        ReadinessChange.objects.bulk_create(save.moved, batch_size=BATCH)
+    return save.is_held
+
+
+@dataclass(slots=True)
+class _Save:
+    """One writing of answers: `moved` are changes that count, `is_held` whether one does not count yet.
+
+    `is_told_anew`: for long no round has succeeded, so what is found now counts at once.
+    """
+
+    flow: ReplicationFlow
+    now: datetime
+    is_told_anew: bool
+    moved: list[ReadinessChange] = field(default_factory=list)
+    is_held: bool = False
+
+    def hold(self, row: Answer | None, verdict: Verdict, group: str | None) -> dict[str, Any]:
+        """Return the columns of an answer and note its change; `group` None: changes are not kept."""
+        columns = hold(None if self.is_told_anew else row, verdict, self.now)
+        self.is_held |= bool(columns["found"])
+        readiness = columns.get("readiness")
+        is_other = readiness is not None and (row is None or row.readiness != readiness)
+        if group is not None and (is_other or self.is_told_anew):
+            self.moved.append(_change(self.flow, group, verdict.readiness, self.now))
+        return columns
+
+    def set(self, row: Any, values: Mapping[str, Any]) -> list[str]:
+        """Set the values of a row and return the names of what is to be written."""
+        names = [*values, "updated_at"]
+        if values.get("readiness", row.readiness) != row.readiness:
+            row.since = self.now
+            names.append("since")
+        for name, value in values.items():
+            setattr(row, name, value)
+        row.updated_at = self.now
+        return names
 
 
 def save_read(answer: FlowReadiness, read: CheckpointsRead, mark: str, now: datetime) -> None:
@@ -93,39 +128,31 @@ def save_read(answer: FlowReadiness, read: CheckpointsRead, mark: str, now: date
 
 
 def _save_groups(
-    flow: ReplicationFlow,
+    save: _Save,
     groups: Sequence[GroupAnswer],
     before: Mapping[str, GroupReadiness],
     names: Names,
-    now: datetime,
-    *,
-    is_told_anew: bool,
-) -> list[ReadinessChange]:
-    new, changed, moved = [], [], []
+) -> dict[str, int]:
+    """Write the groups; returns how many have which readiness now."""
+    new, changed = [], []
+    counts: Counter[str] = Counter()
     for one in groups:
         row = before.get(one.group)
-        if one.is_same:
-            moved += [_change(flow, one.group, one.verdict, now)] if is_told_anew else []
-            continue
-        values = _group_values(one, names)
-        if is_told_anew or row is None or row.readiness != values["readiness"]:
-            moved.append(_change(flow, one.group, one.verdict, now))
+        is_held = row is not None and row.found != ""
+        columns = save.hold(row, one.verdict, one.group)
+        values = columns if one.is_same else {**_group_values(one, names), **columns}
         if row is None:
-            row = GroupReadiness(flow=flow, group=one.group, since=now, readiness="")
+            row = GroupReadiness(flow=save.flow, group=one.group, since=save.now, readiness="")
+            save.set(row, values)
             new.append(row)
-        elif _is_as(row, values):
-            continue
-        else:
-            changed.append(row)
-        if row.readiness != values["readiness"]:
-            row.since = now
-        _set(row, values, now)
+        elif is_held or columns["found"] or not (one.is_same or _is_as(row, values)):
+            changed.append((row, save.set(row, values)))
+        counts[row.readiness] += 1
     GroupReadiness.objects.bulk_create(new, batch_size=BATCH)
-    if changed:
-        update(GroupReadiness, changed, [*GROUP_FIELDS, "since", "updated_at"])
+    update_changed(GroupReadiness, changed)
     seen = {one.group for one in groups}
     remove(GroupReadiness, [row for group, row in before.items() if group not in seen])
-    return moved
+    return {step.value: counts[step.value] for step in Readiness if counts[step.value]}
 
 
 def _is_as(row: GroupReadiness, values: Mapping[str, Any]) -> bool:
@@ -139,7 +166,7 @@ def _group_values(one: GroupAnswer, names: Names) -> dict[str, Any]:
     topics = [{"topic": t, **answer_values(verdict)} for t, verdict in one.topics.items()]
     covered = [part for part in one.parts if part.is_covered]
     return {
-        **answer_values(one.verdict),
+        **numbers_of(one.verdict),
         "state": one.member.state if one.member else "",
         "topic_names": ", ".join(list(one.topics)[:MOST_TOPIC_NAMES]),
         "partition_count": len(covered) or len(one.parts),
@@ -155,20 +182,14 @@ def _group_values(one: GroupAnswer, names: Names) -> dict[str, Any]:
 
 
 def answer_values(verdict: Verdict) -> dict[str, Any]:
-    """Return the columns of `Answer` that a verdict fills."""
+    """Return the columns of `Answer` that a verdict fills when it counts."""
+    return {**answer_of(verdict), **numbers_of(verdict)}
+
+
+def numbers_of(verdict: Verdict) -> dict[str, Any]:
+    """Return the columns of `Answer` that are numbers: they are never held."""
     reread, skipped = verdict.reread, verdict.skipped
     return {
-        "readiness": verdict.readiness.value,
-        "rank": verdict.readiness.rank,
-        "evidence": [
-            {
-                "obstacle": each.obstacle.value,
-                "readiness": each.readiness.value,
-                "text": each.text,
-                "hint": each.hint,
-            }
-            for each in verdict.evidence
-        ],
         "rpo_records": verdict.rpo_records,
         "rpo_ms": verdict.rpo_ms,
         **_bounds("reread", reread),
@@ -184,73 +205,46 @@ def _bounds(name: str, bounds: Bounds | None) -> dict[str, int | None]:
     }
 
 
-def _save_topics(
-    flow: ReplicationFlow, topics: Mapping[str, tuple[Verdict, int]], now: datetime
-) -> None:
-    before = {row.topic: row for row in TopicReadiness.objects.filter(flow=flow)}
+def _save_topics(save: _Save, topics: Mapping[str, tuple[Verdict, int]]) -> None:
+    before = {row.topic: row for row in TopicReadiness.objects.filter(flow=save.flow)}
     new, changed = [], []
     for topic, (verdict, groups) in topics.items():
         row = before.pop(topic, None)
-        values = {**answer_values(verdict), "group_count": groups}
+        columns = save.hold(row, verdict, None)
+        values = {**columns, **numbers_of(verdict), "group_count": groups}
         if row is None:
-            row = TopicReadiness(flow=flow, topic=topic, since=now, readiness="")
+            row = TopicReadiness(flow=save.flow, topic=topic, since=save.now, readiness="")
+            save.set(row, values)
             new.append(row)
-        elif all(getattr(row, name) == value for name, value in values.items()):
-            continue
-        else:
-            changed.append(row)
-        if row.readiness != values["readiness"]:
-            row.since = now
-        _set(row, values, now)
+        elif not _is_as(row, values):
+            changed.append((row, save.set(row, values)))
     TopicReadiness.objects.bulk_create(new, batch_size=BATCH)
-    if changed:
-        fields = [
-            *answer_values(next(iter(topics.values()))[0]),
-            "group_count",
-            "since",
-            "updated_at",
-        ]
-        update(TopicReadiness, changed, fields)
+    update_changed(TopicReadiness, changed)
     remove(TopicReadiness, list(before.values()))
 
 
 def _save_flow(
-    flow: ReplicationFlow,
-    row: FlowReadiness,
-    answers: Answers,
-    now: datetime,
-    *,
-    is_told_anew: bool,
-) -> list[ReadinessChange]:
+    save: _Save, row: FlowReadiness, answers: Answers, counts: Mapping[str, int]
+) -> None:
     covered = [one for one in answers.groups if one.is_covered]
     behind = [one.behind for one in covered if one.behind is not None]
     oldest = [one.checkpoint_at_ms for one in covered if one.behind and one.checkpoint_at_ms]
+    if row.succeeded_at is None:
+        row.readiness, row.since = "", save.now
     values = {
-        **answer_values(answers.flow),
-        "counts": answers.counts,
+        **save.hold(row if row.readiness else None, answers.flow, ""),
+        **numbers_of(answers.flow),
+        "counts": dict(counts),
         "behind": sum(behind) if behind else None,
         "checkpoint_at": moment(min(oldest, default=None)),
     }
-    is_other = row.succeeded_at is None or row.readiness != values["readiness"]
-    row.since = now if is_other else row.since
-    moved = [_change(flow, "", answers.flow, now)] if is_other or is_told_anew else []
-    _set(row, values, now)
-    row.save(update_fields=[*values, "since", "updated_at"])
-    return moved
+    row.save(update_fields=save.set(row, values))
 
 
-def _change(flow: ReplicationFlow, group: str, verdict: Verdict, now: datetime) -> ReadinessChange:
-    return ReadinessChange(flow=flow, group=group, at=now, readiness=verdict.readiness.value)
-
-
-def _unknown(flow: ReplicationFlow, group: str, at: datetime) -> ReadinessChange:
-    return ReadinessChange(flow=flow, group=group, at=at, readiness=Readiness.UNKNOWN.value)
-
-
-def _set(row: Any, values: Mapping[str, Any], now: datetime) -> None:
-    for name, value in values.items():
-        setattr(row, name, value)
-    row.updated_at = now
+def _change(
+    flow: ReplicationFlow, group: str, readiness: Readiness, at: datetime
+) -> ReadinessChange:
+    return ReadinessChange(flow=flow, group=group, at=at, readiness=readiness.value)
 
 
 def moment(at_ms: int | None) -> datetime | None:

@@ -19,6 +19,8 @@ from jobs.replication.questions import HIGHEST_OFFSET, HIGHEST_PARTITION
 MOST_IN_BODY = 10_000
 _ANSWER = (
     "readiness",
+    "found",
+    "found_since",
     "evidence",
     "rpo_records",
     "rpo_ms",
@@ -52,7 +54,11 @@ class _Answer(serializers.Serializer[Any]):
     reread_hi = _number(help_text="And at most; null: nothing bounds it, or nobody knows.")
     skipped_lo = _number(help_text="Skipped for certain when groups go on by themselves.")
     skipped_hi = _number(help_text="And at most.")
-    repeated_hi = _number(help_text="Read twice at most when a plan lets groups go on.")
+    repeated_hi = _number(help_text="Read twice at most when a plan sets the offsets.")
+
+
+_FOUND = "Another answer that the last rounds found and that does not count yet; empty: they agree."
+_FOUND_SINCE = "Since when every round found it; it counts after some seconds."
 
 
 class TopicOfGroupSerializer(_Answer):
@@ -133,6 +139,8 @@ class TopicReadinessSerializer(serializers.ModelSerializer[TopicReadiness]):
 class FlowReadinessSerializer(_Answer):
     """The answer for a flow. `ready_share` is how much of the last 30 days it was ready; null: not known."""
 
+    found = serializers.ChoiceField(choices=READINESS_CHOICES, allow_blank=True, help_text=_FOUND)
+    found_since = serializers.DateTimeField(allow_null=True, help_text=_FOUND_SINCE)
     colour = serializers.CharField(help_text="green, amber or red.")
     counts = serializers.DictField(child=serializers.IntegerField())
     behind = _number(help_text="Records between groups and their checkpoints.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from console.frame.numbers import DASH, format_count
 from console.frame.states import Severity
 from jobs.replication.obstacles import Readiness
+from jobs.replication.readiness_hold import HOLD, UNKNOWN_HOLD
 
 SEVERITIES = {
     Readiness.READY: Severity.OK,
@@ -37,7 +38,14 @@ AT_RISK_MS = (
     "The newest record of the source minus the newest copied one, by their timestamps: it does not grow "
     "while nothing is written."
 )
-READY = "The share of the last 30 days in which the answer was green; times without an answer do not count."
+HELD = (
+    f"A change counts once all rounds for {HOLD.seconds} s have found it (Unknown: "
+    f"{UNKNOWN_HOLD.seconds} s)."
+)
+READY = (
+    "The share of the last 30 days in which the answer was Ready; times without an answer do not count. "
+    f"{HELD}"
+)
 
 
 def span_of(lo: int | None, hi: int | None) -> str:

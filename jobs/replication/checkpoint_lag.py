@@ -13,7 +13,11 @@ Per group and source partition
         upper bound.
     C6  At risk: records of the source that the target does not have, and their distance in record timestamps
         (`jobs.replication.lag`): no latency that goes stale when nothing flows.
-    C7  Offsets are counted, not records: transaction markers and compaction make these numbers upper bounds.
+    C7  Order: a group goes on while it is looked at. Its commit says that it went back, or that the target is
+        ahead of it, only when it was read after the checkpoint and after the group's offset on the target.
+    C8  Without a later offset sync the copy's end bounds what is read again now; and a checkpoint that was
+        just written may know of offset syncs that were not read here yet: nothing contradicts it so soon.
+    C9  Offsets are counted, not records: transaction markers and compaction make these numbers upper bounds.
 """
 
 from __future__ import annotations
@@ -27,6 +31,9 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.offset_sync_store import TOO_OLD
 from jobs.replication.sync_history import Certificate
 
+# Offset syncs are read within some seconds; a checkpoint that is older has all of its own read here.
+SYNCS_READ_WITHIN_MS = 10_000
+
 
 class CheckpointReason(StrEnum):
     """What there is to say of a checkpoint: why there is none, why it is behind, or that it is not."""
@@ -39,6 +46,7 @@ class CheckpointReason(StrEnum):
     GROUP_FILTERED = "group_filtered"
     TOPIC_FILTERED = "topic_filtered"
     GROUP_GONE = "group_gone"
+    FAILED_OVER = "failed_over"
     NEVER_COMMITTED = "never_committed"
     UNREADABLE = "unreadable"
     NO_TOPIC = "no_topic"
@@ -59,7 +67,9 @@ SENTENCES: dict[CheckpointReason, str] = {
     _R.TARGET_AHEAD: "The group's own offset on the target is ahead of the true place.",
     _R.GROUP_FILTERED: "The flow's patterns leave this group out: no checkpoint of it is written.",
     _R.TOPIC_FILTERED: "The flow's patterns leave this topic out: it is not copied.",
-    _R.GROUP_GONE: "The source does not know this group any more; its last checkpoint is still there.",
+    _R.GROUP_GONE: "The group was deleted on the source; its last checkpoint is still there.",
+    _R.FAILED_OVER: "A failover plan of this flow moved the group to the target, and it has no members "
+    "on the source.",
     _R.NEVER_COMMITTED: "The group never committed an offset here, so there is nothing to translate.",
     _R.UNREADABLE: "The topic of checkpoints could not be read: nobody knows whether there is one.",
     _R.NO_TOPIC: "The topic of checkpoints does not exist: nothing writes checkpoints for this flow.",
@@ -85,6 +95,7 @@ _GRAVEST = (
     _R.IDLE,
     _R.COARSE,
     _R.NOT_YET,
+    _R.FAILED_OVER,
     _R.GROUP_GONE,
     _R.CURRENT,
     _R.TOPIC_FILTERED,
@@ -143,7 +154,8 @@ class GroupFacts:
     """What is true of a group as a whole.
 
     `is_there`: the source knows it. `is_selected`: the flow's patterns name it. `has_members` on the source,
-    `is_active_on_target` there; None: unknown.
+    `is_active_on_target` there; None: unknown. `is_failed_over`: a plan moved it to the target, where it
+    stays. `is_commit_newer`: its commits are known to be newer than what they are compared with.
     """
 
     is_there: bool = True
@@ -151,6 +163,8 @@ class GroupFacts:
     has_members: bool | None = None
     is_active_on_target: bool | None = False
     checkpoints: TopicState = TopicState.READ
+    is_failed_over: bool = False
+    is_commit_newer: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +174,9 @@ class PartitionFacts:
     `committed` on the source (None: never), `synced` the group's own offset on the target (None: it has
     none), `certificate` and `mm2` for the committed offset now (None: no offset sync). `position` is the next
     source offset to be copied (None: nothing was copied). `at_risk` records the target does not have and
-    `at_risk_ms` their distance in time (None: unknown). `remote_log_start` is where the copy begins, and
-    `log_start_offset` and `end_offset` are the source's (None: unknown).
+    `at_risk_ms` their distance in time (None: unknown). `remote_log_start` is where the copy begins,
+    `remote_end` where it ends, read after all others, and `log_start_offset` and `end_offset` are the
+    source's (None: unknown).
     """
 
     where: TopicPartition
@@ -174,6 +189,7 @@ class PartitionFacts:
     at_risk: int | None = None
     at_risk_ms: int | None = None
     remote_log_start: int | None = None
+    remote_end: int | None = None
     log_start_offset: int | None = None
     end_offset: int | None = None
     is_selected: bool = True
@@ -201,7 +217,7 @@ class CheckpointLag:
 def measure_checkpoint(facts: PartitionFacts, group: GroupFacts, now_ms: int) -> CheckpointLag:
     """Return the lag of a checkpoint.
 
-    `duplicates` is what a failover repeats that goes on at the certificate's lower bound.
+    `duplicates` is what a failover repeats that resumes at the certificate's lower bound.
     """
     kept = facts.checkpoint
     age_ms = None if kept is None or kept.at_ms is None else max(now_ms - kept.at_ms, 0)
@@ -209,16 +225,17 @@ def measure_checkpoint(facts: PartitionFacts, group: GroupFacts, now_ms: int) ->
     if kept is not None and facts.committed is not None:
         behind = max(facts.committed - kept.upstream, 0)
     resume, resume_by = _resume_of(facts)
-    proof = facts.certificate
+    proof = _until_end(facts)
+    skipped = _passed(proof, resume) if _is_comparable(facts, group, resume, age_ms) else None
     return CheckpointLag(
         age_ms=age_ms,
         behind=behind,
         resume=resume,
         resume_by=resume_by,
         reread=_ahead(proof, resume),
-        skipped=_passed(proof, resume),
+        skipped=skipped,
         duplicates=None if proof is None else Bounds(0, _width(proof)),
-        reason=_reason_of(facts, group, _passed(proof, resume)),
+        reason=_reason_of(facts, group, skipped),
     )
 
 
@@ -245,6 +262,28 @@ def _resume_of(facts: PartitionFacts) -> tuple[int | None, ResumeBy]:
     if facts.checkpoint is not None:
         return facts.checkpoint.downstream, ResumeBy.CHECKPOINT
     return None, ResumeBy.NOTHING
+
+
+def _until_end(facts: PartitionFacts) -> Certificate | None:
+    """Return the certificate, bounded by the copy's end where no later offset sync bounds it."""
+    proof, end = facts.certificate, facts.remote_end
+    if proof is None or proof.hi is not None or end is None:
+        return proof
+    return proof._replace(hi=max(proof.lo, end))
+
+
+def _is_comparable(
+    facts: PartitionFacts, group: GroupFacts, resume: int | None, age_ms: int | None
+) -> bool:
+    """Return whether what is known can contradict where the group would resume (rules C7 and C8)."""
+    if not group.is_commit_newer:
+        return False
+    kept, proof = facts.checkpoint, facts.certificate
+    if kept is None or proof is None or proof.hi is not None or resume is None:
+        return True
+    is_new = age_ms is not None and age_ms < SYNCS_READ_WITHIN_MS
+    is_claimed = resume <= kept.downstream and kept.upstream <= (facts.committed or 0)
+    return not (is_new and is_claimed)
 
 
 def _width(proof: Certificate) -> int | None:
@@ -277,7 +316,7 @@ def _reason_of(
         return _R.TARGET_AHEAD
     if facts.checkpoint is None:
         return _why_none(facts, group)
-    return _how_current(facts, facts.checkpoint)
+    return _how_current(facts, group, facts.checkpoint)
 
 
 def _outside(facts: PartitionFacts, group: GroupFacts) -> CheckpointReason | None:
@@ -286,6 +325,8 @@ def _outside(facts: PartitionFacts, group: GroupFacts) -> CheckpointReason | Non
         return _R.GROUP_FILTERED
     if not facts.is_selected:
         return _R.TOPIC_FILTERED
+    if group.is_failed_over:
+        return _R.FAILED_OVER
     if not group.is_there:
         return _R.GROUP_GONE
     return _R.NEVER_COMMITTED if facts.committed is None else None
@@ -308,9 +349,11 @@ def _is_before_all(proof: Certificate | None) -> bool:
     return proof is None or (len(proof.evidence) <= 1 and proof.hi is not None and not proof.exact)
 
 
-def _how_current(facts: PartitionFacts, kept: SeenCheckpoint) -> CheckpointReason:
+def _how_current(
+    facts: PartitionFacts, group: GroupFacts, kept: SeenCheckpoint
+) -> CheckpointReason:
     committed = facts.committed or 0
-    if committed == kept.upstream:
+    if committed == kept.upstream or (committed < kept.upstream and not group.is_commit_newer):
         return _R.CURRENT
     if committed < kept.upstream:
         return _R.REWOUND

@@ -47,7 +47,6 @@ class Obstacle(StrEnum):
     NO_RESUME = "no_resume"
     NEVER_COMMITTED = "never_committed"
     OTHER_TOPICS = "other_topics"
-    GROUP_GONE = "group_gone"
 
 
 _O = Obstacle
@@ -74,7 +73,6 @@ STEPS: dict[Obstacle, Readiness] = {
             _O.NO_RESUME,
             _O.NEVER_COMMITTED,
             _O.OTHER_TOPICS,
-            _O.GROUP_GONE,
         ),
         Readiness.CAUTION,
     ),
@@ -98,7 +96,8 @@ TEXTS: dict[Obstacle, tuple[str, str]] = {
     ),
     _O.ACTIVE_ON_TARGET: (
         "The group has members on the target now.",
-        "Find out who they are, and stop them: offsets of a group with members cannot be set.",
+        "If it was failed over already, it resumes there: leave it. Otherwise stop these members first: "
+        "offsets of a group with members cannot be set.",
     ),
     _O.LOSES_TOO_MUCH: (
         "The copy is too far behind the source.",
@@ -140,9 +139,5 @@ TEXTS: dict[Obstacle, tuple[str, str]] = {
     _O.OTHER_TOPICS: (
         "The group also reads topics that no flow copies to the target.",
         "Copy them as well, or expect the group to miss them there.",
-    ),
-    _O.GROUP_GONE: (
-        "The source does not know the group any more.",
-        "Its last checkpoint is all that is known; delete it if nobody needs it.",
     ),
 }

@@ -2,7 +2,7 @@
 
 A verdict is made of obstacles; each has a step on the ladder READY, CAUTION, UNKNOWN, BLOCKED, and the worst
 decides. What is not known is an obstacle of its own: it is never READY (green). Whoever is left out by the
-flow's patterns is NOT_COVERED and counts nowhere.
+flow's patterns, was deleted on the source, or was failed over by a plan, is NOT_COVERED and counts nowhere.
 
     BLOCKED   records would be skipped, or nobody can say where to go on
     UNKNOWN   a number that decides is missing or too old
@@ -31,6 +31,15 @@ __all__ = [
 ]  # fmt: skip
 
 _O = Obstacle
+# Nothing of these can fail over: they are shown, and count nowhere.
+_OUTSIDE = frozenset(
+    {
+        CheckpointReason.GROUP_FILTERED,
+        CheckpointReason.TOPIC_FILTERED,
+        CheckpointReason.GROUP_GONE,
+        CheckpointReason.FAILED_OVER,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +105,8 @@ def judge_partition(
     facts: PartitionFacts, lag: CheckpointLag, group: GroupFacts, limits: Thresholds
 ) -> Part:
     """Return a group on one partition with what stands in its way."""
-    outside = {CheckpointReason.GROUP_FILTERED, CheckpointReason.TOPIC_FILTERED}
-    if lag.reason in outside:
+    if lag.reason in _OUTSIDE:
         return Part(facts, lag, (), is_covered=False)
-    if not group.is_there:
-        return Part(facts, lag, (_O.GROUP_GONE,))
     found = [*_of_data(facts, limits), *_of_place(facts, lag, limits)]
     return Part(facts, lag, tuple(found))
 
@@ -197,9 +203,10 @@ def _of_place(facts: PartitionFacts, lag: CheckpointLag, limits: Thresholds) -> 
     start = facts.remote_log_start
     if start is not None and proof.hi is not None and proof.hi < start:
         found.append(_O.DELETED_ON_TARGET)
-    if proof.hi is None:
+    repeated = lag.duplicates.hi if lag.duplicates else None
+    if repeated is None:
         found.append(_O.UNBOUNDED)
-    elif proof.hi - proof.lo > limits.reread and _O.REPEATS not in found:
+    elif repeated > limits.reread and _O.REPEATS not in found:
         found.append(_O.REPEATS)
     return found
 
@@ -222,6 +229,8 @@ def _of_group(group: GroupFacts, *, stale: str, other_topics: Sequence[str]) -> 
         yield _evidence(_O.TARGET_UNKNOWN, "")
     if stale:
         yield _evidence(_O.STALE, f"{stale}: ")
+    if not group.is_commit_newer:
+        yield _evidence(_O.STALE, "Committed offsets on the source: ")
     if other_topics:
         named = ", ".join(other_topics[:5]) + (" and others" if len(other_topics) > 5 else "")  # noqa: PLR2004  a handful
         yield _evidence(_O.OTHER_TOPICS, f"{named}: ")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from console.clusters.models import CollectionRound, Group, GroupOffset, Noun, Partition
 from console.replication.models import FlowReadiness, FlowRound, ReplicationFlow
 from console.replication.readiness_collect import collect_readiness
-from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.descriptions import CommittedOffset, TopicPartition
 from jobs.cluster.errors import NotAuthorized
 from jobs.replication.checkpoint_follow import CheckpointsRead
 from jobs.replication.checkpoint_lag import SeenCheckpoint
@@ -22,10 +22,14 @@ SYNCS = {ORDERS: [(0, 400), (100, 500), (200, 600)]}
 class StubCheckpointDoor:
     """Two clusters that say what a test wants; `checkpoints` None: nobody may read the topic."""
 
-    def __init__(self, checkpoints=None, *, exists=True, may_read=True, ends=None) -> None:
+    def __init__(
+        self, checkpoints=None, *, exists=True, may_read=True, ends=None, commits=None
+    ) -> None:
         self.kept = checkpoints or {}
         self.exists, self.may_read, self.end_of = exists, may_read, ends or {}
         self.before: list[CheckpointsRead] = []
+        self.commits_now = commits
+        self.asked: list[list[str]] = []
 
     def checkpoints(self, flow, before):
         self.before.append(before)
@@ -35,8 +39,26 @@ class StubCheckpointDoor:
             return CheckpointsRead(read_to=0, exists=False)
         return CheckpointsRead({**before.checkpoints, **self.kept}, 7, "topic-id")
 
+    def commits(self, flow, groups):
+        """Every group is where its row says, unless the test says where it is by now."""
+        self.asked.append(list(groups))
+        if self.commits_now is None:
+            return stored_commits(groups)
+        if not self.commits_now:
+            raise NotAuthorized("Reading committed offsets is refused", cluster="east")
+        return self.commits_now
+
     def ends(self, flow, remote):
         return {where: self.end_of[where] for where in remote if where in self.end_of}
+
+
+def stored_commits(groups):
+    rows = GroupOffset.objects.filter(group__cluster__alias="east", group__group_id__in=groups)
+    found = {group: {} for group in groups}
+    for row in rows.select_related("group"):
+        where = TopicPartition(row.topic, row.partition)
+        found[row.group.group_id][where] = CommittedOffset(row.committed_offset)
+    return found
 
 
 def checkpoint(

@@ -180,7 +180,16 @@ def test_a_topic_that_another_flow_copies_is_none_that_is_missing(flow):
 
 def test_the_last_checkpoint_of_a_group_that_is_gone_stays_visible(flow):
     judged(flow, StubCheckpointDoor({**checkpoint(), **checkpoint("gone")}))
-    assert (group("gone").readiness, group("gone").reason) == ("caution", "group_gone")
+    assert (group("gone").readiness, group("gone").reason) == ("not_covered", "group_gone")
+
+
+def test_a_group_that_was_deleted_on_the_source_keeps_no_flow_amber(flow):
+    answer = judged(flow, StubCheckpointDoor({**checkpoint(), **checkpoint("gone")}))
+    assert (answer.readiness, answer.evidence) == ("ready", [])
+    assert (answer.counts, answer.ready_text) == (
+        {"not_covered": 1, "ready": 1},
+        "1/1 groups ready",
+    )
 
 
 def test_data_that_was_not_copied_is_the_loss_of_its_topic_and_flow(flow):
@@ -244,14 +253,16 @@ def test_another_answer_is_a_change_of_the_group_and_of_the_flow(flow):
     judged(flow)
     Partition.objects.update(log_start_offset=550)
     judged(flow, now=SOON)
+    later = SOON + timedelta(seconds=5)
+    judged(flow, now=later)
     changes = ReadinessChange.objects.order_by("pk").values_list("group", "readiness", "at")
     assert list(changes) == [
         ("readers", "ready", NOW),
         ("", "ready", NOW),
-        ("readers", "blocked", SOON),
-        ("", "blocked", SOON),
+        ("readers", "blocked", later),
+        ("", "blocked", later),
     ]
-    assert group().since == SOON
+    assert group().since == later
 
 
 def test_a_time_without_rounds_is_unknown_afterwards(flow):

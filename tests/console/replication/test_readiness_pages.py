@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 from django.urls import reverse
 
+from console.clusters.models import Partition
 from console.replication.models import FlowReadiness, GroupReadiness, TopicReadiness
 from jobs.cluster.descriptions import TopicPartition
 from tests.console.making import NOW, count_queries, make_flow
@@ -41,7 +42,7 @@ def page(client, name, *arguments, **query):
 
 def test_a_flow_says_whether_it_can_fail_over_and_why_not(client, flow):
     shown = page(client, "checkpoints", flow.pk)
-    assert "0 of 1" in shown
+    assert "0/1" in shown
     assert "Going on where the target says now would skip records" in shown
     assert "a plan sets its offsets back to the certified place" in shown
     assert "skips 30" in shown
@@ -50,7 +51,7 @@ def test_a_flow_says_whether_it_can_fail_over_and_why_not(client, flow):
 def test_the_same_answer_stands_on_the_flows_own_page_and_on_the_first_one(client, flow):
     assert "Can I fail over now?" in page(client, "detail", flow.pk)
     first = html.unescape(client.get("/").content.decode())
-    assert "0 of 1 groups" in first
+    assert "0/1 groups ready" in first
     assert "Blocked" in first
 
 
@@ -188,5 +189,16 @@ def test_old_green_answers_do_not_survive_a_target_that_is_away(client):
     judged(flow, StubCheckpointDoor(checkpoint()))
     assert FlowReadiness.objects.get().readiness == "ready"
     flow.target.rounds.update(succeeded_at=NOW - timedelta(minutes=10))
-    judged(flow, StubCheckpointDoor(may_read=False), NOW + timedelta(minutes=1))
+    for seconds in (60, 70, 80, 90):
+        judged(flow, StubCheckpointDoor(may_read=False), NOW + timedelta(seconds=seconds))
     assert FlowReadiness.objects.get().readiness == "unknown"
+
+
+def test_a_change_that_does_not_count_yet_is_on_the_page_with_the_time_it_is_held(client):
+    flow = make_world()
+    judged(flow, StubCheckpointDoor(checkpoint()))
+    Partition.objects.update(log_start_offset=550)
+    judged(flow, StubCheckpointDoor(checkpoint()), NOW + timedelta(seconds=60))
+    shown = page(client, "checkpoints", flow.pk)
+    assert "Blocked since 03:13:00 UTC, not counted yet." in shown
+    assert "A change counts once all rounds for 5 s have found it (Unknown: 30 s)." in shown
