@@ -95,7 +95,7 @@ def facts_of(plan: FailoverPlan) -> list[dict[str, Any]]:
         {
             "label": f"Not on {plan.destination.alias} yet",
             "value": format_count(plan.at_risk),
-            "note": at_risk[0]["what"] if at_risk else "not asked",
+            "note": at_risk[0]["what"] if at_risk else f"records that only {plan.origin.alias} has",
             "definition": AT_RISK,
         },
         {

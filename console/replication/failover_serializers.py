@@ -98,8 +98,8 @@ class FailoverPlanSerializer(serializers.ModelSerializer[FailoverPlan]):
         fields = [
             "id", "flow", "name", "direction", "origin", "destination", "groups", "topics",
             "untranslated", "state", "error", "read_at", "expires_at", "verdict", "group_count",
-            "blocked_count", "item_count", "exact_count", "reread_most", "at_risk", "applied_at", "created_at",
-            "created_by",
+            "blocked_count", "item_count", "exact_count", "reread_most", "at_risk", "applied_at",
+            "created_at", "created_by",
         ]  # fmt: skip
 
 

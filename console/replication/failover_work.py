@@ -313,7 +313,7 @@ def _save_plan(row: FailoverPlan, plan: Plan) -> None:
 
 def _at_risk(plan: Plan) -> int | None:
     """Return how many records the destination lacks, each partition once however many groups read it."""
-    found = {i.origin: i.at_risk for g in plan.groups for i in g.items if i.how == "forward"}
+    found = {i.origin: i.at_risk for g in plan.groups for i in g.items if i.how}
     return None if None in found.values() else sum(one or 0 for one in found.values())
 
 
@@ -323,7 +323,7 @@ def _fail_plan(row: FailoverPlan, problem: str) -> None:
 
 
 def _group_row(row: FailoverPlan, group: GroupPlan) -> FailoverPlanGroup:
-    at_risk = [one.at_risk for one in group.items if one.how == "forward"]
+    at_risk = [one.at_risk for one in group.items if one.how]
     return FailoverPlanGroup(
         plan=row,
         group=group.group,

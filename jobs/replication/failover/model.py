@@ -89,7 +89,7 @@ class PlanItem:
     bounds it). `target` is what is set, None where nothing is; it skips nothing as far as the bounds hold.
     `before` is what the group has there now, None for no commit. `reread_most` is how many offsets are read
     again at most, None when nobody knows. `at_risk` are records of the origin that the destination does not
-    have yet, `not_copied` those of them that the group has read: they come later, and are read again.
+    have, `not_copied` those of them that the group has read: they come later, and are read again.
     `only_here` are offsets of the origin's partition (from, end) that no flow brought from the destination,
     so that they exist only here. `how` is `forward`, `back`, or empty without any flow.
     """

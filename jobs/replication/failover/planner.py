@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from jobs.cluster.errors import InvalidFields
 from jobs.replication.failover.evidence import Evidence, Way
@@ -91,7 +91,7 @@ def _group(
     return GroupPlan(group, described.type if described else "", checks, items, worst_of(states))
 
 
-def _checks(found: Evidence, items: Iterable[tuple[PlanItem, ...]]) -> Iterator[Check]:
+def _checks(found: Evidence, items: Collection[tuple[PlanItem, ...]]) -> Iterator[Check]:
     yield _origin(found)
     yield from _copied(found, items)
     yield from _syncs(found)
@@ -108,7 +108,7 @@ def _origin(found: Evidence) -> Check:
     return Check("origin_answers", CheckState.WARN, text, side.fault, hint)
 
 
-def _copied(found: Evidence, items: Iterable[tuple[PlanItem, ...]]) -> Iterator[Check]:
+def _copied(found: Evidence, items: Collection[tuple[PlanItem, ...]]) -> Iterator[Check]:
     """Say what the destination does not have yet, once per partition however many groups read it."""
     if not any(leg.way is Way.FORWARD for leg in found.legs):
         return
@@ -125,7 +125,9 @@ def _copied(found: Evidence, items: Iterable[tuple[PlanItem, ...]]) -> Iterator[
         text = f"How far the flow is behind is not known for {unknown} partitions."
         yield Check(key, CheckState.UNKNOWN, text, "no position, or no answer of the source")
     elif forward:
-        text = f"Everything on {here} was copied to {there}."
+        rest = any(one.only_here for own in items for one in own)
+        what = f"on {here}" if not rest else f"that flows copy from {here}"
+        text = f"Everything {what} was copied to {there}."
         yield Check(key, CheckState.OK, text, counted(len(forward), "partition"))
 
 

@@ -96,14 +96,16 @@ class _Reader:
     def read(self) -> Evidence:
         there_id = describe_cluster(self.there).cluster_id
         origin = self._groups_of_origin()
-        legs = tuple(self._leg(route, origin) for route in self.asking.routes)
+        legs = tuple(self._leg(route) for route in self.asking.routes)
         bare = Evidence(self.read_at_ms, origin, Side(self.there.connection.alias), legs)
         wanted = sorted({w for own in origin.committed.values() for w in own if self._is_wanted(w)})
         pairs = {
             w: TopicPartition(way[1], w.partition) for w in wanted if (way := bare.way(w.topic))
         }
         destination = self._destination(there_id, origin, set(pairs.values()))
-        origin = self._rest_of_origin(origin, wanted, legs)
+        ranges = {} if origin.fault else _ranges(self.here, wanted)
+        legs = tuple(self._with_later_positions(leg, origin) for leg in legs)
+        origin = self._rest_of_origin(origin, ranges, legs)
         behind_ms = self._time_behind(origin, legs)
         return Evidence(self.read_at_ms, origin, destination, legs, behind_ms)
 
@@ -144,16 +146,20 @@ class _Reader:
     def _named(self, groups: Iterable[str]) -> list[str]:
         return sorted({one for one in groups if names_match(self.asking.wish.groups, one)})
 
-    def _leg(self, route: Route, origin: Side) -> Leg:
-        """Add where the flow is; that is kept on the flow's own target."""
+    def _leg(self, route: Route) -> Leg:
+        """Return a flow as a way; where a forward one is must be known before both sides' ends."""
         is_forward = route.flow.target.alias == self.there.connection.alias
-        client = self.there if is_forward else self.here
         way = Way.FORWARD if is_forward else Way.BACK
-        bare = Leg(route.flow, way, route.translation, read_at_ms=route.read_at_ms)
-        if origin.fault and not is_forward:
-            return bare
-        positions = read_positions(client, route.flow.source.alias)
-        return replace(bare, positions=dict(positions), copied_ends=_copied_ends(positions))
+        leg = Leg(route.flow, way, route.translation, read_at_ms=route.read_at_ms)
+        return _with_positions(leg, self.there) if is_forward else leg
+
+    def _with_later_positions(self, leg: Leg, origin: Side) -> Leg:
+        """Add where a flow is that a group moves against: known after the end of the topic that it writes.
+
+        What it copied before that end is in its position then, and is not taken for somebody else's records.
+        """
+        is_known = leg.way is Way.FORWARD or origin.fault
+        return leg if is_known else _with_positions(leg, self.here)
 
     def _destination(
         self, cluster_id: str, origin: Side, wanted: Collection[TopicPartition]
@@ -178,13 +184,12 @@ class _Reader:
         )
 
     def _rest_of_origin(
-        self, origin: Side, wanted: Collection[TopicPartition], legs: Iterable[Leg]
+        self, origin: Side, ranges: Mapping[TopicPartition, OffsetRange], legs: Iterable[Leg]
     ) -> Side:
-        """Add topics, offsets (after those of the destination), settings and ACLs."""
+        """Add topics, offsets (read after those of the destination), settings and ACLs."""
         if origin.fault:
             return replace(origin, acls=f"{origin.alias} does not answer.")
-        topics = sorted({where.topic for where in wanted})
-        ranges = _ranges(self.here, wanted)
+        topics = sorted({where.topic for where in ranges})
         described = {t.name: t for t in describe_topics(self.here, topics)} if topics else {}
         return replace(
             origin,
@@ -200,22 +205,23 @@ class _Reader:
         self, origin: Side, ranges: Mapping[TopicPartition, OffsetRange], legs: Iterable[Leg]
     ) -> dict[TopicPartition, int]:
         """Read where the last record is, near ends: markers of transactions are nothing to be read."""
-        marks: dict[TopicPartition, int] = {}
+        marks: dict[TopicPartition, set[int]] = {where: set() for where in ranges}
         for own in origin.committed.values():
             for where, one in own.items():
-                _lower(marks, where, one.offset)
+                if where in marks and one.offset is not None:
+                    marks[where].add(one.offset)
         for leg in legs:
             if leg.way is Way.BACK:
                 for where in ranges:
                     source = TopicPartition(leg.counterpart(where.topic) or "", where.partition)
-                    _lower(marks, where, leg.copied_ends.get(source))
-        spans = {
-            where: (marks[where], one.end_offset)
-            for where, one in ranges.items()
-            if where in marks
-            and one.end_offset is not None
-            and 0 < one.end_offset - marks[where] <= MARKER_RANGE
-        }
+                    if source in leg.copied_ends:
+                        marks[where].add(leg.copied_ends[source])
+        spans: dict[TopicPartition, tuple[int, int]] = {}
+        for where, known in ranges.items():
+            end = known.end_offset
+            near = [] if end is None else [m for m in marks[where] if 0 < end - m <= MARKER_RANGE]
+            if end is not None and near:
+                spans[where] = (min(near), end)
         return read_data_end(self.here, spans) if spans else {}
 
     def _time_behind(self, origin: Side, legs: Iterable[Leg]) -> int | None:
@@ -242,6 +248,12 @@ class _Reader:
         )
 
 
+def _with_positions(leg: Leg, client: ClusterClient) -> Leg:
+    """Add where a flow is; that is kept on the flow's own target, which the client is of."""
+    positions = read_positions(client, leg.flow.source.alias)
+    return replace(leg, positions=dict(positions), copied_ends=_copied_ends(positions))
+
+
 def _copied_ends(positions: Positions) -> dict[TopicPartition, int]:
     """Return the target offset behind the last copied record, where crosslog noted it."""
     found: dict[TopicPartition, int] = {}
@@ -252,11 +264,6 @@ def _copied_ends(positions: Positions) -> dict[TopicPartition, int]:
         elif entry is not None and entry.remote_end is not None:
             found[where] = entry.remote_end
     return found
-
-
-def _lower(marks: dict[TopicPartition, int], where: TopicPartition, offset: int | None) -> None:
-    if offset is not None:
-        marks[where] = min(marks.get(where, offset), offset)
 
 
 def _ranges(

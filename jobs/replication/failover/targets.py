@@ -83,10 +83,12 @@ def _back(found: Evidence, leg: Leg, item: PlanItem) -> PlanItem:
     position, copied_end = leg.positions.get(source), leg.copied_ends.get(source)
     end = found.origin.data_ends.get(item.origin, found.origin.range_of(item.origin).end_offset)
     item = replace(item, not_copied=0)  # what goes back was copied from there
-    if copied_end is not None and end is not None and end > copied_end:
-        item = replace(item, only_here=(copied_end, end))
+    if copied_end is not None and end is not None:
+        item = replace(item, at_risk=max(end - copied_end, 0))
+        if end > copied_end:
+            item = replace(item, only_here=(copied_end, end))
     if copied_end is not None and position is not None and item.committed >= copied_end:
-        beyond = item.committed > copied_end
+        beyond = item.only_here is not None and item.committed > copied_end
         reason = "Everything that the flow copied was read: it goes on at the flow's position" + (
             ", and what was read behind it exists only here." if beyond else "."
         )

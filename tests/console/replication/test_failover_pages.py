@@ -10,7 +10,13 @@ from console.replication.failover_models import FailoverPlan, FailoverRun
 from tests.console.making import NOW, count_queries, make_flow
 from tests.console.replication.failover_world import NAME, PaperClusters, carry_out, make_plan
 from tests.console.safety.world import make_person
-from tests.jobs.replication.failover.making import GROUP, REMOTE, empty, failover_evidence
+from tests.jobs.replication.failover.making import (
+    GROUP,
+    REMOTE,
+    empty,
+    failback_evidence,
+    failover_evidence,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -81,6 +87,16 @@ def test_the_part_that_refreshes_has_its_place_in_every_answer(client, operator,
     client.force_login(operator)
     part = client.get(base(plan), headers={"HX-Request": "true"}).content.decode()
     assert part.count('<div id="live"') == 1
+
+
+def test_the_way_back_counts_what_only_the_target_has_on_the_plan_and_on_the_group(visit):
+    paper = PaperClusters(lambda: failback_evidence(committed=150, here_end=160))
+    plan = make_plan(clusters=paper, direction="failback")
+    group = plan.plan_groups.get()
+    assert (plan.at_risk, group.at_risk) == (19, 19)
+    assert "records that only west has" in visit(base(plan))[1]
+    _, text = visit(f"{base(plan)}groups/{group.pk}/")
+    assert "At most 19 records exist only on west" in text
 
 
 def test_a_group_shows_before_after_and_proof(visit, plan):

@@ -1,6 +1,7 @@
 """Groups that move between two real clusters and back: nothing is skipped, repeats are as promised."""
 
 import json
+import threading
 from dataclasses import replace
 
 import pytest
@@ -15,7 +16,7 @@ from jobs.replication.failover.model import CheckState, Direction, Wish
 from jobs.replication.failover.read_evidence import Asking, Route
 from jobs.replication.failover.read_syncs import read_translator
 from jobs.replication.failover.session import ask_plan, confirm_plan
-from tests.live.batches.copying import copy_all, flow_between
+from tests.live.batches.copying import Copying, copy_all, flow_between
 from tests.live.records import new_topic, produce
 from tests.live.replication.moving import committed, consume, consuming, new_group
 from tests.support import wait_until
@@ -122,6 +123,33 @@ def test_a_group_comes_back_after_it_went_on_at_the_target(copied, east, west):
     missing = set(values) - set(read) - set(there)
     assert planned.reread_most is not None
     assert len(again) - len(missing) <= planned.reread_most
+
+
+def test_records_that_a_flow_copied_are_not_called_records_of_the_target(copied, west):
+    flow, topic, group, _, _ = copied
+    consume(west, group, f"east.{topic}", 60)
+    planned = ask_plan(asking(flow, group, back=True)).group(group)
+    assert {(i.only_here, i.at_risk) for i in planned.items} == {(None, 0)}
+
+
+def test_nor_are_those_that_it_copies_while_the_plan_is_made(copied, east, west):
+    flow, topic, group, _, _ = copied
+    consume(west, group, f"east.{topic}", 60)
+    stop = threading.Event()
+
+    def write_on() -> None:
+        while not stop.is_set():
+            produce(east, topic, 20)
+
+    writer = threading.Thread(target=write_on)
+    with Copying(flow):
+        writer.start()
+        try:
+            plans = [ask_plan(asking(flow, group, back=True)).group(group) for _ in range(8)]
+        finally:
+            stop.set()
+            writer.join()
+    assert [i.only_here for plan in plans for i in plan.items if i.only_here] == []
 
 
 def test_records_that_exist_only_there_come_back_by_the_reverse_flow(copied, east, west):

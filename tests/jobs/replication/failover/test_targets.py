@@ -135,7 +135,7 @@ def test_who_has_read_everything_copied_goes_back_to_the_flows_position():
 def test_records_produced_after_the_failover_exist_only_there():
     plan = plan_of(failback_evidence(committed=150, here_end=160))
     found = plan.group(GROUP).items[0]
-    assert (found.target, found.only_here) == (201, (141, 160))
+    assert (found.target, found.only_here, found.at_risk) == (201, (141, 160), 19)
     (check,) = [one for one in plan.group(GROUP).checks if one.key == "only_here"]
     assert "At most 19 records exist only on west" in check.what
     assert "east.orders-0 offsets 141 to 160" in check.evidence
@@ -143,7 +143,9 @@ def test_records_produced_after_the_failover_exist_only_there():
 
 def test_markers_behind_the_last_copied_record_are_no_records():
     found = failback_evidence(committed=142, here_end=142, here={"data_ends": {REMOTE: 141}})
-    assert item(found).only_here is None
+    one = item(found)
+    assert (one.only_here, one.at_risk) == (None, 0)
+    assert "exists only here" not in one.reason
 
 
 def test_a_topic_written_there_comes_back_by_the_reverse_flow():
