@@ -101,7 +101,7 @@ class ClusterViewSet(MirrorRoutes, ApiViewSet[Cluster]):
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, alias: str) -> Response:
-        """Forget a cluster that no flow uses."""
+        """Remove a cluster that no flow uses."""
         actions.delete_cluster(self._cluster())
         return Response(status=status.HTTP_204_NO_CONTENT)
 

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from console.clusters import actions, queries
 from console.clusters.facts import cluster_tabs
-from console.clusters.forms import ChangeClusterForm, NewClusterForm
+from console.clusters.forms import ChangeClusterForm, NewClusterForm, RemoveClusterForm
 from console.clusters.models import Cluster
 from console.frame.access import page
 from console.frame.errors import ActionRefused
@@ -34,7 +34,7 @@ def new_page(request: HttpRequest) -> HttpResponse:
 # Everywhere: a setting may refer to the secret of any cluster and send it to any address.
 @page("administer")
 def settings_page(request: HttpRequest, alias: str) -> HttpResponse:
-    """Change how a cluster is reached; confirm a new cluster id; forget the cluster."""
+    """Change how a cluster is reached; confirm a new cluster id; remove the cluster."""
     cluster = _cluster(alias)
     form = ChangeClusterForm(cluster, request.POST or None)
     if request.method == "POST" and form.is_valid() and _try_change(cluster, form):
@@ -47,6 +47,7 @@ def settings_page(request: HttpRequest, alias: str) -> HttpResponse:
         "status": queries.status_of(cluster),
         "tabs": cluster_tabs(cluster, "settings"),
         "form": form,
+        "removal": RemoveClusterForm(cluster),
     }
     return render_page(request, "clusters/settings.html", context)
 
@@ -78,13 +79,18 @@ def confirm(request: HttpRequest, alias: str) -> HttpResponse:
 @require_POST
 @page("administer", queries.where)
 def delete(request: HttpRequest, alias: str) -> HttpResponse:
-    """Forget a cluster."""
+    """Remove a cluster, after its alias was typed."""
+    cluster = _cluster(alias)
+    form = RemoveClusterForm(cluster, request.POST)
+    if not form.is_valid():
+        messages.error(request, f"{alias} was not removed. Type its alias to confirm: {alias}")
+        return redirect("clusters:settings", alias)
     try:
-        actions.delete_cluster(_cluster(alias))
+        actions.delete_cluster(cluster)
     except ActionRefused as refusal:
         messages.error(request, refusal.message)
         return redirect("clusters:settings", alias)
-    messages.success(request, f"{alias} was forgotten. Nothing was changed on the cluster itself.")
+    messages.success(request, f"{alias} was removed. Nothing was changed on the cluster itself.")
     return redirect("clusters:list")
 
 

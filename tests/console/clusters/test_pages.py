@@ -125,6 +125,24 @@ def test_another_cluster_behind_the_address_can_be_confirmed(east, admin, sign_i
     assert Cluster.objects.get().cluster_id == "id-2"
 
 
+REMOVED = {"remove-confirm": "east"}
+
+
+@pytest.mark.parametrize("typed", [{}, {"remove-confirm": ""}, {"remove-confirm": "west"}], ids=str)
+def test_a_cluster_is_not_removed_before_its_alias_is_typed(east, admin, sign_in, typed):
+    answer = sign_in(admin).post(page("east/delete/"), typed, follow=True)
+    assert answer.redirect_chain == [("/clusters/east/settings/", 302)]
+    assert "Type its alias to confirm: east" in text_of(answer)
+    assert Cluster.objects.exists()
+
+
+def test_a_cluster_is_removed_when_its_alias_is_typed(east, admin, sign_in):
+    client = sign_in(admin)
+    assert 'name="remove-confirm"' in text_of(client.get(page("east/settings/")))
+    assert "east was removed." in text_of(client.post(page("east/delete/"), REMOVED, follow=True))
+    assert not Cluster.objects.exists()
+
+
 # --- looking ---
 
 
