@@ -1,12 +1,14 @@
 """`manage.py promote`: keeps promoted standby brokers in the ISR, and acts where that is wanted.
 
-For every cluster that needs it two things run beside each other: a `StandbyLoop`, which sends heartbeats
-and goes on from memory while the database is away; and a worker, which looks every second, judges and
-acts while it holds the lease. Any number of these programs may run for the same clusters.
+It says of every enabled cluster that it runs. For every cluster that needs it two things run beside each
+other: a `StandbyLoop`, which sends heartbeats and goes on from memory while the database is away; and a
+worker, which looks every second, judges and acts while it holds the lease. Any number of these programs may
+run for the same clusters.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import socket
@@ -40,12 +42,12 @@ from console.availability.promotion_policies import choose
 from console.availability.promotion_round import Advised, take_round
 from console.availability.promotion_seen_models import PromotionRound
 from console.availability.promotion_work import Worker
-from console.availability.standby_models import HeldPromotion
+from console.availability.standby_models import HeldPromotion, StandbySign
 from console.availability.standby_store import DatabaseStore
 from console.clusters.models import Cluster
 from console.frame.threads import Thread, start_thread
 from jobs.availability.acting.doors import Doors
-from jobs.availability.acting.promotions import Phase
+from jobs.availability.acting.promotions import LoopSign, Phase, StoreAway
 from jobs.availability.acting.standby_loop import StandbyLoop
 from jobs.availability.cluster_model import ClusterModel
 from jobs.cluster.connection import Connection
@@ -55,6 +57,8 @@ logger = logging.getLogger(__name__)
 
 # How often clusters are looked for, how often one is looked at, how long what broke rests.
 LOOK_S, TICK_S, REST_S = 2.0, 1.0, 5.0
+# How often a promoter with nothing to do at a cluster says that it runs; after 15 s it counts as silent.
+IDLE_S = 5.0
 STOP_WITHIN_S = 10.0
 LEASE_MS = 6_000
 # Placements, racks and settings change rarely; who is in sync is asked for with every look.
@@ -102,6 +106,7 @@ class Promoter:
         self.name = name or own_name()
         self._ways = ways or Ways()
         self._kept: dict[int, ClusterPromoter] = {}
+        self._idle_at: float | None = None
 
     def run(self, stop: threading.Event) -> None:
         """Run until told to stop; a database that is away does not end it."""
@@ -127,6 +132,19 @@ class Promoter:
             self._kept[pk] = ClusterPromoter(wanted[pk], self.name, self._ways)
         for one in self._kept.values():
             one.keep_on()
+        now = self._ways.monotonic()
+        if self._idle_at is None or now - self._idle_at >= IDLE_S:
+            self._idle_at = now
+            for cluster in Cluster.objects.filter(is_enabled=True).exclude(pk__in=self._kept):
+                self._report_idle(cluster)
+
+    def _report_idle(self, cluster: Cluster) -> None:
+        """Say that this promoter runs where nothing has to be done."""
+        now = self._ways.clock()
+        report_promoter(cluster, self.name, now)
+        sign = LoopSign(self.name, int(now.timestamp() * 1000), {})
+        with contextlib.suppress(StoreAway):
+            DatabaseStore(cluster.pk, self._ways.renew).sign(sign)
 
     def end(self) -> None:
         """Tell all threads to end, and wait; what is held stays in the database for other promoters."""
@@ -134,6 +152,20 @@ class Promoter:
             one.stop()
         for one in self._kept.values():
             one.join(STOP_WITHIN_S)
+        if all(one.has_ended() for one in self._kept.values()):
+            self._forget_signs()
+
+    def _forget_signs(self) -> None:
+        """Say no longer that this promoter runs: what was stopped in order is not silent."""
+        with contextlib.suppress(DatabaseError):
+            StandbySign.objects.filter(loop_id=self.name).delete()
+            PromotionRound.objects.filter(promoter=self.name).update(promoter_seen_at=None)
+
+
+def report_promoter(cluster: Cluster, name: str, at: datetime, problem: str = "") -> None:
+    """Store that a promoter looks after a cluster, and what keeps it from its work."""
+    told = {"promoter": name, "promoter_seen_at": at, "promoter_problem": problem}
+    PromotionRound.objects.update_or_create(cluster=cluster, defaults=told)
 
 
 def wanted_clusters() -> dict[int, Cluster]:
@@ -188,14 +220,7 @@ class ClusterPromoter:
             is_alive = part.thread is not None and part.thread.is_alive()
             if not (is_alive or is_resting or self._stop.is_set()):
                 part.thread = self._ways.start(partial(self._run, part), part.label)
-        PromotionRound.objects.update_or_create(
-            cluster=self.cluster,
-            defaults={
-                "promoter": self._name,
-                "promoter_seen_at": self._ways.clock(),
-                "promoter_problem": self._problem,
-            },
-        )
+        report_promoter(self.cluster, self._name, self._ways.clock(), self._problem)
 
     def stop(self) -> None:
         """Tell all to end."""

@@ -96,7 +96,7 @@ def _who(row: PromotionRound | None, loops: Sequence[Any]) -> dict[str, Any]:
     age_s = _age_s(row.promoter_seen_at if row else None)
     is_there = age_s is not None and age_s <= queries.SILENT_S
     fact = {
-        "label": "Programs that act",
+        "label": "Promoter processes",
         "value": format_count(max(len(living), int(is_there))),
         "definition": "Running `manage.py promote` that look after it. Two of them, on two machines, "
         "keep a promotion when one dies.",

@@ -7,6 +7,7 @@ from console.availability.drill_models import Drill, DrillState
 from console.availability.drill_work import carry_out_drills
 from console.availability.promoter import ClusterPromoter, Looking, Promoter, Ways, wanted_clusters
 from console.availability.promotion_models import ActionState, Mode, PromotionAction
+from console.availability.promotion_parts import shown_loops
 from console.availability.promotion_queries import is_promoter_running
 from console.availability.standby_models import HeldPromotion, StandbyLease
 from jobs.availability.actor_kinds import ActorKind
@@ -111,6 +112,43 @@ def test_each_cluster_has_a_loop_a_worker_and_drills(ways):
     promoter.look()
     assert len(ways.drills.started) == 3
     assert is_promoter_running(cluster, ways.clock())
+
+
+def loops_of(cluster, clock):
+    return [(one["name"], one["is_alive"]) for one in shown_loops(cluster, clock())]
+
+
+def test_a_promoter_with_nothing_to_do_says_that_it_runs(ways, clock):
+    cluster, off = make_cluster("west"), make_cluster("off", is_enabled=False)
+    for name in ("here:1", "there:1"):
+        Promoter(name, ways).look()
+    assert is_promoter_running(cluster, clock())
+    assert loops_of(cluster, clock) == [("here:1", True), ("there:1", True)]
+    assert not is_promoter_running(off, clock())
+
+
+def test_a_promoter_that_becomes_idle_is_never_silent(ways, clock):
+    cluster = make_short()
+    policy = make_policy(cluster)
+    promoter = Promoter("here:1", ways)
+    promoter.look()
+    policy.delete()
+    for _ in range(20):
+        clock.go(2)
+        promoter.look()
+        for part in [part for one in promoter._kept.values() for part in one._parts]:
+            part.thread.is_over = True
+        assert is_promoter_running(cluster, clock())
+    assert loops_of(cluster, clock) == [("here:1", True)]
+
+
+def test_a_promoter_that_was_stopped_is_neither_running_nor_silent(ways, clock):
+    cluster = make_cluster("west")
+    promoter = Promoter("here:1", ways)
+    promoter.look()
+    promoter.end()
+    assert not is_promoter_running(cluster, clock())
+    assert loops_of(cluster, clock) == []
 
 
 def test_what_broke_is_started_again_after_a_rest(ways, clock):
