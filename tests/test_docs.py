@@ -70,6 +70,21 @@ def shell_lines() -> list[str]:
     return [line for line in lines if line]
 
 
+def test_every_document_that_the_code_cites_is_in_the_repository():
+    sources = [
+        *ROOT.glob("jobs/**/*.py"),
+        *ROOT.glob("console/**/*.py"),
+        *ROOT.glob("templates/**/*.html"),
+    ]
+    known = {path.name for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"))}
+    cited = {
+        (str(path.relative_to(ROOT)), name)
+        for path in sources
+        for name in re.findall(r"\b[\w-]+\.md\b", path.read_text())
+    }
+    assert sorted((where, name) for where, name in cited if name not in known) == []
+
+
 @pytest.mark.parametrize("document", [".env.example", "docs/operate.md"])
 def test_every_environment_variable_is_described(document):
     described = set(re.findall(r"\b[A-Z][A-Z0-9_]{3,}\b", text_of(document)))

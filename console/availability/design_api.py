@@ -69,6 +69,11 @@ class WishSerializer(serializers.Serializer[Any]):
         r"[a-zA-Z0-9._-]+\Z", max_length=TOPIC_NAME_LENGTH, required=False
     )
     partitions = serializers.IntegerField(required=False, min_value=1, max_value=MOST_PARTITIONS)
+    is_existing_topic = serializers.BooleanField(
+        required=False,
+        help_text="The topic exists: commands move its replicas (`partitions` as many as it has) and do not "
+        "create it.",
+    )
     preferred_site = serializers.CharField(required=False, allow_null=True, max_length=255)
     majority_site = serializers.CharField(required=False, allow_null=True, max_length=255)
     most_copies = serializers.IntegerField(

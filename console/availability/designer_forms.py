@@ -8,7 +8,7 @@ from typing import Any
 from django import forms
 
 from console.availability.cluster_pictures import Picture
-from console.clusters.models import TOPIC_NAME_LENGTH
+from console.clusters.models import TOPIC_NAME_LENGTH, Topic
 from console.frame.forms import ActionForm, lines_field, split_lines
 from jobs.availability.design import LossAllowed, ObserverSupport, Site, WritableAfter
 
@@ -64,10 +64,16 @@ class DesignForm(ActionForm):
         help_text="Ids of those brokers of the sites that run, or shall run, as fenced standby.",
     )
     topic = forms.CharField(
-        required=False, max_length=TOPIC_NAME_LENGTH, help_text="For the commands. Empty: TOPIC."
+        required=False,
+        max_length=TOPIC_NAME_LENGTH,
+        help_text="For the commands: those of one that exists move its replicas. Empty: TOPIC.",
     )
     partitions = forms.IntegerField(
-        initial=1, required=False, min_value=1, max_value=MOST_PARTITIONS
+        initial=1,
+        required=False,
+        min_value=1,
+        max_value=MOST_PARTITIONS,
+        help_text="Of a new topic; one that exists keeps its own.",
     )
     preferred_site = forms.CharField(
         label="Leaders are to be in", required=False, max_length=255, help_text="Empty: anywhere."
@@ -115,8 +121,22 @@ class DesignForm(ActionForm):
             self.add_error("standbys", f"Broker {strange[0]} stands at no site.")
         return values
 
-    def wish(self) -> dict[str, Any]:
-        """Return the fields of a `Wish`; call after `is_valid`."""
+    @property
+    def named_topic(self) -> str:
+        """The topic that is named; call after `is_valid`."""
+        return str(self.cleaned_data["topic"])
+
+    def check_topic(self, known: Topic | None) -> None:
+        """Refuse more partitions than a topic that exists has: a placement moves them and adds none."""
+        if known is not None and (self.cleaned_data["partitions"] or 1) > known.partition_count:
+            self.add_error(
+                "partitions",
+                f"{known.name} has {known.partition_count}. Add partitions first (kafka-topics.sh --alter "
+                "--partitions), or leave this empty.",
+            )
+
+    def wish(self, known: Topic | None) -> dict[str, Any]:
+        """Return the fields of a `Wish` for a topic that exists (None: for a new one)."""
         given = self.cleaned_data
         standby = set(given["standbys"])
         sites = tuple(
@@ -130,7 +150,8 @@ class DesignForm(ActionForm):
             "writable_after": WritableAfter(given["writable_after"]),
             "observers": ObserverSupport(given["observers"]),
             "topic": given["topic"] or "TOPIC",
-            "partitions": given["partitions"] or 1,
+            "partitions": known.partition_count if known else given["partitions"] or 1,
+            "is_existing_topic": known is not None,
             "preferred_site": given["preferred_site"] or None,
             "majority_site": given["majority_site"] or None,
             "most_copies": given["most_copies"],

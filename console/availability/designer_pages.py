@@ -51,8 +51,12 @@ def tools_of(cluster: Cluster) -> KafkaTools:
 
 
 def _try_design(cluster: Cluster, form: DesignForm) -> Design | None:
+    known = clusters.get_topic(cluster, form.named_topic)
+    form.check_topic(known)
+    if form.errors:
+        return None
     try:
-        return design(Wish(**form.wish()), tools_of(cluster))
+        return design(Wish(**form.wish(known)), tools_of(cluster))
     except ImpossibleWish as impossible:
         form.take_errors(impossible.problems)
         return None

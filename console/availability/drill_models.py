@@ -89,7 +89,7 @@ class Drill(models.Model):
 class DrillResult(models.Model):
     """How it went with one actor, or with one partition of a what-if drill.
 
-    Times are in ms, null when it was not reached; `expected_ms` is what is measured elsewhere (kraft.md 13).
+    Times are in ms, null when it was not reached; `expected_ms` is what is measured elsewhere.
     """
 
     drill = models.ForeignKey(Drill, on_delete=models.CASCADE, related_name="results")

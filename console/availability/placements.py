@@ -16,7 +16,7 @@ from console.availability.placement_models import PatternKind, TopicPlacement
 from console.clusters.models import TOPIC_NAME_LENGTH, Cluster
 from jobs.availability.placement import InvalidPlacement, Placement, parse_placement
 
-# The topic config of Confluent Server that holds a placement (kraft.md 6.1).
+# The topic config of Confluent Server that holds a placement.
 CONFIG = "confluent.placement.constraints"
 _TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]+")
 _NO_NAME = "No topic can be called so. Letters, digits, '.', '_' and '-' are possible."

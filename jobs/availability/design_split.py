@@ -2,8 +2,7 @@
 wish. Pure.
 
 With S_d sync replicas and O_d observers in site d: no acked record is lost with d when min.insync.replicas >
-S_d; writes go on without d when min.insync.replicas <= the sum of S_x + O_x over the other sites (kraft.md
-6.5).
+S_d; writes go on without d when min.insync.replicas <= the sum of S_x + O_x over the other sites.
 """
 
 from __future__ import annotations

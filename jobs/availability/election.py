@@ -1,7 +1,7 @@
 """What the controller and the leaders make of a partition when brokers come and go. Pure.
 
 The rules of Kafka 4.3's `PartitionChangeBuilder` and `ReplicationControlManager` (KIP-966 for the ELR), and
-those of brokers that know observers (kraft.md 6.2). Lists stand in the order of the replicas.
+those of brokers that know observers. Lists stand in the order of the replicas.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How long reactions to a shrunken ISR take: the measured figures, each with its source. Pure.
 
 Kafka 4.3.1, 4 combined nodes on 2 cores, session timeout 9 s, one partition per topic, acks=all, 100 to 500
-records/s of 1 kB; kraft.md 13.1 to 13.3. Where a figure is a sum of measured parts it says so.
+records/s of 1 kB. Where a figure is a sum of measured parts it says so.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from jobs.availability.actor_kinds import ActorKind
 
-MEASURED = "measured on Kafka 4.3.1 (kraft.md 13)"
+MEASURED = "measured on Kafka 4.3.1 (docs/operate.md)"
 ONE_RUN = f"{MEASURED}, one run"
 FIVE_RUNS = f"{MEASURED}, five runs"
 

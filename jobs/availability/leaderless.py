@@ -2,7 +2,7 @@
 has not. Pure.
 
 Kafka elects by itself whoever of the ISR or ELR comes back. All else is an unclean election: it may lose
-acked records, so it is only ever advised to a person. Source: KIP-966, kraft.md 3.2 and 13.1.
+acked records, so it is only ever advised to a person. Source: KIP-966.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How many in-sync replicas a promotion policy wants, and how many there are. Pure.
 
-Source: Confluent's policies (kraft.md 6.2): under-min-isr wants min.insync.replicas, under-replicated all
+Source: Confluent's policies: under-min-isr wants min.insync.replicas, under-replicated all
 sync replicas of the placement, leader-is-observer min.insync.replicas once an observer leads.
 """
 

@@ -1,8 +1,8 @@
 """Which observer to promote or to demote, and why: advice about one partition. Pure, the clock is passed in.
 
 Promotion needs a live member of the ISR: where all sync replicas died at once the partition is leaderless,
-and only an unclean election, by a person, brings it back. Source: Confluent's observer promotion policies
-(kraft.md 6.2) and what Kafka 4.3.1 does with fenced standby brokers (13.1).
+and only an unclean election, by a person, brings it back. Source: Confluent's observer promotion
+policies, and what Kafka 4.3.1 does with fenced standby brokers.
 """
 
 from __future__ import annotations

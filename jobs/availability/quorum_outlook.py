@@ -12,7 +12,7 @@ def quorum_outlook(cluster: ClusterModel, alive: AbstractSet[int]) -> QuorumOutc
     """Return the quorum with these voters alive; ids of no voter do not count.
 
     Without a majority there is no change of an ISR, no promotion and no election at all: leaders that live
-    go on (kraft.md 6.5).
+    go on.
     """
     voters = sorted({one.node_id for one in cluster.voters})
     if not voters:

@@ -1,6 +1,6 @@
 """Fenced standby brokers of plain Kafka: who promotes them, and which a cluster needs now. Pure.
 
-A standby is promoted as a whole: unfenced, it joins the ISR of every partition that it holds (kraft.md 13.1).
+A standby is promoted as a whole: unfenced, it joins the ISR of every partition that it holds.
 """
 
 from __future__ import annotations

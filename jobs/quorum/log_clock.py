@@ -1,6 +1,6 @@
 """What the times of a metadata log tell: silences without a controller, clocks that go backwards. Pure.
 
-Times order nothing: each batch carries the wall clock of the controller that was active (kraft.md 3.5). An
+Times order nothing: each batch carries the wall clock of the controller that was active. An
 idle controller writes a NoOpRecord every `metadata.max.idle.interval.ms` (500 ms by default), so a much
 longer distance between two records says that nobody was active. The distance that is usual in this log is
 measured, because the setting may be another one, or 0 (then nothing is said).

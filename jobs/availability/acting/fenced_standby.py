@@ -1,8 +1,7 @@
 """Actor (a): a fenced standby broker, promoted into every ISR of its partitions, and demoted again.
 
 `act` writes the promotion into the store, where the loops find it; they send the heartbeats. Measured on
-Kafka 4.3.1: in the ISR 0.1 to 0.3 s after the first heartbeat, out of it 0.01 to 0.04 s after it was fenced
-(kraft.md 13.1).
+Kafka 4.3.1: in the ISR 0.1 to 0.3 s after the first heartbeat, out of it 0.01 to 0.04 s after it was fenced.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Actor (b): a replica that a replication throttle keeps out of the ISR, let in by lifting the throttle.
 
-Promotion only: a replica in the ISR is never throttled, so putting the throttle back takes nobody out of it
-(kraft.md 13.2). Source: KIP-73; leader.replication.throttled.replicas and
-follower.replication.throttled.replicas of a topic.
+Promotion only: a replica in the ISR is never throttled, so putting the throttle back takes nobody out of it.
+Source: KIP-73; leader.replication.throttled.replicas and follower.replication.throttled.replicas of a topic.
 """
 
 from __future__ import annotations

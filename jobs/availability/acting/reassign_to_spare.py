@@ -1,7 +1,7 @@
 """Actor (c): replicas of a broker that is gone are made on a spare one, and moved back later.
 
 The whole log is copied before the spare counts: measured 10.8 s of producer outage for 200 MB, growing with
-the data (kraft.md 13.3). Source: KIP-455.
+the data. Source: KIP-455.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Actor (d): min.insync.replicas of a topic lowered for a while, its stall ended, and put back later.
 
-Measured on Kafka 4.3.1 (kraft.md 13.3): without a second connection producers wait 30 s more.
+Measured on Kafka 4.3.1: without a second connection producers wait 30 s more.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Ends the stall after min.insync.replicas was lowered: nothing else moves the high watermark for up to 30 s.
 
 A produce request with acks=all that waits keeps its connection to itself, and the new setting alone makes
-no broker look at the high watermark again; the next thing that is appended does (measured, kraft.md 13.3).
+no broker look at the high watermark again; the next thing that is appended does (measured).
 What is appended here is the marker of a transaction that is aborted and has no records: consumers never see
 it, it takes one offset. Source: KIP-98 (control batches); kafka.cluster.Partition.maybeIncrementLeaderHW.
 """

@@ -1,7 +1,7 @@
 """Which brokers are set up as fenced standbys, whether they are alive, and how far their replicas are.
 
 A standby is a broker whose own heartbeats come more seldom than the session lasts: it registers, is fenced
-after one session, and goes on replicating. Measured on Kafka 4.3.1, see kraft.md 13.1.
+after one session, and goes on replicating. Measured on Kafka 4.3.1.
 """
 
 from __future__ import annotations

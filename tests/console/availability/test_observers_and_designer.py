@@ -137,6 +137,32 @@ def test_a_wish_is_answered_with_a_placement_that_can_be_asked_and_saved(
     assert json.loads(form.initial["placement"]) == found.placement.as_json()
 
 
+def commands_of(design):
+    return "\n".join(line for group in design.commands for line in group.lines)
+
+
+def test_a_topic_that_exists_is_moved_and_not_created(visitor, cluster):
+    make_placed(cluster, "orders", [1, 2, 3], partitions=2)
+    design = visitor.get(DESIGNER, {"sites": SITES, "topic": "orders"}).context["design"]
+    told = commands_of(design)
+    assert "--create" not in told
+    assert "kafka-reassign-partitions" in told
+    assert len(design.assignment) == 2
+
+
+def test_a_topic_that_does_not_exist_is_created(visitor, cluster):
+    answer = visitor.get(DESIGNER, {"sites": SITES, "topic": "payments", "partitions": "3"})
+    assert "--create --topic payments" in commands_of(answer.context["design"])
+    assert len(answer.context["design"].assignment) == 3
+
+
+def test_more_partitions_than_a_topic_has_are_refused_at_the_field(visitor, cluster):
+    make_placed(cluster, "orders", [1, 2, 3])
+    answer = visitor.get(DESIGNER, {"sites": SITES, "topic": "orders", "partitions": "6"})
+    assert "Add partitions first" in str(answer.context["form"].errors["partitions"])
+    assert "design" not in answer.context
+
+
 @pytest.mark.parametrize(
     ("query", "field"),
     [
@@ -172,6 +198,9 @@ def test_the_designer_is_a_route_too(visitor):
     told = post(visitor, sites=sites).json()
     assert [one["site"] for one in told["layout"]] == ["a", "b", "c"]
     assert told["min_insync_replicas"] == 2
+    assert "--create" in json.dumps(told["commands"])
+    told = post(visitor, sites=sites, topic="orders", is_existing_topic=True).json()
+    assert "--create" not in json.dumps(told["commands"])
     assert [name for name in ("survives", "commands", "reasons") if not told[name]] == []
 
 

@@ -134,7 +134,7 @@ def test_an_eligible_replica_that_was_stopped_in_order_leads_when_it_returns():
 
 
 def test_an_eligible_replica_that_crashed_is_no_longer_eligible_when_it_returns():
-    """Measured: it leaves the ELR when it registers again (kraft.md 12.3)."""
+    """Measured: it leaves the ELR when it registers again."""
     model = cluster(partition(1, 2, min_insync_replicas=2), has_elr=True)
     assert registered(last(model, lose(1, 2), back(1))) == (None, (), (2,), (2,))
 
