@@ -24,10 +24,9 @@ from console.availability.promotion_serializers import (
     DrillSerializer,
     NewDrillSerializer,
     OfCluster,
-    RunbookQuery,
-    RunbookSerializer,
 )
 from console.availability.runbook_parts import runbooks_for, told_runbook
+from console.availability.runbook_serializers import RunbookQuery, RunbookSerializer
 from console.frame.viewset import ApiViewSet
 
 

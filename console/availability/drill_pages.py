@@ -98,6 +98,7 @@ def runbooks_page(request: HttpRequest, alias: str) -> HttpResponse:
     cluster = find_cluster(alias)
     form = RunbookForm(request.GET)
     found: Any = []
+    is_whole = False
     asked = (
         {n: v for n, v in form.cleaned_data.items() if v not in {None, ""}}
         if form.is_valid()
@@ -105,7 +106,9 @@ def runbooks_page(request: HttpRequest, alias: str) -> HttpResponse:
     )
     if form.is_valid():
         try:
-            found = runbooks_for(cluster, asked)
+            # Without a state and a cause to look up: what applies now, and the catalogue only on request.
+            is_whole = bool(asked.get("severity") or asked.get("cause") or "all" in request.GET)
+            found = runbooks_for(cluster, asked if is_whole else {**asked, "applies": True})
         except InvalidFields as invalid:
             form.take_errors(invalid.errors)
     context = {
@@ -113,8 +116,11 @@ def runbooks_page(request: HttpRequest, alias: str) -> HttpResponse:
         "form": form,
         "runbooks": found,
         "asked": asked,
-        "is_one": len(found) == 1,
-        "equivalents": equivalents.of_runbooks(cluster, asked),
+        "is_one": is_whole and len(found) == 1,
+        "is_whole": is_whole,
+        "equivalents": equivalents.of_runbooks(
+            cluster, asked if is_whole else {**asked, "applies": "true"}
+        ),
     }
     return render_page(request, "availability/promotion/runbooks.html", context)
 

@@ -75,23 +75,6 @@ class ActorsQuery(Parameters):
     cluster = serializers.CharField(max_length=63, help_text=_CLUSTER)
 
 
-class RunbookQuery(Parameters):
-    """Which runbooks, and what is filled in."""
-
-    cluster = serializers.CharField(max_length=63, help_text=_CLUSTER)
-    severity = serializers.ChoiceField(
-        choices=TROUBLES, required=False, help_text="How bad it is; all without it."
-    )
-    cause = serializers.ChoiceField(
-        choices=CAUSES, required=False, help_text="Why; all without it."
-    )
-    topic = serializers.CharField(
-        required=False, max_length=TOPIC_NAME_LENGTH, help_text="Its worst partition is filled in."
-    )
-    partition = _broker(required=False, help_text="This partition of the topic instead.")
-    broker = _broker(required=False, help_text="The broker that it is about.")
-
-
 class PromotionPolicySerializer(serializers.ModelSerializer[PromotionPolicy]):
     """A policy: for which topics, when, by which way, and what follows."""
 
@@ -368,33 +351,3 @@ class NewDrillSerializer(serializers.Serializer[Any]):
     results = RecordedResultSerializer(
         many=True, required=False, help_text="what_if: what was predicted and what was seen."
     )
-
-
-class RunbookCheckSerializer(serializers.Serializer[Any]):
-    """How to see that a step worked."""
-
-    command = serializers.CharField()
-    expect = serializers.CharField()
-    page = serializers.CharField()
-
-
-class RunbookStepSerializer(serializers.Serializer[Any]):
-    """One step of a runbook."""
-
-    number = serializers.IntegerField()
-    sentence = serializers.CharField()
-    command = serializers.CharField(allow_null=True)
-    commands = serializers.ListField(child=serializers.CharField())
-    check = RunbookCheckSerializer()
-    is_dangerous = serializers.BooleanField()
-
-
-class RunbookSerializer(serializers.Serializer[Any]):
-    """The steps for one trouble with one cause."""
-
-    severity = serializers.ChoiceField(choices=TROUBLES)
-    cause = serializers.ChoiceField(choices=CAUSES)
-    title = serializers.CharField()
-    summary = serializers.CharField()
-    steps = RunbookStepSerializer(many=True)
-    prevent = serializers.CharField()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import asdict
 from typing import Any
 
+from django.db.models import Min, Q
 from django.urls import NoReverseMatch, reverse
 
+from console.availability.models import PartitionStatus
 from console.availability.standby_models import HeldPromotion
 from console.clusters.models import Broker, Cluster, Partition
 from jobs.availability.kafka_commands import KafkaTools
@@ -16,21 +19,28 @@ from jobs.availability.runbooks import (
     RunbookFacts,
     Trouble,
     TroubleCause,
+    cause_of,
     runbook,
 )
+from jobs.availability.severity import Severity
 from jobs.cluster.errors import InvalidFields
 
 # What stands in a runbook that is about no partition in particular.
 ANY_TOPIC = "TOPIC"
 _LARGEST = 2**31 - 1
+# More kinds of trouble at once than anybody reads.
+MOST_STATES = 40
 
 
 def runbooks_for(cluster: Cluster, asked: Mapping[str, Any]) -> list[Runbook]:
-    """Return the runbooks for what is asked, all severities and causes where none is named; three queries.
+    """Return the runbooks for what is asked, all severities and causes where none is named.
 
+    With `applies` only those of which a partition is in that state with that cause now.
     Raises `InvalidFields` for a partition or broker that is not there.
     """
     facts = facts_for(cluster, asked)
+    if asked.get("applies"):
+        return current_runbooks(cluster, asked)
     troubles = [Trouble(asked["severity"])] if asked.get("severity") else list(Trouble)
     causes = [TroubleCause(asked["cause"])] if asked.get("cause") else list(TroubleCause)
     return [runbook(trouble, cause, facts) for trouble in troubles for cause in causes]
@@ -54,7 +64,8 @@ def facts_for(cluster: Cluster, asked: Mapping[str, Any]) -> RunbookFacts:
     live = {number for number, one in brokers.items() if one.is_live}
     held = HeldPromotion.objects.filter(cluster=cluster).exclude(phase="ended")
     missing = [one for one in row.replicas if one not in row.isr]
-    meant = broker if broker is not None else (missing[0] if missing else None)
+    away = [*missing, *(one for one in row.replicas if one not in live)]
+    meant = broker if broker is not None else next(iter(away), None)
     return RunbookFacts(
         topic=topic,
         partition=row.partition,
@@ -68,7 +79,53 @@ def facts_for(cluster: Cluster, asked: Mapping[str, Any]) -> RunbookFacts:
         min_insync_replicas=row.topic.min_insync_replicas,
         tools=tools,
         page=_page(cluster, topic, row.partition),
+        **dict(zip(("trouble", "cause"), _seen(row, live), strict=True)),
     )
+
+
+def current_runbooks(cluster: Cluster, asked: Mapping[str, Any]) -> list[Runbook]:
+    """Return one runbook per state and cause that partitions are in now, worst first, for one of each."""
+    rows = PartitionStatus.objects.filter(cluster=cluster).filter(
+        Q(severity__gt=0) | Q(is_rf_below_min=True)
+    )
+    given = {name: asked[name] for name in ("topic", "partition") if asked.get(name) is not None}
+    firsts = rows.filter(**given).order_by().values("severity", "cause", "missing_text")
+    found: dict[tuple[Trouble, TroubleCause], Runbook] = {}
+    newest = firsts.annotate(first=Min("pk")).order_by("-severity", "first")
+    chosen = newest.values_list("first", flat=True)[:MOST_STATES]
+    for row in PartitionStatus.objects.filter(pk__in=list(chosen)).order_by("-severity", "pk"):
+        try:
+            facts = facts_for(cluster, {"topic": row.topic, "partition": row.partition})
+        except InvalidFields:
+            continue
+        if facts.trouble is None or facts.cause is None:
+            continue
+        found.setdefault((facts.trouble, facts.cause), runbook(facts.trouble, facts.cause, facts))
+    return [
+        book
+        for (trouble, cause), book in found.items()
+        if asked.get("severity") in {None, "", trouble} and asked.get("cause") in {None, "", cause}
+    ]
+
+
+def _seen(row: Partition, live: AbstractSet[int]) -> tuple[Trouble | None, TroubleCause | None]:
+    """Return the state that a partition was last seen in, and its cause; None for one that is healthy."""
+    least = row.topic.min_insync_replicas
+    told = PartitionStatus.objects.filter(
+        cluster=row.cluster_id, topic=row.topic.name, partition=row.partition
+    ).first()
+    severity = Severity(row.severity if told is None else told.severity)
+    trouble: Trouble | None = None
+    if severity:
+        trouble = Trouble(severity.word)
+    elif least is not None and least > len(row.replicas):
+        trouble = Trouble.RF_BELOW_MIN_ISR
+    if trouble is None:
+        return None, None
+    cause = cause_of("" if told is None else told.cause)
+    if cause is TroubleCause.UNKNOWN and not live.issuperset(row.replicas):
+        cause = TroubleCause.BROKER_DEAD
+    return trouble, cause
 
 
 def told_runbook(found: Runbook) -> dict[str, Any]:

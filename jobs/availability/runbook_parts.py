@@ -42,7 +42,8 @@ class RunbookFacts:
 
     `broker` is the one that it is about; None: the first replica that is not in the ISR. `spares`: live
     brokers without a replica. `observers`: placement observers. `page`, `quorum_page` and `brokers_page`
-    are addresses of crosslog's pages where the same is seen.
+    are addresses of crosslog's pages where the same is seen. `trouble` and `cause` are what was seen of the
+    partition; None: it is healthy, or not known.
     """
 
     topic: str
@@ -60,6 +61,8 @@ class RunbookFacts:
     page: str = ""
     quorum_page: str = ""
     brokers_page: str = ""
+    trouble: Trouble | None = None
+    cause: TroubleCause | None = None
 
     @property
     def missing(self) -> tuple[int, ...]:
@@ -101,7 +104,11 @@ class RunbookStep:
 
 @dataclass(frozen=True, slots=True)
 class Runbook:
-    """The steps for one partition's trouble. `summary`: what it means for producers and consumers now."""
+    """The steps for one partition's trouble. `summary`: what it means for producers and consumers.
+
+    `applies`: the partition was seen in this state, with this cause. `actual` is the state that it is in
+    instead, a sentence; empty where it is this one, or where no partition is named.
+    """
 
     trouble: Trouble
     cause: TroubleCause
@@ -109,6 +116,10 @@ class Runbook:
     summary: str
     steps: tuple[RunbookStep, ...]
     prevent: str
+    topic: str = ""
+    partition: int | None = None
+    applies: bool = False
+    actual: str = ""
 
     def to_mapping(self) -> dict[str, Any]:
         """Return JSON values."""

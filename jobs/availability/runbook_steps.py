@@ -83,8 +83,9 @@ OF_CAUSE: Mapping[TroubleCause, tuple[StepTemplate, ...]] = {
     TroubleCause.BROKER_DEAD: (_WHO_LIVES, _START, _REPLACE),
     TroubleCause.BROKER_FENCED: (
         StepTemplate(
-            "Broker {broker} runs but is fenced: the active controller has had no heartbeat of it for "
-            "broker.session.timeout.ms. See whether the quorum has a leader that it can reach.",
+            "Broker {broker} is fenced: the active controller has had no heartbeat of it for "
+            "broker.session.timeout.ms. See whether its process runs (start it if not), and whether the "
+            "quorum has a leader that it can reach.",
             Ask.QUORUM_STATUS,
             See.QUORUM,
             "A broker is fenced: the active controller has had no heartbeat of it for "

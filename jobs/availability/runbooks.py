@@ -127,16 +127,36 @@ def runbook(trouble: Trouble, cause: TroubleCause, facts: RunbookFacts) -> Runbo
 
     They begin with a look, go on with the cause, then with what the severity asks for, and end with a look.
     """
-    because, prevent = _CAUSES[cause]
-    words = known(facts)
     return Runbook(
         trouble=trouble,
         cause=cause,
-        title=f"{_TITLES[trouble].format(**words)}: {because}",
+        title=_title(trouble, cause, facts),
         summary=_SUMMARIES[trouble],
         steps=tuple(_numbered(trouble, cause, facts)),
-        prevent=prevent,
+        prevent=_CAUSES[cause][1],
+        topic=facts.topic if facts.replicas else "",
+        partition=facts.partition if facts.replicas else None,
+        applies=facts.trouble is trouble and facts.cause is cause,
+        actual="" if facts.trouble is trouble or not facts.replicas else _actual(facts),
     )
+
+
+def _title(trouble: Trouble, cause: TroubleCause, facts: RunbookFacts) -> str:
+    """Return state and cause; what was not seen is said with an if."""
+    state, because = _TITLES[trouble].format(**known(facts)), _CAUSES[cause][0]
+    if facts.trouble is not trouble:
+        return f"If {state} because {because}"
+    return f"{state}: {because}" if facts.cause is cause else f"{state}: if {because}"
+
+
+def _actual(facts: RunbookFacts) -> str:
+    words = known(facts)
+    state = f"{words['place']} is healthy"
+    if facts.trouble is not None:
+        state = _TITLES[facts.trouble].format(**words)
+    isr, replicas = (", ".join(map(str, one)) for one in (facts.isr, facts.replicas))
+    leader = "none" if facts.leader is None else facts.leader
+    return f"{state}: leader {leader}, ISR {isr or 'empty'} of {replicas}."
 
 
 def runbooks(facts: RunbookFacts) -> tuple[Runbook, ...]:

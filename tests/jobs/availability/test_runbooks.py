@@ -64,7 +64,7 @@ def typed(book):
 @pytest.mark.parametrize(("trouble", "cause"), ALL)
 def test_every_severity_with_every_cause_has_a_runbook(trouble, cause):
     book = runbook(trouble, cause, facts_for(trouble))
-    assert book.title.startswith("orders-3 ")
+    assert book.title.startswith("If orders-3 ")
     assert book.summary.endswith(".")
     assert book.prevent.endswith(".")
     assert [step.number for step in book.steps] == list(range(1, len(book.steps) + 1))
@@ -161,6 +161,34 @@ class TestWhatIsDangerous:
         relax = next(n for n, line in enumerate(asked) if "min.insync.replicas=2" in line)
         assert book.steps[relax].is_dangerous
         assert "min.insync.replicas=3" in asked[relax + 1]
+
+
+@pytest.mark.parametrize(
+    ("seen", "cause", "title"),
+    [
+        pytest.param(None, None, "If orders-3 is at min ISR because a broker is dead", id="healthy"),
+        pytest.param(Trouble.AT_MIN_ISR, TroubleCause.BROKER_DEAD,
+                     "orders-3 is at min ISR: a broker is dead", id="as it was seen"),
+        pytest.param(Trouble.AT_MIN_ISR, TroubleCause.UNKNOWN,
+                     "orders-3 is at min ISR: if a broker is dead", id="another cause"),
+    ],
+)  # fmt: skip
+def test_a_title_states_only_what_was_seen(seen, cause, title):
+    book = runbook(
+        Trouble.AT_MIN_ISR, TroubleCause.BROKER_DEAD, replace(FULL, trouble=seen, cause=cause)
+    )
+    assert book.title == title
+    assert book.applies is (seen is not None and cause is TroubleCause.BROKER_DEAD)
+
+
+@pytest.mark.parametrize(
+    ("seen", "words"),
+    [(None, "orders-3 is healthy"), (Trouble.AT_MIN_ISR, "orders-3 is at min ISR")],
+    ids=str,
+)
+def test_a_runbook_for_another_state_names_the_one_that_was_seen(seen, words):
+    book = runbook(Trouble.OFFLINE, TroubleCause.BROKER_DEAD, replace(FULL, trouble=seen))
+    assert book.actual.startswith(words)
 
 
 def test_the_broker_that_is_missing_is_the_one_to_start():
