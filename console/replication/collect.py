@@ -59,11 +59,19 @@ def collect_flow(flow_id: int, now: datetime, door: FlowDoor = KAFKA) -> bool:
         save.save_round(
             flow, FlowRound.Noun.SOURCE, now, None, ClusterFault(problem, cluster=flow.name)
         )
-    rest_s = settings.FLOW_INTERVAL_S if _is_copying(flow.run) else WITHOUT_RUN_S
+    rest_s = settings.FLOW_INTERVAL_S if flow.is_wanted or _is_copying(flow.run) else WITHOUT_RUN_S
     # A little less than the interval, so that the next tick of the clock finds the flow due.
     next_at = now + timedelta(seconds=rest_s - 0.5)
     ReplicationFlow.objects.filter(pk=flow_id).update(claimed_until=next_at)
     return True
+
+
+def measure_soon(flow_id: int, now: datetime) -> None:
+    """Let the next tick of the clock measure a flow that was at rest; a round that is on its way stays."""
+    resting = ReplicationFlow.objects.filter(
+        pk=flow_id, claimed_until__lte=now + timedelta(seconds=WITHOUT_RUN_S)
+    )
+    resting.update(claimed_until=None)
 
 
 @dataclass(slots=True)

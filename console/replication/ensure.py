@@ -14,6 +14,7 @@ from django.db.models import Q
 from console.frame.errors import ActionRefused
 from console.frame.read_only import is_read_only
 from console.replication.backoff import LONGEST_WAIT_S, has_worked, judge_end
+from console.replication.collect import measure_soon
 from console.replication.control import hand_over
 from console.replication.models import ReplicationFlow
 from console.runs import actions as runs
@@ -137,6 +138,7 @@ def _start(flow: ReplicationFlow, now: datetime, launcher: Launcher) -> None:
         _cancel(run, now)
         return
     runs.launch_run(run.pk, now, launcher)
+    measure_soon(flow.pk, now)
 
 
 def _cannot_start(flow: ReplicationFlow, problem: str, now: datetime) -> None:

@@ -9,6 +9,7 @@ from django.urls import reverse
 from console.frame.numbers import format_count, format_rate, format_span_ms
 from console.replication.models import ReplicationFlow
 from console.replication.queries import LAG, LAG_MS, RATE
+from console.replication.stages import was_read
 from console.replication.status import FlowState, count
 from jobs.replication.copier import PartitionState
 
@@ -82,6 +83,19 @@ def flow_tabs(flow: ReplicationFlow, current: str, found: int = 0) -> list[dict[
         }
         for name, label, more in tabs
     ]
+
+
+def why_no_topics(flow: ReplicationFlow) -> str:
+    """Return what an empty table of topics means: only a run that read the source knows that none matches."""
+    if flow.measured_at is None:
+        return "Not measured yet."
+    if flow.is_watched:
+        return "MirrorMaker 2 has no positions for a topic of this flow."
+    if flow.run is None or not flow.run.is_live:
+        return "No topic is known yet: the topics of the source are read when the flow starts."
+    if not was_read(flow):
+        return "The flow is starting: the topics of the source are not read yet."
+    return "No topic of the source matches the flow's topic patterns."
 
 
 def _how_long(flow: ReplicationFlow) -> str:

@@ -16,12 +16,13 @@ from console.frame.render import render_page
 from console.frame.tables import Table, csv_response
 from console.replication import actions, queries, readiness_queries
 from console.replication.checkpoint_news import checkpoint_news
-from console.replication.facts import flow_facts
+from console.replication.facts import flow_facts, why_no_topics
 from console.replication.forms import FlowForm, NewFlowForm, SettingsForm
 from console.replication.history import draw_states
 from console.replication.models import ReplicationFlow
 from console.replication.page_parts import around_flow, find_flow
 from console.replication.preview import policies_on, preview_topics
+from console.replication.stages import stages_of
 from console.replication.tables import FLOWS, PARTITIONS, TOPICS, steered
 from console.replication.topic_news import topic_news
 from console.runs.tables import RUNS
@@ -58,7 +59,8 @@ def detail_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
         "states": draw_states(flow, around["time_range"], timezone.now()),
         "table": table,
         "facts": flow_facts(flow),
-        "empty": "No topic of the source matches." if flow.measured_at else "Not measured yet.",
+        "empty": why_no_topics(flow),
+        "stages": stages_of(flow.run, timezone.now()),
         "findings": queries.findings_of(flow),
         "failures": queries.worst_of_each_rule(queries.open_findings(flow)[:MOST_FAILURES]),
         "topic_news": topic_news(flow),
@@ -150,9 +152,7 @@ def start(request: HttpRequest, flow_id: int) -> HttpResponse:
     flow = find_flow(flow_id)
     try:
         actions.start_flow(flow)
-        messages.success(
-            request, f"Flow {flow.name} starts: the first records move in some seconds."
-        )
+        messages.success(request, f"Flow {flow.name} is starting: its status shows the stages.")
     except ActionRefused as refusal:
         messages.error(request, refusal.message)
     return redirect("replication:detail", flow.pk)

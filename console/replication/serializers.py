@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any
 
+from django.utils import timezone
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -16,6 +17,7 @@ from console.replication.models import SETTINGS, FlowPartition, FlowTopic, Repli
 from console.replication.preview import TopicPreview
 from console.replication.queries import freshness_of
 from console.replication.series import MOST_POINTS
+from console.replication.stages import STAGES, Stage, stages_of
 from console.replication.status import FlowState, FlowStatus
 from jobs.replication.flow import (
     HIGHEST_BYTES_PER_S,
@@ -61,6 +63,14 @@ class CrashesSerializer(serializers.Serializer[Any]):
     last_at = serializers.DateTimeField(allow_null=True)
 
 
+class StageSerializer(serializers.Serializer[Stage]):
+    """A stage of the start of the newest run; `seconds` are so far while it is not done."""
+
+    name = serializers.ChoiceField(choices=[name for name, *_ in STAGES])
+    seconds = serializers.FloatField()
+    is_done = serializers.BooleanField()
+
+
 class FlowSerializer(serializers.ModelSerializer[ReplicationFlow]):
     """A flow: settings, what is wanted, status, totals."""
 
@@ -82,6 +92,7 @@ class FlowSerializer(serializers.ModelSerializer[ReplicationFlow]):
     checkpoint_writing = serializers.SerializerMethodField()
     crashes = CrashesSerializer()
     run = serializers.UUIDField(source="run_id", allow_null=True)
+    start_stages = serializers.SerializerMethodField()
 
     class Meta:
         model = ReplicationFlow
@@ -94,6 +105,7 @@ class FlowSerializer(serializers.ModelSerializer[ReplicationFlow]):
             "is_wanted",
             "status",
             "run",
+            "start_stages",
             "failures",
             "next_try_at",
             "partition_count",
@@ -117,6 +129,11 @@ class FlowSerializer(serializers.ModelSerializer[ReplicationFlow]):
     def get_freshness(self, flow: ReplicationFlow) -> list[dict[str, Any]]:
         """Return the freshness of positions and of source offsets."""
         return [dict(FreshnessSerializer(entry).data) for entry in freshness_of(flow)]
+
+    @extend_schema_field(StageSerializer(many=True))
+    def get_start_stages(self, flow: ReplicationFlow) -> list[dict[str, Any]]:
+        """Return how long each stage of the newest run's start took, up to the one that it is in."""
+        return [dict(StageSerializer(one).data) for one in stages_of(flow.run, timezone.now())]
 
     @extend_schema_field(TopicSyncSerializer(allow_null=True))
     def get_topic_sync(self, flow: ReplicationFlow) -> dict[str, Any] | None:

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from console.frame.numbers import format_age
+from console.frame.numbers import format_age, format_span_s
 from console.frame.states import Severity
 from console.replication.models import FlowRound, ReplicationFlow
+from console.replication.stages import in_words, moment, stages_of, was_read
 from console.runs.models import Run, RunState
 from jobs.replication.copier import PartitionState
 from jobs.spark.holding_back import BY_A_PERSON
+from jobs.spark.stages import DRIVER_STARTED
 
 # The driver reports every second; this long without a word is a finding of its own.
 SILENT_AFTER = timedelta(seconds=30)
@@ -86,11 +88,12 @@ def _judge_wanted(flow: ReplicationFlow, live: Run | None, now: datetime) -> Flo
     if live is None:
         return _without_run(flow, now)
     if live.cancel_requested_at is not None:
-        return FlowStatus(
-            FlowState.STARTING, "The run is restarted with the new settings.", "", live.created_at
-        )
+        since = live.cancel_requested_at
+        stopping = format_span_s(max((now - since).total_seconds(), 0))
+        reason = f"Restarting with the new settings. Stopping the current run: {stopping} so far."
+        return FlowStatus(FlowState.STARTING, reason, "", since)
     if live.state == RunState.QUEUED or live.reported_at is None:
-        return _coming_up(flow)
+        return _coming_up(flow, now)
     return _with_report(flow, now)
 
 
@@ -137,23 +140,38 @@ def _without_run(flow: ReplicationFlow, now: datetime) -> FlowStatus:
     )
 
 
-def _coming_up(flow: ReplicationFlow) -> FlowStatus:
+def _coming_up(flow: ReplicationFlow, now: datetime) -> FlowStatus:
     run = flow.run
     since = run.created_at if run else None
+    stages = stages_of(run, now)
+    where = in_words(stages) if stages and not stages[-1].is_done else "Tasks starting."
     if not flow.failures:
-        return FlowStatus(FlowState.STARTING, "Spark is coming up.", "", since)
+        return FlowStatus(FlowState.STARTING, where, "", since)
     return FlowStatus(
         FlowState.FAILING,
         f"{_attempts(flow)} The last one: {in_short(flow.failure)}",
-        "A new run is coming up.",
+        f"A new run is starting. {where}",
         flow.failing_since,
     )
+
+
+def _is_reading(flow: ReplicationFlow) -> bool:
+    """Say whether the run has not read both clusters yet, or what it read is not measured yet."""
+    if was_read(flow) or flow.run is None:
+        return False
+    started_at = moment(flow.run, DRIVER_STARTED)
+    is_of_run = flow.measured_at is not None and started_at is not None
+    # What waits because a cluster does not answer says so by itself.
+    is_told = is_of_run and flow.measured_at >= started_at and bool(flow.worst_reason)
+    return not is_told
 
 
 def _with_report(flow: ReplicationFlow, now: datetime) -> FlowStatus:
     """Judge a flow whose run is alive and has reported."""
     run = flow.run
     assert run is not None and run.reported_at is not None  # noqa: S101, PT018  judge_flow saw to it
+    if _is_reading(flow):
+        return _coming_up(flow, now)
     if now - run.reported_at > SILENT_AFTER:
         return FlowStatus(
             FlowState.SILENT,
@@ -174,14 +192,14 @@ def _with_report(flow: ReplicationFlow, now: datetime) -> FlowStatus:
         return _degraded(flow, failed, retrying)
     if not flow.partition_count:
         return _nothing_to_copy(flow)
-    return _well(flow, run)
+    return _well(flow, run, now)
 
 
-def _well(flow: ReplicationFlow, run: Run) -> FlowStatus:
+def _well(flow: ReplicationFlow, run: Run, now: datetime) -> FlowStatus:
     """Judge a flow none of whose partitions is in trouble."""
     open_ones = open_partitions(flow)
     if count(flow, PartitionState.STARTING) == open_ones:
-        return FlowStatus(FlowState.STARTING, "Spark's tasks are coming up.", "", run.started_at)
+        return _coming_up(flow, now)
     if open_ones and count(flow, PartitionState.PAUSED) == open_ones:
         return _paused(flow)
     reasons = [_held_back(flow), _gone(flow)]
@@ -234,10 +252,10 @@ def _degraded(flow: ReplicationFlow, failed: int, retrying: int) -> FlowStatus:
 
 
 def _nothing_to_copy(flow: ReplicationFlow) -> FlowStatus:
-    failing = [r for r in flow.rounds.all() if r.failing_since is not None]
-    source = [r for r in failing if r.noun == FlowRound.Noun.SOURCE]
     if flow.worst_reason:
         return FlowStatus(FlowState.WAITING, first_line(flow.worst_reason), "", flow.worst_since)
+    failing = [r for r in flow.rounds.all() if r.failing_since is not None]
+    source = [r for r in failing if r.noun == FlowRound.Noun.SOURCE]
     if source:
         return FlowStatus(
             FlowState.WAITING, source[0].error, source[0].hint, source[0].failing_since

@@ -87,6 +87,7 @@ def _save_progress(run: Run, folder: Path, launcher: Launcher, changes: dict[str
         # The document can be large: it is written only when the job wrote a new one.
         if reported_at != run.reported_at:
             changes |= {"progress": progress, "reported_at": reported_at}
+            changes |= {"stages": progress.get("stages") or {}}
     if changes:
         Run.objects.filter(pk=run.pk, state=RunState.RUNNING).update(**changes)
 

@@ -35,7 +35,8 @@ class Run(models.Model):
 
     `subject` says what the run is about ("flow:12"): a subject has at most one live run.
     `heartbeat_at` is when the run's host last saw its process alive, `reported_at` when the job
-    itself last wrote progress. `host` and `folder` say where its files are.
+    itself last wrote progress. `stages` are the moments (Unix ms, by name) that its start has passed,
+    beside `progress` because lists of runs read it. `host` and `folder` say where its files are.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -56,6 +57,7 @@ class Run(models.Model):
     host = models.CharField(max_length=255, blank=True)
     folder = models.CharField(max_length=500, blank=True)
     progress = models.JSONField(null=True, blank=True)
+    stages = models.JSONField(default=dict, blank=True)
     summary = models.JSONField(null=True, blank=True)
     error = models.TextField(blank=True)
 

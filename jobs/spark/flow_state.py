@@ -11,17 +11,20 @@ from pathlib import Path
 from typing import Any
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.copier import PartitionProgress, PartitionStart
+from jobs.replication.copier import PartitionProgress, PartitionStart, PartitionState
 from jobs.replication.flow import FlowSpec
 from jobs.replication.survey import Survey
 from jobs.spark import contract, processes
 from jobs.spark.board import Board
 from jobs.spark.control import ControlFile
 from jobs.spark.following import Following
+from jobs.spark.stages import DRIVER_STARTED, FIRST_RECORD, SURVEYED, TASKS_STARTED
 
 Row = dict[str, Any]
 # Of a task that crashes every second, all of the last minutes; the console keeps a day of them.
 MOST_CRASHES = 1000
+
+_WITH_A_TASK = frozenset({PartitionState.COPYING, PartitionState.CAUGHT_UP})
 
 
 @dataclass(slots=True)
@@ -33,6 +36,7 @@ class FlowState:
     never), `unknown_ends` the partitions whose end nobody could tell yet. `message` is one sentence, `fault`
     why the clusters were not seen. `crashes` are the times (ms) of the newest restarts. `checkpoints` tells
     what came of writing them, None: nothing yet.
+    `stages` are the moments of the start that have passed.
     """
 
     flow: FlowSpec
@@ -53,11 +57,13 @@ class FlowState:
     moves: int = 0
     message: str = "Starting."
     fault: str = ""
+    stages: dict[str, int] = field(default_factory=lambda: {DRIVER_STARTED: _now_ms()})
     began_s: float = field(default_factory=time.monotonic)
 
     def begin(self, survey: Survey) -> None:
         """Begin anew with a survey: partitions that failed in this run stay as they are."""
         self._take(survey)
+        self.stages.setdefault(SURVEYED, _now_ms())
         self.fault = ""
         failed = {_where(row): row for row in self.board.failed()}
         planned = {start.where for start in survey.plan.starts}
@@ -118,9 +124,11 @@ class FlowState:
         rows = self.board.rows(now_s)
         for row in rows:
             row["task"] = (owners or {}).get(_where(row))
+        self._pass_stages(rows)
         jvm = os.getppid()
         progress = {
-            "at_ms": time.time_ns() // 1_000_000,
+            "at_ms": _now_ms(),
+            "stages": self.stages,
             "message": self.message,
             "surveyed": self.survey is not None,
             "fault": self.fault,
@@ -140,6 +148,16 @@ class FlowState:
             "partitions": rows,
         }
         contract.write_json(self.run_dir / contract.PROGRESS, progress)
+
+    def _pass_stages(self, rows: Iterable[Row]) -> None:
+        """Note when a task first reported, and when the first record was replicated."""
+        if FIRST_RECORD in self.stages:
+            return
+        for row in rows:
+            if row["state"] in _WITH_A_TASK:
+                self.stages.setdefault(TASKS_STARTED, _now_ms())
+            if row["records"]:
+                self.stages.setdefault(FIRST_RECORD, _now_ms())
 
     def _topics(self) -> dict[str, Row]:
         topics = self.survey.topics if self.survey else ()
@@ -167,6 +185,10 @@ class FlowState:
             "restarts": self.restarts,
             "moves": self.moves,
         }
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 def progress_of(start: PartitionStart) -> PartitionProgress:

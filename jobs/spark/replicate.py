@@ -88,6 +88,7 @@ class FlowDriver:
         """Copy until stopped (or caught up, when asked for) and return the result."""
         failures = 0
         flow = self.state.flow
+        self.state.show()  # Spark is up: the clusters come next
         with (
             ClusterClient(flow.source) as source,
             ClusterClient(flow.target) as target,

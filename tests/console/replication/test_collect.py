@@ -2,7 +2,7 @@ from datetime import timedelta
 
 import pytest
 
-from console.replication.collect import collect_flow, due_flows
+from console.replication.collect import CLAIM, collect_flow, due_flows, measure_soon
 from console.replication.models import (
     FlowPartition,
     FlowRound,
@@ -146,6 +146,20 @@ def test_two_workers_measure_a_flow_once():
 
     assert collect_flow(flow.pk, NOW, Nosy(ranges={}))
     assert inner == [False]
+
+
+def test_a_flow_that_is_wanted_is_measured_as_often_before_its_run_is_up():
+    flow = make_flow(is_wanted=True)
+    measured(flow, StubDoor(positions={}, ranges=source()))
+    assert due_flows(NOW + timedelta(seconds=5)) == [flow.pk]
+
+
+def test_a_flow_at_rest_that_is_started_is_measured_at_once_and_a_round_on_its_way_stays():
+    resting = make_flow("resting", claimed_until=NOW + timedelta(seconds=29))
+    claimed = make_flow("claimed", claimed_until=NOW + CLAIM)
+    for flow in (resting, claimed):
+        measure_soon(flow.pk, NOW)
+    assert due_flows(NOW) == [resting.pk]
 
 
 @pytest.mark.parametrize(("is_running", "after_s"), [(True, 5), (False, 30)])

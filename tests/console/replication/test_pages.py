@@ -252,3 +252,51 @@ def test_a_viewer_presses_no_button(as_viewer, name):
 
 def test_an_unknown_flow_is_not_found(as_viewer):
     assert as_viewer.get(reverse("replication:detail", args=[999])).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("fields", "stages", "told"),
+    [
+        pytest.param({"measured_at": None}, None, "Not measured yet.", id="new"),
+        pytest.param({}, None, "topics of the source are read when the flow starts", id="stopped"),
+        pytest.param(
+            {"is_wanted": True}, {}, "topics of the source are not read yet", id="Spark starts"
+        ),
+        pytest.param(
+            {"is_wanted": True},
+            {"driver_started": -2},
+            "topics of the source are not read yet",
+            id="reads",
+        ),
+        pytest.param(
+            {"is_wanted": True},
+            {"driver_started": -2, "surveyed": -1},
+            "No topic of the source matches the flow&#x27;s topic patterns.",
+            id="has read",
+        ),
+    ],
+)
+def test_that_no_topic_matches_is_said_only_after_the_source_was_read(
+    as_viewer, fields, stages, told
+):
+    now = timezone.now()
+    flow = make_flow(**{"measured_at": now, "partition_count": 0} | fields)
+    if stages is not None:
+        marks = {name: int((now.timestamp() + ago) * 1000) for name, ago in stages.items()}
+        make_run(flow, stages=marks, reported_at=now if marks else None)
+    text = page(as_viewer, "detail", flow.pk)
+    assert told in text
+    assert ("No topic of the source matches" in text) == told.startswith("No topic")
+
+
+def test_a_flow_shows_how_long_each_stage_of_its_start_took(as_viewer):
+    flow = make_flow(is_wanted=True, partition_count=1, states={"copying": 1}, measured_at=NOW)
+    begun = int(NOW.timestamp() * 1000)
+    marks = ("driver_started", "surveyed", "tasks_started", "first_record")
+    stages = {name: begun + 1000 * 2**n for n, name in enumerate(marks, 4)}
+    make_run(flow, stages=stages, reported_at=timezone.now())
+    text = page(as_viewer, "detail", flow.pk).replace("\N{NO-BREAK SPACE}", " ")
+    assert (
+        "Start of the run: queued 0 s, Spark starting 16 s, reading topics and positions 16 s, "
+        "tasks starting 32 s, first record 1 m 4 s."
+    ) in text

@@ -7,7 +7,7 @@ from console.replication.models import ReplicationFlow
 from console.replication.status import SILENT_AFTER, FlowState, in_short, judge_flow
 from console.runs.models import Run, RunState
 from jobs.spark.holding_back import BY_A_PERSON
-from tests.console.making import NOW
+from tests.console.making import NOW, make_flow, make_run
 
 
 def live(**fields):
@@ -136,3 +136,87 @@ def test_a_paused_flow_says_what_lets_it_go_on(why, hint):
     status = judge_flow(flow(states={"paused": 4}, held_back={why: 4}, worst_since=NOW), NOW)
     assert hint in status.hint
     assert (status.severity, status.since) == (Severity.NOTICE, NOW)
+
+
+def at(seconds: float):
+    return NOW + timedelta(seconds=seconds)
+
+
+def ms(seconds: float) -> int:
+    return int(at(seconds).timestamp() * 1000)
+
+
+def starting(stages: dict[str, int], measured: float | None = None, **fields):
+    """Make a flow whose run was queued at 0 s and began at 2 s; 10 s later it is judged."""
+    told = {name: ms(seconds) for name, seconds in stages.items()}
+    run = live(created_at=NOW, started_at=at(2), reported_at=at(9) if stages else None, stages=told)
+    seen = {
+        "partition_count": 0,
+        "states": {},
+        "measured_at": None if measured is None else at(measured),
+    }
+    return flow(run=run, **seen | fields)
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        pytest.param(
+            flow(run=live(state=RunState.QUEUED, started_at=None, reported_at=None)),
+            "Queued: 10 s so far.",
+            id="queued",
+        ),
+        pytest.param(starting({}), "Spark starting: 8 s so far, after queued 2 s.", id="spark"),
+        pytest.param(
+            starting({"driver_started": 7}),
+            "Reading topics and positions: 3 s so far, after queued 2 s, Spark starting 5 s.",
+            id="reads",
+        ),
+        pytest.param(
+            starting({"driver_started": 5}, measured=6),
+            "Reading topics and positions: 5 s so far, after queued 2 s, Spark starting 3 s.",
+            id="reads, and was measured meanwhile",
+        ),
+        pytest.param(
+            starting({"driver_started": 5, "surveyed": 7}, measured=6),
+            "Tasks starting: 3 s so far, after queued 2 s, Spark starting 3 s, "
+            "reading topics and positions 2 s.",
+            id="has read, and that is not measured yet",
+        ),
+        pytest.param(
+            starting(
+                {"driver_started": 5, "surveyed": 7}, 8, partition_count=1, states={"starting": 1}
+            ),
+            "Tasks starting: 3 s so far, after queued 2 s, Spark starting 3 s, "
+            "reading topics and positions 2 s.",
+            id="tasks come up",
+        ),
+    ],
+)
+def test_a_flow_that_starts_says_the_stage_and_its_seconds_and_never_that_no_topic_matches(
+    row, reason
+):
+    status = judge_flow(row, at(10))
+    assert status.state == FlowState.STARTING
+    assert status.reason.replace("\N{NO-BREAK SPACE}", " ") == reason
+
+
+@pytest.mark.django_db
+def test_only_after_its_run_has_read_the_source_a_flow_says_that_no_topic_matches():
+    row = make_flow(is_wanted=True, partition_count=0, measured_at=at(8))
+    make_run(row, stages={"driver_started": ms(5), "surveyed": ms(7)}, reported_at=at(9))
+    status = judge_flow(row, at(10))
+    assert status.state == FlowState.RUNNING
+    assert "No topic of the source matches" in status.reason
+
+
+def test_a_run_that_cannot_read_a_cluster_says_so_instead_of_its_stage():
+    row = starting({"driver_started": 5}, measured=8, worst_reason="east does not answer.")
+    assert judge_flow(row, at(10)).reason == "east does not answer."
+
+
+def test_a_flow_that_takes_new_settings_says_for_how_long_its_run_stops_already():
+    status = judge_flow(flow(run=live(cancel_requested_at=at(-4))), NOW)
+    assert status.reason.replace("\N{NO-BREAK SPACE}", " ") == (
+        "Restarting with the new settings. Stopping the current run: 4 s so far."
+    )

@@ -53,6 +53,15 @@ def test_progress_is_taken_from_the_folder(launcher, run):
     assert (run.progress, run.reported_at) == (document, LATER)
 
 
+def test_the_stages_of_the_start_are_kept_beside_the_progress(launcher, run):
+    stages = {"driver_started": 1, "surveyed": 2}
+    document = progress(partition_row(), at=LATER) | {"stages": stages}
+    contract.write_json(folder_of(launcher) / contract.PROGRESS, document)
+    observe_runs(LATER, launcher)
+    run.refresh_from_db()
+    assert run.stages == stages
+
+
 @pytest.mark.parametrize("outcome", list(Outcome))
 def test_a_result_becomes_the_end(launcher, run, outcome):
     launcher.end(folder_of(launcher), JobResult(outcome, "why", {"records": 7}))
