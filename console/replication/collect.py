@@ -17,6 +17,7 @@ from console.replication import measure, save
 from console.replication.door import KAFKA, FlowDoor
 from console.replication.measure import Measured
 from console.replication.models import FlowPartition, FlowRound, ReplicationFlow
+from console.replication.steering import with_person
 from console.runs.launcher import SPARK, this_host
 from console.runs.models import Run, RunState
 from jobs.cluster.descriptions import TopicPartition
@@ -99,6 +100,7 @@ class _Round:
         rows, is_fresh = self._with_source(spec, rows, is_running=progress is not None)
         if spec.is_watched:
             rows = [measure.watched(row) for row in rows]
+        rows = [with_person(row, flow) for row in rows]
         save.save_measurement(flow, rows, progress, self.now, sample=is_fresh)
 
     def _from_run(self, progress: Mapping[str, Any]) -> list[Measured]:

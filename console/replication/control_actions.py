@@ -7,13 +7,16 @@ from typing import Any
 from uuid import uuid4
 
 from django.db import transaction
+from django.utils import timezone
 
 from console.accounts.audit import audit, change
+from console.frame.asking import asking_name
 from console.frame.errors import ActionRefused
 from console.replication import control as rules
 from console.replication.actions import refuse_watched
 from console.replication.models import ReplicationFlow
 from console.replication.queries import partition_counts
+from console.replication.steering import note_steerer
 from jobs.cluster.errors import InvalidFields
 
 Control = dict[str, Any]
@@ -127,11 +130,12 @@ def _write(
     with transaction.atomic():
         row = ReplicationFlow.objects.select_for_update(of=("self",)).get(pk=flow.pk)
         before, row.control = row.control, changed(row.control)
-        row.save(update_fields=["control"])
+        row.steered_by = note_steerer(row, before, asking_name(), timezone.now())
+        row.save(update_fields=["control", "steered_by"])
         clusters = f"{flow.source.alias}, {flow.target.alias}"
         if told is None:
             audit(action, f"flow:{flow.name}", cluster=clusters, before=before, after=row.control)
         else:
             audit(action, f"flow:{flow.name}", cluster=clusters, after=told)
-    flow.control = row.control
+    flow.control, flow.steered_by = row.control, row.steered_by
     rules.hand_over(flow, flow.run)

@@ -124,6 +124,7 @@ class ReplicationFlow(models.Model):
     `control_problem` is why the run could not obey it. `held_back` is how many partitions wait, by
     the reason. `eta_s` is how long copying goes on at this pace (null: unknown, or no run).
     `topic_sync` is how remote topics were last made to follow, empty before the first time.
+    `steered_by` says who paused what in `control` and who set its limit, and when.
     `checkpoint_writing` is what the newest run told of the checkpoints that it writes, likewise.
     `task_crashes` are the times (ms) of crashes of tasks in the last 24 hours, see `crashes`.
     """
@@ -168,6 +169,7 @@ class ReplicationFlow(models.Model):
     topic_ids = models.JSONField(default=dict)
     reset_topics = models.JSONField(default=list)
     control = models.JSONField(default=dict, blank=True)
+    steered_by = models.JSONField(default=dict, blank=True)
 
     run = models.ForeignKey(Run, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
     judged_run = models.UUIDField(null=True, blank=True)

@@ -19,6 +19,7 @@ from console.replication.queries import freshness_of
 from console.replication.series import MOST_POINTS
 from console.replication.stages import STAGES, Stage, stages_of
 from console.replication.status import FlowState, FlowStatus
+from console.replication.steering import LIMIT, PAUSED, Steering, steering_of
 from jobs.replication.flow import (
     HIGHEST_BYTES_PER_S,
     LONGEST_CHECKPOINTS_S,
@@ -46,6 +47,23 @@ class FlowStatusSerializer(serializers.Serializer[FlowStatus]):
     reason = serializers.CharField()
     hint = serializers.CharField()
     since = serializers.DateTimeField(allow_null=True)
+    steered = serializers.CharField(
+        help_text="What a person paused and how the flow is limited, by whom and since when."
+    )
+
+
+class SteeringSerializer(serializers.Serializer[Steering]):
+    """A paused topic or partition (`name`), or the limit of the flow (`bytes_per_s`).
+
+    `by` is empty and `at` null where it was not noted, and for a limit that is a setting of the flow.
+    """
+
+    what = serializers.ChoiceField(choices=[PAUSED, LIMIT])
+    name = serializers.CharField()
+    bytes_per_s = serializers.IntegerField(allow_null=True)
+    by = serializers.CharField()
+    at = serializers.DateTimeField(allow_null=True)
+    is_setting = serializers.BooleanField()
 
 
 class _Patterns(serializers.ListField):
@@ -93,6 +111,7 @@ class FlowSerializer(serializers.ModelSerializer[ReplicationFlow]):
     crashes = CrashesSerializer()
     run = serializers.UUIDField(source="run_id", allow_null=True)
     start_stages = serializers.SerializerMethodField()
+    steering = serializers.SerializerMethodField()
 
     class Meta:
         model = ReplicationFlow
@@ -115,6 +134,7 @@ class FlowSerializer(serializers.ModelSerializer[ReplicationFlow]):
             "rate_per_s",
             "eta_s",
             "held_back",
+            "steering",
             "control_problem",
             "topic_sync",
             "checkpoint_writing",
@@ -129,6 +149,11 @@ class FlowSerializer(serializers.ModelSerializer[ReplicationFlow]):
     def get_freshness(self, flow: ReplicationFlow) -> list[dict[str, Any]]:
         """Return the freshness of positions and of source offsets."""
         return [dict(FreshnessSerializer(entry).data) for entry in freshness_of(flow)]
+
+    @extend_schema_field(SteeringSerializer(many=True))
+    def get_steering(self, flow: ReplicationFlow) -> list[dict[str, Any]]:
+        """Return what of the flow is paused, and its limit if it has one."""
+        return [dict(SteeringSerializer(one).data) for one in steering_of(flow)]
 
     @extend_schema_field(StageSerializer(many=True))
     def get_start_stages(self, flow: ReplicationFlow) -> list[dict[str, Any]]:

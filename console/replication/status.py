@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -11,9 +11,9 @@ from console.frame.numbers import format_age, format_span_s
 from console.frame.states import Severity
 from console.replication.models import FlowRound, ReplicationFlow
 from console.replication.stages import in_words, moment, stages_of, was_read
+from console.replication.steering import steering_in_words, steering_of
 from console.runs.models import Run, RunState
 from jobs.replication.copier import PartitionState
-from jobs.spark.holding_back import BY_A_PERSON
 from jobs.spark.stages import DRIVER_STARTED
 
 # The driver reports every second; this long without a word is a finding of its own.
@@ -56,16 +56,24 @@ SEVERITIES = {
 
 @dataclass(frozen=True, slots=True)
 class FlowStatus:
-    """The word, why, since when (None: not known), and what a person can do about it."""
+    """The word, why, since when (None: not known), and what a person can do about it.
+
+    `steered` says what of it a person paused and how it is limited, by whom and since when;
+    `is_steered`: not by its settings alone.
+    """
 
     state: FlowState
     reason: str = ""
     hint: str = ""
     since: datetime | None = None
+    steered: str = ""
+    is_steered: bool = False
 
     @property
     def severity(self) -> Severity:
-        """How bad it is."""
+        """How bad it is; a flow that a person holds back does not look as if all of it went on."""
+        if self.state is FlowState.RUNNING and self.is_steered:
+            return Severity.NOTICE
         return SEVERITIES[self.state]
 
     @property
@@ -76,6 +84,11 @@ class FlowStatus:
 
 def judge_flow(flow: ReplicationFlow, now: datetime) -> FlowStatus:
     """Return the state of a flow from its row, its newest run and its rounds (prefetched)."""
+    is_steered = any(not one.is_setting for one in steering_of(flow))
+    return replace(_judge(flow, now), steered=steering_in_words(flow), is_steered=is_steered)
+
+
+def _judge(flow: ReplicationFlow, now: datetime) -> FlowStatus:
     live = flow.run if flow.run is not None and flow.run.is_live else None
     if flow.deletion_asked_at is not None:
         return FlowStatus(FlowState.DELETING, "It goes as soon as its run has ended.")
@@ -208,7 +221,7 @@ def _well(flow: ReplicationFlow, run: Run, now: datetime) -> FlowStatus:
 
 def _paused(flow: ReplicationFlow) -> FlowStatus:
     """Tell of a flow that copies nothing because all that it could copy is to wait."""
-    by_hand = BY_A_PERSON in flow.held_back
+    by_hand = any(map(_is_by_hand, flow.held_back))
     hint = (
         "Resume what is to go on. What is paused stays paused when the flow is stopped and started."
         if by_hand
@@ -219,14 +232,19 @@ def _paused(flow: ReplicationFlow) -> FlowStatus:
 
 def _held_back(flow: ReplicationFlow) -> str:
     """Say how many partitions wait and why, those first that a person paused."""
-    reasons = sorted(flow.held_back.items(), key=lambda entry: entry[0] != BY_A_PERSON)
+    reasons = sorted(flow.held_back.items(), key=lambda entry: not _is_by_hand(entry[0]))
     return " ".join(_waits(number, flow.partition_count or 0, why) for why, number in reasons)
 
 
 def _waits(number: int, of: int, why: str) -> str:
     verb = "is" if of == 1 else "are"
     text = f"{number} of {of} partition{'' if of == 1 else 's'} {verb} paused"
-    return f"{text} by a person." if why == BY_A_PERSON else f"{text}. {why}"
+    return f"{text}{why.removeprefix('Paused')}" if _is_by_hand(why) else f"{text}. {why}"
+
+
+def _is_by_hand(why: str) -> bool:
+    """Say whether this is why a person's pause holds a partition back (`steering.with_person`)."""
+    return why.startswith("Paused by ")
 
 
 def _gone(flow: ReplicationFlow) -> str:

@@ -356,3 +356,12 @@ def test_what_a_run_tells_of_its_checkpoints_stays_until_there_is_something_newe
     running(flow)
     assert told(flow, checkpoints={"at_ms": 1}).checkpoint_writing == {"at_ms": 1}
     assert told(flow, NOW + MINUTE, checkpoints=None).checkpoint_writing == {"at_ms": 1}
+
+
+def test_a_partition_that_a_person_paused_says_who_and_when():
+    ada = {"by": "ada", "at": NOW.isoformat()}
+    flow = make_flow(control={"paused": ["orders"]}, steered_by={"paused": {"orders": ada}})
+    running(flow, partition_row(state="paused", reason="Paused by a person."))
+    row = measured(flow, StubDoor(ranges=source()))
+    assert row.reason == "Paused by ada, 21 Nov 03:12 UTC."
+    assert flow.held_back == {"Paused by ada, 21 Nov 03:12 UTC.": 1}

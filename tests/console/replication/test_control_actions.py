@@ -1,13 +1,15 @@
 import pytest
+from django.test import Client
 
 from console.accounts.models import AuditEntry
 from console.frame.errors import ActionRefused
 from console.replication.control_actions import change_control, pause, restart_parts, resume
 from console.replication.models import FlowTopic, ReplicationFlow
+from console.replication.steering import steering_of
 from console.runs.models import Run, RunState
 from jobs.cluster.errors import InvalidFields
 from jobs.spark.contract import CONTROL, read_json
-from tests.console.making import NOW, make_cluster, make_flow, make_run, make_topic
+from tests.console.making import NOW, make_cluster, make_flow, make_run, make_topic, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -169,3 +171,42 @@ def test_the_trail_says_what_was_asked_for(flow, tmp_path, act, action, after):
     act(flow)
     entry = AuditEntry.objects.get(action=action)
     assert (entry.subject, entry.after) == ("flow:orders to west", after)
+
+
+def ask(person, path, flow, body, method="post"):
+    client = Client()
+    client.force_login(person)
+    answer = getattr(client, method)(
+        f"/api/v1/flows/{flow.pk}/{path}/", body, content_type="application/json"
+    )
+    assert answer.status_code == 200
+
+
+def test_who_paused_what_stays_with_it_until_it_is_resumed(flow):
+    ada, bob = make_user(name="ada"), make_user(name="bob")
+    ask(ada, "pause", flow, {"names": ["orders"]})
+    ask(bob, "pause", flow, {"names": ["clicks"]})
+    ask(bob, "resume", flow, {"names": ["orders:0"]})
+    flow.refresh_from_db()
+    assert {one.name: one.by for one in steering_of(flow)} == {
+        "clicks": "bob",
+        "orders:1": "ada",
+        "orders:2": "ada",
+    }
+    ask(ada, "resume", flow, {"names": ["orders", "clicks"]})
+    flow.refresh_from_db()
+    assert (steering_of(flow), flow.steered_by) == ([], {})
+
+
+def test_who_set_the_limit_stays_with_it_until_it_is_another_one(flow):
+    ada, bob = make_user(name="ada"), make_user(name="bob")
+    ask(ada, "control", flow, {"own_limit": True, "max_bytes_per_s": 2048}, "patch")
+    ask(bob, "control", flow, {"bulk_lag": 7}, "patch")
+    flow.refresh_from_db()
+    assert [(one.bytes_per_s, one.by) for one in steering_of(flow)] == [(2048, "ada")]
+    ask(bob, "control", flow, {"max_bytes_per_s": 4096}, "patch")
+    flow.refresh_from_db()
+    assert [(one.bytes_per_s, one.by) for one in steering_of(flow)] == [(4096, "bob")]
+    ask(bob, "control", flow, {"own_limit": False}, "patch")
+    flow.refresh_from_db()
+    assert (steering_of(flow), flow.steered_by) == ([], {})

@@ -300,3 +300,31 @@ def test_a_flow_shows_how_long_each_stage_of_its_start_took(as_viewer):
         "Start of the run: queued 0 s, Spark starting 16 s, reading topics and positions 16 s, "
         "tasks starting 32 s, first record 1 m 4 s."
     ) in text
+
+
+@pytest.mark.parametrize("path", ["/", "/replication/", "/replication/{flow}/"])
+def test_every_page_of_a_flow_says_who_paused_and_who_limited_it(as_viewer, path):
+    ada = {"by": "ada", "at": NOW.isoformat()}
+    flow = make_flow(
+        is_wanted=True,
+        partition_count=2,
+        states={"copying": 1, "paused": 1},
+        measured_at=NOW,
+        control={"paused": ["clicks"], "max_bytes_per_s": 2048},
+        steered_by={"paused": {"clicks": ada}, "limit": ada},
+    )
+    make_run(flow, reported_at=timezone.now())
+    text = as_viewer.get(path.format(flow=flow.pk)).content.decode()
+    assert "Paused by ada, 21 Nov 03:12 UTC: clicks." in text
+    assert "Limited to 2\N{NO-BREAK SPACE}KiB/s by ada, 21 Nov 03:12 UTC." in text
+
+
+def test_the_api_says_who_paused_and_who_limited_a_flow(as_viewer):
+    flow = make_flow(control={"paused": ["clicks"]}, max_bytes_per_s=1024)
+    body = as_viewer.get(f"/api/v1/flows/{flow.pk}/").json()
+    nobody = {"by": "", "at": None}
+    assert body["steering"] == [
+        {"what": "paused", "name": "clicks", "bytes_per_s": None, "is_setting": False} | nobody,
+        {"what": "limit", "name": "", "bytes_per_s": 1024, "is_setting": True} | nobody,
+    ]
+    assert body["status"]["steered"].startswith("Paused by a person: clicks.")

@@ -220,3 +220,61 @@ def test_a_flow_that_takes_new_settings_says_for_how_long_its_run_stops_already(
     assert status.reason.replace("\N{NO-BREAK SPACE}", " ") == (
         "Restarting with the new settings. Stopping the current run: 4 s so far."
     )
+
+
+ADA = {"by": "ada", "at": NOW.isoformat()}
+
+
+@pytest.mark.parametrize(
+    ("fields", "words", "severity"),
+    [
+        pytest.param({}, "", Severity.OK, id="neither"),
+        pytest.param(
+            {
+                "control": {"paused": ["clicks", "orders:3"]},
+                "steered_by": {"paused": {"clicks": ADA}},
+            },
+            "Paused by ada, 21 Nov 03:12 UTC: clicks. Paused by a person: orders:3.",
+            Severity.NOTICE,
+            id="paused",
+        ),
+        pytest.param(
+            {"control": {"paused": ["a", "b", "c", "d", "e"]}},
+            "Paused by a person: a, b, c and 2 more.",
+            Severity.NOTICE,
+            id="much is paused",
+        ),
+        pytest.param(
+            {"control": {"max_bytes_per_s": 2048}, "steered_by": {"limit": ADA}},
+            "Limited to 2 KiB/s by ada, 21 Nov 03:12 UTC.",
+            Severity.NOTICE,
+            id="limited",
+        ),
+        pytest.param(
+            {"max_bytes_per_s": 1024},
+            "Limited to 1 KiB/s by the flow's settings.",
+            Severity.OK,
+            id="limited by its settings",
+        ),
+        pytest.param(
+            {"max_bytes_per_s": 1024, "control": {"max_bytes_per_s": None}},
+            "",
+            Severity.OK,
+            id="the limit of its settings is lifted",
+        ),
+    ],
+)
+def test_a_running_flow_that_is_held_back_does_not_look_healthy_and_says_by_whom(
+    fields, words, severity
+):
+    status = judge_flow(flow(**fields), NOW)
+    assert status.steered.replace("\N{NO-BREAK SPACE}", " ") == words
+    assert (status.state, status.severity) == (FlowState.RUNNING, severity)
+
+
+def test_a_person_who_paused_partitions_is_named_where_they_are_counted():
+    why = "Paused by ada, 21 Nov 03:12 UTC."
+    row = flow(partition_count=12, states={"paused": 3, "copying": 9}, held_back={why: 3})
+    assert judge_flow(row, NOW).reason == (
+        "3 of 12 partitions are paused by ada, 21 Nov 03:12 UTC."
+    )
