@@ -13,7 +13,7 @@ from jobs.cluster.secrets import SecretRef
 
 _E = TypeVar("_E", bound=StrEnum)
 _ALIAS = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
-_SERVER = re.compile(r"(?:[A-Za-z0-9]([A-Za-z0-9._-]{0,252})|\[[0-9A-Fa-f:]+\]):(\d{1,5})")
+_SERVER = re.compile(r"(?:[A-Za-z0-9]([A-Za-z0-9._-]{0,252})|\[[0-9A-Fa-f:]+\]):([0-9]{1,5})")
 
 
 class SecurityProtocol(StrEnum):

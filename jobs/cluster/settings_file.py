@@ -48,12 +48,20 @@ def parse_settings(text: str, form: str) -> Mapping[str, object]:
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """Plain values only; a key twice is a mistake and not a choice; aliases could grow without end."""
+    """Plain values only; a key twice is a mistake and not a choice; aliases could grow without end.
+
+    Tags would make other values of texts, and PyYAML fails on many that do not fit.
+    """
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
             mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
             raise yaml.MarkedYAMLError(problem="aliases are not allowed", problem_mark=mark)
+        event = self.peek_event()  # type: ignore[no-untyped-call]
+        if getattr(event, "tag", None) is not None:
+            raise yaml.MarkedYAMLError(
+                problem="tags are not allowed", problem_mark=event.start_mark
+            )
         node: yaml.Node | None = super().compose_node(parent, index)
         if isinstance(node, yaml.MappingNode):
             _refuse_repeated_keys(node)
@@ -63,12 +71,13 @@ class _StrictLoader(yaml.SafeLoader):
 def _refuse_repeated_keys(node: yaml.MappingNode) -> None:
     seen = set()
     for key, _ in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            continue
         if key.value in seen:
             raise yaml.MarkedYAMLError(
                 problem=f"{key.value} is given twice", problem_mark=key.start_mark
             )
-        if isinstance(key, yaml.ScalarNode):
-            seen.add(key.value)
+        seen.add(key.value)
 
 
 def _load(text: str) -> object:
@@ -78,5 +87,5 @@ def _load(text: str) -> object:
         mark = error.problem_mark or error.context_mark
         where = f"Line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         raise InvalidFields({FILE: f"{where}{error.problem or error.context}."}) from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
         raise InvalidFields({FILE: f"It is not YAML: {error}."}) from None

@@ -10,7 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from jobs.wire.errors import RecordFormatError
-from jobs.wire.record_batch import BatchHeader, has_valid_crc, iterate_batches
+from jobs.wire.record_batch import (
+    BatchHeader,
+    has_possible_offsets,
+    has_valid_crc,
+    iterate_batches,
+)
 
 
 class LogBroken(ValueError):
@@ -70,6 +75,10 @@ def checked_batches(records: bytes | memoryview) -> Iterator[Batch]:
     """Yield whole batches; one that is cut off at the end is left out. Raises `LogBroken`."""
     try:
         for header, content in iterate_batches(records):
+            if not has_possible_offsets(header):
+                raise LogBroken(
+                    f"No log has the offsets {header.base_offset} to {header.last_offset}."
+                )
             if not has_valid_crc(content):
                 raise LogBroken(f"The batch at offset {header.base_offset} has a wrong CRC.")
             yield Batch(header, content)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from datetime import UTC, datetime
 from enum import Enum
 from typing import Any, get_args
 
@@ -20,6 +19,7 @@ from jobs.quorum.registrations import (
     DelegationToken,
     Topic,
 )
+from jobs.wire.timestamps import utc_time
 
 # Where Kafka's name is another one than ours in camelCase.
 _NAMES = {
@@ -38,11 +38,8 @@ _TIMES = frozenset({"not_after_ms"})
 
 def iso(timestamp_ms: int | None) -> str | None:
     """Return a time as ISO 8601 in UTC with milliseconds; None stays None, as does what no calendar has."""
-    if timestamp_ms is None:
-        return None
-    try:
-        at = datetime.fromtimestamp(timestamp_ms / 1000, UTC)
-    except (ValueError, OverflowError, OSError):
+    at = utc_time(timestamp_ms)
+    if at is None:
         return None
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 

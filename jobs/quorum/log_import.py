@@ -96,6 +96,8 @@ class _Import:
 
     def _goes_on(self, run: Run, batch: Batch, end: int) -> bool:
         follows = run.last.next_offset == batch.header.base_offset
+        # Where the epoch falls another history begins, which `_put` judges by itself.
+        follows = follows and run.last.partition_leader_epoch <= batch.epoch
         return follows and end - run.start <= self.archive.segment_bytes
 
     def take_snapshots(self, paths: list[Path]) -> tuple[str, ...]:

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import Any
 
 from jobs.quorum.log_folder import LogFolder
 from jobs.quorum.timeline_parts import Anomaly, Election, VoterSetEntry
 from jobs.quorum.voter_timeline import VoterTimeline
+from jobs.wire.timestamps import utc_time
 
 _MOST_LINES = 50
 
 
 def time_text(at_ms: int | None) -> str | None:
     """Return a time as ISO 8601 in UTC with milliseconds; None for none, or beyond the calendar."""
-    if at_ms is None:
-        return None
-    try:
-        at = datetime.fromtimestamp(at_ms / 1000, UTC)
-    except (OverflowError, OSError, ValueError):
+    at = utc_time(at_ms)
+    if at is None:
         return None
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 

@@ -19,6 +19,7 @@ from jobs.wire.connect_records import (
     decode_status_key,
 )
 from jobs.wire.errors import RecordFormatError
+from jobs.wire.timestamps import utc_time
 
 SOURCE_CONNECTOR = "MirrorSourceConnector"
 CHECKPOINT_CONNECTOR = "MirrorCheckpointConnector"
@@ -115,4 +116,4 @@ def _time(message: Message) -> datetime:
     kind, timestamp_ms = message.timestamp()
     if kind == TIMESTAMP_NOT_AVAILABLE:
         return _UNKNOWN_TIME
-    return datetime.fromtimestamp(timestamp_ms / 1000, UTC)
+    return utc_time(timestamp_ms) or _UNKNOWN_TIME

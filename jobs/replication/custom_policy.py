@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
+from jobs.replication.patterns import pattern_problem
 from jobs.replication.policy import HEARTBEATS, ReplicationPolicy
 
 SOURCE, TOPIC, ALIAS = "{source}", "{topic}", "{alias}"
@@ -191,11 +192,7 @@ def problems_of(templates: PolicyTemplates) -> dict[str, str]:
 def _pattern_problem(pattern: str) -> str | None:
     if len(pattern) > LONGEST:
         return f"It is longer than {LONGEST} characters."
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        return f"{pattern!r} is not a regular expression: {error}."
-    return None
+    return pattern_problem(pattern) if pattern else None
 
 
 def _misfits(templates: PolicyTemplates) -> dict[str, str]:

@@ -11,6 +11,7 @@ from typing import Any
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import InvalidFields
 from jobs.replication.custom_policy import CustomReplicationPolicy, PolicyTemplates, read_templates
+from jobs.replication.patterns import pattern_problem
 
 DEFAULT_TOPICS_EXCLUDE = (r".*[\-\.]internal", r".*\.replica", r"__.*")
 DEFAULT_GROUPS_EXCLUDE = (r"console-consumer-.*", r"connect-.*", r"__.*")
@@ -302,17 +303,6 @@ def _patterns(
         if problem:
             errors[field] = problem
     return tuple(str(pattern) for pattern in value)
-
-
-def pattern_problem(pattern: object) -> str | None:
-    """Return why this is not a usable pattern, None when it is."""
-    if not isinstance(pattern, str) or not pattern:
-        return "A pattern is a non-empty text."
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        return f"{pattern!r} is not a regular expression: {error}."
-    return None
 
 
 def _choice(values: Mapping[str, Any], field: str, default: Any, errors: dict[str, str]) -> Any:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import TypeVar
 
 from jobs.cluster.client import ClusterClient
@@ -43,6 +42,7 @@ from jobs.replication.positions import read_positions
 from jobs.replication.selection import group_filter_of, policy_of
 from jobs.replication.sync_tail import SyncTail, read_sync_tail
 from jobs.wire.connect_records import StatusKey
+from jobs.wire.timestamps import utc_time
 
 T = TypeVar("T")
 NO_TIME = "no time was left for it"
@@ -188,7 +188,7 @@ class _Reading:
 
     def _checkpoints(self, found: CheckpointTopic) -> None:
         times = [kept.timestamp_ms for kept in found.checkpoints.values() if kept.timestamp_ms]
-        newest = datetime.fromtimestamp(max(times) / 1000, UTC) if times else None
+        newest = max(filter(None, map(utc_time, times)), default=None)
         self.answers.checkpoint_topic = found
         self.answers.checkpoints = CheckpointsPicture(found.topic, found.exists, newest)
         wrapped = {found.topic: found.refused[MISCONFIGURED_CONVERTER]}

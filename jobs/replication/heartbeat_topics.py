@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import NamedTuple
 
 from jobs.cluster.client import ClusterClient
@@ -17,6 +17,7 @@ from jobs.replication.selection import policy_of
 from jobs.wire.connect_json import is_json_wrapped, unwrap_json
 from jobs.wire.errors import RecordFormatError
 from jobs.wire.mirror_records import Heartbeat, decode_heartbeat
+from jobs.wire.timestamps import utc_time
 
 # Enough for one of each of many flows: every one sends a record a second.
 _LAST = 200
@@ -45,13 +46,15 @@ class _Tail:
             beat = decode_heartbeat(key, value)
         except RecordFormatError:
             return
+        if utc_time(beat.timestamp_ms) is None:
+            return
         of = _aliases(beat)
         self.newest[of] = max(beat.timestamp_ms, self.newest.get(of, 0))
 
     def at(self, *of: str) -> datetime | None:
         """Return the newest one of an emitter, of any when none is named."""
         times = [t for key, t in self.newest.items() if not of or key == of]
-        return datetime.fromtimestamp(max(times) / 1000, UTC) if times else None
+        return utc_time(max(times, default=None))
 
 
 def read_heartbeats(source: ClusterClient, target: ClusterClient, flow: FlowSpec) -> HeartbeatsSeen:

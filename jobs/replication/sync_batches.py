@@ -16,15 +16,15 @@ import numpy as np
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.sync_runs import SyncRows
 from jobs.wire.errors import BatchError, Damaged, RecordFormatError
-from jobs.wire.offset_syncs import (
+from jobs.wire.offset_syncs import Batch, DecodedSyncs, decode_compiled, decode_plain
+from jobs.wire.record_batch import (
     HIGHEST_OFFSET,
-    Batch,
-    DecodedSyncs,
-    decode_compiled,
-    decode_plain,
+    BatchHeader,
+    ControlType,
+    control_type,
     has_possible_offsets,
+    iterate_batches,
 )
-from jobs.wire.record_batch import BatchHeader, ControlType, control_type, iterate_batches
 
 UNREADABLE = "in bytes that are no batch"
 # From so many records on the compiled loop is worth its start.

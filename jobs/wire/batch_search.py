@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from jobs.wire.record_batch import HEADER_BYTES, MAGIC, BatchHeader, has_valid_crc
+from jobs.wire.record_batch import (
+    HEADER_BYTES,
+    MAGIC,
+    BatchHeader,
+    has_possible_offsets,
+    has_valid_crc,
+)
 
 _MAGIC = bytes((MAGIC,))
 _MAGIC_AT = 16
@@ -35,7 +41,7 @@ def is_plausible(start: bytes | memoryview, expected_offset: int | None) -> bool
         header.magic == MAGIC
         and header.size_bytes >= HEADER_BYTES
         and header.base_offset >= (expected_offset or 0)
-        and header.last_offset_delta >= 0
+        and has_possible_offsets(header)
         and header.record_count >= 0
         and 0 <= header.attributes <= _KNOWN_ATTRIBUTES
         and header.attributes & 0x07 <= _LAST_CODEC

@@ -12,10 +12,19 @@ from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 from jobs.wire.batch_search import BatchSearch, is_plausible
-from jobs.wire.record_batch import HEADER_BYTES, MAGIC, BatchHeader, has_valid_crc
+from jobs.wire.record_batch import (
+    HEADER_BYTES,
+    MAGIC,
+    BatchHeader,
+    has_possible_offsets,
+    has_valid_crc,
+)
 
 # A leader writes at most 8 MiB (KafkaRaftClient.MAX_BATCH_SIZE_BYTES): more is refused before it is read.
 LARGEST_BATCH_BYTES = (8 << 20) + (1 << 16)
+# Controllers do not compress (KafkaRaftClient appends with Compression.NONE), so this is for other programs'
+# files; a few kilobytes that expand to megabytes of the shortest records would take seconds.
+_MOST_EXPANDED = 50
 
 
 class DamageKind(StrEnum):
@@ -58,6 +67,11 @@ class BatchAt(NamedTuple):
     position: int
     header: BatchHeader
     content: memoryview
+
+
+def expansion_limit_bytes(header: BatchHeader) -> int:
+    """Return to how many bytes the records of a compressed metadata batch may expand."""
+    return min(LARGEST_BATCH_BYTES, _MOST_EXPANDED * header.size_bytes)
 
 
 class ByteSource(Protocol):
@@ -170,6 +184,8 @@ def _header_problem(header: BatchHeader, start: memoryview) -> _Problem:
         return DamageKind.BAD_LENGTH, f"the length is {header.batch_length}"
     if header.base_offset < 0 or header.last_offset_delta < 0 or header.record_count < 0:
         return DamageKind.BAD_HEADER, "an offset or a count is negative"
+    if not has_possible_offsets(header):
+        return DamageKind.BAD_HEADER, f"no log reaches to offset {header.last_offset}"
     return None
 
 

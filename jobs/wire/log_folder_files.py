@@ -20,6 +20,10 @@ LARGEST_BYTES = 1 << 20
 _QUORUM_STATE_VERSIONS = (0, 1)
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _SEPARATOR = re.compile(r"(?<!\\)(?:\\\\)*(?P<cut>[ \t\f]*[=:][ \t\f]*|[ \t\f]+)")
+# Python's own strip() and int() each take other control characters and digits for blanks and numbers.
+_BLANKS = " \t\r\n\f"
+_WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}")
+_INT64 = range(-(1 << 63), 1 << 63)
 _CONTROL = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
@@ -192,15 +196,16 @@ def _text(kind: str, content: bytes) -> str:
 
 def _integer(kind: str, found: dict[str, Any], name: str, default: int | None = None) -> int:
     value = found.get(name, default)
-    if not isinstance(value, int) or isinstance(value, bool):
+    if not isinstance(value, int) or isinstance(value, bool) or value not in _INT64:
         raise RecordFormatError(kind, f"its {name} is {value!r}, no whole number")
     return value
 
 
 def _number(kind: str, name: str, text: str) -> int:
-    if re.fullmatch(r"-?[0-9]{1,19}", text.strip(), re.ASCII) is None:
+    digits = text.strip(_BLANKS)
+    if _WHOLE_NUMBER.fullmatch(digits) is None or int(digits) not in _INT64:
         raise RecordFormatError(kind, f"its {name} is {text[:40]!r}, no whole number")
-    return int(text)
+    return int(digits)
 
 
 def _present(number: int) -> int | None:
@@ -215,5 +220,5 @@ def _voters(kind: str, found: dict[str, Any]) -> tuple[int, ...]:
 
 
 def _epoch_start(kind: str, line: str) -> EpochStart:
-    epoch, _, offset = line.strip().partition(" ")
+    epoch, _, offset = line.strip(_BLANKS).partition(" ")
     return EpochStart(_number(kind, "epoch", epoch), _number(kind, "start offset", offset))

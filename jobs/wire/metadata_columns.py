@@ -17,11 +17,11 @@ import numpy as np
 from jobs.wire import metadata_table as t
 from jobs.wire.errors import RecordFormatError
 from jobs.wire.log_batches import (
-    LARGEST_BATCH_BYTES,
     BatchAt,
     BytesSource,
     DamageKind,
     LogDamage,
+    expansion_limit_bytes,
     scan_batches,
 )
 from jobs.wire.metadata_log import batch_records
@@ -254,7 +254,8 @@ def _expanded(log: Bytes, table: Int64s, loops: Loops) -> MetadataColumns:
     """Expand the one batch of a table and decode it; of one that does not expand, there is no record."""
     batch = _batch_at(log, table[0])
     try:
-        body = bytes(records_body(batch.header, batch.content, LARGEST_BATCH_BYTES))
+        limit = expansion_limit_bytes(batch.header)
+        body = bytes(records_body(batch.header, batch.content, limit))
     except RecordFormatError as error:
         damage = LogDamage(
             batch.position, batch.header.base_offset, DamageKind.UNDECODABLE_BATCH, str(error)

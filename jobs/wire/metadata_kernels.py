@@ -42,6 +42,7 @@ from jobs.wire.record_batch import (
     CONTROL_MASK,
     CRC_FROM,
     HEADER_BYTES,
+    HIGHEST_OFFSET,
     MAGIC,
     TIMESTAMP_TYPE_MASK,
 )
@@ -112,7 +113,7 @@ def _ordinary(at: int, left: int, expected: int, with_crc: int) -> int:
     # Base offset, last offset delta, count: none may be negative.
     if (int_64(at) | int_32(at + 23) | int_32(at + 57)) < 0:
         return 0
-    if expected not in (int_64(at), t.UNKNOWN):
+    if int_64(at) >= HIGHEST_OFFSET - int_32(at + 23) or expected not in (int_64(at), t.UNKNOWN):
         return 0
     if with_crc and crc_32c(at + CRC_FROM, at + length) != int_32(at + 17) & LOW_32:
         return 0

@@ -13,12 +13,12 @@ from typing import Any
 from jobs.wire.control_records import decode_control_record
 from jobs.wire.errors import Damaged, RecordFormatError
 from jobs.wire.log_batches import (
-    LARGEST_BATCH_BYTES,
     BatchAt,
     ByteSource,
     BytesSource,
     DamageKind,
     LogDamage,
+    expansion_limit_bytes,
     scan_batches,
 )
 from jobs.wire.messages import UnknownBytes
@@ -97,7 +97,7 @@ def batch_records(batch: BatchAt, *, strict: bool = False) -> Iterator[LogRecord
     """Yield the records of one batch; a batch whose records cannot be told apart ends with damage."""
     header = batch.header
     try:
-        body = bytes(records_body(header, batch.content, LARGEST_BATCH_BYTES))
+        body = bytes(records_body(header, batch.content, expansion_limit_bytes(header)))
         for index, raw in enumerate(split_records(body, header.record_count)):
             yield _record(batch, index, raw, strict=strict)
     except RecordFormatError as error:

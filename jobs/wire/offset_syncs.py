@@ -25,7 +25,13 @@ from jobs.wire.compression import EXPANSION_LIMIT_BYTES
 from jobs.wire.errors import Damaged, RecordFormatError
 from jobs.wire.mirror_records import OffsetSync, decode_offset_sync
 from jobs.wire.rebatch_table import Int64s
-from jobs.wire.record_batch import BatchHeader, verify_crc, whole_header
+from jobs.wire.record_batch import (
+    HIGHEST_OFFSET,
+    BatchHeader,
+    has_possible_offsets,
+    verify_crc,
+    whole_header,
+)
 from jobs.wire.records import (
     SHORTEST_RECORD_BYTES,
     PlacedRecord,
@@ -35,8 +41,6 @@ from jobs.wire.records import (
 
 Batch = tuple[BatchHeader, memoryview]
 Key = tuple[str, int]
-# Numbers beyond are no offsets of any log; below, sums of two still fit into 64 bits.
-HIGHEST_OFFSET = 1 << 62
 NULL = "key or value is null"
 FOREIGN = "bytes of something else"
 BAD_NUMBER = "a number that no partition or offset has"
@@ -108,11 +112,6 @@ def _sound_header(batch: memoryview) -> BatchHeader:
     if not has_possible_offsets(header):
         raise Damaged(header.base_offset, f"cannot have {header.last_offset} as its last offset")
     return header
-
-
-def has_possible_offsets(header: BatchHeader) -> bool:
-    """Say whether a log can hold the batch; its base offset is not covered by the CRC."""
-    return 0 <= header.base_offset <= header.last_offset < HIGHEST_OFFSET
 
 
 def decode_compiled(batches: Sequence[Batch]) -> DecodedSyncs:

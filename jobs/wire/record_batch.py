@@ -32,6 +32,9 @@ TRANSACTIONAL_MASK = 0x10
 CONTROL_MASK = 0x20
 DELETE_HORIZON_MASK = 0x40
 
+# Numbers from here on are no offsets of any log; below, sums of two still fit into 64 bits.
+HIGHEST_OFFSET = 1 << 62
+
 NO_PRODUCER_ID = -1
 NO_PRODUCER_EPOCH = -1
 NO_SEQUENCE = -1
@@ -191,6 +194,11 @@ def whole_header(batch: bytes | memoryview) -> BatchHeader:
     _refuse(batch)
     offset = int.from_bytes(batch[:8], "big", signed=True)
     raise Damaged(offset, f"has {len(batch)} bytes, which is not its length")
+
+
+def has_possible_offsets(header: BatchHeader) -> bool:
+    """Say whether a log can hold the batch; its base offset is not covered by the CRC."""
+    return 0 <= header.base_offset <= header.last_offset < HIGHEST_OFFSET
 
 
 def has_valid_crc(batch: bytes | memoryview) -> bool:

@@ -21,7 +21,7 @@ from jobs.replication.failover.model import (
 )
 from jobs.replication.failover.targets import plan_item
 from jobs.replication.failover.topic_checks import plan_topic
-from jobs.replication.flow import pattern_problem
+from jobs.replication.patterns import pattern_problem
 
 # From so far behind on, offset syncs are called old.
 OLD_SYNCS_MS = 60_000

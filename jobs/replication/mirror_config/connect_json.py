@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -30,6 +31,7 @@ from jobs.replication.mirror_config.values import (
 )
 
 MOST_CONNECTORS = 500
+_HALF = re.compile("[\ud800-\udfff]")
 _WANTED = (
     'A connector is {"name": ..., "config": {...}}, its configuration alone, a list of them, or the answer '
     "of /connectors?expand=info."
@@ -112,6 +114,10 @@ def _load(file: InputFile, content: bytes) -> object:
         ) from None
     except (RecursionError, ValueError):
         raise BadInput(file.name, f"It is not JSON that can be read. {_WANTED}") from None
+    if _HALF.search(json.dumps(value, ensure_ascii=False)):
+        raise BadInput(
+            file.name, "It holds half of a surrogate pair (\\ud800 to \\udfff): no text."
+        )
     if repeated:
         raise BadInput(file.name, f"The key {repeated[0]} stands twice in one object.")
     return value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from jobs.replication.mirror_config.values import Connector
+from jobs.replication.patterns import expression_problem
 
 LITERAL = re.compile(r"(?:[A-Za-z0-9_-]|\\?\.)+")
 _CLASS = re.compile(r"\\[pP](\{\w+\}|\w)")
@@ -14,11 +15,7 @@ _OPEN = {"{": "}", "[": "]", "(": ")"}
 
 def pattern_problem(pattern: str) -> str | None:
     """Return why a pattern is no regular expression; None when it is one."""
-    try:
-        re.compile(to_python(pattern))
-    except (re.error, RecursionError, OverflowError) as error:
-        return str(error)
-    return None
+    return expression_problem(to_python(pattern))
 
 
 def to_python(pattern: str) -> str:

@@ -1,5 +1,6 @@
 """Folders of nodes come into an archive whole, in any order, and what differs is told."""
 
+import random
 import shutil
 
 import pytest
@@ -9,6 +10,7 @@ from jobs.quorum.log_import import NotALogFolder, import_folder
 from jobs.quorum.log_reader import LogReader
 from tests.jobs.cluster.raw.fake_controller import controllers, door_to
 from tests.jobs.quorum.metadata_logs import Leader, archived, batch, damaged, snapshot
+from tests.jobs.wire.mutations import damaged_batch
 from tests.support import CONFORMANCE
 
 REAL = CONFORMANCE / "kraft_log" / "node-1"
@@ -151,6 +153,28 @@ def test_a_history_whose_epochs_do_not_fit_is_left_out(tmp_path):
     )
     assert "another history" in found.problems[0]
     assert archived(tmp_path / "a") == b"".join(TWO)
+
+
+def test_where_the_epoch_falls_the_rest_of_a_segment_is_left_out(tmp_path):
+    falling = [batch(0, 1), batch(1, 3), batch(2, 2), batch(3, 2)]
+    found, manifest = imported(tmp_path / "a", node(tmp_path / "n", falling))
+    assert "Offsets 2 to 3 have epochs that do not fit" in found.problems[0]
+    assert archived(tmp_path / "a") == b"".join(falling[:2])
+    assert (manifest.next_offset, found.conflicts) == (2, 2)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_damaged_folder_is_taken_or_told(tmp_path, seed):
+    chance = random.Random(seed)
+    for number in range(60):
+        batches = [damaged_batch(one, chance) for one in ONE + TWO + THREE]
+        batches = [one for one in batches if len(one) > 61]
+        source = node(tmp_path / f"n{number}", ONE, snapshots=[(4, 1)])
+        log = source / "__cluster_metadata-0"
+        (log / f"{0:020}.log").write_bytes(b"".join(batches))
+        found, _ = imported(tmp_path / f"a{number}", source)
+        taken = archived(tmp_path / f"a{number}")
+        assert len(taken) == found.size_bytes
 
 
 def test_another_clusters_folder_is_refused(tmp_path):

@@ -1,11 +1,15 @@
 """Flow files: good ones are read, bad ones say where they are wrong."""
 
+import contextlib
+import random
+
 import pytest
 
 from jobs.cluster.errors import InvalidFields
 from jobs.cluster.settings_file import MOST_BYTES
 from jobs.replication.flow import FlowSpec
 from jobs.replication.flow_file import parse_flow, read_flow_file
+from tests.jobs.wire.mutations import TEXT_EDGES, damaged
 
 GOOD = """
 name: east to west
@@ -48,7 +52,12 @@ def test_a_flow_file_is_a_flow(tmp_path):
         pytest.param("name: a\n\tsource: b", "Line 2, column 1", id="a tab"),
         pytest.param("name: a\nname: b", "Line 2, column 1: name is given twice", id="a key twice"),
         pytest.param("a: &x 1\nb: *x", "aliases are not allowed", id="an alias"),
-        pytest.param("a: !!python/object:os.system x", "could not determine", id="a Python object"),
+        pytest.param(
+            "a: !!python/object:os.system x", "tags are not allowed", id="a Python object"
+        ),
+        pytest.param("a: !!timestamp x", "Line 1, column 4: tags", id="a tag that does not fit"),
+        pytest.param("? [a]\n: b", "unhashable key", id="a list for a name"),
+        pytest.param("a: 1" + ":0" * 200 + ".0", "not YAML", id="a number beyond all numbers"),
         pytest.param("", "A flow is a mapping", id="empty"),
         pytest.param("- a", "A flow is a mapping", id="a list"),
         pytest.param("7: a", "7 is not the name", id="a number for a name"),
@@ -64,6 +73,31 @@ def test_what_is_no_flow_file_says_where(text, words):
 def test_bad_settings_are_named_at_their_field():
     errors = errors_of(GOOD.replace("127.0.0.1:9092", "nowhere") + "task: 1\n")
     assert set(errors) == {"source.bootstrap_servers", "task"}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        pytest.param("a{99999999999}", "10,000 times", id="repeated beyond what there is"),
+        pytest.param("a{0,10000}", "10,000 times", id="repeated up to very often"),
+        pytest.param("a" * 10_001, "more than 10,000", id="long"),
+        pytest.param("(" * 4000 + ")" * 4000, "nested too deeply", id="nested"),
+        pytest.param("a(", "unterminated", id="no expression"),
+    ],
+)
+@pytest.mark.parametrize("field", ["topics", "groups_exclude", "config_properties_exclude"])
+def test_a_pattern_that_is_too_large_is_refused(field, pattern, words):
+    text = GOOD.replace("topics:\n  - orders\n  - o{1,3}\n", "")
+    assert words in errors_of(f"{text}{field}: ['{pattern}']\n")[field]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_damaged_flow_file_is_read_or_refused(seed):
+    chance = random.Random(seed)
+    for _ in range(300):
+        text = damaged(GOOD.encode(), chance, edges=TEXT_EDGES).decode("utf-8", "replace")
+        with contextlib.suppress(InvalidFields):
+            parse_flow(text)
 
 
 @pytest.mark.parametrize(

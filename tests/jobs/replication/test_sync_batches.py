@@ -5,7 +5,8 @@ import random
 import pytest
 
 from jobs.replication.sync_batches import UNREADABLE, take_syncs
-from jobs.wire.offset_syncs import DAMAGED, HIGHEST_OFFSET, NULL
+from jobs.wire.offset_syncs import DAMAGED, NULL
+from jobs.wire.record_batch import HIGHEST_OFFSET
 from jobs.wire.records import PlacedRecord, encode_batch
 from tests.jobs.replication.sync_logs import ABORT, COMMIT, batch, marker
 from tests.jobs.wire.mutations import damaged_batch

@@ -20,6 +20,16 @@ EDGES = [
     b"\xff",
 ]
 
+# What readers of texts, numbers and patterns stumble over.
+TEXT_EDGES = [
+    b"99999999999999999999", b"{99999999999}", b"(a{999}){999}", b"[", b"(", b"*" * 9, b"(?<a>",
+    b"null", b"{}", b"[]", b"- ", b": ", b"? ", b"<<: ", b"&a ", b"*a", b"!!binary ", b"!!set ",
+    b"!!timestamp ", b"!!bool ", b"!!int ", b"1e999", b".nan", b"0x_", b"1_000", b"2001-01-01",
+    b"12:30:45.6", b"\\u", b"\\ud800", b"\\\n", b"'", b'"', b"->", b",", b"=", b"${file:x}",
+    b"\x00", b"\x0b\x0c", b"\x1c", b"\x1d", b"\x85", b"\xc2\xa0", b"\xd9\xa3", b"\xe2\x80\xa8",
+    b"\xff",
+]  # fmt: skip
+
 
 def damaged(content, chance: random.Random, *, from_byte=0, edges=EDGES):
     """Return the bytes with one to three places turned, replaced, removed, repeated or put in between."""

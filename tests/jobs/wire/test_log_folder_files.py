@@ -1,6 +1,7 @@
 """The small files beside a metadata log."""
 
 import contextlib
+import random
 
 import pytest
 from hypothesis import given
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from jobs.wire import log_folder_files as files
 from jobs.wire.errors import RecordFormatError
 from tests.jobs.wire.kraft_dump import FOLDER, METADATA_FOLDER, needs_kraft_log
+from tests.jobs.wire.mutations import TEXT_EDGES, damaged
 
 DIRECTORY = "DFV_jw2OTNSJdDCXmgr-2A"
 
@@ -99,6 +101,12 @@ def test_java_properties(text, expected):
         (b"0\n1\n1\n", "start offset"),
         (b"0\n1\n1 2 3\n", "start offset"),
         (b"0\nx\n", "count"),
+        (b"0\n1\n5 \x1d00\n", "start offset"),
+        (b"0\n1\n5 \x85100\n", "not UTF-8"),
+        (b"0\n1\n5 \xc2\xa0100\n", "start offset"),
+        (b"0\n1\n5 \x0b100\n", "start offset"),
+        ("0\n1\n5 \u0663\n".encode(), "start offset"),
+        (b"0\n1\n5 9223372036854775808\n", "start offset"),
     ],
 )
 def test_what_is_no_leader_epoch_checkpoint_is_refused(content, problem):
@@ -114,6 +122,24 @@ def test_leader_epochs_are_read_in_their_order():
 def test_a_partition_without_a_topic_id_is_refused():
     with pytest.raises(RecordFormatError, match="no topic_id"):
         files.decode_partition_metadata(b"version: 0\n")
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_damaged_file_is_read_or_refused(seed):
+    chance = random.Random(seed)
+    whole = [
+        (
+            files.decode_quorum_state,
+            b'{"leaderId":1,"leaderEpoch":5,"votedId":-1,"data_version":1}',
+        ),
+        (files.decode_meta_properties, b"#x\nversion=1\ncluster.id=a\nnode.id=3\n"),
+        (files.decode_leader_epochs, b"0\n2\n0 0\n5 100\n"),
+        (files.decode_partition_metadata, b"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n"),
+    ]
+    for _ in range(500):
+        decode, content = chance.choice(whole)
+        with contextlib.suppress(RecordFormatError):
+            decode(damaged(content, chance, edges=TEXT_EDGES))
 
 
 @given(st.binary(max_size=80))

@@ -1,11 +1,13 @@
 """A metadata log as columns: what the compiled loop reads is what the decoder of single records reads."""
 
+import random
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from jobs.wire import metadata_compiled, metadata_plain
 from jobs.wire import metadata_table as t
@@ -13,9 +15,10 @@ from jobs.wire.metadata_columns import MetadataColumns, find_batches, read_colum
 from jobs.wire.metadata_log import LogDamage, LogRecord, read_log
 from jobs.wire.metadata_records import encode_metadata_record
 from jobs.wire.metadata_schema import CONTROL_SCHEMA_BY_TYPE, SCHEMA_BY_TYPE
-from jobs.wire.record_batch import Codec
+from jobs.wire.record_batch import Codec, iterate_batches
 from jobs.wire.records import PlacedRecord, encode_batch
 from tests.jobs.wire.metadata_logs import damaged_logs, logs
+from tests.jobs.wire.mutations import damaged_batch
 
 KRAFT_LOG = Path(__file__).parents[4] / "shared" / "conformance" / "kraft_log"
 BOTH = pytest.mark.parametrize(
@@ -105,6 +108,23 @@ def test_damage_is_found_where_the_decoder_of_single_records_finds_it(log):
     found = list(read_log(log))
     same_as_records(list(read_columns(log, loops=metadata_compiled)), found)
     same_as_records(list(read_columns(log, loops=metadata_plain)), found)
+
+
+@settings(max_examples=100, deadline=None)
+@given(logs(), st.integers(0, 2**32))
+def test_batches_that_were_damaged_before_their_crc_read_alike(log, seed):
+    chance = random.Random(seed)
+    batches = [bytes(content) for _, content in iterate_batches(log)]
+    broken = b"".join(damaged_batch(one, chance) for one in batches)
+    same_as_records(list(read_columns(broken, loops=metadata_compiled)), list(read_log(broken)))
+    compiled = listed(list(read_columns(broken, loops=metadata_compiled)))
+    assert compiled == listed(list(read_columns(broken, loops=metadata_plain)))
+
+
+@BOTH
+def test_an_offset_beyond_64_bits_is_damage_and_no_error(loops):
+    log = (2**63 - 1).to_bytes(8, "big") + batch(0, change(3, isr=[1]), change(4, isr=[1]))[8:]
+    same_as_records(list(read_columns(log, loops=loops)), list(read_log(log)))
 
 
 @pytest.mark.skipif(not KRAFT_LOG.is_dir(), reason="needs ../shared/conformance/kraft_log")

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jobs.wire.compression import compress
 from jobs.wire.errors import RecordFormatError
 from jobs.wire.log_batches import LARGEST_BATCH_BYTES, BatchAt, BytesSource, scan_batches
 from jobs.wire.metadata_log import DamageKind, LogDamage, LogRecord, read_log
@@ -270,7 +271,31 @@ def test_a_bomb_is_refused_before_it_is_expanded():
     content = data_batch(0, [bytes(LARGEST_BATCH_BYTES)], codec=Codec.ZSTD)
     assert len(content) < 10_000
     (damage,) = damages(content)
-    assert f"beyond {LARGEST_BATCH_BYTES} bytes" in damage.problem
+    assert f"beyond {50 * len(content)} bytes" in damage.problem
+
+
+def test_a_few_bytes_are_never_a_million_records():
+    header = BatchHeader.decode(data_batch(0, [NO_OP], codec=Codec.ZSTD))
+    shortest = b"\x0c\x00\x00\x00\x01\x00\x00"
+    body = compress(Codec.ZSTD, shortest * 1_000_000)
+    content = seal(header._replace(record_count=1_000_000, last_offset_delta=999_999), body)
+    assert len(content) < 5_000
+    (damage,) = damages(content)
+    assert damage.kind is DamageKind.UNDECODABLE_BATCH
+    assert offsets(content) == []
+
+
+def test_what_compresses_as_much_as_anything_healthy_is_read():
+    content = data_batch(0, [NO_OP] * 200, codec=Codec.ZSTD)
+    assert offsets(content) == list(range(200))
+
+
+@pytest.mark.parametrize("base_offset", [2**62, 2**63 - 1], ids=["beyond any log", "the highest"])
+def test_an_offset_that_no_log_has_is_damage_and_the_next_batch_is_read(base_offset):
+    beyond = base_offset.to_bytes(8, "big") + data_batch(0, [NO_OP])[8:]
+    content = beyond + data_batch(1, [NO_OP])
+    assert [one.kind for one in damages(content)] == [DamageKind.BAD_HEADER]
+    assert offsets(content) == [1]
 
 
 def test_a_batch_that_no_leader_writes_is_not_even_read():

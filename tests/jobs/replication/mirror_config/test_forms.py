@@ -1,10 +1,14 @@
 """Every form in which MirrorMaker 2 is configured is read, and anything else is refused with a reason."""
 
 import codecs
+import contextlib
 import json
+import random
 
 import pytest
 
+from jobs.replication.mirror_config.export import FORMS, ExportForm, export
+from jobs.replication.mirror_config.lint import lint
 from jobs.replication.mirror_config.naming import naming_of
 from jobs.replication.mirror_config.read import read_config
 from jobs.replication.mirror_config.report import names_of, report
@@ -18,6 +22,7 @@ from tests.jobs.replication.mirror_config.making import (
     flow_of,
     properties,
 )
+from tests.jobs.wire.mutations import TEXT_EDGES, damaged
 
 OLD = """
 apiVersion: kafka.strimzi.io/v1beta2
@@ -66,6 +71,21 @@ spec:
     topicsPattern: orders
     sourceConnector: {config: {replication.policy.class: CLASS}}
 """
+PROPERTIES = """
+clusters = east, west
+east.bootstrap.servers = east:9092
+west.bootstrap.servers = west:9092
+east->west.enabled = true
+east->west.topics = orders, pay.{1,3}
+replication.factor = 3
+refresh.topics.interval.seconds = 600
+west.ssl.truststore.password = x\\u0041
+"""
+WHOLE = [
+    PROPERTIES.encode(),
+    json.dumps(connector(SOURCE, topics="a,b{2,}")).encode(),
+    OLD.encode(),
+]
 STRIMZIS_CLASS = "io.strimzi.kafka.connect.mirror.IdentityReplicationPolicy"
 
 
@@ -260,6 +280,25 @@ def test_what_is_no_configuration_is_refused_with_a_reason(content, words):
     with pytest.raises(BadInput, match=words) as caught:
         read_config([InputFile("upload", content)])
     assert caught.value.file == "upload"
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("content", WHOLE, ids=["properties", "connect", "strimzi"])
+def test_a_damaged_file_is_read_or_refused(content, seed):
+    chance = random.Random(seed)
+    for _ in range(40):
+        file = InputFile("f", damaged(content, chance, edges=TEXT_EDGES))
+        with contextlib.suppress(BadInput):
+            config = read_config([file])
+            report(config, lint(config), None)
+            for form in FORMS:
+                export(config, ExportForm(form.value), None)
+
+
+def test_half_of_a_surrogate_pair_is_refused():
+    name = '{"name": "\\ud800", "config": {"connector.class": "MirrorSourceConnector"}}'
+    with pytest.raises(BadInput, match="surrogate"):
+        read_config([InputFile("f", name.encode())])
 
 
 def test_utf8s_mark_is_passed_by():
