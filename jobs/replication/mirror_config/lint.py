@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from jobs.replication.mirror_config.facts import NOTHING_KNOWN, Facts
+from jobs.replication.mirror_config.lint_choices import lint_choices
 from jobs.replication.mirror_config.lint_cycles import lint_cycles
 from jobs.replication.mirror_config.lint_flows import (
     lint_bootstrap,
@@ -87,6 +88,7 @@ def _flows(flows: Iterable[MirrorFlow], facts: Facts) -> Iterator[Finding]:
         yield from lint_changed_defaults(flow)
         yield from lint_exactly_once(flow)
         yield from lint_checkpoints(flow)
+        yield from lint_choices(flow)
         yield from lint_connect_worker(flow)
         for connector in flow.connectors:
             yield from lint_patterns(flow, connector)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from jobs.replication.mirror_config import catalogue
@@ -17,6 +18,7 @@ from jobs.replication.mirror_config.values import (
     MirrorFlow,
     Severity,
     Value,
+    whole_number,
 )
 
 _FACTORS = {
@@ -97,7 +99,7 @@ def lint_scalars(flow: MirrorFlow, connector: Connector) -> Iterator[Finding]:
                 f"{value.provenance} has a blank behind it, which .properties keeps: it is false.",
                 "Delete the blank at the end of the line.",
             )
-        elif key in catalogue.NUMBERS and not text.lstrip("-").isdigit():
+        elif key in catalogue.NUMBERS and _NUMBER.fullmatch(text) is None:
             yield _found(
                 flow,
                 (key, value),
@@ -119,7 +121,7 @@ def lint_factors(flow: MirrorFlow, connector: Connector, facts: Facts) -> Iterat
         on_source = key.startswith("offset-syncs") and connector.get(_LOCATION) == "source"
         cluster = flow.source if on_source else flow.target
         value, brokers = connector.config[key], facts.brokers.get(cluster)
-        wanted = _whole(value.value)
+        wanted = whole_number(value.value)
         if wanted is None or wanted < 1 or brokers is None or wanted <= brokers:
             continue
         if value.entry is None and not _runs(flow, connector):
@@ -149,7 +151,7 @@ def lint_copies(flow: MirrorFlow, facts: Facts) -> Iterator[Finding]:
             for connector in flow.connectors
             if _runs(flow, connector)
             for key in _FACTORS[connector.kind]
-            if (number := _whole(connector.get(key))) is not None
+            if (number := whole_number(connector.get(key))) is not None
         ]
         most, key = max(wanted, default=(0, ""))
         if most > 1:
@@ -185,7 +187,7 @@ def lint_changed_defaults(flow: MirrorFlow) -> Iterator[Finding]:
 
 def _single_copy(flow: MirrorFlow, source: Connector) -> Iterator[Finding]:
     value = source.config["replication.factor"]
-    if _whole(value.value) == 1 and value.entry is not None:
+    if whole_number(value.value) == 1 and value.entry is not None:
         yield _found(
             flow,
             ("replication.factor", value),
@@ -213,15 +215,10 @@ def _min_insync(flow: MirrorFlow, source: Connector) -> Iterator[Finding]:
     )
 
 
-def _whole(text: str) -> int | None:
-    text = text.strip()
-    return int(text) if text.lstrip("-").isdigit() and len(text) <= _DIGITS else None
-
-
 def _counted(brokers: int) -> str:
     return f"{brokers} broker{'' if brokers == 1 else 's'}"
 
 
+_NUMBER = re.compile(r"[+-]?[0-9]+")
 _EXCLUDED = "config.properties.exclude"
 _LOCATION = "offset-syncs.topic.location"
-_DIGITS = 9

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 ARROW = "->"
+_NUMBER = re.compile(r"-?[0-9]{1,9}")
 Pair = tuple[str, str]
 
 
@@ -225,6 +227,12 @@ def pair_name(pair: Pair) -> str:
 def split_list(text: str) -> list[str]:
     """Return the elements of a list, as Kafka's ConfigDef splits it."""
     return [part.strip() for part in text.strip().split(",")] if text.strip() else []
+
+
+def whole_number(text: str) -> int | None:
+    """Return a number of at most nine digits; None for what is none, or larger."""
+    text = text.strip()
+    return int(text) if _NUMBER.fullmatch(text) else None
 
 
 def is_true(text: str | None) -> bool:

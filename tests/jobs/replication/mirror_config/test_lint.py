@@ -23,6 +23,10 @@ IDENTITY = "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"
 CLASS, SEPARATOR = "replication.policy.class", "replication.policy.separator"
 EOS = {"A->B.enabled": "true", "B.exactly.once.source.support": "enabled"}
 JSON = "org.apache.kafka.connect.json.JsonConverter"
+INTERNAL = (
+    *("offset-syncs.topic", "checkpoints.topic", "heartbeats.topic"),
+    *("config.storage", "offset.storage", "status.storage"),
+)
 THREE = {
     "clusters": "A, B, C",
     "A.bootstrap.servers": "a:1",
@@ -35,13 +39,13 @@ THREE = {
     "settings",
     [
         pytest.param({}, id="one flow"),
-        pytest.param({"A->B.offset.lag.max": "0", "tasks.max": "8"}, id="settings of connectors"),
+        pytest.param({"A->B.offset.lag.max": "1", "tasks.max": "8"}, id="settings of connectors"),
         pytest.param(
             {"B.producer.batch.size": "1", "A.consumer.x": "1"}, id="clients of a cluster"
         ),
         pytest.param({"A->B.producer.override.acks": "1"}, id="an override of the data producer"),
         pytest.param(
-            {"offset.storage.replication.factor": "1", "worker.x": "y"}, id="the worker's"
+            {"offset.storage.replication.factor": "2", "worker.x": "y"}, id="the worker's"
         ),
         pytest.param(
             {"config.providers": "file", "config.providers.file.class": "x"}, id="providers"
@@ -49,6 +53,17 @@ THREE = {
         pytest.param({"ssl.truststore.location": "/x", "sasl.mechanism": "PLAIN"}, id="security"),
         pytest.param({"B->A.enabled": "true"}, id="both ways with the default policy"),
         pytest.param({"topics.exclude": ".*\\.internal, (a|b).*, x{2}"}, id="patterns"),
+        pytest.param({"sync.group.offsets.enabled": "true"}, id="groups synced from checkpoints"),
+        pytest.param({"emit.checkpoints.enabled": "false"}, id="no checkpoints, no group sync"),
+        pytest.param({"refresh.topics.interval.seconds": "30"}, id="a refresh every 30 s"),
+        pytest.param(
+            {"refresh.topics.interval.seconds": "5", "refresh.topics.enabled": "false"},
+            id="a short interval of no refresh",
+        ),
+        pytest.param({"checkpoints.topic.replication.factor": "-1"}, id="the broker's factor"),
+        pytest.param(
+            {"A->B.enabled": "false", "offset.lag.max": "0"}, id="of a flow that copies nothing"
+        ),
         pytest.param({"A->B.transforms": "x", "A->B.transforms.x.type": "y"}, id="transforms"),
         pytest.param({SEPARATOR: "_"}, id="another separator"),
         pytest.param(
@@ -93,6 +108,8 @@ def test_a_good_configuration_has_no_findings(settings):
         pytest.param({"A->B.enabled": "yes"}, "not-a-flag", id="yes"),
         pytest.param({"A->B.enabled": "true "}, "blank-after-flag", id="a blank after true"),
         pytest.param({"offset.lag.max": "few"}, "not-a-number", id="a word for a number"),
+        pytest.param({"offset.lag.max": "--5"}, "not-a-number", id="two signs"),
+        pytest.param({"replication.factor": "\u00b2"}, "not-a-number", id="a raised digit"),
         pytest.param({"replication.factor": "1"}, "single-copy", id="one replica"),
         pytest.param(
             {"config.properties.exclude": "x"}, "min-insync-copied", id="min.insync copied"
@@ -127,11 +144,35 @@ def test_a_good_configuration_has_no_findings(settings):
         pytest.param(
             {"A->B.exactly.once.support": "required"}, "eos-worker", id="required, not offered"
         ),
+        pytest.param({"offset.lag.max": "0"}, "sync-per-record", id="a sync for every record"),
+        pytest.param(
+            {"sync.group.offsets.enabled": "true", "emit.checkpoints.enabled": "false"},
+            "group-sync-without-checkpoints",
+            id="groups synced from no checkpoints",
+        ),
+        pytest.param(
+            {"A->B.refresh.topics.interval.seconds": "5"}, "refresh-often", id="topics every 5 s"
+        ),
+        pytest.param(
+            {"refresh.groups.interval.seconds": "5"}, "refresh-often", id="groups every 5 s"
+        ),
+        *(
+            pytest.param({f"{topic}.replication.factor": "1"}, "single-copy-internal", id=topic)
+            for topic in INTERNAL
+        ),
         pytest.param({"clusters": "A, B, A.x"}, "alias-with-separator", id="a dot in an alias"),
     ],
 )
 def test_one_mistake_is_found(settings, code):
     assert code in codes(properties(GOOD | settings))
+
+
+def test_groups_are_synced_by_a_checkpoint_connector_only():
+    settings = {"topics": "a", "sync__group__offsets__enabled": "true"}
+    alone = connectors(connector(SOURCE, **settings))
+    assert "group-sync-without-checkpoints" in codes(alone)
+    both = connectors(connector(SOURCE, topics="a"), connector(CHECKPOINT, groups="g"))
+    assert "group-sync-without-checkpoints" not in codes(both)
 
 
 def test_a_finding_says_where_and_what_to_do():
