@@ -8,6 +8,7 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 
+from console.frame import etag
 from console.frame.serializers import ErrorSerializer
 from console.frame.viewset import ApiViewSet
 
@@ -16,6 +17,13 @@ IF_NONE_MATCH = OpenApiParameter(
     OpenApiTypes.STR,
     OpenApiParameter.HEADER,
     description="The `ETag` of an answer that you have: 304 without a body while it is still right.",
+)
+IF_MATCH = OpenApiParameter(
+    etag.IF_MATCH,
+    OpenApiTypes.STR,
+    OpenApiParameter.HEADER,
+    description="The `ETag` of the answer that this change was made for: 412, and nothing is changed, when a "
+    "read answers something else by now.",
 )
 IDEMPOTENCY_KEY = OpenApiParameter(
     "Idempotency-Key",
@@ -58,6 +66,7 @@ class ApiSchema(AutoSchema):
             parameters = self.view.parameters_of(self.view.action)
             declared += [parameters] if parameters().fields else []
             declared += [IF_NONE_MATCH] if self.method == "GET" else []
+            declared += [IF_MATCH] if self.method in etag.WRITES else []
             declared += [IDEMPOTENCY_KEY] if self.method == "POST" else []
         return declared
 
@@ -68,6 +77,8 @@ class ApiSchema(AutoSchema):
         if self.method == "GET":
             bodies["304"] = {"description": "Nothing changed since the answer with this `ETag`."}
         told = _OF_ALL if self.method == "GET" else {**_OF_ALL, **_OF_WRITES}
+        if self.method in etag.WRITES:
+            told = {**told, "412": "`If-Match` names an `ETag` that a read does not have any more."}
         for code, text in told.items():
             error = OpenApiResponse(ErrorSerializer, text)
             bodies[code] = self._get_response_for_code(error, code, direction=direction)  # type: ignore[no-untyped-call]  # the library is untyped there

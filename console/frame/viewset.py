@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.frame import idempotency
-from console.frame.etag import add_etag
+from console.frame.etag import add_etag, check_if_match
 from console.frame.parameters import PageParameters, Parameters, read_parameters
 
 _M_co = TypeVar("_M_co", bound=Model, covariant=True)
@@ -45,9 +45,10 @@ class ApiViewSet(viewsets.GenericViewSet[_M_co]):
         return super().initialize_request(request, *args, **kwargs)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Check parameters after person, right and limit; a POST with a key is done once."""
+        """Check parameters after person, right and limit, then If-Match; a POST with a key is done once."""
         super().initial(request, *args, **kwargs)
         self.asked = read_parameters(request, self.parameters_of(self.action))
+        check_if_match(request)
         perform = getattr(self, "post", None)
         if request.method == "POST" and perform and idempotency.HEADER in request.headers:
             self.post = self._once(perform)
