@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("replication", "0012_index_sorted_checkpoints"),
+        ("replication", "0014_hold_changes_of_readiness"),
     ]
 
     operations = [

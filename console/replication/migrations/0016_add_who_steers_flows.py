@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("replication", "0012_index_sorted_checkpoints"),
+        ("replication", "0015_send_heartbeats_to_both_clusters"),
     ]
 
     operations = [
