@@ -21,7 +21,7 @@ from console.replication.failover_models import (
     PlanState,
 )
 from console.replication.failover_offsets import offsets_of
-from console.replication.failover_tables import AT_RISK, REREAD
+from console.replication.failover_tables import AT_RISK, EXACT, REREAD
 from jobs.replication.failover.commands import (
     Commands,
     apply_commands,
@@ -99,9 +99,10 @@ def facts_of(plan: FailoverPlan) -> list[dict[str, Any]]:
             "definition": AT_RISK,
         },
         {
-            "label": "Nothing twice",
+            "label": "Exact offsets",
             "value": f"{format_count(plan.exact_count)} of {format_count(plan.item_count)}",
             "note": "partitions, proven by offset syncs",
+            "definition": EXACT,
         },
         {
             "label": "Plan age",

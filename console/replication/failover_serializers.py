@@ -123,7 +123,7 @@ class PlanItemSerializer(serializers.Serializer[Any]):
     how = serializers.CharField()
     lo = serializers.IntegerField(allow_null=True)
     hi = serializers.IntegerField(allow_null=True)
-    exact = serializers.BooleanField()
+    exact = serializers.BooleanField(help_text="Whether lo, hi and target are the same offset.")
     reason = serializers.CharField()
     evidence = serializers.ListField(
         child=serializers.ListField(child=serializers.IntegerField()),

@@ -24,7 +24,10 @@ REREAD = (
     "read again. A dash: nobody knows."
 )
 AT_RISK = "Records of the partitions that are not on the destination yet; lost if their cluster is."
-EXACT = "Partitions of which no record is read twice, because offset syncs leave one possibility."
+EXACT = (
+    "Partitions whose target offset has only one possible value. The others have a range, and may still "
+    "repeat no record."
+)
 
 
 def _plans_in_state(rows: QuerySet[Any], state: str) -> QuerySet[Any]:
@@ -83,7 +86,7 @@ GROUPS = Table(
         Column("item_count", "Partitions", "item_count", numeric=True, format=format_count),
         Column(
             "exact_count",
-            "Nothing twice",
+            "Exact offsets",
             "exact_count",
             numeric=True,
             definition=EXACT,

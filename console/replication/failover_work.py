@@ -330,7 +330,7 @@ def _group_row(row: FailoverPlan, group: GroupPlan) -> FailoverPlanGroup:
         type=group.type[:20],
         verdict=group.verdict.value,
         item_count=len(group.items),
-        exact_count=sum(one.reread_most == 0 for one in group.to_be_set),
+        exact_count=sum(one.exact for one in group.items),
         reread_most=group.reread_most,
         at_risk=None if None in at_risk else sum(one or 0 for one in at_risk),
         document=group.to_mapping(),

@@ -114,7 +114,8 @@ class Evidence:
     """Everything that a plan rests on.
 
     The destination's offsets were read before the origin's, which makes "the group has read everything" a
-    proof; positions of flows towards the destination before both, of those from there after both. `time_behind_ms` is how far the flow is behind by record timestamps, None: not known.
+    proof; positions of flows towards the destination before both, of those from there after both.
+    `time_behind_ms` is how far the flow is behind by record timestamps, None: not known.
     """
 
     read_at_ms: int

@@ -35,7 +35,7 @@ def check_group(
         _type(found, group),
         _translated(items, untranslated),
         *_within_log(found, items),
-        _exactness(items),
+        _rereads(items),
         *_moves_back(found, items),
         *_only_here(found, items),
         check_acls(found, group, topics),
@@ -154,17 +154,17 @@ def _within_log(found: Evidence, items: Sequence[PlanItem]) -> Iterator[Check]:
     yield Check("within_log", OK, f"Every offset to be set is within its log on {alias}.")
 
 
-def _exactness(items: Sequence[PlanItem]) -> Check:
+def _rereads(items: Sequence[PlanItem]) -> Check:
     planned = [one for one in items if one.target is not None]
     loose = [one for one in planned if one.reread_most != 0]
     if not loose:
-        return Check("exact", OK, "Nothing is read twice.", counted(len(planned), "partition"))
+        return Check("reread", OK, "Nothing is read twice.", counted(len(planned), "partition"))
     known = sum(one.reread_most or 0 for one in loose)
     most = (
         "nobody knows how many" if any(one.reread_most is None for one in loose) else f"{known:,}"
     )
     text = f"Records are read again: at most {most}, in {counted(len(loose), 'partition')}."
-    return Check("exact", WARN, text, _examples(loose), "Consumers must bear records twice.")
+    return Check("reread", WARN, text, _examples(loose), "Consumers must bear records twice.")
 
 
 def _moves_back(found: Evidence, items: Sequence[PlanItem]) -> Iterator[Check]:

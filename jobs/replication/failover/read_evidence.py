@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from jobs.cluster.acls import AclBinding, describe_acls
@@ -205,24 +205,12 @@ class _Reader:
         self, origin: Side, ranges: Mapping[TopicPartition, OffsetRange], legs: Iterable[Leg]
     ) -> dict[TopicPartition, int]:
         """Read where the last record is, near ends: markers of transactions are nothing to be read."""
-        marks: dict[TopicPartition, set[int]] = {where: set() for where in ranges}
-        for own in origin.committed.values():
-            for where, one in own.items():
-                if where in marks and one.offset is not None:
-                    marks[where].add(one.offset)
-        for leg in legs:
-            if leg.way is Way.BACK:
-                for where in ranges:
-                    source = TopicPartition(leg.counterpart(where.topic) or "", where.partition)
-                    if source in leg.copied_ends:
-                        marks[where].add(leg.copied_ends[source])
-        spans: dict[TopicPartition, tuple[int, int]] = {}
-        for where, known in ranges.items():
-            end = known.end_offset
-            near = [] if end is None else [m for m in marks[where] if 0 < end - m <= MARKER_RANGE]
-            if end is not None and near:
-                spans[where] = (min(near), end)
-        return read_data_end(self.here, spans) if spans else {}
+        near: dict[TopicPartition, tuple[int, int]] = {}
+        for where, mark in _marks(origin, ranges, legs):
+            end = ranges[where].end_offset
+            if end is not None and 0 < end - mark <= MARKER_RANGE:
+                near[where] = (min(mark, near.get(where, (mark, end))[0]), end)
+        return read_data_end(self.here, near) if near else {}
 
     def _time_behind(self, origin: Side, legs: Iterable[Leg]) -> int | None:
         """Return the time from the first record that was not copied to the newest, at the worst partition.
@@ -246,6 +234,20 @@ class _Reader:
             (b - a for w in behind if (a := first[w]) is not None and (b := last[w]) is not None),
             default=None,
         )
+
+
+def _marks(
+    origin: Side, partitions: Collection[TopicPartition], legs: Iterable[Leg]
+) -> Iterator[tuple[TopicPartition, int]]:
+    """Yield where the last record of a partition may be: before a commit, or the last that was copied."""
+    for own in origin.committed.values():
+        known = ((where, one.offset) for where, one in own.items() if where in partitions)
+        yield from ((where, offset) for where, offset in known if offset is not None)
+    for leg in (leg for leg in legs if leg.way is Way.BACK):
+        for where in partitions:
+            source = TopicPartition(leg.counterpart(where.topic) or "", where.partition)
+            if source in leg.copied_ends:
+                yield where, leg.copied_ends[source]
 
 
 def _with_positions(leg: Leg, client: ClusterClient) -> Leg:

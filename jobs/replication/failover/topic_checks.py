@@ -12,6 +12,8 @@ from jobs.replication.failover.model import Check, CheckState, TopicPlan
 OK, UNKNOWN, WARN, BLOCK = CheckState.OK, CheckState.UNKNOWN, CheckState.WARN, CheckState.BLOCK
 Configs = Mapping[str, ConfigValue]
 UNLIMITED = -1
+# librdkafka writes ids in the standard alphabet of base64.
+_URL_SAFE = str.maketrans("+/", "-_")
 
 
 def plan_topic(found: Evidence, topic: str, there: str) -> TopicPlan:
@@ -24,13 +26,14 @@ def plan_topic(found: Evidence, topic: str, there: str) -> TopicPlan:
 
 
 def _id(topic: TopicDescription | None) -> str:
-    return (topic.topic_id or "") if topic else ""
+    """Return a topic's id in the URL-safe alphabet, as Kafka's own tools print it (`Uuid.toString`)."""
+    return (topic.topic_id or "").translate(_URL_SAFE) if topic else ""
 
 
 def _exists(found: Evidence, there: str, remote: TopicDescription | None) -> Check:
     alias = found.destination.alias
     if remote is not None and not remote.error:
-        return Check("topic_exists", OK, f"{there} is on {alias}.", f"topic id {remote.topic_id}")
+        return Check("topic_exists", OK, f"{there} is on {alias}.", f"topic id {_id(remote)}")
     why = remote.error if remote and remote.error else "It was not described."
     return Check(
         "topic_exists",

@@ -8,7 +8,7 @@ from console.replication.failover_models import FailoverPlan, FailoverRun
 from jobs.replication.failover.signing import verify
 from tests.console.making import make_flow
 from tests.console.replication.failover_world import NAME, PaperClusters, carry_out, make_plan
-from tests.jobs.replication.failover.making import GROUP, REMOTE
+from tests.jobs.replication.failover.making import GROUP, REMOTE, failover_evidence, topic
 
 pytestmark = pytest.mark.django_db
 
@@ -129,3 +129,26 @@ def test_a_plan_whose_evidence_is_too_old_is_expired_and_refused(api, plan):
     assert api(base(plan)).json()["state"] == "expired"
     answers = [api(f"{base(plan)}rehearse/", {}), api(f"{base(plan)}apply/", {"confirm": NAME})]
     assert [(one.status_code, one.json()["code"]) for one in answers] == [(409, "plan_stale")] * 2
+
+
+@pytest.mark.parametrize(
+    ("committed", "exact"),
+    [
+        pytest.param(200, True, id="on an offset sync"),
+        pytest.param(101, False, id="behind one, repeating nothing"),
+        pytest.param(150, False, id="between two"),
+    ],
+)
+def test_what_is_called_exact_is_what_is_counted_as_exact(api, committed, exact):
+    plan = make_plan(clusters=PaperClusters(lambda: failover_evidence(committed=committed)))
+    (group,) = api(f"{base(plan)}groups/").json()["results"]
+    assert [item["exact"] for item in group["items"]] == [exact]
+    assert (group["exact_count"], api(base(plan)).json()["exact_count"]) == (exact, exact)
+
+
+def test_ids_of_topics_are_written_in_the_alphabet_of_kafkas_own_tools(api):
+    paper = PaperClusters(
+        lambda: failover_evidence(here={"topics": {"orders": topic("orders", topic_id="a+b/c")}})
+    )
+    (told,) = api(base(make_plan(clusters=paper))).json()["topic_checks"]
+    assert told["topic_id"] == "a-b_c"

@@ -42,8 +42,8 @@ def active(**fields):
         pytest.param(
             "type", {"here": {"groups": {GROUP: empty(type="streams")}}}, "warn", id="streams"
         ),
-        pytest.param("exact", {"committed": 200}, "ok", id="exact"),
-        pytest.param("exact", {}, "warn", id="repeats"),
+        pytest.param("reread", {"committed": 200}, "ok", id="exact"),
+        pytest.param("reread", {}, "warn", id="repeats"),
         pytest.param("moves_back", {"before": 100}, "warn", id="stands further ahead there"),
         pytest.param(
             "without_commit", {"here": {"topics": {"orders": topic("orders", 3)}}}, "warn",
