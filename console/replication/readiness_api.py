@@ -25,8 +25,8 @@ from console.replication.readiness_serializers import (
     TranslationSerializer,
     TranslationsSerializer,
 )
-from console.replication.translating import open_flow_translator
-from console.replication.workbench import translate_all
+from console.replication.translation_asking import limits_of, open_narrowest_translator
+from console.replication.workbench import REVERSE, translate_all, translate_one
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.obstacles import Readiness
 from jobs.replication.questions import Question
@@ -74,7 +74,10 @@ class ReadinessRoutes:
         """Say where an offset is on the other side, what proves it, and what MirrorMaker 2 says."""
         where = TopicPartition(self.asked["topic"], self.asked["partition"])
         question = Question(1, where, self.asked["offset"])
-        return Response(_translated(self._flow(), [question], self.asked["direction"])[0])
+        flow, direction = self._flow(), self.asked["direction"]
+        limits = limits_of(flow, [where], is_reverse=direction == REVERSE)
+        translator = open_narrowest_translator(flow)
+        return Response(translate_one(flow, translator, question, direction, limits).to_mapping())
 
     @extend_schema(request=OffsetListSerializer, responses=TranslationsSerializer)
     @translate.mapping.post
@@ -95,7 +98,8 @@ class ReadinessRoutes:
 def _translated(
     flow: ReplicationFlow, questions: list[Question], direction: str
 ) -> list[dict[str, Any]]:
-    rows = translate_all(flow, open_flow_translator(flow), questions, direction)
+    limits = limits_of(flow, {one.where for one in questions}, is_reverse=direction == REVERSE)
+    rows = translate_all(flow, open_narrowest_translator(flow), questions, direction, limits)
     return [row.to_mapping() for row in rows]
 
 

@@ -11,11 +11,13 @@ from typing import Any
 from console.frame.csv_export import neutral
 from console.replication.models import FlowPartition, ReplicationFlow
 from console.replication.readiness_facts import Names
+from console.replication.translation_limits import NO_LIMITS, Limits
 from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.errors import InvalidFields
 from jobs.replication.offset_sync_store import TOO_OLD
 from jobs.replication.questions import Question
 from jobs.replication.sync_history import Certificate
-from jobs.replication.translator import Translator
+from jobs.replication.translator import NarrowestTranslator, Translator
 
 FORWARD, REVERSE = "forward", "reverse"
 DIRECTIONS = (FORWARD, REVERSE)
@@ -39,13 +41,18 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """A question with its answer; `lo` None: nothing is known. `mm2` is MirrorMaker 2's own answer."""
+    """A question with its answer; `lo` None: nothing is known. `mm2` is MirrorMaker 2's own answer.
+
+    `reason` says what is wrong where `wrong` names a part of the question.
+    """
 
     question: Question
     to_topic: str
     certificate: Certificate | None
     mm2: int | None
     reason: str
+    # The part of the question that is wrong: topic, partition or offset; empty: none is.
+    wrong: str = ""
 
     @property
     def lo(self) -> int | None:
@@ -98,22 +105,37 @@ class Translation:
 
 def translate_all(
     flow: ReplicationFlow,
-    translator: Translator,
+    translator: Translator | NarrowestTranslator,
     questions: Iterable[Question],
     direction: str = FORWARD,
+    limits: Limits = NO_LIMITS,
 ) -> list[Translation]:
     """Return the answers, in the order of the questions.
 
-    Forward, topics have their names on the source; for the way back those on the target. Raises
-    `InvalidFields` when the flow's settings do not hold.
+    Forward, topics have their names on the source; for the way back those on the target. `limits` are
+    those of the side that is asked from. Raises `InvalidFields` when the flow's settings do not hold.
     """
     names = Names(flow.spec())
     if direction == FORWARD:
-        return [_forward(names, translator, one) for one in questions]
+        return [_wrong(limits, one) or _forward(names, translator, one) for one in questions]
     measured = FlowPartition.objects.filter(flow=flow).values_list("topic", "partition")
     known = {TopicPartition(*where) for where in measured} | translator.partitions
     source_of = {names.remote(where): where for where in known}
-    return [_reverse(source_of, translator, one) for one in questions]
+    return [_wrong(limits, one) or _reverse(source_of, translator, one) for one in questions]
+
+
+def translate_one(
+    flow: ReplicationFlow,
+    translator: Translator | NarrowestTranslator,
+    question: Question,
+    direction: str = FORWARD,
+    limits: Limits = NO_LIMITS,
+) -> Translation:
+    """Return the answer to one question; raises `InvalidFields` naming the part of it that is wrong."""
+    (found,) = translate_all(flow, translator, [question], direction, limits)
+    if found.wrong:
+        raise InvalidFields({found.wrong: found.reason})
+    return found
 
 
 def to_csv(translations: Sequence[Translation]) -> str:
@@ -127,9 +149,17 @@ def to_csv(translations: Sequence[Translation]) -> str:
     return out.getvalue()
 
 
-def _forward(names: Names, translator: Translator, asked: Question) -> Translation:
+def _wrong(limits: Limits, asked: Question) -> Translation | None:
+    found = limits.fault(asked.where, asked.offset)
+    return None if found is None else Translation(asked, "", None, None, found[1], found[0])
+
+
+def _forward(
+    names: Names, translator: Translator | NarrowestTranslator, asked: Question
+) -> Translation:
     if not names.has_topic(asked.where.topic):
-        return Translation(asked, "", None, None, "The flow's patterns leave this topic out.")
+        text = "The flow's patterns leave this topic out."
+        return Translation(asked, "", None, None, text, "topic")
     found = translator.translate(asked.where, asked.offset)
     mm2 = translator.mm2(asked.where, asked.offset)
     to_topic = names.remote(asked.where).topic
@@ -137,10 +167,12 @@ def _forward(names: Names, translator: Translator, asked: Question) -> Translati
 
 
 def _reverse(
-    source_of: dict[TopicPartition, TopicPartition], translator: Translator, asked: Question
+    source_of: dict[TopicPartition, TopicPartition],
+    translator: Translator | NarrowestTranslator,
+    asked: Question,
 ) -> Translation:
     where = source_of.get(asked.where)
     if where is None:
-        return Translation(asked, "", None, None, NO_PARTITION)
+        return Translation(asked, "", None, None, NO_PARTITION, "partition")
     found = translator.reverse(where, asked.offset)
     return Translation(asked, where.topic, found, None, found.reason if found else NO_SYNC)

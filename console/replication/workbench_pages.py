@@ -15,8 +15,16 @@ from console.frame.uploads import LARGEST_UPLOAD_BYTES, is_too_large
 from console.replication import queries
 from console.replication.models import ReplicationFlow
 from console.replication.page_parts import around_flow, find_flow
-from console.replication.translating import open_flow_translator
-from console.replication.workbench import DIRECTIONS, FORWARD, Translation, to_csv, translate_all
+from console.replication.translation_asking import limits_of, open_narrowest_translator
+from console.replication.workbench import (
+    DIRECTIONS,
+    FORWARD,
+    REVERSE,
+    Translation,
+    to_csv,
+    translate_all,
+    translate_one,
+)
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import InvalidFields
 from jobs.replication.questions import (
@@ -101,18 +109,24 @@ def translate_page(request: HttpRequest, flow_id: int) -> HttpResponse:
                 return _csv(flow, answered["rows"])
             context |= answered
     elif one.is_bound and one.is_valid():
-        context["answer"] = _answer_one(flow, one)
+        context |= _answer_one(flow, one)
     rows = context.get("rows") or []
     context |= {"shown": rows[:MOST_SHOWN], "row_count": len(rows)}
     around = around_flow(request, flow, "checkpoints")
     return render_page(request, "replication/translate.html", {**around, **context})
 
 
-def _answer_one(flow: ReplicationFlow, form: OneForm) -> Translation:
+def _answer_one(flow: ReplicationFlow, form: OneForm) -> dict[str, Any]:
     values = form.cleaned_data
     where = TopicPartition(values["topic"].strip(), values["partition"])
-    question = Question(1, where, values["offset"])
-    return translate_all(flow, open_flow_translator(flow), [question], values["direction"])[0]
+    question, direction = Question(1, where, values["offset"]), values["direction"]
+    limits = limits_of(flow, [where], is_reverse=direction == REVERSE)
+    translator = open_narrowest_translator(flow)
+    try:
+        return {"answer": translate_one(flow, translator, question, direction, limits)}
+    except InvalidFields as invalid:
+        form.take_errors(invalid.errors)
+        return {}
 
 
 def _answer_list(flow: ReplicationFlow, form: ListForm) -> dict[str, Any]:
@@ -125,7 +139,10 @@ def _answer_list(flow: ReplicationFlow, form: ListForm) -> dict[str, Any]:
         form.add_error("text", _told(read))
         return {"read": read}
     direction = form.cleaned_data["direction"]
-    rows = translate_all(flow, open_flow_translator(flow), read.questions, direction)
+    asked = {question.where for question in read.questions}
+    limits = limits_of(flow, asked, is_reverse=direction == REVERSE)
+    translator = open_narrowest_translator(flow)
+    rows = translate_all(flow, translator, read.questions, direction, limits)
     return {"read": read, "rows": rows, "exact": sum(row.exact for row in rows)}
 
 

@@ -5,13 +5,35 @@ import html
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
+from django.utils import timezone
 
+from console.clusters.models import CollectionRound, Noun
 from console.frame.uploads import LARGEST_UPLOAD_BYTES
-from console.replication.workbench import FORWARD, REVERSE, to_csv, translate_all
+from console.replication.translation_asking import limits_of, open_narrowest_translator
+from console.replication.translation_limits import Limits
+from console.replication.workbench import (
+    FORWARD,
+    REVERSE,
+    to_csv,
+    translate_all,
+    translate_one,
+)
 from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.errors import InvalidFields, Unreachable
+from jobs.replication.failover.evidence import Leg, Way
+from jobs.replication.flow import CopiedBy
 from jobs.replication.questions import Question
+from jobs.replication.sync_history import Facts
+from jobs.replication.translator import Translator
 from tests.console.making import make_flow, make_partition
 from tests.console.replication.readiness_world import translator
+from tests.jobs.replication.failover.making import (
+    NOW_MS,
+    ORDERS,
+    failover_evidence,
+    plan_of,
+)
+from tests.jobs.replication.failover.making import flow as spec_of_plan
 
 pytestmark = pytest.mark.django_db
 
@@ -75,6 +97,119 @@ def test_what_cannot_be_answered_says_why(flow, question, direction, words):
     (found,) = ask(flow, question, direction=direction)
     assert (found.lo, found.hi, found.exact) == (None, None, False)
     assert words in found.reason
+
+
+class PaperDoor:
+    """Clusters that say what a test wants; a fault is raised."""
+
+    def __init__(self, found=None, limits=None) -> None:
+        self.found, self.asked_limits = found, limits
+
+    def translator(self, flow):
+        return self._said(self.found)
+
+    def limits(self, connection, partitions):
+        return self._said(self.asked_limits)
+
+    def _said(self, found):
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+
+@pytest.fixture
+def collected(flow):
+    """Both clusters have answered just now."""
+    for cluster in (flow.source, flow.target):
+        CollectionRound.objects.create(
+            cluster=cluster, noun=Noun.BROKERS, succeeded_at=timezone.now()
+        )
+
+
+SYNCS = {ORDERS: ((100, 40), (200, 140), (260, 220))}
+
+
+@pytest.mark.parametrize("offset", [100, 101, 150, 199, 200, 230, 259, 260])
+def test_the_page_is_as_certain_as_a_plan_of_the_same_syncs(flow, collected, offset):
+    told = Translator(SYNCS, facts=Facts(all_changes_told=True))
+    leg = Leg(spec_of_plan(), Way.FORWARD, told, {ORDERS: 300}, {}, NOW_MS)
+    evidence = failover_evidence(committed=offset, here_end=300, there=(0, 300), legs=(leg,))
+    (planned,) = plan_of(evidence).groups[0].items
+    found = translate_one(
+        flow, open_narrowest_translator(flow, PaperDoor(told)), Question(1, ORDERS, offset)
+    )
+    assert (found.lo, found.hi, found.reason) == (planned.lo, planned.hi, planned.reason)
+    assert (found.exact, found.mm2) == (planned.exact, planned.mm2)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        pytest.param({"copied_by": CopiedBy.MIRROR_MAKER.value}, id="MirrorMaker 2 copies"),
+        pytest.param({}, id="the cluster did not answer lately"),
+    ],
+)
+def test_the_topic_is_not_read(fields):
+    other = make_flow("other", **fields)
+    door = PaperDoor(AssertionError("the topic is read"))
+    assert open_narrowest_translator(other, door).partitions == frozenset()
+
+
+def test_a_cluster_that_does_not_answer_leaves_what_the_archive_says(flow, collected):
+    door = PaperDoor(Unreachable("gone", cluster="west"), Unreachable("gone", cluster="east"))
+    assert open_narrowest_translator(flow, door).partitions == frozenset()
+    assert limits_of(flow, {ORDERS}, is_reverse=False, door=door) == Limits()
+
+
+@pytest.mark.parametrize(
+    ("asked", "field", "words"),
+    [
+        pytest.param(("gone", 0, 1), "topic", "There is no topic gone on east.", id="topic"),
+        pytest.param(
+            ("orders", 3, 1),
+            "partition",
+            "The highest partition of orders on east is 2.",
+            id="partition",
+        ),
+        pytest.param(
+            ("orders", 0, 301),
+            "offset",
+            "The log end offset of orders-0 on east is 300.",
+            id="offset",
+        ),
+        pytest.param(("clicks", 0, 1), "topic", "patterns leave this topic out", id="left out"),
+    ],
+)
+def test_a_question_about_what_is_not_there_is_refused_at_its_field(flow, asked, field, words):
+    limits = Limits("east", {"orders": 3, "gone": 0}, {ORDERS: 300})
+    topic, partition, offset = asked
+    question = Question(1, TopicPartition(topic, partition), offset)
+    with pytest.raises(InvalidFields) as refused:
+        translate_one(flow, translator(), question, FORWARD, limits)
+    assert list(refused.value.errors) == [field]
+    assert words in refused.value.errors[field]
+
+
+def test_the_end_of_the_log_is_an_offset_that_a_group_can_have(flow):
+    limits = Limits("east", {"orders": 3}, {ORDERS: 300})
+    assert translate_one(flow, translator(), Question(1, ORDERS, 300), FORWARD, limits).lo == 601
+
+
+def test_in_a_list_what_is_not_there_is_said_at_its_line(flow):
+    limits = Limits("east", {"orders": 3}, {ORDERS: 300})
+    questions = [Question(1, ORDERS, 301), Question(2, ORDERS, 200)]
+    wrong, right = translate_all(flow, translator(), questions, FORWARD, limits)
+    assert (wrong.lo, wrong.reason) == (None, "The log end offset of orders-0 on east is 300.")
+    assert right.exact
+
+
+def test_page_and_rest_refuse_a_topic_that_the_flow_leaves_out(client, flow):
+    query = {"direction": "forward", "topic": "clicks", "partition": 0, "offset": 5}
+    shown = html.unescape(client.get(address(flow), query).content.decode())
+    assert "The flow's patterns leave this topic out." in shown
+    assert "Why</dt>" not in shown
+    answer = client.get(f"/api/v1/flows/{flow.pk}/translate/", query)
+    assert (answer.status_code, list(answer.json()["fields"])) == (400, ["topic"])
 
 
 def test_the_answers_as_csv_are_safe_for_spreadsheets(flow):
