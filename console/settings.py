@@ -239,7 +239,7 @@ SPECTACULAR_SETTINGS = {
         "PartitionSeverity": "console.clusters.serializers.SEVERITY_CHOICES",
         "PartitionState": "console.replication.models.STATE_CHOICES",
         "RunState": "console.runs.models.RunState",
-        "FailoverPlanState": "console.replication.failover_models.PlanState",
+        "FailoverPlanState": "console.replication.failover_models.SHOWN_STATES",
         "FailoverGroupState": "console.replication.failover_models.GroupState",
         "FailoverRunState": "console.replication.failover_models.FailoverState",
         "PreCheckState": "console.replication.failover_models.VERDICTS",
