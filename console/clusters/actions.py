@@ -19,10 +19,12 @@ from console.clusters.models import (
     Group,
     Topic,
 )
+from console.frame.access import visible
+from console.frame.asking import current_request
 from console.frame.errors import ActionRefused
 from jobs.cluster.check import ConnectionCheck, check_connection, field_of_fault
 from jobs.cluster.connection import Connection
-from jobs.cluster.errors import ClusterFault, ClusterIdChanged, InvalidFields
+from jobs.cluster.errors import ClusterFault, ClusterIdChanged, InvalidFields, SeveralClusters
 
 Check = Callable[[Connection], ConnectionCheck]
 
@@ -32,7 +34,10 @@ RESERVED_ALIASES = frozenset({"new", "check"})
 
 def check_settings(values: Mapping[str, Any], check: Check = check_connection) -> ConnectionCheck:
     """Try settings without saving them; raises `InvalidFields`, or `ActionRefused` at a field."""
-    return _checked(read_settings(values), check)
+    connection = read_settings(values)
+    found = _checked(connection, check)
+    _refuse_registered(connection.alias, found.cluster_id)
+    return found
 
 
 @change("cluster.create")
@@ -107,6 +112,7 @@ def recheck_cluster(
             checked_at=now, findings=[_sentence(fault)], **seen
         )
         raise _refused(fault) from None
+    _refuse_registered(cluster.alias, found.cluster_id)
     _remember(cluster, found, now)
     _audit("cluster.check", cluster)
     cluster.save(
@@ -122,6 +128,7 @@ def confirm_cluster_id(cluster: Cluster, cluster_id: str) -> None:
 
     Only the id that was last seen can be confirmed, so that nobody confirms one that nobody saw.
     """
+    _refuse_registered(cluster.alias, cluster_id)
     seen = Cluster.objects.filter(pk=cluster.pk, seen_cluster_id=cluster_id)
     with transaction.atomic():
         is_seen = seen.exclude(seen_cluster_id="").update(cluster_id=cluster_id, seen_cluster_id="")
@@ -142,7 +149,7 @@ def confirm_cluster_id(cluster: Cluster, cluster_id: str) -> None:
 
 @change("cluster.delete")
 def delete_cluster(cluster: Cluster) -> None:
-    """Forget a cluster and everything seen of it; raises `ActionRefused` while a flow uses it."""
+    """Remove a cluster and everything seen of it; raises `ActionRefused` while a flow uses it."""
     try:
         with transaction.atomic():
             _audit("cluster.delete", cluster, before=settings_of(cluster))
@@ -201,11 +208,12 @@ def _take_check(
     try:
         found = check(connection)
     except ClusterFault as fault:
-        if not save_unchecked:
+        if not save_unchecked or isinstance(fault, SeveralClusters):
             raise _refused(fault) from None
         cluster.checked_at, cluster.operations = now, None
         cluster.findings = [_sentence(fault)]
     else:
+        _refuse_registered(cluster.alias, found.cluster_id)
         _remember(cluster, found, now)
 
 
@@ -222,6 +230,21 @@ def _checked(connection: Connection, check: Check) -> ConnectionCheck:
         return check(connection)
     except ClusterFault as fault:
         raise _refused(fault) from None
+
+
+def _refuse_registered(alias: str, cluster_id: str) -> None:
+    """Refuse a cluster of another alias: a flow between the two would copy it into itself."""
+    others = (
+        Cluster.objects.filter(cluster_id=cluster_id).exclude(cluster_id="").exclude(alias=alias)
+    )
+    other = others.first()
+    if other is None:
+        return
+    request = current_request()
+    is_seen = request is None or visible(request.user, others.filter(pk=other.pk)).exists()
+    name = f"as {other.alias}" if is_seen else "under an alias that you may not see"
+    sentence = f"This is cluster {cluster_id}, which is registered {name} already."
+    raise ActionRefused("registered_twice", sentence, {"bootstrap_servers": sentence})
 
 
 def _refused(fault: ClusterFault) -> ActionRefused:

@@ -20,9 +20,10 @@ from console.clusters.models import Cluster, CollectionRound, Noun
 from console.clusters.offsets import collect_offsets
 from console.clusters.outcome import Outcome
 from console.clusters.topics import collect_topics
+from jobs.cluster.check import NO_TOPIC
 from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import ClusterDescription
-from jobs.cluster.errors import ClusterFault, InvalidFields
+from jobs.cluster.errors import ClusterFault, InvalidFields, RegisteredTwice
 
 logger = logging.getLogger(__name__)
 
@@ -94,6 +95,7 @@ class _Visit:
             raise
         if connection.cluster_id is None:
             # Saved without a check: the first answer says which cluster it is.
+            _refuse_registered(self.cluster, described.cluster_id)
             Cluster.objects.filter(pk=self.cluster.pk, cluster_id="").update(
                 cluster_id=described.cluster_id
             )
@@ -104,7 +106,17 @@ class _Visit:
         now = self.clock()
         if noun is Noun.BROKERS:
             return save_brokers(self.cluster, described, now)
-        return _COLLECT[noun](self.cluster, door, now)
+        outcome = _COLLECT[noun](self.cluster, door, now)
+        if noun is Noun.TOPICS and outcome.row_count:
+            self._drop_finding(NO_TOPIC)
+        return outcome
+
+    def _drop_finding(self, text: str) -> None:
+        """Take away what the last check said and what a round has seen to be otherwise since."""
+        findings = [one for one in self.cluster.findings if one != text]
+        if findings != self.cluster.findings:
+            checked = Cluster.objects.filter(pk=self.cluster.pk, checked_at=self.cluster.checked_at)
+            checked.update(findings=findings)
 
     def _round(self, noun: Noun, ask: Callable[[], Outcome]) -> None:
         begun = time.monotonic()
@@ -197,6 +209,13 @@ def _finish(
 def _remember_seen_id(cluster: Cluster, found: str) -> None:
     if cluster.seen_cluster_id != found:
         Cluster.objects.filter(pk=cluster.pk).update(seen_cluster_id=found)
+
+
+def _refuse_registered(cluster: Cluster, cluster_id: str) -> None:
+    """Raise when this is a cluster of another alias, which who sees this one may not see."""
+    if Cluster.objects.filter(cluster_id=cluster_id).exclude(pk=cluster.pk).exists():
+        text = f"{cluster.bootstrap_servers} is cluster {cluster_id}, which is registered already."
+        raise RegisteredTwice(f"{text} Nothing was read from it.", cluster=cluster.alias)
 
 
 def _fault_of_settings(cluster: Cluster, problem: InvalidFields) -> ClusterFault:

@@ -7,7 +7,7 @@ both: those of the round for offsets are older than the commit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -30,6 +30,7 @@ from jobs.cluster.descriptions import (
     OffsetRange,
     TopicPartition,
 )
+from jobs.cluster.errors import ClusterFault
 from jobs.cluster.groups import GroupOffsets
 from jobs.replication.lag import LagStatus, group_lag
 
@@ -132,7 +133,7 @@ class _Round:
         for key in unknown:
             if asked.get(key[1]) == _next_offset(behind[key]):
                 behind[key]["next_timestamp_ms"] = found.get(key[1])
-        newest = door.read_offset_ranges({where for _, where in behind}) if behind else {}
+        newest = _read_newest(door, {where for _, where in behind})
         for key, values in seen.items():
             values["lag_ms"] = _lag_ms(values, newest.get(key[1]))
 
@@ -190,6 +191,15 @@ class _Round:
             # A coordinator that did not answer takes its groups out of the list, not out of Kafka.
             remove(Group, [row for i, row in stored.items() if i not in wanted])
         return {i: written.get(i) or stored[i] for i in wanted}
+
+
+def _read_newest(
+    door: ClusterDoor, partitions: Collection[TopicPartition]
+) -> Mapping[TopicPartition, OffsetRange]:
+    try:
+        return door.read_offset_ranges(partitions) if partitions else {}
+    except ClusterFault:
+        return {}  # the lag in records is known: only that in time is not
 
 
 def _lag_ms(values: Mapping[str, Any], newest: OffsetRange | None) -> int | None:

@@ -94,6 +94,9 @@ def start_flow(flow: ReplicationFlow) -> None:
     if flow.deletion_asked_at is not None:
         raise ActionRefused("flow_is_deleted", f"Flow {flow.name} is being deleted.")
     refuse_watched(flow)
+    problem = flow.spec().same_cluster_problem()
+    if problem:
+        raise ActionRefused("same_cluster", f"Flow {flow.name} cannot start: {problem}")
     ReplicationFlow.objects.filter(pk=flow.pk).update(
         is_wanted=True, failures=0, failure="", failing_since=None, next_try_at=None
     )
@@ -181,6 +184,9 @@ def _check(
         raise InvalidFields(errors)
     if user is not None:
         require(user, "operate", source.pk, target.pk)
+    problem = spec.same_cluster_problem()
+    if problem:
+        raise InvalidFields({"target": problem})
     _check_name(spec.name, flow_id)
     conflict = find_conflict(spec, source, target, flow_id)
     if conflict is not None:

@@ -17,6 +17,7 @@ from jobs.cluster.topics import describe_topics, list_topic_names, read_topic_co
 _T = TypeVar("_T")
 
 CHECK_TIMEOUT_S = 8.0
+NO_TOPIC = "No topic is visible: there is none, or the principal may not DESCRIBE any."
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +94,7 @@ _NEEDED = {
 def _about_topics(client: ClusterClient) -> list[str]:
     names, problem = _try("topics cannot be listed", lambda: list_topic_names(client))
     if not names:
-        return problem or [
-            "No topic is visible: there is none, or the principal may not DESCRIBE any."
-        ]
+        return problem or [NO_TOPIC]
     sample = [name for name in names if not name.startswith("__")][:3] or names[:1]
     described, problem = _try("topics cannot be described", lambda: describe_topics(client, sample))
     found = problem + [f"Topic {t.name}: {t.error}" for t in described or () if t.error]

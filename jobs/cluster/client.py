@@ -18,6 +18,7 @@ from jobs.cluster.descriptions import ClusterDescription
 from jobs.cluster.errors import ClusterFault, Refused, TlsFailed
 from jobs.cluster.librdkafka_errors import TransportNotes, error_in, fault_of
 from jobs.cluster.question import Question
+from jobs.cluster.raw.bootstrap_ids import read_bootstrap_ids, refuse_several_clusters
 from jobs.cluster.raw.cluster import RawCluster
 from jobs.cluster.raw.cluster_description import describe_whole_cluster
 from jobs.cluster.raw.timing import Timing
@@ -34,6 +35,7 @@ UNTIL_CLOSED = 3600.0
 # Shares of the budget at whose end an attempt is over.
 ONLY = (1.0,)
 FIRST_AND_SECOND = (0.4, 1.0)
+SHARE_TO_COMPARE = 0.25
 
 
 class ClusterClient:
@@ -53,6 +55,7 @@ class ClusterClient:
         self._client_id = client_id
         self.notes = TransportNotes(connection.alias)
         self._admin: AdminClient | None = None
+        self._is_one_cluster = "," not in connection.bootstrap_servers
 
     def __enter__(self) -> ClusterClient:
         return self
@@ -144,7 +147,10 @@ class ClusterClient:
         return question.answers()
 
     def describe(self) -> ClusterDescription:
-        """Return who is there; raises `ClusterFault`. See `describe_whole_cluster`."""
+        """Return who is there; raises `ClusterFault`, `SeveralClusters` among them.
+
+        See `describe_whole_cluster`. Bootstrap servers are compared until each of them has told its cluster.
+        """
         # In a thread of its own, because the caller's may be running a loop already.
         with ThreadPoolExecutor(1) as thread:
             found = thread.submit(lambda: asyncio.run(self._describe())).result()
@@ -156,8 +162,16 @@ class ClusterClient:
         timing = Timing(connect_timeout_s=share_s, metadata_timeout_s=share_s)
         # What brokers see is `crosslog-` and this.
         name = self._client_id.removeprefix("crosslog").removeprefix("-") or "metadata"
+        if not self._is_one_cluster:
+            await self._compare_bootstrap_servers(name)
         async with RawCluster(self.connection, client_id=name, timing=timing) as cluster:
             return await describe_whole_cluster(cluster, budget_s=self.timeout_s)
+
+    async def _compare_bootstrap_servers(self, client_id: str) -> None:
+        within_s = self.timeout_s * SHARE_TO_COMPARE
+        ids = await read_bootstrap_ids(self.connection, client_id=client_id, within_s=within_s)
+        refuse_several_clusters(self.connection.alias, ids)
+        self._is_one_cluster = None not in ids.values()
 
     def metadata(self, doing: str) -> ClusterMetadata:
         """Return the metadata of all topics; raises `ClusterFault`. Costs up to two budgets."""

@@ -117,6 +117,27 @@ class ClusterIdChanged(ClusterFault):
     found = ""
 
 
+class SeveralClusters(ClusterFault):
+    """The bootstrap servers of one connection belong to more than one cluster."""
+
+    code = "several_clusters"
+    hint = "Keep the bootstrap servers of one cluster, and register the other cluster under its own alias."
+
+
+class RegisteredTwice(ClusterFault):
+    """The cluster behind the bootstrap servers is registered under another alias already."""
+
+    code = "registered_twice"
+    hint = "Correct the bootstrap servers, or remove this cluster."
+
+
+class SameCluster(ClusterFault):
+    """Source and target of a flow are one cluster."""
+
+    code = "same_cluster"
+    hint = "Correct the bootstrap servers of one of the two."
+
+
 class SecretMissing(ClusterFault):
     """A secret reference points to nothing."""
 

@@ -156,6 +156,16 @@ class FlowSpec:
         """Whether somebody else copies and crosslog only watches."""
         return self.copied_by is CopiedBy.MIRROR_MAKER
 
+    def same_cluster_problem(self) -> str | None:
+        """Return why source and target cannot be a flow's when both are known to be one cluster."""
+        cluster_id = self.source.cluster_id
+        if not cluster_id or cluster_id != self.target.cluster_id:
+            return None
+        return (
+            f"{self.source.alias} and {self.target.alias} are the same cluster (cluster id {cluster_id}): "
+            "a flow needs two clusters."
+        )
+
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> FlowSpec:
         """Read a flow from untrusted JSON or YAML values; raises `InvalidFields` naming every bad field.

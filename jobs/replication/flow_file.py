@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from jobs.cluster.errors import InvalidFields
 from jobs.cluster.settings_file import parse_settings, read_text
 from jobs.replication.flow import FlowSpec
 
@@ -15,6 +16,10 @@ def read_flow_file(path: Path) -> FlowSpec:
 
 def parse_flow(text: str) -> FlowSpec:
     """Read a flow from YAML; raises `InvalidFields` with the line and column or the field at fault."""
-    return FlowSpec.from_mapping(
+    flow = FlowSpec.from_mapping(
         parse_settings(text, "A flow is a mapping with name, source and target.")
     )
+    problem = flow.same_cluster_problem()
+    if problem:
+        raise InvalidFields({"target": problem})
+    return flow

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from jobs.cluster.brokers import describe_cluster
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.errors import SameCluster
 from jobs.replication.copier import PartitionStart
 from jobs.replication.fencing import fence_flow
 from jobs.replication.flow import FlowSpec
@@ -29,8 +31,11 @@ class Clusters:
     def begin(self, topic_ids: Mapping[str, str], reset_topics: frozenset[str]) -> Survey:
         """Fence every writer of the flow, then ask: so nobody moves positions afterwards.
 
+        Raises `SameCluster` before anything is written when source and target are one cluster.
+
         Topics that begin anew, under another id, have their new positions on the target when this returns.
         """
+        self._refuse_same_cluster()
         fence_flow(self.flow)
         survey = self.survey(topic_ids, reset_topics)
         accepted = survey.plan.topic_ids
@@ -52,6 +57,19 @@ class Clusters:
         if self.following.follow(self.flow, self.source, self.target, topics):
             return survey_flow(self.flow, self.source, self.target, known)
         return survey
+
+    def _refuse_same_cluster(self) -> None:
+        """Ask both who they are: a flow file may name the same cluster under two aliases."""
+        source_id = describe_cluster(self.source).cluster_id
+        target_id = describe_cluster(self.target).cluster_id
+        known = replace(
+            self.flow,
+            source=replace(self.flow.source, cluster_id=source_id),
+            target=replace(self.flow.target, cluster_id=target_id),
+        )
+        problem = known.same_cluster_problem()
+        if problem:
+            raise SameCluster(problem, cluster=self.flow.target.alias)
 
     def recover(
         self, task: int, lost: Iterable[PartitionStart], told: Mapping[TopicPartition, int]

@@ -17,7 +17,7 @@ from types import FrameType
 from pyspark import SparkContext
 
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.errors import ClusterFault
+from jobs.cluster.errors import ClusterFault, SameCluster
 from jobs.replication.checkpoint_thread import CheckpointThread
 from jobs.replication.copier import PartitionState
 from jobs.replication.flow import FlowSpec
@@ -98,6 +98,9 @@ class FlowDriver:
             while not self._should_stop() and not self.state.is_done:
                 try:
                     self._begin(clusters)
+                except SameCluster as fault:
+                    # Waiting mends nothing, and nothing may be written.
+                    return self._refused(fault)
                 except ClusterFault as fault:
                     failures += 1
                     self._wait_for(fault, failures)
@@ -135,6 +138,11 @@ class FlowDriver:
         self.state.board.fail_all_open(PartitionState.RETRYING, str(fault))
         self.state.show()
         self._pause(backoff_s(failures))
+
+    def _refused(self, fault: SameCluster) -> JobResult:
+        self.state.message = self.state.fault = f"{fault.message} {fault.hint}"
+        self.state.show()
+        return JobResult(Outcome.FAILED, self.state.fault, self.state.summary())
 
     def _begin_anew_after(self, problem: str, failures: int) -> None:
         logger.warning("all tasks begin anew flow=%s: %s", self.state.flow.name, problem)

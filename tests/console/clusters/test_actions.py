@@ -1,5 +1,7 @@
 """What a person may do with clusters."""
 
+from functools import partial
+
 import pytest
 from django.db import models
 
@@ -13,6 +15,7 @@ from jobs.cluster.errors import (
     ClusterIdChanged,
     InvalidFields,
     SecretMissing,
+    SeveralClusters,
     TlsFailed,
     Unreachable,
 )
@@ -184,3 +187,51 @@ def test_no_column_of_a_cluster_holds_a_secret():
     cluster = make_cluster("east", sasl_password="env:CROSSLOG_SECRET_EAST")
     assert "sasl_password" in names
     assert str(cluster.connection().sasl_password) == "env:CROSSLOG_SECRET_EAST"
+
+
+# --- one cluster, one alias ---
+
+
+def registers(check=answers):
+    actions.create_cluster(VALUES | {"alias": "mirror"}, NOW, check=check)
+
+
+def changes(check=answers):
+    cluster = make_cluster("mirror")
+    actions.change_cluster(cluster, {"bootstrap_servers": "other:9092"}, NOW, check=check)
+
+
+def checks(check=answers):
+    actions.recheck_cluster(make_cluster("mirror"), NOW, check)
+
+
+def tries(check=answers):
+    actions.check_settings(VALUES | {"alias": "mirror"}, check)
+
+
+def confirms():
+    actions.confirm_cluster_id(make_cluster("mirror", seen_cluster_id="id-1"), "id-1")
+
+
+@pytest.mark.parametrize("do", [registers, changes, checks, tries, confirms])
+def test_a_cluster_that_is_registered_under_another_alias_is_refused_with_its_id(do):
+    make_cluster("east", cluster_id="id-1")
+    with pytest.raises(ActionRefused) as refusal:
+        do()
+    assert refusal.value.message == "This is cluster id-1, which is registered as east already."
+    assert list(refusal.value.fields) == ["bootstrap_servers"]
+    assert Cluster.objects.filter(cluster_id="id-1").count() == 1
+
+
+@pytest.mark.parametrize("save_unchecked", [False, True], ids=["checked", "save unchecked"])
+@pytest.mark.parametrize("do", ["create", "change"])
+def test_bootstrap_servers_of_two_clusters_are_never_saved(do, save_unchecked):
+    check, cluster = refuses(SeveralClusters), make_cluster("mixed", cluster_id="id-1")
+    values = VALUES | {"alias": "mixed" if do == "change" else "new-one"}
+    save = {"create": actions.create_cluster, "change": partial(actions.change_cluster, cluster)}[
+        do
+    ]
+    with pytest.raises(ActionRefused) as refusal:
+        save(values, NOW, save_unchecked=save_unchecked, check=check)
+    assert list(refusal.value.fields) == ["bootstrap_servers"]
+    assert Cluster.objects.get().bootstrap_servers == "mixed.example:9092"

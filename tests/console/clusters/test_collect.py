@@ -6,7 +6,14 @@ from django.test.utils import CaptureQueriesContext
 
 from console.clusters import collect
 from console.clusters.models import Broker, Cluster, CollectionRound, Group, Noun, Topic
-from jobs.cluster.errors import AuthenticationFailed, NotAuthorized, TimedOut, Unreachable
+from jobs.cluster.check import NO_TOPIC
+from jobs.cluster.errors import (
+    AuthenticationFailed,
+    NotAuthorized,
+    SeveralClusters,
+    TimedOut,
+    Unreachable,
+)
 from tests.console.clusters.fake_kafka import CLUSTER_ID, FakeKafka
 from tests.console.clusters.making import NOW, later, make_cluster, run_rounds
 
@@ -137,6 +144,35 @@ def test_another_cluster_behind_the_address_is_refused_and_the_old_rows_stay(clu
     assert {row.error_code for row in rounds.values()} == {"cluster_id_changed"}
     assert (cluster.cluster_id, cluster.seen_cluster_id) == (CLUSTER_ID, "another")
     assert Topic.objects.count() == 1
+
+
+def test_bootstrap_servers_of_two_clusters_write_nothing_and_offer_no_new_id(cluster, kafka):
+    run_rounds(cluster, kafka)
+    kafka.topics = {}
+    kafka.faults["describe_cluster"] = SeveralClusters("two clusters", cluster="east")
+    rounds = run_rounds(cluster, kafka, later(10))
+    assert {row.error_code for row in rounds.values()} == {"several_clusters"}
+    assert (cluster.seen_cluster_id, Topic.objects.count()) == ("", 1)
+
+
+def test_a_cluster_saved_unchecked_that_is_registered_already_is_not_collected(kafka):
+    make_cluster("east", cluster_id=CLUSTER_ID)
+    mirror = make_cluster("mirror")
+    rounds = run_rounds(mirror, kafka)
+    assert {row.error_code for row in rounds.values()} == {"registered_twice"}
+    assert (mirror.cluster_id, Topic.objects.count()) == ("", 0)
+    assert CLUSTER_ID in rounds["topics"].error
+
+
+def test_that_no_topic_is_visible_is_no_finding_any_more_once_a_round_sees_topics(kafka):
+    findings = ["No broker has broker.rack set.", NO_TOPIC]
+    cluster = make_cluster("west", findings=findings, checked_at=NOW)
+    topics, kafka.topics = kafka.topics, {}
+    run_rounds(cluster, kafka)
+    assert cluster.findings == findings
+    kafka.topics = topics
+    run_rounds(cluster, kafka, later(10))
+    assert cluster.findings == findings[:1]
 
 
 def test_the_seen_id_is_forgotten_when_the_registered_cluster_is_back(cluster, kafka):

@@ -175,3 +175,33 @@ def test_accepting_forgets_the_old_id_of_that_topic_only():
 def test_accepting_names_a_topic_of_the_flow(topics):
     with pytest.raises(InvalidFields):
         accept_new_topics(make_flow(), topics)
+
+
+@pytest.fixture
+def aliases_of_one_cluster():
+    return make_cluster("east", cluster_id="id-1"), make_cluster("west", cluster_id="id-1")
+
+
+@pytest.mark.parametrize(
+    "do",
+    [
+        pytest.param(lambda: create_flow(values(), None, NOW), id="create"),
+        pytest.param(lambda: check_settings(values()), id="check and preview"),
+        pytest.param(lambda: change_flow(make_flow(), {"tasks": 2}), id="change"),
+    ],
+)
+def test_a_flow_from_a_cluster_to_itself_is_refused_and_names_the_cluster(
+    aliases_of_one_cluster, do
+):
+    with pytest.raises(InvalidFields) as refusal:
+        do()
+    problem = refusal.value.errors["target"]
+    assert "east and west are the same cluster (cluster id id-1)" in problem
+
+
+def test_a_flow_whose_clusters_turned_out_to_be_one_does_not_start(aliases_of_one_cluster):
+    flow = make_flow()
+    with pytest.raises(ActionRefused, match="same cluster"):
+        start_flow(flow)
+    flow.refresh_from_db()
+    assert flow.is_wanted is False

@@ -75,6 +75,14 @@ def test_bad_input_is_named_at_the_field(as_operator, changes, field):
     assert field in answer.json()["fields"]
 
 
+@pytest.mark.parametrize("path", [FLOWS, f"{FLOWS}preview/"])
+def test_two_aliases_of_one_cluster_are_refused(as_operator, path):
+    make_cluster("east", cluster_id="id-1"), make_cluster("west", cluster_id="id-1")
+    answer = post(as_operator, path, new_flow())
+    assert answer.status_code == 400
+    assert "cluster id id-1" in answer.json()["fields"]["target"][0]
+
+
 def test_a_list_has_the_status_and_the_freshness_of_each_flow(as_viewer):
     make_flow(lag=7, lag_ms=1500)
     (row,) = as_viewer.get(FLOWS).json()["results"]

@@ -195,6 +195,13 @@ def test_what_is_wrong_stands_at_the_field(as_operator, changes, sentence):
     assert not ReplicationFlow.objects.exists()
 
 
+@pytest.mark.parametrize("name", ["replication:new", "replication:preview"])
+def test_form_and_preview_say_that_two_aliases_are_one_cluster(as_operator, name):
+    make_cluster("east", cluster_id="id-1"), make_cluster("west", cluster_id="id-1")
+    text = as_operator.post(reverse(name), flow_form()).content.decode()
+    assert "east and west are the same cluster (cluster id id-1)" in text
+
+
 def test_the_preview_shows_where_topics_go_and_why_others_do_not(as_operator):
     make_cluster("west")
     make_topic(make_cluster("east"), "orders"), make_topic(make_cluster("east"), "clicks")

@@ -115,3 +115,10 @@ def test_a_file_that_cannot_be_read_says_why(tmp_path, content, words):
     with pytest.raises(InvalidFields) as caught:
         read_flow_file(path)
     assert words in caught.value.errors["file"]
+
+
+def test_a_flow_between_two_aliases_of_one_cluster_is_refused():
+    same = "  cluster_id: qYoMEZXcS_SKP2PzAl8-WA\n"
+    text = GOOD.replace("127.0.0.1:9092\n", f"127.0.0.1:9092\n{same}")
+    text = text.replace("127.0.0.1:9192\n", f"127.0.0.1:9192\n{same}")
+    assert "cluster id qYoMEZXcS_SKP2PzAl8-WA" in errors_of(text)["target"]

@@ -13,6 +13,7 @@ from jobs.cluster.errors import (
     ClusterFault,
     ClusterIdChanged,
     ProtocolMismatch,
+    SeveralClusters,
     TlsFailed,
 )
 
@@ -166,3 +167,38 @@ def test_a_principal_without_rights_gets_in_and_is_told_what_is_missing(secure):
 def test_credentials_without_encryption_are_a_finding(secure):
     check = check_connection(secure.connection("SASL_PLAINTEXT", "PLAIN"))
     assert any("not encrypted" in finding for finding in check.findings)
+
+
+# --- one registration, one cluster ---
+
+
+def beside(one, *servers):
+    """The connection of a cluster with more bootstrap servers."""
+    return dataclasses.replace(
+        one.connection, bootstrap_servers=",".join((one.bootstrap_servers, *servers))
+    )
+
+
+def test_bootstrap_servers_of_two_clusters_are_refused_with_both_ids(east, west):
+    fault = fault_of(beside(east, west.bootstrap_servers))
+    assert type(fault) is SeveralClusters
+    assert field_of_fault(fault) == "bootstrap_servers"
+    for cluster in (east, west):
+        server = cluster.bootstrap_servers.split(",")[0]
+        assert f"{server} is cluster {cluster.identity.cluster_id}" in fault.message
+
+
+def test_a_bootstrap_server_that_is_down_is_no_reason_to_refuse(east):
+    assert check_connection(beside(east, "127.0.0.1:1")).cluster_id == east.identity.cluster_id
+
+
+def test_a_bootstrap_server_that_hangs_does_not_hold_the_check(east):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        check = check_connection(beside(east, f"127.0.0.1:{silent.getsockname()[1]}"))
+    assert check.cluster_id == east.identity.cluster_id
+
+
+def test_every_bootstrap_server_is_asked_with_the_security_of_the_connection(secure):
+    connection = secure.connection("SASL_SSL", "SCRAM-SHA-512")
+    twice = f"{connection.bootstrap_servers},{connection.bootstrap_servers}"
+    assert check_connection(dataclasses.replace(connection, bootstrap_servers=twice)).cluster_id

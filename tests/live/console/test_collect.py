@@ -74,6 +74,20 @@ def test_an_address_that_leads_to_another_cluster_is_refused_until_it_is_confirm
     contract.check_collected(cluster)
 
 
+def test_a_registration_of_two_clusters_collects_nothing_of_either(east, shop):
+    servers = f"{shop.bootstrap_servers},{east.bootstrap_servers}"
+    mixed = Cluster.objects.create(alias="mixed", bootstrap_servers=servers, created_at=NOW)
+    assert {row.error_code for row in run_rounds(mixed).values()} == {"several_clusters"}
+    assert not mixed.topics.exists()
+    assert not mixed.brokers.exists()
+
+
+def test_one_cluster_is_not_registered_twice(west):
+    register(west)
+    with pytest.raises(ActionRefused, match=west.identity.cluster_id):
+        register(west, alias="mirror")
+
+
 @pytest.mark.parametrize(
     ("protocol", "listener", "field"),
     [

@@ -3,11 +3,14 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
 
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.topics import list_topic_names
 from jobs.replication.flow import FlowSpec, PolicyName
 from tests.live.records import new_topic, produce
 from tests.live.spark.running import Writer, assert_copied
@@ -74,3 +77,16 @@ def new_topic_of_the_same_name(cluster, name: str) -> None:
 
     make_topic(cluster, name)
     produce(cluster, name, 1)
+
+
+def test_a_cluster_under_two_aliases_is_refused_before_anything_is_written(east, tmp_path):
+    topic = new_topic(east)
+    produce(east, topic, 10)
+    mirror = replace(east.connection, alias="mirror")
+    flow = FlowSpec("to itself", east.connection, mirror, (topic,))
+    done = replicate(flow, tmp_path, "--json")
+    last = json.loads(done.stdout.splitlines()[-1])
+    assert (done.returncode, last["outcome"]) == (1, "FAILED")
+    assert f"the same cluster (cluster id {east.identity.cluster_id})" in last["error"]
+    with ClusterClient(east.connection) as client:
+        assert f"east.{topic}" not in list_topic_names(client)
