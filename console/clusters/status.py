@@ -11,7 +11,7 @@ from console.clusters.models import Cluster, CollectionRound, Noun
 from console.frame.freshness import Freshness
 from console.frame.states import Severity
 from jobs.availability.severity import Severity as PartitionSeverity
-from jobs.cluster.errors import ClusterIdChanged
+from jobs.cluster.errors import ClusterIdChanged, RegisteredTwice, SeveralClusters
 
 
 class ClusterState(StrEnum):
@@ -91,28 +91,57 @@ def judge_cluster(
     worst: PartitionSeverity,
     dead_brokers: int,
 ) -> ClusterStatus:
-    """Return the state of a cluster: what keeps us from seeing it comes before what we see."""
+    """Return the state of a cluster.
+
+    A round that fails does not hide what the others saw, when that is as bad: with a dead broker, offsets
+    and groups cannot be read because partitions are offline.
+    """
     if not cluster.is_enabled:
         return ClusterStatus(ClusterState.OFF, "Collection is switched off for this cluster.")
     rounds = list(rounds)
     failing = [r for r in rounds if r.failing_since is not None]
+    seen = _seen(worst, dead_brokers)
     if failing:
-        return _failing(cluster, rounds, failing)
+        why = _failing(cluster, rounds, failing)
+        is_seen_now = why.state is ClusterState.FAILING and not _SEEN_BY & {r.noun for r in failing}
+        return seen if is_seen_now and _rank(seen) >= _rank(why) else why
     if not any(r.succeeded_at for r in rounds):
         return ClusterStatus(ClusterState.NEW, "The first round has not finished yet.")
+    return seen
+
+
+# What the state of partitions and brokers comes from.
+_SEEN_BY = frozenset({Noun.BROKERS.value, Noun.TOPICS.value})
+_BY_SEVERITY = (Severity.OK, Severity.WARN, Severity.RISK, Severity.CRIT)
+
+
+def _rank(status: ClusterStatus) -> int:
+    return _BY_SEVERITY.index(status.severity)
+
+
+def _seen(worst: PartitionSeverity, dead_brokers: int) -> ClusterStatus:
+    """Return what the last rounds saw of brokers and partitions."""
+    dead, hint = "", ""
+    if dead_brokers:
+        dead = f"{dead_brokers} broker{' is' if dead_brokers == 1 else 's are'} down."
+        hint = "Start what is down; the log of the broker says why it ended."
     if worst is not PartitionSeverity.OK:
         state, reason = _OF_LADDER[worst]
-        return ClusterStatus(state, reason)
+        return ClusterStatus(state, f"{reason} {dead}".strip(), hint)
     if dead_brokers:
-        return ClusterStatus(ClusterState.BROKER_MISSING, f"{dead_brokers} brokers are not alive.")
+        return ClusterStatus(ClusterState.BROKER_MISSING, dead, hint)
     return ClusterStatus(ClusterState.OK)
+
+
+# What answers is not what was registered, or not that alone.
+_OTHER_CLUSTER = frozenset({ClusterIdChanged.code, SeveralClusters.code, RegisteredTwice.code})
 
 
 def _failing(
     cluster: Cluster, rounds: list[CollectionRound], failing: list[CollectionRound]
 ) -> ClusterStatus:
     first = failing[0]
-    if first.error_code == ClusterIdChanged.code:
+    if first.error_code in _OTHER_CLUSTER:
         state = ClusterState.ANOTHER_CLUSTER
     elif len(failing) == len(Noun) or len(failing) == len(rounds):
         state = ClusterState.UNREACHABLE

@@ -36,7 +36,7 @@ class Unreachable(ClusterFault):
 
     code = "unreachable"
     retriable = True
-    hint = "Check that host and port are right, that a broker listens there, and that no firewall is between."
+    hint = "Start the broker if it is down; else check host, port and the firewalls between."
 
 
 class NameNotResolved(ClusterFault):

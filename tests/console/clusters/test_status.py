@@ -1,0 +1,62 @@
+"""The state of a cluster in one word."""
+
+import pytest
+
+from console.clusters.models import Cluster, CollectionRound, Noun
+from console.clusters.status import judge_cluster
+from jobs.availability.severity import Severity
+from tests.console.clusters.making import NOW
+
+NOBODY = ("unreachable", "Nobody listens on kafka-3.example:9092.")
+
+
+def rounds(*failing, code=NOBODY[0]):
+    """All rounds, some of which fail for a dead broker."""
+    return [
+        CollectionRound(
+            noun=noun,
+            succeeded_at=NOW,
+            failing_since=NOW if noun in failing else None,
+            error=NOBODY[1] if noun in failing else "",
+            error_code=code if noun in failing else "",
+        )
+        for noun in Noun
+    ]
+
+
+@pytest.mark.parametrize(
+    ("failing", "worst", "dead", "state"),
+    [
+        pytest.param(("offsets", "groups"), Severity.OFFLINE, 1, "offline", id="offline"),
+        pytest.param(("groups",), Severity.UNDER_MIN_ISR, 1, "under_min_isr", id="under min ISR"),
+        pytest.param(("groups",), Severity.AT_MIN_ISR, 1, "at_min_isr", id="equally bad"),
+        pytest.param(("groups",), Severity.OK, 1, "broker_missing", id="a broker is down"),
+        pytest.param(("groups",), Severity.UNDER_REPLICATED, 0, "failing", id="less bad"),
+        pytest.param(("groups",), Severity.OK, 0, "failing", id="nothing else is wrong"),
+        pytest.param(("topics",), Severity.OFFLINE, 1, "failing", id="topics are not read now"),
+        pytest.param(tuple(Noun), Severity.OFFLINE, 1, "unreachable", id="nothing is read now"),
+        pytest.param((), Severity.OFFLINE, 1, "offline", id="everything is read"),
+        pytest.param((), Severity.OK, 0, "ok", id="healthy"),
+    ],
+)
+def test_a_failing_round_does_not_hide_what_the_others_see(failing, worst, dead, state):
+    assert judge_cluster(Cluster(), rounds(*failing), worst, dead).state == state
+
+
+@pytest.mark.parametrize("code", ["cluster_id_changed", "several_clusters", "registered_twice"])
+def test_another_cluster_is_told_whatever_was_seen_before(code):
+    found = judge_cluster(Cluster(), rounds(*Noun, code=code), Severity.OFFLINE, 1)
+    assert found.state == "another_cluster"
+
+
+@pytest.mark.parametrize(
+    ("dead", "words"),
+    [
+        pytest.param(1, "1 broker is down.", id="one"),
+        pytest.param(2, "2 brokers are down.", id="two"),
+    ],
+)
+def test_offline_partitions_of_dead_brokers_say_so_and_what_to_do(dead, words):
+    found = judge_cluster(Cluster(), rounds("groups"), Severity.OFFLINE, dead)
+    assert words in found.reason
+    assert found.hint.startswith("Start what is down")
