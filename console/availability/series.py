@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +12,7 @@ from django.db.models.functions import Mod
 from console.availability.models import HOUR_S, MINUTE_S, RAW_STEP_S, CountSample
 from console.availability.queries import list_stretches, list_unclean
 from console.availability.retention import retention
+from console.availability.rises import Rises, read_rises
 from console.clusters.models import Cluster
 from console.frame.events import Event, in_order
 from console.frame.states import Severity as Look
@@ -30,16 +31,20 @@ Row = dict[str, Any]
 def read_counts(
     cluster: Cluster, time_range: TimeRange, now: datetime, points: int = MOST_POINTS
 ) -> dict[str, list[Any]]:
-    """Return columns `at` (Unix seconds), the counts of `SAMPLED`, and `events`; at most five queries.
+    """Return columns `at` (Unix seconds), the counts of `SAMPLED`, and `events`; at most seven queries.
 
-    Each step tells its worst moment. A stretch without samples is one row of nulls.
+    Each step tells its worst moment, from the second in which it was reached. A stretch without samples is
+    one row of nulls.
     """
     columns: dict[str, list[Any]] = {"at": [], **{name: [] for name in SAMPLED}}
     found = _steps(cluster, ScopeKind.CLUSTER, time_range, now, points)
-    for at_s, rows in _with_holes(found, _step_s(time_range, points)):
-        columns["at"].append(at_s)
-        for name in SAMPLED:
-            columns[name].append(rows[""][name] if rows else None)
+    step_s, rises = _step_s(time_range, points), read_rises(cluster, time_range)
+    before: Row | None = None
+    for at_s, rows in _with_holes(found, step_s):
+        row = rows[""] if rows else None
+        hole = [(at_s, dict.fromkeys(SAMPLED))]
+        _extend(columns, hole if row is None else rises.points(at_s, step_s, row, before))
+        before = row
     return {**columns, "events": events_of(cluster, time_range)}
 
 
@@ -56,13 +61,30 @@ def read_parts(
     parts = _steps(cluster, kind, time_range, now, points)
     names = sorted({name for rows in parts.values() for name in rows}, key=_by_number)
     columns: dict[str, list[Any]] = {"at": [], **{name: [] for name in names}}
-    for at_s, rows in _with_holes(whole, _step_s(time_range, points)):
-        columns["at"].append(at_s)
-        for name in names:
-            row = parts.get(at_s, {}).get(name)
+    step_s, begins = _step_s(time_range, points), read_rises(cluster, time_range).begins
+    # When a part rose is when the cluster did: its own beginnings are not told apart.
+    rises = Rises({name: sorted(set(begins.get(measure, ()))) for name in names})
+    before: dict[str, int] | None = None
+    for at_s, rows in _with_holes(whole, step_s):
+        if rows is None:
+            told: Iterable[tuple[int, Mapping[str, int | None]]] = [(at_s, dict.fromkeys(names))]
+            before = None
+        else:
             # A part without a sample where the cluster has one had nothing to tell.
-            columns[name].append(None if rows is None else 0 if row is None else row[measure])
+            here = parts.get(at_s, {})
+            values = {name: here[name][measure] if name in here else 0 for name in names}
+            told, before = rises.points(at_s, step_s, values, before), values
+        _extend(columns, told)
     return {**columns, "events": events_of(cluster, time_range)}
+
+
+def _extend(
+    columns: dict[str, list[Any]], points: Iterable[tuple[int, Mapping[str, int | None]]]
+) -> None:
+    for moment, values in points:
+        columns["at"].append(moment)
+        for name, value in values.items():
+            columns[name].append(value)
 
 
 def events_of(cluster: Cluster, time_range: TimeRange) -> list[dict[str, Any]]:

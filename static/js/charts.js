@@ -149,6 +149,11 @@
     return { stroke: colour("ink-3"), font, grid: { stroke: colour("line"), width: 1 }, ticks: { show: false }, ...extra };
   }
 
+  // Counts hold until the next point: a line towards it would rise before its cause.
+  function drawnIn(chart) {
+    return chart.figure.dataset.steps ? { paths: uPlot.paths.stepped({ align: 1 }) } : {};
+  }
+
   function options(chart) {
     const zone = crosslogTimes.isLocal() ? undefined : "Etc/UTC";
     return {
@@ -161,7 +166,7 @@
         x: { range: () => span(chart) },
         y: { range: (plot, low, high) => [Math.min(0, low ?? 0), (high || 1) * HEADROOM] },
       },
-      series: [{}, ...chart.series.map((_, index) => ({ stroke: colour(`c${(index % 6) + 1}`), width: 1.6, points: { show: chart.data.at.length < 2 } }))],
+      series: [{}, ...chart.series.map((_, index) => ({ stroke: colour(`c${(index % 6) + 1}`), width: 1.6, points: { show: chart.data.at.length < 2 }, ...drawnIn(chart) }))],
       axes: [
         axis({ values: TIME_LABELS, size: 34, space: 70 }),
         axis({ values: (plot, ticks) => ticks.map((value) => format(chart.unit, value, true)), size: 62, space: 34 }),
