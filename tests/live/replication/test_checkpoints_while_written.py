@@ -14,7 +14,9 @@ import pytest
 from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as ClientPartition
 
+from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.checkpoint_thread import CheckpointThread
+from jobs.replication.failover.read_syncs import read_translator
 from jobs.replication.internal_topics import syncs_place
 from tests.live.batches.copying import Copying, flow_between
 from tests.live.records import new_topic
@@ -96,6 +98,22 @@ def test_checkpoints_of_a_topic_that_is_written_without_a_pause_are_true_and_nev
     # Rounds that take longer than the pause between them would be fewer.
     assert len(rounds) >= WATCHED_S / ROUND_S / 2, rounds
     assert figures.checkpoints >= len(rounds) * PARTITIONS, told
+
+
+def test_the_offset_syncs_for_a_plan_are_read_soon_while_more_of_them_are_written(east, west):
+    topic = new_topic(east, PARTITIONS)
+    flow = flow_between(east, west, topic)
+    times = []
+    with WritingOn(east, topic, PARTITIONS, per_s=RECORDS_PER_S), Copying(flow) as copying:
+        copying.wait_for_positions(dict.fromkeys(range(PARTITIONS), 200))
+        for _ in range(5):
+            began = time.monotonic()
+            translator = read_translator(flow)
+            times.append(time.monotonic() - began)
+            found = translator.translate(TopicPartition(topic, 0), 100)
+            assert found is not None
+            assert found.lo > 0
+    assert sorted(times)[2] < 3, times
 
 
 def watch(thread: CheckpointThread, rounds: dict[int, float]) -> None:
