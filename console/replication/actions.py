@@ -14,6 +14,7 @@ from console.clusters.models import Cluster
 from console.frame.access import require, visible
 from console.frame.errors import ActionRefused
 from console.replication.conflicts import find_conflict
+from console.replication.control import hand_over
 from console.replication.models import SETTINGS, FlowTopic, ReplicationFlow
 from console.runs.models import LIVE_STATES
 from jobs.cluster.errors import InvalidFields
@@ -42,7 +43,9 @@ def create_flow(
 
 @change("flow.change")
 def change_flow(flow: ReplicationFlow, values: Mapping[str, Any]) -> ReplicationFlow:
-    """Write changed settings (those not given stay); a running flow is restarted with them.
+    """Write changed settings (those not given stay).
+
+    A running flow takes live settings over (`live_settings`) and is restarted with all others.
 
     Source and target stay: positions and topic ids belong to that pair. Raises `InvalidFields`.
     """
@@ -61,6 +64,7 @@ def change_flow(flow: ReplicationFlow, values: Mapping[str, Any]) -> Replication
     with transaction.atomic():
         flow.save(update_fields=list(SETTINGS))
         _audit("flow.change", flow, before=before, after=settings_of(flow))
+    hand_over(flow, flow.run)
     return flow
 
 

@@ -11,8 +11,10 @@ from console.replication.models import ReplicationFlow
 from console.runs.launcher import this_host
 from console.runs.models import Run, RunState
 from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.errors import InvalidFields
 from jobs.spark import contract
 from jobs.spark.control import BULK_LAG, Control, is_named
+from jobs.spark.live_settings import LIVE_SETTINGS, changed_live
 
 logger = logging.getLogger(__name__)
 
@@ -136,17 +138,34 @@ def hand_over(flow: ReplicationFlow, run: Run | None) -> bool:
     if run is None or run.state != RunState.RUNNING or run.host != this_host() or not run.folder:
         return False
     folder = Path(run.folder)
-    if not folder.is_dir() or _read(folder) == flow.control:
+    if not folder.is_dir() or _read(folder) == _file_of(flow, run):
         return False
     # Somebody may have asked for something else since the flow was read.
-    flow.refresh_from_db(fields=["control"])
+    flow.refresh_from_db(fields=["control", *LIVE_SETTINGS])
     try:
-        contract.write_control(folder, flow.control)
+        contract.write_control(folder, _file_of(flow, run))
     except OSError:
         logger.exception("control could not be written flow=%s run_id=%s", flow.name, run.pk)
         return False
     logger.info("control written flow=%s run_id=%s", flow.name, run.pk)
     return True
+
+
+def takes_settings(run: Run) -> bool:
+    """Say whether this run takes over live settings: an older version reports without stages."""
+    return bool(run.stages) or run.reported_at is None
+
+
+def _file_of(flow: ReplicationFlow, run: Run) -> dict[str, Any]:
+    """Return what is asked of the run, and which live settings changed since it began."""
+    began_as = run.arguments.get("flow")
+    if not began_as or not takes_settings(run):
+        return dict(flow.control)
+    try:
+        settings = changed_live(began_as, flow.spec().to_mapping())
+    except InvalidFields:
+        return dict(flow.control)
+    return flow.control | ({"settings": settings} if settings else {})
 
 
 def _read(folder: Path) -> dict[str, Any] | None:

@@ -15,13 +15,14 @@ from console.frame.errors import ActionRefused
 from console.frame.read_only import is_read_only
 from console.replication.backoff import LONGEST_WAIT_S, has_worked, judge_end
 from console.replication.collect import measure_soon
-from console.replication.control import hand_over
+from console.replication.control import hand_over, takes_settings
 from console.replication.models import ReplicationFlow
 from console.runs import actions as runs
 from console.runs import queries as run_queries
 from console.runs.launcher import SPARK, Launcher
 from console.runs.models import LIVE_STATES, Run
 from jobs.cluster.errors import InvalidFields
+from jobs.spark.live_settings import needs_restart
 
 logger = logging.getLogger(__name__)
 
@@ -89,11 +90,17 @@ def _why_to_end(flow: ReplicationFlow, run: Run) -> str:
         return "stopped"
     if is_read_only():
         return "crosslog is read-only"
-    if run.arguments.get("flow") != flow.spec().to_mapping():
+    if restarts_for_settings(flow, run):
         return "settings changed"
     if not set(flow.reset_topics) <= set(run.arguments.get("reset_topics") or ()):
         return "topics to be copied from their beginning"
     return ""
+
+
+def restarts_for_settings(flow: ReplicationFlow, run: Run) -> bool:
+    """Say whether a setting changed that the run cannot take over while it is running."""
+    before, after = run.arguments.get("flow") or {}, flow.spec().to_mapping()
+    return needs_restart(before, after) if takes_settings(run) else before != after
 
 
 def _cancel(run: Run, now: datetime) -> None:

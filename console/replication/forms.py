@@ -36,7 +36,9 @@ from jobs.replication.flow import (
     PolicyName,
     SyncsLocation,
 )
+from jobs.spark.live_settings import LIVE_SETTINGS
 
+RESTARTS = "A change restarts the flow."
 MORE_FIELDS = (
     "separator",
     "replication_factor",
@@ -298,6 +300,9 @@ class SettingsForm(FlowForm):
     def __init__(self, flow: ReplicationFlow, *args: Any, **kwargs: Any) -> None:
         super().__init__([], *args, initial=_initial(flow), **kwargs)
         del self.fields["source"], self.fields["target"]
+        for name in self.fields.keys() - LIVE_SETTINGS - {"copied_by"}:
+            field = self.fields[name]
+            field.help_text = f"{field.help_text} {RESTARTS}".strip()
 
 
 def _initial(flow: ReplicationFlow) -> dict[str, Any]:

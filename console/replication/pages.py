@@ -16,6 +16,7 @@ from console.frame.render import render_page
 from console.frame.tables import Table, csv_response
 from console.replication import actions, queries, readiness_queries
 from console.replication.checkpoint_news import checkpoint_news
+from console.replication.ensure import restarts_for_settings
 from console.replication.facts import flow_facts, why_no_topics
 from console.replication.forms import FlowForm, NewFlowForm, SettingsForm
 from console.replication.history import draw_states
@@ -139,7 +140,7 @@ def settings_page(request: HttpRequest, flow_id: int) -> HttpResponse:
     flow = find_flow(flow_id)
     form = SettingsForm(flow, request.POST or None)
     if request.method == "POST" and form.is_valid() and _try_change(flow, form):
-        messages.success(request, "Saved. A running flow is restarted with the new settings.")
+        messages.success(request, f"Saved. {_effect(flow)}".strip())
         return redirect("replication:detail", flow.pk)
     context = {**around_flow(request, flow, "settings"), "form": form}
     return render_page(request, "replication/settings.html", context)
@@ -213,6 +214,15 @@ def _try_create(request: HttpRequest, form: NewFlowForm) -> ReplicationFlow | No
     except InvalidFields as invalid:
         form.take_errors(invalid.errors)
         return None
+
+
+def _effect(flow: ReplicationFlow) -> str:
+    """Say what a running flow does about its changed settings."""
+    if flow.run is None or not flow.run.is_live:
+        return ""
+    if restarts_for_settings(flow, flow.run):
+        return "The flow restarts with the new settings; its status shows the stages."
+    return "The running flow takes the new settings over within seconds, without a restart."
 
 
 def _try_change(flow: ReplicationFlow, form: SettingsForm) -> bool:

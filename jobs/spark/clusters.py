@@ -19,9 +19,12 @@ from jobs.spark.following import Following
 from jobs.spark.recovery import recover
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Clusters:
-    """Asked by one thread at a time; everything here raises `ClusterFault`."""
+    """Asked by one thread at a time; everything here raises `ClusterFault`.
+
+    `flow` is replaced when settings change: an answer that is on its way is by the old ones.
+    """
 
     flow: FlowSpec
     source: ClusterClient

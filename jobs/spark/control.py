@@ -13,6 +13,7 @@ from jobs.cluster.errors import InvalidFields
 from jobs.replication.flow import HIGHEST_BYTES_PER_S, LOWEST_BYTES_PER_S
 from jobs.replication.windows import Window, parse_window
 from jobs.spark import contract
+from jobs.spark.live_settings import LIVE_SETTINGS
 
 logger = logging.getLogger(__name__)
 
@@ -27,7 +28,7 @@ class Control:
     `paused` and `restart` name topics (`orders`) or partitions (`orders:3`). `limit_bytes_per_s` counts
     only if `has_limit`: otherwise the flow's own setting does. `restart` is done once for each new
     `restart_token`. Outside of `windows`, partitions that were never less than `bulk_lag` records behind
-    wait.
+    wait. `settings` are settings of the flow that changed since the run began (`live_settings`).
     """
 
     paused: frozenset[str] = frozenset()
@@ -38,6 +39,7 @@ class Control:
     restart: frozenset[str] = frozenset()
     windows: tuple[Window, ...] = ()
     bulk_lag: int = BULK_LAG
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> Control:
@@ -55,13 +57,14 @@ class Control:
             restart=_names(restart, "topics", errors),
             windows=_windows(values, errors),
             bulk_lag=_bulk_lag(values, errors),
+            settings=_settings(values, errors),
         )
         if errors:
             raise InvalidFields(errors)
         return control
 
 
-_FIELDS = {"paused", "priorities", "max_bytes_per_s", "restart", "windows", "bulk_lag"}
+_FIELDS = {"paused", "priorities", "max_bytes_per_s", "restart", "windows", "bulk_lag", "settings"}
 
 
 def is_named(where: TopicPartition, names: frozenset[str]) -> bool:
@@ -150,6 +153,14 @@ def _bulk_lag(values: Mapping[str, Any], errors: dict[str, str]) -> int:
         return int(value)
     errors["bulk_lag"] = "A whole number of records is needed."
     return BULK_LAG
+
+
+def _settings(values: Mapping[str, Any], errors: dict[str, str]) -> dict[str, Any]:
+    found = values.get("settings") or {}
+    if isinstance(found, Mapping) and found.keys() <= LIVE_SETTINGS:
+        return dict(found)
+    errors["settings"] = f"Only these change while a flow runs: {', '.join(sorted(LIVE_SETTINGS))}."
+    return {}
 
 
 def _windows(values: Mapping[str, Any], errors: dict[str, str]) -> tuple[Window, ...]:

@@ -237,6 +237,8 @@ class Copying:
         state = self._state
         state.control.look()
         control = state.control.control
+        if state.take_settings():
+            self._take_settings()
         if control.restart_token != self._restart_token:
             self._restart_token = control.restart_token
             self._restart(control.restart)
@@ -251,6 +253,15 @@ class Copying:
                 self._board.mark(where, PartitionState.PAUSED, held[where])
             elif was_resting:
                 self._board.mark(where, PartitionState.STARTING)
+
+    def _take_settings(self) -> None:
+        """Work with changed settings: the next survey, which is due now, selects and makes topics by them."""
+        state = self._state
+        logger.info("settings changed flow=%s %s", state.flow.name, sorted(state.taken))
+        self._clusters.flow = state.flow
+        state.following.follow_soon()
+        state.on_settings()
+        self._refresh_at = 0.0
 
     def _restart(self, names: frozenset[str]) -> None:
         """Let partitions go and take them on again, also those that failed; ask what is new about them."""

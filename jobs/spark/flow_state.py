@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.errors import InvalidFields
 from jobs.replication.copier import PartitionProgress, PartitionStart, PartitionState
 from jobs.replication.flow import FlowSpec
 from jobs.replication.survey import Survey
@@ -18,6 +19,7 @@ from jobs.spark import contract, processes
 from jobs.spark.board import Board
 from jobs.spark.control import ControlFile
 from jobs.spark.following import Following
+from jobs.spark.live_settings import with_settings
 from jobs.spark.stages import DRIVER_STARTED, FIRST_RECORD, SURVEYED, TASKS_STARTED
 
 Row = dict[str, Any]
@@ -35,8 +37,9 @@ class FlowState:
     were created again, and that is accepted. `ends` are the offsets at which the run is to end (None:
     never), `unknown_ends` the partitions whose end nobody could tell yet. `message` is one sentence, `fault`
     why the clusters were not seen. `crashes` are the times (ms) of the newest restarts. `checkpoints` tells
-    what came of writing them, None: nothing yet.
-    `stages` are the moments of the start that have passed.
+    what came of writing them, None: nothing yet. `stages` are the moments of the start that have passed.
+    `began_as` is the flow with the settings that the run began with, `taken` what of them was changed since;
+    `on_settings` is called then.
     """
 
     flow: FlowSpec
@@ -47,6 +50,7 @@ class FlowState:
     board: Board = field(default_factory=Board)
     following: Following = field(default_factory=Following)
     checkpoints: Callable[[], Row | None] = lambda: None
+    on_settings: Callable[[], None] = lambda: None
     survey: Survey | None = None
     given_up: set[TopicPartition] = field(default_factory=set)
     anew: set[str] = field(default_factory=set)
@@ -59,6 +63,8 @@ class FlowState:
     fault: str = ""
     stages: dict[str, int] = field(default_factory=lambda: {DRIVER_STARTED: _now_ms()})
     began_s: float = field(default_factory=time.monotonic)
+    began_as: FlowSpec | None = None
+    taken: Mapping[str, Any] = field(default_factory=dict)
 
     def begin(self, survey: Survey) -> None:
         """Begin anew with a survey: partitions that failed in this run stay as they are."""
@@ -94,6 +100,22 @@ class FlowState:
         self.restarts += 1
         self.crashes.append(time.time_ns() // 1_000_000)
         self.message = message
+
+    def take_settings(self) -> bool:
+        """Take over the settings that are asked for now; returns whether one of them is new."""
+        asked = self.control.control.settings
+        if asked == self.taken:
+            return False
+        self.taken = asked
+        try:
+            changed = with_settings(self.began_as or self.flow, asked)
+        except InvalidFields as error:
+            told = "; ".join(f"{name}: {text}" for name, text in error.errors.items())
+            self.control.problem = f"The changed settings cannot be used: {told}"
+            return False
+        self.began_as = self.began_as or self.flow
+        self.flow = changed
+        return True
 
     def end_here(self, survey: Survey) -> None:
         """Let the run end at the offsets that the source has now; what is unknown is filled in later."""

@@ -44,6 +44,10 @@ class Following:
         self.last = found
         return any(change.key == PARTITIONS for change in found.changes)
 
+    def follow_soon(self) -> None:
+        """Let the next survey make the topics follow: the settings changed."""
+        self._due_at = 0.0
+
     def to_mapping(self) -> dict[str, Any] | None:
         """Return JSON values, at most 50 of each kind; None before the first sync."""
         if self.last is None:

@@ -13,6 +13,7 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType
+from typing import Self
 
 from pyspark import SparkContext
 
@@ -56,6 +57,29 @@ def run(spec: JobSpec, run_dir: Path) -> JobResult:
         context.stop()
 
 
+class Companions:
+    """Heartbeats and checkpoints beside the tasks; as a context manager they end with the block."""
+
+    def __init__(self, state: FlowState, source: ClusterClient, target: ClusterClient) -> None:
+        self._state = state
+        self._clients = (source, target)
+        self._lives = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._lives.close()
+
+    def begin(self) -> None:
+        """Begin, or end and begin again with the flow's settings of now."""
+        self._lives.close()
+        flow = self._state.flow
+        self._lives.enter_context(Heartbeats(flow, *self._clients))
+        checkpoints = self._lives.enter_context(CheckpointThread(flow))
+        self._state.checkpoints = checkpoints.to_mapping
+
+
 class FlowDriver:
     """Drives one flow; everything it knows is in the clusters, so it can be killed at any moment."""
 
@@ -80,6 +104,7 @@ class FlowDriver:
             reset_topics=frozenset(arguments.get("reset_topics") or ()),
         )
         self.state.control.look()
+        self.state.take_settings()
         self.is_living = False
         self.stopping = threading.Event()
         signal.signal(signal.SIGTERM, self._on_signal)
@@ -92,8 +117,9 @@ class FlowDriver:
         with (
             ClusterClient(flow.source) as source,
             ClusterClient(flow.target) as target,
-            ExitStack() as lives,
+            Companions(self.state, source, target) as companions,
         ):
+            self.state.on_settings = companions.begin
             clusters = Clusters(flow, source, target, self.state.following)
             while not self._should_stop() and not self.state.is_done:
                 try:
@@ -106,9 +132,7 @@ class FlowDriver:
                     self._wait_for(fault, failures)
                     continue
                 if not self.is_living:  # the topics of both are there since the survey
-                    lives.enter_context(Heartbeats(flow, source, target))
-                    checkpoints = lives.enter_context(CheckpointThread(flow))
-                    self.state.checkpoints = checkpoints.to_mapping
+                    companions.begin()
                     self.is_living = True
                 problem = self._copying(clusters).run(self._should_stop)
                 failures = failures + 1 if problem else 0

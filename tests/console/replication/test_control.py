@@ -16,7 +16,7 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import InvalidFields
 from jobs.spark.contract import CONTROL, read_json, write_control
 from jobs.spark.control import Control
-from tests.console.making import make_flow, make_run
+from tests.console.making import NOW, make_flow, make_run
 
 COUNTS = {"orders": 3, "clicks": 0}
 WINDOW = "Mon-Fri 22:00-06:00 Europe/Berlin"
@@ -198,3 +198,22 @@ def test_a_file_that_cannot_be_read_is_replaced(flow, tmp_path):
 def test_another_run_is_told_nothing(flow, tmp_path, fields):
     assert not hand_over(flow, make_run(flow, **{"folder": str(tmp_path)} | fields))
     assert not (tmp_path / CONTROL).exists()
+
+
+def test_a_run_is_told_the_live_settings_that_changed_since_it_began(flow, tmp_path):
+    run = make_run(flow, folder=str(tmp_path))
+    flow.max_bytes_per_s, flow.tasks = 2048, 3
+    flow.save()
+    assert hand_over(flow, run)
+    assert read_json(tmp_path / CONTROL) == {
+        "paused": ["orders"],
+        "settings": {"max_bytes_per_s": 2048},
+    }
+
+
+def test_a_run_of_an_earlier_version_is_told_no_settings(flow, tmp_path):
+    run = make_run(flow, folder=str(tmp_path), reported_at=NOW)
+    flow.max_bytes_per_s = 2048
+    flow.save()
+    hand_over(flow, run)
+    assert read_json(tmp_path / CONTROL) == {"paused": ["orders"]}

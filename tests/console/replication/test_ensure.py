@@ -84,6 +84,25 @@ def test_changed_settings_restart_the_run(launcher):
     assert live_runs().get().arguments["flow"]["tasks"] == 4
 
 
+def test_changed_live_settings_are_handed_over_and_do_not_restart_the_run(launcher):
+    make_flow(is_wanted=True)
+    ensure_flows(NOW, launcher)
+    ReplicationFlow.objects.update(topics=["orders", "clicks"], emit_checkpoints_interval_s=5)
+    ensure_flows(seconds(3), launcher)
+    assert read_json(launcher.started[0] / CONTROL) == {
+        "settings": {"topics": ["orders", "clicks"], "emit_checkpoints_interval_s": 5}
+    }
+    assert live_runs().get().cancel_requested_at is None
+
+
+def test_a_run_of_an_earlier_version_is_restarted_for_any_setting(launcher):
+    run = make_run(make_flow(is_wanted=True), reported_at=NOW)
+    ReplicationFlow.objects.update(topics=["orders", "clicks"])
+    ensure_flows(NOW, launcher)
+    run.refresh_from_db()
+    assert run.cancel_requested_at == NOW
+
+
 def test_a_run_knows_what_is_asked_of_it_before_it_begins(launcher):
     class Looking(StubLauncher):
         def start_run(self, spec, run_dir, environment=None):

@@ -335,3 +335,31 @@ def test_the_api_says_who_paused_and_who_limited_a_flow(as_viewer):
         {"what": "limit", "name": "", "bytes_per_s": 1024, "is_setting": True} | nobody,
     ]
     assert body["status"]["steered"].startswith("Paused by a person: clicks.")
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"topics": "orders\nclicks"}, "takes the new settings over within seconds"),
+        ({"tasks": 3}, "The flow restarts with the new settings"),
+    ],
+    ids=["live", "restart"],
+)
+def test_saving_settings_says_whether_the_running_flow_restarts(as_operator, changed, told):
+    flow = make_flow(is_wanted=True)
+    make_run(flow)
+    values = flow_form(name=flow.name) | changed
+    answer = as_operator.post(reverse("replication:settings", args=[flow.pk]), values, follow=True)
+    assert told in answer.content.decode()
+
+
+def test_the_form_says_which_settings_restart_the_flow(as_operator):
+    text = page(as_operator, "settings", make_flow().pk)
+    helps = {
+        name: text.partition(f'id="id_{name}_helptext">')[2].partition("<")[0]
+        for name in ("topics", "tasks", "delivery", "max_bytes_per_s", "groups")
+    }
+    assert {name for name, text in helps.items() if "A change restarts the flow." in text} == {
+        "tasks",
+        "delivery",
+    }

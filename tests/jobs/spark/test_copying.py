@@ -364,3 +364,32 @@ def test_progress_says_who_does_what(tmp_path, clusters):
 
 def _progress(folder):
     return contract.read_json(folder / contract.PROGRESS)
+
+
+class TestChangedSettings:
+    def test_the_next_survey_is_by_the_changed_settings_and_no_task_is_restarted(
+        self, tmp_path, clusters
+    ):
+        with World(tmp_path, clusters, refresh_s=60.0) as world:
+            world.wait_for_owners(*FOUR)
+            began = []
+            world.state.on_settings = lambda: began.append(world.state.flow)
+            clusters.topics["u"] = 1
+            contract.write_control(tmp_path, {"settings": {"topics": ["t", "u"]}})
+            world.wait_for_owners(*FOUR, where(0, "u"))
+            assert clusters.flow.topics == ("t", "u")
+            assert began == [clusters.flow]
+            assert world.state.restarts == 0
+
+    def test_settings_that_are_taken_back_are_those_of_the_beginning(self, tmp_path, clusters):
+        with World(tmp_path, clusters) as world:
+            contract.write_control(tmp_path, {"settings": {"max_bytes_per_s": 2048}})
+            wait_until(lambda: world.state.limit_bytes_per_s() == 2048)
+            contract.write_control(tmp_path, {})
+            wait_until(lambda: world.state.flow == FLOW)
+
+    def test_settings_that_cannot_be_used_change_nothing_and_are_told(self, tmp_path, clusters):
+        with World(tmp_path, clusters) as world:
+            contract.write_control(tmp_path, {"settings": {"max_bytes_per_s": 1}})
+            wait_until(lambda: "max_bytes_per_s" in world.state.control.problem)
+            assert world.state.flow == FLOW
