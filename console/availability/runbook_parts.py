@@ -66,6 +66,7 @@ def facts_for(cluster: Cluster, asked: Mapping[str, Any]) -> RunbookFacts:
     missing = [one for one in row.replicas if one not in row.isr]
     away = [*missing, *(one for one in row.replicas if one not in live)]
     meant = broker if broker is not None else next(iter(away), None)
+    trouble, cause = _seen(row, live)
     return RunbookFacts(
         topic=topic,
         partition=row.partition,
@@ -79,7 +80,8 @@ def facts_for(cluster: Cluster, asked: Mapping[str, Any]) -> RunbookFacts:
         min_insync_replicas=row.topic.min_insync_replicas,
         tools=tools,
         page=_page(cluster, topic, row.partition),
-        **dict(zip(("trouble", "cause"), _seen(row, live), strict=True)),
+        trouble=trouble,
+        cause=cause,
     )
 
 

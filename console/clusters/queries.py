@@ -103,10 +103,10 @@ def partial_answers(cluster: Cluster) -> list[CollectionRound]:
 
 def count_partitions(cluster: Cluster) -> dict[Counted, int]:
     """Return how many partitions are in each of Kafka's counts."""
-    found: dict[Counted, int] = Partition.objects.filter(cluster=cluster).aggregate(
+    found = Partition.objects.filter(cluster=cluster).aggregate(
         **{one.value: Count("pk", filter=in_count(one)) for one in Counted}
     )
-    return {one: found[one] for one in Counted}
+    return {one: found[one.value] for one in Counted}
 
 
 def list_brokers(cluster: Cluster | None = None) -> QuerySet[Broker]:
