@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import zip_longest
 from typing import Any
 
 from console.frame.numbers import format_count
 from console.frame.states import Severity
+from console.replication.failover_queries import groups_failed_over
 from console.replication.models import ReplicationFlow
 from jobs.replication.checkpoints import Why
 
@@ -39,14 +41,14 @@ def checkpoint_news(flow: ReplicationFlow) -> CheckpointNews | None:
         return None
     at_ms = told["at_ms"]
     at = None if at_ms is None else datetime.fromtimestamp(at_ms / 1000, UTC)
-    return CheckpointNews(at, list(_facts(flow, told)), list(_findings(told)))
+    return CheckpointNews(at, list(_facts(flow, told)), list(_findings(flow, told)))
 
 
 def _facts(flow: ReplicationFlow, told: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     yield {
         "label": "Groups",
         "value": format_count(told["groups"]),
-        "note": f"{format_count(told['stale_groups'])} more have checkpoints and are gone",
+        "note": f"{format_count(told['stale_groups'])} deleted groups have checkpoints",
         "definition": "Consumer groups of the source that the flow's patterns accept.",
     }
     yield {
@@ -68,7 +70,7 @@ def _facts(flow: ReplicationFlow, told: Mapping[str, Any]) -> Iterator[dict[str,
         }
 
 
-def _findings(told: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _findings(flow: ReplicationFlow, told: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     if told["fault"]:
         yield _finding(Severity.RISK, "Failed", "The last round", told["fault"])
     if corrected := told.get("corrected"):
@@ -77,11 +79,21 @@ def _findings(told: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     sync = told["group_sync"] or {}
     for group, text in {**told["errors"], **sync.get("errors", {})}.items():
         yield _finding(Severity.WARN, "Not done", f"Group {group}", text)
-    for text in (*sync.get("ahead", ()), *told["findings"]):
+    for text in (*_ahead(flow, sync), *told["findings"]):
         yield _finding(Severity.WARN, "Finding", text)
     for reason, count in told["without"].items():
         what = f"{format_count(count)} partitions of groups without a checkpoint"
         yield _finding(Severity.NOTICE, "Without", what, _WITHOUT.get(reason, reason))
+
+
+def _ahead(flow: ReplicationFlow, sync: Mapping[str, Any]) -> list[str]:
+    """Return what was told of groups ahead on the target; of those that a plan moved there it is right."""
+    told = sync.get("ahead", ())
+    if not told:
+        return []
+    moved = groups_failed_over(flow)
+    groups = zip_longest(told, sync.get("ahead_groups", ()), fillvalue="")
+    return [text for text, group in groups if group not in moved]
 
 
 def _finding(severity: Severity, word: str, what: str, why: str = "") -> dict[str, Any]:

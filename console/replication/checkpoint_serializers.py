@@ -10,7 +10,8 @@ from rest_framework import serializers
 class GroupSyncSerializer(serializers.Serializer[Any]):
     """The last time groups of the target were set: `moved_back` are offsets that followed a group back.
 
-    `active` groups were in use and left alone; `ahead` are sentences about groups that somebody else set.
+    `active` groups were in use and left alone; `ahead` are sentences about groups that were used on the
+    target, or set by hand, and `ahead_groups` their names.
     """
 
     at_ms = serializers.IntegerField()
@@ -21,6 +22,7 @@ class GroupSyncSerializer(serializers.Serializer[Any]):
     moved_back = serializers.IntegerField()
     errors = serializers.DictField(child=serializers.CharField())  # type: ignore[assignment]  # the metaclass takes it before it can hide Serializer.errors
     ahead = serializers.ListField(child=serializers.CharField())
+    ahead_groups = serializers.ListField(child=serializers.CharField(), required=False)
 
 
 class CheckpointWritingSerializer(serializers.Serializer[Any]):

@@ -7,9 +7,10 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from console.clusters import queries as clusters
-from console.clusters.models import Cluster, GroupOffset
+from console.clusters.models import Cluster, Group, GroupOffset
 from console.frame.errors import ActionRefused
 from console.replication import finding_save
+from console.replication.failover_queries import groups_failed_over
 from console.replication.finding_door import FindingDoor
 from console.replication.measure import Measured
 from console.replication.models import FlowRound, ReplicationFlow
@@ -164,7 +165,11 @@ def _groups(
     if wire.checkpoint_topic is None:
         return None
     translator = _translator(flow, wire, translator_of)
-    found = [_proved(one, translator) for one in _stored_groups(flow, spec, wire)]
+    moved = _failed_over(flow)
+    found = [
+        replace(_proved(one, translator), is_failed_over=one.group in moved)
+        for one in _stored_groups(flow, spec, wire)
+    ]
     doubtful = sorted({one.group for one in found if _seems_ahead(one)})[:MOST_GROUPS]
     if not doubtful:
         return [replace(one, target_committed=None) for one in found]
@@ -190,12 +195,18 @@ def _translator(
 
 def _seems_ahead(group: GroupPicture) -> bool:
     """The console's rows are of different moments: they only tell where to look."""
-    if group.target_committed is None:
+    if group.target_committed is None or group.is_failed_over:
         return False
     proved, told = group.target_at_most, group.checkpoint
     return (proved is not None and group.target_committed > proved) or (
         proved is None and told is not None and group.target_committed > told[1]
     )
+
+
+def _failed_over(flow: ReplicationFlow) -> frozenset[str]:
+    """Return the groups that a plan moved to the target and that have no members on the source."""
+    active = Group.objects.filter(cluster=flow.source, member_count__gt=0)
+    return groups_failed_over(flow) - set(active.values_list("group_id", flat=True))
 
 
 def _proved(group: GroupPicture, translator: Translator) -> GroupPicture:

@@ -91,7 +91,7 @@ def lines(report: CheckpointReport, flow: FlowSpec) -> Iterator[str]:
         sync = report.sync
         yield f"  groups synced: {sync.written} offsets written, {sync.active} groups in use left alone."
         yield from (f"  {group}: {error}" for group, error in sync.errors.items())
-        yield from (f"  {text}" for text in sync.ahead)
+        yield from (f"  {text}" for text in sync.ahead.values())
 
 
 def _checked(flow: FlowSpec) -> FlowSpec:

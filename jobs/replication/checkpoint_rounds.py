@@ -78,7 +78,8 @@ class CheckpointReport:
                 "written_total": self.synced_total,
                 "moved_back": self.sync.moved_back,
                 "errors": _few(self.sync.errors),
-                "ahead": self.sync.ahead[:MOST_TOLD],
+                "ahead": list(_few(self.sync.ahead).values()),
+                "ahead_groups": list(_few(self.sync.ahead)),
             }
         return {
             "at_ms": self.at_ms,

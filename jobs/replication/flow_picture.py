@@ -101,6 +101,7 @@ class GroupPicture:
     """Where a group stands on one partition, on both sides.
 
     `committed` and `target_committed` are its committed offsets; `is_active_on_target`: it has members there.
+    `is_failed_over`: a plan of the flow moved it there, and it has no members on the source.
     `checkpoint` are upstream and downstream offset of its newest checkpoint. `target_at_most` is the highest
     target offset at which it could go on without leaving anything out, proved by offset syncs; None: unknown.
     """
@@ -112,6 +113,7 @@ class GroupPicture:
     is_active_on_target: bool = False
     checkpoint: tuple[int, int] | None = None
     target_at_most: int | None = None
+    is_failed_over: bool = False
 
 
 @dataclass(frozen=True, slots=True)

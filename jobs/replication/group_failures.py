@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.finding import Code, Finding, FindingSeverity
 from jobs.replication.flow_memory import CommitMark, FlowMemory
 from jobs.replication.flow_picture import CheckpointsPicture, FlowPicture, GroupPicture
@@ -47,16 +46,24 @@ def find_groups_ahead(picture: FlowPicture) -> Iterator[Finding]:
     """Yield groups whose offset on the target lies behind records that they have not read on the source.
 
     `sync.group.offsets` only ever moves a target group forward: after the group went back on the source, its
-    target offset stays where it was, and who fails over skips what lies between.
+    target offset stays where it was, and who fails over skips what lies between. One finding per group,
+    whatever the number of partitions; none about a group that a plan moved, or that has members there.
     """
-    for group in picture.groups or ():
-        if group.target_committed is None or group.committed is None or group.is_active_on_target:
-            continue
-        proved, told = group.target_at_most, group.checkpoint
-        if proved is not None and group.target_committed > proved:
-            yield _ahead(picture, group, group.target_committed - proved)
-        elif proved is None and told is not None and group.target_committed > told[1]:
-            yield _perhaps_ahead(picture, group, told)
+    by_group: dict[str, list[GroupPicture]] = {}
+    for one in picture.groups or ():
+        if not (one.is_active_on_target or one.is_failed_over) and _skipped_at_least(one):
+            by_group.setdefault(one.group, []).append(one)
+    for places in by_group.values():
+        yield _ahead(picture, places)
+
+
+def _skipped_at_least(one: GroupPicture) -> int:
+    """Return how far the target's offset is ahead of what is proved, else of the checkpoint; 0: not."""
+    if one.target_committed is None or one.committed is None:
+        return 0
+    if one.target_at_most is not None:
+        return max(one.target_committed - one.target_at_most, 0)
+    return 0 if one.checkpoint is None else max(one.target_committed - one.checkpoint[1], 0)
 
 
 def _missing(picture: FlowPicture, checkpoints: CheckpointsPicture) -> Finding:
@@ -87,36 +94,34 @@ def _stale(picture: FlowPicture, checkpoints: CheckpointsPicture, since: datetim
     )
 
 
-def _ahead(picture: FlowPicture, group: GroupPicture, skipped: int) -> Finding:
+def _ahead(picture: FlowPicture, places: list[GroupPicture]) -> Finding:
+    """Return the finding about a group: certain as soon as one of its partitions is."""
+    proved = [one for one in places if one.target_at_most is not None]
+    told = proved or places
+    worst = max(told, key=_skipped_at_least)
+    group, skipped = worst.group, sum(map(_skipped_at_least, told))
+    count = f"{len(told)} partition" + ("s" if len(told) > 1 else "")
+    amount = f"would skip at least {skipped:,}" if proved else f"may skip {skipped:,}"
+    safe = worst.target_at_most if proved else (worst.checkpoint or (0, 0))[1]
+    topics = {one.where.topic for one in told}
     return Finding(
         Code.GROUP_AHEAD,
-        FindingSeverity.CRIT,
-        f"{group.group} would skip at least {skipped:,} offsets of {group.where} if it failed over now: "
-        "its offset on "
-        f"{picture.target} is ahead of what it has read on {picture.source}.",
-        f"It went back on {picture.source}, and synced groups only go forward. Set its offset on "
-        f"{picture.target} to "
-        f"{group.target_at_most:,} at most, or fail over with a plan of crosslog.",
-        subject=_subject(group.group, group.where),
-        topic=group.where.topic,
-        partition=group.where.partition,
-        evidence={**_offsets(group), "offsets_skipped_at_least": skipped},
-    )
-
-
-def _perhaps_ahead(picture: FlowPicture, group: GroupPicture, told: tuple[int, int]) -> Finding:
-    return Finding(
-        Code.GROUP_AHEAD,
-        FindingSeverity.RISK,
-        f"{group.group} may skip records of {group.where} if it failed over now: its offset on "
-        f"{picture.target} is "
-        f"{(group.target_committed or 0) - told[1]:,} ahead of its checkpoint.",
-        f"It probably went back on {picture.source}; synced groups only go forward. Set its offset on "
-        f"{picture.target} to {told[1]:,}, which skips nothing, or fail over with a plan of crosslog.",
-        subject=_subject(group.group, group.where),
-        topic=group.where.topic,
-        partition=group.where.partition,
-        evidence=_offsets(group),
+        FindingSeverity.CRIT if proved else FindingSeverity.RISK,
+        f"{group} {amount} offsets of {count} if it failed over now: on {picture.target} its offset of "
+        f"{worst.where} is {worst.target_committed:,}, ahead of "
+        f"{'what it has read on ' + picture.source if proved else 'its checkpoint'} ({safe:,}).",
+        f"If {group} was used on {picture.target} since, it resumes there: change nothing. If it went back "
+        f"on {picture.source}, its offset on {picture.target} stayed where it was: fail over with a plan, "
+        f"which sets all its offsets ({worst.where} to {safe:,} at most).",
+        subject=group,
+        topic=worst.where.topic if len(topics) == 1 else "",
+        partition=worst.where.partition if len(told) == 1 else None,
+        evidence={
+            **_offsets(worst),
+            "partition": str(worst.where),
+            "partitions_ahead": len(told),
+            "offsets_skipped_at_least" if proved else "offsets_ahead_of_checkpoint": skipped,
+        },
     )
 
 
@@ -129,7 +134,3 @@ def _offsets(group: GroupPicture) -> dict[str, int | None]:
         "checkpoint_downstream_offset": downstream,
         "target_at_most_offset": group.target_at_most,
     }
-
-
-def _subject(group: str, where: TopicPartition) -> str:
-    return f"{group} {where}"

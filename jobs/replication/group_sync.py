@@ -43,14 +43,16 @@ class TargetGroups(Protocol):
 
 @dataclass(slots=True)
 class GroupSyncReport:
-    """What came of one sync: counts, `errors` by group, and groups ahead of what the source has read."""
+    """What came of one sync: counts, `errors` by group, and a sentence by group about those that are ahead
+    of what they have read on the source.
+    """
 
     groups: int = 0
     active: int = 0
     written: int = 0
     moved_back: int = 0
     errors: dict[str, str] = field(default_factory=dict)
-    ahead: list[str] = field(default_factory=list)
+    ahead: dict[str, str] = field(default_factory=dict)
 
 
 def may_write(current: CommittedOffset | None, wanted: int, ours: Collection[int]) -> bool:
@@ -108,6 +110,7 @@ class GroupSync:
             if group not in committed:
                 report.errors[group] = "Its offsets on the target could not be read."
                 continue
+            ahead: dict[TopicPartition, tuple[int, int]] = {}
             for where, offset in wanted[group].items():
                 current = committed[group].get(where)
                 key = GroupPartition(group, where)
@@ -115,8 +118,10 @@ class GroupSync:
                 if may_write(current, offset.offset or 0, ours):
                     here = None if current is None else current.offset
                     changes.setdefault(group, {})[where] = (offset, here)
-                elif _is_ahead(current, offset):
-                    report.ahead.append(_ahead(key, current, offset))
+                elif (offsets := _ahead_of(current, offset)) is not None:
+                    ahead[where] = offsets
+            if ahead:
+                report.ahead[group] = _ahead_text(group, ahead)
         return changes
 
     def _idle(self, groups: Collection[str], report: GroupSyncReport) -> list[str]:
@@ -151,18 +156,18 @@ class GroupSync:
             self._written[GroupPartition(group, where)] = offset.offset or 0
 
 
-def _is_ahead(current: CommittedOffset | None, wanted: CommittedOffset) -> bool:
-    return (
-        current is not None
-        and current.offset is not None
-        and wanted.offset is not None
-        and current.offset > wanted.offset
-    )
+def _ahead_of(current: CommittedOffset | None, wanted: CommittedOffset) -> tuple[int, int] | None:
+    """Return the offset there is and the one that is wanted, where the first one is higher."""
+    if current is None or current.offset is None or wanted.offset is None:
+        return None
+    return (current.offset, wanted.offset) if current.offset > wanted.offset else None
 
 
-def _ahead(key: GroupPartition, current: CommittedOffset | None, wanted: CommittedOffset) -> str:
-    there = current.offset if current else None
+def _ahead_text(group: str, ahead: Mapping[TopicPartition, tuple[int, int]]) -> str:
+    where, (there, wanted) = max(ahead.items(), key=lambda one: one[1][0] - one[1][1])
+    count = f"{len(ahead)} partition" + ("s" if len(ahead) > 1 else "")
     return (
-        f"Group {key.group} stands at {there} of {key.where}, ahead of {wanted.offset}, where its offset on "
-        "the source is. Somebody else set it, so it is left alone."
+        f"Group {group} is ahead on the target at {count}: its offset of {where} is {there}, what it has "
+        f"read on the source ends at {wanted} there. It was used on the target, or its offsets were set by "
+        "hand: they are not changed. If neither was on purpose, fail it over with a plan, which sets them."
     )

@@ -22,6 +22,9 @@ def group(committed=100, target=None, **more):
         pytest.param(
             group(100, 91, target_at_most=90, is_active_on_target=True), [], id="it reads there"
         ),
+        pytest.param(
+            group(100, 91, target_at_most=90, is_failed_over=True), [], id="a plan moved it there"
+        ),
         pytest.param(group(100, 91, checkpoint=(100, 80)), ["risk"], id="ahead of its checkpoint"),
         pytest.param(group(100, 80, checkpoint=(100, 80)), [], id="at its checkpoint"),
         pytest.param(
@@ -42,9 +45,28 @@ def test_a_group_ahead_on_the_target(seen, expected):
 
 def test_it_says_how_much_would_be_skipped_and_what_to_set():
     (finding,) = look(picture(groups=[group(100, 500, target_at_most=90)])).findings
-    assert finding.subject == "billing orders-0"
+    assert (finding.subject, finding.topic, finding.partition) == ("billing", "orders", 0)
     assert finding.evidence["offsets_skipped_at_least"] == 410
-    assert "Set its offset on west to 90 at most" in finding.todo
+    assert finding.sentence == (
+        "billing would skip at least 410 offsets of 1 partition if it failed over now: on west its offset of "
+        "orders-0 is 500, ahead of what it has read on east (90)."
+    )
+    assert "If billing was used on west since, it resumes there: change nothing." in finding.todo
+    assert (
+        "fail over with a plan, which sets all its offsets (orders-0 to 90 at most)" in finding.todo
+    )
+
+
+def test_a_group_that_is_ahead_at_many_partitions_is_one_finding():
+    many = [
+        GroupPicture("billing", TopicPartition("orders", n), 100, 91 + n, target_at_most=90)
+        for n in range(40)
+    ]
+    (finding,) = look(picture(groups=many)).findings
+    assert (finding.subject, finding.topic, finding.partition) == ("billing", "orders", None)
+    assert finding.evidence["partitions_ahead"] == 40
+    assert finding.evidence["offsets_skipped_at_least"] == sum(range(1, 41))
+    assert finding.evidence["partition"] == "orders-39"
 
 
 def moving(minute, newest=NOW, committed=None):

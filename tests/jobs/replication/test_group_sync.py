@@ -80,7 +80,7 @@ def test_a_group_that_went_back_on_the_source_is_followed():
     groups = GroupSync(target)
     sync(target, 20, by=groups)
     report = sync(target, 5, by=groups)
-    assert (target.offset, report.moved_back, report.ahead) == (5, 1, [])
+    assert (target.offset, report.moved_back, report.ahead) == (5, 1, {})
 
 
 def test_another_driver_knows_by_the_last_checkpoint_that_the_offset_was_set_for_it():
@@ -93,7 +93,20 @@ def test_an_offset_that_somebody_else_set_is_never_moved_back_and_is_told():
     target = Target(30)
     report = sync(target, 20, told_before=15)
     assert (target.altered, report.written) == ([], 0)
-    assert "stands at 30 of east.orders-0" in report.ahead[0]
+    assert (
+        "its offset of east.orders-0 is 30, what it has read on the source ends at 20"
+        in (report.ahead["billing"])
+    )
+
+
+def test_a_group_that_is_ahead_at_several_partitions_is_told_once():
+    target = Target(30)
+    other = TopicPartition("east.orders", 1)
+    target.offsets[other] = CommittedOffset(90)
+    wanted = {where: CommittedOffset(20) for where in (WHERE, other)}
+    report = GroupSync(target).sync({"billing": wanted}, {})
+    assert list(report.ahead) == ["billing"]
+    assert "at 2 partitions: its offset of east.orders-1 is 90" in report.ahead["billing"]
 
 
 @pytest.mark.parametrize(
