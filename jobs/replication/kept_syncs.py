@@ -67,9 +67,10 @@ class KeptSyncs:
         if len(partition) > max(self._fewest, self._most // len(self._partitions)):
             partition.thin()
 
-    def mark(self) -> None:
-        """Mark all syncs that are kept now, see `drop_marked`."""
-        for partition in self._partitions.values():
+    def mark(self, where: TopicPartition) -> None:
+        """Mark the syncs of a partition that are kept now, see `drop_marked`."""
+        partition = self._partitions.get(where)
+        if partition is not None:
             partition.mark()
 
     def drop_marked(self, where: TopicPartition) -> None:

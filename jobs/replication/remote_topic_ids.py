@@ -30,9 +30,10 @@ class RemoteTopicIds:
         others = {
             topic for topic, now in self.ids.items() if self._known.setdefault(topic, now) != now
         }
-        for where in [where for where in syncs if remote(where).topic in others]:
-            syncs.drop_marked(where)
-        syncs.mark()
+        for where in [where for where in syncs if remote(where).topic in self.ids]:
+            if remote(where).topic in others:
+                syncs.drop_marked(where)
+            syncs.mark(where)
         self._known |= self.ids
         self._deleted_before |= dict.fromkeys(others, self._read_to)
 

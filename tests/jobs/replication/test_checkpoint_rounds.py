@@ -206,6 +206,17 @@ def test_offset_syncs_of_a_deleted_topic_are_not_used_for_another_of_its_name(cl
     assert told(clusters) == {"billing": (10, 3)}
 
 
+def test_offset_syncs_that_came_while_the_id_was_not_known_are_kept(clusters):
+    rounds = rounds_of(clusters)
+    rounds.run(1_000, sync_groups=False)
+    del clusters.ids["east.orders"]
+    clusters.kept.add(ORDERS, (10, 3), None)
+    rounds.run(2_000, sync_groups=False)
+    clusters.ids["east.orders"] = "second-id"
+    rounds.run(3_000, sync_groups=False)
+    assert told(clusters) == {"billing": (10, 3)}
+
+
 def test_while_the_id_of_a_remote_topic_is_not_known_nothing_is_told(clusters):
     del clusters.ids["east.orders"]
     report = rounds_of(clusters).run(1, sync_groups=False)

@@ -161,13 +161,13 @@ def test_syncs_of_another_remote_topic_take_back_all_that_was_said_of_the_delete
 
 def test_syncs_that_were_marked_can_be_dropped_and_later_ones_stay():
     syncs = kept([((10, 20), None), ((30, 45), None)])
-    syncs.mark()
+    syncs.mark(WHERE)
     syncs.add(WHERE, (40, 60), None)
     syncs.add(WHERE, (50, 75), None)
     syncs.drop_marked(WHERE)
     assert (len(syncs), syncs.translate(WHERE, 40).lo) == (2, 60)
     assert syncs.translate(WHERE, 30).reason == kept_syncs.BEFORE_ALL
-    syncs.mark()
+    syncs.mark(WHERE)
     syncs.drop_marked(WHERE)
     assert (list(syncs), syncs.translate(WHERE, 40)) == ([], None)
 
@@ -175,7 +175,7 @@ def test_syncs_that_were_marked_can_be_dropped_and_later_ones_stay():
 @given(engines(), st.integers(0, 40), st.integers(2, 8))
 def test_what_is_dropped_is_everything_that_was_marked(engine, marked, fewest):
     syncs = kept(engine.told[:marked], most=1, fewest=fewest)
-    syncs.mark()
+    syncs.mark(WHERE)
     for pair, follows in engine.told[marked:]:
         syncs.add(WHERE, pair, follows)
     syncs.drop_marked(WHERE)
