@@ -27,6 +27,10 @@ def env_str(name: str, default: str) -> str:
         raise ImproperlyConfigured(
             f"{name}_FILE={path} cannot be read: {error.strerror}."
         ) from None
+    except UnicodeDecodeError as error:
+        raise ImproperlyConfigured(
+            f"{name}_FILE={path} cannot be read: byte {error.start} is not UTF-8."
+        ) from None
 
 
 def env_bool(name: str, *, default: bool) -> bool:

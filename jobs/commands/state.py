@@ -19,6 +19,7 @@ from jobs.quorum.moments import Moment, StateAt, items_until, state_of_folder
 from jobs.quorum.partition_state import PartitionState, difference_text
 from jobs.quorum.timeline_parts import voter_mapping
 from jobs.quorum.voter_timeline import read_voter_timeline
+from jobs.wire.metadata_log import LogRecord
 
 OK, FINDING, BAD_INPUT = 0, 1, 2
 
@@ -89,12 +90,26 @@ def _state(folder: LogFolder, moment: Moment) -> StateAt:
     if found.is_before_log:
         asked = iso(moment.timestamp_ms) or f"offset {moment.offset}"
         raise _NoMoment(f"{folder.path}: nothing is known of {asked}: the log begins later")
+    if _is_behind_log(folder, found, moment):
+        raise _NoMoment(
+            f"{folder.path}: there is no offset {moment.offset}: the log ends at offset "
+            f"{found.image.last_offset}."
+        )
     for one in found.anomalies:
         sys.stderr.write(f"{folder.path}: offset {one.offset}: {one.problem}\n")
     hidden = found.anomaly_count - len(found.anomalies)
     if hidden:
         sys.stderr.write(f"{folder.path}: {hidden} more anomalies\n")
     return found
+
+
+def _is_behind_log(folder: LogFolder, found: StateAt, moment: Moment) -> bool:
+    """Return whether the log has no record at an offset, nor behind it."""
+    last = found.image.last_offset
+    if moment.offset is None or last >= moment.offset:
+        return False
+    behind = (one.offset for one in folder.records(last + 1) if isinstance(one, LogRecord))
+    return not any(offset >= moment.offset for offset in behind)
 
 
 def _code(*states: StateAt) -> int:

@@ -91,7 +91,10 @@ def run(arguments: argparse.Namespace) -> int:
             for question in questions.questions:
                 told = answer(translator, question, refiner, is_reverse=arguments.reverse)
                 _print(question, told, arguments)
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        sys.stderr.write(f"{error.filename}: It cannot be read: {error.strerror}.\n")
+        return BAD_INPUT
+    except ValueError as error:
         sys.stderr.write(f"{error}\n")
         return BAD_INPUT
     for problem in questions.problems:

@@ -88,3 +88,10 @@ def test_a_given_secret_key_wins(monkeypatch, tmp_path):
     monkeypatch.setenv(NAME, "given")
     assert env_secret_key(NAME, tmp_path / "key") == "given"
     assert not (tmp_path / "key").exists()
+
+
+def test_a_file_that_is_no_text_stops_the_start(monkeypatch, tmp_path):
+    (tmp_path / "secret").write_bytes(b"\xff")
+    monkeypatch.setenv("A_NAME_FILE", str(tmp_path / "secret"))
+    with pytest.raises(ImproperlyConfigured, match=r"A_NAME_FILE=.* byte 0 is not UTF-8"):
+        env_str("A_NAME", "")

@@ -232,3 +232,14 @@ def test_records_are_compared_only_with_a_flow_and_for_the_way_there(ask, more, 
     code, out, err = ask(rows(), 150, *more)
     assert (code, out) == (2, "")
     assert says in err
+
+
+@pytest.mark.parametrize("name", ["nowhere", "."], ids=["missing", "a folder"])
+def test_a_dump_that_cannot_be_read_is_a_sentence(tmp_path, name, capsys):
+    path = str(tmp_path / name)
+    asked = ["--topic", "t", "--partition", "0", "--offset", "1"]
+    assert main(["translate", "--syncs", path, *asked]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(str(tmp_path))
+    assert told.endswith(".\n")
+    assert "Errno" not in told
