@@ -14,6 +14,8 @@ from pathlib import Path
 from types import FrameType
 
 from jobs.cluster.errors import InvalidFields
+from jobs.lab.errors import JavaMissing
+from jobs.lab.java import find_java
 from jobs.replication.flow_file import read_flow_file
 from jobs.spark import contract, submit
 from jobs.spark.contract import JobResult, JobSpec, Outcome
@@ -44,6 +46,11 @@ def run(arguments: argparse.Namespace) -> int:
     except InvalidFields as error:
         for field, text in error.errors.items():
             sys.stderr.write(f"{arguments.flow}: {field}: {text}\n")
+        return BAD_INPUT
+    try:
+        find_java()
+    except JavaMissing as error:
+        sys.stderr.write(f"{error}\n")
         return BAD_INPUT
     values = {"flow": flow.to_mapping(), "archive": str(arguments.archive.absolute())}
     spec = JobSpec(f"backfill {uuid.uuid4().hex[:8]}", "backfill", values)

@@ -15,6 +15,8 @@ from types import FrameType
 from typing import Any
 
 from jobs.cluster.errors import InvalidFields
+from jobs.lab.errors import JavaMissing
+from jobs.lab.java import find_java
 from jobs.replication.copier import PartitionState
 from jobs.replication.flow import FlowSpec
 from jobs.replication.flow_file import read_flow_file
@@ -60,6 +62,11 @@ def run(arguments: argparse.Namespace) -> int:
     if flow.is_watched:
         text = "MirrorMaker 2 copies this flow: it is only watched. To copy it, stop MirrorMaker 2 first."
         sys.stderr.write(f"{arguments.flow}: copied_by: {text}\n")
+        return 2
+    try:
+        find_java()
+    except JavaMissing as error:
+        sys.stderr.write(f"{error}\n")
         return 2
     folder = arguments.run_dir or Path(tempfile.mkdtemp(prefix="crosslog-run-"))
     result = _follow(flow, folder, arguments)
