@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 LONGEST_FILE = 400
 # Lowest first: a folder of jobs/ may import itself and what stands on a lower floor.
 FLOORS = (
-    {"version", "cache", "files", "waiting"},
+    {"version", "cache", "files", "logs", "waiting"},
     {"wire", "archives"},
     {"cluster"},
     {"replication", "quorum", "availability", "streams", "tracing"},
