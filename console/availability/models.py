@@ -48,7 +48,8 @@ class AvailabilityRound(models.Model):
     fields the last change taken in (`effective_offset`, `offset`, `number`). `polled_at` is the round
     of the cluster that was taken in last, `interval_ms` how far apart the last two were: the resolution.
     `sampled_s` is the begin of the newest step of counts (seconds since 1970). `failing_since` is null
-    while the last round succeeded.
+    while the last round succeeded. `unclean_pruned` is how many unclean elections were told and are not kept
+    any more.
     """
 
     class Noun(models.TextChoices):
@@ -66,6 +67,7 @@ class AvailabilityRound(models.Model):
     cursor = models.BigIntegerField(default=-1)
     cursor_offset = models.BigIntegerField(default=-1)
     cursor_number = models.BigIntegerField(default=-1)
+    unclean_pruned = models.PositiveIntegerField(default=0)
     polled_at = models.DateTimeField(null=True, blank=True)
     interval_ms = models.PositiveIntegerField(null=True, blank=True)
     sampled_s = models.BigIntegerField(null=True, blank=True)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db.models import F, Max
+from django.db import transaction
+from django.db.models import Count, F, Max
 from django.db.models.functions import Mod
 
 from console.availability.models import (
     HOUR_S,
     MINUTE_S,
     RAW_STEP_S,
+    AvailabilityRound,
     BrokerChurn,
     CountSample,
     OutOfSyncSpan,
@@ -57,8 +59,19 @@ def prune(now: datetime) -> int:
     gone += SeveritySpan.objects.filter(ended_at__lt=limit).delete()[0]
     gone += OutOfSyncSpan.objects.filter(ended_at__lt=limit).delete()[0]
     gone += PolledMoment.objects.filter(at__lt=limit).delete()[0]
-    gone += UncleanElection.objects.filter(at__lt=limit).delete()[0]
+    gone += _prune_unclean(limit)
     return gone + BrokerChurn.objects.filter(hour__lt=limit).delete()[0]
+
+
+def _prune_unclean(limit: datetime) -> int:
+    """Remove old unclean elections; how many there were in all stays known."""
+    old = UncleanElection.objects.filter(at__lt=limit)
+    rounds = AvailabilityRound.objects.filter(noun=AvailabilityRound.Noun.STATUS)
+    with transaction.atomic():
+        counted = old.order_by().values_list("cluster").annotate(number=Count("pk"))
+        for cluster, number in list(counted):
+            rounds.filter(cluster=cluster).update(unclean_pruned=F("unclean_pruned") + number)
+        return old.delete()[0]
 
 
 def _begin(step_s: int, now_s: int) -> int:

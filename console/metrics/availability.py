@@ -9,8 +9,9 @@ from typing import Any
 from django.db.models import Count, QuerySet
 
 from console.availability import queries
+from console.metrics import counters
 from console.metrics import definitions as known
-from console.metrics.definitions import Definition
+from console.metrics.definition import Definition
 from jobs.availability.severity import Severity
 from jobs.availability.tally import STATE_COUNTS, ScopeKind
 
@@ -20,14 +21,30 @@ Scope = Callable[[QuerySet[Any]], QuerySet[Any]]
 
 def availability_samples(scope: Scope, now: datetime) -> Iterator[Sample]:
     """Yield the samples of all clusters that were looked at."""
+    kept = _unclean(scope)
     for cluster in scope(queries.list_clusters()):
         yield from _of_cluster(cluster, now)
+        yield from _of_elections(cluster, kept.get(cluster.alias, 0))
     brokers = scope(queries.list_rollups(ScopeKind.BROKER))
     for alias, broker, count in brokers.values_list("cluster__alias", "name", "out_of_sync"):
         yield known.OUT_OF_SYNC, (alias, broker), count
-    unclean = scope(queries.list_unclean()).order_by().values_list("cluster__alias")
-    for alias, count in unclean.annotate(number=Count("pk")):
-        yield known.UNCLEAN, (alias,), count
+
+
+def _unclean(scope: Scope) -> dict[str, int]:
+    rows = scope(queries.list_unclean()).order_by().values_list("cluster__alias")
+    return dict(rows.annotate(number=Count("pk")))
+
+
+def _of_elections(cluster: Any, kept: int) -> Iterator[Sample]:
+    """Yield how many elections were unclean: 0 is known where the metadata log is followed.
+
+    Without that zero an alert about growth would not see the first one.
+    """
+    row = queries.round_of(cluster)
+    pruned = row.unclean_pruned if row is not None else 0
+    if kept or pruned or (row is not None and row.log_id is not None):
+        yield known.UNCLEAN, (cluster.alias,), kept
+        yield counters.UNCLEAN_TOTAL, (cluster.alias,), kept + pruned
 
 
 def _of_cluster(cluster: Any, now: datetime) -> Iterator[Sample]:

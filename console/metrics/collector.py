@@ -11,16 +11,17 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Count, F, Max, QuerySet, Sum, Window
 from django.db.models.functions import RowNumber
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from console.clusters import queries as clusters
 from console.clusters.models import CollectionRound
 from console.frame.freshness import Freshness
+from console.metrics import counters
 from console.metrics import definitions as known
 from console.metrics.availability import availability_samples
-from console.metrics.definitions import Definition
+from console.metrics.definition import Definition
 from console.metrics.promotion import promotion_samples
 from console.metrics.quorum import quorum_samples
 from console.replication import queries as replication
@@ -35,6 +36,13 @@ Sample = tuple[Definition, tuple[str, ...], float | int | None]
 Scope = Callable[[QuerySet[Any]], QuerySet[Any]]
 
 _UP = {"running", "degraded"}
+# What is counted of a flow, see console.replication.counting; 0 before its first run.
+_COUNTERS = {
+    counters.FLOW_RECORDS_TOTAL: "records",
+    counters.FLOW_BYTES_TOTAL: "bytes",
+    counters.FLOW_COMMITS_TOTAL: "commits",
+    counters.FLOW_RETRIES_TOTAL: "retries",
+}
 _FLOW_NAMES = ("flow__name", "flow__source__alias", "flow__target__alias")
 
 
@@ -53,7 +61,7 @@ class Limits:
 
 
 class KafkaState(Collector):
-    """The newest rows of every room as gauges; what is unknown has no sample."""
+    """The newest rows of every room; what is unknown has no sample."""
 
     def __init__(self, now: datetime, limits: Limits, scope: Scope = lambda rows: rows) -> None:
         self._now = now
@@ -62,10 +70,7 @@ class KafkaState(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Return every metric with its samples."""
-        families = {
-            each.name: GaugeMetricFamily(each.name, each.help, labels=each.labels)
-            for each in known.DEFINITIONS
-        }
+        families = {each.name: _family(each) for each in known.DEFINITIONS}
         for definition, labels, value in self.samples():
             if value is not None:
                 families[definition.name].add_metric(labels, value)
@@ -180,6 +185,11 @@ class KafkaState(Collector):
             yield known.RUNS, (kind, state), number
 
 
+def _family(definition: Definition) -> GaugeMetricFamily | CounterMetricFamily:
+    kind = CounterMetricFamily if definition.is_counter else GaugeMetricFamily
+    return kind(definition.name, definition.help, labels=definition.labels)
+
+
 def _of_flow(flow: Flow, now: datetime) -> Iterator[Sample]:
     names = _names(flow)
     yield known.FLOW_WANTED, names, int(flow.is_wanted)
@@ -191,6 +201,9 @@ def _of_flow(flow: Flow, now: datetime) -> Iterator[Sample]:
     yield known.FLOW_PAUSED, names, sum(flow.held_back.values())
     yield known.FLOW_FAILURES, names, flow.failures
     yield from _of_checkpoints(flow, names)
+    if not flow.is_watched:
+        for definition, counted in _COUNTERS.items():
+            yield definition, names, flow.counted.get("total", {}).get(counted, 0)
     for state, number in flow.states.items():
         yield known.FLOW_PARTITIONS, (*names, state), number
     for entry in replication.freshness_of(flow):

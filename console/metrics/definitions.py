@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class Definition:
-    """A gauge; its name ends with its unit where it has one. An unknown value is an absent sample."""
-
-    name: str
-    labels: tuple[str, ...]
-    help: str
-
+from console.metrics.counters import COUNTERS
+from console.metrics.definition import Definition
 
 _FLOW = ("flow", "source", "target")
 _TOPIC = (*_FLOW, "topic")
@@ -365,7 +356,7 @@ DEFINITIONS = (
     QUORUM_FINDINGS, QUORUM_AGE, QUORUM_ELECTIONS, METADATA_BEHIND, METADATA_OFFSET,
     AVAILABILITY, RF_BELOW_MIN, OUT_OF_SYNC, OUT_OF_SYNC_AGE, UNCLEAN, AVAILABILITY_AGE,
     PROMOTIONS, PROMOTIONS_HELD, OBSERVERS_IN_ISR, PROMOTION_STOPPED, PROMOTION_PROMOTERS, PROMOTION_FINDINGS,
-    RUNS, LEFT_OUT, BUILD,
+    RUNS, LEFT_OUT, BUILD, *COUNTERS,
 )  # fmt: skip
 
 

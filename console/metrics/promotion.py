@@ -10,7 +10,7 @@ from django.db.models import Count, QuerySet
 
 from console.availability.queries import promotions as queries
 from console.metrics import definitions as known
-from console.metrics.definitions import Definition
+from console.metrics.definition import Definition
 
 Sample = tuple[Definition, tuple[str, ...], float | int | None]
 Scope = Callable[[QuerySet[Any]], QuerySet[Any]]

@@ -8,8 +8,9 @@ from typing import Any
 
 from django.db.models import Count, QuerySet
 
+from console.metrics import counters
 from console.metrics import definitions as known
-from console.metrics.definitions import Definition
+from console.metrics.definition import Definition
 from console.quorum import queries
 from console.quorum.queries import Log
 
@@ -19,15 +20,19 @@ Scope = Callable[[QuerySet[Any]], QuerySet[Any]]
 
 def quorum_samples(scope: Scope, now: datetime) -> Iterator[Sample]:
     """Yield the samples of all quorums of registered clusters."""
+    elections = scope(queries.list_elections()).order_by().values_list("log__name")
+    elected = dict(elections.annotate(number=Count("pk")))
     for log in scope(queries.list_logs().filter(cluster__isnull=False)):
         yield from _of_log(log, now)
+        if log.heard_at is not None:
+            elected.setdefault(log.name, 0)
+            yield counters.QUORUM_ELECTIONS_TOTAL, (log.name,), elected[log.name]
+    for name, number in elected.items():
+        yield known.QUORUM_ELECTIONS, (name,), number
     counted = scope(queries.open_findings()).order_by()
     named = counted.values_list("log__name", "code", "severity").annotate(number=Count("pk"))
     for name, code, severity, number in named:
         yield known.QUORUM_FINDINGS, (name, code, severity), number
-    elections = scope(queries.list_elections()).order_by().values_list("log__name")
-    for name, number in elections.annotate(number=Count("pk")):
-        yield known.QUORUM_ELECTIONS, (name,), number
 
 
 def _of_log(log: Log, now: datetime) -> Iterator[Sample]:

@@ -127,6 +127,7 @@ class ReplicationFlow(models.Model):
     `steered_by` says who paused what in `control` and who set its limit, and when.
     `checkpoint_writing` is what the newest run told of the checkpoints that it writes, likewise.
     `task_crashes` are the times (ms) of crashes of tasks in the last 24 hours, see `crashes`.
+    `counted` is what all runs copied together, see `counting`.
     """
 
     name = models.CharField(max_length=100, unique=True)
@@ -191,6 +192,7 @@ class ReplicationFlow(models.Model):
     topic_sync = models.JSONField(default=dict, blank=True)
     checkpoint_writing = models.JSONField(default=dict, blank=True)
     task_crashes = models.JSONField(default=list, blank=True)
+    counted = models.JSONField(default=dict, blank=True)
     control_problem = models.TextField(blank=True, default="")
     worst_reason = models.TextField(blank=True)
     worst_since = models.DateTimeField(null=True, blank=True)

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import models, transaction
 
 from console.replication import measure
+from console.replication.counting import count_on
 from console.replication.crashes import task_crashes
 from console.replication.measure import Measured, Totals
 from console.replication.models import (
@@ -225,6 +226,7 @@ def _save_totals(
         changes |= {"worst_reason": reason, "worst_since": now if reason else None}
     if progress is not None:
         changes |= _learned(flow, progress)
+        changes["counted"] = count_on(flow.counted, str(flow.run_id), progress)
     ReplicationFlow.objects.filter(pk=flow.pk, reset_topics=flow.reset_topics).update(**changes)
 
 

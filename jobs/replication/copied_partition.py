@@ -48,6 +48,7 @@ class CopiedPartition:
     cautious_until: int = 0
     careful_offset: int = -1
     duplicates: int = 0
+    commits: int = 0
     zero_timestamps: int = 0
     first_zero_timestamp: int = -1
     last_zero_timestamp: int = -1
@@ -113,6 +114,7 @@ class CopiedPartition:
     def settle(self) -> None:
         """Note that everything queued is safe and its position is committed."""
         self.safe = Count(self.records, self.bytes, self.last_timestamp_ms, self.remote_end_now())
+        self.commits += self.position != self.committed
         self.committed = self.position
         if self.chunk and self.committed >= self.cautious_until:
             self.chunk = 0
@@ -176,6 +178,7 @@ class CopiedPartition:
             records=self.safe.records,
             bytes=self.safe.bytes,
             duplicates=self.duplicates,
+            commits=self.commits,
             findings=tuple(self._all_findings()),
         )
 

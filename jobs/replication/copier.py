@@ -69,7 +69,8 @@ class PartitionProgress:
     are records that were written twice. `reason` says why, for every state that is not caught_up or copying;
     `findings` are things that a person must know although copying goes on. `path` is `batch` or
     `record`, with the reason for the slower one in `path_reason`. `batches` were written, `packed`
-    of them made by crosslog out of others. `retries` count what was tried again. `commit_ms` (None: no
+    of them made by crosslog out of others. `retries` count what was tried again, `commits` those that moved
+    this partition's position. `commit_ms` (None: no
     commit yet) is how long the last commit of this partition's task took, `throttled_ms` how long that
     task rested because of the flow's limit, `quota_ms` how long because brokers asked for it (KIP-219).
     """
@@ -88,6 +89,7 @@ class PartitionProgress:
     batches: int = 0
     packed: int = 0
     retries: int = 0
+    commits: int = 0
     commit_ms: float | None = None
     throttled_ms: int = 0
     quota_ms: int = 0

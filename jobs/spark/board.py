@@ -241,7 +241,7 @@ class _Rate(NamedTuple):
 
 _STILL = _Rate(0.0, 0.0, 0.0, 0.0)
 # What a copier counts from 0 each time it takes a partition on.
-_COUNTS = ("records", "bytes", "batches", "packed", "retries", "duplicates")
+_COUNTS = ("records", "bytes", "batches", "packed", "retries", "commits", "duplicates")
 _NOTHING = dict.fromkeys(_COUNTS, 0)
 
 

@@ -66,6 +66,7 @@ class BatchPartition:
     blocked: str = ""
     retry_at: float | None = None
     retries: int = 0
+    commits: int = 0
     refusals: int = 0
     remote_end: int | None = None
     safe_end: int | None = None
@@ -174,7 +175,9 @@ class BatchPartition:
 
     def settle(self, reached: Reached) -> None:
         """Note that everything up to a position is committed, offset syncs included."""
+        before = self.committed
         self.committed, self.committed_epoch = reached
+        self.commits += self.committed != before
         self.needs_note = False
         self.safe = replace(self.count)
         self.safe_end = self.remote_end
@@ -268,6 +271,7 @@ class BatchPartition:
             batches=self.safe.batches,
             packed=self.safe.packed,
             retries=self.retries,
+            commits=self.commits,
             end_offset=self.end_offset,
             findings=(*self.findings, *self._doubled()),
         )

@@ -8,6 +8,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
+from console.availability.models import AvailabilityRound, UncleanElection
+from console.availability.retention import prune
 from console.clusters.models import Broker, CollectionRound, Group, Partition
 from console.metrics.collector import KafkaState, Limits
 from console.metrics.definitions import DEFINITIONS
@@ -131,6 +133,65 @@ def test_the_engines_of_a_flow_are_told_over_all_its_partitions(scrape):
     assert found["crosslog_flow_throttled_seconds", FLOW] == 2.5
     assert found["crosslog_flow_quota_throttled_seconds", FLOW] == 0.5
     assert found["crosslog_flow_retries", FLOW] == 3
+
+
+COUNTERS = ("copied_records", "copied_bytes", "commits", "copy_retries")
+
+
+def test_the_counters_of_a_flow_are_those_that_are_stored(scrape):
+    total = {"records": 900, "bytes": 12_000, "commits": 8, "retries": 1}
+    make_flow(counted={"run": "a", "seen": {}, "total": total})
+    found = scrape()
+    told = [found[f"crosslog_flow_{name}_total", FLOW] for name in COUNTERS]
+    assert told == list(total.values())
+
+
+def test_a_flow_that_never_ran_has_copied_nothing(scrape):
+    make_flow()
+    found = scrape()
+    assert [found[f"crosslog_flow_{name}_total", FLOW] for name in COUNTERS] == [0, 0, 0, 0]
+
+
+def test_nobody_knows_what_mirror_maker_counted(scrape):
+    make_flow(copied_by="mirror_maker")
+    assert ("crosslog_flow_copied_records_total", FLOW) not in scrape()
+
+
+def test_counters_are_declared_as_counters(client, settings):
+    settings.METRICS_TOKEN = TOKEN
+    text = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).content.decode()
+    families = list(text_string_to_metric_families(text))
+    counters = {family.name for family in families if family.type == "counter"}
+    assert counters == {d.name.removesuffix("_total") for d in DEFINITIONS if d.is_counter}
+    assert len({family.name for family in families}) == len(families)
+
+
+UNCLEAN = "crosslog_availability_unclean_leader_elections_total"
+
+
+def test_no_unclean_election_is_a_zero_where_the_metadata_log_tells(scrape):
+    AvailabilityRound.objects.create(cluster=make_cluster(), noun="status", source="log", log_id=1)
+    assert scrape()[UNCLEAN, ("east",)] == 0
+
+
+def test_no_unclean_election_is_unknown_where_only_polls_tell(scrape):
+    AvailabilityRound.objects.create(cluster=make_cluster(), noun="status", source="poll")
+    assert (UNCLEAN, ("east",)) not in scrape()
+
+
+def test_unclean_elections_never_become_fewer_when_old_ones_are_pruned(scrape, settings):
+    cluster = make_cluster()
+    AvailabilityRound.objects.create(cluster=cluster, noun="status", source="log", log_id=1)
+    for days in (1, 100, 200):
+        UncleanElection.objects.create(
+            cluster=cluster, key="k", topic="t", partition=0, at=NOW - timedelta(days=days)
+        )
+    assert scrape()[UNCLEAN, ("east",)] == 3
+    settings.AVAILABILITY_HISTORY_D = 90
+    prune(NOW)
+    found = scrape()
+    assert found[UNCLEAN, ("east",)] == 3
+    assert found["crosslog_availability_unclean_elections", ("east",)] == 1
 
 
 def test_topics_that_are_furthest_behind_come_first_and_the_rest_is_counted(scrape, settings):
@@ -266,7 +327,7 @@ def test_a_label_holds_any_name(scrape):
 def test_every_metric_is_declared_once_and_ends_with_its_unit():
     names = [known.name for known in DEFINITIONS]
     assert len(set(names)) == len(names)
-    assert not [n for n in names if re.search(r"(_ms|_total|_count)$", n)]
+    assert not [n for n in names if re.search(r"(_ms|_count)$", n)]
     assert all(known.help.endswith(".") for known in DEFINITIONS)
 
 

@@ -365,3 +365,12 @@ def test_a_partition_that_a_person_paused_says_who_and_when():
     row = measured(flow, StubDoor(ranges=source()))
     assert row.reason == "Paused by ada, 21 Nov 03:12 UTC."
     assert flow.held_back == {"Paused by ada, 21 Nov 03:12 UTC.": 1}
+
+
+def test_what_a_run_copied_is_added_to_what_all_runs_copied():
+    flow = make_flow(counted={"run": "an older one", "seen": {}, "total": {"records": 500}})
+    running(flow, partition_row(records=40, commits=2))
+    measured(flow, StubDoor(ranges=source()))
+    flow.refresh_from_db()
+    assert flow.counted["total"]["records"] == 540
+    assert flow.counted["total"]["commits"] == 2

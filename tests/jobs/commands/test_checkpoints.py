@@ -33,7 +33,9 @@ def test_wrong_checkpoints_that_were_replaced_are_told():
 
 
 def test_groups_that_were_set_are_told_with_what_went_wrong():
-    sync = GroupSyncReport(3, 1, 5, 0, {"billing": "It has members."}, {"stock": "Group stock is ahead."})
+    sync = GroupSyncReport(
+        3, 1, 5, 0, {"billing": "It has members."}, {"stock": "Group stock is ahead."}
+    )
     text = said(at_ms=1, synced_at_ms=1, sync=sync)
     for words in ("5 offsets written, 1 groups in use", "billing: It has members.", "Group stock"):
         assert words in text
@@ -53,7 +55,11 @@ def test_a_round_that_failed_says_why_and_nothing_else():
         pytest.param({"fault": "no"}, 1, id="a round that failed"),
         pytest.param({"errors": {"g": "no"}}, 1, id="a group that could not be read"),
         pytest.param({"sync": GroupSyncReport(errors={"g": "no"})}, 1, id="a group not set"),
-        pytest.param({"sync": GroupSyncReport(ahead={"g": "Group g is ahead."})}, 1, id="a group that is ahead"),
+        pytest.param(
+            {"sync": GroupSyncReport(ahead={"g": "Group g is ahead."})},
+            1,
+            id="a group that is ahead",
+        ),
     ],
 )
 def test_the_exit_code_says_whether_everything_could_be_told(values, code):

@@ -30,6 +30,15 @@ def test_only_what_is_safe_is_shown():
     assert shown.last_timestamp_ms == 15_000
 
 
+def test_a_commit_counts_when_it_moves_the_position():
+    copied = part()
+    copied.settle()
+    queue(copied, 5)
+    copied.settle()
+    copied.settle()
+    assert copied.progress().commits == 1
+
+
 def test_beginning_again_forgets_what_is_not_safe():
     copied = part()
     queue(copied, 5)

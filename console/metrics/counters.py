@@ -1,0 +1,43 @@
+"""Every counter; all other metrics are gauges, see definitions.
+
+They are added up in the database, so they grow over restarts of crosslog, of runs, and over pruning.
+"""
+
+from __future__ import annotations
+
+from console.metrics.definition import Definition
+
+_FLOW = ("flow", "source", "target")
+
+FLOW_RECORDS_TOTAL = Definition(
+    "crosslog_flow_copied_records_total", _FLOW, "Records that the flow copied, over all its runs."
+)
+FLOW_BYTES_TOTAL = Definition(
+    "crosslog_flow_copied_bytes_total",
+    _FLOW,
+    "Bytes that the flow copied: of batches, compressed as they are; on the record path of keys and values.",
+)
+FLOW_COMMITS_TOTAL = Definition(
+    "crosslog_flow_commits_total",
+    _FLOW,
+    "Commits of positions; one that moved five partitions counts five.",
+)
+FLOW_RETRIES_TOTAL = Definition(
+    "crosslog_flow_copy_retries_total", _FLOW, "What was tried again, over all runs of the flow."
+)
+QUORUM_ELECTIONS_TOTAL = Definition(
+    "crosslog_quorum_leader_elections_total",
+    ("cluster",),
+    "Elections of a leader of the quorum that the followed metadata log tells.",
+)
+UNCLEAN_TOTAL = Definition(
+    "crosslog_availability_unclean_leader_elections_total",
+    ("cluster",),
+    "Unclean leader elections that the metadata log told, also those that are no longer kept; absent for a "
+    "cluster whose log is not followed.",
+)
+
+COUNTERS = (
+    FLOW_RECORDS_TOTAL, FLOW_BYTES_TOTAL, FLOW_COMMITS_TOTAL, FLOW_RETRIES_TOTAL,
+    QUORUM_ELECTIONS_TOTAL, UNCLEAN_TOTAL,
+)  # fmt: skip
