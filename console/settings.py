@@ -234,7 +234,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "ENUM_NAME_OVERRIDES": {
-        "Readiness": "console.replication.readiness_models.READINESS_CHOICES",
+        "ReadinessEnum": "console.replication.readiness_models.READINESS_CHOICES",
         "GrantedRole": "console.accounts.models.RIGHTS",
         "Role": "console.accounts.models.Role",
         "PartitionSeverity": "console.clusters.serializers.SEVERITY_CHOICES",

@@ -61,6 +61,10 @@ _FOUND = "Another answer that the last rounds found and that does not count yet;
 _FOUND_SINCE = "Since when every round found it; it counts after some seconds."
 
 
+def _found() -> serializers.ChoiceField:
+    return serializers.ChoiceField(choices=READINESS_CHOICES, allow_blank=True, help_text=_FOUND)
+
+
 class TopicOfGroupSerializer(_Answer):
     """The answer for one topic of a group."""
 
@@ -101,6 +105,7 @@ class CheckpointPlaceSerializer(serializers.Serializer[Any]):
 class GroupReadinessSerializer(serializers.ModelSerializer[GroupReadiness]):
     """The answer for a group in a flow, with its checkpoints."""
 
+    found = _found()
     evidence = EvidenceSerializer(many=True)
     topics = TopicOfGroupSerializer(many=True)
     partitions = CheckpointPlaceSerializer(many=True)
@@ -128,6 +133,7 @@ class GroupReadinessSerializer(serializers.ModelSerializer[GroupReadiness]):
 class TopicReadinessSerializer(serializers.ModelSerializer[TopicReadiness]):
     """The answer for a topic of a flow."""
 
+    found = _found()
     evidence = EvidenceSerializer(many=True)
 
     class Meta:
@@ -139,7 +145,7 @@ class TopicReadinessSerializer(serializers.ModelSerializer[TopicReadiness]):
 class FlowReadinessSerializer(_Answer):
     """The answer for a flow. `ready_share` is how much of the last 30 days it was ready; null: not known."""
 
-    found = serializers.ChoiceField(choices=READINESS_CHOICES, allow_blank=True, help_text=_FOUND)
+    found = _found()
     found_since = serializers.DateTimeField(allow_null=True, help_text=_FOUND_SINCE)
     colour = serializers.CharField(help_text="green, amber or red.")
     counts = serializers.DictField(child=serializers.IntegerField())
