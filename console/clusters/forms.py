@@ -80,8 +80,10 @@ class RemoveClusterForm(forms.Form):
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
 
+    prefix = "remove"
+
     def __init__(self, cluster: Cluster, *args: Any, **more: Any) -> None:
-        super().__init__(*args, prefix="remove", **more)
+        super().__init__(*args, **more)
         self._alias = cluster.alias
 
     def clean_confirm(self) -> str:
