@@ -125,7 +125,7 @@ def _seen(row: Partition, live: AbstractSet[int]) -> tuple[Trouble | None, Troub
     if trouble is None:
         return None, None
     cause = cause_of("" if told is None else told.cause)
-    if cause is TroubleCause.UNKNOWN and not live.issuperset(row.replicas):
+    if cause is TroubleCause.UNKNOWN and not live >= set(row.replicas):
         cause = TroubleCause.BROKER_DEAD
     return trouble, cause
 

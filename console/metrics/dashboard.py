@@ -7,6 +7,7 @@ from typing import Any
 
 from console.metrics import definitions as known
 from console.metrics.dashboard_rows import ROWS, Panel
+from console.metrics.definition import Definition
 
 DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
 _COLUMNS, _HEIGHT = 24, 8
@@ -36,7 +37,7 @@ def write_dashboard() -> str:
     return json.dumps(document, indent=2) + "\n"
 
 
-def _variable(label: str, metric: known.Definition) -> dict[str, Any]:
+def _variable(label: str, metric: Definition) -> dict[str, Any]:
     return {
         "name": label,
         "type": "query",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from console.metrics import definitions as known
+from console.metrics.definition import Definition
 
 FLOW = 'flow=~"$flow"'
 CLUSTER = 'cluster=~"$cluster"'
@@ -24,7 +25,7 @@ class Panel:
     limits: list[tuple[float, str]] = field(default_factory=list)
 
 
-def _of(metric: known.Definition, selector: str) -> str:
+def _of(metric: Definition, selector: str) -> str:
     return f"{metric.name}{{{selector}}}"
 
 

@@ -161,11 +161,12 @@ def _file_of(flow: ReplicationFlow, run: Run) -> dict[str, Any]:
     began_as = run.arguments.get("flow")
     if not began_as or not takes_settings(run):
         return dict(flow.control)
+    asked: dict[str, Any] = dict(flow.control)
     try:
         settings = changed_live(began_as, flow.spec().to_mapping())
     except InvalidFields:
-        return dict(flow.control)
-    return flow.control | ({"settings": settings} if settings else {})
+        return asked
+    return asked | ({"settings": settings} if settings else {})
 
 
 def _read(folder: Path) -> dict[str, Any] | None:

@@ -25,9 +25,15 @@ def list_answers() -> QuerySet[FlowReadiness]:
     )
 
 
+def row_of(flow: ReplicationFlow) -> FlowReadiness | None:
+    """Return the row of a flow's rounds, read once for a flow that was loaded; None before the first round."""
+    row: FlowReadiness | None = getattr(flow, "answer", None)
+    return row
+
+
 def answer_of(flow: ReplicationFlow) -> FlowReadiness | None:
     """Return the answer of a flow; None before its first round has succeeded."""
-    answer = FlowReadiness.objects.filter(flow=flow).first()
+    answer = row_of(flow)
     return answer if answer is not None and answer.succeeded_at is not None else None
 
 
@@ -61,7 +67,7 @@ def list_topics(flow: ReplicationFlow) -> QuerySet[TopicReadiness]:
 
 def freshness_of(flow: ReplicationFlow) -> Freshness:
     """Return how fresh the answers are."""
-    row = FlowReadiness.objects.filter(flow=flow).first()
+    row = row_of(flow)
     if row is None:
         return Freshness("Checkpoints", None)
     return Freshness(

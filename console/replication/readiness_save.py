@@ -155,7 +155,7 @@ def _save_groups(
     return {step.value: counts[step.value] for step in Readiness if counts[step.value]}
 
 
-def _is_as(row: GroupReadiness, values: Mapping[str, Any]) -> bool:
+def _is_as(row: GroupReadiness | TopicReadiness, values: Mapping[str, Any]) -> bool:
     """Return whether a row says all that already; one of which not all was read is written."""
     if row.get_deferred_fields():
         return False

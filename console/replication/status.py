@@ -173,10 +173,10 @@ def _is_reading(flow: ReplicationFlow) -> bool:
     if was_read(flow) or flow.run is None:
         return False
     started_at = moment(flow.run, DRIVER_STARTED)
-    is_of_run = flow.measured_at is not None and started_at is not None
+    if flow.measured_at is None or started_at is None or flow.measured_at < started_at:
+        return True
     # What waits because a cluster does not answer says so by itself.
-    is_told = is_of_run and flow.measured_at >= started_at and bool(flow.worst_reason)
-    return not is_told
+    return not flow.worst_reason
 
 
 def _with_report(flow: ReplicationFlow, now: datetime) -> FlowStatus:
