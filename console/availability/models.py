@@ -48,8 +48,7 @@ class AvailabilityRound(models.Model):
     fields the last change taken in (`effective_offset`, `offset`, `number`). `polled_at` is the round
     of the cluster that was taken in last, `interval_ms` how far apart the last two were: the resolution.
     `sampled_s` is the begin of the newest step of counts (seconds since 1970). `failing_since` is null
-    while the last round succeeded. `unclean_pruned` is how many unclean elections were told and are not kept
-    any more.
+    while the last round succeeded. `unclean_pruned` counts unclean elections that are no longer kept.
     """
 
     class Noun(models.TextChoices):
@@ -363,8 +362,7 @@ class Rollup(models.Model):
 class CountSample(models.Model):
     """The worst moment of a step of time: so many partitions were in each of Kafka's counts at once.
 
-    `at_s` is the begin of the step in seconds since 1970. A broker or a rack without a sample where
-    the cluster has one had nothing to tell: all its counts were 0.
+    `at_s` is the begin of the step (Unix seconds). A broker or rack without a sample had all counts 0.
     """
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="+")

@@ -88,7 +88,7 @@ def unasked_since(answer: FlowReadiness, now: datetime) -> datetime | None:
 
 
 def _asked_until(flow: ReplicationFlow, now: datetime) -> datetime:
-    answer: FlowReadiness | None = getattr(flow, "answer", None)
+    answer = FlowReadiness.objects.filter(flow=flow).first()
     return (unasked_since(answer, now) if answer else None) or now
 
 

@@ -26,7 +26,7 @@ def list_answers() -> QuerySet[FlowReadiness]:
 
 
 def row_of(flow: ReplicationFlow) -> FlowReadiness | None:
-    """Return the row of a flow's rounds, read once for a flow that was loaded; None before the first round."""
+    """Return the row of a flow's rounds, read once per loaded flow; None before the first round."""
     row: FlowReadiness | None = getattr(flow, "answer", None)
     return row
 
