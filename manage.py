@@ -21,4 +21,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:  # also while everything is imported
+        sys.exit(130)

@@ -9,34 +9,38 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from jobs.commands import (
-    backfill,
-    checkpoints,
-    design,
-    detect_policy,
-    drift,
-    dump_log,
-    failover,
-    follow_metadata,
-    history,
-    mirror_config,
-    quorum_change,
-    replicate,
-    standby,
-    state,
-    translate,
-    verify_report,
-    voters,
-    what_if,
-)
-from jobs.lab import cli as lab_cli
 from jobs.version import VERSION
 
 OK, FINDING, BAD_INPUT = 0, 1, 2
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the whole command; each room adds its own commands."""
+    """Return the parser of the whole command; each room adds its own commands.
+
+    They are imported here and not at the top, so that `main` sees a Ctrl-C that comes meanwhile.
+    """
+    from jobs.commands import (
+        backfill,
+        checkpoints,
+        design,
+        detect_policy,
+        drift,
+        dump_log,
+        failover,
+        follow_metadata,
+        history,
+        mirror_config,
+        quorum_change,
+        replicate,
+        standby,
+        state,
+        translate,
+        verify_report,
+        voters,
+        what_if,
+    )
+    from jobs.lab import cli as lab_cli
+
     parser = argparse.ArgumentParser(
         prog="crosslog",
         description="Replication and metadata observability for Apache Kafka, from a shell.",
@@ -67,8 +71,8 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    chosen = build_parser().parse_args(arguments)
     try:
+        chosen = build_parser().parse_args(arguments)
         code: int = chosen.run(chosen)
     except KeyboardInterrupt:
         sys.stderr.write("crosslog: interrupted\n")

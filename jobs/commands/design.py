@@ -13,6 +13,7 @@ from jobs.availability.design import Design, ImpossibleWish, InvalidWish, design
 from jobs.availability.design_input import parse_wish
 from jobs.availability.design_wish import LossAllowed, ObserverSupport, WritableAfter
 from jobs.availability.kafka_commands import KafkaTools
+from jobs.commands.bad_input import refuse
 
 OK, FINDING, BAD_INPUT = 0, 1, 2
 LARGEST_DOCUMENT_BYTES = 1 << 20
@@ -89,8 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
     except ImpossibleWish as refused:
         return _refused(refused, is_json=arguments.json)
     except (OSError, ValueError) as error:
-        sys.stderr.write(f"{error}\n")
-        return BAD_INPUT
+        return refuse(error)
     if arguments.json:
         sys.stdout.write(f"{json.dumps({'possible': True} | made.to_mapping())}\n")
     else:

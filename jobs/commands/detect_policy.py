@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from jobs.commands.bad_input import refuse
 from jobs.replication.policy_detection import Candidate, detect_policies
 
 OK, NOTHING, BAD_INPUT = 0, 1, 2
@@ -35,8 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         names = _read(arguments.topics)
     except (OSError, ValueError) as error:
-        sys.stderr.write(f"{arguments.topics}: {error}\n")
-        return BAD_INPUT
+        return refuse(error, arguments.topics)
     found = detect_policies(names)
     if arguments.json:
         text = json.dumps({"topics": len(names), "policies": [one.to_mapping() for one in found]})

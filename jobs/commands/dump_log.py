@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from jobs.commands.bad_input import refuse
 from jobs.quorum.file_source import FileSource
 from jobs.wire.errors import Damaged, RecordFormatError
 from jobs.wire.internal_logs import LogKind, kind_of_folder, largest_batch_bytes, records_of_batch
@@ -75,8 +76,10 @@ def run(arguments: argparse.Namespace) -> int:
             # Whoever reads has seen enough; at its end Python would try to write the rest once more.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return OK
-        except (OSError, _NoLog) as error:
-            sys.stderr.write(f"{path}: {getattr(error, 'strerror', None) or error}\n")
+        except OSError as error:
+            return refuse(error, path)
+        except _NoLog as error:
+            sys.stderr.write(f"{path}: {error}\n")
             return BAD_INPUT
         except RecordFormatError as error:
             sys.stderr.write(f"{path}: {error}\n")

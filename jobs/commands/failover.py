@@ -18,6 +18,7 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.commands import failover_words as words
+from jobs.commands.bad_input import refuse
 from jobs.commands.failover_file import BadUndoFile, UndoFile
 from jobs.replication.failover.applying import GroupOutcome, OutcomeState, apply_group, undo_group
 from jobs.replication.failover.freshness import PlanRefused, refuse_blocked
@@ -103,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
     except ClusterFault as fault:
         sys.stderr.write(f"{fault}\n{fault.hint}\n".rstrip("\n") + "\n")
     except OSError as error:
-        sys.stderr.write(f"{error.filename}: {error.strerror}\n")
+        return refuse(error, arguments.flow)
     return BAD_INPUT
 
 
@@ -119,6 +120,15 @@ class _Done:
         return not any(one.state in bad for one in self.outcomes)
 
 
+def _read_reverse(path: Path) -> FlowSpec:
+    """Read the flow of the way back; its faults name its own file."""
+    try:
+        return read_flow_file(path)
+    except InvalidFields as error:
+        told = {f"{path}: {name}": text for name, text in error.errors.items()}
+        raise InvalidFields(told) from None
+
+
 class _Task:
     """One call of the command."""
 
@@ -126,7 +136,7 @@ class _Task:
         self.arguments = arguments
         self.flow = read_flow_file(arguments.flow)
         other = arguments.reverse_flow
-        self.reverse = _checked_reverse(self.flow, read_flow_file(other)) if other else None
+        self.reverse = _checked_reverse(self.flow, _read_reverse(other)) if other else None
         if not arguments.group and not arguments.undo:
             raise InvalidFields({"group": "Name at least one group, or a pattern like '.*'."})
 

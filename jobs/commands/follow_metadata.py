@@ -15,6 +15,7 @@ from pathlib import Path
 
 from jobs.archives import ArchiveBusy, BadArchive
 from jobs.cluster.errors import ClusterFault, InvalidFields
+from jobs.commands.bad_input import refuse
 from jobs.quorum.archive import UNPACKED, LogArchive
 from jobs.quorum.archive_manifest import Manifest
 from jobs.quorum.follower import Heard, Mode, follow
@@ -80,9 +81,11 @@ def _with_archive(folder: Path, work: Callable[[LogArchive], int]) -> int:
     try:
         with LogArchive(folder) as archive:
             return work(archive)
-    except (ArchiveBusy, BadArchive, NotALogFolder, UploadRefused, OSError) as error:
+    except (ArchiveBusy, BadArchive, NotALogFolder, UploadRefused) as error:
         sys.stderr.write(f"{error}\n")
         return BAD_INPUT
+    except OSError as error:
+        return refuse(error, folder)
 
 
 def _follow(source: MetadataSource, archive: LogArchive, arguments: argparse.Namespace) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from jobs.commands.bad_input import refuse
 from jobs.commands.voters import read_timeline
 from jobs.quorum.advisor import plan_change
 from jobs.quorum.change_commands import Tools
@@ -83,8 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
         plan = _plan(arguments, state, tools)
     except (OSError, ValueError) as error:
-        sys.stderr.write(f"{error}\n")
-        return BAD_INPUT
+        return refuse(error)
     if arguments.json:
         sys.stdout.write(f"{json.dumps(plan.to_mapping())}\n")
     else:

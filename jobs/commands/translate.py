@@ -11,6 +11,7 @@ from typing import Any
 
 from jobs.archives import BadArchive
 from jobs.cluster.descriptions import TopicPartition
+from jobs.commands.bad_input import refuse
 from jobs.commands.translate_refine import Refiner, refiner_of
 from jobs.replication.archive_manifest import read_manifest
 from jobs.replication.questions import Question, Questions, parse_questions
@@ -91,12 +92,8 @@ def run(arguments: argparse.Namespace) -> int:
             for question in questions.questions:
                 told = answer(translator, question, refiner, is_reverse=arguments.reverse)
                 _print(question, told, arguments)
-    except OSError as error:
-        sys.stderr.write(f"{error.filename}: It cannot be read: {error.strerror}.\n")
-        return BAD_INPUT
-    except ValueError as error:
-        sys.stderr.write(f"{error}\n")
-        return BAD_INPUT
+    except (OSError, ValueError) as error:
+        return refuse(error)
     for problem in questions.problems:
         _refuse(problem.line, problem.text, arguments)
     hidden = questions.problem_count - len(questions.problems)

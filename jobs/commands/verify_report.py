@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from jobs.commands.bad_input import refuse
 from jobs.replication.failover.forms import html_of, pdf_of
 from jobs.replication.failover.report import FORMAT
 from jobs.replication.failover.signing import BadReport, verify
@@ -41,11 +42,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns its exit code."""
     try:
         document = _read(arguments.report)
-        pem = arguments.key.read_text(encoding="utf-8") if arguments.key else None
+        pem = _read_key(arguments.key) if arguments.key else None
         forms = {path: path.read_bytes() for path in arguments.same}
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        sys.stderr.write(f"{arguments.report}: {error}\n")
-        return BAD_INPUT
+        return refuse(error, arguments.report)
     problem, key_id = "", ""
     try:
         key_id = verify(document, pem)
@@ -67,6 +67,13 @@ def _read(path: Path) -> dict[str, Any]:
         raise OSError(f"larger than {MOST_BYTES} bytes: no report is")
     document = json.loads(path.read_text(encoding="utf-8"))
     return document if isinstance(document, dict) else {"report": None}
+
+
+def _read_key(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise OSError(0, f"Byte {error.start} is not UTF-8", str(path)) from None
 
 
 def _is_form(document: dict[str, Any], content: bytes) -> bool:

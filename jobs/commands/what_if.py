@@ -22,6 +22,7 @@ from jobs.availability.what_if_matrix import (
     single_failures,
     worst_single_failure,
 )
+from jobs.commands.bad_input import refuse
 
 OK, FINDING, BAD_INPUT = 0, 1, 2
 LARGEST_DOCUMENT_BYTES = 512 << 20
@@ -98,7 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
     except InvalidCluster as error:
         return _refuse(arguments, error.problems)
     except (OSError, ValueError) as error:
-        return _refuse(arguments, {"": str(error)})
+        return refuse(error)
     if arguments.json:
         sys.stdout.write(f"{json.dumps(_of_topic(answer.to_json(), arguments.topic))}\n")
     else:
