@@ -62,7 +62,7 @@ def test_every_error_has_one_shape(exc, status, code):
 
 def test_a_fault_says_what_to_do():
     assert (
-        "Check that host and port are right"
+        "Start the broker if it is down; else check host, port"
         in answer_to(Unreachable("no answer", cluster="east"))[1]["detail"]
     )
 
