@@ -221,5 +221,5 @@ def test_nobody_but_the_policies_spells_out_the_names_of_internal_topics():
         for match in _NAMES.finditer(path.read_text(encoding="utf-8"))
     }
     # The name of a thread, of a setting, and of what is looked at.
-    files = ("heartbeats", "flow", "silent_failures", "flow_reading")
+    files = ("heartbeats", "flow", "silent_failures", "flow_reading", "live_settings")
     assert found <= {f'{name}.py: "heartbeats"' for name in files}
