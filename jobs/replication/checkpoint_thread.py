@@ -24,11 +24,21 @@ _JOIN_S = 10.0
 
 
 class CheckpointThread:
-    """Does rounds while the block runs; what goes wrong is in the report, and the next round tries again."""
+    """Does rounds while the block runs; what goes wrong is in the report, and the next round tries again.
 
-    def __init__(self, flow: FlowSpec, clock: Callable[[], float] = time.monotonic) -> None:
+    `after` is the thread of the settings before: the first round waits for its last one, which may hang
+    for longer than its block; written later than a newer one, its checkpoints would fall.
+    """
+
+    def __init__(
+        self,
+        flow: FlowSpec,
+        clock: Callable[[], float] = time.monotonic,
+        after: CheckpointThread | None = None,
+    ) -> None:
         self._flow = flow
         self._clock = clock
+        self._after = after
         self._over = threading.Event()
         self._lock = threading.Lock()
         self._shown: dict[str, Any] | None = None
@@ -50,6 +60,13 @@ class CheckpointThread:
             # A round that waits for a cluster is not waited for: it is safe to end anywhere.
             self._thread.join(_JOIN_S)
 
+    def wait(self) -> None:
+        """Wait until the last round is over, also that of the threads before."""
+        if self._thread.ident is not None:
+            self._thread.join()
+        elif self._after is not None:
+            self._after.wait()
+
     def to_mapping(self) -> dict[str, Any] | None:
         """Return the report of the rounds as JSON values; None before the first one."""
         with self._lock:
@@ -57,6 +74,9 @@ class CheckpointThread:
 
     def _work(self) -> None:
         flow = self._flow
+        if self._after is not None:
+            self._after.wait()
+            self._after = None
         with (
             ClusterClient(flow.source, timeout_s=TIMEOUT_S) as source,
             ClusterClient(flow.target, timeout_s=TIMEOUT_S) as target,

@@ -64,6 +64,7 @@ class Companions:
         self._state = state
         self._clients = (source, target)
         self._lives = ExitStack()
+        self._checkpoints: CheckpointThread | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -76,8 +77,9 @@ class Companions:
         self._lives.close()
         flow = self._state.flow
         self._lives.enter_context(Heartbeats(flow, *self._clients))
-        checkpoints = self._lives.enter_context(CheckpointThread(flow))
-        self._state.checkpoints = checkpoints.to_mapping
+        self._checkpoints = CheckpointThread(flow, after=self._checkpoints)
+        self._lives.enter_context(self._checkpoints)
+        self._state.checkpoints = self._checkpoints.to_mapping
 
 
 class FlowDriver:
