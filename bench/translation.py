@@ -62,7 +62,9 @@ def questions(folder: Path, runs: int, count: int) -> dict[str, object]:
     upstream = np.tile(np.arange(3 * per_partition, dtype=np.int64) * 101, PARTITIONS)
     downstream = upstream + np.tile(np.arange(3 * per_partition) // 3, PARTITIONS)
     partition = np.repeat(np.arange(PARTITIONS), 3 * per_partition)
-    rows = SyncRows(partition, upstream, downstream, np.zeros(len(partition), np.int64))
+    rows = SyncRows.without_links(
+        partition, upstream, downstream, np.zeros(len(partition), np.int64)
+    )
     with SyncArchive(folder) as archive:
         archive.append(Increment(Source("target", "syncs"), names, rows, len(partition)))
         archive.tidy(index_now=True)

@@ -8,11 +8,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from jobs.replication.partition_syncs import Int64s, PartitionSyncs
+from jobs.replication.partition_syncs import Bools, Int64s, PartitionSyncs
 from jobs.replication.sync_history import Facts, Why
 
 UNBOUNDED = -1
-Bools = npt.NDArray[np.bool_]
 
 
 class Answers(NamedTuple):
@@ -66,7 +65,7 @@ def translate_partition(syncs: PartitionSyncs, upstreams: Int64s, facts: Facts) 
     newest = syncs.first_of(-1)
     firsts = np.array([first for first, _ in begun], np.int64)
     which = np.searchsorted(firsts, upstreams, side="right") - 1
-    columns = syncs.columns()
+    columns, links = syncs.columns(), syncs.links()
     for number in np.unique(which).tolist():
         places = np.flatnonzero(which == number)
         if number < 0:
@@ -77,7 +76,8 @@ def translate_partition(syncs: PartitionSyncs, upstreams: Int64s, facts: Facts) 
         asked = upstreams[places]
         rows = start + np.searchsorted(columns[0][start:end], asked, side="right") - 1
         again = int(firsts[number + 1]) if number + 1 < len(firsts) else None
-        found = _in_epoch(columns, _Asked(asked, rows, end, again), facts, newest.downstream)
+        which_rows = _Asked(asked, rows, end, again)
+        found = _in_epoch(columns, links, which_rows, facts, newest.downstream)
         answers.put(places, found)
     return answers
 
@@ -90,14 +90,19 @@ def _before_first(syncs: PartitionSyncs, count: int, hi: int) -> Answers:
 
 
 def _in_epoch(
-    columns: tuple[Int64s, Int64s], asked: _Asked, facts: Facts, newest_downstream: int
+    columns: tuple[Int64s, Int64s],
+    links: Bools,
+    asked: _Asked,
+    facts: Facts,
+    newest_downstream: int,
 ) -> Answers:
     upstreams, downstreams = columns
     u_before, d_before = upstreams[asked.before], downstreams[asked.before]
     has_after = asked.before + 1 < asked.end
     after = np.minimum(asked.before + 1, asked.end - 1)
     u_after, d_after = upstreams[after], downstreams[after]
-    found = _between(asked.upstreams, (u_before, d_before), (u_after, d_after), facts)
+    is_told = links[after] | facts.all_changes_told
+    found = _between(asked.upstreams, (u_before, d_before), (u_after, d_after), is_told, facts)
     is_sync = asked.upstreams == u_before
     open_end = ~has_after & ~is_sync
     found.lo[open_end] = d_before[open_end] + 1
@@ -113,7 +118,11 @@ def _in_epoch(
 
 
 def _between(
-    asked: Int64s, before: tuple[Int64s, Int64s], after: tuple[Int64s, Int64s], facts: Facts
+    asked: Int64s,
+    before: tuple[Int64s, Int64s],
+    after: tuple[Int64s, Int64s],
+    is_told: Bools,
+    facts: Facts,
 ) -> Answers:
     as_far = before[1] + (asked - before[0])
     lo, hi = before[1] + 1, after[1].copy()
@@ -121,10 +130,9 @@ def _between(
         holds = after[1] - before[1] <= after[0] - before[0]
         lo = np.where(holds, np.maximum(lo, after[1] - (after[0] - asked)), lo)
         hi = np.where(holds, np.minimum(hi, as_far), hi)
-    if facts.all_changes_told:
-        lo = np.maximum(lo, np.minimum(as_far, after[1]))
-    wide = Why.PERHAPS_NO_RECORD if facts.all_changes_told else Why.GAPS_ON_BOTH
-    wide = Why.GAPS_ON_SOURCE if facts.target_has_no_gaps else wide
+    lo = np.where(is_told, np.maximum(lo, np.minimum(as_far, after[1])), lo)
+    wide = np.where(is_told, Why.PERHAPS_NO_RECORD, Why.GAPS_ON_BOTH)
+    wide = np.where(facts.target_has_no_gaps, Why.GAPS_ON_SOURCE, wide)
     why = np.where(lo == hi, Why.ONE_POSSIBILITY, wide).astype(np.uint8)
     return Answers(lo, hi, why)
 

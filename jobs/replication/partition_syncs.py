@@ -2,13 +2,15 @@
 
 When the upstream offset goes back (records are copied again, or the source topic was made anew) an epoch
 begins. When the downstream offset goes back, the remote topic was made anew: a generation begins, and what
-was before counts no more. So it is where syncs are missing: any of that may have happened meanwhile.
+was before counts no more. So it is where syncs are missing: any of that may have happened meanwhile. A sync
+that names the one before it (`jobs.wire.sync_links`) is linked to it: between the two none is missing.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +18,18 @@ import numpy.typing as npt
 from jobs.replication.offset_sync_store import KeptSync
 
 Int64s = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 UPSTREAM, DOWNSTREAM = 0, 1
 NONE: Int64s = np.empty(0, np.int64)
-Around = tuple[KeptSync, KeptSync | None]
+NO_LINKS: Bools = np.empty(0, np.bool_)
+
+
+class Around(NamedTuple):
+    """The syncs next to an offset, `after` perhaps None; `linked`: none between the two is missing."""
+
+    before: KeptSync
+    after: KeptSync | None
+    linked: bool
 
 
 class PartitionSyncs:
@@ -32,12 +43,14 @@ class PartitionSyncs:
         self,
         upstreams: Int64s = NONE,
         downstreams: Int64s = NONE,
+        linked: Bools = NO_LINKS,
         starts: Iterable[int] = (),
         *,
         is_after_gap: bool = False,
     ) -> None:
         self._old = (upstreams, downstreams)
         self._new: tuple[list[int], list[int]] = ([], [])
+        self._linked: tuple[Bools, list[bool]] = (linked, [])
         self.starts = list(starts)
         self.is_after_gap = is_after_gap
         self._newest_below: list[tuple[int, int]] | None = None
@@ -46,23 +59,40 @@ class PartitionSyncs:
     def __len__(self) -> int:
         return len(self._old[UPSTREAM]) + len(self._new[UPSTREAM])
 
-    def add(self, upstream: int, downstream: int, *, after_gap: bool = False) -> None:
-        """Take the next sync; one that repeats the last says nothing new."""
+    def add(
+        self,
+        upstream: int,
+        downstream: int,
+        *,
+        after_gap: bool = False,
+        follows: tuple[int, int] | None = None,
+    ) -> None:
+        """Take the next sync, and which one it follows (None: not told); one that repeats says nothing new.
+
+        `after_gap`: some may be missing before it. They are not where it follows the last one here, and they
+        are where it follows another one.
+        """
         new, last = KeptSync(upstream, downstream), self.last
         if last == new and not after_gap:
             return
-        if last is None or after_gap or downstream <= last.downstream:
-            self._begin_anew(is_after_gap=after_gap)
+        is_linked = last is not None and follows == last
+        is_gap = not is_linked and (after_gap or follows is not None)
+        if last is None or is_gap or downstream <= last.downstream:
+            self._begin_anew(is_after_gap=is_gap)
         elif upstream <= last.upstream:
             self._begin_epoch()
         self._new[UPSTREAM].append(upstream)
         self._new[DOWNSTREAM].append(downstream)
+        self._linked[1].append(is_linked)
         self.last = new
 
     def copy(self) -> PartitionSyncs:
         """Return the same syncs, so that what is added to one does not show in the other."""
-        new = PartitionSyncs(*self._old, self.starts, is_after_gap=self.is_after_gap)
+        new = PartitionSyncs(
+            *self._old, self._linked[0], self.starts, is_after_gap=self.is_after_gap
+        )
         new._new = (list(self._new[UPSTREAM]), list(self._new[DOWNSTREAM]))
+        new._linked = (self._linked[0], list(self._linked[1]))
         new.last = self.last
         return new
 
@@ -92,7 +122,9 @@ class PartitionSyncs:
         """Return the last sync of an epoch at or before an offset, not below its first, and the next one."""
         row = self._last_at_or_before(epoch, offset, side)
         after = row + 1
-        return self.sync(row), self.sync(after) if after < self._end_of(epoch) else None
+        if after == self._end_of(epoch):
+            return Around(self.sync(row), None, linked=False)
+        return Around(self.sync(row), self.sync(after), self._is_linked(after))
 
     def bounds_of(self, epoch: int) -> tuple[int, int]:
         """Return the first row of an epoch and the row behind its last."""
@@ -122,8 +154,17 @@ class PartitionSyncs:
         upstreams, downstreams = (np.concatenate((o, np.array(n, np.int64))) for o, n in pairs)
         return upstreams, downstreams
 
+    def links(self) -> Bools:
+        """Return of all syncs whether none is missing between them and the one before."""
+        old, new = self._linked
+        return np.concatenate((old, np.array(new, np.bool_))) if new else old
+
+    def _is_linked(self, row: int) -> bool:
+        old, new = self._linked
+        return bool(old[row]) if row < len(old) else new[row - len(old)]
+
     def _begin_anew(self, *, is_after_gap: bool) -> None:
-        self._old, self._new = (NONE, NONE), ([], [])
+        self._old, self._new, self._linked = (NONE, NONE), ([], []), (NO_LINKS, [])
         self.starts, self.is_after_gap = [0], is_after_gap
         self._newest_below = None
 

@@ -18,7 +18,7 @@ from jobs.replication.offset_sync_store import OffsetSyncStore
 from jobs.replication.run_files import BadRuns, read_runs
 from jobs.replication.sync_history import NOTHING_KNOWN, Facts, SyncHistory
 from jobs.replication.sync_index import Piece, SyncIndex
-from jobs.replication.sync_runs import RunTable, join_runs
+from jobs.replication.sync_runs import UNKNOWN, RunTable, join_runs
 from jobs.replication.translator import Translator, started_store
 
 # A writer may put other files in the place of those that were just named: look again so often.
@@ -85,14 +85,15 @@ class ArchivedTranslator(Translator):
 
     def _take(self, piece: Piece, touched: set[TopicPartition]) -> None:
         columns = (column.tolist() for column in piece.rows)
-        for number, upstream, downstream, hole in zip(*columns, strict=True):
+        for number, upstream, downstream, hole, *follows in zip(*columns, strict=True):
             where = piece.names[number]
             if where not in touched:
                 self._own(where)
                 touched.add(where)
             after_gap = self._holes.get(where, hole) != hole
             self._holes[where] = hole
-            self.add(where, upstream, downstream, after_gap=after_gap)
+            known = None if follows[0] == UNKNOWN else (follows[0], follows[1])
+            self.add(where, upstream, downstream, after_gap=after_gap, follows=known)
 
     def _own(self, where: TopicPartition) -> None:
         """Have a history and a store of one's own, which nobody else reads."""

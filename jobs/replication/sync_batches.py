@@ -141,7 +141,12 @@ def _decode(
     ends = np.array([header.last_offset for header, _ in batches], np.int64)
     of_batch = np.searchsorted(ends, found.offset).clip(max=len(ends) - 1)
     rows = SyncRows(
-        found.key, found.upstream, found.downstream, np.array(holes, np.int64)[of_batch]
+        found.key,
+        found.upstream,
+        found.downstream,
+        np.array(holes, np.int64)[of_batch],
+        found.follows_upstream,
+        found.follows_downstream,
     )
     taken.rows = rows.pick(found.offset >= position)
     taken.names = [TopicPartition(*key) for key in found.keys]

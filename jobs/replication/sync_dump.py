@@ -61,7 +61,9 @@ class SyncDump:
         columns = [np.array(column, np.int64) for column in self._columns]
         order = np.lexsort((columns[1], columns[0]))
         partition, upstream, downstream = (column[order] for column in columns[2:])
-        rows = SyncRows(partition, upstream, downstream, np.zeros(len(order), np.int64))
+        rows = SyncRows.without_links(
+            partition, upstream, downstream, np.zeros(len(order), np.int64)
+        )
         index = SyncIndex.empty().extended([Piece(tuple(self.numbers), rows)])
         return ArchivedTranslator(index, facts=facts)
 

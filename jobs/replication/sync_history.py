@@ -12,7 +12,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from jobs.replication.offset_sync_store import KeptSync
-from jobs.replication.partition_syncs import DOWNSTREAM, PartitionSyncs
+from jobs.replication.partition_syncs import DOWNSTREAM, Around, PartitionSyncs
 
 
 class Why(IntEnum):
@@ -78,8 +78,8 @@ class Facts:
 
     `target_has_no_gaps`: remote partitions have one writer, no transaction markers and no record twice, and
     are not compacted. `is_same_topic`: source topics are those that they were at all syncs.
-    `all_changes_told`: there is an offset sync wherever the difference of the offsets changes, as
-    crosslog's own flows write them.
+    `all_changes_told`: there is an offset sync wherever the difference of the offsets changes, and none is
+    missing. Of the syncs of crosslog's own flows this is known without asking, see `PartitionSyncs`.
     """
 
     target_has_no_gaps: bool = False
@@ -103,9 +103,19 @@ class SyncHistory:
             for upstream, downstream in syncs:
                 self.add(upstream, downstream)
 
-    def add(self, upstream: int, downstream: int, *, after_gap: bool = False) -> None:
-        """Take the next sync; `after_gap`: some before it are missing, and nobody knows what they said."""
-        self.syncs.add(upstream, downstream, after_gap=after_gap)
+    def add(
+        self,
+        upstream: int,
+        downstream: int,
+        *,
+        after_gap: bool = False,
+        follows: tuple[int, int] | None = None,
+    ) -> None:
+        """Take the next sync; `after_gap`: some before it are missing, and nobody knows what they said.
+
+        `follows` is the one that was told before it, None where nobody says so.
+        """
+        self.syncs.add(upstream, downstream, after_gap=after_gap, follows=follows)
 
     def translate(
         self,
@@ -127,8 +137,8 @@ class SyncHistory:
         epoch = syncs.epoch_of(upstream)
         if epoch is None:
             return _told(0, newest.downstream, _before_first(syncs), newest)
-        before, after = syncs.around(epoch, upstream)
-        found = between(before, after, upstream, facts)
+        before, after, _ = around = syncs.around(epoch, upstream)
+        found = between(around, upstream, facts)
         if epoch == len(syncs.starts) - 1:
             return found
         if facts.is_same_topic and (
@@ -154,8 +164,7 @@ class SyncHistory:
         if epoch is None:
             lowest = syncs.lowest_from(0)
             return _told(0, lowest.upstream, _before_first(syncs), lowest)
-        before, after = syncs.around(epoch, downstream, DOWNSTREAM)
-        found = between_back(before, after, downstream, facts)
+        found = between_back(syncs.around(epoch, downstream, DOWNSTREAM), downstream, facts)
         if epoch == len(syncs.starts) - 1:
             return found
         lowest = syncs.lowest_from(epoch + 1)
@@ -170,8 +179,9 @@ class SyncHistory:
         return after is not None and after.upstream < self.syncs.lowest_from(epoch + 1).upstream
 
 
-def between(before: KeptSync, after: KeptSync | None, upstream: int, facts: Facts) -> Certificate:
+def between(around: Around, upstream: int, facts: Facts) -> Certificate:
     """Return what two neighbouring syncs say of an upstream offset that is not before the first."""
+    before, after, linked = around
     if upstream == before.upstream:
         return _told(before.downstream, before.downstream, Why.IS_SYNC, before)
     lo = before.downstream + 1
@@ -181,16 +191,15 @@ def between(before: KeptSync, after: KeptSync | None, upstream: int, facts: Fact
     if facts.target_has_no_gaps and _may_have_no_gaps(before, after):
         lo = max(lo, after.downstream - (after.upstream - upstream))
         hi = min(hi, before.downstream + (upstream - before.upstream))
-    if facts.all_changes_told:
+    if facts.all_changes_told or linked:
         # Every record before `after` is as far from its copy as `before` is.
         lo = max(lo, min(before.downstream + (upstream - before.upstream), after.downstream))
-    return _told(lo, hi, _why(lo, hi, facts), before, after)
+    return _told(lo, hi, _why(lo, hi, facts, linked=linked), before, after)
 
 
-def between_back(
-    before: KeptSync, after: KeptSync | None, downstream: int, facts: Facts
-) -> Certificate:
+def between_back(around: Around, downstream: int, facts: Facts) -> Certificate:
     """Return what two neighbouring syncs say of a downstream offset that is not before the first."""
+    before, after, linked = around
     if downstream == before.downstream:
         return _told(before.upstream, before.upstream, Why.IS_SYNC, before)
     lo = before.upstream + 1
@@ -201,9 +210,9 @@ def between_back(
     if facts.target_has_no_gaps and _may_have_no_gaps(before, after):
         lo = max(lo, as_far)
         hi = min(hi, after.upstream - (after.downstream - downstream))
-    if facts.all_changes_told:
+    if facts.all_changes_told or linked:
         lo = max(lo, min(as_far, after.upstream))
-    return _told(lo, hi, _why(lo, hi, facts), before, after)
+    return _told(lo, hi, _why(lo, hi, facts, linked=linked), before, after)
 
 
 def _may_have_no_gaps(before: KeptSync, after: KeptSync) -> bool:
@@ -218,12 +227,13 @@ def _is_dense(before: KeptSync, after: KeptSync | None) -> bool:
     )
 
 
-def _why(lo: int, hi: int, facts: Facts) -> Why:
+def _why(lo: int, hi: int, facts: Facts, *, linked: bool) -> Why:
     if lo == hi:
         return Why.ONE_POSSIBILITY
     if facts.target_has_no_gaps:
         return Why.GAPS_ON_SOURCE
-    return Why.PERHAPS_NO_RECORD if facts.all_changes_told else Why.GAPS_ON_BOTH
+    is_told = facts.all_changes_told or linked
+    return Why.PERHAPS_NO_RECORD if is_told else Why.GAPS_ON_BOTH
 
 
 def _before_first(syncs: PartitionSyncs) -> Why:

@@ -19,6 +19,7 @@ from jobs.replication.offset_sync_store import SIZE, OffsetSyncStore
 from jobs.replication.partition_syncs import Int64s, PartitionSyncs
 from jobs.replication.stored_syncs import empty_stores, feed_stores, store_of
 from jobs.replication.sync_runs import (
+    UNKNOWN,
     Bools,
     Marks,
     SyncRows,
@@ -48,14 +49,16 @@ class SyncIndex:
     """Rows `row_at[i]` to `row_at[i + 1]` of `upstream` and `downstream` are those of partition `names[i]`.
 
     Its epochs begin at the rows `epoch_start[epoch_at[i]:epoch_at[i + 1]]`, counted from its own first row.
-    `after_gap`: syncs are missing before that row. `hole` is that of its rows, see `SyncRows`. `stores`: see
-    `stored_syncs`.
+    `linked`: no sync is missing between a row and the one before it. `after_gap`: syncs are missing before
+    the first row of a partition. `hole` is that of its last row, see `SyncRows`.
+    `stores`: see `stored_syncs`.
     """
 
     names: tuple[TopicPartition, ...]
     row_at: Int64s
     upstream: Int64s
     downstream: Int64s
+    linked: Bools
     epoch_at: Int64s
     epoch_start: Int64s
     after_gap: Bools
@@ -67,7 +70,7 @@ class SyncIndex:
         """Return the index of nothing."""
         none, zero = np.empty(0, np.int64), np.zeros(1, np.int64)
         no = np.empty(0, np.bool_)
-        return cls((), zero, none, none, zero, none, no, none, empty_stores(0))
+        return cls((), zero, none, none, no, zero, none, no, none, empty_stores(0))
 
     def syncs_of(self, number: int) -> PartitionSyncs:
         """Return the syncs of a partition by its place in `names`."""
@@ -76,6 +79,7 @@ class SyncIndex:
         return PartitionSyncs(
             self.upstream[rows],
             self.downstream[rows],
+            self.linked[rows],
             self.epoch_start[epochs].tolist(),
             is_after_gap=bool(self.after_gap[number]),
         )
@@ -102,8 +106,12 @@ class SyncIndex:
     def load(cls, folder: Path) -> SyncIndex:
         """Map what `save` wrote; raises OSError or ValueError when it is not whole."""
         names = json.loads((folder / _NAMES).read_text(encoding="utf-8"))
-        arrays = {name: _mapped(folder / f"{name}.npy") for name in _ARRAYS}
-        return cls(tuple(TopicPartition(*name) for name in names), **arrays)
+        arrays = {name: _mapped(folder / f"{name}.npy") for name in _ARRAYS if name != "linked"}
+        return cls(
+            tuple(TopicPartition(*name) for name in names),
+            **arrays,
+            linked=_links(folder, len(arrays["upstream"])),
+        )
 
 
 _ARRAYS = tuple(one.name for one in fields(SyncIndex) if one.name != "names")
@@ -112,6 +120,14 @@ _ARRAYS = tuple(one.name for one in fields(SyncIndex) if one.name != "names")
 def _mapped(path: Path) -> Any:
     # A plain array over the mapping: slices of numpy's own kind of mapping are slow to make.
     return np.load(path, mmap_mode="r").view(np.ndarray)
+
+
+def _links(folder: Path, count: int) -> Any:
+    """Return which rows are linked; what version 0.1 wrote knows of none."""
+    try:
+        return _mapped(folder / "linked.npy")
+    except FileNotFoundError:
+        return np.zeros(count, np.bool_)
 
 
 class _Joined:
@@ -158,20 +174,20 @@ class _Joined:
             row_at=row_at,
             upstream=own.upstream,
             downstream=own.downstream,
+            linked=marks.linked[newest] & ~_at(len(newest), begins),
             epoch_at=np.searchsorted(of_epoch, np.arange(len(kept) + 1)).astype(np.int64),
             epoch_start=begins - row_at[of_epoch],
-            after_gap=self._begin_after_gap(kept, rows, marks, newest[row_at[:-1]]),
-            hole=own.hole[row_at[:-1]],
+            after_gap=self._begin_after_gap(kept, marks, newest[row_at[:-1]]),
+            hole=own.hole[row_at[1:] - 1],
             stores=np.array([stores[name] for name in kept], np.int64).reshape(-1, 3, SIZE),
         )
 
     def _begin_after_gap(
-        self, names: Sequence[TopicPartition], rows: SyncRows, marks: Marks, first: Int64s
+        self, names: Sequence[TopicPartition], marks: Marks, first: Int64s
     ) -> Bools:
-        """Return whether syncs are missing before these rows; of a first one only the old index may know."""
+        """Return whether syncs are missing before these rows; the old index may know more of a first one."""
         known = np.array([self.after_gap.get(name, False) for name in names], np.bool_)
-        behind = rows.hole[first] != rows.hole[first - 1]
-        return np.where(marks.partition[first], known, behind)
+        return marks.gap[first] | (marks.partition[first] & known)
 
     def _fed(self, names: list[TopicPartition]) -> dict[TopicPartition, Int64s]:
         """Give what came since the old index to the stores of MirrorMaker 2."""
@@ -189,7 +205,17 @@ class _Joined:
 def _rows_of(index: SyncIndex) -> SyncRows:
     partition = np.repeat(np.arange(len(index.names)), np.diff(index.row_at))
     hole = np.repeat(index.hole, np.diff(index.row_at))
-    return SyncRows(partition, index.upstream, index.downstream, hole)
+    follows = np.full((2, len(partition)), UNKNOWN, np.int64)
+    linked = np.flatnonzero(index.linked)
+    follows[0, linked] = index.upstream[linked - 1]
+    follows[1, linked] = index.downstream[linked - 1]
+    return SyncRows(partition, index.upstream, index.downstream, hole, *follows)
+
+
+def _at(count: int, places: Int64s) -> Bools:
+    found = np.zeros(count, np.bool_)
+    found[places] = True
+    return found
 
 
 def _is_of_newest(marks: Marks, rows: SyncRows, partitions: int) -> Bools:

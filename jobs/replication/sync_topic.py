@@ -12,10 +12,10 @@ from jobs.cluster.records import Message
 from jobs.replication.flow import FlowSpec
 from jobs.replication.kept_syncs import KeptSyncs
 from jobs.replication.selection import should_replicate
-from jobs.replication.sync_links import SyncLinks
 from jobs.wire.connect_json import is_json_wrapped
 from jobs.wire.errors import RecordFormatError
 from jobs.wire.mirror_records import decode_offset_sync
+from jobs.wire.sync_links import SyncLinks
 
 PARTITION = 0
 

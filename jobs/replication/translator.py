@@ -50,16 +50,23 @@ class Translator:
                 self.add(where, upstream, downstream)
 
     def add(
-        self, where: TopicPartition, upstream: int, downstream: int, *, after_gap: bool = False
+        self,
+        where: TopicPartition,
+        upstream: int,
+        downstream: int,
+        *,
+        after_gap: bool = False,
+        follows: tuple[int, int] | None = None,
     ) -> None:
         """Take the next offset sync of a partition, in the order of the log.
 
-        `after_gap`: some before it are missing, and nobody knows what they said.
+        `after_gap`: some before it are missing, and nobody knows what they said. `follows`: the one that was
+        told before it, None where nobody says so.
         """
         history = self._histories.get(where)
         if history is None:
             history = self._histories[where] = SyncHistory()
-        history.add(upstream, downstream, after_gap=after_gap)
+        history.add(upstream, downstream, after_gap=after_gap, follows=follows)
         store = self._stores.get(where)
         if store is None:
             store = self._stores[where] = started_store()

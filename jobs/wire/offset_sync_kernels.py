@@ -15,14 +15,16 @@ import numba
 import numpy as np
 
 from jobs.wire.rebatch_table import Bytes, Int64s
+from jobs.wire.sync_links import FOLLOWS_HEADER, MOST_DIGITS, TOGETHER_HEADER
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Kinds of a record; above 0: why it is refused.
 SYNC, NULL, FOREIGN, BAD_NUMBER = 0, 1, 2, 3
-# Columns of a row.
+# Columns of a row. `NOTED`: there are headers of `jobs.wire.sync_links`; what they say, -1 for nothing.
 KIND, OFFSET, KEY, UPSTREAM, DOWNSTREAM = 0, 1, 2, 3, 4
-COLUMNS = 5
+NOTED, FOLLOWS_UPSTREAM, FOLLOWS_DOWNSTREAM, TOGETHER = 5, 6, 7, 8
+COLUMNS = 9
 # Columns of a batch: its records, and what its header says.
 START, END, BASE_OFFSET, COUNT, LAST_DELTA = 0, 1, 2, 3, 4
 
@@ -32,6 +34,10 @@ _VALUE_BYTES = 16
 _MORE = 0x80
 _INT32_BYTES, _INT64_BYTES = 5, 10
 _INT32_BITS = 0xFFFFFFFF
+_FOLLOWS = np.frombuffer(FOLLOWS_HEADER.encode(), np.uint8)
+_TOGETHER = np.frombuffer(TOGETHER_HEADER.encode(), np.uint8)
+_MOST_DIGITS = MOST_DIGITS
+_ZERO, _NINE, _COLON = 48, 57, 58
 
 
 def _compiled(function: F) -> F:
@@ -79,17 +85,71 @@ def _head(content: Bytes, at: int, end: int) -> tuple[int, int, int]:
 
 
 @_compiled
-def _has_headers(content: Bytes, at: int, end: int) -> bool:
-    """Say whether headers fill a record to its end; a name is never null, a value may be."""
+def _decimal(content: Bytes, at: int, end: int) -> int:
+    """Return the number that digits say, -1: they are none."""
+    if not at < end <= at + _MOST_DIGITS:
+        return -1
+    value = 0
+    for index in range(at, end):
+        digit = int(content[index])
+        if not _ZERO <= digit <= _NINE:
+            return -1
+        value = 10 * value + digit - _ZERO
+    return value
+
+
+@_compiled
+def _is(content: Bytes, at: int, size: int, name: Bytes) -> bool:
+    if size != len(name):
+        return False
+    index = 0
+    while index < size and content[at + index] == name[index]:
+        index += 1
+    return index == size
+
+
+@_compiled
+def _note_follows(content: Bytes, at: int, end: int, row: Int64s) -> None:
+    colon = at
+    while colon < end and content[colon] != _COLON:
+        colon += 1
+    upstream, downstream = _decimal(content, at, colon), _decimal(content, colon + 1, end)
+    is_pair = upstream >= 0 and downstream >= 0
+    row[FOLLOWS_UPSTREAM] = upstream if is_pair else -1
+    row[FOLLOWS_DOWNSTREAM] = downstream if is_pair else -1
+    row[NOTED] = 1
+
+
+@_compiled
+def _note_together(content: Bytes, at: int, end: int, row: Int64s) -> None:
+    together = _decimal(content, at, end)
+    row[TOGETHER] = together if together >= 0 else 1
+    row[NOTED] = 1
+
+
+@_compiled
+def _take_headers(content: Bytes, at: int, end: int, row: Int64s) -> bool:
+    """Say whether headers fill a record to its end, and note what they say of syncs before this one.
+
+    A name is never null, a value may be.
+    """
+    row[NOTED], row[FOLLOWS_UPSTREAM], row[FOLLOWS_DOWNSTREAM], row[TOGETHER] = 0, -1, -1, 1
     count, at = _varint(content, at, end)
     if at < 0 or count < 0:
         return False
     for _ in range(count):
-        for shortest in range(0, -2, -1):  # of the name, then of the value
-            size, at = _varint(content, at, end)
-            if at < 0 or size < shortest or size > end - at:
-                return False
-            at += max(size, 0)
+        size, name = _varint(content, at, end)
+        if name < 0 or size < 0 or size > end - name:
+            return False
+        value_size, at = _varint(content, name + size, end)
+        if at < 0 or value_size < -1 or value_size > end - at:
+            return False
+        if value_size >= 0:
+            if _is(content, name, size, _FOLLOWS):
+                _note_follows(content, at, at + value_size, row)
+            elif _is(content, name, size, _TOGETHER):
+                _note_together(content, at, at + value_size, row)
+        at += max(value_size, 0)
     return at == end
 
 
@@ -139,7 +199,7 @@ def _take(content: Bytes, at: int, end: int, row: Int64s, keys: Int64s, slots: I
     after = key + max(key_size, 0)
     value_size, value = _varint(content, after, end)
     is_inside = value >= 0 and -1 <= value_size <= end - value
-    if not is_inside or not _has_headers(content, value + max(value_size, 0), end):
+    if not is_inside or not _take_headers(content, value + max(value_size, 0), end, row):
         return -1
     if key_size < 0 or value_size < 0:
         return NULL
@@ -180,3 +240,18 @@ def read(
         if at != end:
             return begun, -1 - number
     return filled, len(batches)
+
+
+@_compiled
+def link(rows: Int64s) -> None:
+    """Write beside each sync the pair that it follows, as `jobs.wire.sync_links.SyncLinks` does it."""
+    left = 0
+    for at in range(len(rows)):
+        row = rows[at]
+        if row[NOTED] == 0 and left > 0:
+            before = rows[at - 1]
+            if row[KEY] == before[KEY] and row[OFFSET] == before[OFFSET] + 1:
+                row[FOLLOWS_UPSTREAM] = before[UPSTREAM]
+                row[FOLLOWS_DOWNSTREAM] = before[DOWNSTREAM]
+                row[TOGETHER] = left
+        left = max(0, row[TOGETHER] - 1)

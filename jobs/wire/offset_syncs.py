@@ -38,6 +38,7 @@ from jobs.wire.records import (
     placed_records,
     records_body,
 )
+from jobs.wire.sync_links import SyncLinks
 
 Batch = tuple[BatchHeader, memoryview]
 Key = tuple[str, int]
@@ -51,7 +52,8 @@ DAMAGED = "in a damaged batch"
 class DecodedSyncs:
     """Offset syncs in the order of the log: `key` is an index into `keys`, `offset` is that of the record.
 
-    `refused` counts records that are none, by reason.
+    `follows_upstream` and `follows_downstream` are the pair that was told before it, both -1 where that is
+    not known, see `jobs.wire.sync_links`. `refused` counts records that are none, by reason.
     """
 
     keys: list[Key] = field(default_factory=list)
@@ -59,6 +61,8 @@ class DecodedSyncs:
     upstream: Int64s = field(default_factory=lambda: np.empty(0, np.int64))
     downstream: Int64s = field(default_factory=lambda: np.empty(0, np.int64))
     offset: Int64s = field(default_factory=lambda: np.empty(0, np.int64))
+    follows_upstream: Int64s = field(default_factory=lambda: np.empty(0, np.int64))
+    follows_downstream: Int64s = field(default_factory=lambda: np.empty(0, np.int64))
     refused: Counter[str] = field(default_factory=Counter)
 
 
@@ -78,7 +82,8 @@ def decode_plain(batches: Sequence[Batch]) -> DecodedSyncs:
     """Read data batches of a topic of offset syncs, in plain Python."""
     found = DecodedSyncs()
     numbers: dict[Key, int] = {}
-    rows: list[tuple[int, int, int, int]] = []
+    rows: list[tuple[int, int, int, int, int, int]] = []
+    links = SyncLinks()
     for header, batch in batches:
         try:
             records = _records(batch)
@@ -91,10 +96,13 @@ def decode_plain(batches: Sequence[Batch]) -> DecodedSyncs:
                 found.refused[sync] += 1
                 continue
             number = numbers.setdefault((sync.topic, sync.partition), len(numbers))
-            rows.append((number, sync.upstream_offset, sync.downstream_offset, record.offset))
+            pair = (sync.upstream_offset, sync.downstream_offset)
+            follows = links.follows(record.offset, number, pair, record.headers) or (-1, -1)
+            rows.append((number, *pair, record.offset, *follows))
     found.keys = list(numbers)
-    columns = np.array(rows, np.int64).reshape(-1, 4).T
-    found.key, found.upstream, found.downstream, found.offset = (c.copy() for c in columns)
+    columns = [column.copy() for column in np.array(rows, np.int64).reshape(-1, 6).T]
+    found.key, found.upstream, found.downstream, found.offset = columns[:4]
+    found.follows_upstream, found.follows_downstream = columns[4:]
     return found
 
 
@@ -181,6 +189,7 @@ def _fill(
         found.refused[reason] += int(np.count_nonzero(kinds == kind))
     found.refused = +found.refused
     rows = rows[kinds == kernels.SYNC]
+    kernels.link(rows)
     number = rows[:, kernels.KEY]
     first = np.full(len(keys), len(rows), np.int64)
     # Of several values for one place numpy keeps the last: going backwards, that is the first row.
@@ -193,6 +202,8 @@ def _fill(
     found.upstream = rows[:, kernels.UPSTREAM].copy()
     found.downstream = rows[:, kernels.DOWNSTREAM].copy()
     found.offset = rows[:, kernels.OFFSET].copy()
+    found.follows_upstream = rows[:, kernels.FOLLOWS_UPSTREAM].copy()
+    found.follows_downstream = rows[:, kernels.FOLLOWS_DOWNSTREAM].copy()
 
 
 def _key(content: bytes) -> Key | None:

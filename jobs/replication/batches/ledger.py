@@ -20,10 +20,10 @@ from jobs.replication.batches.leaders import Leaders
 from jobs.replication.batches.producing import produce_until_taken
 from jobs.replication.positions import Positions
 from jobs.replication.positions_format import positions_topic
-from jobs.replication.sync_links import link_headers
 from jobs.replication.sync_tracker import Pair, Pairs
 from jobs.wire.record_batch import HEADER_BYTES
 from jobs.wire.sync_batch import SyncGroup, encode_sync_batch
+from jobs.wire.sync_links import link_headers
 
 # A batch of syncs stays below the usual limit of a topic, also where brokers keep it uncompressed: one is
 # about 60 bytes, with the longest name 310.

@@ -84,6 +84,28 @@ def test_whoever_tells_all_changes_makes_the_bounds_narrower_and_still_true(worl
         assert not is_copied or found.lo == true, "a record is where its stretch says"
 
 
+@given(worlds(upheavals=("",)), st.lists(st.booleans(), max_size=30))
+def test_where_some_syncs_are_lost_those_that_follow_each_other_still_tell_all(world, lost):
+    history, chain = SyncHistory(), crosslog_tells(world)
+    kept = [
+        pair
+        for pair, is_lost in zip(chain, [*lost, *[False] * len(chain)], strict=False)
+        if not is_lost
+    ]
+    for at, pair in enumerate(chain):
+        if pair in kept:
+            history.add(*pair, follows=chain[at - 1] if at else None)
+    for upstream in range(max((offset for offset, _ in world.copies), default=0) + 1):
+        found, true = history.translate(upstream), world.first_at_or_after(upstream)
+        if found is None:
+            continue
+        assert found.lo <= true, upstream
+        assert found.hi is None or true <= found.hi, upstream
+        following = next((at for at, pair in enumerate(chain) if pair[0] > upstream), len(chain))
+        if set(chain[max(following - 1, 0) :]) <= set(kept) and 0 < following < len(chain):
+            assert found.lo == true or upstream not in dict(world.copies), upstream
+
+
 @given(worlds())
 def test_the_way_back_is_within_the_bounds_and_skips_nothing(world):
     history = SyncHistory(world.syncs)

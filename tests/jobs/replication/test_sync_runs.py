@@ -12,28 +12,41 @@ from jobs.replication.sync_runs import RunBuilder, SyncRows, build_runs, join_ru
 
 NAMES = [TopicPartition("b", 1), TopicPartition("a", 0), TopicPartition("b", 0)]
 # Few values, so that repeats, steps back and equal differences are frequent.
+LINKS = st.sampled_from(["", "", "the one before", "another one"])
 SYNCS = st.lists(
-    st.tuples(st.integers(0, 2), st.integers(0, 12), st.integers(0, 12), st.booleans()), max_size=40
+    st.tuples(st.integers(0, 2), st.integers(0, 12), st.integers(0, 12), st.booleans(), LINKS),
+    max_size=40,
 )
+
+
+def followed(syncs):
+    """Yield of each sync which one it follows, (-1, -1) where that is not told."""
+    last = {}
+    for number, upstream, downstream, _, link in syncs:
+        before = last.get(number, (77, 77))
+        yield {"": (-1, -1), "the one before": before}.get(link, (before[0] + 1, before[1] + 1))
+        last[number] = (upstream, downstream)
 
 
 def rows(syncs) -> SyncRows:
     """Return syncs as rows; what is true of some of them is that a hole stands before them."""
-    columns = np.array(syncs, np.int64).reshape(-1, 4).T
-    return SyncRows(*columns[:3], np.cumsum(columns[3]))
+    columns = np.array([sync[:4] for sync in syncs], np.int64).reshape(-1, 4).T
+    follows = np.array(list(followed(syncs)), np.int64).reshape(-1, 2).T
+    return SyncRows(*columns[:3], np.cumsum(columns[3]), *follows)
 
 
 def built_one_by_one(syncs):
     builder = RunBuilder()
     hole = 0
-    for number, upstream, downstream, is_after_hole in syncs:
+    for (number, *pair, is_after_hole, _), follows in zip(syncs, followed(syncs), strict=True):
         hole += is_after_hole
-        builder.add(NAMES[number], upstream, downstream, hole=hole)
+        known = None if follows == (-1, -1) else follows
+        builder.add(NAMES[number], *pair, hole=hole, follows=known)
     return builder.table()
 
 
 def runs_of(syncs):
-    table = build_runs(NAMES[:1], rows([(0, *sync, False) for sync in syncs]))
+    table = build_runs(NAMES[:1], rows([(0, *sync, False, "") for sync in syncs]))
     columns = (table.generation, table.epoch, table.difference, table.first_upstream)
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
@@ -57,9 +70,8 @@ def test_nothing_but_repeats_is_lost(syncs):
     back, given = table.rows(), rows(syncs)
     for number, name in enumerate(table.names):
         mine = listed(given.pick(given.partition == NAMES.index(name)))
-        kept = [sync for at, sync in enumerate(mine) if not at or sync != mine[at - 1]]
-        own = listed(back.pick(back.partition == number))
-        assert [sync[:2] for sync in own] == [sync[:2] for sync in kept]
+        kept = [sync for at, sync in enumerate(mine) if not at or sync[:3] != mine[at - 1][:3]]
+        assert listed(back.pick(back.partition == number)) == kept
 
 
 def listed(some: SyncRows):

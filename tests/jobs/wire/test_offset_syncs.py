@@ -35,14 +35,33 @@ BATCHES = st.lists(
 BOTH = pytest.mark.parametrize("decode", [decode_plain, decode_compiled])
 
 
-HEADERS = [(), ((b"crosslog.together", b"2"),), ((b"h", None), (b"", b""))]
+NOTES = [
+    b"",
+    b"1",
+    b"2",
+    b"3",
+    b"7:0",
+    b"7:",
+    b":7",
+    b"07:1:2",
+    b"-1:2",
+    b"9" * 18,
+    b"9" * 19,
+    None,
+]
+HEADERS = [
+    (),
+    ((b"crosslog.together", b"2"),),
+    ((b"crosslog.follows", b"7:0"), (b"crosslog.together", b"3")),
+    ((b"h", None), (b"", b"")),
+]
 # An INT32 in five bytes whose highest bits are beyond 32: Kafka drops them.
 HUGE_ZERO = b"\x80\x80\x80\x80\x70"
 
 
-def batch(contents, base_offset=0, codec=Codec.NONE, headers=()):
+def batch(contents, base_offset=0, codec=Codec.NONE, headers=lambda number: ()):
     records = [
-        PlacedRecord(base_offset + number, 1, key, value, headers)
+        PlacedRecord(base_offset + number, 1, key, value, headers(number))
         for number, (key, value) in enumerate(contents)
     ]
     made = encode_batch(records, codec=codec, base_offset=base_offset)
@@ -74,22 +93,44 @@ def hostile(chance):
             contents.append(chance.choice([(key, value)] * 8 + [(None, value), (key, None)]))
         codec = chance.choice([Codec.NONE] * 4 + list(Codec))
         base_offset = chance.choice([10 * number] * 20 + [2**63 - 9])
-        _, made = batch(contents, base_offset, codec, chance.choice(HEADERS))
+        _, made = batch(contents, base_offset, codec, lambda _: hostile_headers(chance))
         made = made if chance.random() < 0.4 else memoryview(damaged_batch(made, chance))
         if len(made) >= HEADER_BYTES:
             batches.append((BatchHeader.decode(made), made))
     return batches
 
 
+def hostile_headers(chance):
+    """Return no headers, those of a flow, or notes that are nearly such."""
+    if chance.random() < 0.7:
+        return chance.choice(HEADERS)
+    names = [b"crosslog.follows", b"crosslog.together", b"crosslog.follow", b"h"]
+    return tuple((chance.choice(names), chance.choice(NOTES)) for _ in range(chance.randrange(4)))
+
+
 def columns_of(found):
-    columns = (found.key, found.upstream, found.downstream, found.offset)
+    columns = (found.key, found.upstream, found.downstream, found.offset, *follows(found))
     return found.keys, [column.tolist() for column in columns], found.refused
+
+
+def follows(found):
+    return found.follows_upstream, found.follows_downstream
 
 
 def listed(found):
     columns = (found.key, found.upstream, found.downstream, found.offset)
     rows = zip(*(column.tolist() for column in columns), strict=True)
     return [(*found.keys[key], *rest) for key, *rest in rows]
+
+
+@BOTH
+def test_a_sync_follows_the_one_that_its_headers_name_or_that_it_was_written_together_with(decode):
+    pairs = [(10, 100), (12, 101), (15, 102), (16, 103)]
+    contents = [encode_offset_sync(OffsetSync("orders", 0, *pair)) for pair in pairs]
+    notes = {0: ((b"crosslog.follows", b"5:95"), (b"crosslog.together", b"3"))}
+    found = decode([batch(contents, headers=lambda number: notes.get(number, ()))])
+    told = list(zip(*(column.tolist() for column in follows(found)), strict=True))
+    assert told == [(5, 95), (10, 100), (12, 101), (-1, -1)]
 
 
 @given(BATCHES)

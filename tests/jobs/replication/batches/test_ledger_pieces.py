@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.batches.ledger import SYNCS_PER_BATCH, ToldSyncs, pieces
-from jobs.replication.sync_links import SyncLinks
+from jobs.wire.sync_links import SyncLinks
 
 
 def told(partition, count, follows):

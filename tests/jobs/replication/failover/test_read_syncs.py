@@ -1,8 +1,8 @@
 from jobs.replication.failover.read_syncs import SyncsOfTopic
 from jobs.replication.sync_history import Why
-from jobs.replication.sync_links import FOLLOWS_HEADER
 from jobs.wire.mirror_records import OffsetSync, encode_offset_sync
-from tests.jobs.replication.failover.making import ORDERS, flow
+from jobs.wire.sync_links import FOLLOWS_HEADER
+from tests.jobs.replication.failover.making import ORDERS
 
 
 class Record:
@@ -31,7 +31,7 @@ def translator_of(*records):
     found = SyncsOfTopic()
     for record in records:
         found.take(record)
-    return found.translator(flow())
+    return found.translator
 
 
 def test_syncs_that_name_their_predecessors_make_dense_stretches_exact():

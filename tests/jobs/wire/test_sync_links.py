@@ -1,7 +1,7 @@
 import pytest
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.sync_links import SyncLinks, link_headers
+from jobs.wire.sync_links import SyncLinks, link_headers
 
 ONE, OTHER = TopicPartition("orders", 0), TopicPartition("orders", 1)
 
@@ -42,7 +42,9 @@ def test_the_first_of_a_flow_follows_nothing_and_those_with_it_do():
     assert follow((7, ONE, (10, 100), headers(None, 2)), (8, ONE, (11, 102))) == [None, (10, 100)]
 
 
-@pytest.mark.parametrize("value", [b"", b"x", b"1:", b"1:-2", b"1:2:3", None])
+@pytest.mark.parametrize(
+    "value", [b"", b"x", b"1:", b"1:-2", b"1:2:3", b"9" * 5000, b"1:" + b"9" * 5000, None]
+)
 def test_a_note_that_cannot_be_read_counts_as_none(value):
     bad = [("crosslog.follows", value), ("crosslog.together", value)]
     assert follow((7, ONE, (10, 100), bad), (8, ONE, (11, 101))) == [None, None]
