@@ -11,10 +11,16 @@ from django.utils import timezone
 
 from console.clusters.models import CollectionRound, GroupOffset, Noun
 from console.replication.models import ReplicationFlow
-from console.replication.translating import archive_read_at_ms, open_flow_translator
+from console.replication.translating import (
+    archive_read_at_ms,
+    has_reached,
+    open_flow_translator,
+)
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import CommittedOffset, TopicPartition
+from jobs.cluster.errors import ClusterFault
+from jobs.cluster.offsets import read_offset_ranges
 from jobs.replication.failover.applying import OffsetsDoor
 from jobs.replication.failover.evidence import Evidence
 from jobs.replication.failover.kafka_door import KafkaOffsetsDoor
@@ -22,10 +28,15 @@ from jobs.replication.failover.last_checkpoints import read_last_checkpoints
 from jobs.replication.failover.planner import names_match
 from jobs.replication.failover.read_evidence import Asking, Known, Route, read_evidence
 from jobs.replication.failover.read_syncs import read_translator
+from jobs.replication.flow import FlowSpec
+from jobs.replication.sync_follower import place_of
+from jobs.replication.syncs_reader import PARTITION
 
 TIMEOUT_S = 10.0
-# An archive that is followed reaches the end of its topic twice a second.
+# An archive that is followed says that it is at the end of its topic every five seconds, and is behind it
+# by half a second while something comes.
 FRESH_MS = 30_000
+CATCH_UP_S = 5.0
 LAST_SEEN = "as crosslog last saw them"
 
 
@@ -48,19 +59,20 @@ class FailoverDoor(Protocol):
 class KafkaFailoverDoor:
     """The real clusters, and the archive of offset syncs.
 
-    The syncs of a flow of crosslog are read from their topic: beside them stands whether one is missing, so
-    they prove more than the archive does. Those of MirrorMaker 2 prove the more the older they are kept: the
-    archive is asked, as long as it is followed.
+    Compaction takes syncs from the topic and leaves them in the archive, so the archive answers, as soon as
+    it has what the topic has now. Where nobody follows the topic, it is read itself.
     """
 
     def route(self, flow: ReplicationFlow) -> Route:
         """Return a flow with what its offset syncs say."""
         spec = flow.spec()
-        now_ms = int(timezone.now().timestamp() * 1000)
-        read_at_ms = archive_read_at_ms(flow) if flow.is_watched else None
-        if read_at_ms is not None and now_ms - read_at_ms <= FRESH_MS:
-            return Route(spec, open_flow_translator(flow), read_at_ms)
-        return Route(spec, read_translator(spec, timeout_s=TIMEOUT_S), now_ms)
+        now_ms = _now_ms()
+        read_at_ms = archive_read_at_ms(flow)
+        if read_at_ms is None or now_ms - read_at_ms > FRESH_MS:
+            return Route(spec, read_translator(spec, timeout_s=TIMEOUT_S), now_ms)
+        if (end := _end_of_syncs(spec)) is not None and has_reached(flow, *end, CATCH_UP_S):
+            return Route(spec, open_flow_translator(flow), now_ms)
+        return Route(spec, open_flow_translator(flow), read_at_ms)
 
     def evidence(self, asking: Asking) -> Evidence:
         """Ask both clusters."""
@@ -74,6 +86,24 @@ class KafkaFailoverDoor:
 
 
 KAFKA: FailoverDoor = KafkaFailoverDoor()
+
+
+def _now_ms() -> int:
+    return int(timezone.now().timestamp() * 1000)
+
+
+def _end_of_syncs(flow: FlowSpec) -> tuple[str, int] | None:
+    """Return the topic of a flow's offset syncs and where it ends; None: nobody can say that now."""
+    place = place_of(flow)
+    if place is None:
+        return None
+    where = TopicPartition(place.topic, PARTITION)
+    try:
+        with ClusterClient(place.connection, timeout_s=TIMEOUT_S) as client:
+            end = read_offset_ranges(client, [where], with_timestamps=False)[where].end_offset
+    except ClusterFault:
+        return None
+    return None if end is None else (place.topic, end)
 
 
 def last_seen(flow: ReplicationFlow, alias: str, patterns: tuple[str, ...]) -> Known:

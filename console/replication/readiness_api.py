@@ -25,7 +25,8 @@ from console.replication.readiness_serializers import (
     TranslationSerializer,
     TranslationsSerializer,
 )
-from console.replication.translation_asking import limits_of, open_narrowest_translator
+from console.replication.translating import open_flow_translator
+from console.replication.translation_limits import limits_of
 from console.replication.workbench import REVERSE, translate_all, translate_one
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.obstacles import Readiness
@@ -76,7 +77,7 @@ class ReadinessRoutes:
         question = Question(1, where, self.asked["offset"])
         flow, direction = self._flow(), self.asked["direction"]
         limits = limits_of(flow, [where], is_reverse=direction == REVERSE)
-        translator = open_narrowest_translator(flow)
+        translator = open_flow_translator(flow)
         return Response(translate_one(flow, translator, question, direction, limits).to_mapping())
 
     @extend_schema(request=OffsetListSerializer, responses=TranslationsSerializer)
@@ -99,7 +100,7 @@ def _translated(
     flow: ReplicationFlow, questions: list[Question], direction: str
 ) -> list[dict[str, Any]]:
     limits = limits_of(flow, {one.where for one in questions}, is_reverse=direction == REVERSE)
-    rows = translate_all(flow, open_narrowest_translator(flow), questions, direction, limits)
+    rows = translate_all(flow, open_flow_translator(flow), questions, direction, limits)
     return [row.to_mapping() for row in rows]
 
 

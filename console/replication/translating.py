@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
 from pathlib import Path
 
 from django.conf import settings
@@ -9,9 +11,11 @@ from django.conf import settings
 from console.frame.errors import ActionRefused
 from console.replication.models import ReplicationFlow
 from jobs.archives import BadArchive
-from jobs.replication.archive_manifest import read_manifest
+from jobs.replication.archive_manifest import Manifest, read_manifest
 from jobs.replication.sync_archive import open_translator
 from jobs.replication.translator import Translator
+
+LOOK_EVERY_S = 0.1
 
 
 def archive_of(flow: ReplicationFlow) -> Path:
@@ -29,6 +33,20 @@ def open_flow_translator(flow: ReplicationFlow) -> Translator:
     except BadArchive as problem:
         text = f"The archive of offset syncs of flow {flow.name} cannot be read: {problem}"
         raise ActionRefused("bad_archive", text) from problem
+
+
+def has_reached(flow: ReplicationFlow, topic: str, end: int, wait_s: float) -> bool:
+    """Return whether the archive of a flow has everything before an offset of a topic, after a short wait."""
+    ends_at = time.monotonic() + wait_s
+    while True:
+        with suppress(BadArchive):
+            known = read_manifest(archive_of(flow)) or Manifest()
+            is_same = known.source is not None and known.source.topic == topic
+            if is_same and (known.next_offset or 0) >= end:
+                return True
+        if time.monotonic() > ends_at:
+            return False
+        time.sleep(LOOK_EVERY_S)
 
 
 def archive_read_at_ms(flow: ReplicationFlow) -> int | None:

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Protocol
 
+from django.utils import timezone
+
+from console.clusters.models import CollectionRound
+from console.replication.models import ReplicationFlow
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.errors import ClusterFault
 from jobs.cluster.offsets import read_offset_ranges
 from jobs.cluster.topics import describe_topics, is_missing
+
+TIMEOUT_S = 5.0
+# A cluster that was not collected from for so long is not asked: nobody waits for its timeout.
+ANSWERED_WITHIN = timedelta(seconds=60)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +61,34 @@ def read_limits(
         ranges = read_offset_ranges(client, wanted, with_timestamps=False) if wanted else {}
     ends = {where: one.end_offset for where, one in ranges.items() if one.end_offset is not None}
     return Limits(connection.alias, counts, ends)
+
+
+class LimitsDoor(Protocol):
+    """What tells the limits of a cluster; a fake of it stands in for Kafka in tests."""
+
+    def __call__(
+        self, connection: Connection, partitions: Collection[TopicPartition], *, timeout_s: float
+    ) -> Limits:
+        """Return which of these partitions there are, and where they end; raises `ClusterFault`."""
+        ...
+
+
+def limits_of(
+    flow: ReplicationFlow,
+    partitions: Collection[TopicPartition],
+    *,
+    is_reverse: bool,
+    door: LimitsDoor = read_limits,
+) -> Limits:
+    """Return the limits of the side that offsets are asked from; none when it does not answer."""
+    if not _answers(flow.target_id if is_reverse else flow.source_id):
+        return NO_LIMITS
+    spec = flow.spec()
+    with suppress(ClusterFault):
+        return door(spec.target if is_reverse else spec.source, partitions, timeout_s=TIMEOUT_S)
+    return NO_LIMITS
+
+
+def _answers(cluster_id: int) -> bool:
+    since = timezone.now() - ANSWERED_WITHIN
+    return CollectionRound.objects.filter(cluster=cluster_id, succeeded_at__gt=since).exists()

@@ -17,7 +17,7 @@ from jobs.cluster.errors import InvalidFields
 from jobs.replication.offset_sync_store import TOO_OLD
 from jobs.replication.questions import Question
 from jobs.replication.sync_history import Certificate
-from jobs.replication.translator import NarrowestTranslator, Translator
+from jobs.replication.translator import Translator
 
 FORWARD, REVERSE = "forward", "reverse"
 DIRECTIONS = (FORWARD, REVERSE)
@@ -105,7 +105,7 @@ class Translation:
 
 def translate_all(
     flow: ReplicationFlow,
-    translator: Translator | NarrowestTranslator,
+    translator: Translator,
     questions: Iterable[Question],
     direction: str = FORWARD,
     limits: Limits = NO_LIMITS,
@@ -126,7 +126,7 @@ def translate_all(
 
 def translate_one(
     flow: ReplicationFlow,
-    translator: Translator | NarrowestTranslator,
+    translator: Translator,
     question: Question,
     direction: str = FORWARD,
     limits: Limits = NO_LIMITS,
@@ -154,9 +154,7 @@ def _wrong(limits: Limits, asked: Question) -> Translation | None:
     return None if found is None else Translation(asked, "", None, None, found[1], found[0])
 
 
-def _forward(
-    names: Names, translator: Translator | NarrowestTranslator, asked: Question
-) -> Translation:
+def _forward(names: Names, translator: Translator, asked: Question) -> Translation:
     if not names.has_topic(asked.where.topic):
         text = "The flow's patterns leave this topic out."
         return Translation(asked, "", None, None, text, "topic")
@@ -168,7 +166,7 @@ def _forward(
 
 def _reverse(
     source_of: dict[TopicPartition, TopicPartition],
-    translator: Translator | NarrowestTranslator,
+    translator: Translator,
     asked: Question,
 ) -> Translation:
     where = source_of.get(asked.where)

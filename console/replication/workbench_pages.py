@@ -15,7 +15,8 @@ from console.frame.uploads import LARGEST_UPLOAD_BYTES, is_too_large
 from console.replication import queries
 from console.replication.models import ReplicationFlow
 from console.replication.page_parts import around_flow, find_flow
-from console.replication.translation_asking import limits_of, open_narrowest_translator
+from console.replication.translating import open_flow_translator
+from console.replication.translation_limits import limits_of
 from console.replication.workbench import (
     DIRECTIONS,
     FORWARD,
@@ -121,7 +122,7 @@ def _answer_one(flow: ReplicationFlow, form: OneForm) -> dict[str, Any]:
     where = TopicPartition(values["topic"].strip(), values["partition"])
     question, direction = Question(1, where, values["offset"]), values["direction"]
     limits = limits_of(flow, [where], is_reverse=direction == REVERSE)
-    translator = open_narrowest_translator(flow)
+    translator = open_flow_translator(flow)
     try:
         return {"answer": translate_one(flow, translator, question, direction, limits)}
     except InvalidFields as invalid:
@@ -141,7 +142,7 @@ def _answer_list(flow: ReplicationFlow, form: ListForm) -> dict[str, Any]:
     direction = form.cleaned_data["direction"]
     asked = {question.where for question in read.questions}
     limits = limits_of(flow, asked, is_reverse=direction == REVERSE)
-    translator = open_narrowest_translator(flow)
+    translator = open_flow_translator(flow)
     rows = translate_all(flow, translator, read.questions, direction, limits)
     return {"read": read, "rows": rows, "exact": sum(row.exact for row in rows)}
 

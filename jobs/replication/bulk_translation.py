@@ -131,8 +131,8 @@ def _between(
         lo = np.where(holds, np.maximum(lo, after[1] - (after[0] - asked)), lo)
         hi = np.where(holds, np.minimum(hi, as_far), hi)
     lo = np.where(is_told, np.maximum(lo, np.minimum(as_far, after[1])), lo)
-    wide = np.where(is_told, Why.PERHAPS_NO_RECORD, Why.GAPS_ON_BOTH)
-    wide = np.where(facts.target_has_no_gaps, Why.GAPS_ON_SOURCE, wide)
+    untold = Why.GAPS_ON_SOURCE if facts.target_has_no_gaps else Why.GAPS_ON_BOTH
+    wide = np.where(is_told, Why.PERHAPS_NO_RECORD, untold)
     why = np.where(lo == hi, Why.ONE_POSSIBILITY, wide).astype(np.uint8)
     return Answers(lo, hi, why)
 

@@ -9,6 +9,7 @@ Per group and source partition
         else at the checkpoint (clients that ask RemoteClusterUtils), else nobody knows.
     C4  Read again: from there to the true place, which is between the certificate's bounds: so between
         lo - resume and hi - resume, never below zero. Without an upper bound the second one is unknown.
+        Where no record is between lo and the true place, it is lo - resume.
     C5  Skipped: the other way round. Above zero for certain when going on there is behind the true place's
         upper bound.
     C6  At risk: records of the source that the target does not have, and their distance in record timestamps
@@ -29,7 +30,7 @@ from typing import NamedTuple
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.offset_sync_store import TOO_OLD
-from jobs.replication.sync_history import Certificate
+from jobs.replication.sync_history import Certificate, repeats_nothing
 
 # Offset syncs are read within some seconds; a checkpoint that is older has all of its own read here.
 SYNCS_READ_WITHIN_MS = 10_000
@@ -232,9 +233,9 @@ def measure_checkpoint(facts: PartitionFacts, group: GroupFacts, now_ms: int) ->
         behind=behind,
         resume=resume,
         resume_by=resume_by,
-        reread=_ahead(proof, resume),
+        reread=_ahead(facts, proof, resume),
         skipped=skipped,
-        duplicates=None if proof is None else Bounds(0, _width(proof)),
+        duplicates=None if proof is None else Bounds(0, _width(facts, proof)),
         reason=_reason_of(facts, group, skipped),
     )
 
@@ -286,17 +287,18 @@ def _is_comparable(
     return not (is_new and is_claimed)
 
 
-def _width(proof: Certificate) -> int | None:
+def _width(facts: PartitionFacts, proof: Certificate) -> int | None:
+    if repeats_nothing(proof, facts.committed or 0):
+        return 0
     return None if proof.hi is None else max(proof.hi - proof.lo, 0)
 
 
-def _ahead(proof: Certificate | None, resume: int | None) -> Bounds | None:
-    """Return how far the true place is ahead of where the group goes on."""
+def _ahead(facts: PartitionFacts, proof: Certificate | None, resume: int | None) -> Bounds | None:
+    """Return how many offsets with records the true place is ahead of where the group goes on."""
     if proof is None or resume is None:
         return None
-    return Bounds(
-        max(proof.lo - resume, 0), None if proof.hi is None else max(proof.hi - resume, 0)
-    )
+    width, least = _width(facts, proof), max(proof.lo - resume, 0)
+    return Bounds(least, None if width is None else max(proof.lo + width - resume, 0))
 
 
 def _passed(proof: Certificate | None, resume: int | None) -> Bounds | None:

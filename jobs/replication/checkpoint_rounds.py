@@ -22,11 +22,11 @@ from jobs.replication.checkpoint_topic import CheckpointTopic, GroupPartition, K
 from jobs.replication.checkpoints import Decision, Told, Why, decide
 from jobs.replication.flow import FlowSpec
 from jobs.replication.group_sync import MOST_TOLD, GroupSync, GroupSyncReport
-from jobs.replication.kept_syncs import KeptSyncs, is_exact_place
+from jobs.replication.kept_syncs import KeptSyncs
 from jobs.replication.mirror_maker import rename_topic
 from jobs.replication.remote_topic_ids import RemoteTopicIds
 from jobs.replication.selection import group_filter_of, policy_of, topic_filter_of
-from jobs.replication.sync_history import Certificate
+from jobs.replication.sync_history import Certificate, repeats_nothing
 from jobs.replication.translator import SourceEnd
 from jobs.wire.fields import LONGEST_STRING
 from jobs.wire.mirror_records import Checkpoint
@@ -270,7 +270,7 @@ def _is_exact(decision: Decision, certificate: Certificate | None, upstream: int
     if decision.told is None or certificate is None:
         return False
     is_its_own = decision.why is not Why.UNCHANGED or decision.told.downstream == certificate.lo
-    return is_its_own and is_exact_place(certificate, upstream)
+    return is_its_own and repeats_nothing(certificate, upstream)
 
 
 def _told(before: CheckpointTopic) -> dict[GroupPartition, int]:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.offset_sync_store import KeptSync
-from jobs.replication.sync_history import Certificate
+from jobs.replication.sync_history import Certificate, Why
 from jobs.replication.sync_tracker import Pair
 from jobs.replication.translator import SourceEnd
 
@@ -22,15 +22,8 @@ from jobs.replication.translator import SourceEnd
 MOST_SYNCS = 2_000_000
 FEWEST_PER_PARTITION = 64
 MOST_EPOCHS = 8
-COMPLETE = (
-    "No offset sync is missing between the two next to it, so all records between them are known."
-)
-NEWEST = "There is no later offset sync."
 AT_THE_END = "The group has read everything."
 BEFORE_ALL = "It is before the first offset sync that is still known."
-WENT_BACK = (
-    "The source went back after that: its records were copied again, or its topic was made anew."
-)
 
 
 class KeptSyncs:
@@ -87,22 +80,13 @@ class KeptSyncs:
         """Return between which target offsets a source offset lies; None without any offset sync.
 
         `end`, where both sides end, is for a group that has read everything, although not everything is
-        told of in syncs. Where the reason is `COMPLETE` and `lo` is less than `hi`, no record is between
-        the two.
+        told of in syncs.
         """
         partition = self._partitions.get(where)
         found = None if partition is None else partition.translate(upstream)
         if end is None or found is None or upstream != end.source_end:
             return found
         return found._replace(lo=max(found.lo, end.target_end), hi=None, reason=AT_THE_END)
-
-
-def is_exact_place(found: Certificate, upstream: int) -> bool:
-    """Return whether going on at `lo` repeats no record either."""
-    if found.exact or found.reason == COMPLETE:
-        return True
-    before = found.evidence[0]
-    return found.reason != WENT_BACK and upstream == before.upstream + 1
 
 
 class _Partition:
@@ -166,7 +150,8 @@ class _Partition:
             if epoch is newest:
                 return found
             first = newest.pair(0)
-            return Certificate(found.lo, first.downstream, WENT_BACK, (*found.evidence, first))
+            evidence = (*found.evidence, first)
+            return Certificate(found.lo, first.downstream, Why.WENT_BACK.text, evidence)
         first = newest.pair(0)
         return Certificate(0, first.downstream, BEFORE_ALL, (first,))
 
@@ -239,14 +224,15 @@ class _Epoch:
         after = bisect_right(self.upstream, upstream)
         before = self.pair(after - 1)
         if before.upstream == upstream:
-            reason = "It is an offset sync."
-            return Certificate(before.downstream, before.downstream, reason, (before,))
+            place = before.downstream
+            return Certificate(place, place, Why.IS_SYNC.text, (before,))
         if after == len(self):
-            return Certificate(before.downstream + 1, None, NEWEST, (before,))
+            return Certificate(before.downstream + 1, None, Why.NO_LATER_SYNC.text, (before,))
         following = self.pair(after)
         evidence = (before, following)
         if self.linked[after]:
             place = min(before.downstream + upstream - before.upstream, following.downstream)
-            return Certificate(place, following.downstream, COMPLETE, evidence)
-        reason = "Between the two offset syncs source and target may have offsets without a record."
+            reason = Why.PERHAPS_NO_RECORD.text
+            return Certificate(place, following.downstream, reason, evidence)
+        reason = Why.GAPS_ON_BOTH.text
         return Certificate(before.downstream + 1, following.downstream, reason, evidence)

@@ -12,7 +12,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from jobs.replication.offset_sync_store import KeptSync
-from jobs.replication.partition_syncs import DOWNSTREAM, Around, PartitionSyncs
+from jobs.replication.partition_syncs import DOWNSTREAM, UPSTREAM, Around, PartitionSyncs
 
 
 class Why(IntEnum):
@@ -70,6 +70,18 @@ class Certificate(NamedTuple):
     def exact(self) -> bool:
         """Whether there is only one possible answer."""
         return self.lo == self.hi
+
+
+def repeats_nothing(found: Certificate, asked: int, side: int = UPSTREAM) -> bool:
+    """Return whether whoever goes on at `lo` reads no record again: none is between it and the true place.
+
+    `asked` is the offset that was asked for, `side` whose it is. Behind a sync at the offset before, the
+    first record is one that was not read.
+    """
+    if found.exact or found.reason == Why.PERHAPS_NO_RECORD.text:
+        return True
+    is_known = bool(found.evidence) and found.reason != Why.WENT_BACK.text
+    return is_known and asked == found.evidence[0][side] + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,10 +242,9 @@ def _is_dense(before: KeptSync, after: KeptSync | None) -> bool:
 def _why(lo: int, hi: int, facts: Facts, *, linked: bool) -> Why:
     if lo == hi:
         return Why.ONE_POSSIBILITY
-    if facts.target_has_no_gaps:
-        return Why.GAPS_ON_SOURCE
-    is_told = facts.all_changes_told or linked
-    return Why.PERHAPS_NO_RECORD if is_told else Why.GAPS_ON_BOTH
+    if facts.all_changes_told or linked:
+        return Why.PERHAPS_NO_RECORD
+    return Why.GAPS_ON_SOURCE if facts.target_has_no_gaps else Why.GAPS_ON_BOTH
 
 
 def _before_first(syncs: PartitionSyncs) -> Why:

@@ -138,40 +138,6 @@ class Translator:
         return None if store is None else store.translate(upstream)
 
 
-class NarrowestTranslator:
-    """Several translators of one flow, each with its own syncs and facts: the narrowest answer counts."""
-
-    def __init__(self, *translators: Translator) -> None:
-        self._translators = translators
-
-    @property
-    def partitions(self) -> frozenset[TopicPartition]:
-        """The source partitions with at least one offset sync."""
-        return frozenset().union(*(one.partitions for one in self._translators))
-
-    def translate(self, where: TopicPartition, upstream: int) -> Certificate | None:
-        """Return between which target offsets a source offset lies; None without any offset sync."""
-        return _narrowest(one.translate(where, upstream) for one in self._translators)
-
-    def reverse(self, where: TopicPartition, downstream: int) -> Certificate | None:
-        """Return between which source offsets a target offset lies; None without any offset sync."""
-        return _narrowest(one.reverse(where, downstream) for one in self._translators)
-
-    def mm2(self, where: TopicPartition, upstream: int) -> int | None:
-        """Return MirrorMaker 2's own answer, by the first that has a sync of the partition."""
-        answers = (one.mm2(where, upstream) for one in self._translators)
-        return next((one for one in answers if one is not None), None)
-
-
-def _narrowest(found: Iterable[Certificate | None]) -> Certificate | None:
-    """Return the certificate with the fewest possibilities; of two without an upper bound the higher."""
-
-    def width(one: Certificate) -> tuple[bool, int]:
-        return (one.hi is None, -one.lo if one.hi is None else one.hi - one.lo)
-
-    return min((one for one in found if one is not None), key=width, default=None)
-
-
 def at_the_end(found: Certificate | None, upstream: int, end: SourceEnd) -> Certificate | None:
     """Return a certificate that also uses where both sides end.
 

@@ -2,66 +2,63 @@
 
 from __future__ import annotations
 
-from jobs.cluster.client import ClusterClient
-from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.errors import Refused
-from jobs.cluster.reading import read_whole_topic
-from jobs.cluster.records import Message
+import asyncio
+
+from jobs.cluster.errors import ClusterFault, Refused, UnknownTopicOrPartition
+from jobs.cluster.raw.cluster import RawCluster
+from jobs.cluster.raw.timing import Timing, Tries
+from jobs.replication.archive_manifest import GapKind
 from jobs.replication.flow import FlowSpec
-from jobs.replication.internal_topics import syncs_place
-from jobs.replication.sync_topic import PARTITION
+from jobs.replication.sync_archive import ArchivedTranslator
+from jobs.replication.sync_follower import CLIENT_ID, SyncsPlace, place_of
+from jobs.replication.sync_index import Piece, SyncIndex
+from jobs.replication.syncs_reader import Step, SyncsReader
 from jobs.replication.translator import Translator
-from jobs.wire.errors import RecordFormatError
-from jobs.wire.mirror_records import decode_offset_sync
-from jobs.wire.sync_links import SyncLinks
-
-
-class SyncsOfTopic:
-    """Takes the records of a topic of offset syncs in their order, and notices where some are missing.
-
-    A sync of crosslog names the one that it follows. Of others it is only seen that offsets of the topic are
-    missing, because compaction took records (or a transaction ended there): then nothing is concluded from
-    syncs on both sides of that place. Records that are no offset syncs are passed by.
-    """
-
-    def __init__(self) -> None:
-        self.translator = Translator()
-        self._links = SyncLinks()
-        self._holes = 0
-        self._seen_holes: dict[TopicPartition, int] = {}
-        self._next: int | None = 0
-
-    def take(self, message: Message) -> None:
-        """Take the next record."""
-        offset = message.offset() or 0
-        self._holes += offset != self._next
-        self._next = offset + 1
-        try:
-            sync = decode_offset_sync(message.key(), message.value())
-        except RecordFormatError:
-            return
-        where = TopicPartition(sync.topic, sync.partition)
-        pair = (sync.upstream_offset, sync.downstream_offset)
-        if min(pair) >= 0:
-            seen, self._seen_holes[where] = self._seen_holes.get(where, 0), self._holes
-            follows = self._links.follows(offset, where, pair, message.headers())
-            is_after_gap = seen != self._holes
-            self.translator.add(where, *pair, after_gap=is_after_gap, follows=follows)
 
 
 def read_translator(flow: FlowSpec, *, timeout_s: float = 10.0) -> Translator:
-    """Read every offset sync that is still on the topic; what compaction removed makes bounds wider.
+    """Read every offset sync that is on the topic now; what compaction removed makes bounds wider.
 
-    Raises `ClusterFault`, also for a flow that keeps no offset syncs.
+    It answers as an archive does that read the topic today for the first time. Without the topic nothing is
+    known. Raises `ClusterFault`, also for a flow that keeps no offset syncs.
     """
-    topic, on_source = syncs_place(flow)
-    if topic is None:
+    place = place_of(flow)
+    if place is None:
         raise Refused(
             f"The flow {flow.name} keeps no offset syncs, so nothing can be translated.",
             cluster=flow.target.alias,
             hint="Set offset_syncs of the flow to target or source.",
         )
-    found = SyncsOfTopic()
-    with ClusterClient(flow.source if on_source else flow.target, timeout_s=timeout_s) as client:
-        read_whole_topic(client, topic, found.take, only_partition=PARTITION)
-    return found.translator
+    try:
+        return asyncio.run(_read(place, timeout_s))
+    except UnknownTopicOrPartition:
+        return Translator()
+
+
+async def _read(place: SyncsPlace, timeout_s: float) -> Translator:
+    """Read up to the end of the topic when reading began: one that never pauses has no other."""
+    timing = Timing(request_timeout_s=timeout_s, connect_timeout_s=timeout_s)
+    pieces, holes, end = list[Piece](), 0, None
+    async with RawCluster(place.connection, client_id=CLIENT_ID, timing=timing) as cluster:
+        reader = SyncsReader(cluster, place.topic)
+        while True:
+            step = await _step(reader, timeout_s)
+            found = step.increment
+            is_after_loss = found.gap is not None and found.gap.kind is GapKind.LOST
+            rows = found.rows._replace(hole=found.rows.hole + holes)
+            pieces.append(Piece(found.names, rows, is_after_loss))
+            holes += found.holes
+            end = await reader.end() if end is None else end
+            if step.is_at_end or found.next_offset >= end:
+                return ArchivedTranslator(SyncIndex.empty().extended(pieces))
+
+
+async def _step(reader: SyncsReader, timeout_s: float) -> Step:
+    """Return what comes next, over new leaders."""
+    tries = Tries(reader.cluster.timing, timeout_s)
+    while True:
+        try:
+            return await reader.step(wait_ms=0)
+        except ClusterFault as fault:
+            if not fault.retriable or not await tries.pause():
+                raise

@@ -7,7 +7,8 @@ from dataclasses import replace
 from jobs.cluster.descriptions import CommittedOffset, OffsetRange, TopicPartition
 from jobs.replication.failover.evidence import Evidence, Leg, Way
 from jobs.replication.failover.model import PlanItem, Untranslated
-from jobs.replication.sync_history import Certificate, Why
+from jobs.replication.partition_syncs import DOWNSTREAM, UPSTREAM
+from jobs.replication.sync_history import Certificate, repeats_nothing
 from jobs.replication.translator import SourceEnd
 
 NO_SYNC = "There is no offset sync of this partition."
@@ -130,21 +131,10 @@ def _without_bounds(item: PlanItem, start: int, end: int, untranslated: Untransl
 
 def _reread(item: PlanItem, target: int, end: int) -> int | None:
     """Return how many offsets from the target on may have been read already; they are there, or come."""
-    if _has_no_record_between(item):
+    found = Certificate(item.lo or 0, item.hi, item.reason, item.evidence)
+    side = UPSTREAM if item.how == Way.FORWARD else DOWNSTREAM
+    if repeats_nothing(found, item.committed, side):
         return item.not_copied or 0
     if item.hi is not None:
         return max(min(item.hi, end) - target, 0) + (item.not_copied or 0)
     return None if item.not_copied is None else end - target + item.not_copied
-
-
-def _has_no_record_between(item: PlanItem) -> bool:
-    """Return whether the lower bound repeats nothing although an upper bound is further on, or not known.
-
-    Behind a sync at the offset before, the first record is one that the group has not read.
-    """
-    if item.reason == Why.PERHAPS_NO_RECORD.text or item.lo == item.hi:
-        return True
-    if not item.evidence or item.reason == Why.WENT_BACK.text:
-        return False
-    told = item.evidence[0]
-    return item.committed == (told.upstream if item.how == Way.FORWARD else told.downstream) + 1

@@ -9,8 +9,7 @@ from django.utils import timezone
 
 from console.clusters.models import CollectionRound, Noun
 from console.frame.uploads import LARGEST_UPLOAD_BYTES
-from console.replication.translation_asking import limits_of, open_narrowest_translator
-from console.replication.translation_limits import Limits
+from console.replication.translation_limits import Limits, limits_of
 from console.replication.workbench import (
     FORWARD,
     REVERSE,
@@ -21,7 +20,6 @@ from console.replication.workbench import (
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import InvalidFields, Unreachable
 from jobs.replication.failover.evidence import Leg, Way
-from jobs.replication.flow import CopiedBy
 from jobs.replication.questions import Question
 from jobs.replication.sync_history import Facts
 from jobs.replication.translator import Translator
@@ -99,24 +97,6 @@ def test_what_cannot_be_answered_says_why(flow, question, direction, words):
     assert words in found.reason
 
 
-class PaperDoor:
-    """Clusters that say what a test wants; a fault is raised."""
-
-    def __init__(self, found=None, limits=None) -> None:
-        self.found, self.asked_limits = found, limits
-
-    def translator(self, flow):
-        return self._said(self.found)
-
-    def limits(self, connection, partitions):
-        return self._said(self.asked_limits)
-
-    def _said(self, found):
-        if isinstance(found, Exception):
-            raise found
-        return found
-
-
 @pytest.fixture
 def collected(flow):
     """Both clusters have answered just now."""
@@ -130,35 +110,28 @@ SYNCS = {ORDERS: ((100, 40), (200, 140), (260, 220))}
 
 
 @pytest.mark.parametrize("offset", [100, 101, 150, 199, 200, 230, 259, 260])
-def test_the_page_is_as_certain_as_a_plan_of_the_same_syncs(flow, collected, offset):
+def test_the_page_is_as_certain_as_a_plan_of_the_same_syncs(flow, offset):
     told = Translator(SYNCS, facts=Facts(all_changes_told=True))
     leg = Leg(spec_of_plan(), Way.FORWARD, told, {ORDERS: 300}, {}, NOW_MS)
     evidence = failover_evidence(committed=offset, here_end=300, there=(0, 300), legs=(leg,))
     (planned,) = plan_of(evidence).groups[0].items
-    found = translate_one(
-        flow, open_narrowest_translator(flow, PaperDoor(told)), Question(1, ORDERS, offset)
-    )
+    found = translate_one(flow, told, Question(1, ORDERS, offset))
     assert (found.lo, found.hi, found.reason) == (planned.lo, planned.hi, planned.reason)
     assert (found.exact, found.mm2) == (planned.exact, planned.mm2)
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        pytest.param({"copied_by": CopiedBy.MIRROR_MAKER.value}, id="MirrorMaker 2 copies"),
-        pytest.param({}, id="the cluster did not answer lately"),
-    ],
-)
-def test_the_topic_is_not_read(fields):
-    other = make_flow("other", **fields)
-    door = PaperDoor(AssertionError("the topic is read"))
-    assert open_narrowest_translator(other, door).partitions == frozenset()
+def test_the_limits_of_a_cluster_that_does_not_answer_are_not_known(flow, collected):
+    def away(connection, partitions, *, timeout_s):
+        raise Unreachable("gone", cluster=connection.alias)
+
+    assert limits_of(flow, {ORDERS}, is_reverse=False, door=away) == Limits()
 
 
-def test_a_cluster_that_does_not_answer_leaves_what_the_archive_says(flow, collected):
-    door = PaperDoor(Unreachable("gone", cluster="west"), Unreachable("gone", cluster="east"))
-    assert open_narrowest_translator(flow, door).partitions == frozenset()
-    assert limits_of(flow, {ORDERS}, is_reverse=False, door=door) == Limits()
+def test_a_cluster_that_was_not_collected_from_lately_is_not_asked(flow):
+    def asked(connection, partitions, *, timeout_s):
+        raise AssertionError("the cluster is asked")
+
+    assert limits_of(flow, {ORDERS}, is_reverse=True, door=asked) == Limits()
 
 
 @pytest.mark.parametrize(

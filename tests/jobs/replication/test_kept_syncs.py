@@ -6,9 +6,10 @@ from hypothesis import strategies as st
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication import kept_syncs
-from jobs.replication.kept_syncs import KeptSyncs, is_exact_place
+from jobs.replication.kept_syncs import KeptSyncs
+from jobs.replication.sync_history import Why, repeats_nothing
 from jobs.replication.sync_tracker import SyncTracker
-from jobs.replication.translator import SourceEnd
+from jobs.replication.translator import SourceEnd, Translator
 
 WHERE = TopicPartition("orders", 0)
 
@@ -70,7 +71,18 @@ def kept(told, *, most=1000, fewest=64) -> KeptSyncs:
     return syncs
 
 
-def check(engine: Engine, syncs: KeptSyncs) -> None:
+def archived(told, lost=frozenset()) -> Translator:
+    """What an archive knows of the same syncs, some of which compaction took before they were read."""
+    translator, is_after_gap = Translator(), False
+    for at, (pair, follows) in enumerate(told):
+        is_after_gap |= at in lost
+        if at not in lost:
+            translator.add(WHERE, *pair, after_gap=is_after_gap, follows=follows)
+            is_after_gap = False
+    return translator
+
+
+def check(engine: Engine, syncs: KeptSyncs | Translator) -> None:
     """Nothing is skipped anywhere, and where it is said to be exact nothing is repeated."""
     for upstream in range(90, engine.upstream + 3):
         found = syncs.translate(WHERE, upstream)
@@ -80,7 +92,7 @@ def check(engine: Engine, syncs: KeptSyncs) -> None:
         behind = [place for offset, place in engine.places.items() if offset < upstream]
         assert all(found.lo <= place for place in ahead), (upstream, found)
         assert found.hi is None or not ahead or min(ahead) <= found.hi, (upstream, found)
-        if is_exact_place(found, upstream):
+        if repeats_nothing(found, upstream):
             assert all(place < found.lo for place in behind), (upstream, found)
 
 
@@ -88,6 +100,20 @@ def check(engine: Engine, syncs: KeptSyncs) -> None:
 def test_whatever_compaction_took_away_nothing_is_skipped_and_exact_is_exact(engine, data):
     taken = data.draw(st.sets(st.integers(0, max(len(engine.told) - 1, 0))))
     check(engine, kept(told for at, told in enumerate(engine.told) if at not in taken))
+
+
+@given(engines(), st.data())
+def test_an_archive_skips_nothing_either_and_exact_is_exact(engine, data):
+    lost = data.draw(st.sets(st.integers(0, max(len(engine.told) - 1, 0))))
+    check(engine, archived(engine.told, lost))
+
+
+@given(engines(ends=("commit", "restart")))
+def test_an_archive_of_all_syncs_is_as_exact_as_the_flow_itself(engine):
+    flow, archive = kept(engine.told), archived(engine.told)
+    for upstream in range(100, max(engine.places) + 2):
+        own, found = flow.translate(WHERE, upstream), archive.translate(WHERE, upstream)
+        assert (found.lo, repeats_nothing(found, upstream)) == (own.lo, True), upstream
 
 
 @given(engines(), st.integers(2, 8))
@@ -99,7 +125,7 @@ def test_where_not_all_can_be_kept_answers_get_coarser_and_stay_right(engine, fe
 def test_with_all_syncs_every_offset_of_what_was_copied_has_an_exact_place(engine):
     syncs = kept(engine.told)
     for upstream in range(100, max(engine.places) + 2):
-        assert is_exact_place(syncs.translate(WHERE, upstream), upstream), upstream
+        assert repeats_nothing(syncs.translate(WHERE, upstream), upstream), upstream
 
 
 def test_a_long_topic_takes_no_more_room_than_allowed():
@@ -110,7 +136,7 @@ def test_a_long_topic_takes_no_more_room_than_allowed():
     assert len(syncs) <= 500
     check(engine, syncs)
     newest = max(engine.places)
-    assert is_exact_place(syncs.translate(WHERE, newest), newest)
+    assert repeats_nothing(syncs.translate(WHERE, newest), newest)
 
 
 def test_syncs_of_one_stretch_take_the_room_of_two():
@@ -188,4 +214,4 @@ def test_what_is_dropped_is_everything_that_was_marked(engine, marked, fewest):
 def test_what_the_source_read_before_it_went_back_stays_known():
     syncs = kept([((10, 20), None), ((30, 40), (10, 20)), ((25, 45), None)])
     found = syncs.translate(WHERE, 15)
-    assert (found.lo, found.hi, found.reason) == (25, 45, kept_syncs.WENT_BACK)
+    assert (found.lo, found.hi, found.reason) == (25, 45, Why.WENT_BACK.text)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.offset_sync_store import OffsetSyncStore
 from jobs.replication.sync_history import Facts, Why
-from jobs.replication.translator import NarrowestTranslator, SourceEnd, Translator
+from jobs.replication.translator import SourceEnd, Translator
 from tests.jobs.replication.worlds import worlds
 
 ORDERS, CLICKS = TopicPartition("orders", 0), TopicPartition("clicks", 1)
@@ -101,19 +101,3 @@ def test_the_way_back_of_a_sync_is_exact():
     told = Translator({ORDERS: [(10, 20), (30, 40)]})
     assert (told.reverse(ORDERS, 20).lo, told.reverse(ORDERS, 20).exact) == (10, True)
     assert told.reverse(CLICKS, 20) is None
-
-
-@pytest.mark.parametrize(
-    ("offset", "bounds"),
-    [
-        pytest.param(50, (20, 20), id="compaction left it in the archive only"),
-        pytest.param(150, (90, 140), id="the topic proves that none is missing"),
-        pytest.param(250, (141, None), id="behind all syncs"),
-    ],
-)
-def test_of_two_translators_the_narrower_answer_counts(offset, bounds):
-    where = TopicPartition("orders", 0)
-    archive = Translator({where: ((50, 20), (100, 40), (200, 140))})
-    topic = Translator({where: ((100, 40), (200, 140))}, facts=Facts(all_changes_told=True))
-    found = NarrowestTranslator(archive, topic).translate(where, offset)
-    assert (found.lo, found.hi) == bounds

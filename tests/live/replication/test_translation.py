@@ -11,7 +11,7 @@ from jobs.replication.failover.read_syncs import read_translator
 from jobs.replication.failover.session import ask_plan
 from jobs.replication.sync_archive import open_translator
 from jobs.replication.sync_follower import catch_up, place_of
-from jobs.replication.translator import NarrowestTranslator
+from jobs.replication.sync_history import Why
 from tests.live.batches.copying import copy_all, flow_between
 from tests.live.records import new_topic, produce
 from tests.live.replication.moving import consume, new_group
@@ -19,7 +19,7 @@ from tests.live.replication.moving import consume, new_group
 pytestmark = pytest.mark.live
 
 
-def test_a_page_is_never_less_certain_than_a_plan_of_the_same_syncs(east, west, tmp_path):
+def test_page_and_plan_say_the_same_and_the_topic_says_it_too(east, west, tmp_path):
     topic, group = new_topic(east), new_group()
     flow = flow_between(east, west, topic)
     produce(east, topic, 400)
@@ -27,12 +27,25 @@ def test_a_page_is_never_less_certain_than_a_plan_of_the_same_syncs(east, west, 
     consume(east, group, topic, 100)
     with SyncArchive(tmp_path) as archive:
         catch_up(place_of(flow), archive)
-    told, archived = read_translator(flow), open_translator(tmp_path)
-    (planned,) = ask_plan(Asking(Wish(groups=(group,)), (Route(flow, told, 0),))).groups[0].items
-    asked = (planned.origin, planned.committed)
-    found = NarrowestTranslator(archived, told).translate(*asked)
-    assert planned.lo <= found.lo
-    assert planned.hi is None or (found.hi is not None and found.hi <= planned.hi)
+    archived, told = open_translator(tmp_path), read_translator(flow)
+    (planned,) = (
+        ask_plan(Asking(Wish(groups=(group,)), (Route(flow, archived, 0),))).groups[0].items
+    )
+    for translator in (archived, told):
+        found = translator.translate(planned.origin, planned.committed)
+        assert (found.lo, found.hi, found.reason) == (planned.lo, planned.hi, planned.reason)
+        assert (found.lo, found.reason) == (100, Why.PERHAPS_NO_RECORD.text)
+
+
+def test_what_a_flow_told_before_it_was_restarted_still_counts(east, west):
+    """Its first sync then names none before it; only a hole in the topic would end what is known."""
+    topic = new_topic(east)
+    flow = flow_between(east, west, topic)
+    for _ in range(2):
+        produce(east, topic, 300)
+        copy_all(flow, east, topic)
+    found = read_translator(flow).translate(TopicPartition(topic, 0), 100)
+    assert (found.lo, found.reason) == (100, Why.PERHAPS_NO_RECORD.text)
 
 
 def test_a_cluster_says_which_partitions_there_are_and_where_they_end(east):
