@@ -19,6 +19,7 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,7 @@ class Seen:
     written: list[Written] = field(default_factory=list)
     looks: list[tuple[float, str, str]] = field(default_factory=list)
     kills: list[tuple[float, float, str]] = field(default_factory=list)
+    noticed_s: list[float | None] = field(default_factory=list)
     refusals: Counter[str] = field(default_factory=Counter)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -153,7 +155,7 @@ def run(home: Path, url: str, course: Course, say: Say) -> dict[str, object]:
         Reader(west, [f"east.{t}" for t in TOPICS], lambda m: take_target(seen, m), is_over),
         Reader(west, [CHECKPOINTS], lambda m: take_checkpoint(seen, m), is_over),
     ]
-    killer = threading.Thread(target=kill, args=(home / "lab", course, seen, is_over, say))
+    killer = threading.Thread(target=kill, args=(home, url, course, seen, is_over, say))
     for thread in (*readers, killer):
         thread.start()
     began = time.monotonic()
@@ -183,6 +185,7 @@ def run(home: Path, url: str, course: Course, say: Say) -> dict[str, object]:
         "reader_faults": {name: count for one in readers for name, count in one.faults.items()},
         **judge(seen.written, seen.pairs),
         "brokers_killed": [name for _, _, name in seen.kills],
+        "kill_noticed_after_s": seen.noticed_s,
         **readiness(seen),
         "console_refusals": dict(seen.refusals),
         "runs": dict(Counter(one["state"] for one in runs)),
@@ -263,20 +266,43 @@ def content(message: Message) -> int:
     return hash((zlib.crc32(text), text[-24:]))
 
 
-def kill(lab: Path, course: Course, seen: Seen, is_over: threading.Event, say: Say) -> None:
+def kill(
+    home: Path, url: str, course: Course, seen: Seen, is_over: threading.Event, say: Say
+) -> None:
     """Kill one broker of the source every ten minutes, and start it again after one."""
+    lab, visitor = home / "lab", Visitor(url)
+    visitor.log_in("admin", (home / "password").read_text())
     while not is_over.wait(course.kill_every_s):
         name = f"east-{course.chance.randint(1, 3)}"
+        before = state_of_source(visitor)
         control.ask(lab, "kill", name)
         killed_at = time.monotonic()
         seen.kills.append((killed_at, math.inf, name))
-        say(f"killed {name}")
-        is_over.wait(DOWN_S)
+        seen.noticed_s.append(noticed_after_s(visitor, before, killed_at, is_over))
+        say(f"killed {name}, noticed after {seen.noticed_s[-1]} s")
+        is_over.wait(max(0.0, killed_at + DOWN_S - time.monotonic()))
         try:
             control.ask(lab, "start-node", name)
         except LabError as error:
             say(f"{name} did not come back: {error}")
         seen.kills[-1] = (killed_at, time.monotonic() + SETTLED_S, name)
+
+
+def noticed_after_s(
+    visitor: Visitor, before: str, killed_at: float, is_over: threading.Event
+) -> float | None:
+    """Return when the console's word for the source changed; None: not while the broker was away."""
+    while time.monotonic() < killed_at + DOWN_S and not is_over.wait(0.5):
+        if state_of_source(visitor) not in (before, ""):
+            return round(time.monotonic() - killed_at, 1)
+    return None
+
+
+def state_of_source(visitor: Visitor) -> str:
+    with suppress(Refused, OSError):
+        found = visitor.get("api/v1/clusters/?limit=500")["results"]
+        return next(str(one["status"]["state"]) for one in found if one["alias"] == "east")
+    return ""
 
 
 def look(visitor: Visitor, path: str, seen: Seen) -> None:
