@@ -7,6 +7,7 @@ import pytest
 from django.test import RequestFactory
 
 from console.frame.timerange import in_range
+from tests.console.replication.failover_world import make_plan
 from tests.console.safety.world import make_person, make_world
 
 pytestmark = pytest.mark.django_db
@@ -69,6 +70,28 @@ def test_a_link_within_the_subject_keeps_the_range(world, reader, path, link):
     text = reader.get(f"{path}?range=6h").content.decode()
     ranged = f"{link}{'&' if '?' in link else '?'}range=6h"
     assert ranged in links_of(text, link)
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/replication/{flow}/translate/", ["/replication/{flow}/checkpoints/"]),
+        (
+            "/replication/{flow}/failover/{plan}/",
+            ["/replication/{flow}/", "/replication/{flow}/failover/"],
+        ),
+        (
+            "/availability/east/drills/record/",
+            ["/availability/east/", "/availability/east/drills/"],
+        ),
+    ],
+)
+def test_the_way_back_up_keeps_the_range(world, reader, path, expected):
+    names = {"flow": world.flow.pk, "plan": make_plan(world.flow).pk}
+    text = reader.get(f"{path.format(**names)}?range=6h").content.decode()
+    crumbs = text.partition('aria-label="Breadcrumbs"')[2].partition("</nav>")[0]
+    found = [unescape(address) for address in re.findall(r'href="([^"]*)"', crumbs)]
+    assert found[1:] == [f"{one.format(**names)}?range=6h" for one in expected]
 
 
 @pytest.mark.parametrize(
