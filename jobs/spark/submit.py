@@ -16,17 +16,24 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jobs.spark import contract, processes, settings
+from jobs.spark import class_archive, contract, processes, settings
 from jobs.spark.contract import JobSpec
 
+_ADVICE = (
+    "Spark needs it: install a JDK (17 or newer), or let JAVA_HOME of the worker point to one."
+)
 _ENTRY = Path(__file__).parent.parent / "entry"
 
 
 def start_run(spec: JobSpec, run_dir: Path, environment: Mapping[str, str] | None = None) -> int:
     """Start a run and return the pid of its keeper, without waiting for Spark to come up.
 
-    The folder is made when it is missing. Raises FileExistsError when it already holds a run.
+    The folder is made when it is missing. Raises FileExistsError when it already holds a run, and
+    FileNotFoundError before anything is written where there is no Java.
     """
+    java = class_archive.java_command()
+    if shutil.which(java) is None:
+        raise FileNotFoundError(f"There is no {java}. {_ADVICE}")
     run_dir.mkdir(parents=True, exist_ok=True)
     if (run_dir / contract.SPEC).exists():
         raise FileExistsError(f"{run_dir} already holds a run")
