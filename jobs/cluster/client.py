@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, TypeVar
@@ -29,6 +29,7 @@ logger = logging.getLogger(__name__)
 _Key = TypeVar("_Key")
 _Chunk = TypeVar("_Chunk")
 _Client = TypeVar("_Client")
+_Answer = TypeVar("_Answer")
 
 AT_ONCE = 20
 UNTIL_CLOSED = 3600.0
@@ -151,25 +152,35 @@ class ClusterClient:
 
         See `describe_whole_cluster`. Bootstrap servers are compared until each of them has told its cluster.
         """
-        # In a thread of its own, because the caller's may be running a loop already.
-        with ThreadPoolExecutor(1) as thread:
-            found = thread.submit(lambda: asyncio.run(self._describe())).result()
+        found = self.ask_raw(self._describe)
         self.notes.forget()
         return found
 
-    async def _describe(self) -> ClusterDescription:
+    def ask_raw(self, ask: Callable[[RawCluster], Coroutine[Any, Any, _Answer]]) -> _Answer:
+        """Ask over connections of our own what the client library cannot be asked; raises `ClusterFault`."""
+        # In a thread of its own, because the caller's may be running a loop already.
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(lambda: asyncio.run(self._ask_raw(ask))).result()
+
+    async def _ask_raw(self, ask: Callable[[RawCluster], Coroutine[Any, Any, _Answer]]) -> _Answer:
         share_s = self.timeout_s * FIRST_AND_SECOND[0]
         timing = Timing(connect_timeout_s=share_s, metadata_timeout_s=share_s)
-        # What brokers see is `crosslog-` and this.
-        name = self._client_id.removeprefix("crosslog").removeprefix("-") or "metadata"
-        if not self._is_one_cluster:
-            await self._compare_bootstrap_servers(name)
-        async with RawCluster(self.connection, client_id=name, timing=timing) as cluster:
-            return await describe_whole_cluster(cluster, budget_s=self.timeout_s)
+        async with RawCluster(self.connection, client_id=self._raw_id, timing=timing) as cluster:
+            return await ask(cluster)
 
-    async def _compare_bootstrap_servers(self, client_id: str) -> None:
+    @property
+    def _raw_id(self) -> str:
+        # What brokers see is `crosslog-` and this.
+        return self._client_id.removeprefix("crosslog").removeprefix("-") or "metadata"
+
+    async def _describe(self, cluster: RawCluster) -> ClusterDescription:
+        if not self._is_one_cluster:
+            await self._compare_bootstrap_servers()
+        return await describe_whole_cluster(cluster, budget_s=self.timeout_s)
+
+    async def _compare_bootstrap_servers(self) -> None:
         within_s = self.timeout_s * SHARE_TO_COMPARE
-        ids = await read_bootstrap_ids(self.connection, client_id=client_id, within_s=within_s)
+        ids = await read_bootstrap_ids(self.connection, client_id=self._raw_id, within_s=within_s)
         refuse_several_clusters(self.connection.alias, ids)
         self._is_one_cluster = None not in ids.values()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -21,13 +20,13 @@ from jobs.cluster.descriptions import (
 from jobs.cluster.errors import ClusterFault, TimedOut
 from jobs.cluster.librdkafka_errors import error_in, sentence_of
 from jobs.cluster.offsets import MARKER_RANGE, read_data_end, read_offset_ranges
-from jobs.cluster.raw.cluster import RawCluster
-from jobs.cluster.raw.group_offsets import delete_offsets
+from jobs.cluster.raw.cluster import most_telling
+from jobs.cluster.raw.errors import AnswerFault
+from jobs.cluster.raw.group_offsets import delete_offsets, read_offsets
 from jobs.cluster.read_only import refuse_when_read_only
 from jobs.cluster.topics import chunks
 
 GROUPS_PER_REQUEST = 100
-OFFSET_REQUESTS_AT_ONCE = 1000
 COORDINATOR_PAUSE_S = 0.25
 _COORDINATOR_MOVES = frozenset(
     {"NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE"}
@@ -110,12 +109,18 @@ def read_committed_offsets(
 
 
 def read_committed_or_why(client: ClusterClient, ids: Collection[str]) -> CommittedGroups:
-    """Return the committed offsets of each group, or why they could not be read."""
-    answers = _ask_committed(client, ids)
-    missing = TimedOut("Reading committed offsets: no time was left.", cluster="")
-    faults = {g: a for g in ids if isinstance(a := answers.get(g, missing), ClusterFault)}
-    committed = {g: _offsets(a) for g, a in answers.items() if g not in faults}
+    """Return the committed offsets of each group, or why they could not be read; raises `ClusterFault`."""
+    answers = client.ask_raw(lambda raw: read_offsets(raw, ids, budget_s=client.timeout_s))
+    faults = {g: a for g, a in answers.items() if isinstance(a, ClusterFault)}
+    if answers and len(faults) == len(answers) and not any(map(_is_answer, faults.values())):
+        raise most_telling(faults.values(), client.connection.alias)
+    committed = {g: a for g, a in answers.items() if not isinstance(a, ClusterFault)}
     return CommittedGroups(committed, {g: fault.message for g, fault in faults.items()})
+
+
+def _is_answer(fault: ClusterFault) -> bool:
+    """Return whether a broker said it, about one group; all else is about the way there."""
+    return isinstance(fault, AnswerFault)
 
 
 def read_group_offsets(client: ClusterClient, ids: Collection[str]) -> GroupOffsets:
@@ -199,32 +204,10 @@ def delete_group_offsets(
     refused: it does not exist, or there is no right to it; and `ReadOnly`. Partitions of topics that members
     of the group read are refused one by one.
     """
-    return asyncio.run(_delete_offsets(client, group_id, partitions))
-
-
-async def _delete_offsets(
-    client: ClusterClient, group_id: str, partitions: Collection[TopicPartition]
-) -> dict[TopicPartition, str | None]:
     # The client library has no such request.
-    async with RawCluster(client.connection, client_id="groups") as cluster:
-        return await delete_offsets(cluster, group_id, partitions, budget_s=client.timeout_s)
-
-
-def _ask_committed(client: ClusterClient, ids: Collection[str]) -> dict[str, Any]:
-    return client.ask_all(
-        sorted(set(ids)),
-        lambda admin, group_id, _: admin.list_consumer_group_offsets(
-            [ConsumerGroupTopicPartitions(group_id)], request_timeout=UNTIL_CLOSED
-        ),
-        "Reading committed offsets",
-        at_once=OFFSET_REQUESTS_AT_ONCE,
+    return client.ask_raw(
+        lambda raw: delete_offsets(raw, group_id, partitions, budget_s=client.timeout_s)
     )
-
-
-def _offsets(answer: Any) -> dict[TopicPartition, CommittedOffset]:
-    return {
-        TopicPartition(tp.topic, tp.partition): _committed(tp) for tp in answer.topic_partitions
-    }
 
 
 def _data_ends(
@@ -275,11 +258,3 @@ def _state(state: Any) -> str:
 
 def _type(group: Any) -> str:
     return str(group.type.name).lower()
-
-
-def _committed(where: Any) -> CommittedOffset:
-    if where.error is not None:
-        return CommittedOffset(None, error=sentence_of(where.error))
-    # The client library leaves the C string's end in the metadata.
-    metadata = (where.metadata or "").rstrip("\x00")
-    return CommittedOffset(where.offset if where.offset >= 0 else None, metadata)

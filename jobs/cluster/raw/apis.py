@@ -29,6 +29,7 @@ from kio.schema.end_txn import v5 as end_txn
 from kio.schema.fetch import v18 as fetch_log
 from kio.schema.fetch_snapshot import v1 as fetch_snapshot
 from kio.schema.find_coordinator import v3 as find_coordinator
+from kio.schema.find_coordinator import v4 as find_coordinators
 from kio.schema.incremental_alter_configs import v1 as incremental_alter_configs
 from kio.schema.init_producer_id import v5 as init_producer_id
 from kio.schema.list_offsets import v5 as list_offsets
@@ -37,6 +38,8 @@ from kio.schema.list_transactions import v0 as list_transactions
 from kio.schema.metadata import v10 as metadata_request
 from kio.schema.metadata import v12 as metadata_response
 from kio.schema.offset_delete import v0 as offset_delete
+from kio.schema.offset_fetch import v7 as offset_fetch_one
+from kio.schema.offset_fetch import v8 as offset_fetch
 from kio.schema.offset_for_leader_epoch import v4 as offset_for_leader_epoch
 from kio.schema.produce import v12 as produce
 from kio.schema.sasl_authenticate import v2 as sasl_authenticate
@@ -127,6 +130,14 @@ OFFSET_FOR_LEADER_EPOCH = Api(
 )
 FIND_COORDINATOR = Api(
     find_coordinator.FindCoordinatorRequest, find_coordinator.FindCoordinatorResponse, 3
+)
+# Many at once, as with the next one, since Kafka 3.0 (KIP-699, KIP-709).
+FIND_COORDINATORS = Api(
+    find_coordinators.FindCoordinatorRequest, find_coordinators.FindCoordinatorResponse, 4
+)
+OFFSET_FETCH = Api(offset_fetch.OffsetFetchRequest, offset_fetch.OffsetFetchResponse, 8)
+OFFSET_FETCH_ONE = Api(
+    offset_fetch_one.OffsetFetchRequest, offset_fetch_one.OffsetFetchResponse, 7, 6, 5
 )
 OFFSET_DELETE = Api(offset_delete.OffsetDeleteRequest, offset_delete.OffsetDeleteResponse, 0)
 INIT_PRODUCER_ID = Api(

@@ -140,13 +140,16 @@ class LeaderMoved(AnswerFault):
 
 
 class CoordinatorMoved(AnswerFault):
-    """This broker does not coordinate the transactional id (yet, or any more)."""
+    """This broker does not coordinate the group or transactional id (yet, or any more)."""
 
     code = "coordinator_moved"
     kind = FaultKind.FIND_COORDINATOR
     retriable = True
-    meaning = "the coordinator of the transaction is moving or loading"
-    hint = "It is looked up again; if it lasts, partitions of __transaction_state are offline."
+    meaning = "the coordinator is moving or loading"
+    hint = (
+        "It is looked up again; if it lasts, partitions of __consumer_offsets (groups) or "
+        "__transaction_state (transactions) are offline."
+    )
 
 
 class OffsetOutOfRange(AnswerFault):

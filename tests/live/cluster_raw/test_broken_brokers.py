@@ -1,18 +1,24 @@
 """Brokers that die or hang: the leader is followed, and no wait is longer than its bound."""
 
 import asyncio
+import contextlib
 import time
 
 import pytest
+from confluent_kafka import ElectionType, KafkaException
+from confluent_kafka import TopicPartition as ClientPartition
 
-from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.descriptions import CommittedOffset, TopicPartition
 from jobs.cluster.errors import ClusterFault
+from jobs.cluster.groups import alter_group_offsets, read_committed_offsets
 from jobs.cluster.raw.errors import ConnectionLost, RequestTimedOut
 from jobs.cluster.raw.fetch import fetch
 from jobs.cluster.raw.lanes import FETCH
 from jobs.cluster.raw.offsets import LATEST, list_offsets
 from jobs.cluster.raw.timing import Timing
 from jobs.cluster.raw.transactions import end_txn, init_producer_id
+from jobs.cluster.topics import describe_topics
 from tests.jobs.cluster.raw.batches import claimed
 from tests.jobs.cluster.raw.coroutines import until
 from tests.live.cluster_raw.raw import (
@@ -26,7 +32,7 @@ from tests.live.cluster_raw.raw import (
     write,
 )
 from tests.live.records import new_topic, produce, read_all
-from tests.support import Stalls
+from tests.support import Stalls, wait_until
 
 pytestmark = pytest.mark.live
 
@@ -128,6 +134,41 @@ async def test_a_connect_to_a_broker_that_hangs_ends_in_time(whole, partition):
         ):
             await door.connection_to(leader, "a-new-lane")
         assert time.monotonic() - began - stalls.seconds < 3 * BOUND_S
+
+
+def all_lead_again(client) -> bool:
+    """Elect the preferred leaders of the groups' partitions; returns whether all of them lead now."""
+    (topic,) = describe_topics(client, ["__consumer_offsets"])
+    away = [p for p in topic.partitions if p.leader != p.replicas[0]]
+    where = [ClientPartition(topic.name, p.partition) for p in away]
+    if where:
+        with contextlib.suppress(KafkaException):
+            client.admin.elect_leaders(ElectionType.PREFERRED, where).result(60)
+    return not away
+
+
+def test_committed_offsets_are_read_while_their_coordinators_die_and_come_back(whole, partition):
+    """The client library's own reading ends the process here, with a segmentation fault."""
+    groups = [f"{partition.topic}-{number}" for number in range(12)]
+    with ClusterClient(whole.connection, timeout_s=20) as client:
+        for group in groups:
+            alter_group_offsets(client, group, {partition: CommittedOffset(5)})
+        expected = {group: {partition: CommittedOffset(5)} for group in groups}
+
+        def all_are_read() -> bool:
+            with contextlib.suppress(ClusterFault):
+                return read_committed_offsets(client, groups) == expected
+            return False
+
+        for number in (1, 2):
+            whole.node(number).kill()
+            # Nobody coordinates the groups of a dead broker before the cluster has noticed it.
+            wait_until(all_are_read, 60)
+            whole.start_nodes()
+            whole.wait_until_serving()
+            wait_until(lambda: all_lead_again(client), 60)
+            # Whoever coordinated them meanwhile is asked first, and refuses.
+            wait_until(all_are_read, 60)
 
 
 async def test_a_transaction_survives_the_death_of_its_coordinator(whole, partition):
