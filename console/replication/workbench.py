@@ -15,8 +15,9 @@ from console.replication.translation_limits import NO_LIMITS, Limits
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import InvalidFields
 from jobs.replication.offset_sync_store import TOO_OLD
+from jobs.replication.partition_syncs import DOWNSTREAM
 from jobs.replication.questions import Question
-from jobs.replication.sync_history import Certificate
+from jobs.replication.sync_history import Certificate, repeats_nothing
 from jobs.replication.translator import Translator
 
 FORWARD, REVERSE = "forward", "reverse"
@@ -43,7 +44,8 @@ COLUMNS = (
 class Translation:
     """A question with its answer; `lo` None: nothing is known. `mm2` is MirrorMaker 2's own answer.
 
-    `reason` says what is wrong where `wrong` names a part of the question.
+    `reason` says what is wrong where `wrong` names a part of the question. `repeats_nothing`: going on at
+    `lo` reads no record again, although it may not be the only possible answer.
     """
 
     question: Question
@@ -53,6 +55,7 @@ class Translation:
     reason: str
     # The part of the question that is wrong: topic, partition or offset; empty: none is.
     wrong: str = ""
+    repeats_nothing: bool = False
 
     @property
     def lo(self) -> int | None:
@@ -161,7 +164,9 @@ def _forward(names: Names, translator: Translator, asked: Question) -> Translati
     found = translator.translate(asked.where, asked.offset)
     mm2 = translator.mm2(asked.where, asked.offset)
     to_topic = names.remote(asked.where).topic
-    return Translation(asked, to_topic, found, mm2, found.reason if found else NO_SYNC)
+    reason = found.reason if found else NO_SYNC
+    is_all = found is not None and repeats_nothing(found, asked.offset)
+    return Translation(asked, to_topic, found, mm2, reason, repeats_nothing=is_all)
 
 
 def _reverse(
@@ -173,4 +178,6 @@ def _reverse(
     if where is None:
         return Translation(asked, "", None, None, NO_PARTITION, "partition")
     found = translator.reverse(where, asked.offset)
-    return Translation(asked, where.topic, found, None, found.reason if found else NO_SYNC)
+    reason = found.reason if found else NO_SYNC
+    is_all = found is not None and repeats_nothing(found, asked.offset, DOWNSTREAM)
+    return Translation(asked, where.topic, found, None, reason, repeats_nothing=is_all)

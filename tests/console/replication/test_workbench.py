@@ -4,6 +4,7 @@ import html
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 
@@ -132,6 +133,21 @@ def test_a_cluster_that_was_not_collected_from_lately_is_not_asked(flow):
         raise AssertionError("the cluster is asked")
 
     assert limits_of(flow, {ORDERS}, is_reverse=True, door=asked) == Limits()
+
+
+@pytest.mark.parametrize(
+    ("offset", "is_told", "expected"),
+    [
+        pytest.param(100, True, "Exact", id="a sync"),
+        pytest.param(230, True, "Nothing read twice", id="between two of which all is told"),
+        pytest.param(230, False, "Between bounds", id="between two others"),
+    ],
+)
+def test_the_page_says_what_going_on_there_costs(flow, offset, is_told, expected):
+    told = Translator(SYNCS, facts=Facts(all_changes_told=is_told))
+    found = translate_one(flow, told, Question(1, ORDERS, offset))
+    shown = render_to_string("replication/_translation.html", {"answer": found})
+    assert expected in shown
 
 
 @pytest.mark.parametrize(
