@@ -47,6 +47,7 @@ SETTLED_S = 60.0  # and how long after it is back its loss may still show
 LOOK_EVERY_S = 5.0
 START_S = 900.0
 CHECKPOINTS_EVERY_S = 1
+BROKERS = 3
 SEED = 1
 TOPICS = {"orders": 6, "payments": 3, "clicks": 4, "customers": 2}
 CHECKPOINTS = "east.checkpoints.internal"
@@ -66,7 +67,7 @@ class Seen:
     written: list[Written] = field(default_factory=list)
     looks: list[tuple[float, str, str]] = field(default_factory=list)
     kills: list[tuple[float, float, str]] = field(default_factory=list)
-    noticed_s: list[float | None] = field(default_factory=list)
+    noticed: list[dict[str, float]] = field(default_factory=list)
     refusals: Counter[str] = field(default_factory=Counter)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -185,7 +186,7 @@ def run(home: Path, url: str, course: Course, say: Say) -> dict[str, object]:
         "reader_faults": {name: count for one in readers for name, count in one.faults.items()},
         **judge(seen.written, seen.pairs),
         "brokers_killed": [name for _, _, name in seen.kills],
-        "kill_noticed_after_s": seen.noticed_s,
+        "kill_noticed_after_s": seen.noticed,
         **readiness(seen),
         "console_refusals": dict(seen.refusals),
         "runs": dict(Counter(one["state"] for one in runs)),
@@ -271,15 +272,16 @@ def kill(
 ) -> None:
     """Kill one broker of the source every ten minutes, and start it again after one."""
     lab, visitor = home / "lab", Visitor(url)
+    east = read_plans(lab)[0].connection
     visitor.log_in("admin", (home / "password").read_text())
     while not is_over.wait(course.kill_every_s):
-        name = f"east-{course.chance.randint(1, 3)}"
+        name = f"east-{course.chance.randint(1, BROKERS)}"
         before = state_of_source(visitor)
         control.ask(lab, "kill", name)
         killed_at = time.monotonic()
         seen.kills.append((killed_at, math.inf, name))
-        seen.noticed_s.append(noticed_after_s(visitor, before, killed_at, is_over))
-        say(f"killed {name}, noticed after {seen.noticed_s[-1]} s")
+        seen.noticed.append(noticed(east, visitor, before, killed_at, is_over))
+        say(f"killed {name}, noticed after {seen.noticed[-1]} s")
         is_over.wait(max(0.0, killed_at + DOWN_S - time.monotonic()))
         try:
             control.ask(lab, "start-node", name)
@@ -288,14 +290,29 @@ def kill(
         seen.kills[-1] = (killed_at, time.monotonic() + SETTLED_S, name)
 
 
-def noticed_after_s(
-    visitor: Visitor, before: str, killed_at: float, is_over: threading.Event
-) -> float | None:
-    """Return when the console's word for the source changed; None: not while the broker was away."""
+def noticed(
+    east: Connection, visitor: Visitor, before: str, killed_at: float, is_over: threading.Event
+) -> dict[str, float]:
+    """Return when Kafka no longer named the broker, and when the console's word for the source changed.
+
+    What did not happen while the broker was away is missing.
+    """
+    found: dict[str, float] = {}
     while time.monotonic() < killed_at + DOWN_S and not is_over.wait(0.5):
-        if state_of_source(visitor) not in (before, ""):
-            return round(time.monotonic() - killed_at, 1)
-    return None
+        if "kafka" not in found and live_brokers(east) < BROKERS:
+            found["kafka"] = round(time.monotonic() - killed_at, 1)
+        if "console" not in found and state_of_source(visitor) not in (before, ""):
+            found["console"] = round(time.monotonic() - killed_at, 1)
+        if len(found) == len(("kafka", "console")):
+            break
+    return found
+
+
+def live_brokers(east: Connection) -> int:
+    """Return how many brokers the cluster names; all of them where nobody answers."""
+    with suppress(ClusterFault), ClusterClient(east, timeout_s=5.0) as client:
+        return len(client.describe().brokers)
+    return BROKERS
 
 
 def state_of_source(visitor: Visitor) -> str:
