@@ -23,6 +23,7 @@ from jobs.cluster.raw.cluster import RawCluster
 from jobs.cluster.raw.cluster_description import describe_whole_cluster
 from jobs.cluster.raw.timing import Timing
 from jobs.cluster.read_only import refuse_when_read_only
+from jobs.cluster.words_of_others import without_secrets
 
 logger = logging.getLogger(__name__)
 
@@ -255,4 +256,5 @@ class _LogLines:
     def log(self, _level: int, _form: str, facility: str, name: str, line: str) -> None:
         if facility in ("FAIL", "ERROR"):
             self.notes.hear(line)
-        logger.debug("librdkafka cluster=%s %s %s %s", self.notes.cluster, name, facility, line)
+        said = without_secrets(line)
+        logger.debug("librdkafka cluster=%s %s %s %s", self.notes.cluster, name, facility, said)

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from jobs.cluster.errors import InvalidFields, SecretMissing
 from jobs.cluster.secrets import SecretRef
+from jobs.cluster.words_of_others import remember
 
 _E = TypeVar("_E", bound=StrEnum)
 _ALIAS = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
@@ -148,12 +149,17 @@ class Connection:
         if reference is None:
             return ""
         try:
-            return reference.resolve()
+            secret = reference.resolve()
         except LookupError as error:
             raise SecretMissing(f"{field}: {error}", cluster=self.alias, field=field) from None
+        if field in _SECRET_FIELDS:
+            remember(secret)
+        return secret
 
 
 _FIELDS = frozenset(field.name for field in fields(Connection))
+# Certificates are public.
+_SECRET_FIELDS = frozenset({"sasl_password", "ssl_key"})
 
 
 class _Reader:

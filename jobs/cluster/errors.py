@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from jobs.cluster.words_of_others import without_secrets
+
 
 class ClusterFault(Exception):
     """A request to a cluster failed.
 
     `code` is stable and machine-readable, `retriable` says whether the same request may succeed
     later without anybody changing anything, `hint` tells a person what to do next, `field` is the
-    setting of the connection to which the message belongs.
+    setting of the connection to which the message belongs. Secrets are cut out of the message.
     """
 
     code = "cluster_fault"
@@ -19,6 +21,7 @@ class ClusterFault(Exception):
     def __init__(
         self, message: str, *, cluster: str, hint: str | None = None, field: str | None = None
     ) -> None:
+        message = without_secrets(message)
         super().__init__(message)
         self.message = message
         self.cluster = cluster

@@ -25,6 +25,7 @@ from jobs.cluster.errors import (
     UnknownTopicOrPartition,
     Unreachable,
 )
+from jobs.cluster.words_of_others import shortened
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +149,7 @@ def explain(text: str, cluster: str) -> tuple[int, ClusterFault] | None:
         return None
     for rank, rule in enumerate(_RULES):
         if rule.pattern.search(text):
-            reason = _TAIL.sub("", line["reason"])
+            reason = shortened(_TAIL.sub("", line["reason"]))
             message = rule.says.format(server=line["server"], reason=reason)
             if line["source"] != "bootstrap" and rule.kind in (NameNotResolved, Unreachable):
                 message += _ADVERTISED
@@ -272,8 +273,8 @@ def fault_of(
 
 def sentence_of(error: KafkaError) -> str:
     """Return an error as a person can read and search it: Kafka's words, then its name."""
-    text = error.str().removeprefix("Broker: ").removeprefix("Local: ").rstrip(".")
-    return f"{text} ({error.name()})"
+    text = error.str().removeprefix("Broker: ").removeprefix("Local: ")
+    return f"{shortened(text).rstrip('.')} ({error.name()})"
 
 
 def error_in(raised: KafkaException | KafkaError) -> KafkaError:

@@ -21,6 +21,7 @@ from jobs.cluster.errors import (
     TimedOut,
     UnknownTopicOrPartition,
 )
+from jobs.cluster.words_of_others import shortened
 
 
 class FaultKind(StrEnum):
@@ -296,7 +297,7 @@ def answer_fault(number: int, where: Where, said: str | None = None) -> AnswerFa
         return None
     kind = _BY_NUMBER.get(number, _OtherAnswer)
     name, is_retriable = _known(number)
-    tail = f": {said.rstrip('.')}" if said else ""
+    tail = f": {shortened(said).rstrip('.')}" if said else ""
     fault = kind(f"{where}: {kind.meaning} ({name}{tail}).", cluster=where.cluster)
     fault.error = name
     if kind is _OtherAnswer and is_retriable:

@@ -19,6 +19,7 @@ from jobs.cluster.raw.primitives import milliseconds
 from jobs.cluster.raw.scram import ScramClient, ScramFailed
 from jobs.cluster.raw.security import Credentials
 from jobs.cluster.raw.transport_faults import Server
+from jobs.cluster.words_of_others import remember, shortened
 
 _Request = TypeVar("_Request")
 _Answer = TypeVar("_Answer")
@@ -47,6 +48,7 @@ async def log_in(asks: Asks, credentials: Credentials) -> int:
     Raises `AuthenticationFailed`, `MechanismNotSpoken`, `ProtocolMismatch` and the connection's faults.
     KIP-43, KIP-152, KIP-368.
     """
+    remember(credentials.password)
     exchange = _EXCHANGES.get(credentials.mechanism)
     if exchange is None:
         raise MechanismNotSpoken(
@@ -61,7 +63,7 @@ async def _agree(asks: Asks, mechanism: str) -> None:
         SASL_HANDSHAKE, SaslHandshakeRequest(mechanism=mechanism)
     )
     if answer.error_code is ErrorCode.unsupported_sasl_mechanism:
-        offered = ", ".join(answer.mechanisms) or "none"
+        offered = shortened(", ".join(answer.mechanisms)) or "none"
         raise AuthenticationFailed(
             f"{asks.server} does not offer {mechanism} (it offers: {offered}).",
             cluster=asks.cluster,
@@ -119,7 +121,8 @@ async def _say(asks: Asks, message: bytes) -> SaslAuthenticateResponse:
 
 def _refused(asks: Asks, reason: str) -> ClusterFault:
     return AuthenticationFailed(
-        f"{asks.server} refused the user name or the secret ({reason}).", cluster=asks.cluster
+        f"{asks.server} refused the user name or the secret ({shortened(reason)}).",
+        cluster=asks.cluster,
     )
 
 

@@ -1,5 +1,6 @@
 """SASL on a connection: who gets in, who does not and why, and sessions that end."""
 
+import base64
 from dataclasses import replace
 from datetime import timedelta
 
@@ -87,6 +88,18 @@ async def test_a_refused_password_is_told_with_the_brokers_words():
         assert type(fault) is AuthenticationFailed
         assert "Invalid credentials" in fault.message
         assert fault.field == "sasl_password"
+
+
+@pytest.mark.parametrize("error", [ErrorCode.sasl_authentication_failed, ErrorCode.invalid_request])
+async def test_a_broker_that_repeats_the_password_is_not_quoted(error):
+    said = f"no: hunter2, {base64.b64encode(b'_ada_hunter2').decode()}\n{'x' * 999}"
+    async with FakeBroker() as broker:
+        broker.answers[fake_broker.SASL_HANDSHAKE] = handshake()
+        broker.answers[fake_broker.SASL_AUTHENTICATE] = answered(error=error, message=said)
+        fault = await fault_of(broker)
+    assert "aHVudGVyMg" not in fault.message
+    assert "\n" not in fault.message
+    assert len(fault.message) < 400
 
 
 async def test_a_mechanism_that_the_broker_does_not_offer_is_told_with_those_it_does():
