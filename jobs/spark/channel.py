@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import hmac
+import json
 import secrets
 import socket
 import socketserver
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +25,11 @@ from jobs.spark.messages import Message, decode_line, encode_line
 ALIVE_S = 2.0
 _CONNECT_TIMEOUT_S = 10.0
 _MOST_LINE_BYTES = 64 * 1024 * 1024
+# Whoever has not said the token yet is a stranger: little is read of it, and not for long. A task says it
+# at once, so that even a large flow never has this many of them.
+MOST_HELLO_BYTES = 1024
+HELLO_WITHIN_S = 10.0
+MOST_STRANGERS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +39,11 @@ class ChannelAddress:
     host: str
     port: int
     token: str
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """Host and port."""
+        return self.host, self.port
 
 
 @dataclass(slots=True, eq=False)
@@ -61,21 +73,34 @@ class Event:
     message: Message | None
 
 
+class _Server(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+    # All tasks of a flow come at the same moment.
+    request_queue_size = 2 * MOST_STRANGERS
+
+
 class DriverChannel:
     """The driver's end: tells who comes and goes, and what they say.
 
     `on_event` is called from one thread per task. `host` is what tasks connect to, `bind_host` where
-    the driver listens when that differs.
+    the driver listens when that differs. `hello_within_s` is how long a caller may take for its token.
     """
 
     def __init__(
-        self, host: str, on_event: Callable[[Event], None], *, bind_host: str | None = None
+        self,
+        host: str,
+        on_event: Callable[[Event], None],
+        *,
+        bind_host: str | None = None,
+        hello_within_s: float = HELLO_WITHIN_S,
     ) -> None:
         self._host = host
         self._on_event = on_event
         self._lines: set[Line] = set()
         self._lock = threading.Lock()
         self._stopping = False
+        self._hello_within_s = hello_within_s
+        self._strangers = threading.BoundedSemaphore(MOST_STRANGERS)
         self._token = secrets.token_hex(16)
         channel = self
 
@@ -83,8 +108,7 @@ class DriverChannel:
             def handle(self) -> None:
                 channel._serve(self)
 
-        self._server = socketserver.ThreadingTCPServer((bind_host or host, 0), Session)
-        self._server.daemon_threads = True
+        self._server = _Server((bind_host or host, 0), Session)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), daemon=True)
         self._thread.start()
 
@@ -111,10 +135,10 @@ class DriverChannel:
             line.close()
 
     def _serve(self, session: socketserver.StreamRequestHandler) -> None:
-        hello = decode_line(session.rfile.readline(_MOST_LINE_BYTES))
-        if hello is None or not hmac.compare_digest(str(hello.get("token", "")), self._token):
+        task = self._greet(session)
+        if task is None:
             return
-        line = Line(int(hello["task"]), session.connection)
+        line = Line(task, session.connection)
         with self._lock:
             self._lines.add(line)
             is_stopping = self._stopping
@@ -129,6 +153,36 @@ class DriverChannel:
                 self._lines.discard(line)
             self._on_event(Event(line, None))
 
+    def _greet(self, session: socketserver.StreamRequestHandler) -> int | None:
+        """Return the number of a task that says the token; None for a stranger."""
+        if not self._strangers.acquire(blocking=False):
+            return None
+        try:
+            hello = json.loads(_first_line(session, self._hello_within_s))
+            if hmac.compare_digest(str(hello["token"]).encode(), self._token.encode()):
+                return int(hello["task"])
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            return None
+        finally:
+            self._strangers.release()
+        return None
+
+
+def _first_line(session: socketserver.StreamRequestHandler, within_s: float) -> bytes:
+    """Read a short line in time, whatever the pace at which it comes; raises OSError or ValueError."""
+    ends_at, said = time.monotonic() + within_s, b""
+    while not said.endswith(b"\n"):
+        left_s = ends_at - time.monotonic()
+        if left_s <= 0 or len(said) == MOST_HELLO_BYTES:
+            raise ValueError("no token came")
+        session.connection.settimeout(left_s)
+        letter = session.rfile.read(1)
+        if not letter:
+            raise ValueError("it hung up")
+        said += letter
+    session.connection.settimeout(None)
+    return said
+
 
 class TaskChannel:
     """A task's end: takes what the driver asks for, reports, and knows when to stop.
@@ -138,7 +192,7 @@ class TaskChannel:
     """
 
     def __init__(self, address: ChannelAddress, task: int) -> None:
-        self._socket = socket.create_connection((address.host, address.port), _CONNECT_TIMEOUT_S)
+        self._socket = socket.create_connection(address.place, _CONNECT_TIMEOUT_S)
         self._socket.settimeout(None)
         self._lines = self._socket.makefile("rb")
         self._over = threading.Event()

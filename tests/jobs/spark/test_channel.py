@@ -1,5 +1,6 @@
 """The line between a flow's driver and its tasks, over real sockets."""
 
+import contextlib
 import socket
 import threading
 
@@ -11,7 +12,7 @@ from jobs.replication.changes import Released, Tuning
 from jobs.replication.copier import PartitionStart
 from jobs.replication.flow import FlowSpec
 from jobs.spark import messages
-from jobs.spark.channel import DriverChannel, TaskChannel
+from jobs.spark.channel import MOST_HELLO_BYTES, MOST_STRANGERS, DriverChannel, TaskChannel
 from tests.support import wait_until
 
 FLOW = FlowSpec("f", Connection("east", "a:1"), Connection("west", "b:1"))
@@ -121,9 +122,69 @@ def test_the_driver_hears_that_a_task_is_gone(driver, task):
     wait_until(lambda: driver.heard == [(1, None)])
 
 
-def test_a_caller_without_the_token_gets_nothing(driver):
-    address = driver.channel.address
-    with socket.create_connection((address.host, address.port)) as stranger:
-        stranger.sendall(b'{"token":"guess","task":0}\n')
-        assert stranger.recv(100) == b""
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param(b'{"token":"guess","task":0}\n', id="a guess"),
+        pytest.param(b'{"token":"\\u00e4","task":0}\n', id="letters beyond ASCII"),
+        pytest.param(b'["token"]\n', id="no object"),
+        pytest.param(b'{"task":0}\n', id="no token"),
+        pytest.param(b"GET / HTTP/1.1\r\n", id="another protocol"),
+        pytest.param(b"[" * 1000 + b"\n", id="deep nesting"),
+        pytest.param(b"x" * MOST_HELLO_BYTES, id="more than a token takes"),
+    ],
+)
+def test_a_caller_without_the_token_gets_nothing(driver, capfd, said):
+    with connected(driver) as stranger:
+        stranger.sendall(said)
+        assert is_hung_up(stranger)
     assert (driver.heard, driver.lines) == ([], {})
+    assert capfd.readouterr().err == ""
+
+
+def test_of_a_stranger_hardly_anything_is_read(driver):
+    with connected(driver) as stranger, pytest.raises((ConnectionResetError, BrokenPipeError)):
+        stranger.sendall(b"x" * 100_000_000)
+
+
+def test_a_caller_that_says_nothing_is_hung_up_on():
+    channel = DriverChannel("127.0.0.1", lambda event: None, hello_within_s=0.2)
+    try:
+        with socket.create_connection(channel.address.place) as stranger:
+            assert is_hung_up(stranger)
+    finally:
+        channel.close()
+
+
+def test_a_task_comes_through_beside_many_that_say_nothing(driver):
+    with contextlib.ExitStack() as stack:
+        silent = [stack.enter_context(connected(driver)) for _ in range(MOST_STRANGERS // 2)]
+        task = TaskChannel(driver.channel.address, 1)
+        assert task.assignment is not None
+        task.close()
+        assert len(silent) == MOST_STRANGERS // 2
+
+
+def test_of_very_many_that_say_nothing_some_are_hung_up_on_at_once():
+    channel = DriverChannel("127.0.0.1", lambda event: None, hello_within_s=600)
+    with contextlib.ExitStack() as stack:
+        stack.callback(channel.close)
+        callers = [
+            stack.enter_context(socket.create_connection(channel.address.place))
+            for _ in range(MOST_STRANGERS + 1)
+        ]
+        wait_until(lambda: any(is_hung_up(caller, 0.01) for caller in callers))
+
+
+def connected(driver):
+    return socket.create_connection(driver.channel.address.place)
+
+
+def is_hung_up(stranger, within_s=20.0) -> bool:
+    stranger.settimeout(within_s)
+    try:
+        return stranger.recv(100) == b""
+    except TimeoutError:
+        return False
+    except OSError:
+        return True
