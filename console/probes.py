@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, OperationalError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
+
+from console.frame.brief_writes import brief_write
+from console.frame.error_pages import RETRY_AFTER_S
 
 
 @require_safe
@@ -19,15 +22,26 @@ def healthz(request: HttpRequest) -> JsonResponse:
 @require_safe
 @never_cache
 def readyz(request: HttpRequest) -> JsonResponse:
-    """Say whether pages can be served: the database answers and has this version's tables."""
+    """Say whether pages can be served: the database takes writes and has this version's tables."""
     try:
-        problem = _missing_migrations()
+        problem = _missing_migrations() or _refused_write()
     except DatabaseError:
         # The reason names hosts and users: it belongs into the log, not into an open answer.
         problem = "The database does not answer."
     if problem:
-        return JsonResponse({"status": "not ready", "detail": problem}, status=503)
+        content = {"status": "not ready", "detail": problem}
+        return JsonResponse(content, status=503, headers={"Retry-After": str(RETRY_AFTER_S)})
     return JsonResponse({"status": "ok"})
+
+
+def _refused_write() -> str:
+    """Return why nothing can be written now; changes nothing."""
+    try:
+        with brief_write(), connection.cursor() as cursor:
+            cursor.execute("UPDATE django_migrations SET app = app WHERE id = -1")
+    except OperationalError:
+        return "The database takes no writes: it is locked, full or read-only."
+    return ""
 
 
 def _missing_migrations() -> str:

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db.models import F, Q
 
 from console.accounts.models import SignInFailures
+from console.frame.brief_writes import write_or_leave
 
 USER, ADDRESS = "user", "address"
 # Several people may sit behind one address.
@@ -32,8 +33,13 @@ def note_failure(username: str, address: str, now: datetime) -> set[str]:
 
 
 def forget(username: str) -> None:
-    """Forget the failures of a name whose password was right; those of its address stay."""
-    SignInFailures.objects.filter(kind=USER, key=_key(username)).delete()
+    """Forget the failures of a name whose password was right; those of its address stay.
+
+    With Basic authentication every read comes here: nothing is written where nothing was counted.
+    """
+    counted = SignInFailures.objects.filter(kind=USER, key=_key(username))
+    if counted.exists():
+        write_or_leave("that a sign-in succeeded after failures", counted.delete)
 
 
 def locked_until(usernames: Iterable[str], now: datetime) -> dict[str, datetime]:

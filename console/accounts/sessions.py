@@ -10,6 +10,8 @@ from django.conf import settings
 from django.contrib.auth import logout
 from django.http import HttpRequest, HttpResponseBase
 
+from console.frame.brief_writes import write_or_leave
+
 BEGAN, USED = "began_at_s", "used_at_s"
 # A write for each request would cost more than the minute that this may be wrong.
 WRITE_EVERY_S = 60
@@ -44,6 +46,9 @@ class SessionLimits:
             logout(request)
         elif now - used > WRITE_EVERY_S and not _is_refresh(request):
             session[USED] = now
+            write_or_leave("when a session was last used", session.save)
+            # Saved or not: the answer does not wait for it again.
+            session.modified = False
 
 
 def begin(request: HttpRequest, clock: Callable[[], float] = time.time, **_: Any) -> None:

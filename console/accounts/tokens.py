@@ -11,6 +11,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from console.accounts.models import ServiceToken
+from console.frame.brief_writes import write_or_leave
 
 WORD = "crosslog"
 # `last_used_at` is for people who look for tokens that nobody needs: a minute more or less is the same.
@@ -48,5 +49,6 @@ def find_token(text: str, now: datetime | None = None) -> ServiceToken | None:
     token.owner.acting_token = token
     unused = Q(last_used_at=None) | Q(last_used_at__lt=now - USED_EVERY)
     if token.last_used_at is None or token.last_used_at < now - USED_EVERY:
-        ServiceToken.objects.filter(unused, pk=token.pk).update(last_used_at=now)
+        row = ServiceToken.objects.filter(unused, pk=token.pk)
+        write_or_leave("when a token was last used", lambda: row.update(last_used_at=now))
     return token

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+
+from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import get_template
@@ -9,6 +12,7 @@ from django.template.loader import get_template
 from console.frame.errors import ActionRefused
 
 API = "/api/"
+RETRY_AFTER_S = 10
 _NO_PAGE = "There is no page at this address. What it showed may have been deleted or renamed."
 
 
@@ -50,11 +54,28 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Answer 500 without asking the database or knowing the person: either may be what broke."""
+    """Answer 500 without asking the database or knowing the person: either may be what broke.
+
+    A database that is away or locked is no mistake and passes: 503, with when to come again.
+    """
+    if isinstance(sys.exception(), OperationalError):
+        return _database_is_busy(request)
     if request.path.startswith(API):
         detail = "crosslog made a mistake. Its log has the details at this moment."
         return JsonResponse({"code": "error", "detail": detail, "fields": {}}, status=500)
     return HttpResponse(get_template("errors/500.html").render(), status=500)
+
+
+def _database_is_busy(request: HttpRequest) -> HttpResponse:
+    detail = "The database takes nothing at this moment. Nothing was changed; try it again soon."
+    if request.path.startswith(API):
+        content = {"code": "database_busy", "detail": detail, "fields": {}}
+        answer: HttpResponse = JsonResponse(content, status=503)
+    else:
+        text = get_template("errors/503.html").render({"detail": detail})
+        answer = HttpResponse(text, status=503)
+    answer["Retry-After"] = str(RETRY_AFTER_S)
+    return answer
 
 
 def _answer(request: HttpRequest, status: int, code: str, title: str, detail: str) -> HttpResponse:

@@ -27,7 +27,10 @@ PERMISSIONS_POLICY = "camera=(), geolocation=(), microphone=(), payment=(), usb=
 
 
 class SecurityHeaders:
-    """Set the content security policy and its companions on every answer that has none of its own."""
+    """Set the content security policy and its companions on every answer that has none of its own.
+
+    Static files do not come by here.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -37,6 +40,8 @@ class SecurityHeaders:
         response = self.get_response(request)
         response.headers.setdefault("Content-Security-Policy", CONTENT_SECURITY_POLICY)
         response.headers.setdefault("Permissions-Policy", PERMISSIONS_POLICY)
+        # Whoever comes after at this browser, or at a proxy, finds nothing of what a person saw.
+        response.headers.setdefault("Cache-Control", "no-store")
         return response
 
 

@@ -6,7 +6,9 @@ Nothing here imports pyspark, so a web or Celery process can use it without a JV
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -16,11 +18,54 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from jobs.cluster.secrets import ENV_PREFIX
 from jobs.spark import class_archive, contract, processes, settings
 from jobs.spark.contract import JobSpec
 
 _ADVICE = (
     "Spark needs it: install a JDK (17 or newer), or let JAVA_HOME of the worker point to one."
+)
+_SECRET = re.compile(rf"env:({ENV_PREFIX}[A-Z0-9_]+)")
+_VARIABLES = frozenset(
+    {
+        "HOME",
+        "JAVA_HOME",
+        "JAVA_TOOL_OPTIONS",
+        "JDK_JAVA_OPTIONS",
+        "KRB5CCNAME",
+        "KRB5_CONFIG",
+        "LANG",
+        "LD_LIBRARY_PATH",
+        "LOGNAME",
+        "PATH",
+        "SHELL",
+        "SSL_CERT_DIR",
+        "SSL_CERT_FILE",
+        "TEMP",
+        "TERM",
+        "TMP",
+        "TMPDIR",
+        "TZ",
+        "USER",
+        "VIRTUAL_ENV",
+        "XDG_CACHE_HOME",
+    }
+)
+_FAMILIES = (
+    "ARROW_",
+    "CROSSLOG_",
+    "HADOOP_",
+    "KUBERNETES_",
+    "LC_",
+    "MALLOC_",
+    "MKL_",
+    "NUMBA_",
+    "OMP_",
+    "OPENBLAS_",
+    "PYSPARK_",
+    "PYTHON",
+    "SPARK_",
+    "YARN_",
 )
 _ENTRY = Path(__file__).parent.parent / "entry"
 
@@ -34,7 +79,8 @@ def start_run(spec: JobSpec, run_dir: Path, environment: Mapping[str, str] | Non
     java = class_archive.java_command()
     if shutil.which(java) is None:
         raise FileNotFoundError(f"There is no {java}. {_ADVICE}")
-    run_dir.mkdir(parents=True, exist_ok=True)
+    # The job names topics and references to secrets, the log may name more.
+    run_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     if (run_dir / contract.SPEC).exists():
         raise FileExistsError(f"{run_dir} already holds a run")
     contract.write_spec(run_dir, spec)
@@ -47,7 +93,7 @@ def start_run(spec: JobSpec, run_dir: Path, environment: Mapping[str, str] | Non
             stdout=log,
             stderr=log,
             cwd=run_dir,
-            env=run_environment(environment, is_local=settings.is_local(master)),
+            env=run_environment(environment, is_local=settings.is_local(master), spec=spec),
             start_new_session=True,
         )
     _write_keeper(run_dir, keeper.pid)
@@ -146,10 +192,14 @@ def pack_code(run_dir: Path) -> Path:
 
 
 def run_environment(
-    extra: Mapping[str, str] | None = None, *, is_local: bool = True
+    extra: Mapping[str, str] | None = None, *, is_local: bool = True, spec: JobSpec | None = None
 ) -> dict[str, str]:
-    """Return the environment of Spark processes: this Python everywhere, this package, loopback if local."""
-    environment = {**os.environ, **(extra or {})}
+    """Return the environment of Spark processes: this Python everywhere, this package, loopback if local.
+
+    Of the variables of the process that starts them they get what a run may need, and of the secrets those
+    that its job refers to: not the console's key, its database or other clusters' passwords.
+    """
+    environment = {**_passed_on(os.environ, spec), **(extra or {})}
     environment["PYSPARK_PYTHON"] = sys.executable
     environment["PYSPARK_DRIVER_PYTHON"] = sys.executable
     environment["SPARK_HOME"] = str(spark_home())
@@ -160,6 +210,21 @@ def run_environment(
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [root, environment.get("PYTHONPATH")]))
     environment["PYTHONUNBUFFERED"] = "1"
     return environment
+
+
+def _passed_on(environ: Mapping[str, str], spec: JobSpec | None) -> dict[str, str]:
+    wanted = set(environ.get("CROSSLOG_RUN_VARIABLES", "").replace(",", " ").split())
+    if spec is not None:
+        wanted.update(_SECRET.findall(json.dumps(dict(spec.arguments))))
+    return {
+        name: value
+        for name, value in environ.items()
+        if name in wanted or name in _VARIABLES or _is_of_a_family(name)
+    }
+
+
+def _is_of_a_family(name: str) -> bool:
+    return name.startswith(_FAMILIES) and not name.startswith(ENV_PREFIX)
 
 
 def _write_keeper(run_dir: Path, pid: int) -> None:

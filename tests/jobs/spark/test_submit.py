@@ -3,7 +3,9 @@
 import pytest
 
 from jobs.spark.contract import JobSpec
-from jobs.spark.submit import start_run
+from jobs.spark.submit import run_environment, start_run
+
+REFERENCES = {"flow": {"source": {"sasl_password": "env:CROSSLOG_SECRET_EAST"}}}
 
 
 def test_without_java_where_java_home_points_nothing_is_started_and_the_reason_is_a_sentence(
@@ -13,3 +15,26 @@ def test_without_java_where_java_home_points_nothing_is_started_and_the_reason_i
     with pytest.raises(FileNotFoundError, match=r"jdk/bin/java\. Spark needs it: install a JDK"):
         start_run(JobSpec("a run", "backfill", {}), tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_a_run_gets_what_it_needs_and_only_its_own_secrets(monkeypatch):
+    own = {
+        "CROSSLOG_SECRET_EAST": "passed on, the job refers to it",
+        "CROSSLOG_SPARK_MASTER": "local[2]",
+        "SPARK_CONF_DIR": "conf",
+        "LC_ALL": "C.UTF-8",
+        "ASKED_FOR": "by name",
+    }
+    others = ["CROSSLOG_SECRET_WEST", "METRICS_TOKEN", "SECRET_KEY", "DATABASE_URL", "ANYTHING"]
+    for name, value in {**own, **dict.fromkeys(others, "kept")}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("CROSSLOG_RUN_VARIABLES", "ASKED_FOR")
+    found = run_environment({"EXTRA": "given"}, spec=JobSpec("a run", "replicate", REFERENCES))
+    assert {name: found.get(name) for name in own} == own
+    assert (found["EXTRA"], found["PATH"] != "") == ("given", True)
+    assert [name for name in others if name in found] == []
+
+
+def test_without_a_job_there_is_no_secret(monkeypatch):
+    monkeypatch.setenv("CROSSLOG_SECRET_EAST", "kept")
+    assert "CROSSLOG_SECRET_EAST" not in run_environment()
