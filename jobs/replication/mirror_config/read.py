@@ -22,8 +22,9 @@ from jobs.replication.mirror_config.values import (
 _YAML = re.compile(
     rb"^(apiVersion\s*:|kind\s*:\s*[\"']?KafkaMirrorMaker2|spec\s*:\s*$)", re.MULTILINE
 )
-_STANDALONE = re.compile(rb"^\s*connector\.class\s*[=:\s]", re.MULTILINE)
-_CLUSTERS = re.compile(rb"^\s*clusters\s*[=:\s]", re.MULTILINE)
+# Blanks of one line only: over all the lines that follow, each empty line would be read again from each.
+_STANDALONE = re.compile(rb"^[ \t\f\r]*connector\.class\s*[=:\s]", re.MULTILINE)
+_CLUSTERS = re.compile(rb"^[ \t\f\r]*clusters\s*[=:\s]", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

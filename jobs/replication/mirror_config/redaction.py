@@ -22,10 +22,12 @@ _SECRET_LOOK = re.compile(
     re.IGNORECASE,
 )
 _USER_INFO = re.compile(r"(?<=://)[^/@\s]+@")
+# Nothing is given back (`+`), and an option begins where a word begins: each letter is read once.
 _JAAS = re.compile(
-    r"""\s*(?P<module>[\w.$]+)\s+(?P<flag>\w+)(?P<options>(?:\s+[\w.\-]+\s*=\s*(?:"[^"]*"|[^\s;"]+))*)\s*;?\s*"""
+    r"""\s*+(?P<module>[\w.$]++)\s++(?P<flag>\w++)"""
+    r"""(?P<options>(?:\s++[\w.\-]++\s*+=\s*+(?:"[^"]*+"|[^\s;"]++))*+)\s*+;?\s*+"""
 )
-_OPTION = re.compile(r"""([\w.\-]+)\s*=\s*("[^"]*"|[^\s;"]+)""")
+_OPTION = re.compile(r"""(?<![\w.\-])([\w.\-]++)\s*+=\s*+("[^"]*+"|[^\s;"]++)""")
 _SHOWN_OPTIONS = frozenset(
     {
         "username",
