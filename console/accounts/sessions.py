@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import logout
+from django.contrib.sessions.backends.base import UpdateError
 from django.http import HttpRequest, HttpResponseBase
 
 from console.frame.brief_writes import write_or_leave
@@ -46,9 +48,11 @@ class SessionLimits:
             logout(request)
         elif now - used > WRITE_EVERY_S and not _is_refresh(request):
             session[USED] = now
-            write_or_leave("when a session was last used", session.save)
-            # Saved or not: the answer does not wait for it again.
-            session.modified = False
+            # A session that ended meanwhile stays modified: Django's own middleware says what that means.
+            with suppress(UpdateError):
+                write_or_leave("when a session was last used", session.save)
+                # Saved or not: the answer does not wait for it again.
+                session.modified = False
 
 
 def begin(request: HttpRequest, clock: Callable[[], float] = time.time, **_: Any) -> None:

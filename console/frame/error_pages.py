@@ -67,7 +67,10 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def _database_is_busy(request: HttpRequest) -> HttpResponse:
-    detail = "The database takes nothing at this moment. Nothing was changed; try it again soon."
+    detail = (
+        "The database does not answer, or takes no writes, at this moment. Try it again soon; "
+        "after a change, look first how much of it was made."
+    )
     if request.path.startswith(API):
         content = {"code": "database_busy", "detail": detail, "fields": {}}
         answer: HttpResponse = JsonResponse(content, status=503)

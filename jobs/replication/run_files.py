@@ -13,7 +13,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped] # it has no types
 from jobs.cluster.descriptions import TopicPartition
 from jobs.files import write_whole
 from jobs.replication.partition_syncs import Int64s
-from jobs.replication.sync_runs import UNKNOWN, RunTable
+from jobs.replication.sync_runs import UNKNOWN, RunTable, marks_of
 
 SCHEMA = pa.schema(
     [
@@ -105,12 +105,7 @@ def _unknown(content: Any) -> Any:
 def _short_links(table: RunTable) -> tuple[Int64s, Int64s]:
     """Return what the syncs follow; where it is the one before in the table, a number that says just that."""
     rows = table.rows()
-    linked = np.zeros(len(rows.partition), np.bool_)
-    linked[1:] = (
-        (rows.partition[1:] == rows.partition[:-1])
-        & (rows.follows_upstream[1:] == rows.upstream[:-1])
-        & (rows.follows_downstream[1:] == rows.downstream[:-1])
-    )
+    linked = marks_of(rows).linked
     upstream = np.where(linked, _PREVIOUS, rows.follows_upstream)
     return upstream, np.where(linked, _PREVIOUS, rows.follows_downstream)
 

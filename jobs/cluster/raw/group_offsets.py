@@ -68,7 +68,13 @@ async def read_offsets(
     found: dict[str, Offsets | ClusterFault] = {}
     waiting = sorted(set(group_ids))
     while waiting:
-        found |= await _read_once(cluster, waiting, tries)
+        try:
+            found |= await _read_once(cluster, waiting, tries)
+        except ClusterFault as fault:
+            if not found:
+                raise
+            # What was read before stays read.
+            found |= dict.fromkeys(waiting, fault)
         waiting = [group_id for group_id in waiting if _is_retriable(found[group_id])]
         if waiting and not await tries.pause():
             break

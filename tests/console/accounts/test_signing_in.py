@@ -1,11 +1,15 @@
+import time
 from datetime import timedelta
 
 import pytest
+from django.contrib.sessions.models import Session
+from django.http import HttpResponse
+from django.test import RequestFactory
 from django.utils import timezone
 
 from console.accounts import lockout
 from console.accounts.models import AuditEntry, SignInFailures
-from console.accounts.sessions import BEGAN, USED
+from console.accounts.sessions import BEGAN, USED, WRITE_EVERY_S, SessionLimits
 from tests.console.safety.world import make_person
 
 pytestmark = pytest.mark.django_db
@@ -171,6 +175,23 @@ def test_a_page_that_refreshes_itself_keeps_no_session_alive(client, vera):
     assert client.session[USED] == used
     client.get("/")
     assert client.session[USED] > used
+
+
+def test_a_session_that_ends_while_its_use_is_noted_is_left_to_the_framework(
+    client, vera, settings
+):
+    client.force_login(vera)
+    request = RequestFactory().get("/", headers={"Cookie": f"{settings.SESSION_COOKIE_NAME}=x"})
+    request.user, request.session = vera, client.session
+    assert request.session.get(BEGAN)
+
+    def meanwhile() -> float:
+        Session.objects.all().delete()
+        return time.time() + WRITE_EVERY_S + 1
+
+    answer = SessionLimits(lambda asked: HttpResponse("answered"), clock=meanwhile)(request)
+    assert answer.content == b"answered"
+    assert request.session.modified
 
 
 def test_a_one_time_password_leads_to_a_password_of_ones_own(client, vera):

@@ -8,7 +8,7 @@ from kio.schema.offset_fetch.v7 import response as fetches_one
 from kio.schema.offset_fetch.v8 import response as fetches
 
 from jobs.cluster.descriptions import CommittedOffset, TopicPartition
-from jobs.cluster.errors import NotAuthorized, TimedOut
+from jobs.cluster.errors import ClusterFault, NotAuthorized, TimedOut
 from jobs.cluster.raw.group_offsets import GROUPS_PER_REQUEST, read_offsets
 from tests.jobs.cluster.raw.fake_broker import (
     FIND_COORDINATOR,
@@ -120,6 +120,22 @@ async def test_a_coordinator_that_hangs_costs_its_own_groups_only():
         found = await read(one, other, budget_s=0.5)
     assert found["group-0"] == found["group-2"] == {WHERE: CommittedOffset(7)}
     assert isinstance(found["group-1"], TimedOut)
+
+
+async def test_what_was_read_stays_read_when_nobody_says_any_more_who_coordinates():
+    def mixed(asked):
+        moved = offsets(error=ErrorCode.not_coordinator)(asked)
+        first = offsets()(asked).groups[0]
+        return fetches.OffsetFetchResponse(throttle_time=NOW, groups=(first, *moved.groups[1:]))
+
+    async with brokers() as (one,):
+        one.answers |= {
+            FIND_COORDINATOR: in_turn(coordinators(lambda _: 1), Close),
+            OFFSET_FETCH: mixed,
+        }
+        found = await read(one, groups=["a", "b"])
+    assert found["a"] == {WHERE: CommittedOffset(7)}
+    assert isinstance(found["b"], ClusterFault)
 
 
 async def test_a_group_that_may_not_be_read_is_refused_at_once_and_by_its_name():
