@@ -1,7 +1,8 @@
 """Background work: queues, and the clock that starts every task.
 
-A task is an alarm clock: it loads by id, calls one function and stops. Two queues keep seconds away
-from minutes: `collect` asks clusters, `spark` looks after runs.
+A task is an alarm clock: it loads by id, or takes whoever waits longest (`frame/turns.py`), calls one
+function and stops. Three queues keep what is slow away from the rest: `collect` asks clusters, `flows`
+measures flows and works on failovers, `spark` looks after runs.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from django.conf import settings
 
 from console.frame import garbage
 
-COLLECT, SPARK = "collect", "spark"
+COLLECT, FLOWS, SPARK = "collect", "flows", "spark"
 
 app = Celery("crosslog", broker=settings.REDIS_URL)
 app.conf.update(
@@ -26,6 +27,7 @@ app.conf.update(
     task_ignore_result=True,
     task_default_queue=COLLECT,
     task_routes={
+        "console.replication.tasks.*": {"queue": FLOWS},
         "console.replication.tasks.ensure_flows": {"queue": SPARK},
         "console.runs.tasks.*": {"queue": SPARK},
         "console.quorum.tasks.fold_import": {"queue": SPARK},

@@ -43,7 +43,7 @@ _LOG_HINT = "The log of the worker has the details."
 
 
 def due_clusters(now: datetime) -> list[int]:
-    """Return the ids of enabled clusters whose status is to be looked at: two queries."""
+    """Return the enabled clusters whose status is to be looked at, longest waiting first: three queries."""
     rounds = {
         row.cluster_id: row
         for row in AvailabilityRound.objects.filter(noun=AvailabilityRound.Noun.STATUS)
@@ -51,11 +51,17 @@ def due_clusters(now: datetime) -> list[int]:
     topics = CollectionRound.objects.filter(noun=Noun.TOPICS)
     polled = {row.cluster_id: row.succeeded_at for row in topics}
     every = timedelta(seconds=settings.AVAILABILITY_INTERVAL_S - 0.5)
-    return [
+    due = [
         pk
         for pk in Cluster.objects.filter(is_enabled=True).values_list("pk", flat=True)
         if _is_due(rounds.get(pk), polled.get(pk), now, every)
     ]
+    return sorted(due, key=lambda pk: (oldest_first(rounds.get(pk)), pk))
+
+
+def oldest_first(row: AvailabilityRound | None) -> float:
+    """Return what sorts rounds by how long they wait: those that never were come first."""
+    return row.finished_at.timestamp() if row is not None and row.finished_at is not None else 0.0
 
 
 def _is_due(

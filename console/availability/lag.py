@@ -14,7 +14,7 @@ from django.db.models import F, Max, Subquery
 from django.db.models.expressions import OuterRef
 from django.utils import timezone
 
-from console.availability.collect import claim, fail, succeed
+from console.availability.collect import claim, fail, oldest_first, succeed
 from console.availability.models import AvailabilityRound, OutOfSyncSpan, PartitionStatus
 from console.clusters.models import Cluster
 from console.clusters.rows import update
@@ -45,12 +45,20 @@ class LagDoor(Protocol):
 
 
 def due_clusters(now: datetime) -> list[int]:
-    """Return the ids of clusters with replicas out of sync whose lag is due: two queries."""
+    """Return the clusters with replicas out of sync whose lag is due, longest waiting first: two queries."""
     every = timedelta(seconds=settings.REPLICA_LAG_INTERVAL_S - 0.5)
-    asked = {row.cluster_id: row.finished_at for row in AvailabilityRound.objects.filter(noun=_LAG)}
+    asked = {row.cluster_id: row for row in AvailabilityRound.objects.filter(noun=_LAG)}
     missing = OutOfSyncSpan.objects.filter(ended_at=None, cluster__is_enabled=True)
     found = missing.order_by().values_list("cluster_id", flat=True).distinct()
-    return [pk for pk in found if (at := asked.get(pk)) is None or now - at >= every]
+    due = [pk for pk in found if _is_due(asked.get(pk), now, every)]
+    return sorted(due, key=lambda pk: (oldest_first(asked.get(pk)), pk))
+
+
+def _is_due(row: AvailabilityRound | None, now: datetime, every: timedelta) -> bool:
+    if row is None or row.finished_at is None:
+        return True
+    is_claimed = row.claimed_until is not None and row.claimed_until >= now
+    return not is_claimed and now - row.finished_at >= every
 
 
 def ask_lags(

@@ -55,11 +55,13 @@ def keep_picture(cluster: Cluster, now: datetime) -> WhatIfPicture:
 
 
 def due_clusters() -> list[int]:
-    """Return the enabled clusters that were collected since their picture was made; one query."""
+    """Return enabled clusters that were collected since their picture was made, oldest first: one query."""
     rounds = CollectionRound.objects.filter(noun=Noun.TOPICS, cluster__is_enabled=True)
     never = Q(cluster__what_if_picture__isnull=True, succeeded_at__isnull=False)
     late = Q(cluster__what_if_picture__made_at__lt=F("succeeded_at"))
-    return list(rounds.filter(never | late).values_list("cluster_id", flat=True))
+    oldest = F("cluster__what_if_picture__made_at").asc(nulls_first=True)
+    due = rounds.filter(never | late).order_by(oldest, "cluster_id")
+    return list(due.values_list("cluster_id", flat=True))
 
 
 def matrix_of(cluster: Cluster, *, is_made: bool = True) -> KeptMatrix | Any:

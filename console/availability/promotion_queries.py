@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.db.models import Q, QuerySet
 
 from console.availability.promotion_models import (
@@ -26,7 +27,7 @@ from console.availability.promotion_seen_models import (
 from console.availability.standby_models import HeldPromotion, StandbyEvent, StandbySign
 from console.clusters.models import Cluster
 from console.frame.access import clusters_of, visible
-from console.frame.freshness import Freshness
+from console.frame.freshness import Freshness, freshness_of_round
 from jobs.availability.acting.promotions import Phase
 
 # A loop says every two seconds that it lives.
@@ -163,11 +164,7 @@ def round_of(cluster: Cluster) -> PromotionRound | None:
 
 def freshness_of(row: PromotionRound | None) -> Freshness:
     """Return how old the advice is; no query."""
-    if row is None:
-        return Freshness("Promotion", None)
-    return Freshness(
-        "Promotion", row.succeeded_at, row.failing_since, row.error, row.hint, row.duration_ms
-    )
+    return freshness_of_round("Promotion", row, settings.PROMOTION_INTERVAL_S)
 
 
 def actions_in_cooldown(cluster: Cluster, now: datetime) -> QuerySet[PromotionAction]:

@@ -41,6 +41,7 @@ from console.availability.promotion_save import (
 from console.availability.promotion_seen_models import PromotionRound
 from console.availability.standby_store import is_stopped
 from console.clusters.models import Cluster
+from console.frame.turns import longest_waiting
 from jobs.availability.advice import Advice
 from jobs.availability.cluster_model import ClusterModel, PartitionModel
 from jobs.availability.looking import Looked, Place
@@ -70,10 +71,11 @@ class Advised:
 
 
 def due_clusters(now: datetime) -> list[int]:
-    """Return the ids of enabled clusters whose round is due."""
+    """Return the ids of enabled clusters whose round is due, the one that waits longest first."""
     waiting = PromotionRound.objects.filter(cluster=OuterRef("pk"), claimed_until__gte=now)
     enabled = Cluster.objects.filter(is_enabled=True)
-    return list(enabled.exclude(Exists(waiting)).values_list("pk", flat=True))
+    due = enabled.exclude(Exists(waiting))
+    return longest_waiting(due, "promotion_round__claimed_until")
 
 
 def advise_cluster(

@@ -6,20 +6,22 @@ from celery import shared_task
 from django.utils import timezone
 
 from console.availability import promotion_findings, promotion_round
+from console.frame.turns import hand_out, take_turns
 
 
 @shared_task(name="console.availability.promotion_tasks.advise_due", ignore_result=True)
 def advise_due() -> None:
-    """Send one task per cluster whose observers are to be judged."""
-    for cluster_id in promotion_round.due_clusters(timezone.now()):
-        expires = promotion_round.CLAIM.total_seconds()
-        advise.apply_async(args=(cluster_id,), expires=expires)
+    """Send a ticket for every cluster whose observers are to be judged."""
+    hand_out(advise_oldest, promotion_round.due_clusters(timezone.now()))
 
 
-@shared_task(name="console.availability.promotion_tasks.advise", ignore_result=True)
-def advise(cluster_id: int) -> None:
-    """Judge the observers of one cluster, and write advice and findings."""
-    promotion_round.advise_cluster(cluster_id)
+@shared_task(name="console.availability.promotion_tasks.advise_oldest", ignore_result=True)
+def advise_oldest() -> None:
+    """Judge the observers of the clusters that have waited longest, and write advice and findings."""
+    take_turns(
+        lambda: promotion_round.due_clusters(timezone.now()),
+        lambda cluster_id: promotion_round.advise_cluster(cluster_id) is not None,
+    )
 
 
 @shared_task(name="console.availability.promotion_tasks.prune", ignore_result=True)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
 from django.db.models import CharField, Min, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import Cast, Coalesce
 
@@ -24,7 +25,7 @@ from console.availability.models import (
 from console.availability.promotion_seen_models import PromotionFinding
 from console.clusters import queries as clusters
 from console.clusters.models import Cluster
-from console.frame.freshness import Freshness
+from console.frame.freshness import Freshness, freshness_of_round
 from console.frame.timerange import TimeRange
 from jobs.availability.severity import Severity
 from jobs.availability.tally import COUNTED, ScopeKind
@@ -89,12 +90,13 @@ def round_of(
 
 def freshness_of(cluster: Cluster, noun: str = AvailabilityRound.Noun.STATUS) -> Freshness:
     """Return how fresh a kind of rows is."""
-    row, label = round_of(cluster, noun), AvailabilityRound.Noun(noun).label
-    if row is None:
-        return Freshness(label, None)
-    return Freshness(
-        label, row.succeeded_at, row.failing_since, row.error, row.hint, row.duration_ms
+    # Lags are asked for while replicas are out of sync; without a log, the rounds of topics tell.
+    is_asked = noun == AvailabilityRound.Noun.STATUS
+    every_s = (
+        max(settings.AVAILABILITY_INTERVAL_S, settings.COLLECT_INTERVAL_S) if is_asked else None
     )
+    label = AvailabilityRound.Noun(noun).label
+    return freshness_of_round(label, round_of(cluster, noun), every_s)
 
 
 def method_of(row: AvailabilityRound | None) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from celery import shared_task
-from django.conf import settings
 from django.utils import timezone
 
 from console.availability import collect, lag, matrix_store, retention
 from console.clusters.models import Cluster
+from console.frame.turns import hand_out, take_turns
 
 # A picture is made after a round of topics: more often it would be the same.
 PICTURE_EVERY_S = 10
@@ -15,28 +15,26 @@ PICTURE_EVERY_S = 10
 
 @shared_task(name="console.availability.tasks.collect_due", ignore_result=True)
 def collect_due() -> None:
-    """Send one task per cluster whose status is to be looked at."""
-    for cluster_id in collect.due_clusters(timezone.now()):
-        take_in.apply_async((cluster_id,), expires=settings.AVAILABILITY_INTERVAL_S)
+    """Send a ticket for every cluster whose status is to be looked at."""
+    hand_out(take_in_oldest, collect.due_clusters(timezone.now()))
 
 
-@shared_task(name="console.availability.tasks.take_in", ignore_result=True)
-def take_in(cluster_id: int) -> None:
-    """Bring the status of one cluster up to date."""
-    collect.take_in(cluster_id)
+@shared_task(name="console.availability.tasks.take_in_oldest", ignore_result=True)
+def take_in_oldest() -> None:
+    """Bring the status of the clusters up to date that have waited longest."""
+    take_turns(lambda: collect.due_clusters(timezone.now()), collect.take_in)
 
 
 @shared_task(name="console.availability.tasks.ask_lags_due", ignore_result=True)
 def ask_lags_due() -> None:
-    """Send one task per cluster with replicas out of sync whose lag is due."""
-    for cluster_id in lag.due_clusters(timezone.now()):
-        ask_lags.apply_async((cluster_id,), expires=settings.REPLICA_LAG_INTERVAL_S)
+    """Send a ticket for every cluster with replicas out of sync whose lag is due."""
+    hand_out(ask_lags_of_oldest, lag.due_clusters(timezone.now()))
 
 
-@shared_task(name="console.availability.tasks.ask_lags", ignore_result=True)
-def ask_lags(cluster_id: int) -> None:
-    """Ask how far the replicas of one cluster are behind."""
-    lag.ask_lags(cluster_id)
+@shared_task(name="console.availability.tasks.ask_lags_of_oldest", ignore_result=True)
+def ask_lags_of_oldest() -> None:
+    """Ask how far the replicas of the clusters are behind that have waited longest."""
+    take_turns(lambda: lag.due_clusters(timezone.now()), lag.ask_lags)
 
 
 @shared_task(name="console.availability.tasks.roll_up_counts", ignore_result=True)

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from django.conf import settings
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, Min, OuterRef, Q
 from django.utils import timezone
 
 from console.clusters.brokers import save_brokers
@@ -20,6 +20,7 @@ from console.clusters.models import Cluster, CollectionRound, Noun
 from console.clusters.offsets import collect_offsets
 from console.clusters.outcome import Outcome
 from console.clusters.topics import collect_topics
+from console.frame.turns import longest_waiting
 from jobs.cluster.check import NO_TOPIC
 from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import ClusterDescription
@@ -38,29 +39,33 @@ PARTIAL = "partial"
 
 
 def due_clusters(now: datetime) -> list[int]:
-    """Return the ids of enabled clusters with a round that is due."""
+    """Return the ids of enabled clusters with a round that is due, the one that waits longest first."""
     waiting = CollectionRound.objects.filter(cluster=OuterRef("pk"), claimed_until__gte=now)
     # With all rounds claimed or resting there is nothing to do; a new cluster has no round at all.
     resting = Q()
     for noun in Noun.values:
         resting &= Q(Exists(waiting.filter(noun=noun)))
-    return list(
-        Cluster.objects.filter(is_enabled=True).exclude(resting).values_list("pk", flat=True)
-    )
+    enabled = Cluster.objects.filter(is_enabled=True).exclude(resting)
+    since = enabled.annotate(waits_since=Min("rounds__claimed_until"))
+    return longest_waiting(since, "waits_since")
 
 
 def collect_cluster(
     cluster_id: int, clock: Clock = timezone.now, open_door: OpenDoor = open_kafka
-) -> None:
-    """Run the due rounds of one cluster, one noun after the other over one connection."""
+) -> bool:
+    """Run the due rounds of one cluster, one noun after the other over one connection.
+
+    False when there was none: another worker has it, or it is gone or switched off.
+    """
     cluster = Cluster.objects.filter(pk=cluster_id, is_enabled=True).first()
     if cluster is None:
-        return
+        return False
     missing = [CollectionRound(cluster=cluster, noun=noun) for noun in Noun]
     CollectionRound.objects.bulk_create(missing, ignore_conflicts=True)
     nouns = [noun for noun in Noun if _claim(cluster, noun, clock())]
     if nouns:
         _Visit(cluster, nouns, clock).run(open_door)
+    return bool(nouns)
 
 
 @dataclass(slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.urls import reverse
+from django.utils import timezone
 
 from console.clusters import queries
 from console.frame.access import can_anywhere, visible
@@ -52,7 +53,7 @@ def list_switches(user: Any) -> list[Jump]:
 
 def badge(user: Any) -> Badge | None:
     """Return how many clusters need attention, else how many there are; two queries."""
-    clusters = queries.with_status(visible(user, queries.list_clusters()))
+    clusters = queries.with_status(visible(user, queries.list_clusters()), timezone.now())
     wrong = {Severity.WARN, Severity.RISK, Severity.CRIT}
     bad = sum(cluster.status.severity in wrong for cluster in clusters)
     return count_badge(bad, len(clusters), "cluster")

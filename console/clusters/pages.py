@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from console.clusters import equivalents, queries
@@ -34,7 +35,7 @@ def list_page(request: HttpRequest) -> HttpResponseBase:
     table = CLUSTERS.read(request, queries.list_clusters())
     if table.is_export:
         return csv_response(table, "clusters")
-    queries.with_status(table.rows)
+    queries.with_status(table.rows, timezone.now())
     context = {"table": table, "equivalents": equivalents.of_list()}
     return render_page(request, "clusters/list.html", context, is_live=True)
 
@@ -163,7 +164,7 @@ def around_cluster(
     """Return what every page of a cluster shows: header, tabs, freshness, equivalents."""
     return {
         "cluster": cluster,
-        "status": queries.status_of(cluster),
+        "status": queries.status_of(cluster, timezone.now()),
         "tabs": cluster_tabs(cluster, current),
         "freshness": queries.freshness_of_noun(cluster, noun) if noun else None,
         "equivalents": same_question,

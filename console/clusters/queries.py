@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from datetime import datetime
 from typing import Any
 
 from django.db.models import (
@@ -31,7 +32,7 @@ from console.clusters.models import (
     Partition,
     Topic,
 )
-from console.clusters.status import ClusterStatus, freshness_of_round, judge_cluster
+from console.clusters.status import ClusterStatus, freshness_of_row, judge_cluster
 from console.frame.access import clusters_of, visible
 from console.frame.freshness import Freshness, oldest
 from jobs.availability.severity import Counted, Severity
@@ -67,18 +68,17 @@ def get_cluster(alias: str) -> Cluster | None:
     return list_clusters().filter(alias=alias).first()
 
 
-def status_of(cluster: Any) -> ClusterStatus:
+def status_of(cluster: Any, now: datetime) -> ClusterStatus:
     """Return how a cluster of `list_clusters` is doing; no query."""
-    return judge_cluster(
-        cluster, cluster.rounds.all(), Severity(cluster.worst or 0), cluster.dead_count or 0
-    )
+    worst = Severity(cluster.worst or 0)
+    return judge_cluster(cluster, cluster.rounds.all(), worst, cluster.dead_count or 0, now)
 
 
-def with_status(clusters: Iterable[Cluster]) -> list[Any]:
+def with_status(clusters: Iterable[Cluster], now: datetime) -> list[Any]:
     """Return clusters of `list_clusters` with `status`, `freshness`, `seen` (its oldest part); no query."""
     found: list[Any] = list(clusters)
     for cluster in found:
-        cluster.status = status_of(cluster)
+        cluster.status = status_of(cluster, now)
         cluster.freshness = freshness_of(cluster)
         cluster.seen = oldest(cluster.freshness)
     return found
@@ -87,13 +87,13 @@ def with_status(clusters: Iterable[Cluster]) -> list[Any]:
 def freshness_of(cluster: Cluster) -> list[Freshness]:
     """Return how fresh each noun's rows are; no query when the rounds are prefetched."""
     rounds = {row.noun: row for row in cluster.rounds.all()}
-    return [freshness_of_round(noun, rounds.get(noun)) for noun in Noun.values]
+    return [freshness_of_row(noun, rounds.get(noun)) for noun in Noun.values]
 
 
 def freshness_of_noun(cluster: Cluster, noun: Noun) -> Freshness:
     """Return how fresh the rows of one noun are."""
     rounds = {row.noun: row for row in cluster.rounds.all()}
-    return freshness_of_round(noun, rounds.get(noun))
+    return freshness_of_row(noun, rounds.get(noun))
 
 
 def partial_answers(cluster: Cluster) -> list[CollectionRound]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.utils import timezone
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -80,7 +81,7 @@ class ClusterSerializer(serializers.ModelSerializer[Cluster]):
 
     def get_status(self, cluster: Cluster) -> ClusterStatusSerializer:
         """Return how the cluster is doing."""
-        return ClusterStatusSerializer(queries.status_of(cluster)).data  # type: ignore[return-value]  # the schema reads the annotation
+        return ClusterStatusSerializer(queries.status_of(cluster, timezone.now())).data  # type: ignore[return-value]  # the schema reads the annotation
 
     @extend_schema_field(FreshnessSerializer(many=True))
     def get_freshness(self, cluster: Cluster) -> list[dict[str, Any]]:

@@ -44,7 +44,7 @@ def settings_page(request: HttpRequest, alias: str) -> HttpResponse:
     cluster = _cluster(alias)
     context = {
         "cluster": cluster,
-        "status": queries.status_of(cluster),
+        "status": queries.status_of(cluster, timezone.now()),
         "tabs": cluster_tabs(cluster, "settings"),
         "form": form,
         "removal": RemoveClusterForm(cluster),

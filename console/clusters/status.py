@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
+from django.conf import settings
+
 from console.clusters.models import Cluster, CollectionRound, Noun
-from console.frame.freshness import Freshness
+from console.frame.freshness import Freshness, freshness_of_round, oldest, stale_after_s
+from console.frame.numbers import format_age
 from console.frame.states import Severity
 from jobs.availability.severity import Severity as PartitionSeverity
 from jobs.cluster.errors import ClusterIdChanged, RegisteredTwice, SeveralClusters
@@ -26,6 +29,7 @@ class ClusterState(StrEnum):
     UNDER_MIN_ISR = "under_min_isr"
     AT_MIN_ISR = "at_min_isr"
     BROKER_MISSING = "broker_missing"
+    STALE = "stale"
     UNDER_REPLICATED = "under_replicated"
     OK = "ok"
 
@@ -40,6 +44,7 @@ SEVERITIES = {
     ClusterState.UNDER_MIN_ISR: Severity.CRIT,
     ClusterState.AT_MIN_ISR: Severity.RISK,
     ClusterState.BROKER_MISSING: Severity.RISK,
+    ClusterState.STALE: Severity.RISK,
     ClusterState.UNDER_REPLICATED: Severity.WARN,
     ClusterState.OK: Severity.OK,
 }
@@ -90,11 +95,12 @@ def judge_cluster(
     rounds: Iterable[CollectionRound],
     worst: PartitionSeverity,
     dead_brokers: int,
+    now: datetime,
 ) -> ClusterStatus:
     """Return the state of a cluster.
 
-    A round that fails does not hide what the others saw, when that is as bad: with a dead broker, offsets
-    and groups cannot be read because partitions are offline.
+    A round that fails or is late does not hide what was seen, when that is as bad: with a dead broker,
+    offsets and groups cannot be read because partitions are offline.
     """
     if not cluster.is_enabled:
         return ClusterStatus(ClusterState.OFF, "Collection is switched off for this cluster.")
@@ -105,9 +111,43 @@ def judge_cluster(
         why = _failing(cluster, rounds, failing)
         is_seen_now = why.state is ClusterState.FAILING and not _SEEN_BY & {r.noun for r in failing}
         return seen if is_seen_now and _rank(seen) >= _rank(why) else why
+    late = _late(cluster, rounds, now)
+    if late is not None:
+        return late if _rank(seen) < _rank(late) else replace(seen, reason=_joined(seen, late))
     if not any(r.succeeded_at for r in rounds):
         return ClusterStatus(ClusterState.NEW, "The first round has not finished yet.")
     return seen
+
+
+_NO_TURN = (
+    "The worker of the queue collect does not run, or has more to do than it can: look at its log and at the "
+    "load of the machine, start it or one more."
+)
+
+
+def _late(cluster: Cluster, rounds: list[CollectionRound], now: datetime) -> ClusterStatus | None:
+    """Return that rounds come later than they should, None when they do not: nothing fails, nothing comes."""
+    entries = [freshness_of_row(row.noun, row) for row in rounds if row.succeeded_at]
+    if not entries:
+        limit_s = stale_after_s(settings.COLLECT_INTERVAL_S, None)
+        if not Freshness("", cluster.created_at, stale_after_s=limit_s).is_late(now):
+            return None
+        reason = f"It was registered {format_age(cluster.created_at, now)}, and no round has finished yet."
+        return ClusterStatus(ClusterState.STALE, reason, _NO_TURN, cluster.created_at)
+    late = oldest([entry for entry in entries if entry.is_late(now)])
+    if late is None or late.succeeded_at is None:
+        return None
+    reason = f"The {late.noun} that are shown were read {format_age(late.succeeded_at, now)}."
+    return ClusterStatus(ClusterState.STALE, reason, _NO_TURN, late.succeeded_at)
+
+
+def _joined(seen: ClusterStatus, late: ClusterStatus) -> str:
+    return f"{seen.reason} {late.reason}"
+
+
+def freshness_of_row(noun: str, row: CollectionRound | None) -> Freshness:
+    """Return how fresh the rows of one noun are; without a round they were never read."""
+    return freshness_of_round(noun, row, settings.COLLECT_INTERVAL_S)
 
 
 # What the state of partitions and brokers comes from.
@@ -149,12 +189,3 @@ def _failing(
         state = ClusterState.FAILING
     since = min((r.failing_since for r in failing if r.failing_since), default=None)
     return ClusterStatus(state, first.error, first.hint, since)
-
-
-def freshness_of_round(noun: str, row: CollectionRound | None) -> Freshness:
-    """Return the freshness of one noun's rows; a noun without a round was never read."""
-    if row is None:
-        return Freshness(noun, None)
-    return Freshness(
-        noun, row.succeeded_at, row.failing_since, row.error, row.hint, row.duration_ms
-    )

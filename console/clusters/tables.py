@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.urls import reverse
+from django.utils import timezone
 
 from console.clusters.counted import COUNTED, COUNTED_FILTER
 from console.clusters.models import Group, GroupOffset, Partition, Topic
@@ -143,7 +144,7 @@ CLUSTERS = Table(
             "status.state",
             "State",
             template="clusters/_status_cell.html",
-            csv=lambda cluster: str(status_of(cluster).state),
+            csv=lambda cluster: str(status_of(cluster, timezone.now()).state),
         ),
         Column("alias", "Cluster", "alias", template="clusters/_alias_cell.html"),
         Column("bootstrap_servers", "Bootstrap servers", is_hidden=True),

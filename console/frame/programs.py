@@ -11,8 +11,9 @@ from django.conf import settings
 from console.frame.processes import Program
 
 # Web and beat first: nobody asks for more. Then the workers, which finish what they are doing.
-STOP_ORDER = (("beat", "web"), ("collect", "spark", "follower", "metadata", "promoter"))
+STOP_ORDER = (("beat", "web"), ("collect", "flows", "spark", "follower", "metadata", "promoter"))
 COLLECT_THREADS = 4
+FLOW_THREADS = 4
 SPARK_THREADS = 2
 WEB_THREADS = 8
 

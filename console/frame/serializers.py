@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.utils import timezone
 from rest_framework import serializers
 
 from console.frame.freshness import Freshness
@@ -26,3 +27,10 @@ class FreshnessSerializer(serializers.Serializer[Freshness]):
     error = serializers.CharField()
     hint = serializers.CharField()
     duration_ms = serializers.IntegerField(allow_null=True)
+    is_stale = serializers.SerializerMethodField(
+        help_text="Too old to act on: rounds fail, never succeeded, or come later than they should."
+    )
+
+    def get_is_stale(self, entry: Freshness) -> bool:
+        """Return whether the rows are too old to act on."""
+        return entry.is_stale(timezone.now())

@@ -35,7 +35,8 @@ Sample = tuple[Definition, tuple[str, ...], float | int | None]
 # From all rows to those that whoever scrapes may see.
 Scope = Callable[[QuerySet[Any]], QuerySet[Any]]
 
-_UP = {"running", "degraded"}
+# A flow that is not measured any more copies all the same.
+_UP = {"running", "degraded", "stale"}
 # What is counted of a flow, see console.replication.counting; 0 before its first run.
 _COUNTERS = {
     counters.FLOW_RECORDS_TOTAL: "records",
@@ -209,6 +210,7 @@ def _of_flow(flow: Flow, now: datetime) -> Iterator[Sample]:
     for entry in replication.freshness_of(flow):
         labels = (*names, entry.noun.lower().replace(" ", "_"))
         yield known.FLOW_AGE, labels, entry.age_s(now)
+        yield known.FLOW_STALE, labels, int(entry.is_stale(now))
         yield known.FLOW_SUCCESS, labels, _timestamp(entry)
 
 
@@ -252,15 +254,20 @@ def _of_cluster(cluster: Any, now: datetime) -> Iterator[Sample]:
     yield known.GROUPS, (alias,), cluster.group_count
     yield known.UNDER_REPLICATED, (alias,), cluster.under_replicated_count
     yield known.OFFLINE, (alias,), cluster.offline_count
+    known_of = {entry.noun: entry for entry in clusters.freshness_of(cluster)}
     for row in cluster.rounds.all():
-        yield from _of_round(alias, row, now)
+        yield from _of_round(cluster, row, known_of[row.noun], now)
 
 
-def _of_round(alias: str, row: CollectionRound, now: datetime) -> Iterator[Sample]:
-    labels, fresh = (alias, row.noun), Freshness(row.noun, row.succeeded_at)
+def _of_round(
+    cluster: Any, row: CollectionRound, fresh: Freshness, now: datetime
+) -> Iterator[Sample]:
+    labels = (cluster.alias, row.noun)
     if row.finished_at is not None:
         yield known.COLLECTION_UP, labels, int(row.failing_since is None)
     yield known.COLLECTION_AGE, labels, fresh.age_s(now)
+    if cluster.is_enabled:
+        yield known.COLLECTION_STALE, labels, int(fresh.is_stale(now))
     yield known.COLLECTION_SUCCESS, labels, _timestamp(fresh)
     yield known.COLLECTION_TIME, labels, _seconds(row.duration_ms)
 

@@ -90,6 +90,11 @@ FLOW_AGE = Definition(
     (*_FLOW, "noun"),
     "Age of the flow's numbers: its positions, and the offsets of its source.",
 )
+FLOW_STALE = Definition(
+    "crosslog_flow_measurement_stale",
+    (*_FLOW, "noun"),
+    "1 when the flow's numbers are too old to act on: measurements fail, or come later than they should.",
+)
 FLOW_SUCCESS = Definition(
     "crosslog_flow_measurement_last_success_timestamp_seconds",
     (*_FLOW, "noun"),
@@ -209,6 +214,11 @@ COLLECTION_UP = Definition(
 )
 COLLECTION_AGE = Definition(
     "crosslog_collection_age_seconds", _NOUN, "Age of what is known of this noun."
+)
+COLLECTION_STALE = Definition(
+    "crosslog_collection_stale",
+    _NOUN,
+    "1 when what is known of this noun is too old to act on: rounds fail, or come later than they should.",
 )
 COLLECTION_SUCCESS = Definition(
     "crosslog_collection_last_success_timestamp_seconds",
@@ -345,13 +355,14 @@ BUILD = Definition("crosslog_build_info", ("version",), "Always 1; the label say
 DEFINITIONS = (
     FLOW_WANTED, FLOW_UP, FLOW_LAG, FLOW_LAG_TIME, FLOW_RATE, FLOW_ETA, FLOW_PAUSED,
     FLOW_PARTITIONS, FLOW_PATHS, FLOW_BYTES, FLOW_COMMIT, FLOW_THROTTLED, FLOW_QUOTAS, FLOW_RETRIES,
-    FLOW_CHECKPOINTS, FLOW_CHECKPOINTS_AT, FLOW_FAILURES, FLOW_AGE, FLOW_SUCCESS, FLOW_FINDINGS,
+    FLOW_CHECKPOINTS, FLOW_CHECKPOINTS_AT, FLOW_FAILURES, FLOW_AGE, FLOW_STALE, FLOW_SUCCESS, FLOW_FINDINGS,
     FLOW_LOOKED, FAILOVER_READY,
     FAILOVER_GROUPS, CHECKPOINT_AGE, CHECKPOINT_LAG,
     REREAD, AT_RISK, AT_RISK_TIME, CHECKPOINTS_AGE, GROUP_READY, GROUP_CHECKPOINT_AGE, GROUP_CHECKPOINT_LAG,
     GROUP_REREAD, TOPIC_LAG, TOPIC_LAG_TIME, TOPIC_RATE, PARTITION_LAG,
     PARTITION_LAG_TIME, BROKERS, TOPICS, GROUPS, PARTITIONS, UNDER_REPLICATED, OFFLINE,
-    COLLECTION_UP, COLLECTION_AGE, COLLECTION_SUCCESS, COLLECTION_TIME, GROUP_LAG, GROUP_LAG_TIME,
+    COLLECTION_UP, COLLECTION_AGE, COLLECTION_STALE, COLLECTION_SUCCESS, COLLECTION_TIME, GROUP_LAG,
+    GROUP_LAG_TIME,
     QUORUM_LEADER, QUORUM_EPOCH, QUORUM_VOTERS, QUORUM_MARK, QUORUM_LAG, QUORUM_LAG_TIME,
     QUORUM_FINDINGS, QUORUM_AGE, QUORUM_ELECTIONS, METADATA_BEHIND, METADATA_OFFSET,
     AVAILABILITY, RF_BELOW_MIN, OUT_OF_SYNC, OUT_OF_SYNC_AGE, UNCLEAN, AVAILABILITY_AGE,

@@ -37,7 +37,7 @@ class Picture:
 def read_picture(now: datetime, user: Any) -> Picture:
     """Return what is wrong, worst first, the clusters and the flows."""
     clusters = clusters_queries.with_status(
-        visible(user, clusters_queries.list_clusters().order_by("alias"))
+        visible(user, clusters_queries.list_clusters().order_by("alias")), now
     )
     flows = replication.with_status(visible(user, replication.list_flows().order_by("name")), now)
     replication.with_recent_lag(flows, now)

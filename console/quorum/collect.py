@@ -14,6 +14,7 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from console.clusters.models import Broker, Cluster
+from console.frame.turns import longest_waiting
 from console.quorum import findings, queries
 from console.quorum.described import status_values
 from console.quorum.door import DescribeDoor, describe
@@ -32,10 +33,11 @@ REST_PER_WORK = 2
 
 
 def due_clusters(now: datetime) -> list[int]:
-    """Return the ids of enabled clusters whose quorum is due."""
+    """Return the ids of enabled clusters whose quorum is due, the one that waits longest first."""
     waiting = QuorumStatus.objects.filter(log__cluster=OuterRef("pk"), claimed_until__gte=now)
     enabled = Cluster.objects.filter(is_enabled=True)
-    return list(enabled.exclude(Exists(waiting)).values_list("pk", flat=True))
+    due = enabled.exclude(Exists(waiting))
+    return longest_waiting(due, "metadata_log__status__claimed_until")
 
 
 def log_of(cluster: Cluster, now: datetime) -> MetadataLog:

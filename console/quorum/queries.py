@@ -6,11 +6,12 @@ from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Count, F, Max, OuterRef, Q, QuerySet, Subquery
 
 from console.clusters.models import Cluster
 from console.frame.access import clusters_of
-from console.frame.freshness import Freshness
+from console.frame.freshness import Freshness, stale_after_s
 from console.frame.timerange import TimeRange
 from console.quorum import history
 from console.quorum.kinds import Kind
@@ -94,9 +95,9 @@ def described_freshness(log: MetadataLog) -> Freshness:
     row: QuorumStatus | None = getattr(log, "status", None) if log.pk else None
     if row is None:
         return Freshness("Quorum", None)
-    return Freshness(
-        "Quorum", row.described_at, row.failing_since, row.error, row.hint, row.duration_ms
-    )
+    told = (row.failing_since, row.error, row.hint, row.duration_ms)
+    late = stale_after_s(settings.QUORUM_INTERVAL_S, row.duration_ms)
+    return Freshness("Quorum", row.described_at, *told, stale_after_s=late)
 
 
 def log_freshness(log: MetadataLog) -> Freshness:

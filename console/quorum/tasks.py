@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from celery import shared_task
-from django.conf import settings
 from django.utils import timezone
 
+from console.frame.turns import hand_out, take_turns
 from console.quorum import collect, findings, imports, retention
 
 
 @shared_task(name="console.quorum.tasks.collect_due", ignore_result=True)
 def collect_due() -> None:
-    """Send one task per cluster whose quorum is due, so that a dead one delays only itself."""
-    for cluster_id in collect.due_clusters(timezone.now()):
-        collect_quorum.apply_async((cluster_id,), expires=settings.QUORUM_INTERVAL_S)
+    """Send a ticket for every cluster whose quorum is due, so that a dead one delays only itself."""
+    hand_out(describe_oldest, collect.due_clusters(timezone.now()))
 
 
-@shared_task(name="console.quorum.tasks.collect_quorum", ignore_result=True)
-def collect_quorum(cluster_id: int) -> None:
-    """Describe the quorum of one cluster."""
-    collect.collect_quorum(cluster_id)
+@shared_task(name="console.quorum.tasks.describe_oldest", ignore_result=True)
+def describe_oldest() -> None:
+    """Describe the quorums of the clusters that have waited longest."""
+    take_turns(lambda: collect.due_clusters(timezone.now()), collect.collect_quorum)
 
 
 @shared_task(

@@ -13,10 +13,12 @@ from typing import Any, TypeVar
 from django.conf import settings
 from django.db.models import Q
 
+from console.frame.turns import longest_waiting
 from console.replication import measure, save
 from console.replication.door import KAFKA, FlowDoor
 from console.replication.measure import Measured
 from console.replication.models import FlowPartition, FlowRound, ReplicationFlow
+from console.replication.status import RESTS_S
 from console.replication.steering import with_person
 from console.runs.launcher import SPARK, this_host
 from console.runs.models import Run, RunState
@@ -32,7 +34,6 @@ T = TypeVar("T")
 # A round that outlives its claim would be repeated in parallel, so the claim is longer than the
 # sum of the door's timeouts; the end of the round shortens it.
 CLAIM = timedelta(seconds=90)
-WITHOUT_RUN_S = 30
 # A transaction that ended leaves at most its markers behind the last record of a partition.
 MOST_MARKERS = 50
 # Of so many partitions the newest record is read in one round, of those first that are furthest behind.
@@ -40,9 +41,9 @@ MOST_HEADS = 500
 
 
 def due_flows(now: datetime) -> list[int]:
-    """Return the ids of flows whose next measurement is due."""
+    """Return the ids of flows whose next measurement is due, the one that waits longest first."""
     due = Q(claimed_until=None) | Q(claimed_until__lt=now)
-    return list(ReplicationFlow.objects.filter(due).values_list("pk", flat=True))
+    return longest_waiting(ReplicationFlow.objects.filter(due), "claimed_until")
 
 
 def collect_flow(flow_id: int, now: datetime, door: FlowDoor = KAFKA) -> bool:
@@ -60,7 +61,7 @@ def collect_flow(flow_id: int, now: datetime, door: FlowDoor = KAFKA) -> bool:
         save.save_round(
             flow, FlowRound.Noun.SOURCE, now, None, ClusterFault(problem, cluster=flow.name)
         )
-    rest_s = settings.FLOW_INTERVAL_S if flow.is_wanted or _is_copying(flow.run) else WITHOUT_RUN_S
+    rest_s = settings.FLOW_INTERVAL_S if flow.is_wanted or _is_copying(flow.run) else RESTS_S
     # A little less than the interval, so that the next tick of the clock finds the flow due.
     next_at = now + timedelta(seconds=rest_s - 0.5)
     ReplicationFlow.objects.filter(pk=flow_id).update(claimed_until=next_at)
@@ -70,7 +71,7 @@ def collect_flow(flow_id: int, now: datetime, door: FlowDoor = KAFKA) -> bool:
 def measure_soon(flow_id: int, now: datetime) -> None:
     """Let the next tick of the clock measure a flow that was at rest; a round that is on its way stays."""
     resting = ReplicationFlow.objects.filter(
-        pk=flow_id, claimed_until__lte=now + timedelta(seconds=WITHOUT_RUN_S)
+        pk=flow_id, claimed_until__lte=now + timedelta(seconds=RESTS_S)
     )
     resting.update(claimed_until=None)
 

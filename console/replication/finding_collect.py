@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 from django.db.models import Q
 
+from console.frame.turns import longest_waiting
 from console.replication import finding_save
 from console.replication.finding_door import KAFKA, FindingDoor
 from console.replication.finding_models import FlowFinding, FlowWatch
@@ -34,10 +35,13 @@ BUDGET_S = 40.0
 
 
 def due_flows(now: datetime) -> list[int]:
-    """Return the ids of flows that are due for a look; a flow that is being deleted is left alone."""
+    """Return the ids of flows that are due for a look, the one that waits longest first.
+
+    A flow that is being deleted is left alone.
+    """
     due = Q(watch=None) | Q(watch__claimed_until=None) | Q(watch__claimed_until__lt=now)
     flows = ReplicationFlow.objects.filter(due, deletion_asked_at=None)
-    return list(flows.values_list("pk", flat=True))
+    return longest_waiting(flows, "watch__claimed_until")
 
 
 def look_at_flow(

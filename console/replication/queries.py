@@ -11,7 +11,7 @@ from django.db.models.functions import Mod
 
 from console.clusters.models import Cluster, Topic
 from console.frame.access import clusters_of, visible
-from console.frame.freshness import Freshness
+from console.frame.freshness import Freshness, freshness_of_round
 from console.replication import readiness_queries as readiness
 from console.replication.crashes import with_crashes
 from console.replication.finding_models import FlowFinding, FlowWatch
@@ -22,7 +22,7 @@ from console.replication.models import (
     LagSample,
     ReplicationFlow,
 )
-from console.replication.status import judge_flow
+from console.replication.status import RESTS_S, judge_flow
 from console.runs import queries as run_queries
 from console.runs.models import Run
 from jobs.replication.flow import SyncsLocation
@@ -162,18 +162,16 @@ def freshness_of(flow: ReplicationFlow) -> list[Freshness]:
     rounds = {round_.noun: round_ for round_ in flow.rounds.all()}
     has_syncs = flow.offset_syncs != SyncsLocation.NONE
     nouns = [n for n in FlowRound.Noun.values if n != FlowRound.Noun.SYNCS or has_syncs]
-    return [_freshness(noun, rounds.get(noun)) for noun in nouns]
+    every_s = {
+        FlowRound.Noun.POSITIONS: RESTS_S,
+        FlowRound.Noun.SOURCE: RESTS_S if flow.partition_count else None,
+    }
+    return [
+        freshness_of_round(FlowRound.Noun(n).label, rounds.get(n), every_s.get(FlowRound.Noun(n)))
+        for n in nouns
+    ]
 
 
 def list_clusters(user: Any) -> list[Cluster]:
     """Return the clusters that a flow of this person can connect."""
     return list(visible(user, Cluster.objects.order_by("alias")))
-
-
-def _freshness(noun: str, row: FlowRound | None) -> Freshness:
-    label = FlowRound.Noun(noun).label
-    if row is None:
-        return Freshness(label, None)
-    return Freshness(
-        label, row.succeeded_at, row.failing_since, row.error, row.hint, row.duration_ms
-    )

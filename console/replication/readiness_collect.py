@@ -16,6 +16,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from console.frame.errors import ActionRefused
+from console.frame.turns import longest_waiting
 from console.replication import checkpoint_series, readiness_save
 from console.replication.models import FlowReadiness, GroupReadiness, ReplicationFlow
 from console.replication.readiness_answers import Answers
@@ -46,11 +47,10 @@ _MARKED = ("topics", "topics_exclude", "groups", "groups_exclude", "policy", "se
 
 
 def due_flows(now: datetime) -> list[int]:
-    """Return the ids of flows whose next round is due; new flows among them."""
+    """Return the ids of flows whose next round is due, new flows and the one that waits longest first."""
     resting = FlowReadiness.objects.filter(claimed_until__gte=now)
-    return list(
-        ReplicationFlow.objects.exclude(pk__in=resting.values("flow")).values_list("pk", flat=True)
-    )
+    due = ReplicationFlow.objects.exclude(pk__in=resting.values("flow"))
+    return longest_waiting(due, "answer__claimed_until")
 
 
 def thresholds() -> Thresholds:

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
 from django.db.models import QuerySet
 
-from console.frame.freshness import Freshness
+from console.frame.freshness import Freshness, freshness_of_round
 from console.replication.models import (
     FlowReadiness,
     GroupReadiness,
@@ -67,12 +68,7 @@ def list_topics(flow: ReplicationFlow) -> QuerySet[TopicReadiness]:
 
 def freshness_of(flow: ReplicationFlow) -> Freshness:
     """Return how fresh the answers are."""
-    row = row_of(flow)
-    if row is None:
-        return Freshness("Checkpoints", None)
-    return Freshness(
-        "Checkpoints", row.succeeded_at, row.failing_since, row.error, row.hint, row.duration_ms
-    )
+    return freshness_of_round("Checkpoints", row_of(flow), settings.CHECKPOINT_INTERVAL_S)
 
 
 def counted(answer: FlowReadiness) -> tuple[int, int]:

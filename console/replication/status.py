@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from console.frame.freshness import Freshness, stale_after_s
 from console.frame.numbers import format_age, format_span_s
 from console.frame.states import Severity
 from console.replication.models import FlowRound, ReplicationFlow
@@ -16,6 +17,8 @@ from console.runs.models import Run, RunState
 from jobs.replication.copier import PartitionState
 from jobs.spark.stages import DRIVER_STARTED
 
+# How long a flow without a run rests between two measurements; one with a run is measured more often.
+RESTS_S = 30
 # The driver reports every second; this long without a word is a finding of its own.
 SILENT_AFTER = timedelta(seconds=30)
 # How a run's error ends before the lines of its log (console.runs.collect, jobs.spark.keeper).
@@ -34,6 +37,7 @@ class FlowState(StrEnum):
     DEGRADED = "degraded"
     WAITING = "waiting"
     SILENT = "silent"
+    STALE = "stale"
     FAILING = "failing"
     DELETING = "deleting"
     WATCHED = "watched"
@@ -50,6 +54,7 @@ SEVERITIES = {
     FlowState.WAITING: Severity.RISK,
     FlowState.DEGRADED: Severity.RISK,
     FlowState.SILENT: Severity.RISK,
+    FlowState.STALE: Severity.RISK,
     FlowState.FAILING: Severity.CRIT,
 }
 
@@ -85,7 +90,26 @@ class FlowStatus:
 def judge_flow(flow: ReplicationFlow, now: datetime) -> FlowStatus:
     """Return the state of a flow from its row, its newest run and its rounds (prefetched)."""
     is_steered = any(not one.is_setting for one in steering_of(flow))
-    return replace(_judge(flow, now), steered=steering_in_words(flow), is_steered=is_steered)
+    status = _judge(flow, now)
+    status = _late(flow, now) or status if status.state in _MEASURED else status
+    return replace(status, steered=steering_in_words(flow), is_steered=is_steered)
+
+
+_MEASURED = frozenset({FlowState.RUNNING, FlowState.WATCHED})
+
+
+def _late(flow: ReplicationFlow, now: datetime) -> FlowStatus | None:
+    """Return that nothing has measured this flow for longer than it should be; None when it was measured."""
+    measured = Freshness("flow", flow.measured_at, stale_after_s=stale_after_s(RESTS_S, None))
+    if not measured.is_late(now):
+        return None
+    return FlowStatus(
+        FlowState.STALE,
+        f"Lag and offsets that are shown were measured {format_age(flow.measured_at, now)}.",
+        "The worker of the queue flows does not run, or has more to do than it can: look at its log and at "
+        "the load of the machine, start it or one more. Copying does not depend on it.",
+        flow.measured_at,
+    )
 
 
 def _judge(flow: ReplicationFlow, now: datetime) -> FlowStatus:

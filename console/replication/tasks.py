@@ -7,6 +7,7 @@ from uuid import UUID
 from celery import shared_task
 from django.utils import timezone
 
+from console.frame.turns import hand_out, take_turns
 from console.replication import (
     checkpoint_series,
     collect,
@@ -31,28 +32,32 @@ def ensure_flows() -> None:
 
 @shared_task(name="console.replication.tasks.collect_due", ignore_result=True)
 def collect_due() -> None:
-    """Send one task per flow that is due, so that a slow cluster delays only its own flows."""
-    for flow_id in collect.due_flows(timezone.now()):
-        collect_flow.apply_async(args=(flow_id,), expires=collect.CLAIM.total_seconds())
+    """Send a ticket for every flow that is due, so that a slow cluster delays only its own flows."""
+    hand_out(collect_oldest, collect.due_flows(timezone.now()))
 
 
-@shared_task(name="console.replication.tasks.collect_flow", ignore_result=True)
-def collect_flow(flow_id: int) -> None:
-    """Measure one flow."""
-    collect.collect_flow(flow_id, timezone.now())
+@shared_task(name="console.replication.tasks.collect_oldest", ignore_result=True)
+def collect_oldest() -> None:
+    """Measure the flows that have waited longest."""
+    take_turns(
+        lambda: collect.due_flows(timezone.now()),
+        lambda flow_id: collect.collect_flow(flow_id, timezone.now()),
+    )
 
 
 @shared_task(name="console.replication.tasks.look_due", ignore_result=True)
 def look_due() -> None:
-    """Send one task per flow that is due for a look at what fails without a word."""
-    for flow_id in finding_collect.due_flows(timezone.now()):
-        look_at_flow.apply_async(args=(flow_id,), expires=finding_collect.CLAIM.total_seconds())
+    """Send a ticket for every flow that is due for a look at what fails without a word."""
+    hand_out(look_at_oldest, finding_collect.due_flows(timezone.now()))
 
 
-@shared_task(name="console.replication.tasks.look_at_flow", ignore_result=True)
-def look_at_flow(flow_id: int) -> None:
-    """Look at one flow."""
-    finding_collect.look_at_flow(flow_id, timezone.now())
+@shared_task(name="console.replication.tasks.look_at_oldest", ignore_result=True)
+def look_at_oldest() -> None:
+    """Look at the flows that have waited longest."""
+    take_turns(
+        lambda: finding_collect.due_flows(timezone.now()),
+        lambda flow_id: finding_collect.look_at_flow(flow_id, timezone.now()),
+    )
 
 
 @shared_task(name="console.replication.tasks.prune_samples", ignore_result=True)
@@ -67,17 +72,17 @@ def prune_samples() -> None:
 
 @shared_task(name="console.replication.tasks.collect_readiness_due", ignore_result=True)
 def collect_readiness_due() -> None:
-    """Send one task per flow whose checkpoints are due."""
-    for flow_id in readiness_collect.due_flows(timezone.now()):
-        collect_readiness.apply_async(
-            args=(flow_id,), expires=readiness_collect.CLAIM.total_seconds()
-        )
+    """Send a ticket for every flow whose checkpoints are due."""
+    hand_out(compare_oldest, readiness_collect.due_flows(timezone.now()))
 
 
-@shared_task(name="console.replication.tasks.collect_readiness", ignore_result=True)
-def collect_readiness(flow_id: int) -> None:
-    """Compare the checkpoints of one flow with its groups."""
-    readiness_collect.collect_readiness(flow_id, timezone.now())
+@shared_task(name="console.replication.tasks.compare_oldest", ignore_result=True)
+def compare_oldest() -> None:
+    """Compare the checkpoints of the flows that have waited longest with their groups."""
+    take_turns(
+        lambda: readiness_collect.due_flows(timezone.now()),
+        lambda flow_id: readiness_collect.collect_readiness(flow_id, timezone.now()),
+    )
 
 
 @shared_task(name="console.replication.tasks.roll_up_checkpoints", ignore_result=True)

@@ -16,6 +16,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from console.frame import numbers, states, timerange
 from console.frame.access import can as may
+from console.frame.freshness import Freshness
 from console.frame.navigation import Place
 from console.frame.sparkline import draw_sparkline
 
@@ -70,6 +71,12 @@ def percent(value: float | None) -> str:
 def or_dash(value: Any) -> Any:
     """`{{ rack|or_dash }}`: a dash for None and for an empty text; 0 and False stay."""
     return numbers.DASH if value is None or value == "" else value
+
+
+@register.filter
+def is_late(freshness: Freshness) -> bool:
+    """`{% if freshness|is_late %}`: rounds come later than they should."""
+    return freshness.is_late(timezone.now())
 
 
 @register.filter

@@ -5,7 +5,7 @@ import pytest
 from console.clusters.models import Cluster, CollectionRound, Noun
 from console.clusters.status import judge_cluster
 from jobs.availability.severity import Severity
-from tests.console.clusters.making import NOW
+from tests.console.clusters.making import NOW, later
 
 NOBODY = ("unreachable", "Nobody listens on kafka-3.example:9092.")
 
@@ -40,12 +40,12 @@ def rounds(*failing, code=NOBODY[0]):
     ],
 )
 def test_a_failing_round_does_not_hide_what_the_others_see(failing, worst, dead, state):
-    assert judge_cluster(Cluster(), rounds(*failing), worst, dead).state == state
+    assert judge_cluster(Cluster(), rounds(*failing), worst, dead, NOW).state == state
 
 
 @pytest.mark.parametrize("code", ["cluster_id_changed", "several_clusters", "registered_twice"])
 def test_another_cluster_is_told_whatever_was_seen_before(code):
-    found = judge_cluster(Cluster(), rounds(*Noun, code=code), Severity.OFFLINE, 1)
+    found = judge_cluster(Cluster(), rounds(*Noun, code=code), Severity.OFFLINE, 1, NOW)
     assert found.state == "another_cluster"
 
 
@@ -57,6 +57,47 @@ def test_another_cluster_is_told_whatever_was_seen_before(code):
     ],
 )
 def test_offline_partitions_of_dead_brokers_say_so_and_what_to_do(dead, words):
-    found = judge_cluster(Cluster(), rounds("groups"), Severity.OFFLINE, dead)
+    found = judge_cluster(Cluster(), rounds("groups"), Severity.OFFLINE, dead, NOW)
     assert words in found.reason
     assert found.hint.startswith("Start what is down")
+
+
+@pytest.mark.parametrize(
+    ("after_s", "worst", "state"),
+    [
+        pytest.param(59, Severity.OK, "ok", id="a moment later"),
+        pytest.param(61, Severity.OK, "stale", id="no round came for a minute"),
+        pytest.param(61, Severity.UNDER_REPLICATED, "stale", id="what was seen is less bad"),
+        pytest.param(61, Severity.AT_MIN_ISR, "at_min_isr", id="what was seen is as bad"),
+        pytest.param(61, Severity.OFFLINE, "offline", id="what was seen is worse"),
+    ],
+)
+def test_a_cluster_that_no_round_comes_to_is_stale_but_not_better_than_it_was(
+    after_s, worst, state
+):
+    assert judge_cluster(Cluster(), rounds(), worst, 0, later(after_s)).state == state
+
+
+def test_a_stale_cluster_says_what_is_old_since_when_and_what_to_do():
+    found = judge_cluster(Cluster(), rounds(), Severity.OK, 0, later(639))
+    assert found.reason == "The brokers that are shown were read 10\u00a0m\u00a039\u00a0s ago."
+    assert found.since == NOW
+    assert "The worker of the queue collect" in found.hint
+
+
+def test_what_was_seen_says_how_old_it_is_when_rounds_are_late():
+    found = judge_cluster(Cluster(), rounds(), Severity.OFFLINE, 0, later(639))
+    assert found.reason.endswith(
+        "The brokers that are shown were read 10\u00a0m\u00a039\u00a0s ago."
+    )
+
+
+@pytest.mark.parametrize(
+    ("after_s", "state"),
+    [
+        pytest.param(59, "new", id="just registered"),
+        pytest.param(61, "stale", id="registered, and nobody ever asks it"),
+    ],
+)
+def test_a_cluster_whose_first_round_never_comes_is_stale(after_s, state):
+    assert judge_cluster(Cluster(created_at=NOW), [], Severity.OK, 0, later(after_s)).state == state

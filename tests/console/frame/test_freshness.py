@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from console.frame.freshness import Freshness, oldest
+from console.frame.freshness import Freshness, oldest, stale_after_s
 
 NOW = datetime(2026, 11, 21, 3, 12, tzinfo=UTC)
 AGO_12 = NOW - timedelta(seconds=12)
@@ -11,8 +11,13 @@ AGO_12 = NOW - timedelta(seconds=12)
 @pytest.mark.parametrize(
     ("freshness", "is_stale"),
     [
-        pytest.param(Freshness("topics", AGO_12), False, id="young"),
-        pytest.param(Freshness("topics", NOW - timedelta(seconds=61)), True, id="too old"),
+        pytest.param(Freshness("topics", AGO_12, stale_after_s=60), False, id="young"),
+        pytest.param(
+            Freshness("topics", NOW - timedelta(seconds=61), stale_after_s=60), True, id="too old"
+        ),
+        pytest.param(
+            Freshness("import", NOW - timedelta(days=61)), False, id="nothing comes by itself"
+        ),
         pytest.param(Freshness("topics", None), True, id="never read"),
         pytest.param(
             Freshness("topics", AGO_12, failing_since=NOW), True, id="failing, however young"
@@ -20,7 +25,19 @@ AGO_12 = NOW - timedelta(seconds=12)
     ],
 )
 def test_staleness(freshness, is_stale):
-    assert freshness.is_stale(NOW, limit_s=60) is is_stale
+    assert freshness.is_stale(NOW) is is_stale
+
+
+@pytest.mark.parametrize(
+    ("every_s", "duration_ms", "late_s"),
+    [
+        pytest.param(10, 200, 60, id="a busy moment makes nothing stale"),
+        pytest.param(60, None, 180, id="asked rarely"),
+        pytest.param(10, 100_000, 430, id="a round that takes long is followed by a long rest"),
+    ],
+)
+def test_rows_are_late_after_three_rounds_that_did_not_come(every_s, duration_ms, late_s):
+    assert stale_after_s(every_s, duration_ms) == late_s
 
 
 def test_age_is_in_seconds_and_never_negative():

@@ -1,6 +1,7 @@
 import pytest
 from django.core.cache import cache
 from django.urls import reverse
+from django.utils import timezone
 
 from console.clusters.models import CollectionRound, Noun
 from console.frame.rail import Badge, badge_of, count_badge
@@ -38,7 +39,7 @@ def test_what_is_wrong_counts_before_how_many_there_are(wrong, total, badge):
 
 def test_a_cluster_that_is_away_is_counted_in_the_rail(viewer):
     away("east")
-    make_cluster("west")
+    make_cluster("west", created_at=timezone.now())
     assert badge_of(viewer, "clusters") == Badge("1", "needs attention", is_bad=True)
 
 

@@ -2,6 +2,7 @@ from datetime import timedelta
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from console.accounts.models import Role
 from console.clusters.models import CollectionRound, Noun
@@ -41,8 +42,16 @@ def test_a_viewer_is_told_who_can_add_a_cluster(as_viewer):
 
 
 def test_nothing_wrong_is_said_in_words(as_viewer):
-    make_rounds(make_cluster("east"))
+    make_rounds(make_cluster("east"), succeeded_at=timezone.now())
     assert "Every cluster answers" in text_of(as_viewer)
+
+
+def test_a_cluster_that_nobody_asks_any_more_is_told_although_nothing_failed(as_viewer):
+    make_rounds(make_cluster("east"), succeeded_at=timezone.now() - timedelta(minutes=10))
+    text = text_of(as_viewer)
+    assert "Stale" in text
+    assert "were read 10\u00a0m" in text
+    assert "The worker of the queue collect does not run" in text
 
 
 def test_a_cluster_that_is_away_is_told_with_reason_and_advice(as_viewer):

@@ -99,6 +99,7 @@ class Command(BaseCommand):
         supervisor.start(programs.web(host, port))
         supervisor.start(programs.worker("spark", programs.SPARK_THREADS))
         supervisor.start(programs.worker("collect", programs.COLLECT_THREADS))
+        supervisor.start(programs.worker("flows", programs.FLOW_THREADS))
         supervisor.start(programs.follower())
         supervisor.start(programs.metadata_follower())
         supervisor.start(programs.promoter())
