@@ -239,15 +239,6 @@ def free_port(wanted: int, host: str = "127.0.0.1") -> int:
     raise StartFailed(f"The ports {wanted} to {wanted + 99} on {host} are all taken.")
 
 
-def is_port_open(port: int, host: str = "127.0.0.1") -> bool:
-    """Return whether somebody listens there."""
-    try:
-        with socket.create_connection((host, port), timeout=1.0):
-            return True
-    except OSError:
-        return False
-
-
 def is_url_ok(url: str, timeout_s: float = 2.0) -> bool:
     """Return whether this URL of our own answers with 200."""
     try:
