@@ -7,6 +7,7 @@ from typing import Any
 
 import dj_database_url
 
+from console.broker import celery_url, own_redis_url
 from console.env import env_bool, env_choice, env_folder, env_int, env_list, env_secret_key, env_str
 from jobs.logs import LINE, JsonFormatter
 from jobs.version import VERSION
@@ -97,6 +98,7 @@ MIDDLEWARE = [
 
 ROOT_URLCONF = "console.urls"
 WSGI_APPLICATION = "console.wsgi.application"
+DEFAULT_EXCEPTION_REPORTER_FILTER = "console.frame.error_pages.HiddenAddresses"
 CSRF_FAILURE_VIEW = "console.frame.error_pages.csrf_failure"
 
 TEMPLATES = [
@@ -276,7 +278,7 @@ METRICS_PARTITIONS = env_int("METRICS_PARTITIONS", 0)
 METRICS_GROUPS = env_int("METRICS_GROUPS", 500)
 
 # --- background work (console/celery.py) --------------------------------------------------------
-REDIS_URL = env_str("REDIS_URL", f"redis://127.0.0.1:{env_int('CROSSLOG_REDIS_PORT', 16379)}/0")
+REDIS_URL = celery_url(env_str("REDIS_URL", "") or own_redis_url(CROSSLOG_HOME))
 
 # --- static files, language, time, logs ---------------------------------------------------------
 STATIC_URL = "/static/"

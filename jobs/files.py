@@ -8,6 +8,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 
+def for_this_user_only(path: str | Path, flags: int) -> int:
+    """Open a file that is readable only by its user when this makes it; an `opener` for `open`."""
+    return os.open(path, flags, 0o600)
+
+
 def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """Write a file beside its place, make it lasting, and put it there; an older one is replaced."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")

@@ -4,6 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,21 @@ def wait_until(predicate: Callable[[], object], timeout: float = 10.0, every: fl
         if now > end:
             raise AssertionError(f"not true within {timeout * PATIENCE} s: {predicate}") from fault
         time.sleep(max(every, now - began))
+
+
+def tcp_ports_of(pid: int) -> list[int]:
+    """The TCP ports at which a process listens. Linux only."""
+    sockets = set()
+    for entry in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):  # closed meanwhile
+            sockets.add(str(entry.readlink()))
+    ports = set()
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/{pid}/net/{table}").read_text("utf-8").splitlines()[1:]:
+            _, local, _, state, *_, inode = line.split()[:10]
+            if state == "0A" and f"socket:[{inode}]" in sockets:
+                ports.add(int(local.rpartition(":")[2], 16))
+    return sorted(ports)
 
 
 class Stalls:

@@ -8,6 +8,7 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, register, run_checks
@@ -106,6 +107,31 @@ def check_tls(**_: Any) -> list[CheckMessage]:
             f"The console is reached by {', '.join(public)}, and SECURE_COOKIES is off.",
             hint="Put a proxy with TLS in front and set SECURE_COOKIES=true.",
             id="crosslog.W001",
+        )
+    ]
+
+
+@register(TAG)
+def check_redis(**_: Any) -> list[CheckMessage]:
+    """Whoever reaches a Redis without a password can have our workers do any of their tasks."""
+    # Celery takes several, separated by semicolons. A client's certificate does what a password does.
+    found = [urlsplit(url) for url in str(settings.REDIS_URL).split(";")]
+    hosts = [
+        url.hostname
+        for url in found
+        if url.scheme in {"redis", "rediss"}
+        and not url.password
+        and "ssl_certfile" not in url.query
+        and url.hostname
+        and not is_loopback(url.hostname)
+    ]
+    if not hosts:
+        return []
+    return [
+        Caution(
+            f"The Redis on {', '.join(hosts)} is used without a password.",
+            hint="Give it one (requirepass) and write REDIS_URL=rediss://:password@host:6379/0.",
+            id="crosslog.W002",
         )
     ]
 

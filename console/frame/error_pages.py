@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import get_template
+from django.views.debug import SafeExceptionReporterFilter
 
 from console.frame.errors import ActionRefused
 
 API = "/api/"
 RETRY_AFTER_S = 10
+_HIDDEN = SafeExceptionReporterFilter.hidden_settings
 _NO_PAGE = "There is no page at this address. What it showed may have been deleted or renamed."
+
+
+class HiddenAddresses(SafeExceptionReporterFilter):
+    """Leaves out of Django's page about an error (DEBUG) also the addresses that may hold a password."""
+
+    hidden_settings = re.compile(f"{_HIDDEN.pattern}|DATABASE_URL|REDIS_URL", re.IGNORECASE)
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:

@@ -21,6 +21,7 @@ from pathlib import Path
 from types import FrameType
 
 from jobs import logs as log_files
+from jobs.files import for_this_user_only
 from jobs.spark.processes import end_with_parent_thread
 
 LONGEST_BACKOFF_S = 30.0
@@ -88,11 +89,14 @@ class Supervisor:
         self._rotated_at = time.monotonic()
         self._say = say
         self._children: dict[str, _Child] = {}
-        logs.mkdir(parents=True, exist_ok=True)
+        logs.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def start(self, program: Program) -> None:
         """Start a program; its output goes to `<logs>/<name>.log`."""
         log = self._logs / f"{program.name}.log"
+        for earlier in self._logs.glob(f"{log.name}*"):
+            with suppress(OSError):  # not ours
+                earlier.chmod(0o600)
         self._rotate(log)
         process = _spawn(program, log)
         self._children[program.name] = _Child(program, log, process, time.monotonic())
@@ -188,7 +192,7 @@ class Supervisor:
 
 
 def _spawn(program: Program, log: Path) -> subprocess.Popen[bytes]:
-    with log.open("ab") as output:
+    with open(log, "ab", opener=for_this_user_only) as output:
         return subprocess.Popen(
             program.command,
             stdin=subprocess.DEVNULL,
@@ -233,15 +237,6 @@ def free_port(wanted: int, host: str = "127.0.0.1") -> int:
         if is_port_free(port, host):
             return port
     raise StartFailed(f"The ports {wanted} to {wanted + 99} on {host} are all taken.")
-
-
-def is_port_open(port: int, host: str = "127.0.0.1") -> bool:
-    """Return whether somebody listens there."""
-    try:
-        with socket.create_connection((host, port), timeout=1.0):
-            return True
-    except OSError:
-        return False
 
 
 def is_url_ok(url: str, timeout_s: float = 2.0) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from django.conf import settings
 
+from console.broker import SOCKET, redis_folder
 from console.frame.processes import Program
 
 # Web and beat first: nobody asks for more. Then the workers, which finish what they are doing.
@@ -16,6 +17,12 @@ COLLECT_THREADS = 4
 FLOW_THREADS = 4
 SPARK_THREADS = 2
 WEB_THREADS = 8
+# Commands of Redis that write files, load code, talk to other servers, lock others out or end it. Celery
+# needs none of them; the scripts that it does need (EVAL, SCRIPT) cannot call these either.
+TURNED_OFF = (
+    "ACL", "BGREWRITEAOF", "BGSAVE", "CONFIG", "DEBUG", "FAILOVER", "MIGRATE", "MODULE", "PSYNC",
+    "REPLICAOF", "SAVE", "SHUTDOWN", "SLAVEOF", "SYNC",
+)  # fmt: skip
 
 
 def redis_server() -> Path:
@@ -26,17 +33,17 @@ def redis_server() -> Path:
     return Path(found.submodule_search_locations[0]) / "bin" / "redis-server"
 
 
-def redis(folder: Path, port: int) -> Program:
-    """Return the embedded Redis: loopback only, nothing kept on disk.
+def redis(home: Path) -> Program:
+    """Return the embedded Redis: at a Unix socket of this user only, nothing kept on disk.
 
     What it loses in a restart is made again: the schedule within seconds, the truth is in the database.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     options = {
-        "port": str(port),
-        "bind": "127.0.0.1",
-        "protected-mode": "yes",
-        "dir": str(folder),
+        "port": "0",
+        "dir": str(redis_folder(home)),
+        # Within `dir`: a longer address would be cut off without a word.
+        "unixsocket": SOCKET,
+        "unixsocketperm": "600",
         "save": "",
         "appendonly": "no",
         "loglevel": "warning",
@@ -44,6 +51,8 @@ def redis(folder: Path, port: int) -> Program:
     command = [str(redis_server())]
     for name, value in options.items():
         command += [f"--{name}", value]
+    for name in TURNED_OFF:
+        command += ["--rename-command", name, ""]
     return Program("redis", tuple(command))
 
 
@@ -58,6 +67,8 @@ def web(host: str, port: int) -> Program:
             "--worker-class", "gthread",
             "--threads", str(WEB_THREADS),
             "--graceful-timeout", "5",
+            # It would be one for all web servers of this user.
+            "--no-control-socket",
             "--log-level", "warning",
         ),
     )  # fmt: skip

@@ -15,6 +15,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from jobs.files import for_this_user_only
+
 SPEC = "spec.json"
 PROGRESS = "progress.json"
 RESULT = "result.json"
@@ -59,9 +61,10 @@ class JobResult:
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
-    """Replace a file whole, so that a reader never sees half of it."""
+    """Replace a file whole, so that a reader never sees half of it; only its user may read it."""
     partial = path.with_suffix(f".{os.getpid()}.partial")
-    partial.write_text(json.dumps(value, separators=(",", ":")), encoding="utf-8")
+    with open(partial, "w", encoding="utf-8", opener=for_this_user_only) as file:
+        file.write(json.dumps(value, separators=(",", ":")))
     partial.replace(path)
 
 

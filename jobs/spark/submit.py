@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from jobs.cluster.secrets import ENV_PREFIX
+from jobs.files import for_this_user_only
 from jobs.spark import class_archive, contract, processes, settings
 from jobs.spark.contract import JobSpec
 
@@ -86,7 +87,7 @@ def start_run(spec: JobSpec, run_dir: Path, environment: Mapping[str, str] | Non
     contract.write_spec(run_dir, spec)
     touch_lease(run_dir)
     master = settings.master_of(spec, {**os.environ, **(environment or {})})
-    with (run_dir / contract.LOG).open("ab") as log:
+    with open(run_dir / contract.LOG, "ab", opener=for_this_user_only) as log:
         keeper = subprocess.Popen(
             [sys.executable, "-m", "jobs.spark.keeper", str(run_dir.resolve())],
             stdin=subprocess.DEVNULL,
@@ -117,7 +118,7 @@ def stop_reason(run_dir: Path) -> str | None:
 
 def touch_lease(run_dir: Path) -> None:
     """Say that the run is still wanted."""
-    (run_dir / contract.LEASE).touch()
+    (run_dir / contract.LEASE).touch(mode=0o600)
 
 
 def is_alive(run_dir: Path) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from console.frame.demonstration import FLOW, MIRRORED, TOPICS, WATCHED_FLOW, Demonstration
+from console.frame.management.commands.demo import console_program
 from console.frame.processes import StartFailed
 from console.frame.visitor import Refused
 from jobs.lab.keeper import MIRRORED as PREFIX
@@ -136,3 +137,12 @@ def test_a_record_is_seen_when_a_position_has_moved(pages, seen_at):
 def test_a_position_that_does_not_move_is_not_a_replicated_record():
     with pytest.raises(StartFailed, match="the first replicated record did not show up"):
         wait([[row(40)]], timeout_s=0.1)
+
+
+@pytest.mark.parametrize("name", ["DATABASE_URL", "REDIS_URL"])
+@pytest.mark.parametrize("ending", ["", "_FILE"])
+def test_the_demos_console_has_a_database_and_a_redis_of_its_own(
+    monkeypatch, tmp_path, name, ending
+):
+    monkeypatch.setenv(name + ending, "of another console")
+    assert console_program(tmp_path, 8000).environment[name + ending] == ""

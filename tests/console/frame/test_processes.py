@@ -153,6 +153,23 @@ def test_a_log_that_grew_large_is_put_aside(said, tmp_path):
     assert (tmp_path / "web.log.1").read_text("utf-8") == "old lines of yesterday"
 
 
+@pytest.mark.parametrize("earlier", [(), ("web.log", "web.log.1")], ids=["new ones", "open ones"])
+def test_logs_are_for_their_user_only_whatever_the_umask(said, tmp_path, earlier):
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    for name in earlier:
+        (logs / name).touch(mode=0o644)
+    before = os.umask(0o022)
+    try:
+        supervisor = Supervisor(logs, said.append)
+        supervisor.start(Program("web", python("pass")))
+        supervisor.stop("web")
+    finally:
+        os.umask(before)
+    assert {path.name for path in logs.iterdir()} == {"web.log", *earlier}
+    assert {path.stat().st_mode & 0o777 for path in logs.iterdir()} == {0o600}
+
+
 def test_the_log_of_a_running_program_is_rotated(said, tmp_path):
     supervisor = Supervisor(
         tmp_path, said.append, largest_log_bytes=1000, kept_logs=2, rotate_every_s=0

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from console.frame.processes import free_port, is_url_ok
 from jobs.spark.processes import children_of, start_ticks
-from tests.support import wait_until
+from tests.support import tcp_ports_of, wait_until
 
 ROOT = Path(__file__).parent.parent.parent.parent
 SLOW_S = 120.0  # a busy machine imports Django five times at once
@@ -24,7 +25,6 @@ class Console:
     def __init__(self, home: Path) -> None:
         self.home = home
         self.port = free_port(19_900)
-        self.redis_port = free_port(19_950)
         self.database = ""
         self.process: subprocess.Popen[bytes] | None = None
         self.log = home / "up.txt"
@@ -36,7 +36,7 @@ class Console:
     def start(self, output: str = "up.txt") -> None:
         self.home.mkdir(exist_ok=True)
         self.log = self.home / output
-        own = {"CROSSLOG_HOME": str(self.home), "CROSSLOG_REDIS_PORT": str(self.redis_port)}
+        own = {"CROSSLOG_HOME": str(self.home), "XDG_RUNTIME_DIR": str(self.home)}
         if self.database:
             own["DATABASE_URL"] = self.database
         clean = {
@@ -80,6 +80,8 @@ def test_the_console_comes_up_heals_itself_and_ends_in_order(console):
     family = children_of(console.process.pid)
     assert is_url_ok(f"http://127.0.0.1:{console.port}/readyz", timeout_s=SLOW_S)
     assert "password:" in console.output
+    assert {port for pid in family for port in tcp_ports_of(pid)} == {console.port}
+    assert not (console.home / "gunicorn.ctl").exists()
 
     os.kill(console.program("redis-server"), signal.SIGKILL)
     wait_until(lambda: "redis started again" in console.output, SLOW_S)
@@ -145,7 +147,12 @@ def test_a_second_console_is_told_what_is_in_its_way(console):
     assert "--port" in same_port.output
 
     same_redis = Console(console.home / "third")
-    same_redis.redis_port = console.redis_port
-    same_redis.start()
-    assert same_redis.process.wait(timeout=SLOW_S) == 1
-    assert "CROSSLOG_REDIS_PORT" in same_redis.output
+    (same_redis.home / "redis").mkdir(parents=True)
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(same_redis.home / "redis" / "redis.sock"))
+        other.listen()
+        same_redis.start()
+        assert same_redis.process.wait(timeout=SLOW_S) == 1
+    assert f"Another program listens at {same_redis.home}/redis/redis.sock" in same_redis.output
+    assert "CROSSLOG_HOME" in same_redis.output
+    assert "REDIS_URL" in same_redis.output

@@ -9,7 +9,12 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from console.frame.checks import is_loopback, listening_addresses, refuse_unsafe_settings
+from console.frame.checks import (
+    check_redis,
+    is_loopback,
+    listening_addresses,
+    refuse_unsafe_settings,
+)
 from tests.support import PATIENCE
 
 ROOT = Path(__file__).parents[3]
@@ -78,6 +83,24 @@ def test_debug_with_a_public_listener_is_refused(settings):
 
 
 @pytest.mark.parametrize(
+    ("url", "is_warned"),
+    [
+        pytest.param("redis://redis.example.org:6379/0", True, id="elsewhere without a password"),
+        pytest.param("rediss://10.0.0.7/0", True, id="with TLS, without a password"),
+        pytest.param("redis://:p@10.0.0.6;redis://10.0.0.7", True, id="one of two without"),
+        pytest.param("redis://:p@redis.example.org:6379/0", False, id="with a password"),
+        pytest.param("rediss://r.example.org/0?ssl_certfile=c.pem", False, id="with a certificate"),
+        pytest.param("redis://127.0.0.1:6379/0", False, id="this machine"),
+        pytest.param("redis+socket:///run/redis.sock", False, id="a socket"),
+    ],
+)
+def test_a_redis_that_others_can_reach_without_a_password_is_warned_of(settings, url, is_warned):
+    settings.REDIS_URL = url
+    assert [message.id for message in check_redis()] == ["crosslog.W002"] * is_warned
+    refuse_unsafe_settings()
+
+
+@pytest.mark.parametrize(
     ("host", "is_here"),
     [("localhost", True), ("127.0.0.53", True), ("[::1]", True), ("0.0.0.0", False), ("", False),
      ("127.0.0.1.evil.org", False), (".localhost", True), ("localhost.evil.org", False)],
@@ -103,13 +126,13 @@ def test_what_is_this_machine(host, is_here):
         ),
         pytest.param(
             (str(ROOT / "manage.py"), "up", "--port", "29413"),
-            {"ALLOWED_HOSTS": "*", "CROSSLOG_REDIS_PORT": "29414"},
+            {"ALLOWED_HOSTS": "*"},
             "crosslog.E003",
             id="up",
         ),
         pytest.param(
             (str(ROOT / "manage.py"), "up", "--host", "0.0.0.0", "--port", "29415"),
-            {"DEBUG": "true", "CROSSLOG_REDIS_PORT": "29416"},
+            {"DEBUG": "true"},
             "DEBUG is on",
             id="up in public with debug",
         ),

@@ -1,9 +1,12 @@
 """A run begins where there is what it needs."""
 
+import os
+
 import pytest
 
+from jobs.spark import contract
 from jobs.spark.contract import JobSpec
-from jobs.spark.submit import run_environment, start_run
+from jobs.spark.submit import kill_run, run_environment, start_run
 
 REFERENCES = {"flow": {"source": {"sasl_password": "env:CROSSLOG_SECRET_EAST"}}}
 
@@ -15,6 +18,21 @@ def test_without_java_where_java_home_points_nothing_is_started_and_the_reason_i
     with pytest.raises(FileNotFoundError, match=r"jdk/bin/java\. Spark needs it: install a JDK"):
         start_run(JobSpec("a run", "backfill", {}), tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_the_files_of_a_run_are_for_its_user_only_whatever_the_umask(tmp_path, monkeypatch):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "java").symlink_to("/bin/false")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    before = os.umask(0o022)
+    try:
+        start_run(JobSpec("a run", "backfill", {}), tmp_path / "run")
+        kill_run(tmp_path / "run")
+    finally:
+        os.umask(before)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "run").iterdir()}
+    assert {contract.SPEC, contract.LOG, contract.LEASE, contract.KEEPER} <= set(modes)
+    assert set(modes.values()) == {0o600}
 
 
 def test_a_run_gets_what_it_needs_and_only_its_own_secrets(monkeypatch):

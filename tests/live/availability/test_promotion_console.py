@@ -28,7 +28,7 @@ ALIAS = "standby"
 
 @pytest.fixture(scope="module")
 def console(tmp_path_factory) -> Iterator[RunningConsole]:
-    started = RunningConsole(tmp_path_factory.mktemp("promotion"), free_port(), free_port())
+    started = RunningConsole(tmp_path_factory.mktemp("promotion"), free_port())
     started.log_in()
     yield started
     started.end()

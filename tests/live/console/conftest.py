@@ -25,7 +25,7 @@ LEASE_S = 60
 class RunningConsole:
     """A started console, a visitor who is logged in, and the processes behind it."""
 
-    def __init__(self, home: Path, port: int, redis_port: int) -> None:
+    def __init__(self, home: Path, port: int) -> None:
         self.home = home
         self.url = f"http://127.0.0.1:{port}/"
         self.password = secrets.token_urlsafe(12)
@@ -34,7 +34,6 @@ class RunningConsole:
         environment = {
             **os.environ,
             "CROSSLOG_HOME": str(home),
-            "CROSSLOG_REDIS_PORT": str(redis_port),
             "CROSSLOG_SECRETS_DIR": str(home),
             "COLLECT_INTERVAL_S": "3",
             "FLOW_INTERVAL_S": "2",
@@ -104,7 +103,7 @@ def free_port() -> int:
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningConsole]:
-    started = RunningConsole(tmp_path_factory.mktemp("console"), free_port(), free_port())
+    started = RunningConsole(tmp_path_factory.mktemp("console"), free_port())
     started.log_in()
     yield started
     started.end()

@@ -162,7 +162,7 @@ def test_nothing_is_left_after_kill_9_of_everything_that_could_clean_up(
     from tests.live.console.conftest import free_port
     from tests.live.spark.test_life_of_a_run import pids_in
 
-    console = RunningConsole(tmp_path_factory.mktemp("doomed"), free_port(), free_port())
+    console = RunningConsole(tmp_path_factory.mktemp("doomed"), free_port())
     console.log_in()
     for cluster in (east, west):
         values = {

@@ -203,10 +203,11 @@ def console_program(home: Path, port: int) -> Program:
     """Return `manage.py up` with a home, a Redis and an administrator of its own."""
     environment = {
         "CROSSLOG_HOME": str(home),
-        "CROSSLOG_REDIS_PORT": str(free_port(16379)),
         # The demo is one machine with nothing else: whatever is set for other consoles is not for it.
         "DATABASE_URL": "",
+        "DATABASE_URL_FILE": "",
         "REDIS_URL": "",
+        "REDIS_URL_FILE": "",
         "CROSSLOG_RUNS_DIR": "",
         "STATIC_ROOT": "",
     }

@@ -16,7 +16,8 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 
-from console.env import env_int, env_str
+from console.broker import SOCKET, is_listened_to, redis_folder, redis_socket
+from console.env import env_str
 from console.frame import programs
 from console.frame.checks import is_loopback, refuse_unsafe_settings
 from console.frame.only_one import only_one, only_one_on_database
@@ -26,7 +27,6 @@ from console.frame.processes import (
     StartFailed,
     Supervisor,
     is_port_free,
-    is_port_open,
     is_url_ok,
     kill_on_next_signal,
     signals_as_interrupts,
@@ -62,7 +62,7 @@ class Command(BaseCommand):
                 self._run(options["host"], options["port"])
             except KeyboardInterrupt:
                 return
-            except StartFailed as error:
+            except (StartFailed, ImproperlyConfigured) as error:
                 raise CommandError(str(error)) from None
 
     def _run(self, host: str, port: int) -> None:
@@ -113,10 +113,7 @@ class Command(BaseCommand):
         """Refuse settings that would let anybody in, before anything listens."""
         if settings.DEBUG and not is_loopback(host):
             raise StartFailed(f"DEBUG is on and {host} can be reached from elsewhere: unset DEBUG.")
-        try:
-            refuse_unsafe_settings()
-        except ImproperlyConfigured as refusal:
-            raise StartFailed(str(refusal)) from None
+        refuse_unsafe_settings()
 
     def _stop(self, supervisor: Supervisor) -> None:
         self.say("ending")
@@ -138,15 +135,15 @@ def check_port(port: int, host: str, what_to_do: str) -> None:
 
 
 def start_redis(supervisor: Supervisor, home: Path) -> None:
-    """Start the embedded Redis and wait for it."""
-    port = env_int("CROSSLOG_REDIS_PORT", 16379, least=1)
-    check_port(
-        port,
-        "127.0.0.1",
-        "choose another one with CROSSLOG_REDIS_PORT, or use a Redis of your own with REDIS_URL",
-    )
-    supervisor.start(programs.redis(home / "redis", port))
-    supervisor.wait_until(lambda: is_port_open(port), "redis", START_TIMEOUT_S)
+    """Start the embedded Redis and wait for it; it replaces what a killed one left behind."""
+    address = redis_socket(home)
+    if is_listened_to(address):
+        raise StartFailed(
+            f"Another program listens at {redis_folder(home) / SOCKET}. End it first, or set "
+            "CROSSLOG_HOME to another folder, or use a Redis of your own with REDIS_URL."
+        )
+    supervisor.start(programs.redis(home))
+    supervisor.wait_until(lambda: is_listened_to(address), "redis", START_TIMEOUT_S)
 
 
 def collect_static() -> None:
