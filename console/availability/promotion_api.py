@@ -101,10 +101,11 @@ class PolicyViewSet(RefusalsWritten, ApiViewSet[PromotionPolicy]):
     @extend_schema(request=ChangedPromotionPolicySerializer, responses=PromotionPolicySerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Change a policy; what is not given stays."""
-        asked = ChangedPromotionPolicySerializer(data=request.data)
+        row = self._row()
+        asked = ChangedPromotionPolicySerializer(data=request.data, context={"policy": row})
         asked.is_valid(raise_exception=True)
-        values = dict(asked.validated_data)
-        row = actions.change_policy(self._row(), values, person_of(request), timezone.now())
+        values = {name: value for name, value in asked.validated_data.items() if name != "cluster"}
+        row = actions.change_policy(row, values, person_of(request), timezone.now())
         return Response(PromotionPolicySerializer(row).data)
 
     @extend_schema(responses={204: None})

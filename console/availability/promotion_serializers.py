@@ -99,8 +99,8 @@ class PromotionPolicySerializer(serializers.ModelSerializer[PromotionPolicy]):
         ]  # fmt: skip
 
 
-class ChangedPromotionPolicySerializer(serializers.Serializer[Any]):
-    """What is to be changed of a policy; what is not given stays."""
+class _PolicyFields(serializers.Serializer[Any]):
+    """What a person decides of a policy."""
 
     kind = serializers.ChoiceField(choices=PatternKind.choices, required=False)
     pattern = serializers.CharField(required=False, max_length=TOPIC_NAME_LENGTH)
@@ -126,7 +126,25 @@ class ChangedPromotionPolicySerializer(serializers.Serializer[Any]):
     )
 
 
-class NewPromotionPolicySerializer(ChangedPromotionPolicySerializer):
+class ChangedPromotionPolicySerializer(_PolicyFields):
+    """What is to be changed of a policy; what is not given stays."""
+
+    cluster = serializers.CharField(
+        required=False,
+        max_length=63,
+        help_text="The alias of the policy's own cluster: a policy cannot be moved to another one.",
+    )
+
+    def validate_cluster(self, alias: str) -> str:
+        """Refuse another cluster than that of the policy."""
+        own: str = self.context["policy"].cluster.alias
+        if alias != own:
+            text = f"This policy is one of {own}; write one for {alias}, and delete this one."
+            raise serializers.ValidationError(text)
+        return alias
+
+
+class NewPromotionPolicySerializer(_PolicyFields):
     """A new policy."""
 
     cluster = serializers.CharField(max_length=63, help_text=_CLUSTER)

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from console.clusters import queries
 from console.frame.access import can_anywhere, visible
+from console.frame.addresses import address_of
 from console.frame.navigation import Jump
 from console.frame.rail import Badge, count_badge
 from console.frame.states import Severity
@@ -34,7 +35,7 @@ def find_jumps(user: Any, words: str, limit: int) -> list[Jump]:
             Jump(
                 "group",
                 g.group_id,
-                reverse("clusters:group", args=[g.cluster.alias, g.group_id]),
+                address_of("clusters:group", g.cluster.alias, g.group_id),
                 g.cluster.alias,
             )
             for g in groups

@@ -14,6 +14,7 @@ from django.utils import timezone
 from console.clusters.counted import COUNTED, COUNTED_FILTER
 from console.clusters.models import Group, GroupOffset, Partition, Topic
 from console.clusters.queries import freshness_of, status_of
+from console.frame.addresses import address_of
 from console.frame.freshness import oldest
 from console.frame.numbers import format_count, format_span_ms
 from console.frame.tables import Choice, Column, Table
@@ -94,7 +95,7 @@ def group_link(group: Group) -> str:
     """Return the page of a group; an empty id has none."""
     if not group.group_id:
         return ""
-    return reverse("clusters:group", args=[group.cluster.alias, group.group_id])
+    return address_of("clusters:group", group.cluster.alias, group.group_id)
 
 
 def _count(key: str, label: str, definition: str = "", *, is_hidden: bool = False) -> Column:

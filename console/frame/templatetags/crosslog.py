@@ -9,13 +9,13 @@ from urllib.parse import urlencode
 
 from django import template
 from django.template import Context
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from console.frame import numbers, states, timerange
 from console.frame.access import can as may
+from console.frame.addresses import address_of
 from console.frame.freshness import Freshness
 from console.frame.navigation import Place
 from console.frame.sparkline import draw_sparkline
@@ -192,7 +192,7 @@ def in_range(context: Context, address: str) -> str:
 @register.simple_tag(takes_context=True)
 def url_in_range(context: Context, name: str, *args: Any, **query: Any) -> str:
     """`{% url_in_range 'replication:partitions' flow.pk topic=row.topic %}`: `url`, in this page's range."""
-    address = reverse(name, args=args)
+    address = address_of(name, *args)
     return in_range(context, f"{address}?{urlencode(query)}" if query else address)
 
 

@@ -224,6 +224,18 @@ def test_routes_do_the_whole_of_it(api, cluster, operator):
     assert reverted.json()["state"] == "revert_asked"
 
 
+def test_a_policy_cannot_be_moved_to_another_cluster_and_that_is_said(api, cluster, operator):
+    made = api("post", "promotion-policies/", {"cluster": "east", "pattern": "orders"}).json()
+    path = f"promotion-policies/{made['id']}/"
+    refused = api("patch", path, {"cluster": "west", "hold_s": 30})
+    assert refused.status_code == 400
+    assert refused.json()["fields"]["cluster"] == [
+        "This policy is one of east; write one for west, and delete this one."
+    ]
+    same = api("patch", path, {"cluster": "east", "hold_s": 30})
+    assert (same.status_code, same.json()["hold_s"]) == (200, 30)
+
+
 @pytest.mark.parametrize(
     ("body", "field"),
     [
