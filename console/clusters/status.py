@@ -137,7 +137,9 @@ def _late(cluster: Cluster, rounds: list[CollectionRound], now: datetime) -> Clu
     late = oldest([entry for entry in entries if entry.is_late(now)])
     if late is None or late.succeeded_at is None:
         return None
-    reason = f"The {late.noun} that are shown were read {format_age(late.succeeded_at, now)}."
+    is_all = all(entry.is_late(now) for entry in entries)
+    shown = "Everything that is shown was" if is_all else f"The {late.noun} that are shown were"
+    reason = f"{shown} read {format_age(late.succeeded_at, now)}."
     return ClusterStatus(ClusterState.STALE, reason, _NO_TURN, late.succeeded_at)
 
 

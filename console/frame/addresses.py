@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
+from django.http import HttpRequest
 from django.urls import reverse
 
 _DOTS = frozenset({".", ".."})
@@ -23,6 +24,14 @@ def address_of(name: str, *args: Any) -> str:
     for stand_in, arg in stand_ins.items():
         address = address.replace(stand_in, quote(arg, safe=""))
     return address
+
+
+def own_path(request: HttpRequest) -> str:
+    """Return the path of this page as a browser leaves it, for links of the page to itself."""
+    found = request.resolver_match
+    if found is None or not _has_dots(request.path):
+        return request.path
+    return address_of(found.view_name, *(found.args or found.kwargs.values()))
 
 
 def _has_dots(arg: Any) -> bool:

@@ -7,8 +7,10 @@ from typing import Any
 
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.encoding import iri_to_uri
 
 from console.frame.access import can, can_here
+from console.frame.addresses import own_path
 from console.frame.navigation import list_places, list_switches
 from console.frame.read_only import is_read_only
 from jobs.version import VERSION
@@ -22,6 +24,7 @@ def frame(request: HttpRequest) -> dict[str, Any]:
     user = getattr(request, "user", None)
     return {
         # Asked only by pages that have the rail.
+        "own_address": partial(_own_address, request),
         "places": partial(list_places, user, request.path),
         "switches": partial(list_switches, request),
         "theme": _chosen(request, "theme", THEMES),
@@ -34,6 +37,11 @@ def frame(request: HttpRequest) -> dict[str, Any]:
         "is_admin": can(user, "administer"),
         "read_only": is_read_only(),
     }
+
+
+def _own_address(request: HttpRequest) -> str:
+    asked = request.META.get("QUERY_STRING", "")
+    return f"{own_path(request)}?{iri_to_uri(asked)}" if asked else own_path(request)
 
 
 def _chosen(request: HttpRequest, cookie: str, known: tuple[str, ...]) -> str:

@@ -14,6 +14,7 @@ from django.db.models.expressions import OrderBy
 from django.http import HttpRequest, QueryDict
 
 from console.frame.access import visible
+from console.frame.addresses import own_path
 from console.frame.columns import ApplyFilter, Choice, Column
 from console.frame.csv_export import csv_response
 from console.frame.table_page import TablePage
@@ -56,7 +57,7 @@ class Table:
         ordered = filtered.order_by(*asked.ordering(queryset))
         return TablePage(
             asked=asked,
-            path=request.path,
+            path=own_path(request),
             rows=list(ordered[first : first + self.per_page]),
             filtered=ordered,
             total=total,

@@ -1,5 +1,7 @@
 """The state of a cluster in one word."""
 
+from datetime import timedelta
+
 import pytest
 
 from console.clusters.models import Cluster, CollectionRound, Noun
@@ -80,16 +82,21 @@ def test_a_cluster_that_no_round_comes_to_is_stale_but_not_better_than_it_was(
 
 def test_a_stale_cluster_says_what_is_old_since_when_and_what_to_do():
     found = judge_cluster(Cluster(), rounds(), Severity.OK, 0, later(639))
-    assert found.reason == "The brokers that are shown were read 10\u00a0m\u00a039\u00a0s ago."
+    assert found.reason == "Everything that is shown was read 10\u00a0m\u00a039\u00a0s ago."
     assert found.since == NOW
     assert "The worker of the queue collect" in found.hint
 
 
+def test_a_noun_that_alone_is_late_is_named():
+    some = rounds()
+    some[-1].succeeded_at = NOW - timedelta(minutes=5)
+    found = judge_cluster(Cluster(), some, Severity.OK, 0, NOW)
+    assert found.reason == "The groups that are shown were read 5\u00a0m ago."
+
+
 def test_what_was_seen_says_how_old_it_is_when_rounds_are_late():
     found = judge_cluster(Cluster(), rounds(), Severity.OFFLINE, 0, later(639))
-    assert found.reason.endswith(
-        "The brokers that are shown were read 10\u00a0m\u00a039\u00a0s ago."
-    )
+    assert found.reason.endswith("Everything that is shown was read 10\u00a0m\u00a039\u00a0s ago.")
 
 
 @pytest.mark.parametrize(

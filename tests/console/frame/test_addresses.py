@@ -45,6 +45,14 @@ def test_the_list_of_groups_links_to_it(sign_in, viewer):
     assert "/clusters/east/groups/a%2F..%2F..%2Fb/" in page
 
 
+def test_the_page_refreshes_and_sorts_itself_there(sign_in, viewer):
+    make_group(make_cluster("east"), "a/../../b")
+    address = address_of("clusters:group", "east", "a/../../b")
+    page = sign_in(viewer).get(f"{address}?sort=lag&dir=desc").content.decode()
+    assert f'data-refresh="{address}?sort=lag&amp;dir=desc"' in page
+    assert f'href="{address}?' in page
+
+
 def make_group(cluster, group_id):
     return Group.objects.create(cluster=cluster, group_id=group_id, state="Stable", changed_at=NOW)
 
