@@ -38,7 +38,7 @@ from console.availability.promotion_models import (
     PromotionAction,
     PromotionPolicy,
 )
-from console.availability.promotion_policies import choose
+from console.availability.promotion_policies import PolicyBook
 from console.availability.promotion_round import Advised, take_round
 from console.availability.promotion_seen_models import PromotionRound
 from console.availability.promotion_work import Worker
@@ -304,7 +304,8 @@ class Looking:
         rounds.update(claimed_until=self.ways.clock() + KEEPS_AWAY)
         model = self._known_model()
         topics = {one.topic for one in model.partitions}
-        polled = {topic for topic in topics if choose(acting, topic) is not None}
+        book = PolicyBook(acting)
+        polled = {topic for topic in topics if book.of(topic) is not None}
         return take_round(self.cluster, self.ways.clock, self.ways.door, model, polled)
 
     def _known_model(self) -> ClusterModel:
