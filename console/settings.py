@@ -294,6 +294,8 @@ TIME_ZONE = "UTC"
 
 LOG_LEVEL = env_choice("LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"))
 LOG_FORMAT = env_choice("LOG_FORMAT", "text", ("text", "json"))
+# How many processes of `manage.py up` answer pages and the API.
+WEB_PROCESSES = env_int("CROSSLOG_WEB_PROCESSES", 2, least=1)
 # `manage.py up` rotates the log of each of its programs at this size, and keeps so many old ones.
 LOG_FILE_MB = env_int("LOG_FILE_MB", 20, least=1)
 LOG_FILES = env_int("LOG_FILES", 5)

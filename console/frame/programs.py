@@ -47,13 +47,17 @@ def redis(folder: Path, port: int) -> Program:
 
 
 def web(host: str, port: int) -> Program:
-    """Return the web server: one process, because SQLite has one writer, and several threads."""
+    """Return the web server: several processes with several threads each.
+
+    What one process is busy with does not hold the others up. They share nothing but the database, Redis and
+    the buckets of rate limits (`buckets`); what each keeps besides is a copy of what they say.
+    """
     return Program(
         "web",
         (
             *_python("gunicorn"), "console.wsgi:application",
             "--bind", f"{host}:{port}",
-            "--workers", "1",
+            "--workers", str(settings.WEB_PROCESSES),
             "--worker-class", "gthread",
             "--threads", str(WEB_THREADS),
             "--graceful-timeout", "5",

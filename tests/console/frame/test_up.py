@@ -80,6 +80,7 @@ def test_the_console_comes_up_heals_itself_and_ends_in_order(console):
     family = children_of(console.process.pid)
     assert is_url_ok(f"http://127.0.0.1:{console.port}/readyz", timeout_s=SLOW_S)
     assert "password:" in console.output
+    wait_until(lambda: len(children_of(console.program("gunicorn"))) == 2)  # two answer pages
 
     os.kill(console.program("redis-server"), signal.SIGKILL)
     wait_until(lambda: "redis started again" in console.output, SLOW_S)
