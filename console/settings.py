@@ -16,6 +16,8 @@ ROOT = Path(__file__).resolve().parent.parent
 # --- what is crosslog's own ---------------------------------------------------------------------
 CROSSLOG_HOME = env_folder("CROSSLOG_HOME", Path("~/.local/share/crosslog"))
 CROSSLOG_RUNS_DIR = env_folder("CROSSLOG_RUNS_DIR", CROSSLOG_HOME / "runs")
+# Where programs say that they got something done, see console.frame.alive.
+SIGNS_DIR = CROSSLOG_HOME / "alive"
 CROSSLOG_ARCHIVE = env_folder("CROSSLOG_ARCHIVE", CROSSLOG_HOME / "archive")
 COLLECT_INTERVAL_S = env_int("COLLECT_INTERVAL_S", 10, least=1)
 QUORUM_INTERVAL_S = env_int("QUORUM_INTERVAL_S", 10, least=1)

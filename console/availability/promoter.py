@@ -45,6 +45,7 @@ from console.availability.promotion_work import Worker
 from console.availability.standby_models import HeldPromotion, StandbySign
 from console.availability.standby_store import DatabaseStore
 from console.clusters.models import Cluster
+from console.frame import alive
 from console.frame.threads import Thread, start_thread
 from jobs.availability.acting.doors import Doors
 from jobs.availability.acting.promotions import LoopSign, Phase, StoreAway
@@ -116,6 +117,7 @@ class Promoter:
                 self.look()
             except DatabaseError as error:
                 logger.warning("the database is away, what is promoted stays so: %s", error)
+            alive.sign()
             stop.wait(LOOK_S)
         self.end()
 

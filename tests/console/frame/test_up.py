@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from console.frame.alive import Signs
 from console.frame.processes import free_port, is_url_ok
 from jobs.spark.processes import children_of, start_ticks
 from tests.support import wait_until
@@ -81,6 +82,12 @@ def test_the_console_comes_up_heals_itself_and_ends_in_order(console):
     assert is_url_ok(f"http://127.0.0.1:{console.port}/readyz", timeout_s=SLOW_S)
     assert "password:" in console.output
     wait_until(lambda: len(children_of(console.program("gunicorn"))) == 2)  # two answer pages
+
+    signs = Signs(console.home / "alive")
+    programs = ("collect", "spark", "follower", "metadata", "promoter", "beat")
+    wait_until(lambda: all(signs.last(program) for program in programs), SLOW_S)
+    before = signs.last("collect")
+    wait_until(lambda: signs.last("collect") > before, SLOW_S)
 
     os.kill(console.program("redis-server"), signal.SIGKILL)
     wait_until(lambda: "redis started again" in console.output, SLOW_S)
