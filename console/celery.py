@@ -8,15 +8,16 @@ measures flows and works on failovers, `spark` looks after runs.
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from celery import Celery
-from celery.signals import worker_ready
+from celery.signals import after_task_publish, beat_init, task_postrun, worker_init, worker_ready
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
 
 from django.conf import settings
 
-from console.frame import garbage
+from console.frame import alive, garbage
 
 COLLECT, FLOWS, SPARK = "collect", "flows", "spark"
 
@@ -54,6 +55,24 @@ app.conf.update(
 def settle(**_: object) -> None:
     """Leave out of garbage collections what a worker has loaded, tasks of all rooms included."""
     garbage.settle()
+
+
+@worker_init.connect
+def begin_worker(sender: Any = None, **_: object) -> None:
+    """Sign whenever a task has ended, as the queue that the worker is named after."""
+    alive.begin(settings.SIGNS_DIR, str(sender.hostname).partition("@")[0])
+    task_postrun.connect(_sign, weak=False)
+
+
+@beat_init.connect
+def begin_beat(**_: object) -> None:
+    """Sign whenever a task was handed out."""
+    alive.begin(settings.SIGNS_DIR, "beat")
+    after_task_publish.connect(_sign, weak=False)
+
+
+def _sign(**_: object) -> None:
+    alive.sign()
 
 
 def _every(seconds: float, task: str) -> dict[str, object]:

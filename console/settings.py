@@ -17,6 +17,8 @@ ROOT = Path(__file__).resolve().parent.parent
 # --- what is crosslog's own ---------------------------------------------------------------------
 CROSSLOG_HOME = env_folder("CROSSLOG_HOME", Path("~/.local/share/crosslog"))
 CROSSLOG_RUNS_DIR = env_folder("CROSSLOG_RUNS_DIR", CROSSLOG_HOME / "runs")
+# Where programs say that they got something done, see console.frame.alive.
+SIGNS_DIR = CROSSLOG_HOME / "alive"
 CROSSLOG_ARCHIVE = env_folder("CROSSLOG_ARCHIVE", CROSSLOG_HOME / "archive")
 COLLECT_INTERVAL_S = env_int("COLLECT_INTERVAL_S", 10, least=1)
 QUORUM_INTERVAL_S = env_int("QUORUM_INTERVAL_S", 10, least=1)
@@ -296,6 +298,8 @@ TIME_ZONE = "UTC"
 
 LOG_LEVEL = env_choice("LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"))
 LOG_FORMAT = env_choice("LOG_FORMAT", "text", ("text", "json"))
+# How many processes of `manage.py up` answer pages and the API.
+WEB_PROCESSES = env_int("CROSSLOG_WEB_PROCESSES", 2, least=1)
 # `manage.py up` rotates the log of each of its programs at this size, and keeps so many old ones.
 LOG_FILE_MB = env_int("LOG_FILE_MB", 20, least=1)
 LOG_FILES = env_int("LOG_FILES", 5)

@@ -1,6 +1,7 @@
 """The arrows of the design hold: who may import whom, and how long a file may be."""
 
 import ast
+import re
 import subprocess
 import sys
 from functools import cache
@@ -12,7 +13,7 @@ ROOT = Path(__file__).parent.parent
 LONGEST_FILE = 400
 # Lowest first: a folder of jobs/ may import itself and what stands on a lower floor.
 FLOORS = (
-    {"version", "cache", "files", "logs", "waiting"},
+    {"version", "cache", "files", "logs", "waiting", "patterns"},
     {"wire", "archives"},
     {"cluster"},
     {"replication", "quorum", "availability", "streams", "tracing"},
@@ -29,6 +30,23 @@ READS_ALL_QUERIES = {"overview", "checks", "reports", "metrics"}
 # Status over time is read from the changes of the metadata log.
 ALSO_READS = {("availability", "quorum")}
 CLIENT_LIBRARIES = {"confluent_kafka", "kafka", "aiokafka", "kio"}
+RE_CALLS = {
+    f"re.{name}"
+    for name in (
+        "compile",
+        "match",
+        "fullmatch",
+        "search",
+        "sub",
+        "subn",
+        "split",
+        "findall",
+        "finditer",
+    )
+}
+CONSTANT_OR_ESCAPED = re.compile(r"_?[A-Z][A-Z_]*|re\.escape\(\w+\)")
+# Rules that are written out beside their call, and secrets that are escaped.
+OWN_PATTERNS = {"jobs/cluster/librdkafka_errors.py", "jobs/cluster/words_of_others.py"}
 # Bytes, checksums and compression: what does no I/O and knows nothing of Kafka.
 WIRE_LIBRARIES = {"numpy", "numba", "llvmlite", "cramjam", "crc32c"}
 
@@ -126,6 +144,26 @@ def test_frame_imports_no_room():
             "overview",
             "accounts",
         }, path
+
+
+def test_only_patterns_of_our_own_reach_pythons_regular_expressions():
+    """Python's engine tries one way after the other: what people give goes through `jobs.patterns`."""
+    found = []
+    for path in sources("jobs") + sources("console"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in RE_CALLS:
+                ours = is_literal(node.args[0]) or str(path.relative_to(ROOT)) in OWN_PATTERNS
+                found += [] if ours else [f"{path}:{node.lineno} {ast.unparse(node)}"]
+        assert not {"fnmatch.translate", "fnmatch.fnmatch", "fnmatch"} & imports(path), path
+    assert found == []
+
+
+def is_literal(node: ast.expr) -> bool:
+    """Return whether a pattern is written out, but for constants and what is escaped."""
+    if isinstance(node, ast.JoinedStr):
+        parts = [one.value for one in node.values if isinstance(one, ast.FormattedValue)]
+        return all(CONSTANT_OR_ESCAPED.fullmatch(ast.unparse(part)) for part in parts)
+    return isinstance(node, ast.Constant)
 
 
 def test_nobody_imports_relatively():

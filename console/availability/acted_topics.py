@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from console.availability.promotion_models import Actor, PromotionPolicy
-from console.availability.promotion_policies import choose
+from console.availability.promotion_policies import PolicyBook
 from console.availability.promotion_queries import list_policies, stop_state
 from console.clusters.models import Cluster
 from console.frame.read_only import is_read_only
@@ -30,16 +30,17 @@ class ActedTopics:
 
     def __init__(self, policies: Iterable[PromotionPolicy] = (), *, is_held: bool = False) -> None:
         rows = () if is_held else tuple(policies)
-        self._rows: Sequence[PromotionPolicy] = rows if any(row.acts for row in rows) else ()
+        rows = rows if any(row.acts for row in rows) else ()
+        self._book = PolicyBook(rows)
         # What names these policies: equal ones say the same of every topic.
-        self.key: tuple[Any, ...] = tuple((row.pk, row.changed_at) for row in self._rows)
+        self.key: tuple[Any, ...] = tuple((row.pk, row.changed_at) for row in rows)
 
     def of(self, topic: str, placed: Trigger | None) -> Acted | None:
         """Return how crosslog acts for a topic, None where it does not.
 
         `placed` is what the topic's placement says; a policy that says nothing else takes it.
         """
-        row = choose(self._rows, topic)
+        row = self._book.of(topic)
         if row is None or not row.acts or row.actor != Actor.FENCED_STANDBY:
             return None
         said = Trigger(row.policy) if row.policy else placed

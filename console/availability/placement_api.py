@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any, ClassVar
 
@@ -128,8 +129,9 @@ class PlacementViewSet(ApiViewSet[TopicPlacement]):
     def topics(self, request: Request) -> Response:
         """List topics with a placement and how real replicas differ from it."""
         cluster = find_cluster(request.user, self.asked["cluster"])
-        picture = picture_of(cluster)
-        standings = standings_of(picture, rules_of(cluster))
+        picture, rules = picture_of(cluster), rules_of(cluster)
+        standings = standings_of(picture, rules)
+        picture = replace(picture, gaps=(*picture.gaps, *rules.problems))
         found = narrowed(standings, self.asked["topic"], is_wrong=self.asked["wrong"])
         told = rows_of(cluster, picture, found, self.asked)
         told["results"] = [standings.topic(index) for index in told["results"]]

@@ -12,13 +12,14 @@ import numpy as np
 
 from console.availability.cluster_pictures import Picture
 from console.availability.placement_models import PatternKind, TopicPlacement
-from console.availability.placements import Origin, PlacementRules, Resolved, compiled
+from console.availability.placements import Origin, PlacementRules, Resolved, expression
 from console.availability.recent import Recent
 from console.availability.units import units_of
 from jobs.availability.cluster_model import PartitionModel
 from jobs.availability.placement import Placement
 from jobs.availability.placement_compare import Violation, compare_placement
 from jobs.availability.severity import Severity, Standing, judge_partition
+from jobs.patterns.matching import Matcher
 
 # A preview names so many topics; it counts all.
 MOST_EFFECTS = 100
@@ -224,7 +225,7 @@ def preview_placement(
     """
     now = list(rows)
     others = [row for row in now if row.pk != draft.pk]
-    fits = compiled(draft.kind, draft.pattern).fullmatch
+    fits = Matcher([expression(draft.kind, draft.pattern)]).matches
     mine = [facts for facts in picture.topics if fits(facts.name)]
     part = _only(picture, mine)
     before = Standings(part, PlacementRules(now))

@@ -43,7 +43,8 @@ def placements_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     if table.is_export:
         return csv_response(table, f"{alias}-placements")
     picture = picture_of(cluster)
-    standings = standings_of(picture, PlacementRules(list_placements(cluster)))
+    rules = PlacementRules(list_placements(cluster))
+    standings = standings_of(picture, rules)
     shown = narrowed(
         standings, request.GET.get("topic", ""), is_wrong=request.GET.get("show") == WRONG
     )
@@ -54,7 +55,7 @@ def placements_page(request: HttpRequest, alias: str) -> HttpResponseBase:
         "topics": cut(map(standings.topic, shown), len(shown), request.GET, "topics"),
         "show": request.GET.get("show", ALL),
         "asked_topic": request.GET.get("topic", ""),
-        "gaps": picture.gaps,
+        "gaps": [*picture.gaps, *rules.problems],
         "picture_freshness": Freshness("Placement", picture.seen_at),
         "has_racks": any(picture.racks.values()),
         "equivalents": equivalents.of_placements(cluster),

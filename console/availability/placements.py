@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from fnmatch import translate
 from functools import lru_cache
 from typing import Any
 
@@ -15,13 +14,20 @@ from django.db.models import QuerySet
 from console.availability.placement_models import PatternKind, TopicPlacement
 from console.clusters.models import TOPIC_NAME_LENGTH, Cluster
 from jobs.availability.placement import InvalidPlacement, Placement, parse_placement
+from jobs.patterns.cursor import NotAPattern
+from jobs.patterns.matching import (
+    Expression,
+    Matcher,
+    expression_of,
+    glob_expression,
+    name_expression,
+    refusal_of,
+)
 
 # The topic config of Confluent Server that holds a placement.
 CONFIG = "confluent.placement.constraints"
 _TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]+")
 _NO_NAME = "No topic can be called so. Letters, digits, '.', '_' and '-' are possible."
-# A repeat inside a repeat can take for ever on a name that does not fit: (a+)+.
-_REPEATED_REPEAT = re.compile(r"(?<!\\)[+*}][?+]?\)+(?:[+*]|\{\d*,)")
 
 
 class Origin(StrEnum):
@@ -77,40 +83,49 @@ class Proposed:
 
 
 class PlacementRules:
-    """The placements of one cluster, ready to be asked for many topics."""
+    """The placements of one cluster, ready to be asked for many topics.
+
+    `problems` are sentences about stored patterns that cannot be evaluated any more: they fit no topic.
+    """
 
     def __init__(self, rows: Iterable[TopicPlacement], proposed: Sequence[Proposed] = ()) -> None:
         ordered = sorted(rows, key=precedence)
         # What names these rules: equal ones say the same of every topic.
         self.key = (tuple((row.pk, row.changed_at) for row in ordered), tuple(proposed))
         self._exact = {row.pattern: row for row in ordered if row.kind == PatternKind.EXACT}
-        self._patterns = [
-            (compiled(row.kind, row.pattern), row)
-            for row in ordered
-            if row.kind != PatternKind.EXACT
-        ]
-        self._proposed = [(compiled(one.kind, one.pattern), one) for one in proposed]
+        patterns = [row for row in ordered if row.kind != PatternKind.EXACT]
+        read = [(row, read_pattern(row.kind, row.pattern)) for row in patterns]
+        self._patterns = [row for row, found in read if isinstance(found, Expression)]
+        self._matcher = Matcher(found for _, found in read if isinstance(found, Expression))
+        self.problems = tuple(
+            f"The placement for {row.pattern} fits no topic any more: {found}"
+            for row, found in read
+            if isinstance(found, str)
+        )
+        self._proposed = tuple(proposed)
+        self._proposed_matcher = Matcher(expression(one.kind, one.pattern) for one in proposed)
         self._parsed: dict[Any, Placement] = {}
 
     def of(self, topic: str, config: str = "") -> Resolved:
         """Return the placement of a topic; `config` is its own, empty when it has none."""
-        for pattern, proposed in self._proposed:
-            if pattern.fullmatch(topic):
-                return Resolved(proposed.placement, Origin.PROPOSED)
+        proposed = self.proposed_for(topic)
+        if proposed is not None:
+            return Resolved(proposed.placement, Origin.PROPOSED)
         if config:
             return self._own(config)
         row = self._exact.get(topic)
         if row is not None:
             return Resolved(self._parse(row), Origin.EXACT, row)
-        for pattern, row in self._patterns:
-            if pattern.fullmatch(topic):
-                return Resolved(self._parse(row), Origin.PATTERN, row)
-        return Resolved()
+        place = self._matcher.first(topic)
+        if place is None:
+            return Resolved()
+        row = self._patterns[place]
+        return Resolved(self._parse(row), Origin.PATTERN, row)
 
     def proposed_for(self, topic: str) -> Proposed | None:
         """Return the proposal that a topic falls under."""
-        found = (one for pattern, one in self._proposed if pattern.fullmatch(topic))
-        return next(found, None)
+        place = self._proposed_matcher.first(topic)
+        return None if place is None else self._proposed[place]
 
     def _own(self, config: str) -> Resolved:
         found = _read_config(config)
@@ -150,29 +165,31 @@ def check_pattern(kind: str, pattern: str) -> str:
         return f"At most {TOPIC_NAME_LENGTH} characters."
     if kind == PatternKind.EXACT:
         return "" if _is_topic_name(pattern) else _NO_NAME
-    if kind == PatternKind.REGEX and _REPEATED_REPEAT.search(pattern):
-        return "A repeat inside a repeat can take for ever on a name that does not fit."
-    return _check_regex(kind, pattern)
+    found = read_pattern(kind, pattern)
+    return found if isinstance(found, str) else ""
 
 
 def _is_topic_name(text: str) -> bool:
     return bool(_TOPIC_NAME.fullmatch(text)) and text not in {".", ".."}
 
 
-def _check_regex(kind: str, pattern: str) -> str:
-    try:
-        compiled(kind, pattern)
-    except re.error as problem:
-        return f"Not a regular expression: {problem}."
-    return ""
-
-
 @lru_cache(maxsize=1024)
-def compiled(kind: str, pattern: str) -> re.Pattern[str]:
-    """Return what fits the whole name of a topic; raises `re.error`."""
+def expression(kind: str, pattern: str) -> Expression:
+    """Return what fits the whole name of a topic; raises `NotAPattern`."""
     if kind == PatternKind.EXACT:
-        return re.compile(re.escape(pattern))
-    return re.compile(translate(pattern) if kind == PatternKind.GLOB else pattern)
+        return name_expression(pattern)
+    return glob_expression(pattern) if kind == PatternKind.GLOB else expression_of(pattern)
+
+
+def read_pattern(kind: str, pattern: str) -> Expression | str:
+    """Return what fits the whole name of a topic, or why a pattern cannot be evaluated.
+
+    Also for what is stored: it was checked, but by the rules of the version that stored it.
+    """
+    try:
+        return expression(kind, pattern)
+    except NotAPattern as error:
+        return refusal_of(pattern, error)
 
 
 @lru_cache(maxsize=1024)

@@ -38,13 +38,14 @@ from console.availability.promotion_models import (
     PromotionAction,
     PromotionPolicy,
 )
-from console.availability.promotion_policies import choose
+from console.availability.promotion_policies import PolicyBook
 from console.availability.promotion_round import Advised, take_round
 from console.availability.promotion_seen_models import PromotionRound
 from console.availability.promotion_work import Worker
 from console.availability.standby_models import HeldPromotion, StandbySign
 from console.availability.standby_store import DatabaseStore
 from console.clusters.models import Cluster
+from console.frame import alive
 from console.frame.threads import Thread, start_thread
 from jobs.availability.acting.doors import Doors
 from jobs.availability.acting.promotions import LoopSign, Phase, StoreAway
@@ -116,6 +117,7 @@ class Promoter:
                 self.look()
             except DatabaseError as error:
                 logger.warning("the database is away, what is promoted stays so: %s", error)
+            alive.sign()
             stop.wait(LOOK_S)
         self.end()
 
@@ -304,7 +306,8 @@ class Looking:
         rounds.update(claimed_until=self.ways.clock() + KEEPS_AWAY)
         model = self._known_model()
         topics = {one.topic for one in model.partitions}
-        polled = {topic for topic in topics if choose(acting, topic) is not None}
+        book = PolicyBook(acting)
+        polled = {topic for topic in topics if book.of(topic) is not None}
         return take_round(self.cluster, self.ways.clock, self.ways.door, model, polled)
 
     def _known_model(self) -> ClusterModel:

@@ -11,7 +11,8 @@ from django.conf import settings
 from django.db import transaction
 
 from console.availability.promotion_judge import Judged
-from console.availability.promotion_models import ActionState, PromotionAction
+from console.availability.promotion_models import ActionState, PromotionAction, PromotionPolicy
+from console.availability.promotion_policies import PolicyBook
 from console.availability.promotion_seen_models import RANKS, ObserverEvent, PromotionFinding
 from console.availability.standby_models import HeldPromotion, StandbyEvent
 from console.clusters.models import Cluster
@@ -82,9 +83,13 @@ class LoopFacts:
 
 
 def found_in(
-    judged: Judged, actions: Iterable[PromotionAction], loops: LoopFacts
+    judged: Judged,
+    actions: Iterable[PromotionAction],
+    loops: LoopFacts,
+    policies: Iterable[PromotionPolicy] = (),
 ) -> Iterator[Found]:
     """Return everything that a person should know."""
+    yield from _of_policies(PolicyBook(policies))
     acting = {row.subject for row in actions if not row.is_waiting}
     for advice in judged.advices:
         partition = judged.partitions[advice.topic, advice.partition]
@@ -194,6 +199,19 @@ def _of_watched(found: ObserverFinding, partition: PartitionModel) -> Found:
         trouble=trouble_of(partition) or Trouble.UNDER_REPLICATED.value,
         cause=cause.value,
     )
+
+
+def _of_policies(book: PolicyBook) -> Iterator[Found]:
+    if book.unusable is not None:
+        pattern = book.unusable.pattern
+        yield Found(
+            "promotion_policy_unusable",
+            "risk",
+            f"policy {pattern}",
+            f"The promotion policy for {pattern} cannot be evaluated any more, and no policy of a lower "
+            f"precedence holds: {book.problem}",
+            "Write its pattern otherwise, or remove the policy, on the page Promotion.",
+        )
 
 
 def _of_actions(actions: Iterable[PromotionAction]) -> Iterator[Found]:

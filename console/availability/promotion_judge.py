@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from console.availability.promotion_models import PromotionPolicy
-from console.availability.promotion_policies import choose
+from console.availability.promotion_policies import PolicyBook
 from jobs.availability.actors import ActorKind
 from jobs.availability.cluster_model import ClusterModel, PartitionModel
 from jobs.availability.looking import Looked, PartitionLook, Place
@@ -80,11 +80,11 @@ def concerned(
     seen as such, and those that a policy names for this topic.
     """
     seen, by_topic = _standbys(model), {}
-    found = []
+    book, found = PolicyBook(policies), []
     for partition in model.partitions:
         topic = partition.topic
         if topic not in by_topic:
-            row = choose(policies, topic)
+            row = book.of(topic)
             by_topic[topic] = row, seen | _named(row)
         row, standbys = by_topic[topic]
         added = standing.added.get(_place(partition), ())
@@ -141,7 +141,7 @@ class _Judging:
         now_ms: int,
         standing: Standing,
     ) -> None:
-        self._model, self._policies = model, policies
+        self._model, self._policies = model, PolicyBook(policies)
         self._looked, self._now_ms = looked, now_ms
         self._standing = standing
         self._racks = {b: one.rack for b, one in model.brokers.items()}
@@ -156,7 +156,7 @@ class _Judging:
         self._promoted = 0
 
     def take(self, partition: PartitionModel, remembered: Remembered) -> None:
-        place, row = _place(partition), choose(self._policies, partition.topic)
+        place, row = _place(partition), self._policies.of(partition.topic)
         policy = topic_policy(row, partition)
         earlier = remembered.tracked.get(place)
         relaxed_from = self._standing.relaxed.get(partition.topic)

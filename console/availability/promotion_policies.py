@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from console.availability.placement_models import LARGEST_PRIORITY, PatternKind
-from console.availability.placements import check_pattern, compiled
+from console.availability.placements import check_pattern, read_pattern
 from console.availability.promotion_models import (
     COOLDOWN_S,
     HOLD_S,
@@ -21,6 +21,7 @@ from jobs.availability.actor_kinds import ActorKind
 from jobs.availability.placement import PromotionPolicy as Wanted
 from jobs.availability.promotion import TopicPolicy, check_policy
 from jobs.cluster.errors import InvalidFields
+from jobs.patterns.matching import Matcher
 
 LONGEST_S = 86_400
 LEAST_HOLD_S, LEAST_COOLDOWN_S = 5, 10
@@ -92,15 +93,32 @@ def told_policy(policy: PromotionPolicy) -> dict[str, Any]:
     return {name: getattr(policy, name) for name in FIELDS}
 
 
-def fits(policy: PromotionPolicy, topic: str) -> bool:
-    """Say whether a policy is about a topic."""
-    return compiled(policy.kind, policy.pattern).fullmatch(topic) is not None
+class PolicyBook:
+    """The policies of one cluster, ready to be asked for many topics, in the same order as placements.
 
+    A stored pattern that cannot be evaluated any more may have been about any topic. So behind such a policy
+    none holds: topics that no policy before it names are advised on by their placement, and nothing acts
+    where somebody may have said that it must not.
+    """
 
-def choose(policies: Iterable[PromotionPolicy], topic: str) -> PromotionPolicy | None:
-    """Return the policy that holds for a topic, by the same order as placements; None: no row does."""
-    found = [policy for policy in policies if fits(policy, topic)]
-    return min(found, key=_precedence) if found else None
+    def __init__(self, policies: Iterable[PromotionPolicy]) -> None:
+        self._rows: list[PromotionPolicy] = []
+        self.unusable: PromotionPolicy | None = None
+        self.problem = ""
+        expressions = []
+        for row in sorted(policies, key=_precedence):
+            found = read_pattern(row.kind, row.pattern)
+            if isinstance(found, str):
+                self.unusable, self.problem = row, found
+                break
+            self._rows.append(row)
+            expressions.append(found)
+        self._matcher = Matcher(expressions)
+
+    def of(self, topic: str) -> PromotionPolicy | None:
+        """Return the policy that holds for a topic; None: no row does."""
+        place = self._matcher.first(topic)
+        return None if place is None else self._rows[place]
 
 
 def _precedence(policy: PromotionPolicy) -> tuple[bool, int, int, str]:

@@ -158,7 +158,7 @@ def _take(
     actions = save_advice(cluster, wanted, now)
     save_events(cluster, judged.events)
     rows = {one.pk: one for one in (*actions, *standing_rows, *_failed(cluster, now))}
-    found = found_in(judged, rows.values(), loop_facts(cluster, now))
+    found = found_in(judged, rows.values(), loop_facts(cluster, now), policies)
     save_findings(cluster, found, now)
     more = _actors(cluster, model, row, now)
     _succeed(cluster, judged, now, begun, **more)

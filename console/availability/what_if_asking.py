@@ -68,6 +68,7 @@ def answer_for(cluster: Cluster, asked: Asked) -> Told:
         raise InvalidFields({"at": str(problem)}) from None
     _check_proposed(picture, asked.proposed)
     rules, acted = rules_of(cluster, asked.proposed), acted_topics_of(cluster)
+    picture = replace(picture, gaps=(*picture.gaps, *rules.problems))
     try:
         return Told(asked, picture, _answer(picture, rules, acted, asked))
     except UnknownTarget as unknown:

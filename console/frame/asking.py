@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponseBase
 
 from console.frame.error_pages import refused
 from console.frame.errors import ActionRefused
+from jobs.cluster.errors import InvalidFields
 
 REQUEST_ID = "X-Request-ID"
 _current: ContextVar[HttpRequest | None] = ContextVar("request", default=None)
@@ -68,5 +69,7 @@ class Asking:
     def process_exception(
         self, request: HttpRequest, exception: Exception
     ) -> HttpResponseBase | None:
-        """Say an action's refusal that a page did not say by itself."""
+        """Say an action's refusal, or unusable settings, that a page did not say by itself."""
+        if isinstance(exception, InvalidFields):
+            exception = ActionRefused("invalid_settings", f"Settings are not usable: {exception}")
         return refused(request, exception) if isinstance(exception, ActionRefused) else None

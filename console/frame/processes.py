@@ -16,10 +16,12 @@ import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
 from types import FrameType
 
+from console.frame.alive import START_WITHIN_S, Restart, Signs, Silence
 from jobs import logs as log_files
 from jobs.files import for_this_user_only
 from jobs.spark.processes import end_with_parent_thread
@@ -29,6 +31,10 @@ STEADY_AFTER_S = 60.0  # a program that lived this long starts its back-off from
 # How often the sizes of logs are looked at.
 ROTATE_EVERY_S = 10.0
 POLL_S = 0.1
+
+
+def _always() -> bool:
+    return True
 
 
 class WhenEnded(Enum):
@@ -48,6 +54,11 @@ class Program:
     """What to run; `stop_within_s` is how long it may take to end before it is killed.
 
     `is_shown` sends its output to the terminal instead of its log.
+
+    A program with `quiet_s` says when it got something done (`alive.sign`). When it did not for so many
+    seconds, it is ended and started again. What counts are seconds in which it had something to do: while
+    `fed_by`, the program that hands it work, got something done, and `can_work` says that what all of them
+    need is there.
     """
 
     name: str
@@ -56,6 +67,10 @@ class Program:
     stop_within_s: float = 10.0
     when_ended: WhenEnded = WhenEnded.RESTART
     is_shown: bool = False
+    quiet_s: float | None = None
+    start_within_s: float = START_WITHIN_S
+    fed_by: str = ""
+    can_work: Callable[[], bool] = _always
 
 
 @dataclass(slots=True)
@@ -66,12 +81,16 @@ class _Child:
     started_at: float
     failures: int = 0
     due_at: float | None = None
+    silence: Silence = field(default_factory=Silence)
+    # When it is killed, if it was told to end because it got nothing done.
+    kill_at: float | None = None
 
 
 class Supervisor:
     """Starts, watches and ends programs.
 
-    Used from one thread only, because the kernel ends a child with the thread that made it.
+    Used from one thread only, because the kernel ends a child with the thread that made it. `signs` is where
+    programs say that they got something done; without it none is restarted for getting nothing done.
     """
 
     def __init__(
@@ -82,8 +101,11 @@ class Supervisor:
         largest_log_bytes: int = log_files.LARGEST_BYTES,
         kept_logs: int = log_files.KEPT_FILES,
         rotate_every_s: float = ROTATE_EVERY_S,
+        signs: Signs | None = None,
     ) -> None:
         self._logs = logs
+        self._signs = signs
+        self._listened_at = time.monotonic()
         self._largest_log_bytes, self._kept_logs = largest_log_bytes, kept_logs
         self._rotate_every_s = rotate_every_s
         self._rotated_at = time.monotonic()
@@ -98,11 +120,11 @@ class Supervisor:
             with suppress(OSError):  # not ours
                 earlier.chmod(0o600)
         self._rotate(log)
-        process = _spawn(program, log)
+        process = self._spawn(program, log)
         self._children[program.name] = _Child(program, log, process, time.monotonic())
 
     def watch(self) -> None:
-        """Start again what has died and is due, and rotate logs that grew large.
+        """Start again what has died and is due, end what gets nothing done, rotate logs that grew large.
 
         Raises `StartFailed` for what cannot be restarted.
         """
@@ -110,12 +132,10 @@ class Supervisor:
             self._rotated_at = time.monotonic()
             for child in self._children.values():
                 self._rotate(child.log)
+        if self._signs and time.monotonic() - self._listened_at >= self._signs.every_s:
+            self._listen(self._signs)
         for child in self._children.values():
-            if child.due_at is not None:
-                if time.monotonic() >= child.due_at:
-                    self._restart(child)
-            elif child.process.poll() is not None:
-                self._take_end(child)
+            self._look_at(child)
 
     def wait_until(self, is_ready: Callable[[], bool], name: str, timeout_s: float) -> None:
         """Wait for a program to come up; raises `StartFailed` with the end of its log when it does not."""
@@ -172,6 +192,44 @@ class Supervisor:
         except OSError as error:
             self._say(f"{log} cannot be rotated: {error.strerror}")
 
+    def _look_at(self, child: _Child) -> None:
+        if child.due_at is not None:
+            if time.monotonic() >= child.due_at:
+                self._restart(child)
+        elif child.process.poll() is not None:
+            self._take_end(child)
+        elif child.kill_at is not None and time.monotonic() >= child.kill_at:
+            _signal_group(child.process, signal.SIGKILL)
+
+    def _listen(self, signs: Signs) -> None:
+        now = time.monotonic()
+        passed_s, self._listened_at = now - self._listened_at, now
+        for child in self._children.values():
+            program, sign = child.program, signs.last(child.program.name)
+            if program.quiet_s is None or sign is None or child.due_at is not None:
+                continue
+            child.silence = child.silence.after(sign, passed_s if self._is_fed(program) else 0.0)
+            is_ending = child.kill_at is not None
+            if not is_ending and child.silence.is_too_long(program.quiet_s, program.start_within_s):
+                self._end_silent(child, signs)
+
+    def _is_fed(self, program: Program) -> bool:
+        feeder = self._children.get(program.fed_by)
+        return not program.fed_by or (feeder is not None and feeder.silence.feeds)
+
+    def _end_silent(self, child: _Child, signs: Signs) -> None:
+        """Tell a program that gets nothing done to end; it is killed when it does not, and started again."""
+        program, silent_s = child.program, round(child.silence.seconds)
+        if not program.can_work():
+            child.silence = Silence(child.silence.sign)
+            return
+        self._say(
+            f"{program.name} has finished nothing for {silent_s} s; it is restarted (see {child.log})"
+        )
+        signs.note_restart(Restart(program.name, datetime.now(UTC), silent_s, str(child.log)))
+        child.kill_at = time.monotonic() + program.stop_within_s
+        child.process.send_signal(signal.SIGTERM)
+
     def _take_end(self, child: _Child) -> None:
         name, code = child.program.name, child.process.returncode
         if child.program.when_ended is WhenEnded.FINE:
@@ -180,15 +238,23 @@ class Supervisor:
             raise StartFailed(f"{name} ended with exit code {code}.{self.last_lines(name)}")
         _signal_group(child.process, signal.SIGKILL)
         lived_s = time.monotonic() - child.started_at
-        child.failures = 1 if lived_s > STEADY_AFTER_S else child.failures + 1
+        # Who was restarted for getting nothing done has lived long, and well it was not.
+        is_steady = lived_s > STEADY_AFTER_S and child.kill_at is None
+        child.failures = 1 if is_steady else child.failures + 1
         wait_s = min(LONGEST_BACKOFF_S, 2.0 ** (child.failures - 1))
         child.due_at = time.monotonic() + wait_s
         self._say(f"{name} ended with exit code {code}; again in {wait_s:.0f} s (see {child.log})")
 
     def _restart(self, child: _Child) -> None:
-        child.process = _spawn(child.program, child.log)
+        child.process = self._spawn(child.program, child.log)
         child.started_at, child.due_at = time.monotonic(), None
+        child.silence, child.kill_at = Silence(), None
         self._say(f"{child.program.name} started again")
+
+    def _spawn(self, program: Program, log: Path) -> subprocess.Popen[bytes]:
+        if program.quiet_s is not None and self._signs is not None:
+            self._signs.expect(program.name)
+        return _spawn(program, log)
 
 
 def _spawn(program: Program, log: Path) -> subprocess.Popen[bytes]:

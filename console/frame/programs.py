@@ -5,14 +5,16 @@ from __future__ import annotations
 import importlib.util
 import sys
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from django.conf import settings
 
-from console.broker import SOCKET, redis_folder
-from console.frame.processes import Program
+from console.broker import SOCKET, is_listened_to, redis_folder
+from console.frame.processes import Program, is_port_open
 
 # Web and beat first: nobody asks for more. Then the workers, which finish what they are doing.
 STOP_ORDER = (("beat", "web"), ("collect", "flows", "spark", "follower", "metadata", "promoter"))
+BEAT = "beat"
 COLLECT_THREADS = 4
 FLOW_THREADS = 4
 SPARK_THREADS = 2
@@ -23,6 +25,8 @@ TURNED_OFF = (
     "ACL", "BGREWRITEAOF", "BGSAVE", "CONFIG", "DEBUG", "FAILOVER", "MIGRATE", "MODULE", "PSYNC",
     "REPLICAOF", "SAVE", "SHUTDOWN", "SLAVEOF", "SYNC",
 )  # fmt: skip
+# A program that got nothing done for so long is restarted. Beat hands out work every two seconds.
+QUIET_S = 120.0
 
 
 def redis_server() -> Path:
@@ -57,13 +61,17 @@ def redis(home: Path) -> Program:
 
 
 def web(host: str, port: int) -> Program:
-    """Return the web server: one process, because SQLite has one writer, and several threads."""
+    """Return the web server: several processes with several threads each.
+
+    What one process is busy with does not hold the others up. They share nothing but the database, Redis and
+    the buckets of rate limits (`buckets`); what each keeps besides is a copy of what they say.
+    """
     return Program(
         "web",
         (
             *_python("gunicorn"), "console.wsgi:application",
             "--bind", f"{host}:{port}",
-            "--workers", "1",
+            "--workers", str(settings.WEB_PROCESSES),
             "--worker-class", "gthread",
             "--threads", str(WEB_THREADS),
             "--graceful-timeout", "5",
@@ -89,37 +97,53 @@ def worker(queue: str, threads: int) -> Program:
             "--loglevel", settings.LOG_LEVEL.lower(),
         ),
         stop_within_s=15.0,
+        quiet_s=QUIET_S,
+        fed_by=BEAT,
     )  # fmt: skip
 
 
 def beat() -> Program:
     """Return the scheduler; what it remembers between starts stands in the home folder."""
     return Program(
-        "beat",
+        BEAT,
         (
             *_python("celery"), "--app", "console.celery", "beat",
             "--pidfile", "",
             "--loglevel", "warning",
         ),
+        quiet_s=QUIET_S,
+        can_work=redis_answers,
     )  # fmt: skip
+
+
+def redis_answers() -> bool:
+    """Return whether somebody listens where Redis is wanted: without it nothing can be handed out."""
+    address = urlsplit(settings.REDIS_URL)
+    if address.scheme == "redis+socket":
+        return is_listened_to(unquote(address.path))
+    return address.hostname is None or is_port_open(address.port or 6379, address.hostname)
 
 
 def follower() -> Program:
     """Return what follows the offset syncs of all flows into their archives."""
-    manage = Path(__file__).parent.parent.parent / "manage.py"
-    return Program("follower", (sys.executable, str(manage), "follow"), stop_within_s=15.0)
+    return _manage("follower", "follow")
 
 
 def metadata_follower() -> Program:
     """Return what follows the metadata logs of all clusters into archive and database."""
-    manage = Path(__file__).parent.parent.parent / "manage.py"
-    return Program("metadata", (sys.executable, str(manage), "follow_metadata"), stop_within_s=15.0)
+    return _manage("metadata", "follow_metadata")
 
 
 def promoter() -> Program:
     """Return what keeps promoted standby brokers in the ISR and acts where that is wanted."""
+    return _manage("promoter", "promote")
+
+
+def _manage(name: str, command: str) -> Program:
     manage = Path(__file__).parent.parent.parent / "manage.py"
-    return Program("promoter", (sys.executable, str(manage), "promote"), stop_within_s=15.0)
+    return Program(
+        name, (sys.executable, str(manage), command), stop_within_s=15.0, quiet_s=QUIET_S
+    )
 
 
 def _python(module: str) -> tuple[str, ...]:

@@ -12,6 +12,8 @@ from typing import Generic, Protocol, TypeVar
 
 from django.db import DatabaseError, InterfaceError, close_old_connections
 
+from console.frame import alive
+
 logger = logging.getLogger(__name__)
 
 _Wanted = TypeVar("_Wanted")
@@ -93,6 +95,7 @@ class KeptThreads(Generic[_Wanted]):
                 logger.warning(
                     "%s: the database is away, what runs goes on: %s", self._label, error
                 )
+            alive.sign()
             stop.wait(LOOK_S)
         self.end()
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import threading
-import time
-from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -13,43 +11,10 @@ from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
+from console.frame.buckets import Buckets
 from console.frame.callers import caller_of
 
-_MOST_CALLERS = 10_000
-
-
-class Buckets:
-    """A bucket per caller: it holds a minute's worth of requests, and refills over a minute.
-
-    In the memory of this process, so that a limit costs no query and works without Redis; with
-    several web processes each one counts for itself.
-    """
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._levels: dict[str, tuple[float, float]] = {}
-
-    def take(self, name: str, per_minute: int) -> float:
-        """Take one request; return 0, or after how many seconds there will be one."""
-        now = self._clock()
-        with self._lock:
-            level, at = self._levels.pop(name, (float(per_minute), now))
-            level = min(float(per_minute), level + (now - at) * per_minute / 60)
-            wait_s = 0.0 if level >= 1 else (1 - level) * 60 / per_minute
-            # Put back at the end: the first entries are the ones that rested longest.
-            self._levels[name] = (level if wait_s else level - 1, now)
-            if len(self._levels) > _MOST_CALLERS:
-                del self._levels[next(iter(self._levels))]
-        return wait_s
-
-    def clear(self) -> None:
-        """Forget everybody."""
-        with self._lock:
-            self._levels.clear()
-
-
-BUCKETS = Buckets()
+BUCKETS = Buckets(file=Path(settings.CROSSLOG_HOME) / "rate-limits")
 
 
 class RateLimit(BaseThrottle):

@@ -12,6 +12,8 @@ from typing import Any, Protocol
 
 from django.db.models import F, QuerySet
 
+from console.frame import alive
+
 # So many workers may take turns at the same thing at once; each goes on as long as somebody is due.
 TICKETS = 8
 # How long a worker goes on before it lets the next kind of work have a turn: one period of the clock.
@@ -50,6 +52,7 @@ def take_turns(
     until, taken = clock() + SHARE_S, 0
     while any(take(each) for each in due()):
         taken += 1
+        alive.sign()
         if clock() >= until:
             break
     return taken

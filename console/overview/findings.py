@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from django.urls import reverse
 
 from console.availability.queries import Absence, ObserverFinding, Unclean
 from console.clusters.models import Topic
+from console.frame.alive import Restart
 from console.frame.states import Severity, spoken
 from console.quorum.queries import Problem
 from console.replication.queries import Failure, Flow
@@ -158,6 +160,30 @@ def _of_observers(same: Sequence[ObserverFinding]) -> Finding:
 
 def _more(count: int) -> str:
     return f" {count} more in the last 24 h." if count else ""
+
+
+def of_restarts(restarts: Iterable[Restart]) -> list[Finding]:
+    """Return the programs that `manage.py up` restarted because they got nothing done, one finding each."""
+    found: dict[str, list[Restart]] = {}
+    for one in restarts:
+        found.setdefault(one.program, []).append(one)
+    return [
+        Finding(
+            Severity.WARN,
+            "Restarted",
+            f"Program {name}",
+            reverse("overview:overview"),
+            f"It had finished nothing for {same[-1].silent_s} s, the last time at "
+            f"{same[-1].at:%H:%M:%S} UTC.{_times(len(same))}",
+            f"The end of {Path(same[-1].log).name} in the folder of logs shows what it was busy with.",
+            same[0].at,
+        )
+        for name, same in found.items()
+    ]
+
+
+def _times(count: int) -> str:
+    return f" {count} times within an hour." if count > 1 else ""
 
 
 def of_cluster(cluster: Any, wrong_topics: Sequence[Topic]) -> list[Finding]:

@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
+
 from console.availability import queries as availability
 from console.clusters import queries as clusters_queries
 from console.clusters.models import Topic
 from console.frame.access import visible
+from console.frame.alive import restarts_since
 from console.frame.freshness import Freshness, oldest
 from console.frame.timerange import TimeRange
 from console.overview import findings
@@ -22,6 +25,8 @@ from console.replication.queries import Flow
 MOST_WRONG_TOPICS = 500
 # Worst first; the flows' pages have all of them.
 MOST_FAILURES = 500
+# For so long the first page says that a program of this machine was restarted.
+RESTARTS_FOR = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,7 @@ def read_picture(now: datetime, user: Any) -> Picture:
     found += findings.of_observers(visible(user, observers)[:MOST_FAILURES])
     for cluster in clusters:
         found += findings.of_cluster(cluster, topics.get(cluster.pk, []))
+    found += findings.of_restarts(restarts_since(settings.SIGNS_DIR, now - RESTARTS_FOR))
     rows = [(cluster, oldest(cluster.freshness)) for cluster in clusters]
     return Picture(now, findings.worst_first(found), rows, flows)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from datetime import datetime
 
+from console.frame import alive
 from console.quorum.archives import archive_of
 from console.quorum.folding import LogFold
 from console.quorum.models import MetadataLog
@@ -22,6 +23,7 @@ def fold_import(log_id: int, now: datetime) -> None:
     try:
         for portion in LogFold(log.next_offset).begin(archive_of(log)):
             save_portion(log, portion, now)
+            alive.sign()
     except (BadFolder, OSError) as error:
         log.error, log.failing_since = f"It cannot be read: {error}", now
         logger.warning("imported log not read log=%s error=%s", log.name, error)

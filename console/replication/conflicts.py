@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 from django.db.models import Q
 
@@ -11,9 +12,12 @@ from console.frame.access import visible
 from console.frame.asking import current_request
 from console.replication.models import ReplicationFlow
 from jobs.cluster.descriptions import TopicDescription
+from jobs.cluster.errors import InvalidFields
 from jobs.replication.fan_in import Collision, find_collisions
 from jobs.replication.flow import FlowSpec, PolicyName
 from jobs.replication.selection import should_replicate
+
+Usable = tuple[ReplicationFlow, FlowSpec]
 
 
 def find_conflict(
@@ -28,9 +32,19 @@ def find_conflict(
     """
     others = ReplicationFlow.objects.select_related("source", "target")
     others = others if flow_id is None else others.exclude(pk=flow_id)
-    return _shares_topics(spec, source, target, others.filter(_related(spec, source, target))) or (
-        _writes_the_same(spec, source, list(others.filter(target=target)))
+    related = usable_flows(others.filter(_related(spec, source, target)))
+    return _shares_topics(spec, source, target, related) or (
+        _writes_the_same(spec, source, usable_flows(others.filter(target=target)))
     )
+
+
+def usable_flows(flows: Iterable[ReplicationFlow]) -> list[Usable]:
+    """Return flows with their settings; those whose settings do not hold cannot run, and are left out."""
+    found = []
+    for flow in flows:
+        with suppress(InvalidFields):
+            found.append((flow, flow.spec()))
+    return found
 
 
 def _related(spec: FlowSpec, source: Cluster, target: Cluster) -> Q:
@@ -40,10 +54,10 @@ def _related(spec: FlowSpec, source: Cluster, target: Cluster) -> Q:
 
 
 def _shares_topics(
-    spec: FlowSpec, source: Cluster, target: Cluster, others: Iterable[ReplicationFlow]
+    spec: FlowSpec, source: Cluster, target: Cluster, others: Iterable[Usable]
 ) -> str | None:
-    for other in others:
-        shared = _shared_topic(spec, other.spec(), source)
+    for other, there in others:
+        shared = _shared_topic(spec, there, source)
         if shared and other.source_id == source.pk:
             return f"{shared} is copied by flow {other.name} already: exclude it here or there."
         if shared:
@@ -64,19 +78,17 @@ def _shared_topic(one: FlowSpec, other: FlowSpec, source: Cluster) -> str | None
     return f"What matches {shared[0]}" if shared and same_exclusions else None
 
 
-def _writes_the_same(
-    spec: FlowSpec, source: Cluster, others: Sequence[ReplicationFlow]
-) -> str | None:
+def _writes_the_same(spec: FlowSpec, source: Cluster, others: Sequence[Usable]) -> str | None:
     """Return which remote topic another flow to the same target writes, too."""
     if not others:
         return None
-    sources = {source.pk, *(other.source_id for other in others)}
+    sources = {source.pk, *(other.source_id for other, _ in others)}
     topics: dict[str, list[TopicDescription]] = {}
     rows = Topic.objects.filter(cluster__in=sources)
     for alias, name, is_internal in rows.values_list("cluster__alias", "name", "is_internal"):
         described = TopicDescription(name, None, is_internal, ())
         topics.setdefault(alias, []).append(described)
-    found = find_collisions([spec, *(other.spec() for other in others)], topics)
+    found = find_collisions([spec, *(there for _, there in others)], topics)
     own = [one for one in found if spec.name in {writer.flow for writer in one.writers}]
     return _told(spec, own[0]) if own else None
 

@@ -98,8 +98,14 @@ def _why_to_end(flow: ReplicationFlow, run: Run) -> str:
 
 
 def restarts_for_settings(flow: ReplicationFlow, run: Run) -> bool:
-    """Say whether a setting changed that the run cannot take over while it is running."""
-    before, after = run.arguments.get("flow") or {}, flow.spec().to_mapping()
+    """Say whether a setting changed that the run cannot take over while it is running.
+
+    For settings that do not hold any more no new run could begin: this one goes on as it began.
+    """
+    try:
+        before, after = run.arguments.get("flow") or {}, flow.spec().to_mapping()
+    except InvalidFields:
+        return False
     return needs_restart(before, after) if takes_settings(run) else before != after
 
 

@@ -15,6 +15,7 @@ from django.db.models import Q
 
 from console.clusters.models import Cluster, CollectionRound, Group, GroupOffset, Noun, Partition
 from console.frame.numbers import format_age
+from console.replication.conflicts import usable_flows
 from console.replication.failover_queries import groups_failed_over
 from console.replication.models import FlowPartition, FlowRound, ReplicationFlow
 from jobs.cluster.descriptions import TopicPartition
@@ -163,7 +164,7 @@ def _starts_of(cluster: Cluster, topics: Iterable[str]) -> dict[TopicPartition, 
 def _others_of(flow: ReplicationFlow) -> list[FlowSpec]:
     same = Q(source=flow.source_id, target=flow.target_id)
     others = ReplicationFlow.objects.filter(same).exclude(pk=flow.pk)
-    return [other.spec() for other in others.select_related("source", "target")]
+    return [spec for _, spec in usable_flows(others.select_related("source", "target"))]
 
 
 def _ages(flow: ReplicationFlow, now: datetime, stale_ms: int) -> Iterable[tuple[str, bool]]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
-from jobs.replication.patterns import pattern_problem
+from jobs.patterns.matching import Matcher, matcher_of, name_pattern, pattern_problem
 from jobs.replication.policy import HEARTBEATS, ReplicationPolicy
 
 SOURCE, TOPIC, ALIAS = "{source}", "{topic}", "{alias}"
@@ -112,11 +112,9 @@ class CustomReplicationPolicy(ReplicationPolicy):
         self._remote = Template.parse(templates.remote_topic, frozenset({SOURCE, TOPIC}))
         self._syncs = Template.parse(templates.offset_syncs, frozenset({ALIAS}))
         self._checkpoints = Template.parse(templates.checkpoints, frozenset({ALIAS}))
-        self._is_checkpoints = re.compile(
-            templates.checkpoints_pattern or _pattern(self._checkpoints)
-        )
-        own = f"{_pattern(self._syncs)}|{_pattern(self._checkpoints)}"
-        self._is_internal = re.compile(templates.internal or own)
+        own = _pattern(self._checkpoints)
+        self._checkpoints_matcher = matcher_of((templates.checkpoints_pattern or own,))
+        self._internal_matcher = _internal_matcher(templates)
 
     def format_remote_topic(self, source_cluster_alias: str, topic: str) -> str:
         """Return the name that the template makes."""
@@ -146,11 +144,11 @@ class CustomReplicationPolicy(ReplicationPolicy):
 
     def is_checkpoints_topic(self, topic: str) -> bool:
         """Return whether the template, or the pattern in its place, fits."""
-        return self._is_checkpoints.fullmatch(topic) is not None
+        return self._checkpoints_matcher.matches(topic)
 
     def is_mm2_internal_topic(self, topic: str) -> bool:
         """Return whether one of the internal templates, or the pattern in their place, fits."""
-        return self._is_internal.fullmatch(topic) is not None or self.is_checkpoints_topic(topic)
+        return self._internal_matcher.matches(topic) or self.is_checkpoints_topic(topic)
 
     def problem_with_alias(self, alias: str) -> str | None:
         """Return why remote topics of this cluster could not be taken apart; None when they can."""
@@ -206,16 +204,18 @@ def _misfits(templates: PolicyTemplates) -> dict[str, str]:
         return {
             "checkpoints": "Offset syncs have the same names: two kinds of records would be mixed."
         }
-    internal = templates.internal or "|".join(
-        _pattern(Template.parse(text, frozenset({ALIAS})))
-        for text in (templates.offset_syncs, templates.checkpoints)
-    )
-    return _hidden(templates, remote, re.compile(internal))
+    return _hidden(templates, remote, _internal_matcher(templates))
 
 
-def _hidden(
-    templates: PolicyTemplates, remote: Template, internal: re.Pattern[str]
-) -> dict[str, str]:
+def _internal_matcher(templates: PolicyTemplates) -> Matcher:
+    """Return what matches internal topics: the pattern that is given, else what the templates make."""
+    if templates.internal:
+        return matcher_of((templates.internal,))
+    made = (templates.offset_syncs, templates.checkpoints)
+    return matcher_of(tuple(_pattern(Template.parse(text, frozenset({ALIAS}))) for text in made))
+
+
+def _hidden(templates: PolicyTemplates, remote: Template, internal: Matcher) -> dict[str, str]:
     """Return the names that would be taken for something else than they are."""
     example = remote.fill(source="a", topic="orders")
     if _is_internal(example, internal):
@@ -234,7 +234,7 @@ def _hidden(
     return {}
 
 
-def _not_internal(templates: PolicyTemplates, internal: re.Pattern[str]) -> dict[str, str]:
+def _not_internal(templates: PolicyTemplates, internal: Matcher) -> dict[str, str]:
     for text in (templates.offset_syncs, templates.checkpoints):
         name = Template.parse(text, frozenset({ALIAS})).fill(alias="a")
         if not _is_internal(name, internal):
@@ -244,16 +244,16 @@ def _not_internal(templates: PolicyTemplates, internal: re.Pattern[str]) -> dict
     return {}
 
 
-def _is_internal(name: str, internal: re.Pattern[str]) -> bool:
+def _is_internal(name: str, internal: Matcher) -> bool:
     return (
-        internal.fullmatch(name) is not None
+        internal.matches(name)
         or name.startswith(("__", "."))
         or name.endswith(("-internal", ".internal"))
     )
 
 
 def _pattern(template: Template) -> str:
-    return ".+".join(re.escape(literal) for literal in template.literals)
+    return ".+".join(map(name_pattern, template.literals))
 
 
 def _take_apart(template: Template, name: str) -> tuple[str, str] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -65,8 +64,11 @@ def broken_patterns(patterns: Iterable[str]) -> Iterator[Finding]:
 
 
 def _has_inner_comma(pattern: str) -> bool:
+    """Return whether a comma stands between an opening bracket and the next one that closes it."""
     return any(
-        re.search(rf"\{opening}[^\{closing}]*,", pattern) for opening, closing in _BRACKETS.items()
+        "," in part.partition(closing)[0]
+        for opening, closing in _BRACKETS.items()
+        for part in pattern.split(opening)[1:]
     )
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import InvalidFields
+from jobs.patterns.matching import list_problem
 from jobs.replication.custom_policy import CustomReplicationPolicy, PolicyTemplates, read_templates
-from jobs.replication.patterns import pattern_problem
 
 DEFAULT_TOPICS_EXCLUDE = (r".*[\-\.]internal", r".*\.replica", r"__.*")
 DEFAULT_GROUPS_EXCLUDE = (r"console-consumer-.*", r"connect-.*", r"__.*")
@@ -308,10 +308,9 @@ def _patterns(
     if isinstance(value, str) or not isinstance(value, Sequence):
         errors[field] = "A list of regular expressions is needed."
         return default
-    for pattern in value:
-        problem = pattern_problem(pattern)
-        if problem:
-            errors[field] = problem
+    problem = list_problem(value)
+    if problem:
+        errors[field] = problem
     return tuple(str(pattern) for pattern in value)
 
 

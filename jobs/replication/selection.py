@@ -6,12 +6,11 @@ DefaultGroupFilter of org.apache.kafka.connect.mirror.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from jobs.cluster.descriptions import TopicDescription
+from jobs.patterns.matching import matcher_of
 from jobs.replication.custom_policy import CustomReplicationPolicy
 from jobs.replication.flow import FlowSpec, HeartbeatsTo, PolicyName
 from jobs.replication.hops import sources_of
@@ -26,7 +25,7 @@ from jobs.replication.policy import (
 class NameFilter:
     """Regular expressions over whole names; what is excluded is never included.
 
-    Without any pattern to include, nothing passes.
+    Without any pattern to include, nothing passes. The patterns were checked before (`pattern_problem`).
     """
 
     include: tuple[str, ...] = ()
@@ -189,12 +188,5 @@ def select_topics(
 
 
 def _first_match(patterns: tuple[str, ...], name: str) -> str | None:
-    for pattern in patterns:
-        if _compiled(pattern).fullmatch(name):
-            return pattern
-    return None
-
-
-@lru_cache(maxsize=1024)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
+    place = matcher_of(patterns).first(name)
+    return None if place is None else patterns[place]

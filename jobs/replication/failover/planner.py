@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator
 
 from jobs.cluster.errors import InvalidFields
+from jobs.patterns.matching import list_problem, matcher_of
 from jobs.replication.failover.evidence import Evidence, Way
 from jobs.replication.failover.group_checks import check_group
 from jobs.replication.failover.model import (
@@ -21,7 +21,6 @@ from jobs.replication.failover.model import (
 )
 from jobs.replication.failover.targets import plan_item
 from jobs.replication.failover.topic_checks import plan_topic
-from jobs.replication.patterns import pattern_problem
 
 # From so far behind on, offset syncs are called old.
 OLD_SYNCS_MS = 60_000
@@ -48,16 +47,17 @@ def make_plan(flow: str, wish: Wish, found: Evidence) -> FailoverPlan:
 
 def names_match(patterns: Iterable[str], name: str) -> bool:
     """Return whether a name is one of these, or matches one of these regular expressions as a whole."""
-    return any(name == one or re.fullmatch(one, name) for one in patterns)
+    given = tuple(patterns)
+    return name in given or matcher_of(given).matches(name)
 
 
 def check_wish(wish: Wish) -> None:
     """Raise `InvalidFields` for patterns that are none."""
     errors = {}
     for name, patterns in (("groups", wish.groups), ("topics", wish.topics)):
-        problems = [text for one in patterns if (text := pattern_problem(one))]
-        if problems or not patterns:
-            errors[name] = problems[0] if problems else "Name at least one."
+        problem = list_problem(patterns) if patterns else "Name at least one."
+        if problem:
+            errors[name] = problem
     if errors:
         raise InvalidFields(errors)
 

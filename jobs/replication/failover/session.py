@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
+from jobs.cluster.errors import InvalidFields
+from jobs.patterns.matching import name_pattern
 from jobs.replication.failover.evidence import Evidence
-from jobs.replication.failover.freshness import refuse_blocked, refuse_changed, refuse_old
+from jobs.replication.failover.freshness import (
+    PlanRefused,
+    refuse_blocked,
+    refuse_changed,
+    refuse_old,
+)
 from jobs.replication.failover.model import FailoverPlan
 from jobs.replication.failover.planner import check_wish, make_plan
 from jobs.replication.failover.read_evidence import Asking, read_evidence
@@ -30,12 +36,17 @@ def confirm_plan(
 ) -> FailoverPlan:
     """Return the same plan as it would be made now, when both agree on what matters for these groups.
 
-    Raises `PlanRefused` when the plan is too old, blocks, or no longer holds; and `ClusterFault`.
+    Raises `PlanRefused` when the plan is too old, blocks, no longer holds, or has patterns of an older
+    version that cannot be evaluated any more; and `ClusterFault`.
     """
+    try:
+        check_wish(plan.wish)
+    except InvalidFields as invalid:
+        raise PlanRefused("plan_unusable", f"{invalid} Make a new plan.") from None
     refuse_old(plan, int(asking.clock() * 1000), limit_s)
     refuse_blocked(plan, groups)
     # Only the chosen groups are asked for again, by their names.
-    wish = replace(plan.wish, groups=tuple(map(re.escape, groups)))
+    wish = replace(plan.wish, groups=tuple(map(name_pattern, groups)))
     now = make_plan(plan.flow, wish, read(replace(asking, wish=wish)))
     refuse_changed(plan, now, groups)
     refuse_blocked(now, groups)

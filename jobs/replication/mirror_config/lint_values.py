@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from jobs.patterns.cursor import NotAPattern, NotEvaluated
+from jobs.patterns.matching import refusal_of
 from jobs.replication.mirror_config import catalogue
 from jobs.replication.mirror_config.facts import Facts
-from jobs.replication.mirror_config.patterns import comma_inside, pattern_problem
+from jobs.replication.mirror_config.patterns import comma_inside, pattern_error
 from jobs.replication.mirror_config.redaction import is_reference
 from jobs.replication.mirror_config.values import (
     Connector,
@@ -56,16 +58,20 @@ def lint_patterns(flow: MirrorFlow, connector: Connector) -> Iterator[Finding]:
             )
             continue
         for pattern in connector.patterns(key):
-            problem = pattern_problem(pattern)
-            if problem:
-                yield _found(
-                    flow,
-                    (key, value),
-                    "regex-invalid",
-                    Severity.ERROR,
-                    f"{value.provenance}: {pattern!r} is not a regular expression ({problem}).",
-                    "Correct it. For any name write .* and not *.",
-                )
+            error = pattern_error(pattern)
+            if error is not None:
+                yield _of_pattern(flow, (key, value), pattern, error)
+
+
+def _of_pattern(
+    flow: MirrorFlow, at: tuple[str, Value], pattern: str, error: NotAPattern
+) -> Finding:
+    text = f"{at[1].provenance}: {refusal_of(pattern, error)}"
+    if isinstance(error, NotEvaluated):
+        do = "MirrorMaker 2 takes it as it is; a flow of crosslog's does not: there, write it otherwise."
+        return _found(flow, at, "regex-not-evaluated", Severity.INFO, text, do)
+    do = "Correct it. For any name write .* and not *."
+    return _found(flow, at, "regex-invalid", Severity.ERROR, text, do)
 
 
 def lint_scalars(flow: MirrorFlow, connector: Connector) -> Iterator[Finding]:

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import re
 
+from jobs.patterns.cursor import NotAPattern
+from jobs.patterns.matching import expression_of
 from jobs.replication.mirror_config.values import Connector
-from jobs.replication.patterns import expression_problem
 
 LITERAL = re.compile(r"(?:[A-Za-z0-9_-]|\\?\.)+")
-_CLASS = re.compile(r"\\[pP](\{\w+\}|\w)")
-_QUOTED = re.compile(r"\\Q(.*?)(?:\\E|$)", re.DOTALL)
 _OPEN = {"{": "}", "[": "]", "(": ")"}
 
 
-def pattern_problem(pattern: str) -> str | None:
-    """Return why a pattern is no regular expression; None when it is one."""
-    return expression_problem(to_python(pattern))
-
-
-def to_python(pattern: str) -> str:
-    """Return a pattern of Java as one of Python; the few things that only Java has become wider."""
-    pattern = _QUOTED.sub(lambda match: re.escape(match[1]), pattern)
-    pattern = _CLASS.sub(r"\\w", pattern).replace("\\h", "[ \\t]").replace("\\z", "\\Z")
-    return re.sub(r"\(\?<(?![=!])", "(?P<", pattern)
+def pattern_error(pattern: str) -> NotAPattern | None:
+    """Return why a pattern is none, or (`NotEvaluated`) one that Java alone evaluates; None: it is well."""
+    try:
+        expression_of(pattern)
+    except NotAPattern as error:
+        return error
+    return None
 
 
 def comma_inside(text: str) -> str | None:

@@ -10,7 +10,7 @@ from console.availability import drill_actions
 from console.availability import promotion_actions as actions
 from console.availability.drill_models import Drill
 from console.availability.promotion_models import ActionState, Actor, Mode, PromotionPolicy
-from console.availability.promotion_policies import choose
+from console.availability.promotion_policies import PolicyBook
 from console.frame.errors import ActionRefused
 from jobs.cluster.errors import InvalidFields
 from tests.console.availability.promotion_world import (
@@ -121,7 +121,7 @@ def test_the_closest_policy_counts(cluster, topic, wanted):
     make_policy(cluster)
     make_policy(cluster, kind="glob", pattern="orders*", priority=5)
     make_policy(cluster, kind="regex", pattern=".*")
-    found = choose(PromotionPolicy.objects.all(), topic)
+    found = PolicyBook(PromotionPolicy.objects.all()).of(topic)
     assert found is not None
     assert found.pattern == wanted
 

@@ -6,10 +6,12 @@ import socket
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from console.frame.alive import Signs, restarts_since
 from console.frame.processes import (
     Program,
     StartFailed,
@@ -22,6 +24,17 @@ from jobs.spark.processes import start_ticks
 from tests.support import wait_until
 
 SLEEP = "import time; print('up', flush=True); time.sleep(60)"
+# Gets one thing done, then nothing, and does not hear that it should end.
+STUCK = """
+import os, signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+now = time.monotonic_ns()
+if len(sys.argv) > 1:
+    os.utime(sys.argv[1], ns=(now, now))
+print("up", flush=True)
+while True:
+    pass
+"""
 DEAF = "import signal, time; signal.signal(15, signal.SIG_IGN); print('up', flush=True); time.sleep(60)"
 
 
@@ -37,6 +50,15 @@ def said():
 @pytest.fixture
 def supervisor(tmp_path, said):
     supervisor = Supervisor(tmp_path, said.append)
+    yield supervisor
+    supervisor.kill_all()
+    supervisor.stop_all()
+
+
+@pytest.fixture
+def listening(tmp_path, said):
+    """A supervisor that listens for signs all the time."""
+    supervisor = Supervisor(tmp_path, said.append, signs=Signs(tmp_path / "alive", every_s=0.02))
     yield supervisor
     supervisor.kill_all()
     supervisor.stop_all()
@@ -70,6 +92,63 @@ def test_the_wait_before_a_restart_grows_with_every_early_end(supervisor, said):
 
     wait_until(has_failed_twice)
     assert "again in 2 s" in said[-1]
+
+
+@pytest.mark.parametrize("has_begun", [True, False], ids=["after its first work", "at its start"])
+def test_a_program_that_gets_nothing_done_is_killed_and_started_again(
+    listening, said, tmp_path, has_begun
+):
+    sign = [str(tmp_path / "alive" / "collect")] if has_begun else []
+    limits = {"quiet_s": 0.3, "start_within_s": 60.0 if has_begun else 0.3, "stop_within_s": 0.2}
+    listening.start(Program("collect", (*python(STUCK), *sign), **limits))
+    first = listening.pid("collect")
+
+    def is_back() -> bool:
+        listening.watch()
+        return listening.pid("collect") != first
+
+    wait_until(is_back)
+    assert said[0].startswith("collect has finished nothing for 0 s; it is restarted")
+    assert said[1].startswith("collect ended with exit code -9; again in 1 s")
+    assert said[2] == "collect started again"
+    (kept,) = restarts_since(tmp_path / "alive", datetime.now(UTC) - timedelta(minutes=5))
+    assert (kept.program, kept.log) == ("collect", str(tmp_path / "collect.log"))
+
+
+def test_the_wait_grows_with_every_restart_of_a_program_that_gets_nothing_done(listening, said):
+    program = Program("collect", python(STUCK), quiet_s=0.1, start_within_s=0.1, stop_within_s=0.1)
+    listening.start(program)
+
+    def has_failed_twice() -> bool:
+        listening.watch()
+        return len([line for line in said if "again in" in line]) == 2
+
+    wait_until(has_failed_twice)
+    assert [line.rpartition("again in ")[2][:3] for line in said if "again in" in line] == [
+        "1 s",
+        "2 s",
+    ]
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        pytest.param({"fed_by": "beat"}, id="nobody hands it work"),
+        pytest.param({"can_work": lambda: False}, id="what it needs is away"),
+        pytest.param({"quiet_s": None}, id="it has nothing to say"),
+    ],
+)
+def test_a_program_without_work_is_left_alone(listening, said, tmp_path, reason):
+    limits = {"quiet_s": 0.05, "start_within_s": 0.05} | reason
+    listening.start(Program("collect", python(SLEEP), **limits))
+    listening.start(Program("other", python(SLEEP), quiet_s=0.3, start_within_s=0.3))
+
+    def is_other_ended() -> bool:
+        listening.watch()
+        return any(line.startswith("other has finished nothing") for line in said)
+
+    wait_until(is_other_ended)
+    assert [line for line in said if line.startswith("collect")] == []
 
 
 def test_the_end_of_a_program_that_must_live_is_told_with_its_last_lines(supervisor, tmp_path):

@@ -1,6 +1,11 @@
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
-from console.frame.throttling import BUCKETS, Buckets
+from console.frame.buckets import Buckets
+from console.frame.throttling import BUCKETS
 from tests.console.making import make_user
 from tests.support import Clock
 
@@ -47,6 +52,47 @@ def test_refused_requests_do_not_make_the_wait_longer(clock):
 def test_one_callers_requests_are_not_anothers(clock):
     buckets = Buckets(clock)
     assert [buckets.take(name, 1) for name in ("ada", "otto")] == [0, 0]
+
+
+def test_a_crowd_of_callers_pushes_out_those_that_rested_longest(clock):
+    buckets = Buckets(clock)
+    for number in range(50_000):
+        clock.now += 0.001
+        buckets.take(f"caller {number}", 1)
+    assert buckets.take("caller 49999", 1) > 0
+
+
+# Another process takes from the same file.
+TAKE = "import sys; from pathlib import Path; from console.frame.buckets import Buckets; "
+TAKE += (
+    "buckets = Buckets(file=Path(sys.argv[1])); print([buckets.take('ada', 3) for _ in range(2)])"
+)
+
+
+def test_web_processes_of_a_machine_count_together(tmp_path):
+    file = tmp_path / "rate-limits"
+    here = Buckets(file=file)
+    root = Path(__file__).parent.parent.parent.parent
+    told = subprocess.run(
+        [sys.executable, "-c", TAKE, file], cwd=root, capture_output=True, text=True, check=True
+    )
+    assert told.stdout.strip() == "[0.0, 0.0]"
+    waits = [here.take("ada", 3) for _ in range(3)]
+    assert waits[0] == 0
+    assert waits[-1] > 0
+    assert file.stat().st_mode & 0o077 == 0
+
+
+def test_after_a_restart_of_the_machine_everybody_begins_anew(tmp_path):
+    """Its clock counts from the start: what was written before is from later."""
+    file = tmp_path / "rate-limits"
+    Buckets(lambda: 5000.0, file).take("ada", 1)
+    assert Buckets(lambda: 10.0, file).take("ada", 1) == 0
+
+
+def test_without_its_file_a_process_counts_for_itself(tmp_path):
+    buckets = Buckets(file=tmp_path / "missing" / "rate-limits")
+    assert [buckets.take("ada", 1) > 0 for _ in range(2)] == [False, True]
 
 
 @pytest.mark.django_db

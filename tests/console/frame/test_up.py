@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from console.frame.alive import Signs
 from console.frame.processes import free_port, is_url_ok
 from jobs.spark.processes import children_of, start_ticks
 from tests.support import tcp_ports_of, wait_until
@@ -82,6 +83,13 @@ def test_the_console_comes_up_heals_itself_and_ends_in_order(console):
     assert "password:" in console.output
     assert {port for pid in family for port in tcp_ports_of(pid)} == {console.port}
     assert not (console.home / "gunicorn.ctl").exists()
+    wait_until(lambda: len(children_of(console.program("gunicorn"))) == 2)  # two answer pages
+
+    signs = Signs(console.home / "alive")
+    programs = ("collect", "spark", "follower", "metadata", "promoter", "beat")
+    wait_until(lambda: all(signs.last(program) for program in programs), SLOW_S)
+    before = signs.last("collect")
+    wait_until(lambda: signs.last("collect") > before, SLOW_S)
 
     os.kill(console.program("redis-server"), signal.SIGKILL)
     wait_until(lambda: "redis started again" in console.output, SLOW_S)

@@ -6,6 +6,7 @@ from django.utils import timezone
 
 from console.accounts.models import Role
 from console.clusters.models import CollectionRound, Noun
+from console.frame.alive import Restart, Signs
 from console.overview.queries import read_picture
 from tests.console.making import NOW, count_queries, make_cluster, make_flow, make_topic, make_user
 
@@ -96,3 +97,19 @@ def test_more_rows_ask_no_more_queries(as_viewer):
 
 def test_anonymous_people_are_sent_to_the_login(client):
     assert client.get(reverse("overview:overview")).status_code == 302
+
+
+def test_a_program_that_was_restarted_for_getting_nothing_done_is_told_for_an_hour(
+    as_viewer, settings, tmp_path
+):
+    settings.SIGNS_DIR = tmp_path
+    make_rounds(make_cluster("east"))
+    now = timezone.now()
+    for minutes in (61, 50, 10):
+        at = now - timedelta(minutes=minutes)
+        Signs(tmp_path).note_restart(Restart("collect", at, 121, "/logs/collect.log"))
+    text = text_of(as_viewer)
+    assert "Program collect" in text
+    assert "It had finished nothing for 121 s" in text
+    assert "2 times within an hour" in text
+    assert "The end of collect.log" in text

@@ -78,11 +78,12 @@ def test_bad_settings_are_named_at_their_field():
 @pytest.mark.parametrize(
     ("pattern", "words"),
     [
-        pytest.param("a{99999999999}", "10,000 times", id="repeated beyond what there is"),
-        pytest.param("a{0,10000}", "10,000 times", id="repeated up to very often"),
+        pytest.param("a{99999999999}", "most is 1,000", id="repeated beyond what there is"),
+        pytest.param("a{0,1001}", "most is 1,000", id="repeated up to very often"),
+        pytest.param("(a{1000}){1000}", "too large", id="repeats of repeats"),
         pytest.param("a" * 10_001, "more than 10,000", id="long"),
         pytest.param("(" * 4000 + ")" * 4000, "nested too deeply", id="nested"),
-        pytest.param("a(", "unterminated", id="no expression"),
+        pytest.param("a(", "not closed", id="no expression"),
     ],
 )
 @pytest.mark.parametrize("field", ["topics", "groups_exclude", "config_properties_exclude"])

@@ -12,6 +12,7 @@ class Command(UntilStopped):
     """Keeps promotions and acts; `manage.py up` starts one, and any number may run."""
 
     help = "Keep promoted brokers in the ISR and act where it is wanted, until Ctrl-C."
+    program = "promoter"
 
     def go_on(self, stop: threading.Event) -> None:
         Promoter().run(stop)

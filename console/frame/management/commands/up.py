@@ -19,6 +19,7 @@ from django.db import connection
 from console.broker import SOCKET, is_listened_to, redis_folder, redis_socket
 from console.env import env_str
 from console.frame import programs
+from console.frame.alive import Signs
 from console.frame.checks import is_loopback, refuse_unsafe_settings
 from console.frame.only_one import only_one, only_one_on_database
 from console.frame.private import FOR_THIS_USER_ONLY, readable_by_others
@@ -77,6 +78,7 @@ class Command(BaseCommand):
                 self.say,
                 largest_log_bytes=settings.LOG_FILE_MB * 1_000_000,
                 kept_logs=settings.LOG_FILES,
+                signs=Signs(settings.SIGNS_DIR),
             )
             try:
                 self._start(supervisor, home, host, port)

@@ -12,6 +12,7 @@ class Command(UntilStopped):
     """Follows the metadata log of every cluster; `manage.py up` starts it."""
 
     help = "Follow the metadata logs of all clusters into archive and database until Ctrl-C."
+    program = "metadata"
 
     def go_on(self, stop: threading.Event) -> None:
         metadata_follower().run(stop)

@@ -12,6 +12,7 @@ class Command(UntilStopped):
     """Follows the offset syncs of every flow; `manage.py up` starts it."""
 
     help = "Follow the offset syncs of all flows into their archives until Ctrl-C."
+    program = "follower"
 
     def go_on(self, stop: threading.Event) -> None:
         syncs_follower().run(stop)
