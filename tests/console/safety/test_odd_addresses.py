@@ -1,7 +1,12 @@
 """What no good link has in it: too many digits, no time, a NUL. An answer says so, and nothing breaks."""
 
+from urllib.parse import quote
+
 import pytest
 
+from console.availability.models import PartitionStatus
+from console.clusters.models import Group, Topic
+from console.replication.models import GroupReadiness
 from tests.console.safety.test_every_route import objects_of
 from tests.console.safety.world import make_person, make_world
 
@@ -51,3 +56,33 @@ def test_a_number_that_json_has_and_no_computer_is_refused_in_every_body(ada):
     answer = client.post("/api/v1/promotion-policies/", body, content_type="application/json")
     assert answer.status_code == 400
     assert "JSON" in answer.json()["detail"]
+
+
+# Any client that may join a group names it, and a broker takes every name that is not empty.
+NAMES = ["a\nb", "a/b", "\r\n", "a?b#c", "100%", "\u202egpj.exe", "\x1b[31m", "<script>", "a b "]
+
+
+@pytest.mark.parametrize("name", NAMES, ids=ascii)
+def test_a_group_of_any_name_is_in_its_lists_and_has_its_page(ada, name):
+    client, flow = ada
+    Group.objects.filter(group_id="group-00000").update(group_id=name)
+    GroupReadiness.objects.filter(group="group-00000").update(group=name)
+    for place in ("/clusters/east/groups/", f"/replication/{flow}/checkpoints/"):
+        assert client.get(place).status_code == 200
+        page = client.get(f"{place}{quote(name, safe='')}/")
+        assert page.status_code == 200
+        assert b"<script>alert" not in page.content
+    assert client.get("/clusters/east/groups/?format=csv").status_code == 200
+
+
+@pytest.mark.parametrize("name", ["a/b", "a\nb", "<script>"], ids=ascii)
+def test_a_topic_that_kafka_would_not_make_breaks_no_page(ada, name):
+    """What says that it is a broker can say anything."""
+    client, _ = ada
+    Topic.objects.filter(name="topic-00000").update(name=name)
+    PartitionStatus.objects.filter(topic="orders").update(topic=name)
+    for path in ("/clusters/east/topics/", "/availability/east/", "/availability/east/partitions/"):
+        assert client.get(path).status_code == 200
+    assert client.get(f"/clusters/east/topics/{quote(name, safe='')}/").status_code == 200
+    page = client.get(f"/availability/east/partitions/{quote(name, safe='')}/0/")
+    assert page.status_code == 200
