@@ -27,7 +27,7 @@ from console.availability.promotion_serializers import (
 )
 from console.availability.runbook_parts import runbooks_for, told_runbook
 from console.availability.runbook_serializers import RunbookQuery, RunbookSerializer
-from console.frame.viewset import ApiViewSet
+from console.frame.viewset import UUID_PATTERN, ApiViewSet
 
 
 class DrillViewSet(RefusalsWritten, ApiViewSet[Drill]):
@@ -36,7 +36,7 @@ class DrillViewSet(RefusalsWritten, ApiViewSet[Drill]):
     audited = "drill"
     serializer_class = DrillSerializer
     ordering: ClassVar = ("-created_at", "pk")
-    lookup_value_regex = r"[0-9a-f-]{36}"
+    lookup_value_regex = UUID_PATTERN
     parameters: ClassVar = {"list": OfCluster}
     anywhere_actions: ClassVar = ("list", "create")
     where = staticmethod(queries.where_drill)

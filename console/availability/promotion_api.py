@@ -41,7 +41,7 @@ from console.availability.promotion_serializers import (
 )
 from console.clusters.models import Cluster
 from console.frame.access import require
-from console.frame.viewset import ApiViewSet
+from console.frame.viewset import UUID_PATTERN, ApiViewSet
 
 
 def asked_cluster(view: ApiViewSet[Any]) -> Cluster | None:
@@ -120,7 +120,7 @@ class ActionViewSet(RefusalsWritten, ApiViewSet[PromotionAction]):
 
     serializer_class = PromotionActionSerializer
     ordering: ClassVar = ("-advised_at", "pk")
-    lookup_value_regex = r"[0-9a-f-]{36}"
+    lookup_value_regex = UUID_PATTERN
     parameters: ClassVar = {"list": ActionFilters}
     where = staticmethod(queries.where_action)
 
@@ -196,7 +196,7 @@ class StopViewSet(RefusalsWritten, ApiViewSet[Any]):
         page = self.paginate_queryset(self.get_queryset())
         return self.get_paginated_response(PromotionStopSerializer(page, many=True).data)
 
-    @extend_schema(request=TurnStopSerializer, responses=PromotionStopSerializer)
+    @extend_schema(request=TurnStopSerializer, responses={200: PromotionStopSerializer})
     def create(self, request: Request) -> Response:
         """Turn a switch on or off."""
         asked = TurnStopSerializer(data=request.data)

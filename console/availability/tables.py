@@ -13,7 +13,7 @@ from console.availability.queries import with_replica
 from console.availability.words import cause_words
 from console.clusters.counted import COUNTED, COUNTED_FILTER
 from console.frame.columns import ApplyFilter
-from console.frame.numbers import format_count
+from console.frame.numbers import format_count, read_whole
 from console.frame.tables import Choice, Column, Table
 from jobs.availability.severity import Counted, Severity
 
@@ -41,13 +41,18 @@ def _of_severity(rows: QuerySet[Any], word: str) -> QuerySet[Any]:
 
 def _of_broker(rows: QuerySet[Any], text: str) -> QuerySet[Any]:
     """What is no number fits nothing: a filter that is silently left out would mislead."""
-    return rows.filter(with_replica([_number(text)])) if _is_number(text) else rows.none()
+    number = read_whole(text, _LARGEST)
+    return rows.none() if number is None else rows.filter(with_replica([number]))
 
 
 def _missing_on(rows: QuerySet[Any], text: str) -> QuerySet[Any]:
-    if not _is_number(text):
-        return rows.none()
-    return rows.filter(with_replica([_number(text)], "missing_text"))
+    number = read_whole(text, _LARGEST)
+    return rows.none() if number is None else rows.filter(with_replica([number], "missing_text"))
+
+
+def _absent(rows: QuerySet[Any], text: str) -> QuerySet[Any]:
+    number = read_whole(text, _LARGEST)
+    return rows.none() if number is None else rows.filter(broker=number)
 
 
 def _of_topic(rows: QuerySet[Any], topic: str) -> QuerySet[Any]:
@@ -201,8 +206,7 @@ ABSENCES = Table(
         Column("cause", "Cause", "cause", template=f"{CELL}cause.html", csv=_cause),
     ),
     search=("topic",),
-    filters={"broker": lambda rows, text: rows.filter(broker=_number(text))
-             if _is_number(text) else rows.none()},
+    filters={"broker": _absent},
     default_sort="began_at",
     per_page=10,
     name="absences",
@@ -285,11 +289,3 @@ BROKERS = Table(
 
 WORST_FIRST = ("-worst", "-offline", "-under_min_isr", "-at_min_isr", "-under_replicated", "name")
 NOT_WELL = Q(worst__gt=0) | Q(rf_below_min__gt=0)
-
-
-def _is_number(text: str) -> bool:
-    return text.isdecimal() and int(text) <= _LARGEST
-
-
-def _number(text: str) -> int:
-    return int(text)

@@ -11,6 +11,7 @@ from console.availability import (
     promotion_urls,
     what_if_pages,
 )
+from console.frame import addresses  # noqa: F401  it makes <kafka:...> known
 
 app_name = "availability"
 _CLUSTER = "availability/<slug:alias>/"
@@ -40,7 +41,9 @@ urlpatterns = [
     path(f"{_CLUSTER}designer/", designer_pages.designer_page, name="designer"),
     path(f"{_CLUSTER}partitions/", pages.partitions_page, name="partitions"),
     path(
-        f"{_CLUSTER}partitions/<str:topic>/<int:partition>/", pages.partition_page, name="partition"
+        f"{_CLUSTER}partitions/<kafka:topic>/<int:partition>/",
+        pages.partition_page,
+        name="partition",
     ),
     path(f"{_CLUSTER}brokers/", pages.brokers_page, name="brokers"),
     *promotion_urls.urlpatterns,

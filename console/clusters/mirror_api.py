@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -19,7 +19,11 @@ from console.clusters.mirror_serializers import (
 )
 from console.clusters.models import Cluster
 from console.frame.parameters import Parameters
+from console.frame.serializers import ErrorSerializer
 
+_NOT_ASKED = OpenApiResponse(
+    ErrorSerializer, "The cluster was not asked, or did not allow it; `code` says why."
+)
 PARAMETERS: dict[str, type[Parameters]] = {
     "mirror": MirrorNamesQuery,
     "mirror_consumer_offsets": RemoteOffsetsQuery,
@@ -39,7 +43,7 @@ class MirrorRoutes:
         found = mirror.mirrored(self._cluster(), mirror.policy_from(self.asked))
         return Response(MirroredSerializer(found).data)
 
-    @extend_schema(responses=RemoteOffsetSerializer(many=True))
+    @extend_schema(responses={200: RemoteOffsetSerializer(many=True), 409: _NOT_ASKED})
     @action(detail=True, url_path="mirror/consumer-offsets", pagination_class=None)
     def mirror_consumer_offsets(self, request: Request, alias: str) -> Response:
         """Ask the cluster where a group of another cluster goes on here, by its checkpoints."""

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from console.clusters import mirror_pages, pages, settings_pages
+from console.frame import addresses  # noqa: F401  it makes <kafka:...> known
 
 app_name = "clusters"
 urlpatterns = [
@@ -11,11 +12,10 @@ urlpatterns = [
     path("clusters/<slug:alias>/", pages.detail_page, name="detail"),
     path("clusters/<slug:alias>/brokers/", pages.brokers_page, name="brokers"),
     path("clusters/<slug:alias>/topics/", pages.topics_page, name="topics"),
-    path("clusters/<slug:alias>/topics/<str:name>/", pages.topic_page, name="topic"),
+    path("clusters/<slug:alias>/topics/<kafka:name>/", pages.topic_page, name="topic"),
     path("clusters/<slug:alias>/partitions/", pages.partitions_page, name="partitions"),
     path("clusters/<slug:alias>/groups/", pages.groups_page, name="groups"),
-    # A group id may hold slashes.
-    path("clusters/<slug:alias>/groups/<path:group_id>/", pages.group_page, name="group"),
+    path("clusters/<slug:alias>/groups/<kafka:group_id>/", pages.group_page, name="group"),
     path("clusters/<slug:alias>/mirror/", mirror_pages.mirror_page, name="mirror"),
     path("clusters/<slug:alias>/settings/", settings_pages.settings_page, name="settings"),
     path("clusters/<slug:alias>/check/", settings_pages.check, name="check"),

@@ -6,9 +6,26 @@ from typing import Any
 from urllib.parse import quote
 
 from django.http import HttpRequest
-from django.urls import reverse
+from django.urls import register_converter, reverse
 
 _DOTS = frozenset({".", ".."})
+
+
+class KafkaName:
+    """A name as Kafka has it: a group id may hold slashes and line feeds, and any client chooses one."""
+
+    regex = r"[\s\S]+"
+
+    def to_python(self, value: str) -> str:
+        """Return the name."""
+        return value
+
+    def to_url(self, value: str) -> str:
+        """Return what `reverse` quotes."""
+        return value
+
+
+register_converter(KafkaName, "kafka")
 
 
 def address_of(name: str, *args: Any) -> str:

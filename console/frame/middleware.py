@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from http import HTTPStatus
+from typing import Any
 
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import is_valid_path
 
-from console.frame.error_pages import API
+from console.frame.error_pages import API, bad_request
 
 CONTENT_SECURITY_POLICY = "; ".join(
     [
@@ -66,6 +67,18 @@ class PageMethods:
         if response.status_code != HTTPStatus.METHOD_NOT_ALLOWED:
             return response
         return redirect(page_above(request.path))
+
+    def process_view(
+        self, request: HttpRequest, view: Any, args: Any, kwargs: Any
+    ) -> HttpResponseBase | None:
+        """Refuse an address with a NUL: nothing has such a name, and PostgreSQL refuses to look for it.
+
+        The API names the parameter.
+        """
+        if request.path.startswith(API):
+            return None
+        is_odd = "\0" in request.path or "%00" in request.META.get("QUERY_STRING", "")
+        return bad_request(request) if is_odd else None
 
 
 def page_above(path: str) -> str:

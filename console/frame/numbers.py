@@ -9,6 +9,15 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
+def read_whole(text: str, most: int) -> int | None:
+    """Return the whole number of a text, not below 0; None for another text and for more than `most`.
+
+    Python refuses to read thousands of digits, which a request may hold.
+    """
+    is_number = text.isdecimal() and len(text) <= len(str(most))
+    return int(text) if is_number and int(text) <= most else None
+
+
 def format_count(value: float | None) -> str:
     """Return an exact count with thousands separators."""
     return DASH if value is None else f"{value:,.0f}"

@@ -40,8 +40,9 @@ class JsonParser(BaseParser):
             raise BodyTooLarge
         try:
             value = json.loads(body.decode("utf-8"), parse_constant=_refuse)
-            # A lone half of a pair (\\ud800) is valid JSON and no text: nothing could store it.
-            json.dumps(value, ensure_ascii=False).encode("utf-8")
+            # A lone half of a pair (\\ud800) is valid JSON and no text, 1e999 valid JSON and no number:
+            # nothing could store them.
+            json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8")
         except (ValueError, RecursionError) as problem:
             raise exceptions.ParseError(f"The body is not JSON: {_told(problem)}.") from None
         if not isinstance(value, dict):

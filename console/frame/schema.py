@@ -38,13 +38,13 @@ _OF_ALL = {
     "404": "Nothing is here under this name.",
     "406": "The answer exists only as JSON.",
     "429": "Too many requests; `Retry-After` says for how many seconds.",
+    "503": "A Kafka cluster or the database does not answer at this moment; `code` says which.",
 }
 _OF_WRITES = {
     "409": "Understood and refused; `code` says why.",
     "413": "The body is too large.",
     "415": "The body is not declared as JSON.",
     "422": "The idempotency key belongs to another request.",
-    "503": "A Kafka cluster does not answer.",
 }
 
 

@@ -24,6 +24,7 @@ RANGES = {
 DEFAULT_RANGE = "1h"
 PARAMETERS = ("range", "from", "to")
 LONGEST = timedelta(days=366)
+_FIRST_YEAR, _LAST_YEAR = 1970, 9998
 _NICE_STEPS_S = (
     1,
     2,
@@ -139,12 +140,15 @@ def _absolute(since: str, until: str, now: datetime) -> TimeRange:
 
 def _moment(text: str, field: str) -> datetime:
     # In a URL that nobody encoded, the plus of +02:00 arrives as a blank.
+    wrong = ValueError(f"{field}={text!r} is not a time: write it as 2026-11-21T03:04:00Z.")
     try:
         at = datetime.fromisoformat(
             text.strip().replace(" ", "T", 1) if "T" not in text else text.replace(" ", "+")
         )
-        return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)
+        at = (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
-        raise ValueError(
-            f"{field}={text!r} is not a time: write it as 2026-11-21T03:04:00Z."
-        ) from None
+        raise wrong from None
+    # Kafka's times begin in 1970; at both ends of the calendar nothing can be added or taken away.
+    if not _FIRST_YEAR <= at.year <= _LAST_YEAR:
+        raise wrong
+    return at

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 
 from console.frame.access import page
 from console.frame.forms import ActionForm
+from console.frame.numbers import read_whole
 from console.frame.render import render_page
 from console.quorum import equivalents, queries
 from console.quorum.advising import Asked, advise
@@ -79,8 +80,8 @@ def read_ids(text: str) -> list[int]:
     if len(words) > MOST_IDS:
         raise forms.ValidationError(f"At most {MOST_IDS} at once.")
     for word in words:
-        if not word.isdecimal() or int(word) > _LARGEST_ID:
-            raise forms.ValidationError(f"{word!r} is no number of a node.")
+        if read_whole(word, _LARGEST_ID) is None:
+            raise forms.ValidationError(f"{word[:40]!r} is no number of a node.")
     return [int(word) for word in words]
 
 

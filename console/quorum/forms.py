@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from django import forms
 
 from console.frame.forms import ActionForm
+from console.frame.numbers import read_whole
 from console.quorum import history
 from console.quorum.kinds import Kind
 from console.quorum.models import MetadataLog
@@ -79,9 +80,10 @@ def read_moment(log: MetadataLog, text: str) -> history.Moment:
     """Return the moment that an offset or a time means; raises ValueError and `OutsideHistory`."""
     text = text.strip()
     if text.isdecimal():
-        if int(text) > LARGEST_OFFSET:
-            raise ValueError(f"{text} is larger than any offset.")
-        return history.moment_of(log, int(text))
+        offset = read_whole(text, LARGEST_OFFSET)
+        if offset is None:
+            raise ValueError(f"{text[:40]} is larger than any offset.")
+        return history.moment_of(log, offset)
     return history.moment_at(log, read_time(text))
 
 

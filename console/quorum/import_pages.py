@@ -37,6 +37,10 @@ class ImportForm(ActionForm):
 
 
 @csrf_exempt  # the inner page checks it, once the handler stands that takes the body
+@require_http_methods(["GET", "HEAD", "POST"])
+# Everywhere: what is imported belongs to no cluster, and is seen with a role everywhere. Outside: of a person
+# without the right no body is read, and looking for the token reads it.
+@page("operate")
 def import_page(request: HttpRequest) -> HttpResponseBase:
     """Take an upload to disk instead of memory."""
     request.upload_handlers = [BoundedFile(request)]
@@ -44,9 +48,6 @@ def import_page(request: HttpRequest) -> HttpResponseBase:
 
 
 @csrf_protect
-@require_http_methods(["GET", "HEAD", "POST"])
-# Everywhere: what is imported belongs to no cluster, and is seen with a role everywhere.
-@page("operate")
 def _import_page(request: HttpRequest) -> HttpResponse:
     """Import an archive of a log folder as a log of its own."""
     form = ImportForm(request.POST or None, request.FILES or None)

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from console.frame.numbers import format_count, format_span_ms
+from console.frame.numbers import format_count, format_span_ms, read_whole
 from console.frame.tables import Choice, Column, Table
 from console.quorum import words
 from console.quorum.kinds import Kind
@@ -22,8 +22,8 @@ def _of_topic(rows: QuerySet[Any], topic: str) -> QuerySet[Any]:
 
 def _of_number(rows: QuerySet[Any], text: str, field: str) -> QuerySet[Any]:
     """What is no number fits nothing: a filter that is silently left out would mislead."""
-    is_number = text.isdecimal() and int(text) <= _LARGEST
-    return rows.filter(**{field: int(text)}) if is_number else rows.none()
+    number = read_whole(text, _LARGEST)
+    return rows.none() if number is None else rows.filter(**{field: number})
 
 
 def _of_partition(rows: QuerySet[Any], text: str) -> QuerySet[Any]:

@@ -60,7 +60,7 @@ class FlowViewSet(ControlRoutes, FindingRoutes, ReadinessRoutes, ApiViewSet[Repl
     where = staticmethod(queries.where)
     # Which clusters these are about stands in the body: the action looks.
     anywhere_actions: ClassVar = ("list", "create", "preview")
-    lookup_value_regex = r"\d+"
+    lookup_value_regex = r"\d{1,18}"
 
     def get_queryset(self) -> QuerySet[ReplicationFlow]:
         return queries.list_flows()

@@ -58,7 +58,7 @@ class FailoverPlanViewSet(ApiViewSet[FailoverPlan]):
     ordering = "-created_at"
     parameters: ClassVar = {"groups": GroupsQuery, "report": ReportQuery}
     everywhere_actions: ClassVar = ()
-    lookup_value_regex = r"\d+"
+    lookup_value_regex = r"\d{1,18}"
     queryset = FailoverPlan.objects.none()
 
     def where(self, flow_id: str, pk: str = "0", **_: Any) -> Collection[int]:

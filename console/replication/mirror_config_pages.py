@@ -23,6 +23,7 @@ _PILLS = {Severity.ERROR: "risk", Severity.WARNING: "warn", Severity.INFO: "noti
 
 @csrf_exempt
 @require_http_methods(["GET", "POST"])
+@page("view", anywhere)
 def mirror_config_page(request: HttpRequest) -> HttpResponseBase:
     """Set up how an upload is read, before anything looks at the form; the token is checked then."""
     if request.method == "POST":
@@ -31,7 +32,6 @@ def mirror_config_page(request: HttpRequest) -> HttpResponseBase:
 
 
 @csrf_protect
-@page("view", anywhere)
 def _checked(request: HttpRequest) -> HttpResponse:
     """Show the form, and what is explained."""
     is_asked = request.method == "POST"

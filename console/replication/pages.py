@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from console.frame.access import anywhere, can_here, page
 from console.frame.errors import ActionRefused
+from console.frame.numbers import read_whole
 from console.frame.render import render_page
 from console.frame.tables import Table, csv_response
 from console.replication import actions, queries, readiness_queries
@@ -197,8 +198,7 @@ def accept_topics(request: HttpRequest, flow_id: int) -> HttpResponse:
 
 def _flow_of_form(request: HttpRequest) -> int | None:
     """Return which flow a form is about; None for a new one."""
-    text = request.POST.get("flow", "")
-    return int(text) if text.isdecimal() else None
+    return read_whole(request.POST.get("flow", ""), 2**63 - 1)
 
 
 def _table(request: HttpRequest, table: Table, flow: ReplicationFlow) -> Table:

@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from console.frame import addresses  # noqa: F401  it makes <kafka:...> known
 from console.replication import (
     control_pages,
     failover_pages,
@@ -29,9 +30,8 @@ urlpatterns = [
         readiness_pages.checkpoints_page,
         name="checkpoints",
     ),
-    # A group id may hold slashes.
     path(
-        "replication/<int:flow_id>/checkpoints/<path:group_id>/",
+        "replication/<int:flow_id>/checkpoints/<kafka:group_id>/",
         readiness_pages.group_page,
         name="checkpoint-group",
     ),

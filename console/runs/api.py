@@ -13,7 +13,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from console.frame.viewset import ApiViewSet
+from console.frame.viewset import UUID_PATTERN, ApiViewSet
 from console.runs import actions, queries
 from console.runs.models import Run
 from console.runs.serializers import (
@@ -24,8 +24,6 @@ from console.runs.serializers import (
     RunSerializer,
 )
 
-UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
-
 
 class RunViewSet(mixins.ListModelMixin, ApiViewSet[Run]):
     """Job runs, newest first."""
@@ -33,7 +31,7 @@ class RunViewSet(mixins.ListModelMixin, ApiViewSet[Run]):
     serializer_class = RunSerializer
     ordering = "-created_at"
     parameters: ClassVar = {"list": RunFilters, "log": LogQuery}
-    lookup_value_regex = UUID
+    lookup_value_regex = UUID_PATTERN
     where = staticmethod(queries.where)
 
     def get_queryset(self) -> QuerySet[Run]:

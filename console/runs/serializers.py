@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from console.frame.parameters import PageParameters, Parameters
@@ -38,8 +39,16 @@ class RunSerializer(serializers.ModelSerializer[Run]):
         read_only_fields = fields
 
 
+@extend_schema_field({"type": ["object", "null"], "additionalProperties": True})
+class DocumentField(serializers.JSONField):
+    """What a job wrote, as it wrote it; null before."""
+
+
 class RunDetailSerializer(RunSerializer):
     """A run with the newest progress and the summary of its end."""
+
+    progress = DocumentField(read_only=True)
+    summary = DocumentField(read_only=True)
 
     class Meta:
         model = Run

@@ -31,6 +31,8 @@ _LOG = re.compile(r"\d{20}(\.log|-\d{10}\.checkpoint)")
 _BESIDE = frozenset({"meta.properties", "bootstrap.checkpoint"})
 _CHUNK = 1 << 20
 _LONGEST_NAME = 4096
+# What the directory of an honest zip has per entry: 46 bytes, a path and extra fields.
+_DIRECTORY_ENTRY_BYTES = 512
 _ZIP, _GZIP = b"PK", b"\x1f\x8b"
 # What Python's readers raise for damaged archives, as found by damaging many.
 _DAMAGED = (
@@ -143,7 +145,7 @@ def _opened(upload: Path, limits: UploadLimits) -> Iterator[list[_Entry]]:
         file.seek(0)
         try:
             if magic == _ZIP:
-                with zipfile.ZipFile(file) as archive:
+                with zipfile.ZipFile(_ZipReads(file, limits.entries)) as archive:  # type: ignore[arg-type]  # a binary file
                     yield _zip_entries(archive, limits)
             else:
                 plain = gzip.GzipFile(fileobj=file) if magic == _GZIP else file
@@ -256,6 +258,35 @@ class _Bounded(io.RawIOBase):
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
         if whence == io.SEEK_SET and offset > self._most:
             raise UploadRefused("It expands to more than the allowed size.")
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+
+class _ZipReads(io.RawIOBase):
+    """A zip of which never more is read at once than the directory of the allowed entries has.
+
+    zipfile reads a directory whole, and makes an object of every entry, before anybody can count them.
+    """
+
+    def __init__(self, file: IO[bytes], entries: int) -> None:
+        self._file = file
+        self._most = max(_CHUNK, entries * _DIRECTORY_ENTRY_BYTES)
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1, /) -> bytes:
+        content = self._file.read(self._most + 1 if size < 0 else min(size, self._most + 1))
+        if len(content) > self._most:
+            raise UploadRefused("Its directory has more entries than an honest archive.")
+        return content
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
         return self._file.seek(offset, whence)
 
     def tell(self) -> int:

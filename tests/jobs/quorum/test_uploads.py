@@ -3,7 +3,9 @@
 import gzip
 import io
 import stat
+import struct
 import tarfile
+import tracemalloc
 import zipfile
 
 import pytest
@@ -141,6 +143,22 @@ def test_a_zip_that_lies_about_sizes_is_counted(tmp_path):
     lie = content.replace((100_000).to_bytes(4, "little"), (10).to_bytes(4, "little"))
     upload.write_bytes(lie)
     refused(upload, tmp_path)
+
+
+def test_the_directory_of_a_zip_is_not_read_when_it_has_too_many_entries(tmp_path):
+    """A hundred thousand entries of 70 bytes each would be 60 MB of objects."""
+    name = b"00000000000000000000.log"
+    entry = struct.pack("<4s6H3L5H2L", b"PK\1\2", *[0] * 9, len(name), *[0] * 6) + name
+    directory = entry * 100_000
+    end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 0, 0, len(directory), 0, 0)
+    upload = tmp_path / "up"
+    upload.write_bytes(directory + end)
+    tracemalloc.start()
+    try:
+        assert "more entries" in refused(upload, tmp_path)
+        assert tracemalloc.get_traced_memory()[1] < 4 << 20
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("pack", PACKED)

@@ -1,0 +1,30 @@
+"""Reading changes nothing: a link, a prefetch or a crawler with a person's session does no harm."""
+
+import pytest
+from django.db import connection
+from django.test import Client
+
+from tests.console.safety.routes import EXPECTED, all_routes
+from tests.console.safety.test_every_route import objects_of
+from tests.console.safety.world import make_person, make_world
+from tests.console.safety.writes import noting_writes
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize("method", ["GET", "OPTIONS"])
+def test_no_read_of_any_address_writes_to_the_database(method):
+    client = Client(enforce_csrf_checks=True)
+    objects = objects_of(make_world(), is_dark=False)
+    client.force_login(make_person("ada", "admin"))
+    wrong = []
+    for route in all_routes():
+        path = route.path(objects)
+        for asked in {path, f"{path}?format=csv"} if "GET" in EXPECTED[route.name] else {path}:
+            with noting_writes(connection) as written:
+                answer = client.generic(method, asked)
+                b"".join(answer.streaming_content if answer.streaming else ())
+            # It asks whether something could be written, of a row that is never there.
+            if written and route.name != "readyz":
+                wrong.append(f"{method} {asked} ({route.name}): {written}")
+    assert wrong == []
