@@ -6,7 +6,7 @@ import os
 import socket
 from functools import cache
 from pathlib import Path
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -74,3 +74,18 @@ def is_listened_to(path: str) -> bool:
         except OSError:
             return True
     return True
+
+
+def is_redis_there(url: str) -> bool:
+    """Return whether something listens where Redis is wanted, as Celery writes its URL; True: it cannot tell."""
+    address = urlsplit(url)
+    if address.scheme == "redis+socket":
+        return is_listened_to(unquote(address.path))
+    if address.scheme not in {"redis", "rediss"}:
+        return True
+    try:
+        where = (address.hostname or "127.0.0.1", address.port or 6379)
+        with socket.create_connection(where, timeout=1.0):
+            return True
+    except OSError:
+        return False

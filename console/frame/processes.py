@@ -33,6 +33,10 @@ ROTATE_EVERY_S = 10.0
 POLL_S = 0.1
 
 
+# Output is in the log at once, and a crash in a library leaves there what each thread was doing.
+_TELLING = {"PYTHONUNBUFFERED": "1", "PYTHONFAULTHANDLER": "1"}
+
+
 def _always() -> bool:
     return True
 
@@ -264,7 +268,7 @@ def _spawn(program: Program, log: Path) -> subprocess.Popen[bytes]:
             stdin=subprocess.DEVNULL,
             stdout=None if program.is_shown else output,
             stderr=None if program.is_shown else subprocess.STDOUT,
-            env={**os.environ, "PYTHONUNBUFFERED": "1", **program.environment},
+            env={**os.environ, **_TELLING, **program.environment},
             # A Ctrl-C of the terminal reaches only the supervisor, which ends the others in order.
             process_group=0,
             preexec_fn=end_with_parent_thread,  # noqa: PLW1509  the supervisor has one thread

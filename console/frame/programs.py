@@ -5,12 +5,11 @@ from __future__ import annotations
 import importlib.util
 import sys
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from django.conf import settings
 
-from console.broker import SOCKET, is_listened_to, redis_folder
-from console.frame.processes import Program, is_port_open
+from console.broker import SOCKET, is_redis_there, redis_folder
+from console.frame.processes import Program
 
 # Web and beat first: nobody asks for more. Then the workers, which finish what they are doing.
 STOP_ORDER = (("beat", "web"), ("collect", "flows", "spark", "follower", "metadata", "promoter"))
@@ -117,11 +116,8 @@ def beat() -> Program:
 
 
 def redis_answers() -> bool:
-    """Return whether somebody listens where Redis is wanted: without it nothing can be handed out."""
-    address = urlsplit(settings.REDIS_URL)
-    if address.scheme == "redis+socket":
-        return is_listened_to(unquote(address.path))
-    return address.hostname is None or is_port_open(address.port or 6379, address.hostname)
+    """Return whether something listens where Redis is wanted: without it nothing can be handed out."""
+    return is_redis_there(settings.REDIS_URL)
 
 
 def follower() -> Program:

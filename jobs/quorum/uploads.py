@@ -145,7 +145,7 @@ def _opened(upload: Path, limits: UploadLimits) -> Iterator[list[_Entry]]:
         file.seek(0)
         try:
             if magic == _ZIP:
-                with zipfile.ZipFile(_ZipReads(file, limits.entries)) as archive:  # type: ignore[arg-type]  # a binary file
+                with zipfile.ZipFile(_ZipReads(file, limits.entries)) as archive:
                     yield _zip_entries(archive, limits)
             else:
                 plain = gzip.GzipFile(fileobj=file) if magic == _GZIP else file

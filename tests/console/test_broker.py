@@ -1,11 +1,14 @@
 """How Redis is reached, and that its password is shown nowhere."""
 
+import socket
+from urllib.parse import quote
+
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.views.debug import get_default_exception_reporter_filter
 from kombu import Connection
 
-from console.broker import celery_url, own_redis_url, redis_folder
+from console.broker import celery_url, is_redis_there, own_redis_url, redis_folder
 
 
 @pytest.mark.parametrize(
@@ -61,3 +64,26 @@ def test_djangos_page_about_an_error_hides_addresses_with_passwords(settings):
     shown = get_default_exception_reporter_filter().get_safe_settings()
     assert "geheim" not in f"{shown['REDIS_URL']} {shown['DATABASE_URL']}"
     assert shown["LOG_FORMAT"] == settings.LOG_FORMAT
+
+
+def test_a_redis_at_a_port_is_there_as_long_as_it_listens():
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        url = f"redis://:secret@127.0.0.1:{server.getsockname()[1]}/0"
+        assert not is_redis_there(url)
+        server.listen()
+        assert is_redis_there(url)
+
+
+def test_a_redis_at_a_socket_is_there_as_long_as_it_listens(tmp_path):
+    path = tmp_path / "a b.sock"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
+        url = celery_url(f"unix://{quote(str(path))}")
+        assert not is_redis_there(url)
+        server.listen()
+        assert is_redis_there(url)
+
+
+def test_whether_several_redises_are_there_cannot_be_told():
+    assert is_redis_there("sentinel://10.0.0.1:26379;sentinel://10.0.0.2:26379")

@@ -161,6 +161,14 @@ def test_the_end_of_a_program_that_must_live_is_told_with_its_last_lines(supervi
         supervisor.watch()
 
 
+def test_a_crash_in_a_library_leaves_in_the_log_what_the_program_was_doing(supervisor, tmp_path):
+    supervisor.start(
+        Program("crash", python("import ctypes\ndef reading(): ctypes.string_at(0)\nreading()"))
+    )
+    wait_until(lambda: "Segmentation fault" in (tmp_path / "crash.log").read_text())
+    wait_until(lambda: "in reading" in (tmp_path / "crash.log").read_text())
+
+
 def test_a_program_that_has_done_its_work_is_left_alone(supervisor, said):
     supervisor.start(Program("once", python("pass"), when_ended=WhenEnded.FINE))
     wait_until(lambda: supervisor.has_ended("once"))
