@@ -13,6 +13,9 @@ from console.frame.error_pages import RETRY_AFTER_S
 
 # Writers follow each other all the time: only who waits this long finds the database taken.
 READY_WITHIN_MS = 2000
+_SAME_ROW = (
+    "UPDATE django_migrations SET app = app WHERE id = (SELECT MAX(id) FROM django_migrations)"
+)
 
 
 @require_safe
@@ -38,10 +41,18 @@ def readyz(request: HttpRequest) -> JsonResponse:
 
 
 def _refused_write() -> str:
-    """Return why nothing can be written now; changes nothing."""
+    """Return why nothing can be written now; changes nothing.
+
+    What touches no row, and in SQLite a row that stays as it is, is not written: it passes on a full disk.
+    """
     try:
         with brief_write(READY_WITHIN_MS), connection.cursor() as cursor:
-            cursor.execute("UPDATE django_migrations SET app = app WHERE id = -1")
+            if connection.vendor == "sqlite":
+                # A number in the file's header that is there for applications; nothing else uses it.
+                cursor.execute("PRAGMA user_version")
+                cursor.execute(f"PRAGMA user_version = {(cursor.fetchone()[0] + 1) % 2**31}")
+            else:
+                cursor.execute(_SAME_ROW)
     except OperationalError:
         return "The database takes no writes: it is locked, full or read-only."
     return ""

@@ -24,7 +24,7 @@ def test_no_read_of_any_address_writes_to_the_database(method):
             with noting_writes(connection) as written:
                 answer = client.generic(method, asked)
                 b"".join(answer.streaming_content if answer.streaming else ())
-            # It asks whether something could be written, of a row that is never there.
+            # Whether something can be written shows only by writing.
             if written and route.name != "readyz":
                 wrong.append(f"{method} {asked} ({route.name}): {written}")
     assert wrong == []
