@@ -77,7 +77,7 @@ def is_listened_to(path: str) -> bool:
 
 
 def is_redis_there(url: str) -> bool:
-    """Return whether something listens where Redis is wanted, in Celery's words; True where it cannot tell."""
+    """Return whether something listens where Redis is wanted, in Celery's words; True if it cannot tell."""
     address = urlsplit(url)
     if address.scheme == "redis+socket":
         return is_listened_to(unquote(address.path))
