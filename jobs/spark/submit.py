@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from jobs.cache import cache_folder
 from jobs.cluster.secrets import ENV_PREFIX
 from jobs.files import for_this_user_only
 from jobs.spark import class_archive, contract, processes, settings
@@ -210,6 +211,10 @@ def run_environment(
     root = str(Path(__file__).parent.parent.parent)
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [root, environment.get("PYTHONPATH")]))
     environment["PYTHONUNBUFFERED"] = "1"
+    # A crash in a library leaves in the run's log what each thread was doing.
+    environment["PYTHONFAULTHANDLER"] = "1"
+    # Where Hypothesis is installed, kio loads it, and it would keep its cache in the folder of every run.
+    environment["HYPOTHESIS_STORAGE_DIRECTORY"] = str(cache_folder() / "hypothesis")
     return environment
 
 

@@ -1,6 +1,8 @@
 """A run begins where there is what it needs."""
 
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -56,3 +58,17 @@ def test_a_run_gets_what_it_needs_and_only_its_own_secrets(monkeypatch):
 def test_without_a_job_there_is_no_secret(monkeypatch):
     monkeypatch.setenv("CROSSLOG_SECRET_EAST", "kept")
     assert "CROSSLOG_SECRET_EAST" not in run_environment()
+
+
+def test_a_run_leaves_nothing_of_the_tools_of_development_in_its_folder(tmp_path):
+    asking = [sys.executable, "-c", "import jobs.cluster.raw.apis"]
+    subprocess.run(asking, cwd=tmp_path, env=run_environment(), check=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_crash_in_a_library_leaves_in_the_log_of_the_run_where_it_was():
+    crash = [sys.executable, "-c", "import ctypes\ndef reading(): ctypes.string_at(0)\nreading()"]
+    ended = subprocess.run(
+        crash, env=run_environment(), capture_output=True, text=True, check=False
+    )
+    assert "in reading" in ended.stderr
