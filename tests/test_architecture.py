@@ -45,8 +45,12 @@ RE_CALLS = {
     )
 }
 CONSTANT_OR_ESCAPED = re.compile(r"_?[A-Z][A-Z_]*|re\.escape\(\w+\)")
-# Rules that are written out beside their call, and secrets that are escaped.
-OWN_PATTERNS = {"jobs/cluster/librdkafka_errors.py", "jobs/cluster/words_of_others.py"}
+# Rules that are written out beside their call, secrets that are escaped, and Django's own rule.
+OWN_PATTERNS = {
+    "console/frame/error_pages.py",
+    "jobs/cluster/librdkafka_errors.py",
+    "jobs/cluster/words_of_others.py",
+}
 # Bytes, checksums and compression: what does no I/O and knows nothing of Kafka.
 WIRE_LIBRARIES = {"numpy", "numba", "llvmlite", "cramjam", "crc32c"}
 

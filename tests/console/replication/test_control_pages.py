@@ -206,7 +206,8 @@ def test_a_viewer_steers_nothing(as_viewer, flow, name):
 
 def catching_up(flow, **fields):
     make_run(flow, started_at=NOW, reported_at=timezone.now())
-    ReplicationFlow.objects.update(**{"lag": 5, "rate_per_s": 0.0} | fields)
+    now = {"measured_at": timezone.now(), "lag": 5, "rate_per_s": 0.0}
+    ReplicationFlow.objects.update(**now | fields)
 
 
 @pytest.mark.parametrize(
@@ -230,6 +231,7 @@ def test_a_flow_that_catches_up_says_for_how_long(as_viewer, flow, fields, words
         pytest.param({"lag": 0, "eta_s": 0.0}, id="nothing is left"),
         pytest.param({"is_wanted": False, "eta_s": 300.0}, id="it does not run"),
         pytest.param({"lag": 900, "rate_per_s": 100.0, "eta_s": None}, id="it keeps up"),
+        pytest.param({"measured_at": NOW, "eta_s": 300.0}, id="what is known is old"),
     ],
 )
 def test_a_flow_that_does_not_catch_up_says_nothing_about_it(as_viewer, flow, fields):
