@@ -24,6 +24,7 @@ from jobs.replication.syncs_backfill import (
 )
 from jobs.spark import contract
 from jobs.spark.contract import JobResult, JobSpec, Outcome
+from jobs.spark.secret import open_context
 
 logger = logging.getLogger(__name__)
 
@@ -39,8 +40,7 @@ def run(spec: JobSpec, run_dir: Path) -> JobResult:
     place = place_of(flow)
     if place is None:
         return JobResult(Outcome.FAILED, f"The flow {flow.name} keeps no offset syncs.")
-    context = SparkContext.getOrCreate()
-    context.setLogLevel("WARN")
+    context = open_context()
     try:
         with SyncArchive(Path(spec.arguments["archive"])) as archive:
             return _Backfill(context, place, archive, run_dir).run(flow.tasks)

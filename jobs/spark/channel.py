@@ -1,7 +1,8 @@
 """The line between a running flow's driver and its tasks, see `messages` for what is said on it.
 
 JSON lines over TCP on the driver's host. A Spark task returns only once, at its end; a task that
-copies for days must say how it is doing while it lives, and take on and give back partitions.
+copies for days must say how it is doing while it lives, and take on and give back partitions. Where tasks run
+on other machines the line is sealed, see `sealed_line`: it tells what a flow does, and can make it do more.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, BinaryIO
 
 from jobs.replication.changes import Changes, Released
-from jobs.spark import messages
+from jobs.spark import messages, sealed_line
 from jobs.spark.messages import Message, decode_line, encode_line
+from jobs.spark.sealed_line import Connection, Seal, SealedSocket
 
 ALIVE_S = 2.0
 _CONNECT_TIMEOUT_S = 10.0
@@ -34,11 +36,15 @@ MOST_STRANGERS = 64
 
 @dataclass(frozen=True, slots=True)
 class ChannelAddress:
-    """Where the driver listens, and the word that a task must say first."""
+    """Where the driver listens, and the word that a task must say first.
+
+    `certificate` (PEM) is the driver's for this run; empty where the line does not leave the machine.
+    """
 
     host: str
     port: int
     token: str
+    certificate: str = ""
 
     @property
     def place(self) -> tuple[str, int]:
@@ -51,7 +57,7 @@ class Line:
     """The driver's end of the line to one task: `task` is its number."""
 
     task: int
-    connection: socket.socket
+    connection: Connection
     _sending: threading.Lock = field(default_factory=threading.Lock)
 
     def send(self, message: Message) -> bool:
@@ -84,6 +90,7 @@ class DriverChannel:
 
     `on_event` is called from one thread per task. `host` is what tasks connect to, `bind_host` where
     the driver listens when that differs. `hello_within_s` is how long a caller may take for its token.
+    `is_sealed` makes a certificate for this run, and whoever comes has to speak TLS.
     """
 
     def __init__(
@@ -93,8 +100,12 @@ class DriverChannel:
         *,
         bind_host: str | None = None,
         hello_within_s: float = HELLO_WITHIN_S,
+        is_sealed: bool = False,
     ) -> None:
         self._host = host
+        seal = Seal.of_a_run() if is_sealed else None
+        self._certificate = seal.certificate if seal else ""
+        self._tls = seal.server_context() if seal else None
         self._on_event = on_event
         self._lines: set[Line] = set()
         self._lock = threading.Lock()
@@ -104,9 +115,9 @@ class DriverChannel:
         self._token = secrets.token_hex(16)
         channel = self
 
-        class Session(socketserver.StreamRequestHandler):
+        class Session(socketserver.BaseRequestHandler):
             def handle(self) -> None:
-                channel._serve(self)
+                channel._serve(self.request)
 
         self._server = _Server((bind_host or host, 0), Session)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), daemon=True)
@@ -115,7 +126,8 @@ class DriverChannel:
     @property
     def address(self) -> ChannelAddress:
         """Where tasks connect to."""
-        return ChannelAddress(self._host, int(self._server.server_address[1]), self._token)
+        port = int(self._server.server_address[1])
+        return ChannelAddress(self._host, port, self._token, self._certificate)
 
     def stop_tasks(self) -> None:
         """Ask every task, also those that connect later, to flush, commit and return."""
@@ -134,11 +146,11 @@ class DriverChannel:
         for line in lines:
             line.close()
 
-    def _serve(self, session: socketserver.StreamRequestHandler) -> None:
-        task = self._greet(session)
-        if task is None:
+    def _serve(self, caller: socket.socket) -> None:
+        greeted = self._greet(caller)
+        if greeted is None:
             return
-        line = Line(task, session.connection)
+        line, lines = greeted
         with self._lock:
             self._lines.add(line)
             is_stopping = self._stopping
@@ -146,21 +158,27 @@ class DriverChannel:
             line.send({"stop": True})
         self._on_event(Event(line, {}))
         try:
-            while (message := _read(session.rfile)) is not None:
+            while (message := _read(lines)) is not None:
                 self._on_event(Event(line, message))
         finally:
             with self._lock:
                 self._lines.discard(line)
             self._on_event(Event(line, None))
 
-    def _greet(self, session: socketserver.StreamRequestHandler) -> int | None:
-        """Return the number of a task that says the token; None for a stranger."""
+    def _greet(self, caller: socket.socket) -> tuple[Line, BinaryIO] | None:
+        """Return the line to a task that says the token, and what it says; None for a stranger."""
         if not self._strangers.acquire(blocking=False):
             return None
+        ends_at = time.monotonic() + self._hello_within_s
         try:
-            hello = json.loads(_first_line(session, self._hello_within_s))
+            connection: Connection = caller
+            if self._tls is not None:
+                connection = SealedSocket(caller, self._tls, server_side=True)
+                connection.shake_hands(self._hello_within_s)
+            lines = connection.makefile("rb")
+            hello = json.loads(_first_line(connection, lines, ends_at))
             if hmac.compare_digest(str(hello["token"]).encode(), self._token.encode()):
-                return int(hello["task"])
+                return Line(int(hello["task"]), connection), lines
         except (OSError, ValueError, TypeError, KeyError, RecursionError):
             return None
         finally:
@@ -168,19 +186,19 @@ class DriverChannel:
         return None
 
 
-def _first_line(session: socketserver.StreamRequestHandler, within_s: float) -> bytes:
+def _first_line(connection: Connection, lines: BinaryIO, ends_at: float) -> bytes:
     """Read a short line in time, whatever the pace at which it comes; raises OSError or ValueError."""
-    ends_at, said = time.monotonic() + within_s, b""
+    said = b""
     while not said.endswith(b"\n"):
         left_s = ends_at - time.monotonic()
         if left_s <= 0 or len(said) == MOST_HELLO_BYTES:
             raise ValueError("no token came")
-        session.connection.settimeout(left_s)
-        letter = session.rfile.read(1)
+        connection.settimeout(left_s)
+        letter = lines.read(1)
         if not letter:
             raise ValueError("it hung up")
         said += letter
-    session.connection.settimeout(None)
+    connection.settimeout(None)
     return said
 
 
@@ -192,8 +210,7 @@ class TaskChannel:
     """
 
     def __init__(self, address: ChannelAddress, task: int) -> None:
-        self._socket = socket.create_connection(address.place, _CONNECT_TIMEOUT_S)
-        self._socket.settimeout(None)
+        self._socket = _connect(address)
         self._lines = self._socket.makefile("rb")
         self._over = threading.Event()
         # Several threads of a task have something to say.
@@ -253,7 +270,18 @@ class TaskChannel:
             self._say({"alive": True})
 
 
-def _send(connection: socket.socket, message: Message) -> bool:
+def _connect(address: ChannelAddress) -> Connection:
+    plain = socket.create_connection(address.place, _CONNECT_TIMEOUT_S)
+    if not address.certificate:
+        plain.settimeout(None)
+        return plain
+    context = sealed_line.client_context(address.certificate)
+    sealed = SealedSocket(plain, context, server_side=False)
+    sealed.shake_hands(_CONNECT_TIMEOUT_S)
+    return sealed
+
+
+def _send(connection: Connection, message: Message) -> bool:
     try:
         connection.sendall(encode_line(message))
     except OSError:

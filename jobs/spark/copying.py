@@ -62,7 +62,7 @@ class Copying:
         state: FlowState,
         clusters: Clusters,
         start_job: Callable[[DriverChannel, int], SparkJob],
-        channel_hosts: tuple[str, str | None],
+        make_channel: Callable[[Callable[[Event], None]], DriverChannel],
         rhythm: Rhythm,
     ) -> None:
         self._state = state
@@ -70,8 +70,7 @@ class Copying:
         self._clusters = clusters
         self._rhythm = rhythm
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
-        host, bind_host = channel_hosts
-        self._channel = DriverChannel(host, self._events.put, bind_host=bind_host)
+        self._channel = make_channel(self._events.put)
         self._crew = Crew(lambda number: start_job(self._channel, number), rhythm.home_s)
         self._holdings = Holdings()
         self._holding_back = HoldingBack()

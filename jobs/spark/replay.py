@@ -8,12 +8,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from pyspark import SparkContext
-
 from jobs.cache import cache_folder
 from jobs.quorum.log_folder import BadFolder, read_folder
 from jobs.spark import contract
 from jobs.spark.contract import JobResult, JobSpec, Outcome
+from jobs.spark.secret import open_context
 
 logger = logging.getLogger(__name__)
 
@@ -35,8 +34,7 @@ def run(spec: JobSpec, run_dir: Path) -> JobResult:
         return JobResult(Outcome.FAILED, str(refusal))
     contract.write_json(run_dir / contract.PROGRESS, {"segments": segments, "tasks": tasks})
     output.mkdir(parents=True, exist_ok=True)
-    context = SparkContext.getOrCreate()
-    context.setLogLevel("WARN")
+    context = open_context()
     try:
         began = time.monotonic()
         shares = [(str(folder), str(output), shard, tasks) for shard in range(tasks)]

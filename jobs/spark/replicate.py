@@ -10,6 +10,7 @@ import logging
 import signal
 import threading
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType
@@ -24,7 +25,7 @@ from jobs.replication.copier import PartitionState
 from jobs.replication.flow import FlowSpec
 from jobs.replication.heartbeats import Heartbeats
 from jobs.spark import contract, submit
-from jobs.spark.channel import DriverChannel
+from jobs.spark.channel import DriverChannel, Event
 from jobs.spark.clusters import Clusters
 from jobs.spark.contract import JobResult, JobSpec, Outcome
 from jobs.spark.control import ControlFile
@@ -32,6 +33,7 @@ from jobs.spark.copying import Copying, Rhythm
 from jobs.spark.crew import SparkJob, backoff_s
 from jobs.spark.dealing import Balance
 from jobs.spark.flow_state import FlowState
+from jobs.spark.secret import is_one_process, open_context
 
 logger = logging.getLogger(__name__)
 
@@ -49,8 +51,7 @@ def run(spec: JobSpec, run_dir: Path) -> JobResult:
     `reset_topics` (topics to copy from their beginning), `until_caught_up` (end there),
     `refresh_s`, `home_s`, `balance_s`, `balance_lasting_s`. Result: see `FlowState.summary`.
     """
-    context = SparkContext.getOrCreate()
-    context.setLogLevel("WARN")
+    context = open_context()
     try:
         return FlowDriver(spec, run_dir, context).drive()
     finally:
@@ -150,10 +151,14 @@ class FlowDriver:
         self.state.show()
 
     def _copying(self, clusters: Clusters) -> Copying:
-        settings = self.context.getConf()
-        host = str(settings.get("spark.driver.host", "127.0.0.1"))
-        bind_host = settings.get("spark.driver.bindAddress", host)
-        return Copying(self.state, clusters, self._start_job, (host, bind_host), self.rhythm)
+        return Copying(self.state, clusters, self._start_job, self._make_channel, self.rhythm)
+
+    def _make_channel(self, on_event: Callable[[Event], None]) -> DriverChannel:
+        found = self.context.getConf()
+        host = str(found.get("spark.driver.host", "127.0.0.1"))
+        bind_host = found.get("spark.driver.bindAddress", host)
+        is_sealed = not is_one_process(str(self.context.master))
+        return DriverChannel(host, on_event, bind_host=bind_host, is_sealed=is_sealed)
 
     def _start_job(self, channel: DriverChannel, number: int) -> SparkJob:
         return SparkJob(self.context, channel.address, number)

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from jobs.spark import class_archive
+from jobs.spark import class_archive, secret
 from jobs.spark.contract import JobSpec
 
 _ENTRY = Path(__file__).parent.parent / "entry"
@@ -41,6 +41,7 @@ _ALWAYS = {
     "spark.python.worker.reuse": "false",
     # Tasks hold their cores for as long as the flow runs.
     "spark.dynamicAllocation.enabled": "false",
+    **secret.AUTHENTICATED,
 }
 
 
@@ -52,16 +53,17 @@ def master_of(spec: JobSpec, environ: Mapping[str, str] = os.environ) -> str:
 
 def is_local(master: str) -> bool:
     """Return whether everything runs in one process tree on this machine."""
-    return master.startswith("local") and not master.startswith("local-cluster")
+    return secret.is_one_process(master)
 
 
 def spark_settings(spec: JobSpec, python: str) -> dict[str, str]:
     """Return all settings of a run; `python` is the interpreter of the driver.
 
-    Raises ValueError for a properties file that cannot be used, and for a secret in a setting: Spark
-    shows its settings in its pages and logs.
+    Raises ValueError for a properties file that cannot be used, for a cluster without its secret (see
+    `secret`), and for a secret in a setting: settings stand on a command line, and in Spark's pages and logs.
     """
     master = master_of(spec)
+    secret.secret_of(master)
     settings = {
         **_defaults(),
         **(_KEEP_MEMORY if spec.kind == "replicate" else {}),
@@ -71,6 +73,10 @@ def spark_settings(spec: JobSpec, python: str) -> dict[str, str]:
         **_ALWAYS,
     }
     for name, value in settings.items():
+        if name == secret.SETTING:
+            raise ValueError(
+                f"{name} would be seen by every user of this machine: CROSSLOG_SPARK_SECRET tells it."
+            )
         if SECRET in name or SECRET in value:
             raise ValueError(
                 f"{name} holds or names a secret. Give executors their secrets in their own environment, "
@@ -106,7 +112,8 @@ def _for_a_cluster(spec: JobSpec, master: str, python: str) -> dict[str, str]:
     host = os.environ.get("CROSSLOG_SPARK_DRIVER_HOST")
     if host:
         found["spark.driver.host"] = host
-        found["spark.driver.bindAddress"] = host if host.startswith("127.") else "0.0.0.0"  # noqa: S104  executors come from outside
+        # Where executors come through a translated address, the properties file says which one to bind.
+        found["spark.driver.bindAddress"] = host
     return found
 
 

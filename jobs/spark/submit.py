@@ -202,6 +202,8 @@ def run_environment(
     that its job refers to: not the console's key, its database or other clusters' passwords.
     """
     environment = {**_passed_on(os.environ, spec), **(extra or {})}
+    if not is_local:
+        environment.update(_named(os.environ, environment.get("CROSSLOG_SPARK_SECRET", "")))
     environment["PYSPARK_PYTHON"] = sys.executable
     environment["PYSPARK_DRIVER_PYTHON"] = sys.executable
     environment["SPARK_HOME"] = str(spark_home())
@@ -221,12 +223,17 @@ def run_environment(
 def _passed_on(environ: Mapping[str, str], spec: JobSpec | None) -> dict[str, str]:
     wanted = set(environ.get("CROSSLOG_RUN_VARIABLES", "").replace(",", " ").split())
     if spec is not None:
-        wanted.update(_SECRET.findall(json.dumps(dict(spec.arguments))))
+        wanted.update(_named(environ, json.dumps(dict(spec.arguments))))
     return {
         name: value
         for name, value in environ.items()
         if name in wanted or name in _VARIABLES or _is_of_a_family(name)
     }
+
+
+def _named(environ: Mapping[str, str], text: str) -> dict[str, str]:
+    """Return the secrets that a text refers to, as far as this process has them."""
+    return {name: environ[name] for name in _SECRET.findall(text) if name in environ}
 
 
 def _is_of_a_family(name: str) -> bool:

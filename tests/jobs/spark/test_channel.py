@@ -23,11 +23,11 @@ ORDERS_3 = TopicPartition("orders", 3)
 class Driver:
     """A driver that gives everybody the same assignment and remembers what it heard."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_sealed: bool = False) -> None:
         self.heard = []
         self.lines = {}
         self.gives_assignments = True
-        self.channel = DriverChannel("127.0.0.1", self.hear)
+        self.channel = DriverChannel("127.0.0.1", self.hear, is_sealed=is_sealed)
 
     def hear(self, event):
         if event.message == {}:
@@ -38,9 +38,9 @@ class Driver:
             self.heard.append((event.line.task, event.message))
 
 
-@pytest.fixture
-def driver():
-    made = Driver()
+@pytest.fixture(params=[False, True], ids=["on this machine", "sealed"])
+def driver(request):
+    made = Driver(is_sealed=request.param)
     yield made
     made.channel.close()
 

@@ -3,6 +3,7 @@
 import threading
 import time
 from dataclasses import asdict, replace
+from functools import partial
 
 import pytest
 
@@ -20,7 +21,7 @@ from jobs.replication.flow import FlowSpec
 from jobs.replication.plan import FlowPlan
 from jobs.replication.survey import Survey
 from jobs.spark import contract
-from jobs.spark.channel import TaskChannel
+from jobs.spark.channel import DriverChannel, TaskChannel
 from jobs.spark.control import ControlFile
 from jobs.spark.copying import Copying, Rhythm
 from jobs.spark.dealing import Balance
@@ -143,7 +144,11 @@ class World:
 
     def _run(self):
         copying = Copying(
-            self.state, self.clusters, self._start_job, ("127.0.0.1", None), self.rhythm
+            self.state,
+            self.clusters,
+            self._start_job,
+            partial(DriverChannel, "127.0.0.1"),
+            self.rhythm,
         )
         self.result = copying.run(self._stop.is_set)
 

@@ -18,6 +18,8 @@ def made(**spark: str) -> dict[str, str]:
 def no_variables(monkeypatch):
     for name in ("MASTER", "DRIVER_HOST", "PROPERTIES"):
         monkeypatch.delenv(f"CROSSLOG_SPARK_{name}", raising=False)
+    monkeypatch.setenv("CROSSLOG_SPARK_SECRET", "env:CROSSLOG_SECRET_SPARK")
+    monkeypatch.setenv("CROSSLOG_SECRET_SPARK", "shared with the cluster")
 
 
 def test_by_default_this_machine_has_a_core_for_every_task():
@@ -48,11 +50,11 @@ def test_on_this_machine_nothing_listens_for_others():
     assert made()["spark.driver.host"] == made()["spark.driver.bindAddress"] == "127.0.0.1"
 
 
-def test_on_a_cluster_executors_find_the_driver_under_the_name_that_is_given(monkeypatch):
+def test_on_a_cluster_the_driver_listens_at_the_address_that_is_given_and_no_other(monkeypatch):
     monkeypatch.setenv("CROSSLOG_SPARK_MASTER", "spark://head:7077")
     monkeypatch.setenv("CROSSLOG_SPARK_DRIVER_HOST", "edge.example.org")
     assert made()["spark.driver.host"] == "edge.example.org"
-    assert made()["spark.driver.bindAddress"] == "0.0.0.0"
+    assert made()["spark.driver.bindAddress"] == "edge.example.org"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,81 @@
+"""How the processes of a run know each other: Spark's own authentication, and where its secret comes from.
+
+Without it whoever reaches a port of the driver can have it deserialise Java objects. On this machine, on YARN
+and on Kubernetes Spark makes a secret for each run and keeps it in memory, or in its credentials. A
+standalone cluster has one secret for its master, its workers and all applications: that has to be told, by
+reference (`CROSSLOG_SPARK_SECRET`). It is never a setting of spark-submit, whose command line every user of
+the machine can read: the driver gives it to Spark from inside.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from jobs.cluster.errors import InvalidFields
+from jobs.cluster.secrets import SecretRef
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+SETTING = "spark.authenticate.secret"
+AUTHENTICATED = {
+    "spark.authenticate": "true",
+    # The handshake by AES, never by DIGEST-MD5, and everything after it encrypted.
+    "spark.network.crypto.enabled": "true",
+    "spark.network.crypto.saslFallback": "false",
+}
+_VARIABLE = "CROSSLOG_SPARK_SECRET"
+
+
+def makes_its_own(master: str) -> bool:
+    """Return whether Spark makes a secret of its own for each run with this master."""
+    return is_one_process(master) or master == "yarn" or master.startswith("k8s://")
+
+
+def is_one_process(master: str) -> bool:
+    """Return whether driver and executors are one JVM on this machine."""
+    return master.startswith("local") and not master.startswith("local-cluster")
+
+
+def secret_of(master: str) -> str | None:
+    """Return the secret that a cluster shares with its applications; None where Spark makes its own.
+
+    Raises ValueError with a sentence that says what is missing, never with the secret.
+    """
+    if makes_its_own(master):
+        return None
+    wanted = (
+        f"The Spark cluster {master} needs a secret that its master, its workers and crosslog share"
+    )
+    given = os.environ.get("CROSSLOG_SPARK_SECRET", "")
+    if not given:
+        raise ValueError(
+            f"{wanted}: without it everybody who reaches the driver's port can run code there. Set "
+            "spark.authenticate, spark.authenticate.secret and spark.network.crypto.enabled in the cluster's "
+            "spark-defaults.conf, and "
+            f"{_VARIABLE}=env:CROSSLOG_SECRET_NAME or file:NAME here."
+        )
+    try:
+        secret = SecretRef.parse(given).resolve()
+    except InvalidFields as refusal:
+        # What was given may be the secret itself.
+        raise ValueError(f"{_VARIABLE}: {refusal.errors['secret']}") from None
+    except LookupError as refusal:
+        raise ValueError(f"{wanted}: {refusal.args[0]}.") from None
+    if not secret:
+        raise ValueError(f"{wanted}: {given} is empty.")
+    return secret
+
+
+def open_context() -> SparkContext:
+    """Return the Spark context of this driver, which spark-submit prepared, with the secret it needs."""
+    from pyspark import SparkConf, SparkContext
+
+    prepared = SparkConf()
+    secret = secret_of(prepared.get("spark.master") or "local")
+    if secret is not None:
+        prepared.set(SETTING, secret)
+    context = SparkContext.getOrCreate(prepared)
+    context.setLogLevel("WARN")
+    return context
