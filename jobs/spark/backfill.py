@@ -25,6 +25,7 @@ from jobs.replication.syncs_backfill import (
 from jobs.spark import contract
 from jobs.spark.contract import JobResult, JobSpec, Outcome
 from jobs.spark.secret import open_context
+from jobs.spark.settings import master_of
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +41,7 @@ def run(spec: JobSpec, run_dir: Path) -> JobResult:
     place = place_of(flow)
     if place is None:
         return JobResult(Outcome.FAILED, f"The flow {flow.name} keeps no offset syncs.")
-    context = open_context()
+    context = open_context(master_of(spec))
     try:
         with SyncArchive(Path(spec.arguments["archive"])) as archive:
             return _Backfill(context, place, archive, run_dir).run(flow.tasks)

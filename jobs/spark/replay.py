@@ -13,6 +13,7 @@ from jobs.quorum.log_folder import BadFolder, read_folder
 from jobs.spark import contract
 from jobs.spark.contract import JobResult, JobSpec, Outcome
 from jobs.spark.secret import open_context
+from jobs.spark.settings import master_of
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +35,7 @@ def run(spec: JobSpec, run_dir: Path) -> JobResult:
         return JobResult(Outcome.FAILED, str(refusal))
     contract.write_json(run_dir / contract.PROGRESS, {"segments": segments, "tasks": tasks})
     output.mkdir(parents=True, exist_ok=True)
-    context = open_context()
+    context = open_context(master_of(spec))
     try:
         began = time.monotonic()
         shares = [(str(folder), str(output), shard, tasks) for shard in range(tasks)]

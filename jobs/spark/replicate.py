@@ -33,7 +33,8 @@ from jobs.spark.copying import Copying, Rhythm
 from jobs.spark.crew import SparkJob, backoff_s
 from jobs.spark.dealing import Balance
 from jobs.spark.flow_state import FlowState
-from jobs.spark.secret import is_one_process, open_context
+from jobs.spark.secret import is_one_process, open_context, why_over
+from jobs.spark.settings import master_of
 
 logger = logging.getLogger(__name__)
 
@@ -42,6 +43,7 @@ HOME_S = 15.0
 BALANCE_S = 60.0
 BALANCE_LASTING_S = 20.0
 LOOK_S = 0.2
+SPARK_S = 1.0
 
 
 def run(spec: JobSpec, run_dir: Path) -> JobResult:
@@ -51,7 +53,7 @@ def run(spec: JobSpec, run_dir: Path) -> JobResult:
     `reset_topics` (topics to copy from their beginning), `until_caught_up` (end there),
     `refresh_s`, `home_s`, `balance_s`, `balance_lasting_s`. Result: see `FlowState.summary`.
     """
-    context = open_context()
+    context = open_context(master_of(spec))
     try:
         return FlowDriver(spec, run_dir, context).drive()
     finally:
@@ -109,6 +111,8 @@ class FlowDriver:
         self.state.control.look()
         self.state.take_settings()
         self.is_living = False
+        self.over: str | None = None
+        self.spark_at = 0.0
         self.stopping = threading.Event()
         signal.signal(signal.SIGTERM, self._on_signal)
 
@@ -188,6 +192,12 @@ class FlowDriver:
             time.sleep(LOOK_S)
 
     def _should_stop(self) -> bool:
+        if time.monotonic() >= self.spark_at:
+            self.spark_at = time.monotonic() + SPARK_S
+            self.over = why_over(self.context)
+        return self.over is not None or self._is_asked_to_stop()
+
+    def _is_asked_to_stop(self) -> bool:
         return self.stopping.is_set() or (self.run_dir / contract.STOP).exists()
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
@@ -197,6 +207,8 @@ class FlowDriver:
         state = self.state
         state.show()
         summary = state.summary()
+        if self.over is not None and not self._is_asked_to_stop():
+            return JobResult(Outcome.FAILED, self.over, summary)
         if state.is_done and state.ends is not None:
             short = state.board.short_of(state.ends)
             if short:

@@ -68,14 +68,28 @@ def secret_of(master: str) -> str | None:
     return secret
 
 
-def open_context() -> SparkContext:
-    """Return the Spark context of this driver, which spark-submit prepared, with the secret it needs."""
+def open_context(master: str) -> SparkContext:
+    """Return the Spark context of this driver: what spark-submit was told, and the secret of the cluster."""
     from pyspark import SparkConf, SparkContext
 
-    prepared = SparkConf()
-    secret = secret_of(prepared.get("spark.master") or "local")
+    secret = secret_of(master)
+    more = SparkConf()
     if secret is not None:
-        prepared.set(SETTING, secret)
-    context = SparkContext.getOrCreate(prepared)
+        more.set(SETTING, secret)
+    context = SparkContext.getOrCreate(more)
     context.setLogLevel("WARN")
     return context
+
+
+def why_over(context: SparkContext) -> str | None:
+    """Return why Spark works for this driver no longer, in a sentence; None while it does."""
+    java = context._jsc  # noqa: SLF001  PySpark does not tell whether the context was stopped from below
+    if java is not None and not java.sc().isStopped():
+        return None
+    master = context.master or "local"
+    if makes_its_own(master):
+        return f"Spark ({master}) ended by itself: its log says why."
+    return (
+        f"The Spark cluster {master} does not answer, refuses us or ended this run: look at its master's "
+        f"log, and whether {_VARIABLE} leads to the secret that the cluster has."
+    )

@@ -15,6 +15,7 @@ from console.frame.checks import (
     listening_addresses,
     refuse_unsafe_settings,
 )
+from console.runs.checks import check_spark_secret
 from tests.support import PATIENCE
 
 ROOT = Path(__file__).parents[3]
@@ -97,6 +98,26 @@ def test_debug_with_a_public_listener_is_refused(settings):
 def test_a_redis_that_others_can_reach_without_a_password_is_warned_of(settings, url, is_warned):
     settings.REDIS_URL = url
     assert [message.id for message in check_redis()] == ["crosslog.W002"] * is_warned
+    refuse_unsafe_settings()
+
+
+@pytest.mark.parametrize(
+    ("master", "secret", "is_warned"),
+    [
+        pytest.param("spark://head:7077", "", True, id="a cluster without a secret"),
+        pytest.param("spark://head:7077", "hunter2", True, id="the secret itself"),
+        pytest.param("spark://head:7077", "env:CROSSLOG_SECRET_SPARK", False, id="a reference"),
+        pytest.param("yarn", "", False, id="one that makes a secret for each run"),
+        pytest.param("", "", False, id="this machine"),
+    ],
+)
+def test_a_spark_cluster_without_its_secret_is_warned_of(monkeypatch, master, secret, is_warned):
+    monkeypatch.setenv("CROSSLOG_SPARK_MASTER", master)
+    monkeypatch.setenv("CROSSLOG_SPARK_SECRET", secret)
+    monkeypatch.setenv("CROSSLOG_SECRET_SPARK", "shared")
+    found = check_spark_secret()
+    assert [message.id for message in found] == ["crosslog.W003"] * is_warned
+    assert "hunter2" not in "".join(f"{message.msg}{message.hint}" for message in found)
     refuse_unsafe_settings()
 
 

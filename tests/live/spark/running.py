@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from jobs.cluster.connection import Connection
 from jobs.replication.flow import FlowSpec
 from jobs.spark import contract, processes, submit
 from jobs.spark.contract import JobSpec
@@ -73,14 +74,24 @@ class RunningFlow:
     def log_tail(self) -> str:
         return submit.read_log_tail(self.folder, 3000)
 
+    def pids(self) -> list[int]:
+        """Every process of the run on this machine."""
+        keeper = contract.read_json(self.folder / contract.KEEPER)["pid"]
+        return [keeper, *processes.children_of(keeper)]
+
     def task_pids(self) -> list[int]:
         """The Python workers at work: those with a connection to the driver's channel have no children."""
-        keeper = contract.read_json(self.folder / contract.KEEPER)["pid"]
         return [
             pid
-            for pid in processes.children_of(keeper)
+            for pid in self.pids()
             if "pyspark.daemon" in _command(pid) and not processes.children_of(pid)
         ]
+
+
+def flow_to_nobody() -> FlowSpec:
+    """A flow between clusters that are not there: its driver comes up and goes on trying."""
+    nobody = [Connection(alias, "127.0.0.1:1") for alias in ("east", "west")]
+    return FlowSpec("to nobody", nobody[0], nobody[1], ("orders",))
 
 
 class Writer:

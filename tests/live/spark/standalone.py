@@ -1,7 +1,11 @@
-"""A real Spark standalone cluster on this machine: one master, some workers, from the installed pyspark."""
+"""A real Spark standalone cluster on this machine: one master, some workers, from the installed pyspark.
+
+It asks for a secret, as crosslog wants it.
+"""
 
 import json
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -9,6 +13,7 @@ import urllib.request
 from pathlib import Path
 
 from jobs.spark import processes, submit
+from jobs.spark.secret import AUTHENTICATED, SETTING
 from tests.support import wait_until
 
 STARTS_WITHIN_S = 90
@@ -23,6 +28,7 @@ class StandaloneCluster:
         self._count = workers
         self._port, self._page = _free_port(), _free_port()
         self._started: list[subprocess.Popen[bytes]] = []
+        self.secret = secrets.token_hex(16)
 
     @property
     def master(self) -> str:
@@ -40,7 +46,22 @@ class StandaloneCluster:
             raise
         return self
 
+    def settings_of_runs(self, **instead: str) -> dict[str, str]:
+        """What the console is told to have its runs here."""
+        return {
+            "CROSSLOG_SPARK_MASTER": self.master,
+            "CROSSLOG_SPARK_DRIVER_HOST": "127.0.0.1",
+            "CROSSLOG_SPARK_SECRET": "env:CROSSLOG_SECRET_SPARK",
+            "CROSSLOG_SECRET_SPARK": self.secret,
+            **instead,
+        }
+
     def _start_all(self) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._properties = self._folder / "spark-defaults.conf"
+        self._properties.touch(mode=0o600)
+        told = {**AUTHENTICATED, SETTING: self.secret}
+        self._properties.write_text("".join(f"{name} {value}\n" for name, value in told.items()))
         ports = ["--host", "127.0.0.1", "--port", str(self._port)]
         self._start("master", "master.Master", *ports, "--webui-port", str(self._page))
         wait_until(lambda: self.alive_workers() == 0, STARTS_WITHIN_S)
@@ -78,6 +99,10 @@ class StandaloneCluster:
         processes.signal_all([worker.pid, *processes.children_of(worker.pid)], signal.SIGKILL)
         worker.wait()
 
+    def pids(self) -> list[int]:
+        """Everything of the cluster: master, workers and what they started."""
+        return [p for one in self._started for p in (one.pid, *processes.children_of(one.pid))]
+
     def executor_logs(self) -> str:
         logs = self._folder.glob("work-*/app-*/*/stderr")
         return "\n".join(log.read_text(errors="replace") for log in logs)
@@ -94,7 +119,7 @@ class StandaloneCluster:
             "SPARK_DAEMON_MEMORY": "256m",
             "SPARK_DAEMON_JAVA_OPTS": _JVM,
         }
-        self._folder.mkdir(parents=True, exist_ok=True)
+        arguments = ("--properties-file", str(self._properties), *arguments)
         with (self._folder / f"{name}.log").open("wb") as log:
             process = subprocess.Popen(
                 [str(submit.spark_home() / "bin" / "spark-class"), f"org.apache.spark.deploy.{kind}", *arguments],

@@ -3,9 +3,11 @@
 import pytest
 
 from jobs.replication.flow import FlowSpec
+from jobs.spark import contract
 from jobs.spark.contract import Outcome
 from tests.live.records import new_topic
-from tests.live.spark.running import RunningFlow, Writer, assert_copied
+from tests.live.spark.ports import assert_closed, assert_no_command_line_has
+from tests.live.spark.running import RunningFlow, Writer, assert_copied, flow_to_nobody
 from tests.live.spark.standalone import StandaloneCluster
 from tests.support import wait_until
 
@@ -29,10 +31,7 @@ def test_two_workers_copy_and_when_one_is_killed_nothing_is_lost_or_doubled(
     running = RunningFlow(
         flow,
         (tmp_path / "run").resolve(),
-        environment={
-            "CROSSLOG_SPARK_MASTER": spark.master,
-            "CROSSLOG_SPARK_DRIVER_HOST": "127.0.0.1",
-        },
+        environment=spark.settings_of_runs(),
         # Two JVMs begin at once: the second task may come much later than the first.
         home_s=120.0,
     )
@@ -40,6 +39,8 @@ def test_two_workers_copy_and_when_one_is_killed_nothing_is_lost_or_doubled(
         running.wait_for_positions(dict.fromkeys(range(4), 1), within_s=WITHIN_S)
         assert {row["task"] for row in running.rows().values()} == {0, 1}
         assert [len(spark.executors_on(number)) for number in range(2)] == [1, 1]
+        assert_closed(running.pids())
+        assert_no_command_line_has(spark.secret, [*running.pids(), *spark.pids()])
         spark.kill_worker(0)
         wait_until(lambda: running.progress["restarts"] >= 1, WITHIN_S)
         after_the_loss = {p: end + 1 for p, end in writer.ends.items()}
@@ -50,3 +51,18 @@ def test_two_workers_copy_and_when_one_is_killed_nothing_is_lost_or_doubled(
     assert_copied(writer.written, west, f"east.{topic}")
     # Executors have no crosslog of their own on their path: it came with the application.
     assert "code=jobs.zip/jobs" in spark.executor_logs()
+
+
+def test_a_cluster_that_has_another_secret_is_named_with_what_to_look_at(spark, tmp_path):
+    running = RunningFlow(
+        flow_to_nobody(),
+        (tmp_path / "run").resolve(),
+        environment=spark.settings_of_runs(CROSSLOG_SECRET_SPARK="another one"),
+    )
+    with running:
+        wait_until(lambda: contract.read_result(running.folder) is not None, WITHIN_S)
+    result = contract.read_result(running.folder)
+    assert result.outcome is Outcome.FAILED
+    assert spark.master in result.error
+    assert "CROSSLOG_SPARK_SECRET" in result.error
+    assert "another one" not in running.log_tail()
