@@ -1,6 +1,8 @@
 """The whole product, as a person and an operator's worst day see it: real processes, clusters, browser."""
 
+import os
 import re
+import signal
 import uuid
 from pathlib import Path
 
@@ -119,6 +121,17 @@ def test_a_killed_worker_leaves_the_flow_running_and_the_next_one_adopts_it(flow
     flow.write(500)
     flow.wait_until_caught_up()
     assert flow.live_runs() == before
+
+
+def test_a_killed_jvm_is_followed_by_a_run_that_goes_on_and_its_crash_is_told(flow, running):
+    from tests.live.spark.test_life_of_a_run import pid_of
+
+    (before,) = flow.live_runs()
+    os.kill(pid_of(running.home / "runs" / before, "deploy.SparkSubmit"), signal.SIGKILL)
+    wait_until(lambda: flow.live_runs() not in ([], [before]), COPIES_WITHIN_S)
+    flow.write(500)
+    flow.wait_until_caught_up()
+    assert flow.shown()["crashes"]["count"] == 1
 
 
 def test_redis_restarted_changes_nothing_but_a_pause(flow, running):
