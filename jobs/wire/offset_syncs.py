@@ -126,7 +126,8 @@ def _sound_header(batch: memoryview) -> BatchHeader:
 
 def decode_compiled(batches: Sequence[Batch]) -> DecodedSyncs:
     """Do the same by a compiled loop; the first call compiles. Raises ImportError without numba."""
-    parts, done = [], 0
+    parts: list[DecodedSyncs] = []
+    done = 0
     while done < len(batches) or not parts:
         found, taken = _decode_some(batches[done:])
         parts.append(found)
