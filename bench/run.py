@@ -14,6 +14,7 @@ import availability_pages
 import demo_hours
 import engines
 import group_pages
+import hostile
 import latency
 import machine
 import metadata
@@ -43,6 +44,7 @@ BENCHMARKS = {
     "translation": translation.measure,
     "availability-pages": availability_pages.measure,
     "group-pages": group_pages.measure,
+    "hostile": hostile.measure,
     "metadata-state": metadata_state.measure,
     "metadata": metadata.measure,
     "what-if": what_if.measure,
@@ -62,9 +64,8 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="a tenth of the data, to try it out")
     told = ", ".join(f"`{name}` ({default})" for name, default in LONG.items())
     parser.add_argument("--duration-s", type=float, help=f"of {told}")
-    parser.add_argument(
-        "--seed", type=int, default=1, help="of `demo-hours`: which broker is killed"
-    )
+    told = "of `demo-hours`: which broker is killed; of `hostile`: which requests"
+    parser.add_argument("--seed", type=int, default=1, help=told)
     parser.add_argument("--runs", type=int, default=3, help="of each engine, for the median (3)")
     options = parser.parse_args()
     unknown = set(options.name) - set(BENCHMARKS)
@@ -78,7 +79,7 @@ def main() -> int:
     runs = {"runs": options.runs} if name.startswith("engines") else {}
     if name in LONG:
         runs = {"duration_s": options.duration_s}
-    if name == "demo-hours":
+    if name in {"demo-hours", "hostile"}:
         runs["seed"] = options.seed
     write(name, BENCHMARKS[name](say, quick=options.quick, **runs), quick=options.quick)
     return 0

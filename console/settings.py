@@ -9,7 +9,7 @@ import dj_database_url
 
 from console.broker import celery_url, own_redis_url
 from console.env import env_bool, env_choice, env_folder, env_int, env_list, env_secret_key, env_str
-from jobs.logs import LINE, JsonFormatter
+from jobs.logs import JsonFormatter, LineFormatter
 from jobs.version import VERSION
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -308,7 +308,7 @@ _TASKS = {"level": "DEBUG" if LOG_LEVEL == "DEBUG" else "WARNING"}
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"text": {"format": LINE}, "json": {"()": JsonFormatter}},
+    "formatters": {"text": {"()": LineFormatter}, "json": {"()": JsonFormatter}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {

@@ -72,8 +72,11 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     try:
-        chosen = build_parser().parse_args(arguments)
-        code: int = chosen.run(chosen)
+        from jobs.visible import visible_output
+
+        with visible_output():
+            chosen = build_parser().parse_args(arguments)
+            code: int = chosen.run(chosen)
     except KeyboardInterrupt:
         sys.stderr.write("crosslog: interrupted\n")
         return 130

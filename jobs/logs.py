@@ -10,9 +10,22 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+from jobs.visible import visible
+
 LINE = "%(asctime)s %(levelname)s %(name)s %(message)s"
 LARGEST_BYTES, KEPT_FILES = 20_000_000, 5
 _JSON = "json"
+
+
+class LineFormatter(logging.Formatter):
+    """Time, level, logger and message; more lines of an entry are set in, so that none looks like one."""
+
+    def __init__(self) -> None:
+        super().__init__(LINE)
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line, or the lines."""
+        return visible(super().format(record)).replace("\n", "\n  ")
 
 
 class JsonFormatter(logging.Formatter):
@@ -28,14 +41,14 @@ class JsonFormatter(logging.Formatter):
         }
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        return json.dumps(line, ensure_ascii=False)
+        return visible(json.dumps(line, ensure_ascii=False))
 
 
 def log_to_stderr() -> None:
     """Log from here on to stderr; for the processes of a run, which have no settings of Django."""
     handler = logging.StreamHandler(sys.stderr)
     is_json = os.environ.get("LOG_FORMAT", "").strip().lower() == _JSON
-    handler.setFormatter(JsonFormatter() if is_json else logging.Formatter(LINE))
+    handler.setFormatter(JsonFormatter() if is_json else LineFormatter())
     level = os.environ.get("LOG_LEVEL", "").strip().upper()
     is_known = level in logging.getLevelNamesMapping()
     logging.basicConfig(level=level if is_known else logging.INFO, handlers=[handler])

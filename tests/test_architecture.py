@@ -13,7 +13,8 @@ ROOT = Path(__file__).parent.parent
 LONGEST_FILE = 400
 # Lowest first: a folder of jobs/ may import itself and what stands on a lower floor.
 FLOORS = (
-    {"version", "cache", "files", "logs", "waiting", "patterns"},
+    {"version", "visible"},
+    {"cache", "files", "logs", "waiting", "patterns"},
     {"wire", "archives"},
     {"cluster"},
     {"replication", "quorum", "availability", "streams", "tracing"},

@@ -5,6 +5,7 @@ State, nonce and PKCE are Authlib's; issuer, audience and algorithms are pinned 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -39,6 +40,23 @@ ALGORITHMS = (
     "ES512",
     "EdDSA",
 )
+# What the libraries raise at an answer; they expect documents of the right shape, and break at others.
+_NOT_ACCEPTED = (
+    AuthlibBaseError,
+    JoseError,
+    requests.RequestException,
+    ValueError,
+    TypeError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+)
+# Words of the protocol: any other text comes from the address, which everybody may write.
+_CODE = re.compile(r"[a-z_]{1,60}")
+# OpenID Connect Core: at most 255 ASCII characters. What is cut would make one person of two.
+_SUBJECT = re.compile(r"[\x20-\x7e]{1,255}")
+_STATE = "_state_crosslog_"
+_KEPT_STATES = 5
 _ORDER = [role.value for role in Role]
 
 
@@ -80,9 +98,11 @@ class _Provider(DjangoOAuth2App):
 
 def begin(request: HttpRequest, back: str) -> HttpResponse:
     """Send the browser to the provider, which sends it to `back`."""
+    for begun in [key for key in request.session.keys() if key.startswith(_STATE)][:-_KEPT_STATES]:  # noqa: SIM118  no Mapping
+        del request.session[begun]
     try:
         answer: HttpResponse = _provider().authorize_redirect(request, back)  # type: ignore[no-untyped-call]  # Authlib
-    except (AuthlibBaseError, requests.RequestException, ValueError) as error:
+    except _NOT_ACCEPTED as error:
         raise SignInRefused(_told(error)) from None
     return answer
 
@@ -97,12 +117,17 @@ def identify(request: HttpRequest) -> Identity:
     }
     try:
         answer = provider.authorize_access_token(request, claims_options=options)  # type: ignore[no-untyped-call]  # Authlib
-    except (AuthlibBaseError, JoseError, requests.RequestException, ValueError) as error:
+    except _NOT_ACCEPTED as error:
         raise SignInRefused(_told(error)) from None
     claims = answer.get("userinfo")
-    if not claims or not claims.get("sub"):
+    if not claims:
         raise SignInRefused("The provider's answer has no ID token.")
     return _identity(claims)
+
+
+def has_begun(request: HttpRequest) -> bool:
+    """Say whether this browser was sent to the provider, and comes back from there."""
+    return f"{_STATE}{request.GET.get('state', '')}" in request.session
 
 
 def admit(identity: Identity) -> User:
@@ -169,8 +194,11 @@ def _provider() -> _Provider:
 
 
 def _identity(claims: Mapping[str, Any]) -> Identity:
-    name = claims.get(settings.OIDC_NAME_CLAIM) or claims.get("email") or claims["sub"]
-    return Identity(settings.OIDC_ISSUER, str(claims["sub"])[:255], str(name), role_of(claims))
+    subject = claims.get("sub")
+    if not isinstance(subject, str) or not _SUBJECT.fullmatch(subject):
+        raise SignInRefused("The provider's ID token has no subject that a person can be known by.")
+    name = claims.get(settings.OIDC_NAME_CLAIM) or claims.get("email") or subject
+    return Identity(settings.OIDC_ISSUER, subject, str(name), role_of(claims))
 
 
 def _new_person(identity: Identity) -> User:
@@ -196,5 +224,6 @@ def _told(error: Exception) -> str:
     """Return what can be said of an error: the library's words may hold what the provider sent."""
     if isinstance(error, requests.RequestException):
         return "The sign-in provider did not give a usable answer."
-    kind = getattr(error, "error", "") or type(error).__name__
+    code = str(getattr(error, "error", ""))
+    kind = code if _CODE.fullmatch(code) else type(error).__name__
     return f"The sign-in provider's answer was not accepted ({kind})."

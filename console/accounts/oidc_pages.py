@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 
 from django.conf import settings
 from django.contrib import messages
@@ -17,11 +18,15 @@ from django.views.decorators.http import require_safe
 from console.accounts import oidc
 from console.accounts.audit import audit
 from console.accounts.models import Outcome
+from console.frame.asking import address_of
 from console.frame.errors import ActionRefused
+from console.frame.throttling import BUCKETS
 
 logger = logging.getLogger(__name__)
 
 _NEXT = "oidc_next"
+# Of one address; many people may sit behind one.
+BEGINS_PER_MIN = 60
 BACKEND = "console.accounts.backends.PasswordBackend"
 
 
@@ -30,8 +35,9 @@ BACKEND = "console.accounts.backends.PasswordBackend"
 def begin(request: HttpRequest) -> HttpResponse:
     """Send the browser to the provider."""
     _only_when_set()
-    request.session[_NEXT] = _inside(request, request.GET.get("next", ""))
     try:
+        _take_turn(request)
+        request.session[_NEXT] = _inside(request, request.GET.get("next", ""))
         return oidc.begin(request, request.build_absolute_uri(reverse("accounts:oidc-back")))
     except ActionRefused as refusal:
         return _refused(request, refusal)
@@ -42,6 +48,11 @@ def begin(request: HttpRequest) -> HttpResponse:
 def come_back(request: HttpRequest) -> HttpResponse:
     """Take the provider's answer and sign in; Django gives the session a new key."""
     _only_when_set()
+    # An address that anybody may open leaves nothing in the trail.
+    if not oidc.has_begun(request):
+        return _refused(
+            request, oidc.SignInRefused("This sign-in did not begin here, or too long ago.")
+        )
     try:
         person = oidc.admit(oidc.identify(request))
     except ActionRefused as refusal:
@@ -51,6 +62,13 @@ def come_back(request: HttpRequest) -> HttpResponse:
     login(request, person, backend=BACKEND)
     audit("sign-in", f"person:{person.username}", after={"by": settings.OIDC_ISSUER}, by=person)
     return redirect(target)
+
+
+def _take_turn(request: HttpRequest) -> None:
+    """Raise `SignInRefused` for an address that begins sign-ins all the time: each one asks the provider."""
+    if wait_s := BUCKETS.take(f"oidc {address_of(request)}", BEGINS_PER_MIN):
+        again = math.ceil(wait_s)
+        raise oidc.SignInRefused(f"Too many sign-ins from this address. Try again in {again} s.")
 
 
 def _only_when_set() -> None:

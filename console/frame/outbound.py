@@ -11,9 +11,10 @@ import http.client
 import ipaddress
 import socket
 import ssl
+import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, urlsplit
 
@@ -124,7 +125,10 @@ class Outbound:
         with self._connected(parts, address) as connection:
             connection.request(method, target, body, sent)
             response = connection.getresponse()
-            received = self._read(response, connection, parts, deadline)
+            received = self._read(response, parts, deadline)
+            if connection.is_over:
+                # A body without a length ends where the connection does: this one did not end by itself.
+                raise TimeoutError
         return Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, received)
 
     def _parsed(self, url: str) -> tuple[SplitResult, str, int]:
@@ -154,32 +158,34 @@ class Outbound:
             )
 
     @contextmanager
-    def _connected(self, parts: SplitResult, address: str) -> Iterator[http.client.HTTPConnection]:
+    def _connected(self, parts: SplitResult, address: str) -> Iterator[_Pinned]:
         host, port = str(parts.hostname), parts.port or _PORTS[parts.scheme]
         connection = _Pinned(host, port, address, self.timeout_s)
         connection.tls = self.tls if parts.scheme == "https" else None
+        # A time for each read would let somebody who sends a byte now and then go on for ever.
+        watch = threading.Timer(self.timeout_s, connection.end)
+        watch.daemon = True
+        watch.start()
         try:
             yield connection
         except (OSError, http.client.HTTPException) as error:
-            raise OutboundFailed(f"{host}:{port} did not answer: {_told(error)}.") from None
+            why = TimeoutError() if connection.is_over else error
+            raise OutboundFailed(f"{host}:{port} did not answer: {_told(why)}.") from None
         finally:
+            watch.cancel()
             connection.close()
 
     def _read(
         self,
         response: http.client.HTTPResponse,
-        connection: http.client.HTTPConnection,
         parts: SplitResult,
         deadline: float,
     ) -> bytes:
-        """Read the body, bounded in size and in time as a whole: each chunk gets what is left."""
+        """Read the body, bounded in size and in time."""
         received = bytearray()
         while True:
-            left_s = deadline - time.monotonic()
-            if left_s <= 0:
+            if time.monotonic() >= deadline:
                 raise OutboundFailed(f"{parts.hostname} took longer than {self.timeout_s:.0f} s.")
-            if connection.sock is not None:
-                connection.sock.settimeout(left_s)
             chunk = response.read1(_CHUNK_BYTES)
             if not chunk:
                 return bytes(received)
@@ -198,12 +204,28 @@ class _Pinned(http.client.HTTPConnection):
     def __init__(self, host: str, port: int, address: str, timeout_s: float) -> None:
         super().__init__(host, port, timeout=timeout_s)
         self._address = address
+        self.is_over = False
+        # The client library forgets the socket as soon as it knows that the answer is the last one.
+        self._held: socket.socket | None = None
 
     def connect(self) -> None:
         """Connect to the checked address; the certificate must be the host's."""
-        self.sock = socket.create_connection((self._address, self.port), self.timeout)
+        self.sock = self._held = socket.create_connection((self._address, self.port), self.timeout)
         if self.tls is not None:
-            self.sock = self.tls.wrap_socket(self.sock, server_hostname=self.host)
+            self.sock = self._held = self.tls.wrap_socket(
+                self.sock, server_hostname=self.host, do_handshake_on_connect=False
+            )
+            self.sock.do_handshake()
+        if self.is_over:
+            raise TimeoutError
+
+    def end(self) -> None:
+        """End what is under way, from another thread: its next read finds the end."""
+        self.is_over = True
+        if self._held is not None:
+            with suppress(OSError):
+                # Not the method of TLS, which forgets its state first, under the hands of the reader.
+                socket.socket.shutdown(self._held, socket.SHUT_RDWR)
 
 
 def _fits(host: str, port: int, allowed: str) -> bool:

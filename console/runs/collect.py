@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ logger = logging.getLogger(__name__)
 START_GRACE = timedelta(seconds=10)
 # The keeper itself gives the application 35 s after a request to stop.
 STOP_GRACE = timedelta(seconds=60)
+# A run writes its progress and its result beside its log.
+FULL_BELOW_BYTES = 1 << 20
 LOG_LINES_IN_ERROR = 20
 
 
@@ -110,5 +113,15 @@ def _finish_lost(run: Run, folder: Path, now: datetime, launcher: Launcher) -> N
         return
     lines = launcher.read_log_tail(folder).splitlines()[-LOG_LINES_IN_ERROR:]
     tail = "\n".join(lines) or "Its log is empty."
-    error = f"Its keeper process is gone and left no result. Last lines of its log:\n{tail}"
+    error = f"Its keeper process is gone and left no result. {_room(folder)}Last lines of its log:\n{tail}"
     finish_run(run.pk, RunState.ERRORED, now, error=error)
+
+
+def _room(folder: Path) -> str:
+    """Say so when there is no room for a result; else nothing."""
+    try:
+        free_bytes = shutil.disk_usage(folder).free
+    except OSError:
+        return ""
+    is_full = free_bytes < FULL_BELOW_BYTES
+    return f"The disk of {folder} is full: make room and start it again. " if is_full else ""

@@ -18,6 +18,7 @@ from jobs.replication.checkpoint_rounds import CheckpointReport
 from jobs.replication.checkpoint_thread import TIMEOUT_S, TimedRounds
 from jobs.replication.flow import FlowSpec, SyncsLocation
 from jobs.replication.flow_file import read_flow_file
+from jobs.visible import print_lines
 
 OK, FINDING, BAD_INPUT = 0, 1, 2
 
@@ -108,6 +109,5 @@ def _checked(flow: FlowSpec) -> FlowSpec:
 
 
 def _print(report: CheckpointReport, flow: FlowSpec, *, as_json: bool) -> None:
-    text = json.dumps(report.to_mapping()) if as_json else "\n".join(lines(report, flow))
-    sys.stdout.write(f"{text}\n")
+    print_lines([json.dumps(report.to_mapping())] if as_json else lines(report, flow))
     sys.stdout.flush()

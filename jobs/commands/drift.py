@@ -15,6 +15,7 @@ from jobs.replication.drift_findings import drift_findings
 from jobs.replication.drift_report import read_drift
 from jobs.replication.flow import FlowSpec
 from jobs.replication.flow_file import read_flow_file
+from jobs.visible import print_lines
 
 NO_DRIFT, DRIFT, ERROR = 0, 1, 2
 
@@ -56,8 +57,7 @@ def run(
         return ERROR
     found = [one.to_mapping() for one in drift_findings(flow, report)]
     document = {**report.to_mapping(), "findings": found}
-    text = json.dumps(document) if arguments.json else "\n".join(lines(report))
-    sys.stdout.write(f"{text}\n")
+    print_lines([json.dumps(document)] if arguments.json else lines(report))
     return DRIFT if report.has_findings else NO_DRIFT
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from jobs.commands.bad_input import refuse
 from jobs.quorum.file_source import FileSource
+from jobs.visible import print_lines
 from jobs.wire.errors import Damaged, RecordFormatError
 from jobs.wire.internal_logs import LogKind, kind_of_folder, largest_batch_bytes, records_of_batch
 from jobs.wire.log_batches import BatchAt, DamageKind, LogDamage, scan_batches
@@ -97,7 +98,7 @@ def _dump(path: Path, arguments: argparse.Namespace, seen: _Seen) -> None:
         for found in _items(source, path, kind, strict=arguments.strict):
             line = _json_line(found, path) if arguments.json else _text_line(found)
             if line:
-                sys.stdout.write(f"{line}\n")
+                print_lines([line])
             _count(found, seen)
 
 

@@ -32,6 +32,7 @@ from jobs.replication.failover.session import ask_plan
 from jobs.replication.failover.signing import kept_key
 from jobs.replication.flow import FlowSpec
 from jobs.replication.flow_file import read_flow_file
+from jobs.visible import print_lines
 
 OK, FINDING, BAD_INPUT = 0, 1, 2
 _DESCRIPTION = (
@@ -168,9 +169,8 @@ class _Task:
                 done.outcomes.append(outcome)
         self._report(saved.plan, done)
         told = [one.to_mapping() for one in done.outcomes]
-        _write(
-            json.dumps({"outcomes": told}) if self.arguments.json else words.outcomes(done.outcomes)
-        )
+        document = json.dumps({"outcomes": told})
+        print_lines([document] if self.arguments.json else words.outcomes(done.outcomes))
         return OK if done.is_well else FINDING
 
     def _asking(self) -> Asking:
@@ -230,10 +230,12 @@ class _Task:
         if self.arguments.json:
             told: dict[str, Any] = {"plan": plan.to_mapping()}
             told |= {"outcomes": [one.to_mapping() for one in outcomes]} if done else {}
-            _write(json.dumps(told))
+            print_lines([json.dumps(told)])
             return
         lines: Iterator[str] = words.plan(plan, destination.bootstrap_servers, is_dry=done is None)
-        _write("\n".join(lines) + ("\n" + words.outcomes(outcomes) if done else ""))
+        print_lines(lines)
+        if done:
+            print_lines(words.outcomes(outcomes))
 
 
 def _checked_reverse(flow: FlowSpec, reverse: FlowSpec) -> FlowSpec:
@@ -256,7 +258,3 @@ def _person() -> str:
 
 def _now() -> datetime:
     return datetime.now(UTC)
-
-
-def _write(text: str) -> None:
-    sys.stdout.write(f"{text}\n")

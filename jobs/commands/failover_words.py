@@ -32,9 +32,9 @@ def plan(found: FailoverPlan, bootstrap_servers: str, *, is_dry: bool) -> Iterat
         yield from _commands(found, bootstrap_servers)
 
 
-def outcomes(found: Iterable[GroupOutcome]) -> str:
-    """Return how it went, a line for each group."""
-    return "\n".join(f"{one.group}: {one.state.value}. {one.message}" for one in found)
+def outcomes(found: Iterable[GroupOutcome]) -> Iterator[str]:
+    """Yield how it went, a line for each group."""
+    return (f"{one.group}: {one.state.value}. {one.message}" for one in found)
 
 
 def _checks(checks: Iterable[Check], indent: str, *, only_bad: bool = False) -> Iterator[str]:

@@ -15,6 +15,7 @@ from jobs.quorum.changes import Anomaly, AnyChange, ChangeKind, PartitionChange,
 from jobs.quorum.histories import read_changes
 from jobs.quorum.image import MetadataImage
 from jobs.quorum.log_folder import BadFolder, read_folder
+from jobs.visible import print_lines
 
 OK, FINDING, BAD_INPUT = 0, 1, 2
 _FEW = 5
@@ -132,7 +133,7 @@ def _unknown_topic(arguments: argparse.Namespace, image: MetadataImage) -> int:
 
 def _print(change: AnyChange, *, as_json: bool) -> None:
     text = json.dumps(change_mapping(change)) if as_json else line_of(change)
-    sys.stdout.write(f"{text}\n")
+    print_lines([text])
 
 
 def line_of(change: AnyChange) -> str:

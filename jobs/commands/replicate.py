@@ -22,6 +22,7 @@ from jobs.replication.flow import FlowSpec
 from jobs.replication.flow_file import read_flow_file
 from jobs.spark import contract, submit
 from jobs.spark.contract import JobResult, JobSpec, Outcome
+from jobs.visible import print_lines
 
 LOOK_S = 0.3
 LINE_EVERY_S = 5.0
@@ -127,9 +128,8 @@ def _print_progress(progress: dict[str, Any], *, as_json: bool) -> None:
         sys.stdout.write(summary_line(progress) + "\n")
         for row in progress["partitions"]:
             if row["state"] in (PartitionState.FAILED, PartitionState.STOPPED):
-                sys.stdout.write(
-                    f"  {row['topic']}-{row['partition']} {row['state']}: {row['reason']}\n"
-                )
+                where = f"{row['topic']}-{row['partition']}"
+                print_lines([f"  {where} {row['state']}: {row['reason']}"])
     sys.stdout.flush()
 
 

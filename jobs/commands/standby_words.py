@@ -18,6 +18,7 @@ from jobs.availability.acting.plans import Actor, Outcome, Plan
 from jobs.availability.acting.promotions import HeldPromotion, PromotionStore, StoreState
 from jobs.availability.acting.standbys import Standby, StandbyPicture, read_standbys
 from jobs.cluster.errors import ClusterFault
+from jobs.visible import print_lines
 
 OK, NOT_DONE, BAD_INPUT = 0, 1, 2
 
@@ -42,7 +43,7 @@ class Told:
         if afterwards is None or not outcome.undo:
             return self.outcome(outcome)
         if not self._as_json:
-            sys.stdout.write("\n".join(outcome_lines(outcome)) + "\n")
+            print_lines(outcome_lines(outcome))
             sys.stdout.flush()
         return self.outcome(afterwards(outcome))
 
@@ -78,8 +79,7 @@ class Told:
         return NOT_DONE
 
     def _print(self, document: dict[str, Any], lines: Iterator[str]) -> None:
-        text = json.dumps(document) if self._as_json else "\n".join(lines)
-        sys.stdout.write(text + "\n")
+        print_lines([json.dumps(document)] if self._as_json else lines)
 
 
 def plan_lines(plan: Plan) -> Iterator[str]:
@@ -131,7 +131,7 @@ def show_status(doors: Doors, store: PromotionStore, *, as_json: bool) -> int:
         }
         sys.stdout.write(json.dumps(document) + "\n")
     else:
-        sys.stdout.write("\n".join(_status_lines(picture, state, problems, now_ms)) + "\n")
+        print_lines(_status_lines(picture, state, problems, now_ms))
     return NOT_DONE if problems else OK
 
 

@@ -19,6 +19,7 @@ from jobs.quorum.moments import Moment, StateAt, items_until, state_of_folder
 from jobs.quorum.partition_state import PartitionState, difference_text
 from jobs.quorum.timeline_parts import voter_mapping
 from jobs.quorum.voter_timeline import read_voter_timeline
+from jobs.visible import print_lines
 from jobs.wire.metadata_log import LogRecord
 
 OK, FINDING, BAD_INPUT = 0, 1, 2
@@ -127,7 +128,7 @@ def _whole(arguments: argparse.Namespace, folder: LogFolder, found: StateAt) -> 
         told["anomalies"] = [change_mapping(one) for one in found.anomalies]
         sys.stdout.write(f"{json.dumps(told)}\n")
     else:
-        sys.stdout.write("".join(f"{line}\n" for line in _lines(told)))
+        print_lines(_lines(told))
     return _code(found)
 
 
@@ -213,7 +214,7 @@ def _differences(arguments: argparse.Namespace, before: StateAt, after: StateAt)
         }
         sys.stdout.write(f"{json.dumps(told)}\n")
     else:
-        sys.stdout.write("".join(f"{line}\n" for line in _difference_lines(before, after, found)))
+        print_lines(_difference_lines(before, after, found))
     return _code(before, after)
 
 

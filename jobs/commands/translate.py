@@ -20,6 +20,7 @@ from jobs.replication.sync_archive import open_translator
 from jobs.replication.sync_dump import BadDump, bounded_lines, read_dump
 from jobs.replication.sync_history import Certificate, Facts, Why
 from jobs.replication.translator import Translator
+from jobs.visible import print_lines
 
 OK, BAD_INPUT = 0, 2
 _FEW = 5
@@ -209,7 +210,7 @@ def _print(question: Question, told: dict[str, Any], arguments: argparse.Namespa
         sys.stdout.write(f"{json.dumps(document)}\n")
         return
     lines = _lines(question.where, question.offset, told, is_reverse=arguments.reverse)
-    sys.stdout.write("\n".join(lines) + "\n")
+    print_lines(lines)
 
 
 def _refuse(line: int, text: str, arguments: argparse.Namespace) -> None:

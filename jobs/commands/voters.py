@@ -11,6 +11,7 @@ from jobs.quorum.control_scan import control_items
 from jobs.quorum.log_folder import BadFolder, LogFolder, read_folder
 from jobs.quorum.voter_timeline import VoterTimeline, read_voter_timeline
 from jobs.quorum.voters_report import has_finding, lines, report
+from jobs.visible import print_lines
 
 OK, FINDING, BAD_INPUT = 0, 1, 2
 
@@ -48,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdout.write(f"{json.dumps(report(folder, timeline))}\n")
     else:
         told = lines(folder, timeline, with_elections=arguments.elections)
-        sys.stdout.write("\n".join(told) + "\n")
+        print_lines(told)
     return FINDING if has_finding(timeline) else OK
 
 

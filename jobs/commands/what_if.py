@@ -23,6 +23,7 @@ from jobs.availability.what_if_matrix import (
     worst_single_failure,
 )
 from jobs.commands.bad_input import refuse
+from jobs.visible import print_lines
 
 OK, FINDING, BAD_INPUT = 0, 1, 2
 LARGEST_DOCUMENT_BYTES = 512 << 20
@@ -103,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         sys.stdout.write(f"{json.dumps(_of_topic(answer.to_json(), arguments.topic))}\n")
     else:
-        sys.stdout.writelines(f"{line}\n" for line in lines(answer, arguments.topic))
+        print_lines(lines(answer, arguments.topic))
     return FINDING if answer.does_harm else OK
 
 
@@ -232,7 +233,7 @@ def _matrix(arguments: argparse.Namespace, cluster: ClusterModel) -> int:
                 part["topics"] = {arguments.topic: part["topics"][arguments.topic]}
         sys.stdout.write(f"{json.dumps(told)}\n")
     else:
-        sys.stdout.writelines(f"{line}\n" for line in _matrix_lines(answer, worst))
+        print_lines(_matrix_lines(answer, worst))
     return FINDING if any(one.does_harm for one in answer.columns) else OK
 
 

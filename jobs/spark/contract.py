@@ -63,9 +63,13 @@ class JobResult:
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
     """Replace a file whole, so that a reader never sees half of it; only its user may read it."""
     partial = path.with_suffix(f".{os.getpid()}.partial")
-    with open(partial, "w", encoding="utf-8", opener=for_this_user_only) as file:
-        file.write(json.dumps(value, separators=(",", ":")))
-    partial.replace(path)
+    try:
+        with open(partial, "w", encoding="utf-8", opener=for_this_user_only) as file:
+            file.write(json.dumps(value, separators=(",", ":")))
+        partial.replace(path)
+    finally:
+        # On a full disk, what could not be written whole takes no room from what follows.
+        partial.unlink(missing_ok=True)
 
 
 def read_json(path: Path) -> dict[str, Any] | None:

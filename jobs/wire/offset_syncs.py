@@ -21,7 +21,6 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from jobs.wire.compression import EXPANSION_LIMIT_BYTES
 from jobs.wire.errors import Damaged, RecordFormatError
 from jobs.wire.mirror_records import OffsetSync, decode_offset_sync
 from jobs.wire.rebatch_table import Int64s
@@ -46,6 +45,9 @@ NULL = "key or value is null"
 FOREIGN = "bytes of something else"
 BAD_NUMBER = "a number that no partition or offset has"
 DAMAGED = "in a damaged batch"
+# What a batch of syncs may expand to, and what is looked at together: far above what is written, and little
+# enough for a row of numbers for each of the shortest records in it.
+LARGEST_EXPANDED_BYTES = 32 * 1024 * 1024
 
 
 @dataclass(slots=True)
@@ -108,7 +110,7 @@ def decode_plain(batches: Sequence[Batch]) -> DecodedSyncs:
 
 def _records(batch: memoryview) -> list[PlacedRecord]:
     header = _sound_header(batch)
-    records = placed_records(batch)
+    records = placed_records(batch, LARGEST_EXPANDED_BYTES)
     if any(not header.base_offset <= record.offset <= header.last_offset for record in records):
         raise Damaged(header.base_offset, "has a record outside of its offsets")
     return records
@@ -124,10 +126,41 @@ def _sound_header(batch: memoryview) -> BatchHeader:
 
 def decode_compiled(batches: Sequence[Batch]) -> DecodedSyncs:
     """Do the same by a compiled loop; the first call compiles. Raises ImportError without numba."""
+    parts: list[DecodedSyncs] = []
+    done = 0
+    while done < len(batches) or not parts:
+        found, taken = _decode_some(batches[done:])
+        parts.append(found)
+        done += taken
+    return parts[0] if len(parts) == 1 else _joined(parts)
+
+
+def _joined(parts: Sequence[DecodedSyncs]) -> DecodedSyncs:
+    """Return what was read in parts; what the first sync of a part follows is not known."""
+    found, numbers = DecodedSyncs(), dict[Key, int]()
+    for part in parts:
+        own = [numbers.setdefault(key, len(numbers)) for key in part.keys]
+        part.key = np.array(own, np.int64)[part.key]
+        found.refused += part.refused
+    found.keys = list(numbers)
+    for name in (
+        "key",
+        "upstream",
+        "downstream",
+        "offset",
+        "follows_upstream",
+        "follows_downstream",
+    ):
+        setattr(found, name, np.concatenate([getattr(part, name) for part in parts]))
+    return found
+
+
+def _decode_some(batches: Sequence[Batch]) -> tuple[DecodedSyncs, int]:
+    """Read as many batches as may be expanded together; say how many."""
     from jobs.wire import offset_sync_kernels as kernels
 
     found = DecodedSyncs()
-    content, table = _opened(batches, found.refused)
+    content, table, taken = _opened(batches, found.refused)
     rows = np.empty((int(table[:, kernels.COUNT].sum()), kernels.COLUMNS), np.int64)
     keys = np.zeros((len(rows) + 1, 2), np.int64)
     slots = np.zeros(1 << max(4, (2 * len(rows)).bit_length()), np.int64)
@@ -144,19 +177,26 @@ def decode_compiled(batches: Sequence[Batch]) -> DecodedSyncs:
         else:
             done = len(table)
     _fill(found, np.concatenate(pieces) if pieces else rows, content, keys[1 : keys[0, 0] + 1])
-    return found
+    return found, taken
 
 
 def _opened(
     batches: Sequence[Batch], refused: Counter[str]
-) -> tuple[npt.NDArray[np.uint8], Int64s]:
-    """Return the records of all batches that can be opened, expanded, and where each batch's are."""
+) -> tuple[npt.NDArray[np.uint8], Int64s, int]:
+    """Return the records of batches that can be opened, expanded, where each batch's are, and how many.
+
+    Small bombs one behind the other are not all opened at once.
+    """
     bodies: list[bytes | memoryview] = []
-    table, at = [], 0
+    table: list[tuple[int, int, int, int, int]] = []
+    at = taken = 0
     for told, batch in batches:
+        if at >= LARGEST_EXPANDED_BYTES:
+            break
+        taken += 1
         try:
             header = _sound_header(batch)
-            body = records_body(header, batch, EXPANSION_LIMIT_BYTES)
+            body = records_body(header, batch, LARGEST_EXPANDED_BYTES)
         except RecordFormatError:
             refused[DAMAGED] += max(told.record_count, 1)
             continue
@@ -168,7 +208,7 @@ def _opened(
         bodies.append(body)
         at = end
     content = np.frombuffer(b"".join(bodies) or b"\0", np.uint8)
-    return content, np.array(table, np.int64).reshape(-1, 5)
+    return content, np.array(table, np.int64).reshape(-1, 5), taken
 
 
 def _fill(

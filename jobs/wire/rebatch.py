@@ -82,7 +82,8 @@ def rebatch(
 
     Every input's CRC is checked before a new one is made, so nothing damaged gets a valid CRC. Raises
     `Damaged`, `OldMagic`, `ControlBatch` or `ExpandsTooFar`, and then returns nothing: what comes before the
-    error's offset may be given again without the rest. Memory: about three times the expanded input.
+    error's offset may be given again without the rest. Batches that only together expand too far may be given
+    one at a time. Memory: about three times the expanded input.
     """
     if not batches:
         return []
@@ -232,14 +233,19 @@ def _opened(
 
 
 def _expanded(buffer: Content, table: Int64s) -> bytes:
-    """Return the records of all batches without headers and compression; the table then says where."""
-    parts = []
+    """Return the records of all batches without headers and compression; the table then says where.
+
+    Each alone may expand to the limit, and so may all together: many small bombs make a large one.
+    """
+    parts: list[bytes | memoryview] = []
     at = 0
     for batch in table:
         parts.append(_records_of(buffer, batch))
         batch[START] = at
         at += len(parts[-1])
         batch[END] = at
+        if at > EXPANSION_LIMIT_BYTES and len(parts) > 1:
+            raise ExpandsTooFar("consecutive batches", EXPANSION_LIMIT_BYTES)
     return b"".join(parts)
 
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from jobs.logs import JsonFormatter, rotate
+from jobs.logs import JsonFormatter, LineFormatter, rotate
 
 
 def test_a_small_log_stays(tmp_path):
@@ -70,3 +70,30 @@ def test_a_line_of_json_holds_all_of_a_record():
     )
     assert line["time"].endswith("+00:00")
     assert "no number" in line["exception"]
+
+
+HOSTILE = "a\n2030-01-01 00:00:00,000 INFO crosslog all is well\r\x1b[2J\x9b1m\u202eb\u2028c"
+
+
+def hostile_record() -> logging.LogRecord:
+    try:
+        raise ValueError(HOSTILE)  # noqa: TRY301
+    except ValueError:
+        error = sys.exc_info()
+    return logging.LogRecord("crosslog.x", logging.WARNING, "", 1, "group=%s", (HOSTILE,), error)
+
+
+@pytest.mark.parametrize("formatter", [LineFormatter(), JsonFormatter()])
+def test_a_name_begins_no_entry_of_its_own_and_moves_no_cursor(formatter):
+    text = formatter.format(hostile_record())
+    # What people's tools take for ends of lines, too.
+    first, *more = text.splitlines()
+    assert "crosslog.x" in first
+    assert all(line.startswith("  ") for line in more)
+    assert all(letter.isprintable() or letter == "\n" for letter in text)
+    assert text.count("\\u202e") == 2
+
+
+def test_a_traceback_stays_readable():
+    text = LineFormatter().format(hostile_record())
+    assert "\n  Traceback (most recent call last):\n    File " in text

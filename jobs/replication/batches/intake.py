@@ -219,17 +219,18 @@ class Intake:
             try:
                 taken.parcels.extend(self._packed(run, position))
             except RecordFormatError:
-                self._pack_one_by_one(run, position, taken)
-                return
+                if not self._pack_one_by_one(run, position, taken):
+                    return
 
-    def _pack_one_by_one(self, run: Sequence[Batch], position: int, taken: Taken) -> None:
-        """Take the batches before the one that cannot be opened."""
+    def _pack_one_by_one(self, run: Sequence[Batch], position: int, taken: Taken) -> bool:
+        """Take the batches before the one that cannot be opened; say whether it was all of them."""
         for one in run:
             try:
                 taken.parcels.extend(self._packed([one], position))
             except RecordFormatError as error:
                 taken.stop(max(position, one[0].base_offset), error)
-                return
+                return False
+        return True
 
     def _packed(self, run: Sequence[Batch], position: int) -> list[Parcel]:
         made = rebatch(

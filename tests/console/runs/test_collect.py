@@ -1,4 +1,6 @@
 import logging
+import os
+import subprocess
 from datetime import timedelta
 
 import pytest
@@ -76,6 +78,22 @@ def test_a_killed_keeper_is_told_with_the_last_lines_of_its_log(launcher, run):
     run.refresh_from_db()
     assert run.state == RunState.ERRORED
     assert run.error.endswith("java.lang.OutOfMemoryError: heap")
+
+
+def test_a_full_disk_is_named_as_the_reason_that_no_result_is_left(launcher, run):
+    folder = folder_of(launcher)
+    asked = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(asked, check=False, capture_output=True).returncode:
+        pytest.skip("only root mounts file systems")
+    try:
+        launcher.alive.clear()
+        observe_runs(LATER, launcher)
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+    run.refresh_from_db()
+    assert run.state == RunState.ERRORED
+    assert "disk of" in run.error
+    assert "make room" in run.error
 
 
 def test_a_run_whose_worker_died_before_starting_it_gets_a_moment(launcher):

@@ -1,6 +1,9 @@
+import contextlib
 import http.server
 import ipaddress
+import socket
 import threading
+import time
 from typing import ClassVar
 
 import pytest
@@ -17,6 +20,9 @@ class Server(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         self.asked.append((self.headers["Host"], self.path))
+        if self.path in ENDLESS:
+            self.drip(*ENDLESS[self.path])
+            return
         if self.path == "/redirect":
             self.send_response(302)
             self.send_header("Location", "http://169.254.169.254/latest/meta-data/")
@@ -35,8 +41,28 @@ class Server(http.server.BaseHTTPRequestHandler):
         else:
             self.wfile.write(b"hello")
 
+    def drip(self, first: bytes, again: bytes):
+        """Send something, then a little again and again: no single read waits for long."""
+        try:
+            self.wfile.write(first)
+            while not self.server.let_go.wait(0.05):
+                self.wfile.write(again)
+        except OSError:
+            return
+
     def log_message(self, *_):
         """Stay quiet."""
+
+
+# What is sent at first, and what again and again.
+ENDLESS = {
+    "/status": (b"HTTP/1.1 200 ", b"O"),
+    "/header": (b"HTTP/1.1 200 OK\r\nX-Long: ", b"x"),
+    "/continue": (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+    "/body": (b"HTTP/1.1 200 OK\r\n\r\n", b"x"),
+    "/length": (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"0"),
+    "/chunks": (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n"),
+}
 
 
 @pytest.fixture
@@ -162,6 +188,39 @@ def test_an_answer_without_end_is_cut(server):
 def test_an_answer_that_does_not_come_is_given_up(server):
     with pytest.raises(OutboundFailed, match=r"in time|longer than"):
         guard(timeout_s=0.3).call("GET", f"http://hooks.example:{server.server_address[1]}/slow")
+
+
+@pytest.mark.parametrize("path", ENDLESS)
+def test_an_answer_that_comes_a_byte_at_a_time_is_given_up_as_a_whole(server, path):
+    start = time.monotonic()
+    with pytest.raises(OutboundFailed):
+        guard(timeout_s=0.5).call("GET", f"http://hooks.example:{server.server_address[1]}{path}")
+    assert time.monotonic() - start < 2
+
+
+def test_a_greeting_of_tls_that_never_ends_is_given_up():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"https://hooks.example:{listener.getsockname()[1]}/"
+        done = threading.Event()
+
+        def drip() -> None:
+            connection, _ = listener.accept()
+            # A record of TLS of 16 KiB, that comes in slowly.
+            with connection, contextlib.suppress(OSError):
+                connection.sendall(b"\x16\x03\x03\x40\x00")
+                while not done.wait(0.05):
+                    connection.sendall(b"x")
+
+        thread = threading.Thread(target=drip)
+        thread.start()
+        start = time.monotonic()
+        try:
+            with pytest.raises(OutboundFailed):
+                guard(schemes=["https"], timeout_s=0.5).call("GET", url)
+        finally:
+            done.set()
+            thread.join()
+        assert time.monotonic() - start < 2
 
 
 def test_nobody_there_is_said(server):

@@ -1,0 +1,68 @@
+"""Text of strangers where people read it, on a terminal or in a log: nothing in it does anything.
+
+A name may hold characters that move the cursor, colour what follows, turn the direction of a line or begin
+a line of their own. They are shown as `\\u001b`, which JSON understands, too.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from typing import Any, TextIO, cast
+
+# Control characters, marks that turn the direction of text, halves of surrogate pairs, ends of lines.
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+_SUSPECT = re.compile(r"[^\n\t\x20-\x7e]")
+
+
+def visible(text: str) -> str:
+    """Return a text in which every character is seen; ends of lines and tabs stay."""
+    return text if text.isascii() and text.isprintable() else _SUSPECT.sub(_shown, text)
+
+
+def visible_line(text: str) -> str:
+    """Return a text as one line: an end of a line inside it is shown, too."""
+    return text if text.isprintable() else visible(text).replace("\n", "\\u000a")
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print lines that may hold names of strangers: each of them stays one line."""
+    sys.stdout.writelines(f"{visible_line(line)}\n" for line in lines)
+
+
+@contextmanager
+def visible_output() -> Iterator[None]:
+    """Show everything that is printed meanwhile, on stdout and on stderr."""
+    with (
+        redirect_stdout(cast("TextIO", _Visible(sys.stdout))),
+        redirect_stderr(cast("TextIO", _Visible(sys.stderr))),
+    ):
+        yield
+
+
+class _Visible:
+    """A stream that shows what is written to it."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        return self._stream.write(visible(text))
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def _shown(found: re.Match[str]) -> str:
+    letter = found.group()
+    if unicodedata.category(letter) not in _UNSEEN:
+        return letter
+    units = letter.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))

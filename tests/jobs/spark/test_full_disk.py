@@ -1,0 +1,29 @@
+"""A run folder whose disk is full: what stood there stays whole, and nothing half is left."""
+
+import os
+import subprocess
+
+import pytest
+
+from jobs.spark import contract
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """Make a file system of 64 KiB; only root may."""
+    asked = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(tmp_path)]
+    if os.geteuid() != 0 or subprocess.run(asked, check=False, capture_output=True).returncode:
+        pytest.skip("only root mounts file systems")
+    yield tmp_path
+    subprocess.run(["umount", str(tmp_path)], check=True)
+
+
+def test_progress_that_does_not_fit_leaves_the_last_one_and_no_remains(small_disk):
+    progress = small_disk / contract.PROGRESS
+    contract.write_json(progress, {"at_ms": 1})
+    with pytest.raises(OSError, match="No space left"):
+        contract.write_json(progress, {"rows": "x" * 100_000})
+    assert contract.read_json(progress) == {"at_ms": 1}
+    assert [path.name for path in small_disk.iterdir()] == [contract.PROGRESS]
+    contract.write_result(small_disk, contract.JobResult(contract.Outcome.ERRORED, "full"))
+    assert contract.read_result(small_disk).error == "full"
