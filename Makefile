@@ -5,7 +5,7 @@ RUN := .venv/bin
 SETUP := $(PYTHON) tools/bootstrap.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run test bench check lock clean
+.PHONY: help demo run test bench campaign check lock clean
 
 help:  ## say what there is
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -25,6 +25,10 @@ test:  ## all tests, on real clusters and in a real browser
 bench:  ## measure speed and memory into bench/results/
 	@$(SETUP) dev --java
 	@$(RUN)/python bench/run.py
+
+campaign:  ## what needs hours: the demo while brokers are killed, hostile requests; figures into bench/results/
+	@$(SETUP) dev --java
+	@$(RUN)/python bench/run.py demo-hours hostile
 
 check:  ## format, lint, types, migrations
 	@$(SETUP) dev

@@ -84,9 +84,7 @@ class _Backfill:
         """Read some ranges at once and append them in their order; returns how many."""
         for syncs in append_ranges(self._archive, source, self._read(source, ranges)):
             self._syncs += syncs
-        contract.write_json(
-            self._run_dir / contract.PROGRESS, self._summary(ranges[-1].number + 1, None)
-        )
+        contract.write_progress(self._run_dir, self._summary(ranges[-1].number + 1, None))
         return len(ranges)
 
     def _read(self, source: Source, ranges: list[SyncRange]) -> Iterator[RangeSyncs]:

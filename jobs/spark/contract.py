@@ -8,6 +8,7 @@ A run is a folder: `spec.json` goes in; `progress.json` (replaced whole), `resul
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -16,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from jobs.files import for_this_user_only
+
+logger = logging.getLogger(__name__)
 
 SPEC = "spec.json"
 PROGRESS = "progress.json"
@@ -70,6 +73,18 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
     finally:
         # On a full disk, what could not be written whole takes no room from what follows.
         partial.unlink(missing_ok=True)
+
+
+def write_progress(run_dir: Path, value: Mapping[str, Any]) -> None:
+    """Replace the progress of a run; where that cannot be done the last one stays, and the run goes on.
+
+    A full disk beside the driver is no reason to end what works between two clusters: it shows in the age
+    of the progress.
+    """
+    try:
+        write_json(run_dir / PROGRESS, value)
+    except OSError as error:
+        logger.warning("progress not written folder=%s error=%s", run_dir, error.strerror)
 
 
 def read_json(path: Path) -> dict[str, Any] | None:

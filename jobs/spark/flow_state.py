@@ -169,7 +169,7 @@ class FlowState:
             "checkpoints": self.checkpoints(),
             "partitions": rows,
         }
-        contract.write_json(self.run_dir / contract.PROGRESS, progress)
+        contract.write_progress(self.run_dir, progress)
 
     def _pass_stages(self, rows: Iterable[Row]) -> None:
         """Note when a task first reported, and when the first record was replicated."""

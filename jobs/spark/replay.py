@@ -33,7 +33,7 @@ def run(spec: JobSpec, run_dir: Path) -> JobResult:
         segments = len(read_folder(folder).segments)
     except BadFolder as refusal:
         return JobResult(Outcome.FAILED, str(refusal))
-    contract.write_json(run_dir / contract.PROGRESS, {"segments": segments, "tasks": tasks})
+    contract.write_progress(run_dir, {"segments": segments, "tasks": tasks})
     output.mkdir(parents=True, exist_ok=True)
     context = open_context(master_of(spec))
     try:
