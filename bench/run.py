@@ -18,7 +18,6 @@ import hostile
 import latency
 import machine
 import metadata
-import metadata_state
 import pages
 import record_path
 import translation
@@ -45,7 +44,6 @@ BENCHMARKS = {
     "availability-pages": availability_pages.measure,
     "group-pages": group_pages.measure,
     "hostile": hostile.measure,
-    "metadata-state": metadata_state.measure,
     "metadata": metadata.measure,
     "what-if": what_if.measure,
     "what-if-pages": what_if_pages.measure,

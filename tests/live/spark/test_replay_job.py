@@ -1,7 +1,5 @@
 """The job `replay`: a folder of metadata segments becomes the history of its partitions, by several tasks."""
 
-import sys
-
 import pyarrow.parquet as pq
 import pytest
 
@@ -80,23 +78,3 @@ def test_a_folder_that_is_none_is_said(tmp_path):
     submit.start_run(JobSpec("replay", "replay", values, lease_s=600.0), run_dir)
     wait_until(lambda: contract.read_result(run_dir) is not None, ENDS_WITHIN_S)
     assert contract.read_result(run_dir).outcome is Outcome.FAILED
-
-
-def test_the_data_source_decodes_ranges_in_parallel(tmp_path, monkeypatch):
-    from pyspark.sql import SparkSession
-
-    from jobs.spark.metadata_source import MetadataLog
-
-    log = tmp_path / "__cluster_metadata-0"
-    write_folder(log)
-    settings = {"spark.ui.enabled": "false", "spark.driver.bindAddress": "127.0.0.1"}
-    settings |= {"spark.driver.host": "127.0.0.1", "spark.pyspark.python": sys.executable}
-    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
-    spark = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
-    try:
-        spark.dataSource.register(MetadataLog)
-        frame = spark.read.format("kraft-metadata-log").option("range_bytes", 1000).load(str(log))
-        assert frame.count() == 2 * PARTITIONS
-        assert frame.filter("is_change").filter("isr = array(2)").count() == PARTITIONS
-    finally:
-        spark.stop()
