@@ -65,7 +65,7 @@ def measure(say: pages.Say, *, quick: bool) -> dict[str, object]:
 
 def polled_rounds(say: pages.Say, topics: int, now: datetime) -> list[dict[str, object]]:
     """Measure rounds that compare the cluster's own rounds."""
-    from console.availability import collect
+    from console.availability.collection import collect
 
     cluster = register("polled", now)
     add_partitions(cluster, topics, now)
@@ -81,7 +81,7 @@ def polled_rounds(say: pages.Say, topics: int, now: datetime) -> list[dict[str, 
 
 def followed_rounds(say: pages.Say, topics: int, now: datetime) -> list[dict[str, object]]:
     """Measure rounds that read the changes of the metadata log."""
-    from console.availability import collect
+    from console.availability.collection import collect
     from console.quorum.models import MetadataLog
 
     cluster = register("followed", now)
@@ -108,7 +108,7 @@ def followed_rounds(say: pages.Say, topics: int, now: datetime) -> list[dict[str
 
 def read_all(collect: Any, cluster: Any, now: datetime) -> None:
     """Take in until the end of the log is reached."""
-    from console.availability.models import AvailabilityRound
+    from console.availability.status.models import AvailabilityRound
 
     while True:
         collect.take_in(cluster.pk, lambda: now)
@@ -190,8 +190,8 @@ def seen(cluster: Any, at: datetime) -> None:
 
 def lose(cluster: Any, at: datetime) -> None:
     """Let a broker leave the ISR of every partition that it has a replica of."""
+    from console.clusters.collection.rows import update
     from console.clusters.models import Partition
-    from console.clusters.rows import update
 
     changed = []
     for row in Partition.objects.filter(cluster=cluster):

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from jobs.cluster.client import ClusterClient
-from jobs.replication.copier import PartitionProgress
-from jobs.replication.flow_copier import FlowCopier
-from jobs.replication.flow_file import read_flow_file
-from jobs.replication.plan import Known
-from jobs.replication.survey import survey_flow
+from jobs.replication.copy.contract import PartitionProgress
+from jobs.replication.copy.flow_copier import FlowCopier
+from jobs.replication.flow.file import read_flow_file
+from jobs.replication.flow.plan import Known
+from jobs.replication.flow.survey import survey_flow
 
 
 def main(flow_file: str) -> None:

@@ -26,13 +26,13 @@ from typing import Any
 
 from demo_truth import Pairs, Where, Written, judge
 
-from console.frame.demonstration import FLOW
-from console.frame.visitor import Refused, Visitor
+from console.frame.processes.demonstration import FLOW
+from console.frame.processes.visitor import Refused, Visitor
+from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.records import ClientPartition, Message
-from jobs.cluster.topics import describe_topics
 from jobs.lab import control
 from jobs.lab.errors import LabError
 from jobs.lab.lab import read_plans

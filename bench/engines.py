@@ -19,15 +19,15 @@ import watch
 import yaml
 from loads import PARTITIONS, Load, fill
 
+from jobs.cluster.admin.offsets import read_offset_ranges
+from jobs.cluster.admin.topics import delete_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.offsets import read_offset_ranges
-from jobs.cluster.topics import delete_topics
+from jobs.lab.install.preparation import kafka_jvm
 from jobs.lab.lab import Lab
 from jobs.lab.mirror_maker import MirrorMaker, mirror_properties
 from jobs.lab.plan import ClusterPlan
 from jobs.lab.ports import find_base_port
-from jobs.lab.preparation import kafka_jvm
 
 Say = Callable[[str], None]
 HERE = Path(__file__).parent

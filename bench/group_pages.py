@@ -16,10 +16,10 @@ import pages
 from group_plan import GivenClusters
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.checkpoint_follow import CheckpointsRead
-from jobs.replication.checkpoint_lag import SeenCheckpoint
-from jobs.replication.checkpoint_topic import GroupPartition
-from jobs.replication.translator import SourceEnd, Translator
+from jobs.replication.checkpoints.follow import CheckpointsRead
+from jobs.replication.checkpoints.lag import SeenCheckpoint
+from jobs.replication.checkpoints.topic import GroupPartition
+from jobs.replication.translation.translator import SourceEnd, Translator
 
 GROUPS, PARTITIONS, TOPICS, RECORDS, SYNC_EVERY = 5000, 10, 10, 1_000_000, 100
 PLACES = [TopicPartition(f"t{t}", p) for t in range(TOPICS) for p in range(PARTITIONS)]
@@ -101,7 +101,7 @@ def measure(say: pages.Say, *, quick: bool) -> dict[str, object]:
 def register(now: datetime) -> Any:
     """Write two clusters, a flow between them, and groups on both sides, as rounds would leave them."""
     from console.clusters.models import Cluster, CollectionRound, Noun
-    from console.replication.models import FlowPartition, FlowRound, ReplicationFlow
+    from console.replication.flows.models import FlowPartition, FlowRound, ReplicationFlow
 
     sides = [
         Cluster.objects.create(
@@ -167,8 +167,8 @@ def translator() -> Translator:
 
 def make_plan(say: pages.Say, flow: Any, now: datetime, known: Translator) -> int:
     """Plan the failover of all groups; returns the plan's id."""
-    from console.replication import failover_work
-    from console.replication.failover_models import FailoverPlan
+    from console.replication.failover import work as failover_work
+    from console.replication.failover.models import FailoverPlan
 
     plan = FailoverPlan.objects.create(
         flow=flow, name="everything", groups=[".*"], topics=[".*"], created_at=now
@@ -206,7 +206,7 @@ def measure_rounds(
 def measure_round(
     flow: Any, now: datetime, door: GivenAnswers, known: Translator
 ) -> dict[str, object]:
-    from console.replication.readiness_collect import collect_readiness
+    from console.replication.checkpoints.rounds.collect import collect_readiness
 
     cpu_s, began = time.process_time(), time.monotonic()
     if not collect_readiness(flow.pk, now, door, lambda _: known):

@@ -6,7 +6,7 @@ import random
 import time
 from typing import Any
 
-from jobs.cluster.configs import ConfigValue
+from jobs.cluster.admin.configs import ConfigValue
 from jobs.cluster.descriptions import (
     CommittedOffset,
     GroupDescription,
@@ -17,7 +17,7 @@ from jobs.cluster.descriptions import (
 )
 from jobs.replication.failover.evidence import Evidence, Leg, Side, Way
 from jobs.replication.failover.read_evidence import Asking, Route
-from jobs.replication.translator import Translator
+from jobs.replication.translation.translator import Translator
 
 SETTINGS = {"cleanup.policy": ConfigValue("delete"), "retention.ms": ConfigValue("604800000")}
 

@@ -10,8 +10,8 @@ from confluent_kafka import Consumer, Producer
 from engines import CrosslogFlow, Engine, Mm2Default, Mm2Tuned, clusters
 from loads import PARTITIONS, Load
 
+from jobs.cluster.admin.topics import NewTopicSpec, create_topics, list_topic_names
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.topics import NewTopicSpec, create_topics, list_topic_names
 from jobs.lab.lab import Lab
 
 Say = Callable[[str], None]

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from confluent_kafka import TopicPartition as ClientPartition
 
+from jobs.cluster.admin.configs import ConfigAlteration, alter_topic_configs
+from jobs.cluster.admin.topics import NewTopicSpec, create_topics
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.configs import ConfigAlteration, alter_topic_configs
-from jobs.cluster.topics import NewTopicSpec, create_topics
 from jobs.lab.cluster import Cluster
 
 PARTITIONS = 4

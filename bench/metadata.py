@@ -20,13 +20,13 @@ import numpy as np
 import pyarrow as pa
 from watch import Family
 
-from jobs.lab.preparation import kafka_jvm
+from jobs.lab.install.preparation import kafka_jvm
 from jobs.spark import contract, submit
 from jobs.spark.contract import JobSpec
-from jobs.wire import metadata_table as t
-from jobs.wire.metadata_columns import MetadataColumns, read_columns
-from jobs.wire.metadata_records import encode_metadata_record
-from jobs.wire.records import PlacedRecord, encode_batch
+from jobs.wire.batches.records import PlacedRecord, encode_batch
+from jobs.wire.metadata import table as t
+from jobs.wire.metadata.columns import MetadataColumns, read_columns
+from jobs.wire.metadata.records import encode_metadata_record
 
 Say = Callable[[str], None]
 DECODED = 1_000_000

@@ -126,7 +126,7 @@ def set_up(home: Path) -> None:
     call_command("migrate", verbosity=0)
     call_command("collectstatic", interactive=False, verbosity=0)
     get_user_model().objects.create_superuser("bench", "", PASSWORD)
-    from console.frame import garbage
+    from console.frame.processes import garbage
 
     garbage.settle()  # as every process of the console does
 
@@ -213,9 +213,9 @@ def count_queries(path: str, aliases: tuple[str, ...] = ("large", "small")) -> d
 @contextmanager
 def served(home: Path) -> Iterator[Any]:
     """Serve the console as `manage.py up` does and yield a visitor who is logged in."""
-    from console.frame import programs
-    from console.frame.processes import Supervisor, free_port, is_url_ok
-    from console.frame.visitor import Visitor
+    from console.frame.processes import programs
+    from console.frame.processes.supervisor import Supervisor, free_port, is_url_ok
+    from console.frame.processes.visitor import Visitor
 
     port = free_port(27100)
     supervisor = Supervisor(home / "logs", print)

@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from jobs.availability.acting.doors import Doors
-from jobs.availability.acting.folder_store import FolderStore
-from jobs.availability.acting.promotions import HeldPromotion, Phase
+from jobs.availability.acting.standby.folder_store import FolderStore
+from jobs.availability.acting.standby.promotions import HeldPromotion, Phase
 from jobs.cluster.errors import ClusterFault
-from jobs.cluster.raw.quorum import describe_quorum
+from jobs.cluster.protocol.admin.quorum import describe_quorum
 from jobs.lab.cluster import Cluster
 from jobs.lab.lab import Lab
 from jobs.lab.plan import ClusterPlan

@@ -18,16 +18,16 @@ import numpy as np
 from confluent_kafka import Producer
 from engines import clusters
 
+from jobs.cluster.admin.topics import NewTopicSpec, create_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.topics import NewTopicSpec, create_topics
 from jobs.lab.lab import Lab
-from jobs.replication.archive_manifest import Source
-from jobs.replication.archive_writer import Increment, SyncArchive
-from jobs.replication.flow import FlowSpec
-from jobs.replication.sync_archive import open_translator
-from jobs.replication.sync_follower import follow, place_of
-from jobs.replication.sync_runs import SyncRows
+from jobs.replication.flow.spec import FlowSpec
+from jobs.replication.offset_syncs.archive import open_translator
+from jobs.replication.offset_syncs.archive_manifest import Source
+from jobs.replication.offset_syncs.archive_writer import Increment, SyncArchive
+from jobs.replication.offset_syncs.follower import follow, place_of
+from jobs.replication.offset_syncs.runs import SyncRows
 from jobs.spark import contract, submit
 from jobs.spark.contract import JobSpec
 from jobs.wire.mirror_records import OffsetSync, encode_offset_sync
@@ -109,7 +109,7 @@ def new_process(folder: Path) -> float:
     code = (
         "import sys, time; from pathlib import Path\n"
         "from jobs.cluster.descriptions import TopicPartition\n"
-        "from jobs.replication.sync_archive import open_translator\n"
+        "from jobs.replication.offset_syncs.archive import open_translator\n"
         "began = time.perf_counter()\n"
         "open_translator(Path(sys.argv[1])).translate(TopicPartition('orders', 7), 12345)\n"
         "print((time.perf_counter() - began) * 1000)"

@@ -15,14 +15,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from jobs.availability.cluster_model import (
+from jobs.availability.placements.placement import PromotionPolicy
+from jobs.availability.what_if.model.cluster import (
     BrokerModel,
     ClusterModel,
     ControllerModel,
     PartitionModel,
 )
-from jobs.availability.placement import PromotionPolicy
-from jobs.availability.what_if import Loss, matrix, simulate, worst_single_failure
+from jobs.availability.what_if.simulation import Loss, matrix, simulate, worst_single_failure
 
 Say = Callable[[str], None]
 TOPICS = 1000

@@ -82,10 +82,10 @@ def measure(say: Say, *, quick: bool) -> dict[str, object]:
 
 def judge_observers(alias: str) -> dict[str, int]:
     """Measure what a round of advice computes: reading rows, and the rules; Kafka is not asked."""
-    from console.availability.cluster_models import cluster_model
-    from console.availability.promotion_judge import Remembered, judge
+    from console.availability.advice.judge import Remembered, judge
+    from console.availability.what_if.cluster_models import cluster_model
     from console.clusters.models import Cluster
-    from jobs.availability.looking import Looked
+    from jobs.availability.promotion.looking import Looked
 
     began = time.process_time()
     model = cluster_model(Cluster.objects.get(alias=alias))
@@ -102,8 +102,8 @@ def judge_observers(alias: str) -> dict[str, int]:
 
 def register(alias: str, topics: int) -> int:
     """Write a cluster as rounds would and keep its picture and matrix; returns ms of CPU of the latter."""
-    from console.availability.matrix_store import keep_picture
-    from console.availability.placement_models import TopicPlacement
+    from console.availability.placements.models import TopicPlacement
+    from console.availability.what_if.matrix_store import keep_picture
     from console.clusters.models import Broker, Cluster, CollectionRound, Noun, Partition, Topic
 
     now = datetime.now(UTC)

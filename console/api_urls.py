@@ -7,7 +7,19 @@ from drf_spectacular.views import SpectacularAPIView
 from rest_framework.routers import SimpleRouter
 
 from console.accounts.api import AuditViewSet, PersonViewSet, TokenViewSet
-from console.availability.api import (
+from console.availability.controller_sites.api import ControllerSiteViewSet
+from console.availability.designer.api import PlacementDesignViewSet
+from console.availability.drills.api import DrillViewSet, RunbookViewSet
+from console.availability.placements.api import ObserverViewSet, PlacementViewSet
+from console.availability.promotion.api import (
+    ActionViewSet,
+    ActorViewSet,
+    EventViewSet,
+    PolicyViewSet,
+    PromotionFindingViewSet,
+    StopViewSet,
+)
+from console.availability.status.api import (
     AbsenceViewSet,
     AvailabilityViewSet,
     BrokerStatusViewSet,
@@ -16,19 +28,7 @@ from console.availability.api import (
     StretchViewSet,
     UncleanElectionViewSet,
 )
-from console.availability.controller_site_api import ControllerSiteViewSet
-from console.availability.design_api import PlacementDesignViewSet
-from console.availability.drill_api import DrillViewSet, RunbookViewSet
-from console.availability.placement_api import ObserverViewSet, PlacementViewSet
-from console.availability.promotion_api import (
-    ActionViewSet,
-    ActorViewSet,
-    EventViewSet,
-    PolicyViewSet,
-    PromotionFindingViewSet,
-    StopViewSet,
-)
-from console.availability.what_if_api import WhatIfViewSet
+from console.availability.what_if.api import WhatIfViewSet
 from console.clusters.api import (
     BrokerViewSet,
     ClusterViewSet,
@@ -44,10 +44,10 @@ from console.quorum.api import (
     QuorumViewSet,
     VoterSetViewSet,
 )
-from console.quorum.import_api import ImportViewSet
-from console.replication.api import FlowViewSet
-from console.replication.failover_api import FailoverPlanViewSet, ReportKeyViewSet
-from console.replication.mirror_config_api import MirrorConfigViewSet, NamingViewSet
+from console.quorum.log.import_api import ImportViewSet
+from console.replication.failover.api import FailoverPlanViewSet, ReportKeyViewSet
+from console.replication.flows.api import FlowViewSet
+from console.replication.mirror_config.api import MirrorConfigViewSet, NamingViewSet
 from console.runs.api import RunViewSet
 
 router = SimpleRouter()

@@ -1,7 +1,7 @@
 """Background work: queues, and the clock that starts every task.
 
-A task is an alarm clock: it loads by id, or takes whoever waits longest (`frame/turns.py`), calls one
-function and stops. Three queues keep what is slow away from the rest: `collect` asks clusters, `flows`
+A task is an alarm clock: it loads by id, or takes whoever waits longest (`frame/processes/turns.py`), calls
+one function and stops. Three queues keep what is slow away from the rest: `collect` asks clusters, `flows`
 measures flows and works on failovers, `spark` looks after runs.
 """
 
@@ -17,7 +17,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
 
 from django.conf import settings
 
-from console.frame import alive, garbage
+from console.frame.processes import alive, garbage
 
 COLLECT, FLOWS, SPARK = "collect", "flows", "spark"
 
@@ -105,4 +105,4 @@ app.conf.beat_schedule = {
     "remove old runs": _every(3600, "console.runs.tasks.remove_old_runs"),
 }
 app.autodiscover_tasks()
-app.autodiscover_tasks(["console.availability"], related_name="promotion_tasks")
+app.autodiscover_tasks(["console.availability.advice"])

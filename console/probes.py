@@ -9,7 +9,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from console.frame.brief_writes import brief_write
-from console.frame.error_pages import RETRY_AFTER_S
+from console.frame.pages.error_pages import RETRY_AFTER_S
 
 # Writers follow each other all the time: only who waits this long finds the database taken.
 READY_WITHIN_MS = 2000

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # --- what is crosslog's own ---------------------------------------------------------------------
 CROSSLOG_HOME = env_folder("CROSSLOG_HOME", Path("~/.local/share/crosslog"))
 CROSSLOG_RUNS_DIR = env_folder("CROSSLOG_RUNS_DIR", CROSSLOG_HOME / "runs")
-# Where programs say that they got something done, see console.frame.alive.
+# Where programs say that they got something done, see console.frame.processes.alive.
 SIGNS_DIR = CROSSLOG_HOME / "alive"
 CROSSLOG_ARCHIVE = env_folder("CROSSLOG_ARCHIVE", CROSSLOG_HOME / "archive")
 COLLECT_INTERVAL_S = env_int("COLLECT_INTERVAL_S", 10, least=1)
@@ -86,22 +86,22 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     # A table of 50 rows is a tenth of its size; its random padding keeps secrets from being guessed.
     "django.middleware.gzip.GZipMiddleware",
-    "console.frame.middleware.SecurityHeaders",
-    "console.frame.middleware.PageMethods",
-    "console.frame.asking.Asking",
+    "console.frame.security.middleware.SecurityHeaders",
+    "console.frame.security.middleware.PageMethods",
+    "console.frame.security.asking.Asking",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "console.accounts.sessions.SessionLimits",
+    "console.accounts.sign_in.sessions.SessionLimits",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 
 ROOT_URLCONF = "console.urls"
 WSGI_APPLICATION = "console.wsgi.application"
-DEFAULT_EXCEPTION_REPORTER_FILTER = "console.frame.error_pages.HiddenAddresses"
-CSRF_FAILURE_VIEW = "console.frame.error_pages.csrf_failure"
+DEFAULT_EXCEPTION_REPORTER_FILTER = "console.frame.pages.error_pages.HiddenAddresses"
+CSRF_FAILURE_VIEW = "console.frame.pages.error_pages.csrf_failure"
 
 TEMPLATES = [
     {
@@ -113,7 +113,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "console.frame.context.frame",
+                "console.frame.pages.context.frame",
             ],
         },
     }
@@ -190,32 +190,32 @@ OIDC_ROLES = env_list("OIDC_ROLES")
 OIDC_DEFAULT_ROLE = env_str("OIDC_DEFAULT_ROLE", "none")
 OIDC_LABEL = env_str("OIDC_LABEL", "single sign-on")
 
-# --- calls to other programs (console/frame/outbound.py) ----------------------------------------
+# --- calls to other programs (console/frame/security/outbound.py) -------------------------------
 OUTBOUND_SCHEMES = env_list("OUTBOUND_SCHEMES", "https")
 OUTBOUND_HOSTS = env_list("OUTBOUND_HOSTS")
 OUTBOUND_NETWORKS = env_list("OUTBOUND_NETWORKS")
 OUTBOUND_TIMEOUT_S = env_int("OUTBOUND_TIMEOUT_S", 10, least=1)
 
-# --- files that people upload (console/frame/uploads.py) ----------------------------------------
-FILE_UPLOAD_HANDLERS = ["console.frame.uploads.BoundedUpload"]
-# The largest archive of a metadata log that a browser may bring (console/quorum/import_pages.py).
+# --- files that people upload (console/frame/pages/uploads.py) ----------------------------------
+FILE_UPLOAD_HANDLERS = ["console.frame.pages.uploads.BoundedUpload"]
+# The largest archive of a metadata log that a browser may bring (console/quorum/log/import_pages.py).
 METADATA_UPLOAD_MB = env_int("METADATA_UPLOAD_MB", 512, least=1)
 DATA_UPLOAD_MAX_MEMORY_SIZE = 6 * 1024 * 1024
 
 # --- API ----------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "console.accounts.authentication.TokenAuthentication",
+        "console.accounts.sign_in.authentication.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
         "rest_framework.authentication.BasicAuthentication",
     ],
-    "DEFAULT_PERMISSION_CLASSES": ["console.frame.access.Allowed"],
-    "DEFAULT_PAGINATION_CLASS": "console.frame.api.Pagination",
+    "DEFAULT_PERMISSION_CLASSES": ["console.frame.security.access.Allowed"],
+    "DEFAULT_PAGINATION_CLASS": "console.frame.rest.api.Pagination",
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["console.frame.parsing.JsonParser"],
-    "DEFAULT_SCHEMA_CLASS": "console.frame.schema.ApiSchema",
-    "DEFAULT_THROTTLE_CLASSES": ["console.frame.throttling.RateLimit"],
-    "EXCEPTION_HANDLER": "console.frame.api.error_response",
+    "DEFAULT_PARSER_CLASSES": ["console.frame.rest.parsing.JsonParser"],
+    "DEFAULT_SCHEMA_CLASS": "console.frame.rest.schema.ApiSchema",
+    "DEFAULT_THROTTLE_CLASSES": ["console.frame.rest.throttling.RateLimit"],
+    "EXCEPTION_HANDLER": "console.frame.rest.api.error_response",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
 SPECTACULAR_SETTINGS = {
@@ -232,39 +232,39 @@ SPECTACULAR_SETTINGS = {
     ],
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "console.frame.schema_unions.join_enums",
+        "console.frame.rest.schema_unions.join_enums",
     ],
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "SERVE_INCLUDE_SCHEMA": False,
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "ENUM_NAME_OVERRIDES": {
-        "ReadinessEnum": "console.replication.readiness_models.READINESS_CHOICES",
+        "ReadinessEnum": "console.replication.checkpoints.models.READINESS_CHOICES",
         "GrantedRole": "console.accounts.models.RIGHTS",
         "Role": "console.accounts.models.Role",
         "PartitionSeverity": "console.clusters.serializers.SEVERITY_CHOICES",
-        "PartitionState": "console.replication.models.STATE_CHOICES",
+        "PartitionState": "console.replication.flows.models.STATE_CHOICES",
         "RunState": "console.runs.models.RunState",
-        "FailoverPlanState": "console.replication.failover_models.SHOWN_STATES",
-        "FailoverGroupState": "console.replication.failover_models.GroupState",
-        "FailoverRunState": "console.replication.failover_models.FailoverState",
-        "PreCheckState": "console.replication.failover_models.VERDICTS",
-        "FailoverDirection": "console.replication.failover_models.DIRECTIONS",
-        "FailoverRunKind": "console.replication.failover_models.KINDS",
-        "FindingSeverity": "console.replication.finding_models.SEVERITIES",
+        "FailoverPlanState": "console.replication.failover.models.SHOWN_STATES",
+        "FailoverGroupState": "console.replication.failover.models.GroupState",
+        "FailoverRunState": "console.replication.failover.models.FailoverState",
+        "PreCheckState": "console.replication.failover.models.VERDICTS",
+        "FailoverDirection": "console.replication.failover.models.DIRECTIONS",
+        "FailoverRunKind": "console.replication.failover.models.KINDS",
+        "FindingSeverity": "console.replication.findings.models.SEVERITIES",
         "MetadataKind": "console.quorum.models.Kind",
-        "PatternKind": "console.availability.placement_models.PatternKind",
-        "FailureKind": "console.availability.what_if_serializers.FAILURE_KINDS",
-        "PolicyEnum": "console.replication.serializers.POLICY_NAMES",
-        "PromotionState": "console.availability.promotion_models.ActionState",
-        "PromotionTrigger": "console.availability.promotion_models.Trigger",
-        "PromotionMode": "console.availability.promotion_models.Mode",
-        "PromotionActor": "console.availability.promotion_models.Actor",
-        "ObserverEventKind": "console.availability.promotion_seen_models.EVENT_KINDS",
-        "DrillKind": "console.availability.drill_models.DrillKind",
-        "DrillState": "console.availability.drill_models.DrillState",
-        "RunbookSeverity": "console.availability.promotion_serializers.TROUBLES",
-        "RunbookCause": "console.availability.promotion_serializers.CAUSES",
-        "Untranslated": "console.replication.failover_models.UNTRANSLATED",
+        "PatternKind": "console.availability.placements.models.PatternKind",
+        "FailureKind": "console.availability.what_if.serializers.FAILURE_KINDS",
+        "PolicyEnum": "console.replication.flows.serializers.POLICY_NAMES",
+        "PromotionState": "console.availability.promotion.models.ActionState",
+        "PromotionTrigger": "console.availability.promotion.models.Trigger",
+        "PromotionMode": "console.availability.promotion.models.Mode",
+        "PromotionActor": "console.availability.promotion.models.Actor",
+        "ObserverEventKind": "console.availability.advice.models.EVENT_KINDS",
+        "DrillKind": "console.availability.drills.models.DrillKind",
+        "DrillState": "console.availability.drills.models.DrillState",
+        "RunbookSeverity": "console.availability.promotion.serializers.TROUBLES",
+        "RunbookCause": "console.availability.promotion.serializers.CAUSES",
+        "Untranslated": "console.replication.failover.models.UNTRANSLATED",
     },
 }
 # Requests per minute for each person and each token, counted by each web process; 0 is no limit.

@@ -25,7 +25,7 @@ urlpatterns = [
     path("", include("console.overview.urls")),
 ]
 
-handler400 = "console.frame.error_pages.bad_request"
-handler403 = "console.frame.error_pages.permission_denied"
-handler404 = "console.frame.error_pages.not_found"
-handler500 = "console.frame.error_pages.server_error"
+handler400 = "console.frame.pages.error_pages.bad_request"
+handler403 = "console.frame.pages.error_pages.permission_denied"
+handler404 = "console.frame.pages.error_pages.not_found"
+handler500 = "console.frame.pages.error_pages.server_error"

@@ -8,10 +8,10 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
 
 application = get_wsgi_application()
 
-from console.frame.checks import refuse_unsafe_settings  # noqa: E402  after Django is set up
+from console.frame.security.checks import refuse_unsafe_settings  # noqa: E402  after Django is set up
 
 refuse_unsafe_settings()
 
-from console.frame.garbage import settle_pages  # noqa: E402  likewise
+from console.frame.processes.garbage import settle_pages  # noqa: E402  likewise
 
 settle_pages()

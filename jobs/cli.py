@@ -19,26 +19,27 @@ def build_parser() -> argparse.ArgumentParser:
 
     They are imported here and not at the top, so that `main` sees a Ctrl-C that comes meanwhile.
     """
-    from jobs.commands import (
-        backfill,
-        checkpoints,
-        design,
-        detect_policy,
-        drift,
+    from jobs.commands.availability import design, what_if
+    from jobs.commands.quorum import (
         dump_log,
-        failover,
         follow_metadata,
         history,
-        mirror_config,
         quorum_change,
-        replicate,
-        standby,
         state,
+        voters,
+    )
+    from jobs.commands.replication import (
+        backfill,
+        checkpoints,
+        detect_policy,
+        drift,
+        failover,
+        mirror_config,
+        replicate,
         translate,
         verify_report,
-        voters,
-        what_if,
     )
+    from jobs.commands.standby import command as standby
     from jobs.lab import cli as lab_cli
 
     parser = argparse.ArgumentParser(

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from django.utils.module_loading import import_string
 
 ROOT = Path(__file__).parent.parent
 LONGEST_FILE = 400
@@ -48,7 +49,7 @@ RE_CALLS = {
 CONSTANT_OR_ESCAPED = re.compile(r"_?[A-Z][A-Z_]*|re\.escape\(\w+\)")
 # Rules that are written out beside their call, secrets that are escaped, and Django's own rule.
 OWN_PATTERNS = {
-    "console/frame/error_pages.py",
+    "console/frame/pages/error_pages.py",
     "jobs/cluster/librdkafka_errors.py",
     "jobs/cluster/words_of_others.py",
 }
@@ -111,7 +112,7 @@ def test_wire_is_the_standard_library_compression_numbers_and_itself():
 def test_only_one_folder_knows_the_protocol_library():
     for path in sources("jobs"):
         uses = {name for name in imports(path) if name.split(".")[0] == "kio"}
-        assert not uses or path.parent.name == "raw", f"{path} imports {uses}"
+        assert not uses or "protocol" in path.parts, f"{path} imports {uses}"
 
 
 def test_folders_of_jobs_import_only_lower_floors():
@@ -132,7 +133,7 @@ def test_rooms_of_the_console_import_only_the_shared_rooms():
             if not name.startswith("console.") or not (ROOT / "console" / there).is_dir():
                 continue
             may_read = here in READS_ALL_QUERIES or (here, there) in ALSO_READS
-            reads = may_read and name.split(".")[2] == "queries"
+            reads = may_read and "queries" in name.split(".")[2:4]
             outside = not (ROOT / "console" / here).is_dir()  # urls, settings: they join the rooms
             assert there == here or there in SHARED_ROOMS or reads or outside, f"{path}: {name}"
 
@@ -205,3 +206,124 @@ def test_jobs_can_be_imported_without_django():
 def test_the_client_library_is_not_asked_to_describe_a_cluster():
     files = [*sources("jobs"), *sources("console")]
     assert [str(path) for path in files if ABORTS in path.read_text(encoding="utf-8")] == []
+
+
+# --- the layout: a folder is a capability, and its listing says what it can do ------------------
+
+MOST_MODULES = 16
+MOST_OF_ONE_PREFIX = 3
+# These three lists only get shorter: what is in one of them is to be merged or split, nothing is added.
+TOO_FULL = {"console/accounts": 17, "console/clusters": 17, "jobs/lab": 17}
+SHARED_PREFIXES: dict[str, set[str]] = {}
+SECOND_FURNITURE = {
+    "console/accounts/sign_in/oidc_pages.py",
+    "console/availability/placements/observer_pages.py",
+    "console/availability/status/broker_models.py",
+    "console/availability/what_if/cluster_models.py",
+    "console/availability/what_if/matrix_store.py",
+    "console/availability/what_if/steps_text.py",
+    "console/frame/pages/error_pages.py",
+    "console/frame/pages/own_pages.py",
+    "console/quorum/history/state_pages.py",
+    "console/quorum/log/import_actions.py",
+    "console/quorum/log/import_api.py",
+    "console/quorum/log/import_pages.py",
+    "console/replication/checkpoints/news_serializers.py",
+}
+FURNITURE = {
+    "models",
+    "collect",
+    "store",
+    "queries",
+    "actions",
+    "api",
+    "serializers",
+    "pages",
+    "forms",
+    "tables",
+    "work",
+    "text",
+    "tasks",
+    "urls",
+}
+# Tests of what all rooms do alike.
+ACROSS_ROOMS = {"tests/console/api", "tests/console/safety"}
+# Pages of Django's and of the frame that belong to no room, and what all rooms' pages are made of.
+NO_ROOM = {"components", "errors", "registration"}
+
+
+def modules_by_folder() -> dict[str, list[str]]:
+    """Names of modules by their folder, in jobs/ and console/."""
+    found: dict[str, list[str]] = {}
+    for path in sources("jobs") + sources("console"):
+        if path.stem != "__init__":
+            found.setdefault(str(path.parent.relative_to(ROOT)), []).append(path.stem)
+    return found
+
+
+def subfolders(top: Path) -> set[str]:
+    """Folders below a folder that hold files of ours, relative to it."""
+    files = [path for path in top.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    return {str(path.parent.relative_to(top)) for path in files} - {"."}
+
+
+def test_no_folder_holds_more_modules_than_a_reader_can_survey():
+    counts = {folder: len(names) for folder, names in modules_by_folder().items()}
+    assert {folder: n for folder, n in counts.items() if n > MOST_MODULES} == TOO_FULL
+
+
+def test_no_prefix_of_modules_does_the_work_of_a_folder():
+    found = {}
+    for folder, names in modules_by_folder().items():
+        first = [name.split("_")[0] for name in names]
+        shared = {prefix for prefix in first if first.count(prefix) > MOST_OF_ONE_PREFIX}
+        found |= {folder: shared} if shared else {}
+    assert found == SHARED_PREFIXES
+
+
+def test_a_sub_room_of_the_console_has_each_piece_of_furniture_once():
+    """`pages.py`, not `x_pages.py`: with a second one of a kind, a sub-room is two."""
+    second = {
+        str(path.relative_to(ROOT))
+        for path in sources("console")
+        if len(path.relative_to(ROOT).parts) > 3
+        and {"management", "templatetags"}.isdisjoint(path.parts)
+        and path.stem not in FURNITURE
+        and path.stem.rpartition("_")[2] in FURNITURE
+    }
+    assert second == SECOND_FURNITURE
+
+
+def test_packages_list_all_their_modules_in_reading_order():
+    for path in sources("jobs") + sources("console"):
+        text = path.read_text("utf-8") if path.stem == "__init__" else ""
+        if "In reading order:" in text:
+            listed = re.findall(r"`(\w+)`", text.partition("In reading order:")[2])
+            there = [name.stem for name in path.parent.glob("*.py") if name.stem != "__init__"]
+            assert sorted(listed) == sorted(there), path
+
+
+@pytest.mark.parametrize("folder", ["jobs", "console"])
+def test_tests_stand_in_the_folders_of_what_they_test(folder):
+    code, tests = subfolders(ROOT / folder), subfolders(ROOT / "tests" / folder)
+    named = {str(Path(one).relative_to(f"tests/{folder}")) for one in ACROSS_ROOMS if folder in one}
+    assert tests - code - named == set()
+
+
+def test_templates_stand_in_the_folders_of_the_code_that_renders_them():
+    code = subfolders(ROOT / "console")
+    for folder in subfolders(ROOT / "templates"):
+        parts = [part for part in Path(folder).parts if part != "cells"]
+        assert parts[0] in NO_ROOM or "/".join(parts) in code, folder
+
+
+def test_every_name_of_ours_in_the_settings_leads_to_something():
+    text = (ROOT / "console" / "settings.py").read_text("utf-8")
+    for name in sorted(set(re.findall(r'"(console(?:\.\w+)+)"', text))):
+        is_module = find_spec_of(name)
+        assert is_module or import_string(name) is not None
+
+
+def find_spec_of(name: str) -> bool:
+    path = ROOT / Path(*name.split("."))
+    return path.is_dir() or path.with_suffix(".py").is_file()

@@ -11,9 +11,9 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest
 
-from console.accounts import lockout
 from console.accounts.audit import audit, change
 from console.accounts.models import ClusterGrant, Role, User
+from console.accounts.sign_in import lockout
 from console.clusters.models import Cluster
 from console.frame.errors import ActionRefused
 from jobs.cluster.errors import InvalidFields

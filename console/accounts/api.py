@@ -26,7 +26,7 @@ from console.accounts.serializers import (
     PersonSerializer,
     TokenSerializer,
 )
-from console.frame.viewset import ApiViewSet
+from console.frame.rest.viewset import ApiViewSet
 
 
 class TokenViewSet(mixins.ListModelMixin, ApiViewSet[ServiceToken]):

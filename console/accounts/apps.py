@@ -13,6 +13,6 @@ class AccountsConfig(AppConfig):
 
     def ready(self) -> None:
         """Let every way to sign in begin a session's time; load the checks of this room's settings."""
-        sessions = import_module("console.accounts.sessions")
+        sessions = import_module("console.accounts.sign_in.sessions")
         user_logged_in.connect(sessions.begin, dispatch_uid="session begins")
-        import_module("console.accounts.checks")
+        import_module("console.accounts.sign_in.checks")

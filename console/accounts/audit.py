@@ -11,9 +11,9 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from console.accounts.models import AuditEntry, Outcome, User
-from console.frame.asking import address_of, current_request, request_id_of
 from console.frame.errors import ActionRefused
-from console.frame.read_only import refuse_when_read_only
+from console.frame.security.asking import address_of, current_request, request_id_of
+from console.frame.security.read_only import refuse_when_read_only
 
 P = ParamSpec("P")
 T = TypeVar("T")

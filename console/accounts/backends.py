@@ -9,10 +9,10 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 from django.utils import timezone
 
-from console.accounts import lockout
 from console.accounts.audit import audit
 from console.accounts.models import Outcome, User
-from console.frame.asking import address_of
+from console.accounts.sign_in import lockout
+from console.frame.security.asking import address_of
 
 
 class PasswordBackend(ModelBackend):

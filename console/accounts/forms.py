@@ -9,7 +9,7 @@ from django import forms
 from django.conf import settings
 
 from console.accounts.models import RIGHTS, Role
-from console.frame.forms import ActionForm
+from console.frame.pages.forms import ActionForm
 
 
 class PersonForm(ActionForm):

@@ -25,7 +25,7 @@ RIGHTS = [(role.value, role.label) for role in Role if role != Role.NONE]
 
 
 class User(AbstractUser):
-    """A person with an account; `role` holds on every cluster, see `console.frame.access`.
+    """A person with an account; `role` holds on every cluster, see `console.frame.security.access`.
 
     `must_change_password` is set with a one-time password. `identity` is issuer and subject of a
     person who signs in elsewhere (OpenID Connect), null for those with a password here.

@@ -20,10 +20,10 @@ from console.accounts.forms import TokenForm
 from console.accounts.models import User
 from console.accounts.shown_once import after_showing, redirect_with, take_secret
 from console.accounts.tables import TOKENS
-from console.frame.access import page
 from console.frame.errors import ActionRefused
-from console.frame.render import render_page
-from console.frame.tables import csv_response
+from console.frame.pages.render import render_page
+from console.frame.security.access import page
+from console.frame.tables.table import csv_response
 from jobs.cluster.errors import InvalidFields
 
 

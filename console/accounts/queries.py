@@ -8,10 +8,10 @@ from typing import Any
 
 from django.db.models import Prefetch, QuerySet
 
-from console.accounts import lockout
 from console.accounts.models import AuditEntry, ClusterGrant, ServiceToken, User
+from console.accounts.sign_in import lockout
 from console.clusters.models import Cluster
-from console.frame.access import can, visible
+from console.frame.security.access import can, visible
 
 
 def list_people() -> QuerySet[User]:

@@ -9,7 +9,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from console.accounts.models import RIGHTS, AuditEntry, Outcome, Role, ServiceToken, User
-from console.frame.parameters import PageParameters
+from console.frame.rest.parameters import PageParameters
 
 
 class TokenSerializer(serializers.ModelSerializer[ServiceToken]):

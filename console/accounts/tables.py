@@ -10,9 +10,9 @@ from django.db.models import QuerySet
 from django.urls import reverse
 
 from console.accounts.models import AuditEntry, Outcome, Role, ServiceToken, User
-from console.frame.tables import Choice, Column, Table
+from console.frame.tables.table import Choice, Column, Table
 
-AGO = "accounts/_ago_cell.html"
+AGO = "accounts/cells/ago.html"
 
 
 def _equals(field: str) -> Callable[[QuerySet[Any], str], QuerySet[Any]]:
@@ -46,8 +46,8 @@ PEOPLE = Table(
     (
         Column("username", "Name", "username", link=_person_page),
         Column("role", "Role", "role"),
-        Column("on_clusters", "On clusters", csv=grants_of, template="accounts/_grants_cell.html"),
-        Column("is_active", "State", "is_active", template="accounts/_person_state_cell.html"),
+        Column("on_clusters", "On clusters", csv=grants_of, template="accounts/cells/grants.html"),
+        Column("is_active", "State", "is_active", template="accounts/cells/person_state.html"),
         Column("last_login", "Signed in", "last_login", template=AGO),
         Column("date_joined", "Added", "date_joined", template=AGO, is_hidden=True),
     ),
@@ -58,11 +58,11 @@ PEOPLE = Table(
 TOKENS = Table(
     (
         Column("name", "Name", "name"),
-        Column("prefix", "Begins with", template="accounts/_prefix_cell.html"),
+        Column("prefix", "Begins with", template="accounts/cells/prefix.html"),
         Column("owner.username", "Owner", "owner__username"),
         Column("role", "Role", "role"),
-        Column("for_clusters", "Clusters", csv=clusters_of, template="accounts/_scope_cell.html"),
-        Column("expires_at", "State", "expires_at", template="accounts/_token_state_cell.html"),
+        Column("for_clusters", "Clusters", csv=clusters_of, template="accounts/cells/scope.html"),
+        Column("expires_at", "State", "expires_at", template="accounts/cells/token_state.html"),
         Column(
             "last_used_at",
             "Last used",
@@ -71,7 +71,7 @@ TOKENS = Table(
             template=AGO,
         ),
         Column("created_at", "Created", "created_at", template=AGO, is_hidden=True),
-        Column("pk", "", csv=lambda _: "", template="accounts/_revoke_cell.html"),
+        Column("pk", "", csv=lambda _: "", template="accounts/cells/revoke.html"),
     ),
     search=("name", "prefix", "owner__username"),
     default_sort="name",
@@ -79,12 +79,12 @@ TOKENS = Table(
 ENTRIES = Table(
     (
         Column("at", "When", "at", template=AGO),
-        Column("actor_name", "Who", "actor_name", template="accounts/_actor_cell.html"),
+        Column("actor_name", "Who", "actor_name", template="accounts/cells/actor.html"),
         Column("token_name", "Token", "token_name", is_hidden=True),
         Column("action", "Action", "action"),
         Column("subject", "What", "subject"),
-        Column("outcome", "Outcome", "outcome", template="accounts/_outcome_cell.html"),
-        Column("before", "Change", csv=changes_of, template="accounts/_change_cell.html"),
+        Column("outcome", "Outcome", "outcome", template="accounts/cells/outcome.html"),
+        Column("before", "Change", csv=changes_of, template="accounts/cells/change.html"),
         Column("cluster", "Cluster", "cluster", is_hidden=True),
         Column("address", "From", "address"),
         Column("request_id", "Request", is_hidden=True),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from celery import shared_task
 from django.utils import timezone
 
-from console.accounts import lockout
+from console.accounts.sign_in import lockout
 
 
 @shared_task(name="console.accounts.tasks.forget_failures", ignore_result=True)

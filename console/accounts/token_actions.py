@@ -14,7 +14,7 @@ from console.accounts.audit import audit, change
 from console.accounts.models import RIGHTS, ServiceToken, User
 from console.accounts.tokens import new_secret
 from console.clusters.models import Cluster
-from console.frame.access import visible
+from console.frame.security.access import visible
 from jobs.cluster.errors import InvalidFields
 
 _ROLES = [role for role, _ in RIGHTS]

@@ -2,7 +2,8 @@
 
 from django.urls import path
 
-from console.accounts import oidc_pages, own_pages, pages
+from console.accounts import own_pages, pages
+from console.accounts.sign_in import oidc_pages
 
 app_name = "accounts"
 urlpatterns = [

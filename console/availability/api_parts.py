@@ -7,7 +7,7 @@ from typing import Any
 from django.http import Http404
 
 from console.clusters.models import Cluster
-from console.frame.access import Action, require
+from console.frame.security.access import Action, require
 
 
 def find_cluster(user: Any, alias: str, right: Action = "view") -> Cluster:

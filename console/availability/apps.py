@@ -14,5 +14,5 @@ class AvailabilityConfig(AppConfig):
 
     def ready(self) -> None:
         """Listen to the process that follows metadata logs."""
-        listening = import_module("console.availability.listening")
+        listening = import_module("console.availability.collection.listening")
         metadata_stored.connect(listening.on_metadata, dispatch_uid="status follows the log")

@@ -6,11 +6,11 @@ from typing import Any
 
 from django.urls import reverse
 
-from console.availability import queries
-from console.frame.access import can_anywhere, visible
-from console.frame.navigation import Jump
-from console.frame.rail import Badge, count_badge
-from jobs.availability.severity import Severity
+from console.availability.status import queries
+from console.frame.pages.navigation import Jump
+from console.frame.pages.rail import Badge, count_badge
+from console.frame.security.access import can_anywhere, visible
+from jobs.availability.status.severity import Severity
 
 
 def find_jumps(user: Any, words: str, limit: int) -> list[Jump]:

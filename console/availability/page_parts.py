@@ -7,10 +7,10 @@ from typing import Any
 from django.http import Http404, HttpRequest
 from django.utils import timezone
 
-from console.availability import queries
+from console.availability.status import queries
 from console.availability.tabs import availability_tabs
 from console.clusters.models import Cluster
-from console.frame.timerange import TimeRange
+from console.frame.pages.timerange import TimeRange
 
 
 def find_cluster(alias: str) -> Cluster:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from celery import shared_task
 from django.utils import timezone
 
-from console.availability import collect, lag, matrix_store, retention
+from console.availability.collection import collect, lag, retention
+from console.availability.what_if import matrix_store
 from console.clusters.models import Cluster
-from console.frame.turns import hand_out, take_turns
+from console.frame.processes.turns import hand_out, take_turns
 
 # A picture is made after a round of topics: more often it would be the same.
 PICTURE_EVERY_S = 10

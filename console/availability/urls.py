@@ -2,16 +2,14 @@
 
 from django.urls import path
 
-from console.availability import (
-    controller_site_pages,
-    designer_pages,
-    observer_pages,
-    pages,
-    placement_pages,
-    promotion_urls,
-    what_if_pages,
-)
-from console.frame import addresses  # noqa: F401  it makes <kafka:...> known
+from console.availability.controller_sites import pages as controller_site_pages
+from console.availability.designer import pages as designer_pages
+from console.availability.placements import observer_pages
+from console.availability.placements import pages as placement_pages
+from console.availability.promotion import urls as promotion_urls
+from console.availability.status import pages
+from console.availability.what_if import pages as what_if_pages
+from console.frame.pages import addresses  # noqa: F401  it makes <kafka:...> known
 
 app_name = "availability"
 _CLUSTER = "availability/<slug:alias>/"

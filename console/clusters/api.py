@@ -15,7 +15,7 @@ from rest_framework.response import Response
 
 from console.clusters import actions, queries
 from console.clusters.counted import in_count
-from console.clusters.mirror_api import PARAMETERS, MirrorRoutes
+from console.clusters.mirror.api import PARAMETERS, MirrorRoutes
 from console.clusters.models import Broker, Cluster, Group, GroupOffset, Partition, Topic
 from console.clusters.serializers import (
     BrokerSerializer,
@@ -35,10 +35,10 @@ from console.clusters.serializers import (
     TopicFilters,
     TopicSerializer,
 )
-from console.frame.access import require
-from console.frame.serializers import FreshnessSerializer
-from console.frame.viewset import ApiViewSet
-from jobs.availability.severity import Severity
+from console.frame.rest.serializers import FreshnessSerializer
+from console.frame.rest.viewset import ApiViewSet
+from console.frame.security.access import require
+from jobs.availability.status.severity import Severity
 
 
 class ClusterViewSet(MirrorRoutes, ApiViewSet[Cluster]):

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from console.frame.tables import Choice
-from jobs.availability.severity import Counted
+from console.frame.tables.table import Choice
+from jobs.availability.status.severity import Counted
 
 COUNTED_AS = {
     Counted.OFFLINE: "Offline",

@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 
 from console.clusters.models import CONNECTION_FIELDS, Cluster
-from console.frame.forms import ActionForm
+from console.frame.pages.forms import ActionForm
 from jobs.cluster.connection import SaslMechanism, SecurityProtocol
 from jobs.cluster.secrets import ENV_PREFIX
 

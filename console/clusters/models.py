@@ -11,9 +11,9 @@ from typing import ClassVar
 
 from django.db import models
 
-from jobs.availability.severity import Severity
+from jobs.availability.status.severity import Severity
 from jobs.cluster.connection import Connection, SaslMechanism, SecurityProtocol
-from jobs.replication.lag import LagStatus
+from jobs.replication.flow.lag import LagStatus
 
 TOPIC_NAME_LENGTH = 249
 # Kafka bounds a group id only by its own wire format (a 16-bit length).

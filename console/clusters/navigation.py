@@ -8,11 +8,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from console.clusters import queries
-from console.frame.access import can_anywhere, visible
-from console.frame.addresses import address_of
-from console.frame.navigation import Jump
-from console.frame.rail import Badge, count_badge
-from console.frame.states import Severity
+from console.frame.pages.addresses import address_of
+from console.frame.pages.navigation import Jump
+from console.frame.pages.rail import Badge, count_badge
+from console.frame.pages.states import Severity
+from console.frame.security.access import can_anywhere, visible
 
 
 def find_jumps(user: Any, words: str, limit: int) -> list[Jump]:

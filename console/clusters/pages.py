@@ -22,10 +22,10 @@ from console.clusters.tables import (
     PARTITIONS_OF_TOPIC,
     TOPICS,
 )
-from console.frame.access import anywhere, page
-from console.frame.freshness import oldest
-from console.frame.render import render_page
-from console.frame.tables import TablePage, csv_response
+from console.frame.pages.freshness import oldest
+from console.frame.pages.render import render_page
+from console.frame.security.access import anywhere, page
+from console.frame.tables.table import TablePage, csv_response
 
 
 @require_safe

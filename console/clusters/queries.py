@@ -33,9 +33,9 @@ from console.clusters.models import (
     Topic,
 )
 from console.clusters.status import ClusterStatus, freshness_of_row, judge_cluster
-from console.frame.access import clusters_of, visible
-from console.frame.freshness import Freshness, oldest
-from jobs.availability.severity import Counted, Severity
+from console.frame.pages.freshness import Freshness, oldest
+from console.frame.security.access import clusters_of, visible
+from jobs.availability.status.severity import Counted, Severity
 
 
 def list_clusters() -> QuerySet[Cluster]:

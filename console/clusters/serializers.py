@@ -19,10 +19,10 @@ from console.clusters.models import (
     Topic,
 )
 from console.clusters.status import ClusterState, ClusterStatus
-from console.frame.parameters import PageParameters
-from console.frame.serializers import FreshnessSerializer
-from console.frame.states import Severity as PageSeverity
-from jobs.availability.severity import Counted, Severity
+from console.frame.pages.states import Severity as PageSeverity
+from console.frame.rest.parameters import PageParameters
+from console.frame.rest.serializers import FreshnessSerializer
+from jobs.availability.status.severity import Counted, Severity
 from jobs.cluster.connection import SaslMechanism, SecurityProtocol
 
 SECRET = "A reference, env:CROSSLOG_SECRET_NAME or file:NAME; the secret itself is never stored."  # noqa: S105

@@ -12,9 +12,9 @@ from console.clusters import actions, queries
 from console.clusters.facts import cluster_tabs
 from console.clusters.forms import ChangeClusterForm, NewClusterForm, RemoveClusterForm
 from console.clusters.models import Cluster
-from console.frame.access import page
 from console.frame.errors import ActionRefused
-from console.frame.render import render_page
+from console.frame.pages.render import render_page
+from console.frame.security.access import page
 from jobs.cluster.errors import InvalidFields
 
 

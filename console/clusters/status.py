@@ -10,10 +10,10 @@ from enum import StrEnum
 from django.conf import settings
 
 from console.clusters.models import Cluster, CollectionRound, Noun
-from console.frame.freshness import Freshness, freshness_of_round, oldest, stale_after_s
-from console.frame.numbers import format_age
-from console.frame.states import Severity
-from jobs.availability.severity import Severity as PartitionSeverity
+from console.frame.pages.freshness import Freshness, freshness_of_round, oldest, stale_after_s
+from console.frame.pages.numbers import format_age
+from console.frame.pages.states import Severity
+from jobs.availability.status.severity import Severity as PartitionSeverity
 from jobs.cluster.errors import ClusterIdChanged, RegisteredTwice, SeveralClusters
 
 

@@ -14,11 +14,11 @@ from django.utils import timezone
 from console.clusters.counted import COUNTED, COUNTED_FILTER
 from console.clusters.models import Group, GroupOffset, Partition, Topic
 from console.clusters.queries import freshness_of, status_of
-from console.frame.addresses import address_of
-from console.frame.freshness import oldest
-from console.frame.numbers import format_count, format_span_ms
-from console.frame.tables import Choice, Column, Table
-from jobs.availability.severity import Counted, Severity
+from console.frame.pages.addresses import address_of
+from console.frame.pages.freshness import oldest
+from console.frame.pages.numbers import format_count, format_span_ms
+from console.frame.tables.table import Choice, Column, Table
+from jobs.availability.status.severity import Counted, Severity
 
 LAG = (
     "End offset minus committed offset, read in this order, without transaction markers. "
@@ -127,7 +127,7 @@ _STATE = Column(
     "severity",
     definition=SEVERITY,
     csv=_severity_word,
-    template="clusters/_severity_cell.html",
+    template="clusters/cells/severity.html",
 )
 _LAGS = (
     _count("lag", "Lag", LAG),
@@ -136,7 +136,7 @@ _LAGS = (
     ),
 )
 _CHANGED = Column(
-    "changed_at", "Changed", "changed_at", template="clusters/_ago_cell.html", is_hidden=True
+    "changed_at", "Changed", "changed_at", template="clusters/cells/ago.html", is_hidden=True
 )
 
 CLUSTERS = Table(
@@ -144,10 +144,10 @@ CLUSTERS = Table(
         Column(
             "status.state",
             "State",
-            template="clusters/_status_cell.html",
+            template="clusters/cells/status.html",
             csv=lambda cluster: str(status_of(cluster, timezone.now()).state),
         ),
-        Column("alias", "Cluster", "alias", template="clusters/_alias_cell.html"),
+        Column("alias", "Cluster", "alias", template="clusters/cells/alias.html"),
         Column("bootstrap_servers", "Bootstrap servers", is_hidden=True),
         Column("cluster_id", "Cluster id", "cluster_id", is_hidden=True),
         _count("live_count", "Brokers", "Live brokers."),
@@ -156,21 +156,21 @@ CLUSTERS = Table(
         _count("under_replicated_count", "Under-replicated", COUNTED[Counted.UNDER_REPLICATED]),
         _count("offline_count", "Offline", "Partitions without a leader."),
         _count("group_count", "Groups"),
-        Column("seen", "Seen", template="clusters/_seen_cell.html", csv=_seen_at),
+        Column("seen", "Seen", template="clusters/cells/seen.html", csv=_seen_at),
     ),
     search=("alias", "bootstrap_servers", "cluster_id"),
     default_sort="alias",
 )
 BROKERS = Table(
     (
-        Column("is_live", "State", "is_live", template="clusters/_broker_cell.html", csv="is_live"),
+        Column("is_live", "State", "is_live", template="clusters/cells/broker.html", csv="is_live"),
         _offset("broker_id", "Broker"),
         Column("host", "Host", "host"),
         _offset("port", "Port"),
         Column("rack", "Rack", "rack"),
         _count("leader_count", "Leads", "Partitions that this broker leads."),
         _count("replica_count", "Replicas", "Partitions with a replica on this broker."),
-        Column("seen_at", "Last seen alive", "seen_at", template="clusters/_ago_cell.html"),
+        Column("seen_at", "Last seen alive", "seen_at", template="clusters/cells/ago.html"),
     ),
     search=("host", "rack"),
     default_sort="broker_id",
@@ -201,14 +201,14 @@ _PARTITION_COLUMNS = (
     Column("topic.name", "Topic", "topic__name", link=_topic_link_of_partition),
     _offset("partition", "Partition"),
     _offset("leader", "Leader", "Broker that takes reads and writes; none: offline."),
-    Column("replicas", "Replicas", csv=_joined("replicas"), template="clusters/_ids_cell.html"),
+    Column("replicas", "Replicas", csv=_joined("replicas"), template="clusters/cells/ids.html"),
     Column(
         "isr",
         "In sync",
         "isr_count",
         definition=ISR,
         csv=_joined("isr"),
-        template="clusters/_isr_cell.html",
+        template="clusters/cells/isr.html",
     ),
     _count("topic.min_insync_replicas", "Min ISR", MIN_ISR),
     _offset("log_start_offset", "Log start"),
@@ -221,7 +221,7 @@ _PARTITION_COLUMNS = (
         "Newest record",
         "max_timestamp_ms",
         definition=TIMESTAMP,
-        template="clusters/_timestamp_cell.html",
+        template="clusters/cells/timestamp.html",
     ),
     Column("error", "Offsets not read because", "error", is_hidden=True),
     _CHANGED,
@@ -246,7 +246,7 @@ PARTITIONS_OF_TOPIC = Table(
 GROUP_STATES = ("Stable", "Empty", "PreparingRebalance", "CompletingRebalance", "Dead", "Unknown")
 GROUPS = Table(
     (
-        Column("state", "State", "state", template="clusters/_group_state_cell.html"),
+        Column("state", "State", "state", template="clusters/cells/group_state.html"),
         Column("group_id", "Group", "group_id", link=group_link),
         Column("type", "Type", "type"),
         _count("member_count", "Members"),
@@ -268,13 +268,13 @@ GROUPS_OF_TOPIC = replace(GROUPS, name="groups")
 LAG_STATUSES = [(value, label.replace("_", " ")) for value, label in GroupOffset.LAG_STATUSES]
 OFFSETS = Table(
     (
-        Column("lag_status", "State", "lag_status", template="clusters/_lag_status_cell.html"),
+        Column("lag_status", "State", "lag_status", template="clusters/cells/lag_status.html"),
         Column("topic", "Topic", "topic", link=_topic_link_of_offset),
         _offset("partition", "Partition"),
         _offset("committed_offset", "Committed", "The next offset that the group will read."),
         _offset("end_offset", "End", END),
         *_LAGS,
-        Column("is_assigned", "Member", "is_assigned", template="clusters/_assigned_cell.html"),
+        Column("is_assigned", "Member", "is_assigned", template="clusters/cells/assigned.html"),
         _offset("log_start_offset", "Log start", is_hidden=True),
         Column("error", "Not read because", "error", is_hidden=True),
         _CHANGED,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from celery import shared_task
 from django.utils import timezone
 
-from console.clusters import collect
-from console.frame.turns import hand_out, take_turns
+from console.clusters.collection import collect
+from console.frame.processes.turns import hand_out, take_turns
 
 
 @shared_task(name="console.clusters.tasks.collect_due", ignore_result=True)

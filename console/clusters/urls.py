@@ -2,8 +2,9 @@
 
 from django.urls import path
 
-from console.clusters import mirror_pages, pages, settings_pages
-from console.frame import addresses  # noqa: F401  it makes <kafka:...> known
+from console.clusters import pages, settings_pages
+from console.clusters.mirror import pages as mirror_pages
+from console.frame.pages import addresses  # noqa: F401  it makes <kafka:...> known
 
 app_name = "clusters"
 urlpatterns = [

@@ -15,4 +15,4 @@ class FrameConfig(AppConfig):
     def ready(self) -> None:
         """Load the Celery application, so that tasks sent by a page find their broker, and the checks."""
         import_module("console.celery")
-        import_module("console.frame.checks")
+        import_module("console.frame.security.checks")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from celery import shared_task
 from django.core.management import call_command
 
-from console.frame.idempotency import forget_old_keys
+from console.frame.rest.idempotency import forget_old_keys
 
 
 @shared_task(name="console.frame.tasks.prune", ignore_result=True)

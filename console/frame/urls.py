@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from console.frame import pages
+from console.frame.pages import own_pages as pages
 
 app_name = "frame"
 

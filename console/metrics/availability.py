@@ -8,12 +8,12 @@ from typing import Any
 
 from django.db.models import Count, QuerySet
 
-from console.availability import queries
+from console.availability.status import queries
 from console.metrics import counters
 from console.metrics import definitions as known
 from console.metrics.definition import Definition
-from jobs.availability.severity import Severity
-from jobs.availability.tally import STATE_COUNTS, ScopeKind
+from jobs.availability.status.severity import Severity
+from jobs.availability.status.tally import STATE_COUNTS, ScopeKind
 
 Sample = tuple[Definition, tuple[str, ...], float | int | None]
 Scope = Callable[[QuerySet[Any]], QuerySet[Any]]

@@ -17,18 +17,18 @@ from prometheus_client.registry import Collector
 
 from console.clusters import queries as clusters
 from console.clusters.models import CollectionRound
-from console.frame.freshness import Freshness
+from console.frame.pages.freshness import Freshness
 from console.metrics import counters
 from console.metrics import definitions as known
 from console.metrics.availability import availability_samples
 from console.metrics.definition import Definition
 from console.metrics.promotion import promotion_samples
 from console.metrics.quorum import quorum_samples
-from console.replication import queries as replication
-from console.replication.queries import Flow
+from console.replication.flows import queries as replication
+from console.replication.flows.queries import Flow
 from console.runs import queries as runs
-from jobs.availability.severity import Severity
-from jobs.replication.obstacles import Readiness
+from jobs.availability.status.severity import Severity
+from jobs.replication.checkpoints.obstacles import Readiness
 from jobs.version import VERSION
 
 Sample = tuple[Definition, tuple[str, ...], float | int | None]
@@ -37,7 +37,7 @@ Scope = Callable[[QuerySet[Any]], QuerySet[Any]]
 
 # A flow that is not measured any more copies all the same.
 _UP = {"running", "degraded", "stale"}
-# What is counted of a flow, see console.replication.counting; 0 before its first run.
+# What is counted of a flow, see console.replication.measurement.counting; 0 before its first run.
 _COUNTERS = {
     counters.FLOW_RECORDS_TOTAL: "records",
     counters.FLOW_BYTES_TOTAL: "bytes",

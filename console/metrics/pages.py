@@ -18,7 +18,7 @@ from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from console.frame.access import can_anywhere, visible
+from console.frame.security.access import can_anywhere, visible
 from console.metrics.collector import KafkaState, Limits
 
 SCRAPER = "the metrics token"

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import Count, QuerySet
 
-from console.availability.queries import promotions as queries
+from console.availability.status.queries import promotions as queries
 from console.metrics import definitions as known
 from console.metrics.definition import Definition
 

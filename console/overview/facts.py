@@ -6,10 +6,10 @@ from typing import Any
 
 from django.urls import reverse
 
-from console.frame.numbers import format_count, format_rate, format_span_ms
-from console.frame.states import Severity
+from console.frame.pages.numbers import format_count, format_rate, format_span_ms
+from console.frame.pages.states import Severity
 from console.overview.queries import Picture
-from console.replication.queries import LAG, LAG_MS, RATE
+from console.replication.flows.queries import LAG, LAG_MS, RATE
 
 
 def overview_facts(picture: Picture) -> list[dict[str, Any]]:

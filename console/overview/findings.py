@@ -10,12 +10,12 @@ from typing import Any
 
 from django.urls import reverse
 
-from console.availability.queries import Absence, ObserverFinding, Unclean
+from console.availability.status.queries import Absence, ObserverFinding, Unclean
 from console.clusters.models import Topic
-from console.frame.alive import Restart
-from console.frame.states import Severity, spoken
+from console.frame.pages.states import Severity, spoken
+from console.frame.processes.alive import Restart
 from console.quorum.queries import Problem
-from console.replication.queries import Failure, Flow
+from console.replication.flows.queries import Failure, Flow
 
 _LADDER = [Severity.CRIT, Severity.RISK, Severity.WARN]
 _ALWAYS = datetime.min.replace(tzinfo=UTC)

@@ -8,8 +8,8 @@ from typing import Any
 
 from django.urls import reverse
 
-from console.frame.access import Action
-from console.replication.queries import Flow
+from console.frame.security.access import Action
+from console.replication.flows.queries import Flow
 
 BOTH_CLUSTERS = 2
 

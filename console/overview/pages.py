@@ -6,8 +6,8 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
-from console.frame.access import anywhere, page
-from console.frame.render import render_page
+from console.frame.pages.render import render_page
+from console.frame.security.access import anywhere, page
 from console.overview import queries
 from console.overview.facts import overview_facts
 from console.overview.first_steps import first_steps

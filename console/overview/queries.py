@@ -8,18 +8,18 @@ from typing import Any
 
 from django.conf import settings
 
-from console.availability import queries as availability
+from console.availability.status import queries as availability
 from console.clusters import queries as clusters_queries
 from console.clusters.models import Topic
-from console.frame.access import visible
-from console.frame.alive import restarts_since
-from console.frame.freshness import Freshness, oldest
-from console.frame.timerange import TimeRange
+from console.frame.pages.freshness import Freshness, oldest
+from console.frame.pages.timerange import TimeRange
+from console.frame.processes.alive import restarts_since
+from console.frame.security.access import visible
 from console.overview import findings
 from console.overview.findings import Finding
 from console.quorum import queries as quorum
-from console.replication import queries as replication
-from console.replication.queries import Flow
+from console.replication.flows import queries as replication
+from console.replication.flows.queries import Flow
 
 # More topics than a person reads; the cluster's page has all of them.
 MOST_WRONG_TOPICS = 500

@@ -12,13 +12,13 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from console.frame.access import require
 from console.frame.errors import ActionRefused
-from console.frame.timerange import TimeRange
-from console.frame.viewset import ApiViewSet
-from console.quorum import history, queries
-from console.quorum.advising import Asked, advise
-from console.quorum.advisor_pages import ChangeForm
+from console.frame.pages.timerange import TimeRange
+from console.frame.rest.viewset import ApiViewSet
+from console.frame.security.access import require
+from console.quorum import queries
+from console.quorum.advisor.advising import Asked, advise
+from console.quorum.advisor.pages import ChangeForm
 from console.quorum.api_filters import (
     AdviceFilters,
     ChangeFilters,
@@ -30,10 +30,11 @@ from console.quorum.api_filters import (
     TimedFilters,
 )
 from console.quorum.forms import read_time
-from console.quorum.history import Moment, OutsideHistory
-from console.quorum.kinds import Kind
+from console.quorum.history import queries as history
+from console.quorum.history.queries import Moment, OutsideHistory
+from console.quorum.log.kinds import Kind
+from console.quorum.log.records import read_records
 from console.quorum.models import Election, MetadataChange, MetadataLog, VoterSetEntry
-from console.quorum.records import read_records
 from console.quorum.serializers import (
     ComparedSerializer,
     ElectionSerializer,

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.urls import reverse
 
-from console.frame.numbers import format_count, format_span_ms
+from console.frame.pages.numbers import format_count, format_span_ms
 from console.quorum import words
 from console.quorum.models import MetadataLog, QuorumStatus
 from console.quorum.queries import status_of

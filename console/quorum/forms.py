@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 from django import forms
 
-from console.frame.forms import ActionForm
-from console.frame.numbers import read_whole
-from console.quorum import history
-from console.quorum.kinds import Kind
+from console.frame.pages.forms import ActionForm
+from console.frame.pages.numbers import read_whole
+from console.quorum.history import queries as history
+from console.quorum.log.kinds import Kind
 from console.quorum.models import MetadataLog
 
 # Lanes on one picture: more than that nobody reads.

@@ -12,8 +12,8 @@ from django.db import models
 from django.db.models import Q
 
 from console.clusters.models import TOPIC_NAME_LENGTH, Cluster
-from console.frame.freshness import Freshness
-from console.quorum.kinds import Kind
+from console.frame.pages.freshness import Freshness
+from console.quorum.log.kinds import Kind
 from console.quorum.words import field, told, told_changes
 
 SEVERITIES = [(word, word) for word in ("notice", "warn", "risk", "crit")]
@@ -306,7 +306,7 @@ class MetadataSubject(models.Model):
 
     @property
     def told_state(self) -> list[tuple[str, str]]:
-        """What it is, of subjects that `history.with_states` has read."""
+        """What it is, of subjects that `history.queries.with_states` has read."""
         state: dict[str, object] = getattr(self, "state", None) or {}
         return [(field(name), told(value)) for name, value in state.items()]
 
@@ -318,8 +318,8 @@ class MetadataChange(models.Model):
     record's. A record of a transaction counts from `effective_offset` on, where that ended. Where only a
     snapshot tells of it, `is_dated` is false and `at` is the latest time at which it may have been.
     `state` is what the subject is afterwards; when it was removed, what was last there. `cause` is a word of
-    `jobs.quorum.changes.Cause`, `broker` is the broker that it is about or that caused it. `is_unclean`:
-    a leader was elected that was not in sync.
+    `jobs.quorum.history.changes.Cause`, `broker` is the broker that it is about or that caused it.
+    `is_unclean`: a leader was elected that was not in sync.
     """
 
     log = models.ForeignKey(MetadataLog, on_delete=models.CASCADE, related_name="changes")
@@ -375,7 +375,7 @@ class MetadataChange(models.Model):
 
     @property
     def changes(self) -> dict[str, tuple[object, object]]:
-        """What differs from before, as field: (before, after); of rows of `history.with_previous`."""
+        """What differs from before, as field: (before, after); of rows of `history.queries.with_previous`."""
         before: MetadataChange | None = getattr(self, "previous", None)
         was = {} if before is None or before.is_removed else before.state
         now = {} if self.is_removed else self.state

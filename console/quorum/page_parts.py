@@ -7,7 +7,7 @@ from typing import Any
 from django.http import Http404, HttpRequest
 from django.utils import timezone
 
-from console.frame.timerange import TimeRange
+from console.frame.pages.timerange import TimeRange
 from console.quorum import queries
 from console.quorum.facts import quorum_tabs
 from console.quorum.models import MetadataLog

@@ -6,16 +6,16 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from console.frame.access import anywhere, page
-from console.frame.render import render_page
-from console.frame.tables import csv_response
+from console.frame.pages.render import render_page
+from console.frame.security.access import anywhere, page
+from console.frame.tables.table import csv_response
 from console.quorum import equivalents, queries
 from console.quorum.facts import quorum_facts
+from console.quorum.log.records import read_records
 from console.quorum.page_parts import around_log, find_log
-from console.quorum.pictures import draw_voters
-from console.quorum.records import read_records
-from console.quorum.replicas import shown_replicas
 from console.quorum.tables import ELECTIONS, ENDED, LOGS, VOTER_SETS
+from console.quorum.voters.pictures import draw_voters
+from console.quorum.voters.replicas import shown_replicas
 
 MOST_OPEN = 100
 

@@ -10,11 +10,11 @@ from django.conf import settings
 from django.db.models import Count, F, Max, OuterRef, Q, QuerySet, Subquery
 
 from console.clusters.models import Cluster
-from console.frame.access import clusters_of
-from console.frame.freshness import Freshness, stale_after_s
-from console.frame.timerange import TimeRange
-from console.quorum import history
-from console.quorum.kinds import Kind
+from console.frame.pages.freshness import Freshness, stale_after_s
+from console.frame.pages.timerange import TimeRange
+from console.frame.security.access import clusters_of
+from console.quorum.history import queries as history
+from console.quorum.log.kinds import Kind
 from console.quorum.models import (
     IMPORT_PREFIX,
     Election,

@@ -7,9 +7,9 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from console.frame.serializers import FreshnessSerializer
+from console.frame.rest.serializers import FreshnessSerializer
 from console.quorum import queries
-from console.quorum.kinds import Kind
+from console.quorum.log.kinds import Kind
 from console.quorum.models import (
     SEVERITIES,
     Election,

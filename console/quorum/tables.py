@@ -6,10 +6,10 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from console.frame.numbers import format_count, format_span_ms, read_whole
-from console.frame.tables import Choice, Column, Table
+from console.frame.pages.numbers import format_count, format_span_ms, read_whole
+from console.frame.tables.table import Choice, Column, Table
 from console.quorum import words
-from console.quorum.kinds import Kind
+from console.quorum.log.kinds import Kind
 from console.quorum.models import MetadataChange
 
 CELL = "quorum/cells/"

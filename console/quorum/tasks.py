@@ -5,8 +5,9 @@ from __future__ import annotations
 from celery import shared_task
 from django.utils import timezone
 
-from console.frame.turns import hand_out, take_turns
-from console.quorum import collect, findings, imports, retention
+from console.frame.processes.turns import hand_out, take_turns
+from console.quorum.log import imports, retention
+from console.quorum.voters import collect, findings
 
 
 @shared_task(name="console.quorum.tasks.collect_due", ignore_result=True)

@@ -2,8 +2,11 @@
 
 from django.urls import path
 
-from console.quorum import advisor_pages, history_pages, pages, state_pages
-from console.quorum.import_pages import forget_page, import_page
+from console.quorum import pages
+from console.quorum.advisor import pages as advisor_pages
+from console.quorum.history import pages as history_pages
+from console.quorum.history import state_pages
+from console.quorum.log.import_pages import forget_page, import_page
 
 app_name = "quorum"
 _LOG = "quorum/<slug:alias>/"

@@ -7,10 +7,10 @@ from typing import Any
 from django.urls import reverse
 from django.utils import timezone
 
-from console.frame.access import can_anywhere, visible
-from console.frame.navigation import Jump
-from console.frame.rail import Badge, count_badge
-from console.replication import queries
+from console.frame.pages.navigation import Jump
+from console.frame.pages.rail import Badge, count_badge
+from console.frame.security.access import can_anywhere, visible
+from console.replication.flows import queries
 
 
 def find_jumps(user: Any, words: str, limit: int) -> list[Jump]:

@@ -7,18 +7,15 @@ from uuid import UUID
 from celery import shared_task
 from django.utils import timezone
 
-from console.frame.turns import hand_out, take_turns
-from console.replication import (
-    checkpoint_series,
-    collect,
-    ensure,
-    failover_work,
-    finding_collect,
-    finding_save,
-    readiness_collect,
-    readiness_history,
-    series,
-)
+from console.frame.processes.turns import hand_out, take_turns
+from console.replication.checkpoints import history as readiness_history
+from console.replication.checkpoints import series as checkpoint_series
+from console.replication.checkpoints.rounds import collect as readiness_collect
+from console.replication.control import ensure
+from console.replication.failover import work as failover_work
+from console.replication.findings import collect as finding_collect
+from console.replication.findings import store as finding_save
+from console.replication.measurement import collect, series
 
 # Who waited longer is sent again.
 EXPIRES_S = 30

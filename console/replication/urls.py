@@ -2,16 +2,14 @@
 
 from django.urls import path
 
-from console.frame import addresses  # noqa: F401  it makes <kafka:...> known
-from console.replication import (
-    control_pages,
-    failover_pages,
-    finding_pages,
-    pages,
-    readiness_pages,
-    workbench_pages,
-)
-from console.replication.mirror_config_pages import mirror_config_page
+from console.frame.pages import addresses  # noqa: F401  it makes <kafka:...> known
+from console.replication.checkpoints import pages as readiness_pages
+from console.replication.control import pages as control_pages
+from console.replication.failover import pages as failover_pages
+from console.replication.findings import pages as finding_pages
+from console.replication.flows import pages
+from console.replication.mirror_config.pages import mirror_config_page
+from console.replication.translation import pages as workbench_pages
 
 app_name = "replication"
 _FAILOVER = "replication/<int:flow_id>/failover/"

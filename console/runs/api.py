@@ -13,7 +13,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from console.frame.viewset import UUID_PATTERN, ApiViewSet
+from console.frame.rest.viewset import UUID_PATTERN, ApiViewSet
 from console.runs import actions, queries
 from console.runs.models import Run
 from console.runs.serializers import (

@@ -84,7 +84,7 @@ class Run(models.Model):
 
         A run is seen by whoever sees what it is about; one about nothing of a cluster by nobody else.
         """
-        from console.frame.access import visible
+        from console.frame.security.access import visible
 
         seen = Q(pk__in=[])
         for kind, label in SUBJECT_MODELS.items():

@@ -6,9 +6,9 @@ from typing import Any
 
 from django.urls import reverse
 
-from console.frame.access import can_anywhere, visible
-from console.frame.navigation import Jump
-from console.frame.rail import Badge
+from console.frame.pages.navigation import Jump
+from console.frame.pages.rail import Badge
+from console.frame.security.access import can_anywhere, visible
 from console.runs import queries
 from console.runs.models import LIVE_STATES
 

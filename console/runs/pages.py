@@ -11,10 +11,10 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
-from console.frame.access import anywhere, page
 from console.frame.errors import ActionRefused
-from console.frame.render import render_page
-from console.frame.tables import csv_response
+from console.frame.pages.render import render_page
+from console.frame.security.access import anywhere, page
+from console.frame.tables.table import csv_response
 from console.runs import actions, queries
 from console.runs.models import Run
 from console.runs.tables import RUNS

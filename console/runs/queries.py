@@ -9,7 +9,7 @@ from uuid import UUID
 from django.apps import apps
 from django.db.models import QuerySet
 
-from console.frame.access import clusters_of
+from console.frame.security.access import clusters_of
 from console.runs.launcher import SPARK, Launcher, this_host
 from console.runs.models import LIVE_STATES, SUBJECT_MODELS, Run
 

@@ -7,7 +7,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from console.frame.parameters import PageParameters, Parameters
+from console.frame.rest.parameters import PageParameters, Parameters
 from console.runs.models import Run, RunState
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db.models import QuerySet
 
-from console.frame.tables import Choice, Column, Table
+from console.frame.tables.table import Choice, Column, Table
 from console.runs.models import Run, RunState
 
 
@@ -17,16 +17,16 @@ def _about(runs: QuerySet[Run], subject: str) -> QuerySet[Run]:
 
 
 COLUMNS = (
-    Column("state", "State", "state", template="runs/_state_cell.html"),
-    Column("title", "Run", "title", template="runs/_title_cell.html"),
+    Column("state", "State", "state", template="runs/cells/state.html"),
+    Column("title", "Run", "title", template="runs/cells/title.html"),
     Column("kind", "Kind", "kind"),
     Column("requested_by.username", "Asked for by"),
-    Column("created_at", "Queued", "created_at", template="runs/_time_cell.html"),
+    Column("created_at", "Queued", "created_at", template="runs/cells/time.html"),
     Column(
         "started_at",
         "Took",
         definition="From the start of the run to its end, or to now.",
-        template="runs/_span_cell.html",
+        template="runs/cells/span.html",
         numeric=True,
     ),
     Column("host", "Host", "host", is_hidden=True),

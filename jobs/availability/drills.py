@@ -14,18 +14,18 @@ from typing import Any
 from jobs.availability.acting.doors import Doors
 from jobs.availability.acting.fenced_standby import FencedStandby
 from jobs.availability.acting.plans import Actor, Outcome
-from jobs.availability.acting.promotions import PromotionStore, StoreAway
 from jobs.availability.acting.reassign_to_spare import ReassignToSpare
 from jobs.availability.acting.relaxed_min_isr import MIN_ISR, RelaxMinIsr
 from jobs.availability.acting.running import run, wait_for
-from jobs.availability.actor_kinds import ActorKind
-from jobs.availability.cluster_model import ClusterModel
+from jobs.availability.acting.standby.promotions import PromotionStore, StoreAway
+from jobs.availability.promotion.actors.kinds import ActorKind
+from jobs.availability.what_if.model.cluster import ClusterModel
+from jobs.cluster.admin.topics import NewTopicSpec, create_topics, delete_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, TimedOut
-from jobs.cluster.raw.known_everywhere import is_led_everywhere
-from jobs.cluster.topics import NewTopicSpec, create_topics, delete_topics
+from jobs.cluster.protocol.known_everywhere import is_led_everywhere
 
 _READY_S = 15.0
 Heard = Callable[[str], None]

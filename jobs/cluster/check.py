@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from jobs.cluster.brokers import describe_cluster
+from jobs.cluster.admin.brokers import describe_cluster
+from jobs.cluster.admin.groups import list_groups
+from jobs.cluster.admin.topics import describe_topics, list_topic_names, read_topic_configs
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection, SecurityProtocol
 from jobs.cluster.descriptions import BrokerDescription, ClusterDescription
 from jobs.cluster.errors import ClusterFault
-from jobs.cluster.groups import list_groups
-from jobs.cluster.topics import describe_topics, list_topic_names, read_topic_configs
 
 _T = TypeVar("_T")
 

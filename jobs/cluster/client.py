@@ -17,11 +17,11 @@ from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import ClusterDescription
 from jobs.cluster.errors import ClusterFault, Refused, TlsFailed
 from jobs.cluster.librdkafka_errors import TransportNotes, error_in, fault_of
+from jobs.cluster.protocol.admin.cluster_description import describe_whole_cluster
+from jobs.cluster.protocol.bootstrap_ids import read_bootstrap_ids, refuse_several_clusters
+from jobs.cluster.protocol.cluster import RawCluster
+from jobs.cluster.protocol.transport.timing import Timing
 from jobs.cluster.question import Question
-from jobs.cluster.raw.bootstrap_ids import read_bootstrap_ids, refuse_several_clusters
-from jobs.cluster.raw.cluster import RawCluster
-from jobs.cluster.raw.cluster_description import describe_whole_cluster
-from jobs.cluster.raw.timing import Timing
 from jobs.cluster.read_only import refuse_when_read_only
 from jobs.cluster.words_of_others import without_secrets
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Mapping
 
+from jobs.cluster.admin.offsets import read_offset_ranges
+from jobs.cluster.admin.topics import describe_topics, is_missing
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicDescription, TopicPartition
 from jobs.cluster.errors import ClusterFault, TimedOut, Unreachable
-from jobs.cluster.offsets import read_offset_ranges
 from jobs.cluster.records import ClientPartition, Consumer, Message, is_partition_eof
-from jobs.cluster.topics import describe_topics, is_missing
 
 # The reader's queue bounds the memory, whatever the length of the topic.
 _READER = {

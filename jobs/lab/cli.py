@@ -14,10 +14,10 @@ from typing import Any, TypeAlias
 
 from jobs.lab import control
 from jobs.lab.errors import LabError
+from jobs.lab.install.preparation import kafka_jvm
 from jobs.lab.keeper import Keeper
 from jobs.lab.lab import Lab, read_plans, wipe
 from jobs.lab.plan import DEFAULT_BASE_PORT, ClusterPlan, standard_plans
-from jobs.lab.preparation import kafka_jvm
 from jobs.lab.status import stopped_status
 
 Parsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001  no public name
@@ -131,7 +131,7 @@ def fetch(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def traffic(arguments: argparse.Namespace) -> dict[str, Any]:
     """Write to and read from a cluster of the lab until Ctrl-C or SIGTERM."""
-    from jobs.lab.traffic import run_until_stopped
+    from jobs.lab.traffic.writers import run_until_stopped
 
     root = folder(arguments)
     plans = {plan.alias: plan for plan in read_plans(root)}

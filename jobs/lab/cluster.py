@@ -10,7 +10,7 @@ from pathlib import Path
 
 from jobs.cluster.connection import Connection
 from jobs.lab.errors import LabError, NotServing, UnknownNode
-from jobs.lab.jvm import KafkaJvm
+from jobs.lab.install.jvm import KafkaJvm
 from jobs.lab.node import Node
 from jobs.lab.plan import MAX_NODES, ClusterPlan
 from jobs.lab.ports import check_free

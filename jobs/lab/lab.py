@@ -14,10 +14,10 @@ from typing import Self
 
 from jobs.lab.cluster import SERVING_S, Cluster
 from jobs.lab.errors import LabError, UnknownNode
-from jobs.lab.jvm import KafkaJvm
+from jobs.lab.install.jvm import KafkaJvm
+from jobs.lab.install.preparation import kafka_jvm
 from jobs.lab.node import Node
 from jobs.lab.plan import ClusterPlan
-from jobs.lab.preparation import kafka_jvm
 from jobs.lab.storage import format_node, run_side_by_side
 
 _FILE = "lab.json"

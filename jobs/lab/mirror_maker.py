@@ -10,7 +10,7 @@ from pathlib import Path
 
 from jobs.lab.child import start_child
 from jobs.lab.errors import NotServing
-from jobs.lab.jvm import KafkaJvm
+from jobs.lab.install.jvm import KafkaJvm
 from jobs.lab.properties import logging_configuration, render
 
 _MAIN = "org.apache.kafka.connect.mirror.MirrorMaker"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from jobs.lab.child import start_child
 from jobs.lab.errors import NotServing
-from jobs.lab.jvm import KafkaJvm
+from jobs.lab.install.jvm import KafkaJvm
 from jobs.lab.probe import accepts, live_brokers
 from jobs.lab.properties import NodePlan, logging_configuration, render, server_properties
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from jobs.lab.java import Java
+from jobs.lab.install.java import Java
 
 # Not secrets: they open nothing but a lab on the loopback address.
 USERS = {"admin": "admin-lab-password", "limited": "limited-lab-password"}

@@ -26,7 +26,7 @@ def main(folder: str) -> int:
 def _run(spec: JobSpec, run_dir: Path) -> JobResult:
     try:
         if spec.kind == "replicate":
-            from jobs.spark import replicate
+            from jobs.spark.flow_driver import replicate
 
             return replicate.run(spec, run_dir)
         if spec.kind == "backfill":

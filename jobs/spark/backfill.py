@@ -10,11 +10,10 @@ from pathlib import Path
 from pyspark import SparkContext
 
 from jobs.archives import ArchiveBusy
-from jobs.replication.archive_manifest import Source
-from jobs.replication.archive_writer import SyncArchive
-from jobs.replication.flow import FlowSpec
-from jobs.replication.sync_follower import SyncsPlace, place_of
-from jobs.replication.syncs_backfill import (
+from jobs.replication.flow.spec import FlowSpec
+from jobs.replication.offset_syncs.archive_manifest import Source
+from jobs.replication.offset_syncs.archive_writer import SyncArchive
+from jobs.replication.offset_syncs.backfill import (
     RangeSyncs,
     SyncRange,
     append_ranges,
@@ -22,6 +21,7 @@ from jobs.replication.syncs_backfill import (
     ranges_of,
     read_range,
 )
+from jobs.replication.offset_syncs.follower import SyncsPlace, place_of
 from jobs.spark import contract
 from jobs.spark.contract import JobResult, JobSpec, Outcome
 from jobs.spark.secret import open_context

@@ -10,10 +10,10 @@ from typing import Any
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import InvalidFields
-from jobs.replication.flow import HIGHEST_BYTES_PER_S, LOWEST_BYTES_PER_S
-from jobs.replication.windows import Window, parse_window
+from jobs.replication.flow.spec import HIGHEST_BYTES_PER_S, LOWEST_BYTES_PER_S
+from jobs.replication.flow.windows import Window, parse_window
 from jobs.spark import contract
-from jobs.spark.live_settings import LIVE_SETTINGS
+from jobs.spark.flow_driver.live_settings import LIVE_SETTINGS
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from jobs.cache import cache_folder
-from jobs.quorum.log_folder import BadFolder, read_folder
+from jobs.quorum.log.folder import BadFolder, read_folder
 from jobs.spark import contract
 from jobs.spark.contract import JobResult, JobSpec, Outcome
 from jobs.spark.secret import open_context
@@ -54,8 +54,8 @@ def _replay(share: tuple[str, str, int, int]) -> dict[str, Any]:
     """Replay a share of the partitions on a worker; returns JSON values."""
     # Where compiled code is kept must be said before it is made.
     os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder() / "numba"))
-    from jobs.quorum.replay_arrow import write_history
-    from jobs.quorum.replay_folder import FolderReplay
+    from jobs.quorum.replay.arrow import write_history
+    from jobs.quorum.replay.folder import FolderReplay
 
     folder, output, shard, shards = share
     found = FolderReplay(read_folder(Path(folder)), shard, shards)

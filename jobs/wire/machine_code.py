@@ -37,16 +37,24 @@ def compiled(function: F) -> F:
     except RuntimeError:
         made = numba.njit(function, nogil=True)
     else:
-        folders = {Path(__file__).parent, Path(function.__code__.co_filename).parent}
+        folders = {Path(__file__).parent, _room(Path(function.__code__.co_filename))}
         # numba looks at the function's own file only, and would keep what another one put into it.
         made._cache._cache_file._source_stamp = tuple(map(_stamp, sorted(folders)))  # noqa: SLF001
     return made  # type: ignore[no-any-return] # it is called like the function itself
 
 
+def _room(source: Path) -> Path:
+    """Return the folder right under jobs/ that a source file is in, however deep; else its own folder."""
+    jobs = Path(__file__).parent.parent
+    return (
+        jobs / source.relative_to(jobs).parts[0] if source.is_relative_to(jobs) else source.parent
+    )
+
+
 @cache
 def _stamp(folder: Path) -> tuple[int, int]:
-    """Return what changes when a source file of a folder does: the latest time, and the bytes of all."""
-    found = [path.stat() for path in folder.glob("*.py")]
+    """Return what changes when a source file below a folder does: the latest time, and the bytes of all."""
+    found = [path.stat() for path in folder.rglob("*.py")]
     return max((one.st_mtime_ns for one in found), default=0), sum(one.st_size for one in found)
 
 

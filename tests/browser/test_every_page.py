@@ -6,9 +6,9 @@ import pytest
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
-from console.availability.drill_models import Drill
-from console.availability.placement_models import TopicPlacement
-from console.availability.promotion_models import PromotionAction, PromotionPolicy
+from console.availability.drills.models import Drill
+from console.availability.placements.models import TopicPlacement
+from console.availability.promotion.models import PromotionAction, PromotionPolicy
 from tests.browser.axe import grave_violations
 from tests.browser.world import RUN, fill_cluster, make_person, make_world
 

@@ -4,8 +4,8 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from console.replication import failover_work as work
-from console.replication.failover_models import FailoverPlan, FailoverRun
+from console.replication.failover import work
+from console.replication.failover.models import FailoverPlan, FailoverRun
 from tests.browser.axe import grave_violations
 from tests.browser.world import make_person, make_world
 from tests.console.replication.failover_world import PaperClusters, carry_out, two_groups

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from console.replication.models import ReplicationFlow
+from console.replication.flows.models import ReplicationFlow
 from tests.browser.world import RUN, make_person, make_world
 from tests.support import PATIENCE, wait_until
 

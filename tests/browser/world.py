@@ -18,8 +18,9 @@ from console.clusters.models import (
     Partition,
     Topic,
 )
-from console.replication.finding_models import FlowWatch
-from console.replication.models import (
+from console.replication.checkpoints.rounds.collect import collect_readiness
+from console.replication.findings.models import FlowWatch
+from console.replication.flows.models import (
     CheckpointSample,
     CheckpointSeries,
     FlowPartition,
@@ -29,13 +30,12 @@ from console.replication.models import (
     ReadinessChange,
     ReplicationFlow,
 )
-from console.replication.readiness_collect import collect_readiness
 from console.runs.models import RunState
-from jobs.availability.severity import Severity
+from jobs.availability.status.severity import Severity
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.checkpoint_lag import SeenCheckpoint
-from jobs.replication.checkpoint_topic import GroupPartition
-from jobs.replication.translator import Translator
+from jobs.replication.checkpoints.lag import SeenCheckpoint
+from jobs.replication.checkpoints.topic import GroupPartition
+from jobs.replication.translation.translator import Translator
 from tests.console.availability.making import make_available
 from tests.console.availability.placed_world import document, make_rule
 from tests.console.availability.promotion_world import fill_promotion_pages

@@ -11,11 +11,11 @@ from django.test.utils import CaptureQueriesContext
 
 from console.accounts.models import Role, User
 from console.clusters.models import Cluster, Topic
-from console.replication.models import FlowPartition, ReplicationFlow
+from console.replication.flows.models import FlowPartition, ReplicationFlow
 from console.runs.launcher import this_host
 from console.runs.models import Run, RunState
 from jobs.cluster.errors import Unreachable
-from jobs.replication.copier import PartitionProgress, PartitionState
+from jobs.replication.copy.contract import PartitionProgress, PartitionState
 from jobs.spark import contract
 from jobs.spark.contract import JobResult
 

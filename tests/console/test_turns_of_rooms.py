@@ -5,21 +5,21 @@ from datetime import timedelta
 
 import pytest
 
-from console.availability import collect as availability
-from console.availability import promotion_round
-from console.availability.models import AvailabilityRound
-from console.availability.promotion_seen_models import PromotionRound
-from console.clusters import collect as clusters
+from console.availability.advice import round as promotion_round
+from console.availability.advice.models import PromotionRound
+from console.availability.collection import collect as availability
+from console.availability.status.models import AvailabilityRound
+from console.clusters.collection import collect as clusters
 from console.clusters.models import CollectionRound, Noun
-from console.frame.turns import take_turns
-from console.quorum import collect as quorum
+from console.frame.processes.turns import take_turns
 from console.quorum.models import QuorumStatus
-from console.replication import collect as flows
-from console.replication import finding_collect as looks
-from console.replication import readiness_collect as checkpoints
-from console.replication.finding_models import FlowWatch
-from console.replication.models import ReplicationFlow
-from console.replication.readiness_models import FlowReadiness
+from console.quorum.voters import collect as quorum
+from console.replication.checkpoints.models import FlowReadiness
+from console.replication.checkpoints.rounds import collect as checkpoints
+from console.replication.findings import collect as looks
+from console.replication.findings.models import FlowWatch
+from console.replication.flows.models import ReplicationFlow
+from console.replication.measurement import collect as flows
 from tests.console.clusters.fake_kafka import FakeKafka
 from tests.console.making import NOW, make_cluster, make_flow
 

@@ -15,13 +15,13 @@ from django.template import RequestContext, Template
 from django.urls import include, path
 from django.utils import timezone
 
-from console.frame.access import page
-from console.frame.error_pages import not_found, permission_denied, server_error
-from console.frame.freshness import Freshness
-from console.frame.numbers import format_count
-from console.frame.render import render_page
-from console.frame.tables import Choice, Column, csv_response, read_table
-from console.frame.timerange import TimeRange
+from console.frame.pages.error_pages import not_found, permission_denied, server_error
+from console.frame.pages.freshness import Freshness
+from console.frame.pages.numbers import format_count
+from console.frame.pages.render import render_page
+from console.frame.pages.timerange import TimeRange
+from console.frame.security.access import page
+from console.frame.tables.table import Choice, Column, csv_response, read_table
 from tests.gallery.forms import ClusterForm
 
 PAGE = Path(__file__).with_name("gallery.html")

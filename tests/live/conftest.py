@@ -14,11 +14,11 @@ from jobs.cluster.connection import Connection, SaslMechanism, SecurityProtocol
 from jobs.cluster.secrets import SecretRef
 from jobs.lab.cluster import Cluster
 from jobs.lab.errors import FetchFailed, JavaMissing
-from jobs.lab.jvm import KafkaJvm
+from jobs.lab.install.jvm import KafkaJvm
+from jobs.lab.install.preparation import kafka_jvm
 from jobs.lab.lab import Lab
 from jobs.lab.plan import ClusterPlan, standard_plans
 from jobs.lab.ports import find_base_port
-from jobs.lab.preparation import kafka_jvm
 from jobs.lab.security import USERS
 from tests.live.shared_labs import SHARED
 

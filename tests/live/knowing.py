@@ -4,8 +4,8 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
 from jobs.cluster.errors import ClusterFault
-from jobs.cluster.raw.cluster import RawCluster
-from jobs.cluster.raw.known_everywhere import topic_everywhere
+from jobs.cluster.protocol.cluster import RawCluster
+from jobs.cluster.protocol.known_everywhere import topic_everywhere
 from tests.support import wait_until
 
 

@@ -3,9 +3,9 @@
 import time
 from typing import Any
 
+from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.records import ClientPartition, is_partition_eof
-from jobs.cluster.topics import describe_topics
 
 
 def read_all(connection, topic: str, timeout_s: float = 30.0) -> list[Any]:

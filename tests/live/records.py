@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from confluent_kafka import Consumer, Producer
 from confluent_kafka import TopicPartition as ClientPartition
 
+from jobs.cluster.admin.topics import NewTopicSpec, create_topics, describe_topics
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.topics import NewTopicSpec, create_topics, describe_topics
 from tests.live.knowing import wait_until_known
 
 READ_WITHIN_S = 60

@@ -4,10 +4,10 @@ import time
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import ClusterFault
-from jobs.replication.copier import PartitionState
-from jobs.replication.flow import FlowSpec
-from jobs.replication.plan import Known
-from jobs.replication.survey import Survey, survey_flow
+from jobs.replication.copy.contract import PartitionState
+from jobs.replication.flow.plan import Known
+from jobs.replication.flow.spec import FlowSpec
+from jobs.replication.flow.survey import Survey, survey_flow
 
 # Longer than the transaction of a frozen copier stays open: one frozen while it commits holds positions back.
 WITHIN_S = 100

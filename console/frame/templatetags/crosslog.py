@@ -13,12 +13,12 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from console.frame import numbers, states, timerange
-from console.frame.access import can as may
-from console.frame.addresses import address_of
-from console.frame.freshness import Freshness
-from console.frame.navigation import Place
-from console.frame.sparkline import draw_sparkline
+from console.frame.pages import numbers, states, timerange
+from console.frame.pages.addresses import address_of
+from console.frame.pages.freshness import Freshness
+from console.frame.pages.navigation import Place
+from console.frame.pages.sparkline import draw_sparkline
+from console.frame.security.access import can as may
 
 register = template.Library()
 

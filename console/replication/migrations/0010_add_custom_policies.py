@@ -2,7 +2,7 @@
 
 from django.db import migrations, models
 
-import jobs.replication.flow
+import jobs.replication.flow.spec
 
 
 class Migration(migrations.Migration):
@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
             name="policy",
             field=models.CharField(
                 choices=[("default", "default"), ("identity", "identity"), ("custom", "custom")],
-                default=jobs.replication.flow.PolicyName["DEFAULT"],
+                default=jobs.replication.flow.spec.PolicyName["DEFAULT"],
                 max_length=20,
             ),
         ),

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault, NotAuthorized
-from jobs.cluster.raw.cluster import RawCluster
-from jobs.cluster.raw.controllers import TIMING, Controllers
-from jobs.cluster.raw.quorum import read_quorum
-from jobs.cluster.raw.timing import Timing
+from jobs.cluster.protocol.admin.quorum import read_quorum
+from jobs.cluster.protocol.cluster import RawCluster
+from jobs.cluster.protocol.controllers import TIMING, Controllers
+from jobs.cluster.protocol.transport.timing import Timing
 
 _CLIENT_ID = "standby"
 _LEARN_S = 5.0

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.raw.cluster import RawCluster
-from jobs.cluster.raw.elections import ElectionType, elect_leaders
-from jobs.cluster.raw.fenced_brokers import list_brokers
-from jobs.cluster.raw.topic_partitions import PartitionReplicas, describe_partitions
+from jobs.cluster.protocol.admin.elections import ElectionType, elect_leaders
+from jobs.cluster.protocol.admin.fenced_brokers import list_brokers
+from jobs.cluster.protocol.admin.topic_partitions import PartitionReplicas, describe_partitions
+from jobs.cluster.protocol.cluster import RawCluster
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,15 +12,20 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from jobs.availability.acting.decisions import LoopTiming
 from jobs.availability.acting.doors import Doors
 from jobs.availability.acting.plans import Outcome, Plan, PlannedRequest, Verdict
-from jobs.availability.acting.promotions import HeldPromotion, Phase, PromotionStore, StoreState
 from jobs.availability.acting.running import Stopwatch, run, wait_for
-from jobs.availability.acting.standbys import Standby, StandbyPicture, read_standbys
-from jobs.availability.actors import ActorKind
-from jobs.cluster.raw.cluster import RawCluster
-from jobs.cluster.raw.topic_partitions import describe_partitions
+from jobs.availability.acting.standby.decisions import LoopTiming
+from jobs.availability.acting.standby.promotions import (
+    HeldPromotion,
+    Phase,
+    PromotionStore,
+    StoreState,
+)
+from jobs.availability.acting.standby.standbys import Standby, StandbyPicture, read_standbys
+from jobs.availability.promotion.actors.catalogue import ActorKind
+from jobs.cluster.protocol.admin.topic_partitions import describe_partitions
+from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.read_only import is_read_only, refuse_when_read_only
 
 # A tick of the loop, the heartbeat, the leaders' wish for the larger ISR; measured 0.4 to 1.3 s in all.

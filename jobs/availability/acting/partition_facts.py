@@ -9,17 +9,17 @@ from typing import Any
 
 from jobs.availability.acting.doors import Doors
 from jobs.availability.acting.running import run
-from jobs.availability.advice import Evidence
+from jobs.availability.promotion.advice import Evidence
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
-from jobs.cluster.raw.cluster import RawCluster
-from jobs.cluster.raw.fenced_brokers import RegisteredBroker, list_brokers
-from jobs.cluster.raw.lanes import COORDINATOR
-from jobs.cluster.raw.offsets import LATEST, list_offsets
-from jobs.cluster.raw.replica_log_dirs import describe_replica_logs
-from jobs.cluster.raw.replica_offsets import replica_end_offsets
-from jobs.cluster.raw.topic_partitions import PartitionReplicas, describe_partitions
-from jobs.cluster.raw.topics import by_topic
+from jobs.cluster.protocol.admin.fenced_brokers import RegisteredBroker, list_brokers
+from jobs.cluster.protocol.admin.topic_partitions import PartitionReplicas, describe_partitions
+from jobs.cluster.protocol.cluster import RawCluster
+from jobs.cluster.protocol.data.offsets import LATEST, list_offsets
+from jobs.cluster.protocol.data.replica_log_dirs import describe_replica_logs
+from jobs.cluster.protocol.data.replica_offsets import replica_end_offsets
+from jobs.cluster.protocol.transport.lanes import COORDINATOR
+from jobs.cluster.protocol.transport.topics import by_topic
 
 _ANSWER_S = 3.0
 _BUDGET_S = 3.0
@@ -80,7 +80,8 @@ class PartitionFacts:
 def read_evidence(
     doors: Doors, where: TopicPartition, observer: int | None, now_ms: int
 ) -> Evidence:
-    """Return the evidence about one partition now, for `jobs.availability.guard`; raises `ClusterFault`.
+    """Return the evidence about one partition now, for `jobs.availability.promotion.guard`; raises
+    `ClusterFault`.
 
     Not to be called inside a running event loop.
     """

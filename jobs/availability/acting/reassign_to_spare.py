@@ -15,16 +15,16 @@ from jobs.availability.acting.doors import Doors
 from jobs.availability.acting.partition_facts import PartitionFacts, read_partitions
 from jobs.availability.acting.plans import Outcome, Plan, PlannedRequest, Verdict
 from jobs.availability.acting.running import Stopwatch, wait_for, with_cluster
-from jobs.availability.actors import ActorKind
+from jobs.availability.promotion.actors.catalogue import ActorKind
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.raw.cluster import RawCluster
-from jobs.cluster.raw.fenced_brokers import RegisteredBroker, list_brokers
-from jobs.cluster.raw.reassignments import (
+from jobs.cluster.protocol.admin.fenced_brokers import RegisteredBroker, list_brokers
+from jobs.cluster.protocol.admin.reassignments import (
     Reassignment,
     alter_reassignments,
     list_reassignments,
 )
-from jobs.cluster.raw.topic_partitions import describe_partitions
+from jobs.cluster.protocol.admin.topic_partitions import describe_partitions
+from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.read_only import is_read_only, refuse_when_read_only
 
 # 200 MB were copied in about two seconds on the machine of the measurement.

@@ -14,18 +14,18 @@ from jobs.availability.acting.partition_facts import PartitionFacts, read_partit
 from jobs.availability.acting.plans import Outcome, Plan, PlannedRequest, Verdict
 from jobs.availability.acting.running import Stopwatch, wait_for, with_cluster
 from jobs.availability.acting.stall import end_stall
-from jobs.availability.actors import ActorKind
+from jobs.availability.promotion.actors.catalogue import ActorKind
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
-from jobs.cluster.raw.cluster import RawCluster
-from jobs.cluster.raw.resource_configs import (
+from jobs.cluster.protocol.admin.resource_configs import (
     Resource,
     ResourceType,
     Setting,
     change_settings,
     read_settings,
 )
-from jobs.cluster.raw.topic_partitions import describe_partitions
+from jobs.cluster.protocol.admin.topic_partitions import describe_partitions
+from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.read_only import is_read_only, refuse_when_read_only
 
 MIN_ISR = "min.insync.replicas"

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
 from jobs.availability.acting.doors import Doors
-from jobs.cluster.raw.cluster import RawCluster
+from jobs.cluster.protocol.cluster import RawCluster
 
 _Value = TypeVar("_Value")
 _LOOK_S = 0.05

@@ -12,8 +12,8 @@ import uuid
 from collections.abc import Collection
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.raw.cluster import RawCluster
-from jobs.cluster.raw.transactions import add_partitions_to_txn, end_txn, init_producer_id
+from jobs.cluster.protocol.cluster import RawCluster
+from jobs.cluster.protocol.data.transactions import add_partitions_to_txn, end_txn, init_producer_id
 from jobs.cluster.read_only import refuse_when_read_only
 
 _TRANSACTION_MS = 10_000

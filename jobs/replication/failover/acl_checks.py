@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from jobs.cluster.acls import AclBinding
+from jobs.cluster.admin.acls import AclBinding
 from jobs.replication.failover.evidence import Evidence
 from jobs.replication.failover.model import Check, CheckState
 

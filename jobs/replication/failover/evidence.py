@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
-from jobs.cluster.acls import AclBinding
-from jobs.cluster.configs import ConfigValue
+from jobs.cluster.admin.acls import AclBinding
+from jobs.cluster.admin.configs import ConfigValue
 from jobs.cluster.descriptions import (
     CommittedOffset,
     GroupDescription,
@@ -16,10 +16,10 @@ from jobs.cluster.descriptions import (
     TopicDescription,
     TopicPartition,
 )
-from jobs.replication.flow import FlowSpec
-from jobs.replication.selection import policy_of, should_replicate
-from jobs.replication.sync_history import Certificate
-from jobs.replication.translator import SourceEnd
+from jobs.replication.flow.selection import policy_of, should_replicate
+from jobs.replication.flow.spec import FlowSpec
+from jobs.replication.translation.sync_history import Certificate
+from jobs.replication.translation.translator import SourceEnd
 
 Committed = Mapping[TopicPartition, CommittedOffset]
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from jobs.cluster.client import ClusterClient
-from jobs.cluster.descriptions import GroupDescription, TopicPartition
-from jobs.cluster.errors import TimedOut
-from jobs.cluster.groups import (
+from jobs.cluster.admin.groups import (
     alter_group_offsets,
     delete_group_offsets,
     describe_groups,
     read_group_offsets,
 )
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.descriptions import GroupDescription, TopicPartition
+from jobs.cluster.errors import TimedOut
 from jobs.replication.failover.applying import Offsets, Problems
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import CommittedOffset, TopicPartition
-from jobs.replication.checkpoint_topic import read_checkpoint_topic
+from jobs.replication.checkpoints.topic import read_checkpoint_topic
 from jobs.replication.failover.read_evidence import Known
-from jobs.replication.flow import FlowSpec
-from jobs.replication.selection import policy_of
+from jobs.replication.flow.selection import policy_of
+from jobs.replication.flow.spec import FlowSpec
 
 SOURCE = "the last checkpoints on the target"
 

@@ -6,28 +6,28 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from jobs.cluster.acls import AclBinding, describe_acls
-from jobs.cluster.brokers import describe_cluster
-from jobs.cluster.client import ClusterClient
-from jobs.cluster.configs import ConfigValue, describe_topic_configs
-from jobs.cluster.connection import Connection
-from jobs.cluster.descriptions import CommittedOffset, OffsetRange, TopicPartition
-from jobs.cluster.errors import ClusterFault
-from jobs.cluster.groups import describe_groups, list_groups, read_committed_offsets
-from jobs.cluster.offsets import (
+from jobs.cluster.admin.acls import AclBinding, describe_acls
+from jobs.cluster.admin.brokers import describe_cluster
+from jobs.cluster.admin.configs import ConfigValue, describe_topic_configs
+from jobs.cluster.admin.groups import describe_groups, list_groups, read_committed_offsets
+from jobs.cluster.admin.offsets import (
     MARKER_RANGE,
     read_data_end,
     read_last_timestamp,
     read_offset_ranges,
     read_timestamp_at,
 )
-from jobs.cluster.topics import describe_topics, list_topic_names
+from jobs.cluster.admin.topics import describe_topics, list_topic_names
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.connection import Connection
+from jobs.cluster.descriptions import CommittedOffset, OffsetRange, TopicPartition
+from jobs.cluster.errors import ClusterFault
+from jobs.replication.copy.positions import Positions, read_positions
 from jobs.replication.failover.acl_checks import GROUP, TOPIC
 from jobs.replication.failover.evidence import Evidence, Leg, Side, Translation, Way
 from jobs.replication.failover.model import Direction, Wish
 from jobs.replication.failover.planner import names_match
-from jobs.replication.flow import FlowSpec
-from jobs.replication.positions import Positions, read_positions
+from jobs.replication.flow.spec import FlowSpec
 
 MOST_TIMES = 100
 LastSeen = Callable[[], "Known"]

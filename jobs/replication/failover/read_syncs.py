@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 
 from jobs.cluster.errors import ClusterFault, Refused, UnknownTopicOrPartition
-from jobs.cluster.raw.cluster import RawCluster
-from jobs.cluster.raw.timing import Timing, Tries
-from jobs.replication.archive_manifest import GapKind
-from jobs.replication.flow import FlowSpec
-from jobs.replication.sync_archive import ArchivedTranslator
-from jobs.replication.sync_follower import CLIENT_ID, SyncsPlace, place_of
-from jobs.replication.sync_index import Piece, SyncIndex
-from jobs.replication.syncs_reader import Step, SyncsReader
-from jobs.replication.translator import Translator
+from jobs.cluster.protocol.cluster import RawCluster
+from jobs.cluster.protocol.transport.timing import Timing, Tries
+from jobs.replication.flow.spec import FlowSpec
+from jobs.replication.offset_syncs.archive import ArchivedTranslator
+from jobs.replication.offset_syncs.archive_manifest import GapKind
+from jobs.replication.offset_syncs.follower import CLIENT_ID, SyncsPlace, place_of
+from jobs.replication.offset_syncs.index import Piece, SyncIndex
+from jobs.replication.offset_syncs.reader import Step, SyncsReader
+from jobs.replication.translation.translator import Translator
 
 
 def read_translator(flow: FlowSpec, *, timeout_s: float = 10.0) -> Translator:

@@ -7,9 +7,9 @@ from dataclasses import replace
 from jobs.cluster.descriptions import CommittedOffset, OffsetRange, TopicPartition
 from jobs.replication.failover.evidence import Evidence, Leg, Way
 from jobs.replication.failover.model import PlanItem, Untranslated
-from jobs.replication.partition_syncs import DOWNSTREAM, UPSTREAM
-from jobs.replication.sync_history import Certificate, repeats_nothing
-from jobs.replication.translator import SourceEnd
+from jobs.replication.translation.partition_syncs import DOWNSTREAM, UPSTREAM
+from jobs.replication.translation.sync_history import Certificate, repeats_nothing
+from jobs.replication.translation.translator import SourceEnd
 
 NO_SYNC = "There is no offset sync of this partition."
 NO_COUNTERPART = "No flow between the two clusters copies this topic."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from jobs.cluster.configs import ConfigValue
+from jobs.cluster.admin.configs import ConfigValue
 from jobs.cluster.descriptions import TopicDescription
 from jobs.replication.failover.evidence import Evidence
 from jobs.replication.failover.model import Check, CheckState, TopicPlan

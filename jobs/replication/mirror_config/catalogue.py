@@ -6,7 +6,7 @@ MirrorHeartbeatConfig, ConnectorConfig and SourceConnectorConfig (Kafka 4.x).
 
 from __future__ import annotations
 
-from jobs.replication.flow import (
+from jobs.replication.flow.spec import (
     DEFAULT_CONFIG_PROPERTIES_EXCLUDE,
     DEFAULT_GROUPS_EXCLUDE,
     DEFAULT_TOPICS_EXCLUDE,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from jobs.replication.mirror_config.naming import naming_of
-from jobs.replication.mirror_config.read import MirrorConfig
+from jobs.replication.mirror_config.read.configuration import MirrorConfig
 from jobs.replication.mirror_config.values import (
     Config,
     Connector,

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from console.frame.throttling import BUCKETS
+from console.frame.rest.throttling import BUCKETS
 from tests.console.accounts.oidc_provider import CLIENT, SECRET, Server
 
 

@@ -9,8 +9,8 @@ from django.utils import timezone
 from drf_spectacular.generators import SchemaGenerator
 
 from console.clusters.models import Group
-from console.replication import failover_actions as actions
-from console.replication.models import GroupReadiness
+from console.replication.failover import actions
+from console.replication.flows.models import GroupReadiness
 from tests.console.availability.making import make_available
 from tests.console.availability.placed_world import make_rule
 from tests.console.availability.promotion_world import fill_promotion

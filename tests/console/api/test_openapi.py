@@ -8,7 +8,7 @@ from drf_spectacular.renderers import OpenApiJsonRenderer
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from console.api_urls import router
-from console.frame.viewset import ApiViewSet
+from console.frame.rest.viewset import ApiViewSet
 from jobs.version import VERSION
 
 SCHEMA = SchemaGenerator().get_schema(request=None, public=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from console.availability.count_book import CountBook
-from console.availability.ledger import Ledger
-from console.availability.ledger_rows import News, Place
-from console.availability.models import (
+from console.availability.collection.count_book import CountBook
+from console.availability.collection.ledger import Ledger
+from console.availability.collection.ledger_rows import News, Place
+from console.availability.status.models import (
     AvailabilityRound,
     BrokerStatus,
     Source,
@@ -16,8 +16,8 @@ from console.availability.models import (
 from console.clusters.models import Broker, Cluster, CollectionRound, Noun, Partition, Topic
 from console.quorum.models import Kind, MetadataChange, MetadataLog, MetadataSubject
 from console.quorum.models import Source as LogSource
-from jobs.availability.min_isr import MinIsrOrigin
-from jobs.availability.partition_seen import PartitionSeen
+from jobs.availability.status.min_isr import MinIsrOrigin
+from jobs.availability.status.partition_seen import PartitionSeen
 from tests.console.making import NOW, make_cluster
 
 RACKS = {1: "dc-a", 2: "dc-b", 3: "dc-c"}

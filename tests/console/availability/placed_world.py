@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from console.availability.placement_models import TopicPlacement
+from console.availability.placements.models import TopicPlacement
 from console.clusters.models import Broker, Cluster, CollectionRound, Noun, Partition, Topic
 from tests.console.making import NOW, make_cluster
 

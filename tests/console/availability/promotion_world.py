@@ -9,27 +9,27 @@ from uuid import uuid4
 
 from django.utils import timezone
 
-from console.availability.cluster_models import cluster_model
-from console.availability.drill_models import Drill, DrillResult, DrillState
-from console.availability.promotion_catalogue import told_actors
-from console.availability.promotion_models import (
+from console.availability.acting.models import HeldPromotion, StandbySign
+from console.availability.advice.models import (
+    ObserverEvent,
+    PromotionFinding,
+    PromotionRound,
+)
+from console.availability.drills.models import Drill, DrillResult, DrillState
+from console.availability.promotion.catalogue import told_actors
+from console.availability.promotion.models import (
     ActionState,
     Actor,
     Mode,
     PromotionAction,
     PromotionPolicy,
 )
-from console.availability.promotion_seen_models import (
-    ObserverEvent,
-    PromotionFinding,
-    PromotionRound,
-)
-from console.availability.standby_models import HeldPromotion, StandbySign
+from console.availability.what_if.cluster_models import cluster_model
 from console.clusters.models import Broker, Cluster, CollectionRound, Noun, Partition, Topic
 from jobs.availability.acting.plans import Outcome, Plan, PlannedRequest, Verdict
-from jobs.availability.actor_kinds import ActorKind
-from jobs.availability.advice import ReplicaStanding
-from jobs.availability.looking import Looked, PartitionLook
+from jobs.availability.promotion.actors.kinds import ActorKind
+from jobs.availability.promotion.advice import ReplicaStanding
+from jobs.availability.promotion.looking import Looked, PartitionLook
 from tests.console.making import make_cluster
 
 STANDBY = 3

@@ -5,7 +5,7 @@ are FIRST_MS, FIRST_MS + 1000 and so on. Group `shop/billing` has committed offs
 """
 
 from console.clusters.models import Cluster, Group, GroupOffset, Noun, Partition, Topic
-from jobs.availability.severity import Severity
+from jobs.availability.status.severity import Severity
 
 TOPIC, GROUP = "shop.orders", "shop/billing"
 RECORDS, COMMITTED = 5, 2

@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import replace
 
-from jobs.cluster.configs import ConfigValue
+from jobs.cluster.admin.configs import ConfigValue
+from jobs.cluster.admin.groups import GroupListing, GroupOffsets
 from jobs.cluster.descriptions import (
     BrokerDescription,
     ClusterDescription,
@@ -17,7 +18,6 @@ from jobs.cluster.descriptions import (
     TopicPartition,
 )
 from jobs.cluster.errors import ClusterFault, ClusterIdChanged
-from jobs.cluster.groups import GroupListing, GroupOffsets
 
 CLUSTER_ID = "abcdefghijklmnopqrstuv"
 MIN_ISR = {"min.insync.replicas": "2", "cleanup.policy": "delete"}

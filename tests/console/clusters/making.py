@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from console.clusters import collect
+from console.clusters.collection import collect
 from console.clusters.models import (
     Broker,
     Cluster,

@@ -8,7 +8,7 @@ from django.db import models
 from console.clusters import actions
 from console.clusters.models import Broker, Cluster, CollectionRound, Topic
 from console.frame.errors import ActionRefused
-from console.replication.models import ReplicationFlow
+from console.replication.flows.models import ReplicationFlow
 from jobs.cluster.check import ConnectionCheck
 from jobs.cluster.errors import (
     AuthenticationFailed,

@@ -5,7 +5,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from console.clusters.models import Cluster, Group, Topic
-from jobs.availability.severity import Severity
+from jobs.availability.status.severity import Severity
 from tests.console.clusters.making import make_cluster, make_seen
 
 # Port 1 of this machine: nobody listens there, and everybody knows at once.

@@ -5,7 +5,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from console.clusters.models import Cluster, CollectionRound, Group, Partition
-from jobs.availability.severity import Severity
+from jobs.availability.status.severity import Severity
 from tests.console.clusters.making import NOW, later, make_cluster, make_round, make_seen
 
 NOBODY = {"alias": "west", "bootstrap_servers": "127.0.0.1:1", "security_protocol": "PLAINTEXT"}

@@ -6,7 +6,7 @@ import pytest
 
 from console.clusters.models import Cluster, CollectionRound, Noun
 from console.clusters.status import judge_cluster
-from jobs.availability.severity import Severity
+from jobs.availability.status.severity import Severity
 from tests.console.clusters.making import NOW, later
 
 NOBODY = ("unreachable", "Nobody listens on kafka-3.example:9092.")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from console.frame.alive import Signs
-from console.frame.processes import free_port, is_url_ok
+from console.frame.processes.alive import Signs
+from console.frame.processes.supervisor import free_port, is_url_ok
 from jobs.spark.processes import children_of, start_ticks
 from tests.support import tcp_ports_of, wait_until
 

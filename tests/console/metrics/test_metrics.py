@@ -8,12 +8,12 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
-from console.availability.models import AvailabilityRound, UncleanElection
-from console.availability.retention import prune
+from console.availability.collection.retention import prune
+from console.availability.status.models import AvailabilityRound, UncleanElection
 from console.clusters.models import Broker, CollectionRound, Group, Partition
 from console.metrics.collector import KafkaState, Limits
 from console.metrics.definitions import DEFINITIONS
-from console.replication.models import FlowRound, FlowTopic
+from console.replication.flows.models import FlowRound, FlowTopic
 from tests.console.making import (
     NOW,
     make_cluster,

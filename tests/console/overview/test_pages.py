@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from console.accounts.models import Role
 from console.clusters.models import CollectionRound, Noun
-from console.frame.alive import Restart, Signs
+from console.frame.processes.alive import Restart, Signs
 from console.overview.queries import read_picture
 from tests.console.making import NOW, count_queries, make_cluster, make_flow, make_topic, make_user
 

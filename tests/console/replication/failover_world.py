@@ -7,13 +7,12 @@ from dataclasses import replace
 
 from django.utils import timezone
 
-from console.replication import failover_actions as actions
-from console.replication import failover_work as work
-from console.replication.failover_models import FailoverPlan, FailoverRun
+from console.replication.failover import actions, work
+from console.replication.failover.models import FailoverPlan, FailoverRun
 from jobs.cluster.errors import ClusterFault
 from jobs.replication.failover.evidence import Evidence
 from jobs.replication.failover.read_evidence import Asking, Route
-from jobs.replication.translator import Translator
+from jobs.replication.translation.translator import Translator
 from tests.console.making import make_flow
 from tests.jobs.replication.failover.making import GROUP, PaperDoor, empty, failover_evidence
 

@@ -5,11 +5,11 @@ from datetime import timedelta
 from typing import Any
 
 from console.clusters.models import Group, GroupOffset
-from console.replication.finding_models import RANKS, FlowFinding
+from console.replication.findings.models import RANKS, FlowFinding
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import Unreachable
-from jobs.replication.drift import DriftReport
-from jobs.replication.flow_reading import WireAnswers
+from jobs.replication.findings.reading import WireAnswers
+from jobs.replication.topics.drift import DriftReport
 from tests.console.making import NOW
 
 ORDERS = TopicPartition("orders", 0)

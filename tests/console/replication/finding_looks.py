@@ -2,9 +2,9 @@
 
 from datetime import timedelta
 
-from console.replication.finding_collect import look_at_flow
-from console.replication.finding_models import FlowFinding, FlowWatch
-from jobs.replication.drift import DriftReport
+from console.replication.findings.collect import look_at_flow
+from console.replication.findings.models import FlowFinding, FlowWatch
+from jobs.replication.topics.drift import DriftReport
 from tests.console.making import (
     NOW,
     make_partition,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from console.clusters.models import CollectionRound, Group, GroupOffset, Noun, Partition
-from console.replication.models import FlowReadiness, FlowRound, ReplicationFlow
-from console.replication.readiness_collect import collect_readiness
+from console.replication.checkpoints.rounds.collect import collect_readiness
+from console.replication.flows.models import FlowReadiness, FlowRound, ReplicationFlow
 from jobs.cluster.descriptions import CommittedOffset, TopicPartition
 from jobs.cluster.errors import NotAuthorized
-from jobs.replication.checkpoint_follow import CheckpointsRead
-from jobs.replication.checkpoint_lag import SeenCheckpoint
-from jobs.replication.checkpoint_topic import GroupPartition
-from jobs.replication.translator import SourceEnd, Translator
+from jobs.replication.checkpoints.follow import CheckpointsRead
+from jobs.replication.checkpoints.lag import SeenCheckpoint
+from jobs.replication.checkpoints.topic import GroupPartition
+from jobs.replication.translation.translator import SourceEnd, Translator
 from tests.console.making import NOW, make_flow, make_partition, make_topic
 
 NOW_MS = int(NOW.timestamp() * 1000)

@@ -6,10 +6,10 @@ CVE-2023-25194 (`sasl.jaas.config`) and CVE-2025-27817 (token URLs) were free cl
 import pytest
 
 from console.clusters.models import Cluster
-from console.replication.models import ReplicationFlow
+from console.replication.flows.models import ReplicationFlow
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import InvalidFields
-from jobs.replication.flow_file import read_flow_file
+from jobs.replication.flow.file import read_flow_file
 from tests.console.making import make_cluster
 from tests.console.safety.world import make_person
 

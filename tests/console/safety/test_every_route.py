@@ -2,7 +2,7 @@
 
 import pytest
 
-from console.frame.access import can, can_anywhere
+from console.frame.security.access import can, can_anywhere
 from tests.console.safety.routes import (
     ANYWHERE,
     EXPECTED,

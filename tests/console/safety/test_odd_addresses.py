@@ -4,9 +4,9 @@ from urllib.parse import quote
 
 import pytest
 
-from console.availability.models import PartitionStatus
+from console.availability.status.models import PartitionStatus
 from console.clusters.models import Group, Topic
-from console.replication.models import GroupReadiness
+from console.replication.flows.models import GroupReadiness
 from tests.console.safety.test_every_route import objects_of
 from tests.console.safety.world import make_person, make_world
 

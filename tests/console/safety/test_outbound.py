@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import pytest
 
-from console.frame.outbound import Outbound, OutboundFailed, OutboundRefused
+from console.frame.security.outbound import Outbound, OutboundFailed, OutboundRefused
 
 LOOPBACK = ipaddress.ip_network("127.0.0.0/8")
 

@@ -4,17 +4,17 @@ import json
 
 import pytest
 
-from console.availability.acted_topics import acted_topics_of
-from console.availability.placements import rules_of
-from console.availability.promotion_policies import PolicyBook
-from console.availability.promotion_queries import list_policies
-from console.availability.promotion_round import advise_cluster
+from console.availability.advice.round import advise_cluster
+from console.availability.placements.placements import rules_of
+from console.availability.promotion.acted_topics import acted_topics_of
+from console.availability.promotion.policies import PolicyBook
+from console.availability.promotion.queries import list_policies
 from console.clusters.models import Group, Topic
-from console.replication.failover_queries import groups_to_choose
-from jobs.replication.custom_policy import CustomReplicationPolicy, PolicyTemplates
-from jobs.replication.drift_findings import broken_patterns
+from console.replication.failover.queries import groups_to_choose
 from jobs.replication.failover.planner import names_match
-from jobs.replication.selection import NameFilter
+from jobs.replication.findings.drift import broken_patterns
+from jobs.replication.flow.selection import NameFilter
+from jobs.replication.naming.custom_policy import CustomReplicationPolicy, PolicyTemplates
 from tests.console.availability.placed_world import document, make_placed, make_rule, make_sites
 from tests.console.availability.promotion_world import Clock, PaperDoor, make_policy, make_short
 from tests.console.making import NOW, make_cluster, make_flow, make_topic

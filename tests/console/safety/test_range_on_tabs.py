@@ -6,7 +6,7 @@ from html import unescape
 import pytest
 from django.test import RequestFactory
 
-from console.frame.timerange import in_range
+from console.frame.pages.timerange import in_range
 from tests.console.replication.failover_world import make_plan
 from tests.console.safety.world import make_person, make_world
 

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from console.accounts.models import AuditEntry, Outcome
-from console.replication.ensure import ensure_flow
-from console.replication.models import ReplicationFlow
+from console.replication.control.ensure import ensure_flow
+from console.replication.flows.models import ReplicationFlow
 from console.runs.models import Run
+from jobs.cluster.admin.topics import NewTopicSpec, create_topics, delete_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.read_only import ReadOnly
-from jobs.cluster.topics import NewTopicSpec, create_topics, delete_topics
 from tests.console.making import NOW, StubLauncher, make_flow, make_run
 from tests.console.safety.routes import EXPECTED, METHODS, PUBLIC, all_routes
 from tests.console.safety.test_every_route import ask, objects_of
@@ -25,7 +25,7 @@ NO_CHANGES = {
     "console.accounts.actions": {"create_first_admin", "subject_of"},
     "console.accounts.token_actions": {"subject_of"},
     "console.clusters.actions": {"check_settings", "make_due", "read_settings", "settings_of"},
-    "console.replication.actions": {"settings_of", "check_settings", "refuse_watched"},
+    "console.replication.flows.actions": {"settings_of", "check_settings", "refuse_watched"},
     "console.runs.actions": {
         "queue_run",
         "launch_run",
@@ -42,7 +42,7 @@ def read_only(settings):
 
 
 def action_modules() -> list[str]:
-    files = sorted((ROOT / "console").glob("*/*actions.py"))
+    files = sorted((ROOT / "console").rglob("*actions.py"))
     return [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in files]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from console.frame.checks import (
+from console.frame.security.checks import (
     check_redis,
     is_loopback,
     listening_addresses,

@@ -5,17 +5,17 @@ from datetime import timedelta
 
 import pytest
 
-from console.availability.promotion_policies import PolicyBook
-from console.availability.promotion_queries import list_policies
-from console.availability.promotion_round import advise_cluster
-from console.availability.promotion_seen_models import PromotionFinding, PromotionRound
-from console.replication.actions import check_settings, start_flow
-from console.replication.collect import collect_flow
-from console.replication.ensure import ensure_flows
-from console.replication.finding_collect import look_at_flow
-from console.replication.finding_models import FlowWatch
-from console.replication.models import FlowRound
-from console.replication.readiness_collect import collect_readiness
+from console.availability.advice.models import PromotionFinding, PromotionRound
+from console.availability.advice.round import advise_cluster
+from console.availability.promotion.policies import PolicyBook
+from console.availability.promotion.queries import list_policies
+from console.replication.checkpoints.rounds.collect import collect_readiness
+from console.replication.control.ensure import ensure_flows
+from console.replication.findings.collect import look_at_flow
+from console.replication.findings.models import FlowWatch
+from console.replication.flows.actions import check_settings, start_flow
+from console.replication.flows.models import FlowRound
+from console.replication.measurement.collect import collect_flow
 from console.runs.models import Run
 from jobs.cluster.descriptions import OffsetRange, TopicPartition
 from jobs.cluster.errors import InvalidFields

@@ -10,12 +10,12 @@ from django.utils import timezone
 
 from console.accounts.models import ClusterGrant, Role, ServiceToken, User
 from console.accounts.tokens import new_secret
-from console.availability.drill_models import Drill
-from console.availability.placement_models import TopicPlacement
-from console.availability.promotion_models import PromotionAction, PromotionPolicy
+from console.availability.drills.models import Drill
+from console.availability.placements.models import TopicPlacement
+from console.availability.promotion.models import PromotionAction, PromotionPolicy
 from console.clusters.models import Cluster
-from console.replication.failover_models import FailoverPlan
-from console.replication.models import FlowTopic, GroupReadiness, ReplicationFlow
+from console.replication.failover.models import FailoverPlan
+from console.replication.flows.models import FlowTopic, GroupReadiness, ReplicationFlow
 from console.runs.models import Run
 from tests.console.availability.making import make_available
 from tests.console.availability.placed_world import make_rule

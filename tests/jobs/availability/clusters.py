@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from jobs.availability.cluster_model import (
+from jobs.availability.placements.placement import PromotionPolicy
+from jobs.availability.what_if.model.cluster import (
     BrokerModel,
     ClusterModel,
     ControllerModel,
     PartitionModel,
 )
-from jobs.availability.placement import PromotionPolicy
-from jobs.availability.steps import Loss
+from jobs.availability.what_if.steps import Loss
 
 RACKS = ("west", "east", "north")
 

@@ -2,8 +2,13 @@
 
 from dataclasses import replace
 
-from jobs.availability.advice import Evidence, PromotionFacts, ReplicaStanding, TopicPolicy
-from jobs.availability.cluster_model import PartitionModel
+from jobs.availability.promotion.advice import (
+    Evidence,
+    PromotionFacts,
+    ReplicaStanding,
+    TopicPolicy,
+)
+from jobs.availability.what_if.model.cluster import PartitionModel
 
 NOW_MS = 1_700_000_000_000
 RACKS = {1: "west", 2: "west", 3: "east", 4: "east", 5: "west", 6: "east"}

@@ -7,18 +7,18 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from jobs.availability.cluster_model import BrokerModel, ClusterModel, ControllerModel
-from jobs.availability.cluster_topics import placed_replicas
-from jobs.availability.placement import (
+from jobs.availability.placements.check import check_placement
+from jobs.availability.placements.placement import (
     InvalidPlacement,
     Placement,
     PromotionPolicy,
     RackCount,
     parse_placement,
 )
-from jobs.availability.placement_check import check_placement
-from jobs.availability.story_json import steps_of
-from jobs.availability.what_if import Loss, UncleanElection, simulate
+from jobs.availability.what_if.model.cluster import BrokerModel, ClusterModel, ControllerModel
+from jobs.availability.what_if.model.story_json import steps_of
+from jobs.availability.what_if.model.topics import placed_replicas
+from jobs.availability.what_if.simulation import Loss, UncleanElection, simulate
 from tests.jobs.availability.clusters import RACKS, cluster, lose, partition
 from tests.support import CONFORMANCE, conformance_cases
 

@@ -7,7 +7,8 @@ import time
 
 import pytest
 
-from jobs.cluster.brokers import describe_cluster
+from jobs.cluster.admin.brokers import describe_cluster
+from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import (
@@ -19,7 +20,6 @@ from jobs.cluster.errors import (
     TlsFailed,
     Unreachable,
 )
-from jobs.cluster.topics import describe_topics
 from tests.support import PATIENCE
 
 BUDGET_S = 3.0

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.cluster.errors import Unreachable
-from jobs.cluster.raw.errors import Where, answer_fault
+from jobs.cluster.protocol.errors import Where, answer_fault
 from jobs.cluster.words_of_others import (
     CUT,
     MOST_CHARACTERS,

@@ -2,9 +2,9 @@
 
 import re
 
-from jobs.lab.groups import GROUPS, prefixed
 from jobs.lab.mirror_maker import beside_properties
-from jobs.lab.shop import TOPICS
+from jobs.lab.traffic.groups import GROUPS, prefixed
+from jobs.lab.traffic.shop import TOPICS
 
 SETTINGS = beside_properties(("east", "e:1"), ("west", "w:1"), "mirrored-")
 

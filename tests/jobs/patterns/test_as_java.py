@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from jobs.lab.errors import JavaMissing
-from jobs.lab.java import find_java
+from jobs.lab.install.java import find_java
 from jobs.patterns.cursor import NotAPattern, NotEvaluated
 from jobs.patterns.java import to_re2
 from jobs.patterns.matching import expression_of, matcher_of

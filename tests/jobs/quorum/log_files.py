@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from jobs.wire.control_records import encode_control_record
-from jobs.wire.metadata_log import LogRecord
-from jobs.wire.metadata_records import encode_metadata_record
-from jobs.wire.records import PlacedRecord, encode_batch
-from jobs.wire.snapshots import segment_file_name
+from jobs.wire.batches.records import PlacedRecord, encode_batch
+from jobs.wire.metadata.control_records import encode_control_record
+from jobs.wire.metadata.log import LogRecord
+from jobs.wire.metadata.records import encode_metadata_record
+from jobs.wire.metadata.snapshots import segment_file_name
 
 
 def write_folder(folder: Path, records: Iterable[LogRecord]) -> Path:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from jobs.quorum.histories import read_changes
-from jobs.quorum.image import MetadataImage
-from jobs.wire.metadata_log import LogRecord
+from jobs.quorum.history.histories import read_changes
+from jobs.quorum.image.image import MetadataImage
+from jobs.wire.metadata.log import LogRecord
 
 T0 = 1_700_000_000_000
 Spec = tuple[str, dict[str, Any]]

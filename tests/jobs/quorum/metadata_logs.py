@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import crc32c
 
-from tests.jobs.cluster.raw.batches import CONTROL, HEADER, header
-from tests.jobs.cluster.raw.fake_broker import FETCH, FakeBroker
-from tests.jobs.cluster.raw.fake_controller import (
+from tests.jobs.cluster.protocol.batches import CONTROL, HEADER, header
+from tests.jobs.cluster.protocol.fake_broker import FETCH, FakeBroker
+from tests.jobs.cluster.protocol.fake_controller import (
     CONTROLLER,
     FETCH_SNAPSHOT,
     log_answer,

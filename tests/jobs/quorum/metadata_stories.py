@@ -4,9 +4,9 @@ import base64
 
 from hypothesis import strategies as st
 
-from jobs.wire.metadata_records import encode_metadata_record
-from jobs.wire.record_batch import Codec
-from jobs.wire.records import PlacedRecord, encode_batch
+from jobs.wire.batches.record_batch import Codec
+from jobs.wire.batches.records import PlacedRecord, encode_batch
+from jobs.wire.metadata.records import encode_metadata_record
 
 BROKERS = st.integers(1, 4)
 LISTS = st.lists(BROKERS, max_size=3, unique=True)

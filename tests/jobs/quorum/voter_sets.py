@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from jobs.quorum.voters import Endpoint, ReplicaKey, VoterNode, VoterSet
-from jobs.wire.metadata_log import LogRecord
+from jobs.quorum.voters.voter_sets import Endpoint, ReplicaKey, VoterNode, VoterSet
+from jobs.wire.metadata.log import LogRecord
 
 _random = random.Random(853)
 

@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.flow_memory import FlowMemory
-from jobs.replication.flow_picture import FlowPicture, PartitionPicture, SaidStatus
-from jobs.replication.silent_failures import Judgement, judge_picture
-from jobs.wire.connect_records import ConnectStatus, StatusKey
+from jobs.replication.findings.memory import FlowMemory
+from jobs.replication.findings.picture import FlowPicture, PartitionPicture, SaidStatus
+from jobs.replication.findings.silent_failures import Judgement, judge_picture
+from jobs.wire.topics.connect_records import ConnectStatus, StatusKey
 
 NOW = datetime(2026, 11, 21, 3, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

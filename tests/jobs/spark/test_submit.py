@@ -61,7 +61,7 @@ def test_without_a_job_there_is_no_secret(monkeypatch):
 
 
 def test_a_run_leaves_nothing_of_the_tools_of_development_in_its_folder(tmp_path):
-    asking = [sys.executable, "-c", "import jobs.cluster.raw.apis"]
+    asking = [sys.executable, "-c", "import jobs.cluster.protocol.transport.apis"]
     subprocess.run(asking, cwd=tmp_path, env=run_environment(), check=True)
     assert list(tmp_path.iterdir()) == []
 

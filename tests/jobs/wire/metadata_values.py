@@ -6,12 +6,12 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from jobs.wire.control_records import encode_control_record
-from jobs.wire.message_schema import Field, Kind, MessageSchema, plain_fields, tagged_fields
-from jobs.wire.messages import json_number, uuid_text
-from jobs.wire.metadata_records import encode_metadata_record
-from jobs.wire.metadata_schema import METADATA_SCHEMAS
-from jobs.wire.records import PlacedRecord, encode_batch
+from jobs.wire.batches.records import PlacedRecord, encode_batch
+from jobs.wire.messages.reader import json_number, uuid_text
+from jobs.wire.messages.schema import Field, Kind, MessageSchema, plain_fields, tagged_fields
+from jobs.wire.metadata.control_records import encode_control_record
+from jobs.wire.metadata.records import encode_metadata_record
+from jobs.wire.metadata.schema import METADATA_SCHEMAS
 
 TIME = 1_700_000_000_000
 NO_OP = encode_metadata_record("NO_OP_RECORD", 0, {})

@@ -2,8 +2,8 @@
 
 import random
 
-from jobs.wire.crc32c import checksum
-from jobs.wire.record_batch import CRC_FROM
+from jobs.wire.batches.crc32c import checksum
+from jobs.wire.batches.record_batch import CRC_FROM
 
 # Varints that end late or never, and the largest and smallest of fixed-width integers.
 EDGES = [

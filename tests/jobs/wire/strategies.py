@@ -2,8 +2,8 @@
 
 from hypothesis import strategies as st
 
-from jobs.wire.record_batch import Codec
-from jobs.wire.records import PlacedRecord, encode_batch
+from jobs.wire.batches.record_batch import Codec
+from jobs.wire.batches.records import PlacedRecord, encode_batch
 
 codecs = st.sampled_from(Codec)
 int64 = st.integers(-(2**63), 2**63 - 1)

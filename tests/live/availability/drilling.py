@@ -10,11 +10,11 @@ from typing import Any
 from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from jobs.availability.cluster_model import ClusterModel
-from jobs.availability.outcome import PartitionOutcome
-from jobs.availability.what_if import Step, WhatIf, simulate
+from jobs.availability.what_if.model.cluster import ClusterModel
+from jobs.availability.what_if.outcome import PartitionOutcome
+from jobs.availability.what_if.simulation import Step, WhatIf, simulate
 from jobs.lab.cluster import Cluster
-from jobs.quorum.change_json import state_mapping
+from jobs.quorum.history.change_json import state_mapping
 from tests.live.quorum.metadata_tools import image
 from tests.support import wait_until
 

@@ -18,13 +18,13 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from jobs.availability.acting.doors import Doors
-from jobs.availability.acting.promotions import HeldPromotion, PromotionEvent
-from jobs.availability.acting.standby_loop import StandbyLoop
-from jobs.availability.acting.standbys import Standby, read_standbys
+from jobs.availability.acting.standby.loop import StandbyLoop
+from jobs.availability.acting.standby.promotions import HeldPromotion, PromotionEvent
+from jobs.availability.acting.standby.standbys import Standby, read_standbys
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
-from jobs.cluster.raw.registrations import RegistrationLog
-from jobs.cluster.raw.topic_partitions import PartitionReplicas, describe_partitions
+from jobs.cluster.protocol.admin.registrations import RegistrationLog
+from jobs.cluster.protocol.admin.topic_partitions import PartitionReplicas, describe_partitions
 from jobs.lab.cluster import Cluster
 from tests.live.knowing import wait_until_known
 from tests.support import wait_until

@@ -11,16 +11,20 @@ from jobs.availability.acting.partition_facts import read_partitions
 from jobs.availability.acting.reassign_to_spare import ReassignToSpare
 from jobs.availability.acting.relaxed_min_isr import MIN_ISR, RelaxMinIsr
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.raw.fenced_brokers import list_brokers
-from jobs.cluster.raw.lanes import COORDINATOR
-from jobs.cluster.raw.reassignments import NoReassignment, alter_reassignments, list_reassignments
-from jobs.cluster.raw.replica_log_dirs import describe_replica_logs
-from jobs.cluster.raw.resource_configs import (
+from jobs.cluster.protocol.admin.fenced_brokers import list_brokers
+from jobs.cluster.protocol.admin.reassignments import (
+    NoReassignment,
+    alter_reassignments,
+    list_reassignments,
+)
+from jobs.cluster.protocol.admin.resource_configs import (
     Resource,
     ResourceType,
     change_settings,
     read_settings,
 )
+from jobs.cluster.protocol.data.replica_log_dirs import describe_replica_logs
+from jobs.cluster.protocol.transport.lanes import COORDINATOR
 from jobs.cluster.read_only import VARIABLE, ReadOnly
 from tests.live.availability.standby_world import Acked, partitions, topic_on
 from tests.support import wait_until

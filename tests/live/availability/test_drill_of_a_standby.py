@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from jobs.availability.acting.fenced_standby import FencedStandby
-from jobs.availability.acting.memory_store import MemoryStore
-from jobs.availability.outcome import Promoter
-from jobs.availability.what_if import Loss, Return
+from jobs.availability.what_if.outcome import Promoter
+from jobs.availability.what_if.simulation import Loss, Return
+from tests.jobs.availability.acting.memory_store import MemoryStore
 from tests.live.availability.drilling import Drill
 from tests.live.availability.standby_world import STANDBY, World, looping
 

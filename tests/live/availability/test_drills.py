@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from jobs.availability.outcome import RiskCode
-from jobs.availability.what_if import Loss, Return, UncleanElection
-from jobs.lab.jvm import KafkaJvm
+from jobs.availability.what_if.outcome import RiskCode
+from jobs.availability.what_if.simulation import Loss, Return, UncleanElection
+from jobs.lab.install.jvm import KafkaJvm
 from jobs.lab.lab import Lab
 from jobs.lab.plan import ClusterPlan
 from jobs.lab.ports import find_base_port

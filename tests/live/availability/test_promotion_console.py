@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from jobs.cluster.admin.topics import list_topic_names
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.topics import list_topic_names
 from tests.live.availability.standby_world import (
     STANDBY,
     IsrWatch,

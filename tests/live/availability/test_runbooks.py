@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from jobs.availability.design import Site, Wish, WritableAfter, design
-from jobs.availability.kafka_commands import KafkaTools
-from jobs.availability.runbook_commands import Ask, See, check, commands
-from jobs.availability.runbook_parts import RunbookFacts
+from jobs.availability.designer.design import Site, Wish, WritableAfter, design
+from jobs.availability.runbooks.commands import Ask, See, check, commands
+from jobs.availability.runbooks.kafka_commands import KafkaTools
+from jobs.availability.runbooks.parts import RunbookFacts
 from jobs.lab.cluster import Cluster
-from jobs.lab.jvm import KafkaJvm
+from jobs.lab.install.jvm import KafkaJvm
 from jobs.lab.lab import Lab
 from jobs.lab.plan import ClusterPlan
 from jobs.lab.ports import find_base_port

@@ -12,16 +12,16 @@ import pytest
 from jobs.availability.acting.doors import Doors
 from jobs.availability.acting.elections import hold_election, plan_election
 from jobs.availability.acting.fenced_standby import FencedStandby
-from jobs.availability.acting.folder_store import FolderStore
-from jobs.availability.acting.memory_store import MemoryStore
-from jobs.availability.acting.policy_decider import ActingRules, PolicyDecider
-from jobs.availability.acting.promotions import Phase
-from jobs.availability.advice import TopicPolicy
+from jobs.availability.acting.standby.folder_store import FolderStore
+from jobs.availability.acting.standby.policy_decider import ActingRules, PolicyDecider
+from jobs.availability.acting.standby.promotions import Phase
+from jobs.availability.promotion.advice import TopicPolicy
 from jobs.cli import main
+from jobs.cluster.admin.topics import delete_topics
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.raw.elections import ElectionType
-from jobs.cluster.raw.resource_configs import Resource, ResourceType, change_settings
-from jobs.cluster.topics import delete_topics
+from jobs.cluster.protocol.admin.elections import ElectionType
+from jobs.cluster.protocol.admin.resource_configs import Resource, ResourceType, change_settings
+from tests.jobs.availability.acting.memory_store import MemoryStore
 from tests.live.availability.standby_world import (
     STANDBY,
     Acked,

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from django.utils import timezone
 
-from console.availability import lag
-from console.availability.models import (
+from console.availability.collection import lag
+from console.availability.status.models import (
     AvailabilityRound,
     BrokerStatus,
     OutOfSyncSpan,
@@ -16,16 +16,16 @@ from console.availability.models import (
     SeveritySpan,
 )
 from console.clusters import actions as cluster_actions
-from console.clusters import collect as cluster_rounds
+from console.clusters.collection import collect as cluster_rounds
 from console.clusters.models import CollectionRound
-from console.frame.threads import Ways
-from console.quorum.follower import Following, Wanted
-from jobs.availability.severity import Severity
+from console.frame.processes.threads import Ways
+from console.quorum.log.follower import Following, Wanted
+from jobs.availability.status.severity import Severity
+from jobs.cluster.admin.configs import ConfigAlteration, alter_topic_configs
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.configs import ConfigAlteration, alter_topic_configs
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.raw.replica_lags import read_replica_lags
-from jobs.quorum.follower import follow
+from jobs.cluster.protocol.data.replica_lags import read_replica_lags
+from jobs.quorum.log.follower import follow
 from tests.live.quorum.quorums import described
 from tests.live.records import new_topic
 from tests.support import Clock

@@ -3,11 +3,12 @@
 import pytest
 from django.utils import timezone
 
-from console.availability.placement_models import TopicPlacement
-from console.clusters import actions, collect
+from console.availability.placements.models import TopicPlacement
+from console.clusters import actions
+from console.clusters.collection import collect
 from console.clusters.models import Noun, Partition
-from console.quorum import collect as quorum
 from console.quorum.models import QuorumStatus
+from console.quorum.voters import collect as quorum
 from jobs.lab.lab import Lab
 from jobs.lab.plan import ClusterPlan
 from jobs.lab.ports import find_base_port

@@ -8,17 +8,17 @@ import pytest
 
 from jobs.availability.acting.doors import Doors
 from jobs.availability.acting.fenced_standby import FencedStandby
-from jobs.availability.acting.memory_store import MemoryStore
-from jobs.cluster.acls import AclBinding, create_acls
+from jobs.cluster.admin.acls import AclBinding, create_acls
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection, SaslMechanism, SecurityProtocol
 from jobs.cluster.errors import NotAuthorized
-from jobs.cluster.raw.broker_heartbeat import Heartbeat, send_heartbeat
+from jobs.cluster.protocol.admin.broker_heartbeat import Heartbeat, send_heartbeat
 from jobs.cluster.secrets import SecretRef
 from jobs.lab.lab import Lab
 from jobs.lab.plan import ClusterPlan
 from jobs.lab.ports import find_base_port
 from jobs.lab.security import USERS
+from tests.jobs.availability.acting.memory_store import MemoryStore
 from tests.live.availability.standby_world import looping, standby, topic_on
 from tests.support import wait_until
 

@@ -17,13 +17,13 @@ from kio.static.primitive import i8, i32Timedelta
 
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault
-from jobs.cluster.raw.apis import Api
+from jobs.cluster.protocol.transport.apis import Api
 from jobs.lab.cluster import Cluster
 from jobs.lab.lab import Lab
 from jobs.lab.node import Node
-from jobs.replication.flow import FlowSpec, Guarantee
+from jobs.replication.flow.spec import FlowSpec, Guarantee
 from tests.live.batches.worker import Worker
-from tests.live.cluster_raw.raw import opened
+from tests.live.cluster_protocol.raw import opened
 
 
 class Writing(threading.Thread):

@@ -5,9 +5,9 @@ import uuid
 from collections.abc import Sequence
 
 from jobs.cluster.client import ClusterClient
-from jobs.replication.copier import PartitionProgress, PartitionStart, PartitionState
-from jobs.replication.flow import FlowSpec
-from jobs.replication.flow_copier import FlowCopier
+from jobs.replication.copy.contract import PartitionProgress, PartitionStart, PartitionState
+from jobs.replication.copy.flow_copier import FlowCopier
+from jobs.replication.flow.spec import FlowSpec
 from tests.live.surveying import survey
 from tests.support import wait_until
 
@@ -92,8 +92,8 @@ class Copying:
 
 def ends_of(cluster, topic: str) -> dict[int, int]:
     """Return where every partition ends now."""
+    from jobs.cluster.admin.offsets import read_offset_ranges
     from jobs.cluster.descriptions import TopicPartition
-    from jobs.cluster.offsets import read_offset_ranges
     from tests.live.batches.placed import partitions_of
 
     wanted = [TopicPartition(topic, p) for p in range(partitions_of(cluster, topic))]

@@ -7,15 +7,15 @@ through the loops that re-batch.
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.raw.cluster import RawCluster
-from jobs.cluster.raw.fetch import FetchedPartition
-from jobs.cluster.topics import describe_topics
+from jobs.cluster.protocol.cluster import RawCluster
+from jobs.cluster.protocol.data.fetch import FetchedPartition
+from jobs.wire.batches.record_batch import ControlType, control_type, iterate_batches
+from jobs.wire.batches.records import PlacedRecord, placed_records
 from jobs.wire.mirror_records import decode_offset_sync
-from jobs.wire.record_batch import ControlType, control_type, iterate_batches
-from jobs.wire.records import PlacedRecord, placed_records
-from tests.live.cluster_raw.raw import LIMITS, fetch_at, opened
+from tests.live.cluster_protocol.raw import LIMITS, fetch_at, opened
 
 Content = tuple[bytes | None, bytes | None, tuple, int]
 Pairs = list[tuple[int, int]]

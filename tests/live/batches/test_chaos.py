@@ -13,8 +13,8 @@ from collections import Counter
 
 import pytest
 
-from jobs.replication.flow import Guarantee
-from jobs.replication.internal_topics import syncs_place
+from jobs.replication.flow.internal_topics import syncs_place
+from jobs.replication.flow.spec import Guarantee
 from tests.live.batches.chaos import Copier, Writing, happenings
 from tests.live.batches.copying import ends_of, flow_between
 from tests.live.batches.placed import assert_equal, assert_mapped, content, read_placed, read_syncs

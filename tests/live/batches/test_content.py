@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from jobs.replication.flow import Guarantee, IsolationLevel, SyncsLocation
-from jobs.replication.internal_topics import syncs_place
-from jobs.wire.record_batch import Codec
+from jobs.replication.flow.internal_topics import syncs_place
+from jobs.replication.flow.spec import Guarantee, IsolationLevel, SyncsLocation
+from jobs.wire.batches.record_batch import Codec
 from tests.live.batches import writing
 from tests.live.batches.copying import Copying, ends_of, flow_between, survey
 from tests.live.batches.placed import assert_equal, assert_mapped, read_placed, read_syncs

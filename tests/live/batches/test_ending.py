@@ -5,17 +5,17 @@ import time
 
 import pytest
 
+from jobs.cluster.admin.topics import NewTopicSpec, create_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.raw.cluster import RawCluster
-from jobs.cluster.raw.errors import LeaderMoved
-from jobs.cluster.topics import NewTopicSpec, create_topics
-from jobs.replication.batches.delivery import Delivery, ProducerSettings, Unfinished
-from jobs.replication.batches.ending import Ends
-from jobs.replication.batches.producing import produce_until_taken
-from jobs.replication.fencing import fence_slot, transactional_id
-from jobs.replication.flow import FlowSpec
-from jobs.wire.records import PlacedRecord, encode_batch
+from jobs.cluster.protocol.cluster import RawCluster
+from jobs.cluster.protocol.errors import LeaderMoved
+from jobs.replication.copy.batches.produce.delivery import Delivery, ProducerSettings, Unfinished
+from jobs.replication.copy.batches.produce.ending import Ends
+from jobs.replication.copy.batches.produce.producing import produce_until_taken
+from jobs.replication.copy.fencing import fence_slot, transactional_id
+from jobs.replication.flow.spec import FlowSpec
+from jobs.wire.batches.records import PlacedRecord, encode_batch
 from tests.live.knowing import wait_until_known
 from tests.live.records import read_all
 

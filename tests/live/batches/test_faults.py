@@ -6,11 +6,11 @@ import time
 
 import pytest
 
-from jobs.cluster.raw.errors import ProducerFenced
-from jobs.replication.copier import PartitionState
-from jobs.replication.fencing import fence_flow
-from jobs.replication.flow import Guarantee, SyncsLocation
-from jobs.replication.internal_topics import syncs_place
+from jobs.cluster.protocol.errors import ProducerFenced
+from jobs.replication.copy.contract import PartitionState
+from jobs.replication.copy.fencing import fence_flow
+from jobs.replication.flow.internal_topics import syncs_place
+from jobs.replication.flow.spec import Guarantee, SyncsLocation
 from tests.live.batches.copying import Copying, copy_all, flow_between, survey
 from tests.live.batches.placed import assert_equal, assert_mapped, content, read_placed, read_syncs
 from tests.live.batches.worker import Worker
@@ -241,7 +241,7 @@ def test_offset_syncs_on_the_source_are_whole_after_a_kill(east, west, tmp_path)
 
 def test_a_transaction_of_somebody_else_does_not_hide_where_a_flow_is(east, west):
     """Positions of all flows stand in one topic: a reader stops at the first open transaction."""
-    from jobs.replication.positions_format import positions_topic
+    from jobs.replication.copy.positions_format import positions_topic
 
     topic = new_topic(east)
     flow = flow_between(east, west, topic)
@@ -297,8 +297,8 @@ def test_records_pass_by_protocol_1_and_although_they_are_older_than_the_retenti
     import asyncio
 
     from tests.live.batches.writing import DAY, NOW, record, write_batches
-    from tests.live.cluster_raw.raw import opened
-    from tests.live.cluster_raw.test_transactions import downgrade
+    from tests.live.cluster_protocol.raw import opened
+    from tests.live.cluster_protocol.test_transactions import downgrade
 
     never = {"log.retention.check.interval.ms": "3600000", "log.initial.task.delay.ms": "3600000"}
     hurt = small_lab("old", overrides=never).cluster("old")

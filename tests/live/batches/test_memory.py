@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from jobs.wire.record_batch import Codec
+from jobs.wire.batches.record_batch import Codec
 from tests.live.batches.copying import ends_of, flow_between
 from tests.live.batches.worker import Worker
 from tests.live.batches.writing import numbered, record, write_batches

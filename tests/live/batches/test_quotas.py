@@ -12,11 +12,11 @@ from kio.schema.alter_client_quotas.v1.request import (
 )
 from kio.schema.alter_client_quotas.v1.response import AlterClientQuotasResponse
 
-from jobs.cluster.raw.apis import Api
-from jobs.replication.flow import CopyPath
+from jobs.cluster.protocol.transport.apis import Api
+from jobs.replication.flow.spec import CopyPath
 from tests.live.batches.copying import Copying, flow_between
 from tests.live.batches.placed import assert_equal, read_placed
-from tests.live.cluster_raw.raw import opened
+from tests.live.cluster_protocol.raw import opened
 from tests.live.records import Record, new_topic, write
 from tests.support import wait_until
 

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from jobs.replication.copier import PartitionStart, PartitionState
-from jobs.wire.record_batch import Codec
+from jobs.replication.copy.contract import PartitionStart, PartitionState
+from jobs.wire.batches.record_batch import Codec
 from tests.live.batches.copying import Copying, flow_between, survey
 from tests.live.batches.placed import assert_equal, content, read_placed
 from tests.live.batches.writing import NOW, numbered, record, set_config, write_batches

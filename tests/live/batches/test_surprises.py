@@ -3,10 +3,10 @@
 import pytest
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
+from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import ClusterFault
-from jobs.cluster.topics import describe_topics
-from jobs.replication.copier import PartitionState
+from jobs.replication.copy.contract import PartitionState
 from tests.live.batches.copying import Copying, copy_all, flow_between, survey
 from tests.live.batches.placed import assert_equal, content, read_placed
 from tests.live.batches.writing import delete_before, delete_topic

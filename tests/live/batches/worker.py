@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from jobs.cluster.errors import ClusterFault
-from jobs.replication.fencing import fence_flow
-from jobs.replication.flow import FlowSpec
-from jobs.replication.flow_copier import FlowCopier
+from jobs.replication.copy.fencing import fence_flow
+from jobs.replication.copy.flow_copier import FlowCopier
+from jobs.replication.flow.spec import FlowSpec
 from tests.live.surveying import survey_whole
 from tests.support import wait_until
 

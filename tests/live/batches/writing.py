@@ -10,11 +10,11 @@ from confluent_kafka import TopicPartition as ClientPartition
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.raw.batch import BatchBytes
-from jobs.wire.record_batch import HEADER_BYTES, Codec
-from jobs.wire.records import PlacedRecord, encode_batch
+from jobs.cluster.protocol.data.batch import BatchBytes
+from jobs.wire.batches.record_batch import HEADER_BYTES, Codec
+from jobs.wire.batches.records import PlacedRecord, encode_batch
 from tests.live.batches.placed import read_placed
-from tests.live.cluster_raw.raw import opened, write
+from tests.live.cluster_protocol.raw import opened, write
 from tests.support import wait_until
 
 NOW = 1_750_000_000_000

@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from jobs.cluster.acls import AclBinding, create_acls, describe_acls
+from jobs.cluster.admin.acls import AclBinding, create_acls, describe_acls
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import NotAuthorized, Refused
 

@@ -2,15 +2,15 @@
 
 import pytest
 
-from jobs.cluster.client import ClusterClient
-from jobs.cluster.configs import (
+from jobs.cluster.admin.configs import (
     ConfigAlteration,
     ConfigSource,
     alter_topic_configs,
     describe_topic_configs,
 )
+from jobs.cluster.admin.partitions import create_partitions
+from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import Refused, UnknownTopicOrPartition
-from jobs.cluster.partitions import create_partitions
 from tests.live.records import new_topic
 from tests.support import wait_until
 

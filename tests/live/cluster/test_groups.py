@@ -6,15 +6,15 @@ from contextlib import contextmanager
 import pytest
 from confluent_kafka import Consumer
 
-from jobs.cluster.client import ClusterClient
-from jobs.cluster.descriptions import CommittedOffset, TopicPartition
-from jobs.cluster.errors import ClusterFault
-from jobs.cluster.groups import (
+from jobs.cluster.admin.groups import (
     alter_group_offsets,
     delete_group_offsets,
     describe_groups,
     read_committed_offsets,
 )
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.descriptions import CommittedOffset, TopicPartition
+from jobs.cluster.errors import ClusterFault
 from jobs.cluster.read_only import VARIABLE, ReadOnly
 from tests.live.records import new_topic, produce
 from tests.support import wait_until

@@ -7,13 +7,13 @@ import uuid
 
 import pytest
 
-from jobs.cluster.brokers import describe_cluster
+from jobs.cluster.admin.brokers import describe_cluster
+from jobs.cluster.admin.groups import describe_groups, list_groups, read_committed_offsets
+from jobs.cluster.admin.offsets import read_offset_ranges
+from jobs.cluster.admin.topics import NewTopicSpec, create_topics, describe_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
-from jobs.cluster.groups import describe_groups, list_groups, read_committed_offsets
-from jobs.cluster.offsets import read_offset_ranges
-from jobs.cluster.topics import NewTopicSpec, create_topics, describe_topics
 from tests.live.knowing import wait_until_known
 from tests.support import Stalls, wait_until
 

@@ -4,22 +4,22 @@ import uuid
 
 import pytest
 
-from jobs.cluster.client import ClusterClient
-from jobs.cluster.descriptions import OffsetRange, TopicPartition
-from jobs.cluster.groups import (
+from jobs.cluster.admin.groups import (
     describe_groups,
     list_groups,
     read_committed_offsets,
     read_group_offsets,
 )
-from jobs.cluster.offsets import (
+from jobs.cluster.admin.offsets import (
     read_data_end,
     read_last_timestamp,
     read_offset_ranges,
     read_timestamp_at,
 )
-from jobs.cluster.topics import NewTopicSpec, create_topics
-from jobs.replication.lag import GroupLag, LagStatus, group_lag
+from jobs.cluster.admin.topics import NewTopicSpec, create_topics
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.descriptions import OffsetRange, TopicPartition
+from jobs.replication.flow.lag import GroupLag, LagStatus, group_lag
 from tests.live.knowing import wait_until_known
 from tests.support import wait_until
 

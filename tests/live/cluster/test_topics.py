@@ -4,16 +4,16 @@ import uuid
 
 import pytest
 
-from jobs.cluster.brokers import describe_cluster
-from jobs.cluster.client import ClusterClient
-from jobs.cluster.errors import Refused
-from jobs.cluster.topics import (
+from jobs.cluster.admin.brokers import describe_cluster
+from jobs.cluster.admin.topics import (
     NewTopicSpec,
     create_topics,
     delete_topics,
     describe_topics,
     read_topic_configs,
 )
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.errors import Refused
 from tests.live.knowing import wait_until_known
 from tests.support import wait_until
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from console.frame.visitor import Refused, Visitor
+from console.frame.processes.visitor import Refused, Visitor
 from jobs.spark import processes
 from tests.browser.conftest import browser, context, page  # noqa: F401  fixtures
 from tests.support import wait_until

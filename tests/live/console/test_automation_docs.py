@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.lab.fill import Filling, fill
+from jobs.lab.traffic.fill import Filling, fill
 from tests.automation import SIGN_IN, examples, run_examples
 
 pytestmark = pytest.mark.live

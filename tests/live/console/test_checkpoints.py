@@ -4,16 +4,16 @@ import pytest
 from django.utils import timezone
 
 from console.clusters import actions as cluster_actions
-from console.clusters import collect as cluster_collect
+from console.clusters.collection import collect as cluster_collect
 from console.clusters.models import CollectionRound
-from console.replication import actions
-from console.replication.collect import collect_flow
-from console.replication.models import FlowReadiness, GroupReadiness, ReplicationFlow
-from console.replication.readiness_collect import collect_readiness
-from console.replication.translating import archive_of
+from console.replication.checkpoints.rounds.collect import collect_readiness
+from console.replication.flows import actions
+from console.replication.flows.models import FlowReadiness, GroupReadiness, ReplicationFlow
+from console.replication.measurement.collect import collect_flow
+from console.replication.translation.translator import archive_of
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.archive_writer import SyncArchive
-from jobs.replication.sync_follower import catch_up, place_of
+from jobs.replication.offset_syncs.archive_writer import SyncArchive
+from jobs.replication.offset_syncs.follower import catch_up, place_of
 from tests.live.batches.copying import copy_all
 from tests.live.records import new_topic, produce, read_all
 from tests.live.replication.checkpointing import Rounds, commit, group_name, values_from

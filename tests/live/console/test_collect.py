@@ -3,12 +3,13 @@
 import pytest
 from confluent_kafka import TopicPartition
 
-from console.clusters import actions, collect
+from console.clusters import actions
+from console.clusters.collection import collect
 from console.clusters.models import Cluster, CollectionRound, Partition, Topic
 from console.frame.errors import ActionRefused
-from jobs.availability.severity import Severity
+from jobs.availability.status.severity import Severity
+from jobs.cluster.admin.topics import NewTopicSpec, create_topics, delete_topics
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.topics import NewTopicSpec, create_topics, delete_topics
 from tests.console.clusters import contract
 from tests.console.clusters.making import NOW
 from tests.live.knowing import wait_until_known

@@ -4,10 +4,9 @@ import pytest
 from django.utils import timezone
 
 from console.clusters.models import Cluster, CollectionRound, Group, GroupOffset
-from console.replication import failover_actions as actions
-from console.replication import failover_work as work
-from console.replication.failover_door import KAFKA
-from console.replication.models import ReplicationFlow
+from console.replication.failover import actions, work
+from console.replication.failover.door import KAFKA
+from console.replication.flows.models import ReplicationFlow
 from tests.live.batches.copying import copy_all, flow_between
 from tests.live.records import new_topic, produce
 from tests.live.replication.moving import committed, consume, new_group

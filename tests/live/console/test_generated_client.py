@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from jobs.lab.fill import Filling, fill
+from jobs.lab.traffic.fill import Filling, fill
 from tests.support import wait_until
 
 pytestmark = pytest.mark.live

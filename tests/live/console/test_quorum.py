@@ -6,10 +6,10 @@ import pytest
 from django.utils import timezone
 
 from console.clusters import actions as cluster_actions
-from console.frame.threads import Ways
-from console.quorum import collect, history
-from console.quorum.follower import Following, Wanted
-from console.quorum.history import Moment
+from console.frame.processes.threads import Ways
+from console.quorum.history import queries as history
+from console.quorum.history.queries import Moment
+from console.quorum.log.follower import Following, Wanted
 from console.quorum.models import (
     Election,
     Kind,
@@ -18,9 +18,10 @@ from console.quorum.models import (
     QuorumStatus,
     VoterSetEntry,
 )
+from console.quorum.voters import collect
+from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.topics import describe_topics
-from jobs.quorum.follower import Heard, catch_up
+from jobs.quorum.log.follower import Heard, catch_up
 from tests.live.quorum.quorums import described, leader
 from tests.live.records import new_topic
 from tests.support import Clock, wait_until

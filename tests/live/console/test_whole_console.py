@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.lab.fill import Filling, fill
+from jobs.lab.traffic.fill import Filling, fill
 from tests.live.console.conftest import LEASE_S, RunningConsole
 from tests.live.reading import read_all
 from tests.live.replication.checkpointing import commit

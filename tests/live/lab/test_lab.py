@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from jobs.cluster.brokers import describe_cluster
+from jobs.cluster.admin.brokers import describe_cluster
 from jobs.cluster.client import ClusterClient
 from jobs.lab.errors import LabError, PortTaken
-from jobs.lab.fill import Filling, fill
 from jobs.lab.lab import Lab
 from jobs.lab.plan import standard_plans
 from jobs.lab.ports import find_base_port, is_free
+from jobs.lab.traffic.fill import Filling, fill
 from tests.support import wait_until
 
 pytestmark = pytest.mark.live

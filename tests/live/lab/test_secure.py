@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.cluster.brokers import describe_cluster
+from jobs.cluster.admin.brokers import describe_cluster
 from jobs.cluster.client import ClusterClient
 
 pytestmark = pytest.mark.live

@@ -2,17 +2,17 @@
 
 import pytest
 
+from jobs.cluster.admin.groups import list_groups, read_committed_offsets
+from jobs.cluster.admin.offsets import read_offset_ranges
+from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.groups import list_groups, read_committed_offsets
-from jobs.cluster.offsets import read_offset_ranges
-from jobs.cluster.topics import describe_topics
-from jobs.lab.groups import GROUPS, IDLE_GROUP
 from jobs.lab.lab import Lab
 from jobs.lab.plan import ClusterPlan
 from jobs.lab.ports import find_base_port
-from jobs.lab.shop import TOPICS
-from jobs.lab.traffic import Traffic
+from jobs.lab.traffic.groups import GROUPS, IDLE_GROUP
+from jobs.lab.traffic.shop import TOPICS
+from jobs.lab.traffic.writers import Traffic
 from tests.support import wait_until
 
 pytestmark = pytest.mark.live

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 
 from jobs.cluster.client import ClusterClient
 from jobs.lab.cluster import Cluster
-from jobs.replication.copier import PartitionProgress
-from jobs.replication.flow import FlowSpec
-from jobs.replication.flow_copier import FlowCopier
-from jobs.replication.plan import Known
-from jobs.replication.survey import survey_flow
+from jobs.replication.copy.contract import PartitionProgress
+from jobs.replication.copy.flow_copier import FlowCopier
+from jobs.replication.flow.plan import Known
+from jobs.replication.flow.spec import FlowSpec
+from jobs.replication.flow.survey import survey_flow
 from tests.live.records import read_all
 from tests.support import wait_until
 

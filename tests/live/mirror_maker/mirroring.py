@@ -8,10 +8,10 @@ from typing import Any
 from confluent_kafka import Consumer, Producer
 from confluent_kafka import TopicPartition as ClientPartition
 
+from jobs.cluster.admin.groups import alter_group_offsets
+from jobs.cluster.admin.offsets import read_offset_ranges
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import CommittedOffset, TopicPartition
-from jobs.cluster.groups import alter_group_offsets
-from jobs.cluster.offsets import read_offset_ranges
 from jobs.cluster.reading import read_whole_topic
 from jobs.lab.cluster import Cluster
 from jobs.lab.mirror_maker import MirrorMaker

@@ -5,11 +5,11 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.reading import read_whole_topic
 from jobs.lab.lab import Lab
 from jobs.lab.mirror_maker import MirrorMaker
-from jobs.replication.checkpoint_topic import GroupPartition, read_checkpoint_topic
-from jobs.replication.flow import CopiedBy, FlowSpec, SyncsLocation
-from jobs.replication.flow_picture import GroupPicture
-from jobs.replication.group_reading import read_groups
-from jobs.replication.translator import Translator
+from jobs.replication.checkpoints.group_reading import read_groups
+from jobs.replication.checkpoints.topic import GroupPartition, read_checkpoint_topic
+from jobs.replication.findings.picture import GroupPicture
+from jobs.replication.flow.spec import CopiedBy, FlowSpec, SyncsLocation
+from jobs.replication.translation.translator import Translator
 from jobs.wire.mirror_records import decode_offset_sync
 from tests.live.mirror_maker.mirroring import Truth, end_of, places
 

@@ -10,7 +10,7 @@ from jobs.cli import main
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.lab.mirror_maker import MirrorMaker, mirror_properties
-from jobs.replication.checkpoint_topic import read_checkpoint_topic
+from jobs.replication.checkpoints.topic import read_checkpoint_topic
 from tests.live.mirror_maker.flowing import records_on
 from tests.live.records import make_topic, produce, read_all
 from tests.live.replication.checkpointing import commit, group_name, values_from

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from jobs.cluster.admin.groups import alter_group_offsets
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import CommittedOffset, TopicPartition
 from jobs.cluster.errors import UnknownTopicOrPartition
-from jobs.cluster.groups import alter_group_offsets
 from jobs.lab.properties import logging_configuration
-from jobs.replication.heartbeat_topics import read_heartbeats
-from jobs.replication.heartbeats import Heartbeats
-from jobs.replication.internal_topics import ensure_internal_topics
-from jobs.replication.mirror_client import MirrorClient
+from jobs.replication.copy.heartbeats import Heartbeats
+from jobs.replication.findings.heartbeat_topics import read_heartbeats
+from jobs.replication.flow.internal_topics import ensure_internal_topics
+from jobs.replication.naming.mirror_client import MirrorClient
 from jobs.replication.policy import DefaultReplicationPolicy, IdentityReplicationPolicy
 from tests.live.batches.copying import copy_all, flow_between
 from tests.live.records import make_topic, new_topic, produce

@@ -13,9 +13,9 @@ from jobs.replication.mirror_config.catalogue import (
     REMOVED_IN_4,
     reaches_connectors,
 )
-from jobs.replication.mirror_config.properties import read_properties
-from jobs.replication.mirror_config.read import read_config
-from jobs.replication.mirror_config.text_input import InputFile
+from jobs.replication.mirror_config.read.configuration import read_config
+from jobs.replication.mirror_config.read.properties import read_properties
+from jobs.replication.mirror_config.read.text_input import InputFile
 from jobs.replication.mirror_config.values import ConnectorClass, Kind, pair_name
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]

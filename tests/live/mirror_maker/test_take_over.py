@@ -11,8 +11,8 @@ from jobs.lab.lab import Lab
 from jobs.lab.mirror_maker import MirrorMaker, mirror_properties
 from jobs.lab.plan import ClusterPlan
 from jobs.lab.ports import find_base_port
-from jobs.replication.flow import FlowSpec
-from jobs.replication.positions import read_positions
+from jobs.replication.copy.positions import read_positions
+from jobs.replication.flow.spec import FlowSpec
 from tests.live.mirror_maker.flowing import Flowing, records_on
 from tests.live.records import make_topic, produce, read_all
 from tests.support import wait_until

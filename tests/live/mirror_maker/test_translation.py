@@ -7,23 +7,23 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from console.replication.collect import collect_flow
-from console.replication.finding_collect import look_at_flow
-from console.replication.finding_models import FlowFinding, FlowWatch
+from console.replication.findings.collect import look_at_flow
+from console.replication.findings.models import FlowFinding, FlowWatch
+from console.replication.measurement.collect import collect_flow
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.lab.lab import Lab
 from jobs.lab.mirror_maker import MirrorMaker, mirror_properties
 from jobs.lab.plan import ClusterPlan
 from jobs.lab.ports import find_base_port
-from jobs.replication.connect_topics import SOURCE_CONNECTOR, read_configs, read_statuses
-from jobs.replication.finding import Code
-from jobs.replication.flow_memory import FlowMemory
-from jobs.replication.flow_picture import FlowPicture, GroupPicture, PartitionPicture
-from jobs.replication.flow_reading import read_wire
-from jobs.replication.group_failures import find_groups_ahead
-from jobs.replication.positions import Positions, read_positions
-from jobs.replication.silent_failures import judge_picture
+from jobs.replication.copy.positions import Positions, read_positions
+from jobs.replication.findings.connect_topics import SOURCE_CONNECTOR, read_configs, read_statuses
+from jobs.replication.findings.finding import Code
+from jobs.replication.findings.group_failures import find_groups_ahead
+from jobs.replication.findings.memory import FlowMemory
+from jobs.replication.findings.picture import FlowPicture, GroupPicture, PartitionPicture
+from jobs.replication.findings.reading import read_wire
+from jobs.replication.findings.silent_failures import judge_picture
 from tests.console.making import make_cluster, make_flow
 from tests.console.replication.finding import make_group_offset
 from tests.live.mirror_maker.mirroring import (

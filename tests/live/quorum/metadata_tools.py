@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from jobs.lab.cluster import Cluster
-from jobs.quorum.changes import AnyChange
-from jobs.quorum.histories import partition_history, read_changes
-from jobs.quorum.image import MetadataImage
-from jobs.quorum.log_folder import read_folder
-from jobs.quorum.moments import Moment, state_of_folder
+from jobs.quorum.history.changes import AnyChange
+from jobs.quorum.history.histories import partition_history, read_changes
+from jobs.quorum.image.image import MetadataImage
+from jobs.quorum.image.moments import Moment, state_of_folder
+from jobs.quorum.log.folder import read_folder
 from tests.support import wait_until
 
 TOPICS = "org.apache.kafka.tools.TopicCommand"

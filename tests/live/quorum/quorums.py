@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from jobs.cluster.errors import ClusterFault
-from jobs.cluster.raw.quorum import QuorumDescription, describe_quorum
+from jobs.cluster.protocol.admin.quorum import QuorumDescription, describe_quorum
 from jobs.lab.cluster import Cluster
 from jobs.lab.node import Node
-from jobs.quorum.archive import LogArchive
-from jobs.quorum.archive_manifest import read_manifest
-from jobs.quorum.batches import checked_batches
-from jobs.quorum.follower import Heard, follow
-from jobs.quorum.source import MetadataSource
+from jobs.quorum.log.archive import LogArchive
+from jobs.quorum.log.archive_manifest import read_manifest
+from jobs.quorum.log.batches import checked_batches
+from jobs.quorum.log.follower import Heard, follow
+from jobs.quorum.log.source import MetadataSource
 from tests.live.records import new_topic
 from tests.support import wait_until
 

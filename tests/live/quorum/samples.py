@@ -5,8 +5,8 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from jobs.wire.message_schema import Field, Kind, plain_fields, tagged_fields
-from jobs.wire.messages import uuid_text
+from jobs.wire.messages.reader import uuid_text
+from jobs.wire.messages.schema import Field, Kind, plain_fields, tagged_fields
 
 _WIDTHS = {Kind.INT8: 7, Kind.INT16: 15, Kind.UINT16: 16, Kind.INT32: 31, Kind.INT64: 63}
 _NUMBERS = [0.0, -1.5, 1e300, 5e-324, 0.1, 1e7, "NaN", "Infinity", "-Infinity"]

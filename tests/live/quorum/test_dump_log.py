@@ -8,25 +8,25 @@ from pathlib import Path
 
 import pytest
 
+from jobs.cluster.admin.groups import alter_group_offsets
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import CommittedOffset, TopicPartition
-from jobs.cluster.groups import alter_group_offsets
-from jobs.quorum.log_folder import LogRecord, read_folder
-from jobs.wire.consumer_offsets import (
+from jobs.quorum.log.folder import LogRecord, read_folder
+from jobs.wire.batches.log_batches import BatchAt, BytesSource, scan_batches
+from jobs.wire.batches.records import PlacedRecord, encode_batch
+from jobs.wire.messages.schema import Field, plain_fields, tagged_fields
+from jobs.wire.metadata.log import read_log
+from jobs.wire.metadata.records import encode_metadata_record
+from jobs.wire.metadata.redaction import redact
+from jobs.wire.metadata.schema import METADATA_SCHEMAS
+from jobs.wire.metadata.snapshots import segment_file_name
+from jobs.wire.topics.consumer_offsets import (
     GROUP_RECORD_TYPES,
     KEY_SCHEMAS,
     VALUE_SCHEMAS,
     encode_group_record,
 )
-from jobs.wire.internal_logs import LogKind, records_of_batch
-from jobs.wire.log_batches import BatchAt, BytesSource, scan_batches
-from jobs.wire.message_schema import Field, plain_fields, tagged_fields
-from jobs.wire.metadata_log import read_log
-from jobs.wire.metadata_records import encode_metadata_record
-from jobs.wire.metadata_schema import METADATA_SCHEMAS
-from jobs.wire.records import PlacedRecord, encode_batch
-from jobs.wire.redaction import redact
-from jobs.wire.snapshots import segment_file_name
+from jobs.wire.topics.internal_logs import LogKind, records_of_batch
 from tests.jobs.wire.kraft_dump import parse_dump
 from tests.jobs.wire.metadata_values import TIME, control_batch, data_batch, every_version
 from tests.live.quorum.kafka_tools import dump_log, run_tool

@@ -5,8 +5,8 @@ import shutil
 import pytest
 
 from jobs.lab.storage import format_node
-from jobs.quorum.archive_manifest import read_manifest
-from jobs.quorum.source import MetadataSource
+from jobs.quorum.log.archive_manifest import read_manifest
+from jobs.quorum.log.source import MetadataSource
 from tests.live.quorum.quorums import (
     assert_same_bytes,
     described,

@@ -17,13 +17,18 @@ from confluent_kafka.admin import (
 
 from jobs.cli import main
 from jobs.lab.cluster import Cluster
-from jobs.lab.jvm import KafkaJvm
+from jobs.lab.install.jvm import KafkaJvm
 from jobs.lab.lab import Lab
 from jobs.lab.plan import ClusterPlan
 from jobs.lab.ports import find_base_port
-from jobs.quorum.changes import Anomaly, Cause, Election
-from jobs.quorum.histories import broker_history, config_history, feature_history, topic_history
-from jobs.quorum.log_folder import read_folder
+from jobs.quorum.history.changes import Anomaly, Cause, Election
+from jobs.quorum.history.histories import (
+    broker_history,
+    config_history,
+    feature_history,
+    topic_history,
+)
+from jobs.quorum.log.folder import read_folder
 from tests.live.quorum import metadata_tools as tools
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]

@@ -2,11 +2,11 @@
 
 import pytest
 
-from jobs.quorum.archive import LogArchive
-from jobs.quorum.archive_manifest import Snapshot, read_manifest
-from jobs.quorum.follower import catch_up
-from jobs.quorum.log_import import import_folder
-from jobs.quorum.source import MetadataSource
+from jobs.quorum.log.archive import LogArchive
+from jobs.quorum.log.archive_manifest import Snapshot, read_manifest
+from jobs.quorum.log.follower import catch_up
+from jobs.quorum.log.importer import import_folder
+from jobs.quorum.log.source import MetadataSource
 from tests.live.quorum.quorums import LOG, assert_same_bytes, node_log
 from tests.live.records import new_topic
 from tests.support import wait_until

@@ -7,10 +7,10 @@ import pytest
 from jobs.cli import main
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import NotAuthorized
-from jobs.cluster.raw.quorum import describe_quorum
-from jobs.quorum.archive_manifest import read_manifest
-from jobs.quorum.follower import Mode
-from jobs.quorum.source import MetadataSource
+from jobs.cluster.protocol.admin.quorum import describe_quorum
+from jobs.quorum.log.archive_manifest import read_manifest
+from jobs.quorum.log.follower import Mode
+from jobs.quorum.log.source import MetadataSource
 from tests.live.quorum.quorums import assert_same_bytes, following
 from tests.support import wait_until
 

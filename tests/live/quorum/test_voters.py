@@ -7,17 +7,17 @@ from functools import partial
 
 import pytest
 
-from jobs.commands.voters import read_timeline
+from jobs.commands.quorum.voters import read_timeline
 from jobs.lab.storage import format_node
-from jobs.quorum.advisor import plan_change
-from jobs.quorum.change_commands import Tools
-from jobs.quorum.change_plan import DiskReplacement, RefusalCode, WantedChange
-from jobs.quorum.change_state import state_from_description
-from jobs.quorum.health import QuorumPicture, judge_quorum
-from jobs.quorum.log_clock import LogClock
-from jobs.quorum.log_digest import digest_folder
-from jobs.quorum.log_folder import read_folder
-from jobs.quorum.voters import ReplicaKey, VoterNode
+from jobs.quorum.advisor.advice import plan_change
+from jobs.quorum.advisor.commands import Tools
+from jobs.quorum.advisor.plan import DiskReplacement, RefusalCode, WantedChange
+from jobs.quorum.advisor.state import state_from_description
+from jobs.quorum.health.rules import QuorumPicture, judge_quorum
+from jobs.quorum.log.folder import read_folder
+from jobs.quorum.log.log_digest import digest_folder
+from jobs.quorum.timeline.clock import LogClock
+from jobs.quorum.voters.voter_sets import ReplicaKey, VoterNode
 from tests.live.quorum.quorums import LOG, TOOL, described, leader
 from tests.support import wait_until
 

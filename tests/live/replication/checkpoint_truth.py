@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from dataclasses import asdict, dataclass, field
 
-from jobs.replication.checkpoint_topic import TOPIC_ID_HEADER
+from jobs.replication.checkpoints.topic import TOPIC_ID_HEADER
 from jobs.wire.mirror_records import decode_checkpoint, decode_offset_sync
 from tests.live.batches.placed import read_placed
 

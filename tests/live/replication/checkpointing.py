@@ -6,12 +6,12 @@ import uuid
 from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as ClientPartition
 
+from jobs.cluster.admin.groups import alter_group_offsets, read_committed_offsets
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import CommittedOffset, TopicPartition
-from jobs.cluster.groups import alter_group_offsets, read_committed_offsets
-from jobs.replication.checkpoint_door import KafkaCheckpointDoor
-from jobs.replication.checkpoint_rounds import CheckpointReport, CheckpointRounds
-from jobs.replication.flow import FlowSpec
+from jobs.replication.checkpoints.door import KafkaCheckpointDoor
+from jobs.replication.checkpoints.rounds import CheckpointReport, CheckpointRounds
+from jobs.replication.flow.spec import FlowSpec
 
 
 def group_name(prefix: str = "g") -> str:

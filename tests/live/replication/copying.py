@@ -3,9 +3,9 @@
 import threading
 from collections.abc import Sequence
 
-from jobs.replication.copier import PartitionProgress, PartitionStart, PartitionState
-from jobs.replication.flow import FlowSpec
-from jobs.replication.record_copier import RecordCopier
+from jobs.replication.copy.contract import PartitionProgress, PartitionStart, PartitionState
+from jobs.replication.copy.records.copier import RecordCopier
+from jobs.replication.flow.spec import FlowSpec
 from tests.live.surveying import survey
 from tests.support import wait_until
 

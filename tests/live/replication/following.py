@@ -6,21 +6,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from jobs.cluster.client import ClusterClient
-from jobs.cluster.configs import (
+from jobs.cluster.admin.configs import (
     ConfigAlteration,
     ConfigValue,
     alter_topic_configs,
     describe_topic_configs,
 )
+from jobs.cluster.admin.topics import describe_topics
+from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault, UnknownTopicOrPartition
-from jobs.cluster.topics import describe_topics
-from jobs.replication.flow import FlowSpec
-from jobs.replication.plan import Known
-from jobs.replication.survey import Survey, survey_flow
-from jobs.replication.topic_plan import TopicPlan
-from jobs.replication.topic_sync import TopicSync, plan_sync, sync_topics
+from jobs.replication.flow.plan import Known
+from jobs.replication.flow.spec import FlowSpec
+from jobs.replication.flow.survey import Survey, survey_flow
+from jobs.replication.topics.plan import TopicPlan
+from jobs.replication.topics.sync import TopicSync, plan_sync, sync_topics
 from tests.support import wait_until
 
 

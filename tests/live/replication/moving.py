@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as ClientPartition
 
+from jobs.cluster.admin.groups import describe_groups, read_committed_offsets
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.groups import describe_groups, read_committed_offsets
 from tests.support import wait_until
 
 WITHIN_S = 60

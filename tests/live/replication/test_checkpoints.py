@@ -5,11 +5,11 @@ import uuid
 import pytest
 from confluent_kafka import Producer
 
+from jobs.cluster.admin.topics import describe_topics, read_topic_configs
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.topics import describe_topics, read_topic_configs
-from jobs.replication.checkpoint_topic import TOPIC_ID_HEADER, read_checkpoint_topic
-from jobs.replication.flow import Guarantee, SyncsLocation
+from jobs.replication.checkpoints.topic import TOPIC_ID_HEADER, read_checkpoint_topic
+from jobs.replication.flow.spec import Guarantee, SyncsLocation
 from jobs.wire.mirror_records import decode_checkpoint
 from tests.live.batches.copying import Copying, copy_all, flow_between
 from tests.live.cluster.test_groups import member_of

@@ -15,9 +15,9 @@ from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as ClientPartition
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.checkpoint_thread import CheckpointThread
+from jobs.replication.checkpoints.thread import CheckpointThread
 from jobs.replication.failover.read_syncs import read_translator
-from jobs.replication.internal_topics import syncs_place
+from jobs.replication.flow.internal_topics import syncs_place
 from tests.live.batches.copying import Copying, flow_between
 from tests.live.records import new_topic
 from tests.live.replication.checkpoint_truth import examine

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from jobs.cluster.topics import describe_topics, list_topic_names
-from jobs.replication.drift_report import read_drift
-from jobs.replication.flow import OnExisting, PolicyName
-from jobs.replication.topic_preview import read_preview
+from jobs.cluster.admin.topics import describe_topics, list_topic_names
+from jobs.replication.flow.spec import OnExisting, PolicyName
+from jobs.replication.topics.drift_report import read_drift
+from jobs.replication.topics.preview import read_preview
 from tests.live.records import make_topic, new_topic, produce
 from tests.live.replication.copying import copy_all
 from tests.live.replication.following import alter, configs_of, following

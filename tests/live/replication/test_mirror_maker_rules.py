@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from jobs.cluster.acls import AclBinding, create_acls, describe_acls
+from jobs.cluster.admin.acls import AclBinding, create_acls, describe_acls
 from jobs.cluster.client import ClusterClient
 from jobs.lab.mirror_maker import MirrorMaker, mirror_properties
-from jobs.replication.config_sync import Reason, compare_configs
+from jobs.replication.topics.config_sync import Reason, compare_configs
 from tests.live.records import make_topic, new_topic
 from tests.live.replication.following import configs_of, following
 from tests.support import wait_until

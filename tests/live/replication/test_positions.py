@@ -5,12 +5,12 @@ import json
 import pytest
 from confluent_kafka import Producer
 
+from jobs.cluster.admin.topics import describe_topics, read_topic_configs
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.topics import describe_topics, read_topic_configs
-from jobs.replication.internal_topics import POSITIONS_PARTITIONS, ensure_positions_topic
-from jobs.replication.positions import PositionWriter, read_positions
-from jobs.replication.positions_format import positions_topic
+from jobs.replication.copy.positions import PositionWriter, read_positions
+from jobs.replication.copy.positions_format import positions_topic
+from jobs.replication.flow.internal_topics import POSITIONS_PARTITIONS, ensure_positions_topic
 from tests.live.records import Record, make_topic, new_topic, produce, read_all, write
 from tests.live.replication.copying import Copying, copy_all, flow_between
 

@@ -5,11 +5,11 @@ import os
 import pytest
 from confluent_kafka import Producer
 
+from jobs.cluster.admin.offsets import read_offset_ranges
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.offsets import read_offset_ranges
-from jobs.replication.copier import PartitionState
-from jobs.replication.flow import PolicyName
+from jobs.replication.copy.contract import PartitionState
+from jobs.replication.flow.spec import PolicyName
 from tests.live.records import Record, make_topic, new_topic, produce, read_all, write
 from tests.live.replication.copying import Copying, copy_all, flow_between
 

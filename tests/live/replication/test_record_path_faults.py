@@ -11,7 +11,7 @@ import pytest
 from confluent_kafka import TopicPartition as ClientPartition
 from confluent_kafka.admin import AdminClient
 
-from jobs.replication.copier import PartitionStart, PartitionState
+from jobs.replication.copy.contract import PartitionStart, PartitionState
 from tests.live.records import make_topic, new_topic, produce, read_all
 from tests.live.replication.copying import Copying, copy_all, flow_between, survey
 from tests.support import wait_until
@@ -112,9 +112,9 @@ def test_a_killed_copier_goes_on_and_counts_what_it_wrote_twice(east, west, tmp_
     survey(flow)
     code = (
         "import sys, json\n"
-        "from jobs.replication.flow import FlowSpec\n"
+        "from jobs.replication.flow.spec import FlowSpec\n"
         "from tests.live.replication.copying import survey\n"
-        "from jobs.replication.record_copier import RecordCopier\n"
+        "from jobs.replication.copy.records.copier import RecordCopier\n"
         "flow = FlowSpec.from_mapping(json.loads(sys.argv[1]))\n"
         "RecordCopier(flow, commit_s=600).copy(survey(flow).plan.starts, lambda: False, print)\n"
     )

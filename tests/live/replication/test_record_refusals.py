@@ -5,7 +5,7 @@ import os
 import pytest
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 
-from jobs.replication.copier import PartitionState
+from jobs.replication.copy.contract import PartitionState
 from tests.live.records import Record, make_topic, new_topic, produce, read_all, write
 from tests.live.replication.copying import Copying, flow_between, survey
 

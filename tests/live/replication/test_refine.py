@@ -9,8 +9,8 @@ from confluent_kafka import Producer
 from jobs.cli import main
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.refine import KafkaSpan, refine
-from jobs.replication.sync_history import SyncHistory
+from jobs.replication.translation.refine import KafkaSpan, refine
+from jobs.replication.translation.sync_history import SyncHistory
 from jobs.wire.mirror_records import OffsetSync, encode_offset_sync
 from tests.live.batches.copying import copy_all, flow_between
 from tests.live.reading import read_all

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 from confluent_kafka import Producer
 
+from jobs.cluster.admin.partitions import create_partitions
+from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.partitions import create_partitions
-from jobs.cluster.topics import describe_topics
-from jobs.replication.creation import Creation
-from jobs.replication.flow import OnExisting, PolicyName
-from jobs.replication.remote_topics import create_remote_topics
+from jobs.replication.flow.spec import OnExisting, PolicyName
+from jobs.replication.topics.creation import Creation
+from jobs.replication.topics.remote_topics import create_remote_topics
 from tests.live.records import make_topic, new_topic, produce, read_all
 from tests.live.replication.copying import Copying, copy_all
 from tests.live.replication.following import configs_of, following

@@ -9,10 +9,10 @@ from confluent_kafka import TopicPartition as ClientPartition
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.archive_manifest import GapKind
-from jobs.replication.archive_writer import SyncArchive
-from jobs.replication.sync_archive import open_translator, read_all_runs
-from jobs.replication.sync_follower import SyncsPlace, catch_up, follow, place_of
+from jobs.replication.offset_syncs.archive import open_translator, read_all_runs
+from jobs.replication.offset_syncs.archive_manifest import GapKind
+from jobs.replication.offset_syncs.archive_writer import SyncArchive
+from jobs.replication.offset_syncs.follower import SyncsPlace, catch_up, follow, place_of
 from jobs.wire.mirror_records import OffsetSync, encode_offset_sync
 from tests.live.batches.copying import copy_all, flow_between
 from tests.live.knowing import wait_until_known

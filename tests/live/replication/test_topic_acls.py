@@ -12,7 +12,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from jobs.cluster.acls import AclBinding, create_acls, describe_acls
+from jobs.cluster.admin.acls import AclBinding, create_acls, describe_acls
 from jobs.cluster.client import ClusterClient
 from tests.live.records import make_topic, new_topic
 from tests.live.replication.following import following

@@ -2,11 +2,11 @@
 
 import pytest
 
-from jobs.cluster.topics import describe_topics
-from jobs.replication.config_sync import ConfigDifference, Reason
-from jobs.replication.topic_plan import TopicPlan
-from jobs.replication.topic_sync import apply_plan
-from tests.jobs.replication.topics import default, override
+from jobs.cluster.admin.topics import describe_topics
+from jobs.replication.topics.config_sync import ConfigDifference, Reason
+from jobs.replication.topics.plan import TopicPlan
+from jobs.replication.topics.sync import apply_plan
+from tests.jobs.replication.topics.making import default, override
 from tests.live.records import make_topic, new_topic
 from tests.live.replication.following import alter, configs_of, following, value_of
 from tests.support import wait_until

@@ -2,16 +2,16 @@
 
 import pytest
 
-from console.replication.translation_limits import read_limits
+from console.replication.translation.limits import read_limits
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.archive_writer import SyncArchive
 from jobs.replication.failover.model import Wish
 from jobs.replication.failover.read_evidence import Asking, Route
 from jobs.replication.failover.read_syncs import read_translator
 from jobs.replication.failover.session import ask_plan
-from jobs.replication.sync_archive import open_translator
-from jobs.replication.sync_follower import catch_up, place_of
-from jobs.replication.sync_history import Why
+from jobs.replication.offset_syncs.archive import open_translator
+from jobs.replication.offset_syncs.archive_writer import SyncArchive
+from jobs.replication.offset_syncs.follower import catch_up, place_of
+from jobs.replication.translation.sync_history import Why
 from tests.live.batches.copying import copy_all, flow_between
 from tests.live.records import new_topic, produce
 from tests.live.replication.moving import consume, new_group

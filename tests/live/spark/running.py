@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 from jobs.cluster.connection import Connection
-from jobs.replication.flow import FlowSpec
+from jobs.replication.flow.spec import FlowSpec
 from jobs.spark import contract, processes, submit
 from jobs.spark.contract import JobSpec
 from tests.live.records import Record, read_all, write

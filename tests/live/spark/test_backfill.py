@@ -8,10 +8,10 @@ import pytest
 import yaml
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.archive_writer import SyncArchive
-from jobs.replication.flow import FlowSpec
-from jobs.replication.sync_archive import open_translator, read_all_runs
-from jobs.replication.sync_follower import catch_up, place_of
+from jobs.replication.flow.spec import FlowSpec
+from jobs.replication.offset_syncs.archive import open_translator, read_all_runs
+from jobs.replication.offset_syncs.archive_writer import SyncArchive
+from jobs.replication.offset_syncs.follower import catch_up, place_of
 from jobs.wire.mirror_records import OffsetSync, encode_offset_sync
 from tests.live.records import Record, make_topic, write
 

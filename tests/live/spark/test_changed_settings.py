@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.replication.flow import FlowSpec, HeartbeatsTo
+from jobs.replication.flow.spec import FlowSpec, HeartbeatsTo
 from jobs.spark.stages import DRIVER_STARTED, FIRST_RECORD, SURVEYED, TASKS_STARTED
 from tests.live.records import new_topic, produce
 from tests.live.spark.running import RunningFlow, assert_copied

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.changes import Changes, Tuning
-from jobs.replication.flow import CopyPath, FlowSpec, Guarantee
-from jobs.replication.flow_copier import FlowCopier
+from jobs.replication.copy.changes import Changes, Tuning
+from jobs.replication.copy.flow_copier import FlowCopier
+from jobs.replication.flow.spec import CopyPath, FlowSpec, Guarantee
 from tests.live.records import Record, new_topic, produce, read_all, write
 from tests.live.replication.copying import survey
 from tests.live.spark.running import Writer, assert_copied

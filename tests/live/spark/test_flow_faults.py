@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import NewPartitions
 
+from jobs.cluster.admin.topics import NewTopicSpec, create_topics, delete_topics, describe_topics
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.topics import NewTopicSpec, create_topics, delete_topics, describe_topics
-from jobs.lab.fill import Filling, fill
-from jobs.replication.flow import FlowSpec, OnRecreated
+from jobs.lab.traffic.fill import Filling, fill
+from jobs.replication.flow.spec import FlowSpec, OnRecreated
 from jobs.spark import contract, processes, submit
 from jobs.spark.contract import JobSpec
 from tests.live.knowing import wait_until_known

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from jobs.cluster.admin.topics import NewTopicSpec, create_topics
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.topics import NewTopicSpec, create_topics
-from jobs.replication.flow import FlowSpec
+from jobs.replication.flow.spec import FlowSpec
 from jobs.spark import contract, processes, submit
 from jobs.spark.contract import JobSpec, Outcome
 from tests.live.knowing import wait_until_known

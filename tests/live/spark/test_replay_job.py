@@ -3,13 +3,13 @@
 import pyarrow.parquet as pq
 import pytest
 
-from jobs.quorum.changes import PartitionChange
-from jobs.quorum.histories import read_changes
-from jobs.quorum.log_folder import read_folder
+from jobs.quorum.history.changes import PartitionChange
+from jobs.quorum.history.histories import read_changes
+from jobs.quorum.log.folder import read_folder
 from jobs.spark import contract, submit
 from jobs.spark.contract import JobSpec, Outcome
-from jobs.wire.metadata_records import encode_metadata_record
-from jobs.wire.records import PlacedRecord, encode_batch
+from jobs.wire.batches.records import PlacedRecord, encode_batch
+from jobs.wire.metadata.records import encode_metadata_record
 from tests.jobs.quorum.metadata_stories import uuid
 from tests.support import wait_until
 

@@ -9,7 +9,7 @@ from confluent_kafka.admin import NewPartitions
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.flow import FlowSpec
+from jobs.replication.flow.spec import FlowSpec
 from jobs.spark.contract import Outcome
 from tests.live.knowing import wait_until_known
 from tests.live.records import make_topic, new_topic, produce

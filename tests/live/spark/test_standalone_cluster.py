@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.replication.flow import FlowSpec
+from jobs.replication.flow.spec import FlowSpec
 from jobs.spark import contract
 from jobs.spark.contract import Outcome
 from tests.live.records import new_topic

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from jobs.cluster.admin.topics import list_topic_names
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.topics import list_topic_names
-from jobs.replication.flow import FlowSpec, PolicyName
+from jobs.replication.flow.spec import FlowSpec, PolicyName
 from tests.live.records import new_topic, produce
 from tests.live.spark.running import Writer, assert_copied
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 
-from console.availability.promoter import Promoter
-from console.frame.commands import UntilStopped
+from console.availability.acting.promoter import Promoter
+from console.frame.processes.commands import UntilStopped
 
 
 class Command(UntilStopped):

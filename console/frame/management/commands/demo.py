@@ -12,10 +12,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from console.frame.demonstration import Demonstration
-from console.frame.only_one import only_one
-from console.frame.private import FOR_THIS_USER_ONLY
-from console.frame.processes import (
+from console.frame.processes.demonstration import Demonstration
+from console.frame.processes.only_one import only_one
+from console.frame.processes.supervisor import (
     POLL_S,
     Program,
     StartFailed,
@@ -26,7 +25,8 @@ from console.frame.processes import (
     kill_on_next_signal,
     signals_as_interrupts,
 )
-from console.frame.visitor import Refused, Visitor
+from console.frame.processes.visitor import Refused, Visitor
+from console.frame.security.private import FOR_THIS_USER_ONLY
 from jobs.lab import control
 from jobs.lab.errors import LabError
 from jobs.lab.lab import read_plans

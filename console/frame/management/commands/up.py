@@ -18,12 +18,10 @@ from django.db import connection
 
 from console.broker import SOCKET, is_listened_to, redis_folder, redis_socket
 from console.env import env_str
-from console.frame import programs
-from console.frame.alive import Signs
-from console.frame.checks import is_loopback, refuse_unsafe_settings
-from console.frame.only_one import only_one, only_one_on_database
-from console.frame.private import FOR_THIS_USER_ONLY, readable_by_others
-from console.frame.processes import (
+from console.frame.processes import programs
+from console.frame.processes.alive import Signs
+from console.frame.processes.only_one import only_one, only_one_on_database
+from console.frame.processes.supervisor import (
     POLL_S,
     StartFailed,
     Supervisor,
@@ -32,6 +30,8 @@ from console.frame.processes import (
     kill_on_next_signal,
     signals_as_interrupts,
 )
+from console.frame.security.checks import is_loopback, refuse_unsafe_settings
+from console.frame.security.private import FOR_THIS_USER_ONLY, readable_by_others
 from jobs.spark import submit
 
 START_TIMEOUT_S = 180.0

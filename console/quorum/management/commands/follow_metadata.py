@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 
-from console.frame.commands import UntilStopped
-from console.quorum.follower import metadata_follower
+from console.frame.processes.commands import UntilStopped
+from console.quorum.log.follower import metadata_follower
 
 
 class Command(UntilStopped):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 
-from console.frame.commands import UntilStopped
-from console.replication.follower import syncs_follower
+from console.frame.processes.commands import UntilStopped
+from console.replication.translation.follower import syncs_follower
 
 
 class Command(UntilStopped):

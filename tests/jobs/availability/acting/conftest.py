@@ -1,6 +1,6 @@
 """Coroutines are tests in this folder."""
 
-from tests.jobs.cluster.raw.coroutines import run_coroutine_test
+from tests.jobs.cluster.protocol.coroutines import run_coroutine_test
 
 
 def pytest_pyfunc_call(pyfuncitem):

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from jobs.availability.acting.promotions import (
+from jobs.availability.acting.standby.promotions import (
     HeldPromotion,
     LoopSign,
     Phase,
@@ -30,7 +30,7 @@ TWO = replace(ONE, promotion_id="promotion-2", broker_id=5)
 
 
 class StoreContract:
-    """The contract; see `jobs.availability.acting.promotions.PromotionStore`."""
+    """The contract; see `jobs.availability.acting.standby.promotions.PromotionStore`."""
 
     def test_a_new_store_is_empty(self, store):
         assert store.read() == StoreState()

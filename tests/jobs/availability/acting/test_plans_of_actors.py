@@ -7,18 +7,18 @@ import pytest
 from jobs.availability.acting.doors import Doors
 from jobs.availability.acting.fenced_standby import FencedStandby
 from jobs.availability.acting.held_back_replica import lifted, throttles
-from jobs.availability.acting.memory_store import MemoryStore
-from jobs.availability.acting.promotions import HeldPromotion, LoopSign, StoreState
 from jobs.availability.acting.reassign_to_spare import target_of
-from jobs.availability.acting.standbys import (
+from jobs.availability.acting.standby.promotions import HeldPromotion, LoopSign, StoreState
+from jobs.availability.acting.standby.standbys import (
     Standby,
     StandbyPicture,
     fetched_ago_ms,
     reached_offset,
 )
 from jobs.cluster.connection import Connection
-from jobs.cluster.raw.quorum import QuorumDescription, QuorumReplica
+from jobs.cluster.protocol.admin.quorum import QuorumDescription, QuorumReplica
 from jobs.cluster.read_only import VARIABLE
+from tests.jobs.availability.acting.memory_store import MemoryStore
 
 NOW = 1_700_000_000_000
 READY = Standby(

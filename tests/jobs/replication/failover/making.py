@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jobs.cluster.configs import ConfigValue
+from jobs.cluster.admin.configs import ConfigValue
 from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import (
     CommittedOffset,
@@ -17,8 +17,8 @@ from jobs.cluster.descriptions import (
 from jobs.replication.failover.evidence import Evidence, Leg, Side, Way
 from jobs.replication.failover.model import Direction, FailoverPlan, Wish
 from jobs.replication.failover.planner import make_plan
-from jobs.replication.flow import FlowSpec
-from jobs.replication.translator import Translator
+from jobs.replication.flow.spec import FlowSpec
+from jobs.replication.translation.translator import Translator
 
 NOW_MS = 1_795_000_000_000
 ORDERS, REMOTE = TopicPartition("orders", 0), TopicPartition("east.orders", 0)

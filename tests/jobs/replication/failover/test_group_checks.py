@@ -1,6 +1,6 @@
 import pytest
 
-from jobs.cluster.acls import AclBinding
+from jobs.cluster.admin.acls import AclBinding
 from jobs.replication.failover.model import CheckState
 from tests.jobs.replication.failover.making import (
     GROUP,

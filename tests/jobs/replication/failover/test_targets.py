@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from jobs.cluster.descriptions import CommittedOffset, OffsetRange, TopicPartition
 from jobs.replication.failover.evidence import Leg, Way
 from jobs.replication.failover.model import CheckState, Untranslated
-from jobs.replication.flow import PolicyName
-from jobs.replication.translator import Translator
+from jobs.replication.flow.spec import PolicyName
+from jobs.replication.translation.translator import Translator
 from tests.jobs.replication.failover.making import (
     GROUP,
     NOW_MS,

@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping
 
 from jobs.replication.mirror_config.facts import NOTHING_KNOWN, Facts
-from jobs.replication.mirror_config.lint import lint
-from jobs.replication.mirror_config.properties import write_properties
-from jobs.replication.mirror_config.read import MirrorConfig, read_config
-from jobs.replication.mirror_config.text_input import InputFile
+from jobs.replication.mirror_config.lint.rules import lint
+from jobs.replication.mirror_config.read.configuration import MirrorConfig, read_config
+from jobs.replication.mirror_config.read.properties import write_properties
+from jobs.replication.mirror_config.read.text_input import InputFile
 from jobs.replication.mirror_config.values import (
     ConnectorClass,
     Finding,

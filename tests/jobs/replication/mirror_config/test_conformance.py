@@ -4,8 +4,8 @@ import pytest
 
 from jobs.replication.mirror_config.catalogue import COMMON_DEFAULTS, DEFAULTS, TOP_DEFAULTS
 from jobs.replication.mirror_config.facts import Facts
-from jobs.replication.mirror_config.lint import lint
-from jobs.replication.mirror_config.read import read_config
+from jobs.replication.mirror_config.lint.rules import lint
+from jobs.replication.mirror_config.read.configuration import read_config
 from jobs.replication.mirror_config.values import ConnectorClass, pair_name
 from tests.jobs.replication.mirror_config.making import (
     CHECKPOINT,

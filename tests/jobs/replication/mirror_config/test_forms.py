@@ -7,12 +7,12 @@ import random
 
 import pytest
 
-from jobs.replication.mirror_config.export import FORMS, ExportForm, export
-from jobs.replication.mirror_config.lint import lint
+from jobs.replication.mirror_config.export.forms import FORMS, ExportForm, export
+from jobs.replication.mirror_config.lint.rules import lint
 from jobs.replication.mirror_config.naming import naming_of
-from jobs.replication.mirror_config.read import read_config
+from jobs.replication.mirror_config.read.configuration import read_config
+from jobs.replication.mirror_config.read.text_input import MOST_BYTES, BadInput, InputFile
 from jobs.replication.mirror_config.report import names_of, report
-from jobs.replication.mirror_config.text_input import MOST_BYTES, BadInput, InputFile
 from jobs.replication.mirror_config.values import ConnectorClass, Form
 from tests.jobs.replication.mirror_config.making import (
     CHECKPOINT,

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from jobs.replication.mirror_config.lint import lint
+from jobs.replication.mirror_config.lint.rules import lint
 from jobs.replication.mirror_config.redaction import REDACTED, redact
 from jobs.replication.mirror_config.report import report
 from tests.jobs.replication.mirror_config.making import TWO, properties, read

@@ -1,0 +1,106 @@
+"""The way from rows to a cluster: what is looked at, and who acts; a fake of it stands in tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Protocol
+
+from django.utils import timezone
+
+from console.availability.acting.store import DatabaseStore
+from console.availability.promotion.models import Actor as ActorWord
+from console.availability.promotion.models import PromotionAction
+from console.clusters.models import Cluster
+from jobs.availability.acting.doors import Doors
+from jobs.availability.acting.fenced_standby import FencedStandby
+from jobs.availability.acting.held_back_replica import HeldBackReplica
+from jobs.availability.acting.plans import Actor
+from jobs.availability.acting.reassign_to_spare import ReassignToSpare
+from jobs.availability.acting.relaxed_min_isr import MIN_ISR, RelaxMinIsr
+from jobs.availability.promotion.looking import Interest, Looked, look
+from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.errors import InvalidFields
+
+# A copy may take long; what is not there then is a failure that a person looks at.
+ACT_WITHIN_S = 90.0
+
+
+class ActingDoor(Protocol):
+    """What acting needs of a cluster; all of it raises `ClusterFault` and `InvalidFields`."""
+
+    def look(self, cluster: Cluster, topics: Collection[str], is_interesting: Interest) -> Looked:
+        """Return what the cluster says of some topics now."""
+        ...
+
+    def actor(self, action: PromotionAction) -> Actor:
+        """Return what does an action, and takes it back."""
+        ...
+
+
+class KafkaDoor:
+    """The real cluster."""
+
+    def look(self, cluster: Cluster, topics: Collection[str], is_interesting: Interest) -> Looked:
+        """Ask the cluster."""
+        return look(
+            cluster.connection(), topics, lambda: timezone.now().timestamp(), is_interesting
+        )
+
+    def actor(self, action: PromotionAction) -> Actor:
+        """Return the actor of `jobs.availability.acting`."""
+        return actor_of(action)
+
+
+def actor_of(action: PromotionAction) -> Actor:
+    """Return the actor that an action names, with what it needs of the action and its policy."""
+    return _MAKERS[ActorWord(action.actor)](action, Doors(action.cluster.connection()))
+
+
+def undo_of(action: PromotionAction) -> dict[str, Any]:
+    """Return what a revert needs: what acting left, else what the dry run had seen before."""
+    undo: dict[str, Any] = action.outcome.get("undo") or {}
+    seen: Mapping[str, Any] = action.plan.get("evidence") or {}
+    if not undo and action.actor == ActorWord.RELAX_MIN_ISR and "min_insync_replicas" in seen:
+        least = seen["min_insync_replicas"]
+        return {MIN_ISR: str(least) if seen.get("is_own") else None, "effective": least}
+    return undo
+
+
+def _standby(action: PromotionAction, doors: Doors) -> Actor:
+    topics = {place.rpartition("-")[0] for place in action.because}
+    return FencedStandby(
+        doors,
+        _broker(action),
+        DatabaseStore(action.cluster_id),
+        asked_by=action.asked_by.get_username() if action.asked_by else "policy",
+        why=action.revert_reason or action.why,
+        topics=tuple(sorted(topics)),
+    )
+
+
+def _held_back(action: PromotionAction, doors: Doors) -> Actor:
+    return HeldBackReplica(doors, action.topic, _broker(action))
+
+
+def _spare(action: PromotionAction, doors: Doors) -> Actor:
+    where = TopicPartition(action.topic, action.partition)
+    return ReassignToSpare(doors, (where,), _broker(action), within_s=ACT_WITHIN_S)
+
+
+def _relaxed(action: PromotionAction, doors: Doors) -> Actor:
+    return RelaxMinIsr(doors, action.topic, max(len(action.evidence.get("isr") or ()), 1))
+
+
+def _broker(action: PromotionAction) -> int:
+    if action.broker is None:
+        raise InvalidFields({"broker": "This action names no broker."})
+    return action.broker
+
+
+_MAKERS: Mapping[ActorWord, Callable[[PromotionAction, Doors], Actor]] = {
+    ActorWord.FENCED_STANDBY: _standby,
+    ActorWord.HELD_BACK_REPLICA: _held_back,
+    ActorWord.REASSIGN_TO_SPARE: _spare,
+    ActorWord.RELAX_MIN_ISR: _relaxed,
+}
+KAFKA = KafkaDoor()

@@ -1,0 +1,325 @@
+"""`manage.py promote`: keeps promoted standby brokers in the ISR, and acts where that is wanted.
+
+It says of every enabled cluster that it runs. For every cluster that needs it two things run beside each
+other: a `StandbyLoop`, which sends heartbeats and goes on from memory while the database is away; and a
+worker, which looks every second, judges and acts while it holds the lease. Any number of these programs may
+run for the same clusters.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Protocol
+
+from django.db import DatabaseError, close_old_connections
+from django.db.models import Exists, OuterRef, Q
+from django.utils import timezone
+
+from console.availability.acting.door import KAFKA, ActingDoor
+from console.availability.acting.models import HeldPromotion, StandbySign
+from console.availability.acting.store import DatabaseStore
+from console.availability.acting.work import Worker
+from console.availability.advice.models import PromotionRound
+from console.availability.advice.round import Advised, take_round
+from console.availability.drills.door import KAFKA_DRILLS, DrillDoor
+from console.availability.drills.models import LIVE_DRILLS, Drill
+from console.availability.drills.work import carry_out_drills
+from console.availability.promotion import queries
+from console.availability.promotion.models import (
+    BUSY,
+    LIVE,
+    ActionState,
+    Mode,
+    PromotionAction,
+    PromotionPolicy,
+)
+from console.availability.promotion.policies import PolicyBook
+from console.availability.what_if.cluster_models import cluster_model
+from console.clusters.models import Cluster
+from console.frame.processes import alive
+from console.frame.processes.threads import Thread, start_thread
+from jobs.availability.acting.doors import Doors
+from jobs.availability.acting.standby.loop import StandbyLoop
+from jobs.availability.acting.standby.promotions import LoopSign, Phase, StoreAway
+from jobs.availability.what_if.model.cluster import ClusterModel
+from jobs.cluster.connection import Connection
+from jobs.cluster.errors import InvalidFields
+
+logger = logging.getLogger(__name__)
+
+# How often clusters are looked for, how often one is looked at, how long what broke rests.
+LOOK_S, TICK_S, REST_S = 2.0, 1.0, 5.0
+# How often a promoter with nothing to do at a cluster says that it runs; after 15 s it counts as silent.
+IDLE_S = 5.0
+STOP_WITHIN_S = 10.0
+LEASE_MS = 6_000
+# Placements, racks and settings change rarely; who is in sync is asked for with every look.
+MODEL_S = 10.0
+# The clock's rounds keep away while this program looks.
+KEEPS_AWAY = timedelta(seconds=15)
+
+
+class KeepLoop(Protocol):
+    """What keeps promotions until told to stop; a fake of it stands in for Kafka in tests."""
+
+    def __call__(self, cluster: Cluster, loop_id: str, stop: threading.Event) -> None:
+        """Send heartbeats; raises what makes the connection unusable."""
+        ...
+
+
+def keep(cluster: Cluster, loop_id: str, stop: threading.Event) -> None:
+    """Run the loop with the database as its store."""
+    store = DatabaseStore(cluster.pk)
+    StandbyLoop(Doors(cluster.connection()), store, loop_id=loop_id).run(stop)
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """How a promoter reaches clusters and the clock; tests give their own."""
+
+    door: ActingDoor = KAFKA
+    drills: DrillDoor = KAFKA_DRILLS
+    keep: KeepLoop = keep
+    clock: Callable[[], datetime] = timezone.now
+    monotonic: Callable[[], float] = time.monotonic
+    start: Callable[[Callable[[], None], str], Thread] = start_thread
+    renew: Callable[[], None] = close_old_connections
+
+
+def own_name() -> str:
+    """Return a name that no other running promoter has."""
+    return f"{socket.gethostname()}:{os.getpid()}"[:100]
+
+
+class Promoter:
+    """The threads of all clusters that need one."""
+
+    def __init__(self, name: str = "", ways: Ways | None = None) -> None:
+        self.name = name or own_name()
+        self._ways = ways or Ways()
+        self._kept: dict[int, ClusterPromoter] = {}
+        self._idle_at: float | None = None
+
+    def run(self, stop: threading.Event) -> None:
+        """Run until told to stop; a database that is away does not end it."""
+        while not stop.is_set():
+            try:
+                self._ways.renew()
+                self.look()
+            except DatabaseError as error:
+                logger.warning("the database is away, what is promoted stays so: %s", error)
+            alive.sign()
+            stop.wait(LOOK_S)
+        self.end()
+
+    def look(self) -> None:
+        """Make the threads agree with what clusters need; start again what broke."""
+        wanted = wanted_clusters()
+        for pk, one in list(self._kept.items()):
+            is_other = pk not in wanted or not one.is_of(wanted[pk])
+            if is_other:
+                one.stop()
+            if one.has_ended():
+                del self._kept[pk]
+        for pk in wanted.keys() - self._kept.keys():
+            self._kept[pk] = ClusterPromoter(wanted[pk], self.name, self._ways)
+        for one in self._kept.values():
+            one.keep_on()
+        now = self._ways.monotonic()
+        if self._idle_at is None or now - self._idle_at >= IDLE_S:
+            self._idle_at = now
+            for cluster in Cluster.objects.filter(is_enabled=True).exclude(pk__in=self._kept):
+                self._report_idle(cluster)
+
+    def _report_idle(self, cluster: Cluster) -> None:
+        """Say that this promoter runs where nothing has to be done."""
+        now = self._ways.clock()
+        report_promoter(cluster, self.name, now)
+        sign = LoopSign(self.name, int(now.timestamp() * 1000), {})
+        with contextlib.suppress(StoreAway):
+            DatabaseStore(cluster.pk, self._ways.renew).sign(sign)
+
+    def end(self) -> None:
+        """Tell all threads to end, and wait; what is held stays in the database for other promoters."""
+        for one in self._kept.values():
+            one.stop()
+        for one in self._kept.values():
+            one.join(STOP_WITHIN_S)
+        if all(one.has_ended() for one in self._kept.values()):
+            self._forget_signs()
+
+    def _forget_signs(self) -> None:
+        """Say no longer that this promoter runs: what was stopped in order is not silent."""
+        with contextlib.suppress(DatabaseError):
+            StandbySign.objects.filter(loop_id=self.name).delete()
+            PromotionRound.objects.filter(promoter=self.name).update(promoter_seen_at=None)
+
+
+def report_promoter(cluster: Cluster, name: str, at: datetime, problem: str = "") -> None:
+    """Store that a promoter looks after a cluster, and what keeps it from its work."""
+    told = {"promoter": name, "promoter_seen_at": at, "promoter_problem": problem}
+    PromotionRound.objects.update_or_create(cluster=cluster, defaults=told)
+
+
+def wanted_clusters() -> dict[int, Cluster]:
+    """Return the enabled clusters with a policy, something live, a broker that is held, or a drill."""
+    here = {"cluster": OuterRef("pk")}
+    held = HeldPromotion.objects.filter(**here).exclude(phase=Phase.ENDED.value)
+    needs = (
+        Q(Exists(PromotionPolicy.objects.filter(**here)))
+        | Q(Exists(PromotionAction.objects.filter(**here, state__in=LIVE)))
+        | Q(Exists(held))
+        | Q(Exists(Drill.objects.filter(**here, state__in=LIVE_DRILLS)))
+    )
+    return {row.pk: row for row in Cluster.objects.filter(needs, is_enabled=True)}
+
+
+@dataclass(slots=True)
+class _Part:
+    """One thread and when it ended."""
+
+    run: Callable[[], None]
+    label: str
+    thread: Thread | None = None
+    ended_at: float | None = None
+
+
+class ClusterPromoter:
+    """One cluster: its loop, its worker, its drills, and the sign that somebody looks after it."""
+
+    def __init__(self, cluster: Cluster, name: str, ways: Ways) -> None:
+        self.cluster = cluster
+        self._name, self._ways = name, ways
+        self._stop = threading.Event()
+        self._connection = _connection_of(cluster)
+        self._problem = ""
+        self._looking = Looking(cluster, name, ways)
+        self._parts = (
+            _Part(self._keep, f"standby brokers of cluster {cluster.pk}"),
+            _Part(self._work, f"promotions of cluster {cluster.pk}"),
+            _Part(self._drill, f"drills of cluster {cluster.pk}"),
+        )
+
+    def is_of(self, cluster: Cluster) -> bool:
+        """Say whether the cluster is reached as it was."""
+        return self._connection == _connection_of(cluster)
+
+    def keep_on(self) -> None:
+        """Start what does not run, after a rest, and say that this cluster is looked after."""
+        for part in self._parts:
+            is_resting = (
+                part.ended_at is not None and self._ways.monotonic() - part.ended_at < REST_S
+            )
+            is_alive = part.thread is not None and part.thread.is_alive()
+            if not (is_alive or is_resting or self._stop.is_set()):
+                part.thread = self._ways.start(partial(self._run, part), part.label)
+        report_promoter(self.cluster, self._name, self._ways.clock(), self._problem)
+
+    def stop(self) -> None:
+        """Tell all to end."""
+        self._stop.set()
+
+    def has_ended(self) -> bool:
+        """Say whether all have ended after they were told to."""
+        alive = [one for one in self._parts if one.thread is not None and one.thread.is_alive()]
+        return self._stop.is_set() and not alive
+
+    def join(self, timeout: float) -> None:
+        """Wait for all."""
+        for part in self._parts:
+            if part.thread is not None:
+                part.thread.join(timeout)
+
+    def _run(self, part: _Part) -> None:
+        try:
+            part.run()
+        except Exception as error:  # a thread ends here and must say so
+            logger.exception("%s broke", part.label)
+            self._problem = f"{part.label}: {error}"
+        finally:
+            self._ways.renew()
+            part.ended_at = self._ways.monotonic()
+
+    def _keep(self) -> None:
+        self._ways.keep(self.cluster, self._name, self._stop)
+
+    def _work(self) -> None:
+        while not self._stop.is_set():
+            try:
+                self._ways.renew()
+                self._looking.tick()
+                self._problem = ""
+            except DatabaseError as error:
+                self._problem = f"The database did not answer: {error}"
+                logger.warning("cluster=%s nothing is begun: %s", self.cluster.alias, error)
+            self._stop.wait(TICK_S)
+
+    def _drill(self) -> None:
+        """Drills beside the work: what is really wanted does not wait for them."""
+        ways = self._ways
+        while not self._stop.is_set():
+            try:
+                ways.renew()
+                carry_out_drills(self.cluster, self._name, ways.clock, ways.drills)
+            except DatabaseError as error:
+                logger.warning("cluster=%s no drill is begun: %s", self.cluster.alias, error)
+            self._stop.wait(LOOK_S)
+
+
+@dataclass(slots=True)
+class Looking:
+    """Looks at one cluster again and again: judges, and acts while it holds the lease."""
+
+    cluster: Cluster
+    name: str
+    ways: Ways
+    _model: ClusterModel | None = None
+    _model_at: float = field(default=0.0)
+
+    def tick(self) -> int:
+        """Look once; return how many actions were moved on. Raises `DatabaseError`."""
+        now_ms = int(self.ways.clock().timestamp() * 1000)
+        store = DatabaseStore(self.cluster.pk, self.ways.renew)
+        if store.take_lease(self.name, now_ms, LEASE_MS) is None:
+            return 0
+        advised = self._advise()
+        return Worker(self.cluster, self.name, self.ways.door, self.ways.clock).work(advised)
+
+    def _advise(self) -> Advised | None:
+        """Take a round where something may have to be done; elsewhere the clock's rounds are enough."""
+        acting = [row for row in queries.list_policies(self.cluster) if row.mode == Mode.ACT]
+        busy = PromotionAction.objects.filter(
+            cluster=self.cluster, state__in=[*BUSY, ActionState.VERIFIED]
+        )
+        if not acting and not busy.exists():
+            return None
+        rounds = PromotionRound.objects.filter(cluster=self.cluster)
+        rounds.update(claimed_until=self.ways.clock() + KEEPS_AWAY)
+        model = self._known_model()
+        topics = {one.topic for one in model.partitions}
+        book = PolicyBook(acting)
+        polled = {topic for topic in topics if book.of(topic) is not None}
+        return take_round(self.cluster, self.ways.clock, self.ways.door, model, polled)
+
+    def _known_model(self) -> ClusterModel:
+        now = self.ways.monotonic()
+        if self._model is None or now - self._model_at > MODEL_S:
+            self._model, self._model_at = cluster_model(self.cluster), now
+        return self._model
+
+
+def _connection_of(cluster: Cluster) -> Connection | None:
+    try:
+        return cluster.connection()
+    except InvalidFields as problem:
+        logger.info("not looked after cluster=%s: %s", cluster.alias, problem)
+        return None

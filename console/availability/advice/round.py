@@ -1,0 +1,256 @@
+"""The round that advises: rows and a close look -> the rules -> advice, events and findings.
+
+The clock's task does it for every cluster; `manage.py promote` does the same, more often, where policies act.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db.models import Exists, OuterRef, Q
+from django.utils import timezone
+
+from console.availability.acting.door import KAFKA, ActingDoor, undo_of
+from console.availability.acting.partition_epochs import with_partition_epochs
+from console.availability.acting.store import is_stopped
+from console.availability.advice.findings import LoopFacts, found_in, save_findings
+from console.availability.advice.judge import (
+    Judged,
+    Remembered,
+    Standing,
+    concerned,
+    is_quiet,
+    judge,
+    remembered_of,
+    to_document,
+)
+from console.availability.advice.models import PromotionRound
+from console.availability.advice.store import (
+    save_advice,
+    save_events,
+    unwanted_subjects,
+    wanted_actions,
+)
+from console.availability.promotion import queries
+from console.availability.promotion.catalogue import told_actors
+from console.availability.promotion.models import Actor, PromotionAction, PromotionPolicy
+from console.availability.what_if.cluster_models import cluster_model
+from console.clusters.models import Cluster
+from console.frame.processes.turns import longest_waiting
+from jobs.availability.promotion.advice import Advice
+from jobs.availability.promotion.looking import Looked, Place
+from jobs.availability.what_if.model.cluster import ClusterModel, PartitionModel
+from jobs.cluster.errors import ClusterFault, InvalidFields
+from jobs.cluster.protocol.admin.topic_partitions import PartitionReplicas
+
+logger = logging.getLogger(__name__)
+
+Clock = Callable[[], datetime]
+# Longer than a round can take.
+CLAIM = timedelta(seconds=45)
+# What a cluster can use is looked at again after so long.
+ACTORS_FOR = timedelta(seconds=60)
+# Of more topics only the first are looked at closely in one round.
+MOST_TOPICS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Advised:
+    """What a round came to: the judgement, live actions of what is wanted, and what may be taken back."""
+
+    judged: Judged
+    looked: Looked
+    actions: Sequence[PromotionAction]
+    wanted: dict[str, Advice]
+    unwanted: dict[str, Advice]
+
+
+def due_clusters(now: datetime) -> list[int]:
+    """Return the ids of enabled clusters whose round is due, the one that waits longest first."""
+    waiting = PromotionRound.objects.filter(cluster=OuterRef("pk"), claimed_until__gte=now)
+    enabled = Cluster.objects.filter(is_enabled=True)
+    due = enabled.exclude(Exists(waiting))
+    return longest_waiting(due, "promotion_round__claimed_until")
+
+
+def advise_cluster(
+    cluster_id: int, clock: Clock = timezone.now, door: ActingDoor = KAFKA
+) -> Advised | None:
+    """Take the round of one cluster when it is due; None when it was not. Never raises a fault."""
+    cluster = Cluster.objects.filter(pk=cluster_id, is_enabled=True).first()
+    if cluster is None or not _claim(cluster, clock()):
+        return None
+    return take_round(cluster, clock, door)
+
+
+def take_round(
+    cluster: Cluster,
+    clock: Clock,
+    door: ActingDoor,
+    model: ClusterModel | None = None,
+    polled: Collection[str] = (),
+) -> Advised | None:
+    """Take a round that is claimed; `polled` are topics that are looked at in any case.
+
+    None, with the reason written, when it failed. Never raises a fault.
+    """
+    begun = time.monotonic()
+    try:
+        return _take(cluster, clock, door, model or cluster_model(cluster), polled, begun)
+    except InvalidFields as problem:
+        _fail(cluster, f"The settings are not usable: {problem}", "Correct them.", clock(), begun)
+    except ClusterFault as fault:
+        _fail(cluster, fault.message, fault.hint, clock(), begun)
+    except Exception as error:
+        logger.exception("promotion round broke cluster=%s", cluster.alias)
+        text = f"crosslog failed while judging observers: {type(error).__name__}: {error}"
+        _fail(cluster, text, "The worker's log has the details.", clock(), begun)
+    return None
+
+
+def standing_of(actions: Collection[PromotionAction]) -> Standing:
+    """Return what crosslog changed and did not take back yet, as the rules take it."""
+    added: dict[tuple[str, int], tuple[int, ...]] = {}
+    relaxed: dict[str, int] = {}
+    for row in actions:
+        if row.actor == Actor.RELAX_MIN_ISR:
+            before = undo_of(row).get("effective")
+            if before is not None:
+                relaxed[row.topic] = int(before)
+        elif row.actor != Actor.FENCED_STANDBY and row.broker is not None:
+            added[row.topic, row.partition] = (row.broker,)
+    return Standing(added, relaxed)
+
+
+def loop_facts(cluster: Cluster, now: datetime) -> LoopFacts:
+    """Return which loops live, and what they hold."""
+    since_ms = int((now - timedelta(seconds=queries.SILENT_S)).timestamp() * 1000)
+    living = queries.list_loops(cluster).filter(at_ms__gte=since_ms)
+    held = queries.list_held(cluster).values_list("broker", flat=True)
+    return LoopFacts(
+        tuple(living.values_list("loop_id", flat=True)), tuple(held), is_stopped(cluster.pk)
+    )
+
+
+def _take(
+    cluster: Cluster,
+    clock: Clock,
+    door: ActingDoor,
+    model: ClusterModel,
+    polled: Collection[str],
+    begun: float,
+) -> Advised:
+    row, _ = PromotionRound.objects.get_or_create(cluster=cluster)
+    remembered = remembered_of(row.memory)
+    policies = list(queries.list_policies(cluster))
+    standing_rows = list(queries.standing_actions(cluster))
+    standing = standing_of(standing_rows)
+    known = _Known(model, policies, remembered, standing, frozenset(polled))
+    looked = _look(cluster, clock, door, known)
+    now = clock()
+    judged = judge(model, policies, looked, remembered, int(now.timestamp() * 1000), standing)
+    wanted = wanted_actions(judged)
+    actions = save_advice(cluster, wanted, now)
+    save_events(cluster, judged.events)
+    rows = {one.pk: one for one in (*actions, *standing_rows, *_failed(cluster, now))}
+    found = found_in(judged, rows.values(), loop_facts(cluster, now), policies)
+    save_findings(cluster, found, now)
+    more = _actors(cluster, model, row, now)
+    _succeed(cluster, judged, now, begun, **more)
+    by_subject = {one.subject: one.advice for one in wanted}
+    return Advised(judged, looked, actions, by_subject, unwanted_subjects(judged))
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What decides which topics are looked at closely."""
+
+    model: ClusterModel
+    policies: Sequence[PromotionPolicy]
+    remembered: Remembered
+    standing: Standing
+    polled: frozenset[str]
+
+    def topics(self, partitions: Mapping[Place, PartitionModel]) -> set[str]:
+        """Return the topics of what is missing or promoted by the rows, and those that are polled."""
+        loud = {place[0] for place, one in partitions.items() if not is_quiet(one)}
+        loud |= {place[0] for place in (*self.remembered.tracked, *self.standing.added)}
+        there = {one.topic for one in self.model.partitions}
+        return (loud | {*self.standing.relaxed} | self.polled) & there
+
+
+def _look(cluster: Cluster, clock: Clock, door: ActingDoor, known: _Known) -> Looked:
+    """Look closely at what is missing or promoted by the rows; without any of it no request is sent."""
+    found = concerned(known.model, known.policies, known.standing)
+    partitions = {(one.topic, one.partition): one for one in found}
+    wanted = known.topics(partitions)
+    if not wanted:
+        return Looked(int(clock().timestamp() * 1000))
+
+    def is_interesting(seen: PartitionReplicas) -> bool:
+        one: PartitionModel | None = partitions.get((seen.topic, seen.partition))
+        if one is None:
+            return False
+        is_standing = known.standing.concerns((seen.topic, seen.partition))
+        now = replace(one, isr=seen.isr, leader=seen.leader, replicas=seen.replicas)
+        return is_standing or not is_quiet(now)
+
+    looked = door.look(cluster, sorted(wanted)[:MOST_TOPICS], is_interesting)
+    return with_partition_epochs(cluster, looked, clock())
+
+
+def _failed(cluster: Cluster, now: datetime) -> list[PromotionAction]:
+    since = now - timedelta(hours=1)
+    return list(queries.list_actions(cluster).filter(state="failed", ended_at__gte=since)[:20])
+
+
+def _claim(cluster: Cluster, now: datetime) -> bool:
+    PromotionRound.objects.get_or_create(cluster=cluster)
+    due = Q(claimed_until=None) | Q(claimed_until__lt=now)
+    rows = PromotionRound.objects.filter(due, cluster=cluster)
+    return bool(rows.update(claimed_until=now + CLAIM))
+
+
+def _actors(
+    cluster: Cluster, model: ClusterModel, row: PromotionRound, now: datetime
+) -> dict[str, object]:
+    """Return the catalogue of actors when the one that is kept is old; they change rarely."""
+    if row.actors_at is not None and now - row.actors_at < ACTORS_FOR:
+        return {}
+    return {"actors": told_actors(cluster, model), "actors_at": now}
+
+
+def _succeed(cluster: Cluster, judged: Judged, now: datetime, begun: float, **more: object) -> None:
+    _finish(
+        cluster,
+        now,
+        begun,
+        succeeded_at=now,
+        failing_since=None,
+        error="",
+        hint="",
+        judged_count=judged.considered_count,
+        observers_in_isr=judged.observers_in_isr,
+        memory=to_document(judged.remembered),
+        **more,
+    )
+
+
+def _fail(cluster: Cluster, error: str, hint: str, now: datetime, begun: float) -> None:
+    PromotionRound.objects.filter(cluster=cluster, failing_since=None).update(failing_since=now)
+    _finish(cluster, now, begun, error=error, hint=hint)
+    logger.warning("observers not judged cluster=%s error=%s", cluster.alias, error)
+
+
+def _finish(cluster: Cluster, now: datetime, begun: float, **values: object) -> None:
+    ms = int((time.monotonic() - begun) * 1000)
+    # Half a second less, so that the clock's next tick finds it due.
+    rest = timedelta(seconds=max(settings.PROMOTION_INTERVAL_S - 0.5, 2 * ms / 1000))
+    PromotionRound.objects.filter(cluster=cluster).update(
+        finished_at=now, duration_ms=ms, claimed_until=now + rest, **values
+    )

@@ -1,0 +1,110 @@
+"""News of partitions from the cluster's collection rounds, where the metadata log cannot be followed.
+
+What came and went between two rounds is never seen, and a time is known to the interval of the rounds only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from console.availability.collection.count_book import CountBook
+from console.availability.collection.ledger import Ledger
+from console.availability.collection.ledger_rows import News, Place
+from console.availability.collection.min_isr_book import MinIsrBook
+from console.availability.collection.role_book import RoleBook
+from console.availability.status.brokers import BrokerBook
+from console.availability.status.models import AvailabilityRound, PartitionStatus, Source
+from console.clusters.models import Broker, Cluster, Partition
+from jobs.availability.status.partition_seen import (
+    MIN_ISR_CHANGED,
+    OBSERVERS_CHANGED,
+    POLLED,
+    PartitionSeen,
+)
+
+# `leader`, `replicas`, `isr` in order, min ISR, `observers`, the origin of min ISR.
+Compared = tuple[Any, ...]
+_COLUMNS = ("topic__name", "topic__topic_id", "partition", "leader", "replicas", "isr")
+
+
+def take_round(cluster: Cluster, row: AvailabilityRound, at: datetime, now: datetime) -> int:
+    """Take in the round that succeeded at a time; return how many partitions changed.
+
+    One query for the partitions of the round, one for those of the one before.
+    """
+    if row.polled_at is not None:
+        row.interval_ms = max(int((at - row.polled_at).total_seconds() * 1000), 0)
+    brokers = BrokerBook(cluster)
+    is_moved = brokers.see(Broker.objects.filter(cluster=cluster))
+    news = list(_news(cluster, at, row.polled_at))
+    with transaction.atomic():
+        counts = CountBook(cluster, row, brokers.racks, now)
+        if is_moved:
+            counts.move_racks(brokers.racks)
+        counts.pass_time(at, Source.POLL)
+        ledger = Ledger(cluster, Source.POLL, counts)
+        ledger.take(news)
+        ledger.save()
+        brokers.save()
+        counts.pass_time(now, Source.POLL)
+        counts.save()
+        row.polled_at = at
+        row.save(update_fields=["polled_at", "interval_ms", "sampled_s"])
+    return len(news)
+
+
+# What is compared of every partition: whole rows are read of those only that changed.
+_KNOWN = ("leader", "replicas", "isr", "min_insync_replicas", "observers", "min_isr_origin")
+
+
+def _news(cluster: Cluster, at: datetime, before: datetime | None) -> Iterator[News]:
+    settings, roles = MinIsrBook(cluster, is_log_known=False), RoleBook(cluster)
+    unseen = _known(cluster)
+    # Rows are written only where they changed, but also when records come in: all are compared.
+    for topic, topic_id, number, leader, replicas, isr in Partition.objects.filter(
+        cluster=cluster
+    ).values_list(*_COLUMNS):
+        place = Place(topic, topic_id, number)
+        known = unseen.pop(place.key, None)
+        least = settings.of(topic)
+        observers = roles.observers(topic, replicas)
+        now = (leader, replicas, sorted(isr), least.value, list(observers), least.origin.value)
+        if known is not None and known[0] == now:
+            continue
+        seen = PartitionSeen(
+            at=at,
+            replicas=tuple(replicas),
+            isr=tuple(sorted(isr)),
+            leader=leader,
+            min_insync_replicas=least.value,
+            observers=observers,
+            cause=_cause(None if known is None else known[0], now),
+            # Nothing was seen before the first round: that may have been so for ever.
+            not_before=before,
+        )
+        yield News(place, at, seen, least.origin)
+    for _, place in unseen.values():
+        yield News(place, at, None, cause="topic_deleted")
+
+
+def _known(cluster: Cluster) -> dict[str, tuple[Compared, Place]]:
+    """Return what is stored of every partition, as far as it is compared."""
+    rows = PartitionStatus.objects.filter(cluster=cluster).values_list(
+        "key", "topic", "topic_id", "partition", *_KNOWN
+    )
+    return {
+        key: ((leader, replicas, sorted(isr), *rest), Place(topic, topic_id, number))
+        for key, topic, topic_id, number, leader, replicas, isr, *rest in rows
+    }
+
+
+def _cause(known: Compared | None, now: Compared) -> str:
+    """Return what a round saw: a move, or by itself another setting or other observers."""
+    if known is None or known[:3] != now[:3]:
+        return POLLED
+    is_setting = (known[3], known[5]) != (now[3], now[5])
+    return MIN_ISR_CHANGED if is_setting else OBSERVERS_CHANGED

@@ -1,0 +1,4 @@
+"""Where controllers stand that are no brokers.
+
+In reading order: `sites`, `api`, `pages`.
+"""

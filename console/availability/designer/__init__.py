@@ -1,0 +1,4 @@
+"""The designer of placements.
+
+In reading order: `api`, `pages`, `forms`.
+"""

@@ -1,0 +1,95 @@
+"""Drills and runbooks over REST."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.http import Http404
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework import status
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from console.availability.api_parts import find_cluster
+from console.availability.drills import actions, queries
+from console.availability.drills.models import Drill, DrillKind
+from console.availability.promotion.api import asked_cluster, person_of
+from console.availability.promotion.audit import RefusalsWritten
+from console.availability.promotion.serializers import (
+    DrillDetailSerializer,
+    DrillSerializer,
+    NewDrillSerializer,
+    OfCluster,
+)
+from console.availability.runbooks.parts import runbooks_for, told_runbook
+from console.availability.runbooks.serializers import RunbookQuery, RunbookSerializer
+from console.frame.rest.viewset import UUID_PATTERN, ApiViewSet
+
+
+class DrillViewSet(RefusalsWritten, ApiViewSet[Drill]):
+    """Drills: promotions tried on a test topic, and what-if answers beside what was seen."""
+
+    audited = "drill"
+    serializer_class = DrillSerializer
+    ordering: ClassVar = ("-created_at", "pk")
+    lookup_value_regex = UUID_PATTERN
+    parameters: ClassVar = {"list": OfCluster}
+    anywhere_actions: ClassVar = ("list", "create")
+    where = staticmethod(queries.where_drill)
+
+    def get_queryset(self) -> QuerySet[Drill]:
+        return queries.list_drills(asked_cluster(self))
+
+    @extend_schema(responses=DrillSerializer(many=True))
+    def list(self, request: Request) -> Response:
+        """List drills, newest first."""
+        page = self.paginate_queryset(self.get_queryset())
+        return self.get_paginated_response(DrillSerializer(page, many=True).data)
+
+    @extend_schema(responses=DrillDetailSerializer)
+    def retrieve(self, request: Request, pk: str) -> Response:
+        """Return one drill with its results and steps."""
+        row = queries.get_drill(request.user, _uuid(pk))
+        if row is None:
+            raise Http404
+        return Response(DrillDetailSerializer(row).data)
+
+    @extend_schema(request=NewDrillSerializer, responses={201: DrillDetailSerializer})
+    def create(self, request: Request) -> Response:
+        """Ask for a drill, or write one down; it changes its own topic and its standby broker."""
+        asked = NewDrillSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        values: dict[str, Any] = dict(asked.validated_data)
+        cluster = find_cluster(request.user, values.pop("cluster"), "operate")
+        is_seen = values.pop("kind") == DrillKind.WHAT_IF
+        do = actions.record_drill if is_seen else actions.start_drill
+        row = do(cluster, values, person_of(request), timezone.now())
+        return Response(DrillDetailSerializer(row).data, status.HTTP_201_CREATED)
+
+
+class RunbookViewSet(ApiViewSet[Any]):
+    """What to do, by severity and cause."""
+
+    serializer_class = RunbookSerializer
+    pagination_class = None
+    parameters: ClassVar = {"list": RunbookQuery}
+    anywhere_actions: ClassVar = ("list",)
+    queryset = Drill.objects.none()
+
+    @extend_schema(responses=RunbookSerializer(many=True))
+    def list(self, request: Request) -> Response:
+        """List runbooks with what is known of the cluster and the partition filled in."""
+        values = dict(self.asked)
+        cluster = find_cluster(request.user, values.pop("cluster"))
+        found = [told_runbook(one) for one in runbooks_for(cluster, values)]
+        return Response(RunbookSerializer(found, many=True).data)
+
+
+def _uuid(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise Http404 from None

@@ -1,0 +1,148 @@
+"""Pages of drills and runbooks: parse, one read or one action, render."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from console.accounts.models import User
+from console.availability.drills import actions, queries
+from console.availability.drills.models import Drill
+from console.availability.page_parts import around_cluster, find_cluster
+from console.availability.promotion import equivalents
+from console.availability.promotion.audit import page_refusals_written
+from console.availability.promotion.forms import DrillForm, RecordForm, RunbookForm
+from console.availability.promotion.queries import is_promoter_running, round_of, stop_state
+from console.availability.promotion.tables import DRILLS
+from console.availability.runbooks.parts import runbooks_for
+from console.clusters import queries as clusters
+from console.clusters.models import Cluster
+from console.frame.pages.render import render_page
+from console.frame.security.access import can, page
+from console.frame.tables.table import csv_response
+from jobs.cluster.errors import InvalidFields
+
+
+@require_safe
+@page("view", clusters.where)
+def drills_page(request: HttpRequest, alias: str) -> HttpResponseBase:
+    """Show what was drilled, and ask for a drill."""
+    return _render_drills(request, find_cluster(alias), DrillForm(prefix="drill"))
+
+
+@require_POST
+@page_refusals_written("drill.start")
+@page("operate", clusters.where)
+def start(request: HttpRequest, alias: str) -> HttpResponseBase:
+    """Ask for a drill on a test topic."""
+    cluster = find_cluster(alias)
+    form = DrillForm(request.POST, prefix="drill")
+    found: list[Drill] = []
+
+    def ask() -> None:
+        now = timezone.now()
+        found.append(actions.start_drill(cluster, form.cleaned_data, _person(request), now))
+
+    if form.is_valid() and form.attempt(ask):
+        return redirect("availability:drill", alias, found[0].pk)
+    return _render_drills(request, cluster, form)
+
+
+@require_http_methods(["GET", "POST"])
+@page_refusals_written("drill.record")
+@page("operate", clusters.where)
+def record_page(request: HttpRequest, alias: str) -> HttpResponse:
+    """Write down a what-if answer beside what was then seen."""
+    cluster = find_cluster(alias)
+    form = RecordForm(request.POST or None)
+    found: list[Drill] = []
+
+    def ask() -> None:
+        now = timezone.now()
+        found.append(actions.record_drill(cluster, form.cleaned_data, _person(request), now))
+
+    if form.is_valid() and form.attempt(ask):
+        return redirect("availability:drill", alias, found[0].pk)
+    context = {**around_cluster(request, cluster, "drills"), "form": form}
+    return render_page(request, "availability/drills/record.html", context)
+
+
+@require_safe
+@page("view", clusters.where)
+def drill_page(request: HttpRequest, alias: str, drill_id: UUID) -> HttpResponse:
+    """Show one drill: what was measured, what was predicted, every step with its time."""
+    row = queries.get_drill(request.user, drill_id, alias)
+    if row is None:
+        raise Http404
+    context = {
+        **around_cluster(request, find_cluster(alias), "drills"),
+        "drill": row,
+        "results": row.results.all(),
+        "lines": [(parse_datetime(at), text) for at, text in row.log],
+        "equivalents": equivalents.of_drill(row),
+    }
+    return render_page(request, "availability/drills/drill.html", context, is_live=True)
+
+
+@require_safe
+@page("view", clusters.where)
+def runbooks_page(request: HttpRequest, alias: str) -> HttpResponse:
+    """Show what to do: by severity and cause, with everything filled in that is known."""
+    cluster = find_cluster(alias)
+    form = RunbookForm(request.GET)
+    found: Any = []
+    is_whole = False
+    asked = (
+        {n: v for n, v in form.cleaned_data.items() if v not in {None, ""}}
+        if form.is_valid()
+        else {}
+    )
+    if form.is_valid():
+        try:
+            # Without a state and a cause to look up: what applies now, and the catalogue only on request.
+            is_whole = bool(asked.get("severity") or asked.get("cause") or "all" in request.GET)
+            found = runbooks_for(cluster, asked if is_whole else {**asked, "applies": True})
+        except InvalidFields as invalid:
+            form.take_errors(invalid.errors)
+    context = {
+        **around_cluster(request, cluster, "runbooks"),
+        "form": form,
+        "runbooks": found,
+        "asked": asked,
+        "is_one": is_whole and len(found) == 1,
+        "is_whole": is_whole,
+        "equivalents": equivalents.of_runbooks(
+            cluster, asked if is_whole else {**asked, "applies": "true"}
+        ),
+    }
+    return render_page(request, "availability/runbooks/page.html", context)
+
+
+def _render_drills(request: HttpRequest, cluster: Cluster, form: DrillForm) -> HttpResponseBase:
+    table = DRILLS.read(request, queries.list_drills(cluster))
+    if table.is_export:
+        return csv_response(table, f"{cluster.alias}-drills")
+    row = round_of(cluster)
+    context = {
+        **around_cluster(request, cluster, "drills"),
+        "table": table,
+        "form": form,
+        "actors": row.actors if row else [],
+        "latest": queries.latest_by_actor(cluster),
+        "stop": stop_state(cluster),
+        "is_running": is_promoter_running(cluster, timezone.now()),
+        "may_operate": can(request.user, "operate", cluster.pk),
+        "equivalents": equivalents.of_drills(cluster),
+    }
+    return render_page(request, "availability/drills/list.html", context, is_live=True)
+
+
+def _person(request: HttpRequest) -> User | None:
+    user: Any = request.user
+    return user if user.is_authenticated else None

@@ -1,0 +1,193 @@
+"""Drills are carried out by `manage.py promote`, actor by actor, claimed by a conditional update."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import Q
+
+from console.accounts.audit import audit
+from console.accounts.models import Outcome
+from console.availability.acting.store import is_stopped
+from console.availability.drills.door import DrillDoor
+from console.availability.drills.models import (
+    LIVE_DRILLS,
+    Drill,
+    DrillKind,
+    DrillResult,
+    DrillState,
+)
+from console.availability.promotion.audit import subject_of
+from console.availability.promotion.models import Actor
+from console.availability.promotion.queries import list_policies
+from console.availability.what_if.cluster_models import cluster_model
+from console.clusters.models import Cluster
+from console.frame.security.read_only import is_read_only
+from jobs.availability.drills import DrillMeasure, DrillShape, shape_of
+from jobs.availability.promotion.actors.kinds import ActorKind
+from jobs.availability.promotion.expected_times import act_span
+from jobs.availability.what_if.model.cluster import ClusterModel
+from jobs.cluster.errors import ClusterFault, InvalidFields
+
+logger = logging.getLogger(__name__)
+
+Clock = Callable[[], datetime]
+# Longer than one actor takes; renewed before each.
+CLAIM = timedelta(seconds=180)
+MOST_LINES = 200
+
+
+def carry_out_drills(cluster: Cluster, name: str, clock: Clock, door: DrillDoor) -> int:
+    """Carry out the drill that waits at a cluster, if one does; return how many were ended."""
+    free = Q(claimed_until=None) | Q(claimed_until__lt=clock())
+    rows = Drill.objects.filter(free, cluster=cluster, kind=DrillKind.PROMOTION)
+    for row in rows.filter(state__in=LIVE_DRILLS).select_related("cluster", "requested_by"):
+        if _claim(row, name, clock()):
+            _Work(row, name, clock, door).go_on()
+            return 1
+    return 0
+
+
+def standbys_of(cluster: Cluster, model: ClusterModel) -> set[int]:
+    """Return the brokers that are seen as fenced standbys, and those that policies name as such."""
+    seen = {b for b, one in model.brokers.items() if one.is_standby}
+    named = list_policies(cluster).filter(actor=Actor.FENCED_STANDBY)
+    return seen.union(*named.values_list("allowed_brokers", flat=True))
+
+
+def topic_of(drill: Drill, kind: ActorKind) -> str:
+    """Return the name of the test topic for one actor."""
+    return f"{drill.topic}-{kind.value.replace('_', '-')}"
+
+
+class _Work:
+    """One drill, as far as it came."""
+
+    def __init__(self, row: Drill, name: str, clock: Clock, door: DrillDoor) -> None:
+        self._row, self._name = row, name
+        self._clock, self._door = clock, door
+
+    def go_on(self) -> None:
+        """Try every actor that has no result yet, and end the drill."""
+        kinds = [ActorKind(word) for word in self._row.actors]
+        try:
+            self._refuse()
+            self._remove(kinds)
+            self._try(kinds)
+        except (ClusterFault, InvalidFields) as fault:
+            self._end(DrillState.FAILED, f"{fault} {getattr(fault, 'hint', '')}".strip())
+        except _Refused as refusal:
+            self._end(DrillState.REFUSED, str(refusal))
+        except Exception as error:
+            logger.exception("drill broke drill_id=%s", self._row.pk)
+            self._end(DrillState.FAILED, f"crosslog failed: {type(error).__name__}: {error}")
+
+    def _refuse(self) -> None:
+        if is_read_only():
+            raise _Refused("crosslog is read-only: nothing is tried.")
+        if is_stopped(self._row.cluster_id):
+            raise _Refused("The stop switch is on: nothing is tried.")
+
+    def _remove(self, kinds: list[ActorKind]) -> None:
+        """Remove the topics that a program left which died in the middle."""
+        if self._row.log:
+            self._door.remove(self._row.cluster, [topic_of(self._row, kind) for kind in kinds])
+
+    def _try(self, kinds: list[ActorKind]) -> None:
+        cluster = self._row.cluster
+        model = cluster_model(cluster)
+        standbys = standbys_of(cluster, model)
+        done = set(self._row.results.values_list("actor", flat=True))
+        for kind in kinds:
+            if kind.value not in done:
+                self._renew()
+                shape = shape_of(kind, model, standbys, self._wished(kind))
+                self._save(shape, self._measure(shape))
+        bad = self._row.results.filter(is_good=False).count()
+        good = self._row.results.filter(is_good=True).count()
+        state = (
+            DrillState.SUCCEEDED if not bad else DrillState.PARTIAL if good else DrillState.FAILED
+        )
+        self._end(state, "")
+
+    def _wished(self, kind: ActorKind) -> int | None:
+        return None if kind is ActorKind.REASSIGN_TO_SPARE else self._row.broker
+
+    def _measure(self, shape: DrillShape) -> DrillMeasure:
+        if shape.why_not:
+            self._say(f"{shape.kind.words}: {shape.why_not}")
+            return DrillMeasure(shape.kind, is_good=False, sentence=shape.why_not)
+        self._say(f"{shape.kind.words}: begun.")
+        topic = topic_of(self._row, shape.kind)
+        return self._door.drill(self._row.cluster, topic, shape, self._say)
+
+    def _save(self, shape: DrillShape, measure: DrillMeasure) -> None:
+        span = act_span(shape.kind)
+        DrillResult.objects.get_or_create(
+            drill=self._row,
+            subject=shape.kind.words,
+            defaults={
+                "actor": shape.kind.value,
+                "is_good": measure.is_good,
+                "promote_ms": measure.promote_ms,
+                "revert_ms": measure.revert_ms,
+                "expected_ms": None if span is None else round(span.most_ms),
+                "seen": dict(measure.seen),
+                "message": measure.sentence,
+                "at": self._clock(),
+            },
+        )
+
+    def _say(self, sentence: str) -> None:
+        self._row.log = [*self._row.log, [self._clock().isoformat(), sentence]][-MOST_LINES:]
+        Drill.objects.filter(pk=self._row.pk).update(log=self._row.log)
+
+    def _renew(self) -> None:
+        mine = Drill.objects.filter(pk=self._row.pk, claimed_by=self._name)
+        if not mine.update(claimed_until=self._clock() + CLAIM):
+            raise _Refused("Another program took this drill over.")
+
+    def _end(self, state: DrillState, problem: str) -> None:
+        now = self._clock()
+        good = self._row.results.filter(is_good=True).count()
+        live = Drill.objects.filter(pk=self._row.pk, state__in=LIVE_DRILLS, claimed_by=self._name)
+        values = {
+            "state": state,
+            "error": problem,
+            "finished_at": now,
+            "topic_removed_at": now if state is not DrillState.FAILED or not problem else None,
+            "claimed_until": None,
+            "good_count": good,
+            "bad_count": self._row.results.count() - good,
+        }
+        bad = {DrillState.REFUSED: Outcome.REFUSED, DrillState.FAILED: Outcome.FAILED}
+        with transaction.atomic():
+            if live.update(**values):
+                audit(
+                    "drill.ended",
+                    subject_of(self._row),
+                    cluster=self._row.cluster.alias,
+                    after={"drill": str(self._row.pk), "state": state, "problem": problem},
+                    outcome=bad.get(state, Outcome.DONE),
+                    by=self._row.requested_by,
+                )
+
+
+class _Refused(Exception):
+    """The drill is not done."""
+
+
+def _claim(row: Drill, name: str, now: datetime) -> bool:
+    free = Q(claimed_until=None) | Q(claimed_until__lt=now)
+    rows = Drill.objects.filter(free, pk=row.pk, state__in=LIVE_DRILLS)
+    is_ours = rows.update(
+        state=DrillState.RUNNING,
+        claimed_by=name,
+        claimed_until=now + CLAIM,
+        started_at=row.started_at or now,
+    )
+    row.state = DrillState.RUNNING
+    return bool(is_ours)

@@ -1,0 +1,79 @@
+"""What a person may do with placements: save one that was looked at, change it likewise, remove it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.db import IntegrityError, transaction
+
+from console.accounts.audit import audit, change
+from console.availability.placements.drafts import confirmation_of, draft_of, values_of
+from console.availability.placements.models import TopicPlacement
+from console.clusters.models import Cluster
+from console.frame.security.asking import asking_name
+from jobs.cluster.errors import InvalidFields
+
+NOT_CONFIRMED = (
+    "Look at the preview first, and give the `confirm` that it shows: it names just what was seen."
+)
+
+
+@change("placement.assign")
+def assign_placement(
+    cluster: Cluster, values: Mapping[str, Any], confirm: str, now: datetime
+) -> TopicPlacement:
+    """Assign a placement to a topic or a pattern; `confirm` is that of its preview.
+
+    Nothing is written to the cluster. Raises `InvalidFields`.
+    """
+    return _save(draft_of(cluster, values), confirm, now, "placement.assign", None)
+
+
+@change("placement.change")
+def change_placement(
+    row: TopicPlacement, values: Mapping[str, Any], confirm: str, now: datetime
+) -> TopicPlacement:
+    """Change a placement (values not given stay); `confirm` is that of its preview.
+
+    Raises `InvalidFields`.
+    """
+    draft = draft_of(row.cluster, values, row)
+    return _save(draft, confirm, now, "placement.change", row)
+
+
+@change("placement.remove")
+def remove_placement(row: TopicPlacement) -> None:
+    """Take a placement away; the topics that it counted for fall to the next one, or have none."""
+    with transaction.atomic():
+        audit("placement.remove", str(row), cluster=row.cluster.alias, before=_told(row))
+        row.delete()
+
+
+def _save(
+    draft: TopicPlacement, confirm: str, now: datetime, action: str, row: TopicPlacement | None
+) -> TopicPlacement:
+    if confirm != confirmation_of(draft):
+        raise InvalidFields({"confirm": NOT_CONFIRMED})
+    draft.created_at = draft.created_at or now
+    draft.changed_at = now
+    draft.changed_by = asking_name()
+    try:
+        with transaction.atomic():
+            draft.save()
+            before = _told(row) if row else None
+            audit(
+                action, str(draft), cluster=draft.cluster.alias, before=before, after=_told(draft)
+            )
+    except IntegrityError:
+        raise InvalidFields(
+            {"pattern": f"{draft.pattern} has a placement already: change that one."}
+        ) from None
+    return draft
+
+
+def _told(row: TopicPlacement) -> dict[str, Any]:
+    values = values_of(row)
+    return {**values, "placement": json.dumps(row.document, sort_keys=True)}

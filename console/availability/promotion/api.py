@@ -1,0 +1,262 @@
+"""Promotions over REST: policies, actions, the stop switch, actors, events and findings."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.http import Http404
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework import mixins, status
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from console.accounts.models import User
+from console.availability.advice.models import ObserverEvent, PromotionFinding
+from console.availability.api_parts import find_cluster
+from console.availability.promotion import actions, queries
+from console.availability.promotion.audit import RefusalsWritten
+from console.availability.promotion.models import PromotionAction, PromotionPolicy
+from console.availability.promotion.serializers import (
+    ActionFilters,
+    ActorsQuery,
+    ApplyPromotionSerializer,
+    ChangedPromotionPolicySerializer,
+    FindingFilters,
+    NewPromotionPolicySerializer,
+    ObserverEventSerializer,
+    OfCluster,
+    PromotionActionDetailSerializer,
+    PromotionActionSerializer,
+    PromotionFindingSerializer,
+    PromotionPolicySerializer,
+    PromotionStopSerializer,
+    PromotionWaySerializer,
+    RevertPromotionSerializer,
+    TurnStopSerializer,
+)
+from console.clusters.models import Cluster
+from console.frame.rest.viewset import UUID_PATTERN, ApiViewSet
+from console.frame.security.access import require
+
+
+def asked_cluster(view: ApiViewSet[Any]) -> Cluster | None:
+    """Return the cluster that a list is narrowed to; None: to none."""
+    alias = view.asked.get("cluster")
+    return None if alias is None else find_cluster(view.request.user, alias)
+
+
+def person_of(request: Request) -> User | None:
+    """Return who asks."""
+    user: Any = request.user
+    return user if user.is_authenticated else None
+
+
+class PolicyViewSet(RefusalsWritten, ApiViewSet[PromotionPolicy]):
+    """Policies: when observers are to be promoted, and whether crosslog advises or acts."""
+
+    audited = "promotion.policy"
+    serializer_class = PromotionPolicySerializer
+    ordering: ClassVar = ("pk",)
+    lookup_value_regex = r"\d{1,18}"
+    parameters: ClassVar = {"list": OfCluster}
+    # Which cluster a new one is about stands in its body.
+    anywhere_actions: ClassVar = ("list", "create")
+    where = staticmethod(queries.where_policy)
+
+    def get_queryset(self) -> QuerySet[PromotionPolicy]:
+        return queries.list_policies(asked_cluster(self))
+
+    def _row(self) -> PromotionPolicy:
+        row = queries.get_policy(self.request.user, int(self.kwargs["pk"]))
+        if row is None:
+            raise Http404
+        return row
+
+    @extend_schema(responses=PromotionPolicySerializer(many=True))
+    def list(self, request: Request) -> Response:
+        """List policies."""
+        page = self.paginate_queryset(self.get_queryset())
+        return self.get_paginated_response(PromotionPolicySerializer(page, many=True).data)
+
+    @extend_schema(responses=PromotionPolicySerializer)
+    def retrieve(self, request: Request, pk: str) -> Response:
+        """Return one policy."""
+        return Response(PromotionPolicySerializer(self._row()).data)
+
+    @extend_schema(request=NewPromotionPolicySerializer, responses={201: PromotionPolicySerializer})
+    def create(self, request: Request) -> Response:
+        """Write a policy; acting needs the pattern typed again."""
+        asked = NewPromotionPolicySerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        values = dict(asked.validated_data)
+        cluster = find_cluster(request.user, values.pop("cluster"), "operate")
+        row = actions.create_policy(cluster, values, person_of(request), timezone.now())
+        return Response(PromotionPolicySerializer(row).data, status.HTTP_201_CREATED)
+
+    @extend_schema(request=ChangedPromotionPolicySerializer, responses=PromotionPolicySerializer)
+    def partial_update(self, request: Request, pk: str) -> Response:
+        """Change a policy; what is not given stays."""
+        row = self._row()
+        asked = ChangedPromotionPolicySerializer(data=request.data, context={"policy": row})
+        asked.is_valid(raise_exception=True)
+        values = {name: value for name, value in asked.validated_data.items() if name != "cluster"}
+        row = actions.change_policy(row, values, person_of(request), timezone.now())
+        return Response(PromotionPolicySerializer(row).data)
+
+    @extend_schema(responses={204: None})
+    def destroy(self, request: Request, pk: str) -> Response:
+        """Remove a policy of which nothing stands."""
+        actions.delete_policy(self._row())
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class ActionViewSet(RefusalsWritten, ApiViewSet[PromotionAction]):
+    """Advice to promote, and what became of it: dry run, confirmation, effect, revert."""
+
+    serializer_class = PromotionActionSerializer
+    ordering: ClassVar = ("-advised_at", "pk")
+    lookup_value_regex = UUID_PATTERN
+    parameters: ClassVar = {"list": ActionFilters}
+    where = staticmethod(queries.where_action)
+
+    def get_queryset(self) -> QuerySet[PromotionAction]:
+        rows = queries.list_actions(asked_cluster(self))
+        given = {name: self.asked[name] for name in ("state", "topic") if name in self.asked}
+        return rows.filter(**given)
+
+    def _row(self) -> PromotionAction:
+        row = queries.get_action(self.request.user, _uuid(self.kwargs["pk"]))
+        if row is None:
+            raise Http404
+        return row
+
+    @extend_schema(responses=PromotionActionSerializer(many=True))
+    def list(self, request: Request) -> Response:
+        """List actions, newest first."""
+        page = self.paginate_queryset(self.get_queryset())
+        return self.get_paginated_response(PromotionActionSerializer(page, many=True).data)
+
+    @extend_schema(responses=PromotionActionDetailSerializer)
+    def retrieve(self, request: Request, pk: str) -> Response:
+        """Return one action with its evidence, its dry run and its outcome."""
+        return Response(PromotionActionDetailSerializer(self._row()).data)
+
+    @extend_schema(request=None, responses=PromotionActionDetailSerializer)
+    @action(detail=True, methods=["post"])
+    def plan(self, request: Request, pk: str) -> Response:
+        """Make the dry run: the cluster is asked, nothing is changed."""
+        row = actions.plan_action(self._row(), person_of(request), timezone.now())
+        return Response(PromotionActionDetailSerializer(row).data)
+
+    @extend_schema(request=ApplyPromotionSerializer, responses=PromotionActionDetailSerializer)
+    @action(detail=True, methods=["post"])
+    def apply(self, request: Request, pk: str) -> Response:
+        """Ask for what was planned; it is looked at once more and done within seconds."""
+        asked = ApplyPromotionSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        typed = asked.validated_data["confirm"]
+        row = actions.apply_action(self._row(), typed, person_of(request), timezone.now())
+        return Response(PromotionActionDetailSerializer(row).data)
+
+    @extend_schema(request=RevertPromotionSerializer, responses=PromotionActionDetailSerializer)
+    @action(detail=True, methods=["post"])
+    def revert(self, request: Request, pk: str) -> Response:
+        """Ask to take a promotion back; also while the stop switch is on."""
+        asked = RevertPromotionSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        given = asked.validated_data
+        row = actions.revert_action(
+            self._row(), given["confirm"], given["reason"], person_of(request), timezone.now()
+        )
+        return Response(PromotionActionDetailSerializer(row).data)
+
+
+class StopViewSet(RefusalsWritten, ApiViewSet[Any]):
+    """The stop switches: while one is on, nothing is begun; what is promoted stays so."""
+
+    audited = "promotion.stop"
+    serializer_class = PromotionStopSerializer
+    ordering: ClassVar = ("pk",)
+    anywhere_actions: ClassVar = ("list", "create")
+    parameters: ClassVar = {"list": OfCluster}
+
+    def get_queryset(self) -> QuerySet[Any]:
+        cluster = asked_cluster(self)
+        rows = queries.list_stops()
+        return rows if cluster is None else rows.filter(cluster=cluster)
+
+    @extend_schema(responses=PromotionStopSerializer(many=True))
+    def list(self, request: Request) -> Response:
+        """List the switches of clusters that were ever turned; that of all is told to who sees all."""
+        page = self.paginate_queryset(self.get_queryset())
+        return self.get_paginated_response(PromotionStopSerializer(page, many=True).data)
+
+    @extend_schema(request=TurnStopSerializer, responses={200: PromotionStopSerializer})
+    def create(self, request: Request) -> Response:
+        """Turn a switch on or off."""
+        asked = TurnStopSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        given = asked.validated_data
+        cluster = None
+        if given.get("cluster"):
+            cluster = find_cluster(request.user, given["cluster"], "operate")
+        else:
+            require(request.user, "operate")
+        turn = actions.stop_promotions if given["is_on"] else actions.allow_promotions
+        row = turn(cluster, given["why"], person_of(request), timezone.now())
+        return Response(PromotionStopSerializer(row).data)
+
+
+class ActorViewSet(ApiViewSet[Any]):
+    """The four ways to promote."""
+
+    serializer_class = PromotionWaySerializer
+    pagination_class = None
+    parameters: ClassVar = {"list": ActorsQuery}
+    anywhere_actions: ClassVar = ("list",)
+    queryset = PromotionAction.objects.none()
+
+    @extend_schema(responses=PromotionWaySerializer(many=True))
+    def list(self, request: Request) -> Response:
+        """List which ways a cluster can use, what each costs, and why not; empty before its first round."""
+        cluster = find_cluster(request.user, self.asked["cluster"])
+        row = queries.round_of(cluster)
+        return Response(PromotionWaySerializer(row.actors if row else [], many=True).data)
+
+
+class EventViewSet(mixins.ListModelMixin, ApiViewSet[ObserverEvent]):
+    """What happened to observers."""
+
+    serializer_class = ObserverEventSerializer
+    ordering: ClassVar = ("-at", "-pk")
+    parameters: ClassVar = {"list": OfCluster}
+    anywhere_actions: ClassVar = ("list",)
+
+    def get_queryset(self) -> QuerySet[ObserverEvent]:
+        return queries.list_events(asked_cluster(self))
+
+
+class PromotionFindingViewSet(mixins.ListModelMixin, ApiViewSet[PromotionFinding]):
+    """What people should know about observers."""
+
+    serializer_class = PromotionFindingSerializer
+    ordering: ClassVar = ("-opened_at", "pk")
+    parameters: ClassVar = {"list": FindingFilters}
+    anywhere_actions: ClassVar = ("list",)
+
+    def get_queryset(self) -> QuerySet[PromotionFinding]:
+        rows = queries.list_findings(asked_cluster(self))
+        if self.asked["state"] == "all":
+            return rows
+        return rows.filter(closed_at__isnull=self.asked["state"] == "open")
+
+
+def _uuid(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise Http404 from None

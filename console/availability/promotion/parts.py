@@ -1,0 +1,225 @@
+"""What the pages of promotions show, ready for their templates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from django.urls import reverse
+from django.utils import timezone
+
+from console.availability.acting.models import HeldPromotion
+from console.availability.advice.models import PromotionFinding, PromotionRound
+from console.availability.promotion import queries
+from console.availability.promotion.models import ActionState, PromotionAction
+from console.availability.promotion.queries import StopState
+from console.availability.status.models import PartitionStatus
+from console.clusters.models import Cluster
+from console.frame.pages.numbers import format_count, format_span_ms, format_span_s
+from jobs.availability.runbooks.runbook import Trouble, TroubleCause, cause_of
+from jobs.availability.status.severity import Severity
+
+STATE_SEVERITY = {
+    ActionState.ADVISED: "risk",
+    ActionState.PLANNED: "risk",
+    ActionState.ASKED: "notice",
+    ActionState.ACTING: "notice",
+    ActionState.VERIFIED: "ok",
+    ActionState.REVERT_ASKED: "notice",
+    ActionState.REVERTING: "notice",
+    ActionState.REVERTED: "ok",
+    ActionState.LAPSED: "none",
+    ActionState.REFUSED: "warn",
+    ActionState.FAILED: "crit",
+}
+MOST_FINDINGS = 50
+WANTED = "Advice to promote that waits for a person, or for the policy that acts."
+HELD = "Promotions that crosslog made and did not take back yet."
+IN_ISR = (
+    "Observers that are in the ISR of a partition, whoever promoted them; one for each partition."
+)
+
+
+def promotion_facts(
+    cluster: Cluster,
+    live: Sequence[PromotionAction],
+    row: PromotionRound | None,
+    stop: StopState,
+    loops: Sequence[Any],
+) -> list[dict[str, Any]]:
+    """Return the answer in the first row."""
+    waiting = [one for one in live if one.is_waiting]
+    standing = [one for one in live if one.stands]
+    blocked = queries.open_promotion_findings(cluster).filter(code="promotion_blocked").count()
+    return [
+        _wanted(waiting, blocked, row),
+        {
+            "label": "Promoted by crosslog",
+            "value": format_count(len(standing)),
+            "note": ", ".join(one.subject for one in standing[:3]) or "nothing stands",
+            "definition": HELD,
+        },
+        {
+            "label": "Observers in the ISR",
+            "value": format_count(row.observers_in_isr if row else None),
+            "note": f"of {format_count(row.judged_count)} partitions with observers" if row else "",
+            "definition": IN_ISR,
+        },
+        _who(row, loops),
+        {
+            "label": "Stop switch",
+            "value": "On" if stop.is_on else "Off",
+            "severity": "crit" if stop.is_on else "",
+            "note": "nothing is begun" if stop.is_on else "promotions may begin",
+            "definition": "While it is on nothing is begun. What is promoted stays so and can be reverted.",
+        },
+    ]
+
+
+def _wanted(
+    waiting: Sequence[PromotionAction], blocked: int, row: PromotionRound | None
+) -> dict[str, Any]:
+    fact: dict[str, Any] = {"label": "Wanted now", "definition": WANTED}
+    if row is None or row.succeeded_at is None:
+        return fact | {"value": None, "note": "not judged yet"}
+    note = "see below" if waiting else "no promotion is wanted"
+    if blocked:
+        note = f"{format_count(blocked)} more cannot be done"
+    fact |= {"value": format_count(len(waiting)), "note": note}
+    return fact | ({"severity": "crit" if blocked else "risk"} if waiting or blocked else {})
+
+
+def _who(row: PromotionRound | None, loops: Sequence[Any]) -> dict[str, Any]:
+    living = [one for one in loops if one["is_alive"]]
+    age_s = _age_s(row.promoter_seen_at if row else None)
+    is_there = age_s is not None and age_s <= queries.SILENT_S
+    fact = {
+        "label": "Promoter processes",
+        "value": format_count(max(len(living), int(is_there))),
+        "definition": "Running `manage.py promote` that look after it. Two of them, on two machines, "
+        "keep a promotion when one dies.",
+    }
+    if not is_there:
+        return fact | {"note": "none: nothing is promoted or reverted", "severity": "warn"}
+    problem = row.promoter_problem if row else ""
+    return fact | {"note": problem[:120] or f"seen {format_span_s(age_s)} ago"}
+
+
+def shown_loops(cluster: Cluster, now: datetime) -> list[dict[str, Any]]:
+    """Return the standby loops of the last hour: which lives, what keeps it from its work."""
+    found = []
+    for row in queries.list_loops(cluster):
+        at = queries.moment(row.at_ms)
+        is_alive = at is not None and (now - at).total_seconds() <= queries.SILENT_S
+        found.append({"name": row.loop_id, "at": at, "is_alive": is_alive, "problem": row.problem})
+    return found
+
+
+def shown_held(cluster: Cluster) -> list[dict[str, Any]]:
+    """Return the brokers that are kept in the ISR, or are let go of."""
+    rows: Iterable[HeldPromotion] = queries.list_held(cluster)
+    return [
+        {
+            "broker": row.broker,
+            "phase": row.get_phase_display().capitalize(),
+            "severity": "ok" if row.phase == "held" else "notice",
+            "since": queries.moment(row.begun_at_ms),
+            "by": row.asked_by,
+            "why": row.why,
+            "topics": row.topics,
+        }
+        for row in rows
+    ]
+
+
+def shown_actions(live: Iterable[PromotionAction]) -> list[dict[str, Any]]:
+    """Return live actions as cards: what, why, evidence, time, risk, way back."""
+    return [{"row": row, **told_action(row)} for row in live]
+
+
+def told_action(row: PromotionAction) -> dict[str, Any]:
+    """Return one action for its page."""
+    return {
+        "severity": STATE_SEVERITY[ActionState(row.state)],
+        "evidence": evidence_of(row),
+        "expected": format_span_ms(row.expected_ms) if row.expected_ms is not None else "",
+        "took": format_span_ms(row.took_ms) if row.took_ms is not None else "",
+        "more": max(row.because_count - len(row.because), 0),
+        "runbook": runbook_address(
+            row.cluster.alias,
+            topic=row.topic,
+            partition=row.partition,
+            severity=row.code if row.code in set(Trouble) else None,
+        ),
+    }
+
+
+def evidence_of(row: PromotionAction) -> list[tuple[str, str]]:
+    """Return what the advice rests on, as words and values."""
+    known: Mapping[str, Any] = row.evidence
+    names = (
+        ("leader", "Leader"),
+        ("isr", "ISR"),
+        ("leader_epoch", "Leader epoch"),
+        ("partition_epoch", "Partition epoch"),
+        ("high_watermark", "High watermark"),
+        ("log_end_offset", "Log end"),
+        ("observer_lag_records", "Observer behind by"),
+    )
+    return [(label, _value(known[name])) for name, label in names if known.get(name) is not None]
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "empty"
+    return format_count(value) if isinstance(value, int) else str(value)
+
+
+def shown_findings(cluster: Cluster) -> list[dict[str, Any]]:
+    """Return open findings about observers, worst first, each with the address of its runbook; one query."""
+    rows = queries.open_promotion_findings(cluster)[:MOST_FINDINGS]
+    return [{"row": row, "href": runbook_of(row)} for row in rows]
+
+
+def runbook_of(row: PromotionFinding) -> str:
+    """Return the address of a finding's runbook, with what it is about filled in; empty without one."""
+    if not (row.trouble and row.topic):
+        return ""
+    return runbook_address(
+        row.cluster.alias,
+        severity=row.trouble,
+        cause=row.cause,
+        topic=row.topic,
+        partition=row.partition,
+        broker=row.brokers[0] if row.brokers else None,
+    )
+
+
+def runbook_of_partition(row: PartitionStatus) -> str:
+    """Return the address of the runbook for a partition as it stands, with its cause where that is known."""
+    word = Severity(row.severity).word
+    cause = cause_of(row.cause) if row.cause else TroubleCause.UNKNOWN
+    return runbook_address(
+        row.cluster.alias,
+        severity=word if word in set(Trouble) else None,
+        cause=cause.value if word in set(Trouble) else None,
+        topic=row.topic,
+        partition=row.partition,
+    )
+
+
+def runbook_address(alias: str, **given: Any) -> str:
+    """Return the address of a runbook; pages of partitions link it, too.
+
+    Given: `severity` and `cause` in the words of `jobs.availability.runbooks.runbook`, `topic`, `partition`,
+    `broker`.
+    """
+    known = {name: value for name, value in given.items() if value not in {None, ""}}
+    path = reverse("availability:runbooks", args=[alias])
+    return f"{path}?{urlencode(known)}" if known else path
+
+
+def _age_s(at: datetime | None) -> float | None:
+    return None if at is None else (timezone.now() - at).total_seconds()

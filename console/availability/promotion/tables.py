@@ -1,0 +1,134 @@
+"""The tables of promotions and drills: which columns, how they sort, what they mean."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.urls import reverse
+
+from console.availability.advice.models import ObserverEvent
+from console.availability.drills.models import DrillKind, DrillState
+from console.availability.promotion.models import ActionState, Actor, Mode
+from console.frame.pages.numbers import format_span_ms
+from console.frame.tables.table import Choice, Column, Table
+
+CELL = "availability/promotion/cells/"
+EXPECTED = "Measured on Kafka 4.3.1; a dash: there is no figure for it."
+TOOK = "From the first request until the cluster showed the effect."
+
+
+def _equals(field: str) -> Any:
+    def apply(rows: QuerySet[Any], value: str) -> QuerySet[Any]:
+        return rows.filter(**{field: value})
+
+    return apply
+
+
+def _action(row: Any) -> str:
+    return reverse("availability:promotion-action", args=[row.cluster.alias, row.pk])
+
+
+def _policy(row: Any) -> str:
+    return reverse("availability:promotion-policy", args=[row.cluster.alias, row.pk])
+
+
+def _drill(row: Any) -> str:
+    return reverse("availability:drill", args=[row.cluster.alias, row.pk])
+
+
+def _actor(word: str) -> str:
+    return Actor(word).label
+
+
+def _brokers(row: Any) -> str:
+    return ", ".join(map(str, row.allowed_brokers))
+
+
+POLICIES = Table(
+    (
+        Column("pattern", "Topics", "pattern", link=_policy),
+        Column("kind", "Named by", "kind"),
+        Column("policy", "Promote when", "policy", template=f"{CELL}trigger.html"),
+        Column("mode", "What follows", "mode", template=f"{CELL}mode.html"),
+        Column("actor", "By way of", "actor", format=_actor),
+        Column("allowed_brokers", "Brokers", csv=_brokers, template=f"{CELL}brokers.html"),
+        Column("hold_s", "Reverts after (s)", "hold_s", numeric=True),
+        Column("cooldown_s", "Cooldown (s)", "cooldown_s", numeric=True, is_hidden=True),
+        Column("opted_in_by.username", "Opted in"),
+        Column("changed_at", "Changed", "changed_at", template=f"{CELL}ago.html", is_hidden=True),
+    ),
+    search=("pattern", "note"),
+    filters={"mode": Choice("What follows", Mode.choices, _equals("mode"))},
+    default_sort="pattern",
+    name="policies",
+)
+
+ACTIONS = Table(
+    (
+        Column("state", "State", "state", template=f"{CELL}state.html"),
+        Column("subject", "What", "subject", link=_action),
+        Column("place", "For", template=f"{CELL}because.html"),
+        Column("actor", "By way of", "actor", format=_actor),
+        Column("is_automatic", "Who", csv="is_automatic", template=f"{CELL}who.html"),
+        Column("took_ms", "Took", numeric=True, definition=TOOK, format=format_span_ms),
+        Column(
+            "expected_ms",
+            "Expected",
+            "expected_ms",
+            numeric=True,
+            definition=EXPECTED,
+            format=format_span_ms,
+        ),
+        Column("advised_at", "Advised", "advised_at", template=f"{CELL}ago.html"),
+        Column("verified_at", "Promoted", "verified_at", template=f"{CELL}ago.html"),
+        Column("ended_at", "Ended", "ended_at", template=f"{CELL}ago.html"),
+        Column("why", "Why", template=f"{CELL}why.html", is_hidden=True),
+    ),
+    search=("subject", "topic", "why"),
+    filters={
+        "state": Choice("State", ActionState.choices, _equals("state")),
+        "actor": Choice("By way of", Actor.choices, _equals("actor")),
+    },
+    default_sort="-advised_at",
+    per_page=20,
+    name="actions",
+)
+
+EVENTS = Table(
+    (
+        Column("at", "When", "at", template=f"{CELL}moment.html"),
+        Column("kind", "What", "kind", template=f"{CELL}event.html"),
+        Column("topic", "Topic", "topic"),
+        Column("partition", "Partition", "partition", numeric=True),
+        Column("broker", "Broker", "broker", numeric=True),
+        Column("lasted_ms", "Was in the ISR for", numeric=True, format=format_span_ms),
+        Column("sentence", "What happened", template=f"{CELL}sentence.html"),
+    ),
+    search=("topic", "sentence"),
+    filters={"kind": Choice("What", ObserverEvent.KINDS, _equals("kind"))},
+    default_sort="-at",
+    per_page=20,
+    name="events",
+)
+
+DRILLS = Table(
+    (
+        Column("state", "State", "state", template=f"{CELL}drill_state.html"),
+        Column("kind", "Drill", "kind", link=_drill, format=lambda word: DrillKind(word).label),
+        Column("title", "Title", "title"),
+        Column("good_count", "Well", "good_count", numeric=True),
+        Column("bad_count", "Not well", "bad_count", numeric=True),
+        Column("topic", "Test topic", "topic", is_hidden=True),
+        Column("requested_by.username", "By"),
+        Column("created_at", "Asked", "created_at", template=f"{CELL}ago.html"),
+        Column("finished_at", "Ended", "finished_at", template=f"{CELL}ago.html"),
+    ),
+    search=("title", "topic"),
+    filters={
+        "kind": Choice("Drill", DrillKind.choices, _equals("kind")),
+        "state": Choice("State", DrillState.choices, _equals("state")),
+    },
+    default_sort="-created_at",
+    name="drills",
+)

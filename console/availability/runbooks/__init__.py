@@ -1,0 +1,4 @@
+"""Runbooks for partitions in trouble.
+
+In reading order: `parts`, `serializers`.
+"""

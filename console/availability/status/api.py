@@ -1,0 +1,230 @@
+"""Availability over REST: summaries, partitions and their history, absences, brokers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, ClassVar
+
+from django.db.models import QuerySet
+from django.http import Http404
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework import mixins, serializers
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from console.availability.status import history, queries, series, tables
+from console.availability.status.api_filters import (
+    AbsenceFilters,
+    BrokerFilters,
+    CountSeriesFilters,
+    HistoryFilters,
+    RollupFilters,
+    StatusFilters,
+    StretchFilters,
+    UncleanFilters,
+)
+from console.availability.status.models import PartitionStatus
+from console.availability.status.serializers import (
+    AbsenceSerializer,
+    AvailabilitySerializer,
+    BrokerStatusSerializer,
+    CountSeriesSerializer,
+    HistorySerializer,
+    PartitionStatusSerializer,
+    RollupSerializer,
+    StretchSerializer,
+    UncleanElectionSerializer,
+)
+from console.clusters.counted import in_count
+from console.clusters.models import Cluster
+from console.frame.rest.viewset import ApiViewSet
+from console.frame.security.access import clusters_of, require
+from jobs.availability.status.severity import Severity
+from jobs.availability.status.tally import ScopeKind
+
+_SEVERITY = {one.word: one for one in Severity}
+
+
+def find_cluster(alias: str) -> Cluster:
+    """Return a cluster with its counts; raises Http404."""
+    cluster = queries.get_cluster(alias)
+    if cluster is None:
+        raise Http404
+    return cluster
+
+
+class AvailabilityViewSet(ApiViewSet[Cluster]):
+    """Clusters: can every partition be written?"""
+
+    serializer_class = AvailabilitySerializer
+    ordering = "alias"
+    lookup_field = "alias"
+    lookup_value_regex = r"[A-Za-z0-9][A-Za-z0-9_-]*"
+    parameters: ClassVar = {"series": CountSeriesFilters}
+    where = staticmethod(queries.where)
+
+    def get_queryset(self) -> QuerySet[Cluster]:
+        return queries.list_clusters()
+
+    @extend_schema(responses=AvailabilitySerializer(many=True))
+    def list(self, request: Request) -> Response:
+        """List clusters with the answer, counts and freshness."""
+        page = self.paginate_queryset(self.get_queryset())
+        return self.get_paginated_response(AvailabilitySerializer(page, many=True).data)
+
+    def retrieve(self, request: Request, alias: str) -> Response:
+        """Return one cluster."""
+        return Response(AvailabilitySerializer(find_cluster(alias)).data)
+
+    @extend_schema(responses=CountSeriesSerializer)
+    @action(detail=True)
+    def series(self, request: Request, alias: str) -> Response:
+        """Return counts over time, each step with its worst moment."""
+        cluster, asked, now = find_cluster(alias), self.asked, timezone.now()
+        kind, time_range = ScopeKind(asked["kind"]), asked["time_range"]
+        if kind is ScopeKind.CLUSTER:
+            return Response(series.read_counts(cluster, time_range, now, asked["points"]))
+        return Response(
+            series.read_parts(cluster, kind, asked["measure"], time_range, now, asked["points"])
+        )
+
+
+class _OfClusters(mixins.ListModelMixin, ApiViewSet[Any]):
+    """Rows of clusters; an unknown cluster is a 404."""
+
+    anywhere_actions: ClassVar = ("list",)
+
+    def _cluster(self) -> Cluster | None:
+        alias = self.asked.get("cluster")
+        if alias is None:
+            return None
+        cluster = find_cluster(alias)
+        require(self.request.user, "view", cluster.pk)
+        return cluster
+
+    def _given(self, *names: str) -> dict[str, Any]:
+        return {name: self.asked[name] for name in names if name in self.asked}
+
+
+def where_partition(pk: str, **_: Any) -> Collection[int]:
+    """Return the cluster of a partition's address."""
+    return clusters_of(PartitionStatus.objects.filter(pk=pk))
+
+
+class PartitionStatusViewSet(_OfClusters):
+    """Partitions: how they stand, since when and why."""
+
+    serializer_class = PartitionStatusSerializer
+    ordering: ClassVar = ("topic", "partition", "pk")
+    lookup_value_regex = r"\d{1,18}"
+    parameters: ClassVar = {"list": StatusFilters, "history": HistoryFilters}
+    where = staticmethod(where_partition)
+
+    def get_queryset(self) -> QuerySet[PartitionStatus]:
+        rows = queries.list_statuses(self._cluster()).filter(**self._given("topic"))
+        asked = self.asked
+        if "counted_as" in asked:
+            rows = rows.filter(in_count(asked["counted_as"]))
+        if "severity" in asked:
+            rows = rows.filter(severity=_SEVERITY[asked["severity"]].value)
+        if asked.get("is_wrong") is not None:
+            rows = rows.filter(severity__gt=0) if asked["is_wrong"] else rows.filter(severity=0)
+        if "broker" in asked:
+            rows = rows.filter(queries.with_replica([asked["broker"]]))
+        if "missing" in asked:
+            rows = rows.filter(queries.with_replica([asked["missing"]], "missing_text"))
+        return self._in_rack(rows)
+
+    def _in_rack(self, rows: QuerySet[PartitionStatus]) -> QuerySet[PartitionStatus]:
+        if "rack" not in self.asked:
+            return rows
+        cluster = self._cluster()
+        if cluster is None:
+            raise serializers.ValidationError({"rack": "Name the cluster, too."})
+        brokers = queries.racks_of(cluster).get(self.asked["rack"])
+        if brokers is None:
+            text = f"No broker of {cluster.alias} stands in rack {self.asked['rack']!r}."
+            raise serializers.ValidationError({"rack": text})
+        return rows.filter(queries.with_replica(brokers))
+
+    @extend_schema(responses=HistorySerializer)
+    @action(detail=True)
+    def history(self, request: Request, pk: str) -> Response:
+        """Return what a partition was like in a time range, with causes."""
+        row = queries.list_statuses().filter(pk=pk).first()
+        if row is None:
+            raise Http404
+        time_range = self.asked["time_range"]
+        told = history.read_history(row, time_range)
+        end = min(timezone.now(), time_range.end)
+        answer = {
+            "partition": row,
+            "moments": told.moments,
+            "stretches": told.severities,
+            "out_of_sync": told.absences,
+            "unclean_elections": told.unclean,
+            "leaderless_s": told.leaderless_s(time_range.start, end),
+            "unknown": [{"from_at": start, "to_at": end} for start, end in told.unknown],
+        }
+        return Response(HistorySerializer(answer).data)
+
+
+class AbsenceViewSet(_OfClusters):
+    """Replicas that are out of sync, since when, how far behind."""
+
+    serializer_class = AbsenceSerializer
+    ordering: ClassVar = ("began_at", "pk")
+    parameters: ClassVar = {"list": AbsenceFilters}
+
+    def get_queryset(self) -> QuerySet[Any]:
+        rows = queries.list_absences(self._cluster(), is_open=self.asked["is_open"])
+        return rows.filter(**self._given("topic", "broker"))
+
+
+class StretchViewSet(_OfClusters):
+    """Times in which partitions were not well."""
+
+    serializer_class = StretchSerializer
+    ordering: ClassVar = ("-began_at", "pk")
+    parameters: ClassVar = {"list": StretchFilters}
+
+    def get_queryset(self) -> QuerySet[Any]:
+        least = _SEVERITY[self.asked["least"]]
+        return queries.list_stretches(self._cluster(), self.asked["time_range"], least)
+
+
+class UncleanElectionViewSet(_OfClusters):
+    """Leaders that were elected although they were not in sync."""
+
+    serializer_class = UncleanElectionSerializer
+    ordering: ClassVar = ("-at", "pk")
+    parameters: ClassVar = {"list": UncleanFilters}
+
+    def get_queryset(self) -> QuerySet[Any]:
+        return queries.list_unclean(self._cluster(), self.asked["time_range"])
+
+
+class RollupViewSet(_OfClusters):
+    """Counts by topic, broker, rack or cluster, the worst first."""
+
+    serializer_class = RollupSerializer
+    ordering: ClassVar = ("-worst", "name", "pk")
+    parameters: ClassVar = {"list": RollupFilters}
+
+    def get_queryset(self) -> QuerySet[Any]:
+        rows = queries.list_rollups(ScopeKind(self.asked["kind"]), self._cluster())
+        return rows.filter(tables.NOT_WELL) if self.asked["is_wrong"] else rows
+
+
+class BrokerStatusViewSet(_OfClusters):
+    """Brokers: what is out of sync there, since when they are there, and their churn."""
+
+    serializer_class = BrokerStatusSerializer
+    ordering: ClassVar = ("broker_id", "pk")
+    parameters: ClassVar = {"list": BrokerFilters}
+
+    def get_queryset(self) -> QuerySet[Any]:
+        rows = queries.list_brokers(self._cluster(), self.asked["time_range"])
+        return rows.filter(**self._given("rack"))

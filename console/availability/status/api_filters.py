@@ -1,0 +1,117 @@
+"""What the routes of availability may be asked."""
+
+from __future__ import annotations
+
+from rest_framework import serializers
+
+from console.availability.status.series import MOST_POINTS
+from console.clusters.serializers import SEVERITY_CHOICES
+from console.frame.rest.parameters import PageParameters, TimeRangeParameters
+from jobs.availability.status.peaks import SAMPLED
+from jobs.availability.status.severity import Counted
+from jobs.availability.status.tally import ScopeKind
+
+_LARGEST = 2**31 - 1
+_PARTS = (ScopeKind.CLUSTER.value, ScopeKind.BROKER.value, ScopeKind.RACK.value)
+
+
+class _OfCluster(PageParameters):
+    cluster = serializers.CharField(required=False, max_length=63, help_text="Its alias.")
+
+
+class StatusFilters(_OfCluster):
+    """What partitions can be narrowed down to."""
+
+    topic = serializers.CharField(required=False, max_length=249, help_text="Its name.")
+    severity = serializers.ChoiceField(
+        required=False, choices=SEVERITY_CHOICES, help_text="Exactly this step."
+    )
+    counted_as = serializers.ChoiceField(
+        choices=[one.value for one in Counted],
+        required=False,
+        help_text="Only those in this count of Kafka's; the counts overlap.",
+    )
+    is_wrong = serializers.BooleanField(
+        required=False, allow_null=True, default=None, help_text="Whether anything is missing."
+    )
+    broker = serializers.IntegerField(
+        required=False, min_value=0, max_value=_LARGEST, help_text="It has a replica."
+    )
+    missing = serializers.IntegerField(
+        required=False, min_value=0, max_value=_LARGEST, help_text="It is out of sync."
+    )
+    rack = serializers.CharField(
+        required=False, max_length=255, help_text="It has a replica; only with cluster."
+    )
+
+
+class AbsenceFilters(_OfCluster):
+    """What absences can be narrowed down to."""
+
+    topic = serializers.CharField(required=False, max_length=249, help_text="Its name.")
+    broker = serializers.IntegerField(
+        required=False, min_value=0, max_value=_LARGEST, help_text="It is out of sync."
+    )
+    is_open = serializers.BooleanField(
+        required=False, default=True, help_text="Only those that go on; the default."
+    )
+
+
+class StretchFilters(TimeRangeParameters, _OfCluster):
+    """Which stretches: those that touch the time range."""
+
+    least = serializers.ChoiceField(
+        required=False,
+        default="under_min_isr",
+        choices=SEVERITY_CHOICES,
+        help_text="At least this severity; `under_min_isr` without it.",
+    )
+
+
+class UncleanFilters(TimeRangeParameters, _OfCluster):
+    """Which unclean elections: those in the time range."""
+
+
+class RollupFilters(_OfCluster):
+    """Which roll-ups."""
+
+    kind = serializers.ChoiceField(
+        required=False,
+        default=ScopeKind.TOPIC.value,
+        choices=[one.value for one in ScopeKind],
+        help_text="Of what; `topic` without it.",
+    )
+    is_wrong = serializers.BooleanField(
+        required=False, default=False, help_text="Only those where anything is missing."
+    )
+
+
+class BrokerFilters(TimeRangeParameters, _OfCluster):
+    """Brokers, with their churn in a time range."""
+
+    rack = serializers.CharField(required=False, max_length=255, help_text="Its rack.")
+
+
+class HistoryFilters(TimeRangeParameters):
+    """The time range."""
+
+
+class CountSeriesFilters(TimeRangeParameters):
+    """Which line: counts of the cluster, or one measure of each broker or rack."""
+
+    kind = serializers.ChoiceField(
+        required=False, default=_PARTS[0], choices=_PARTS, help_text="`cluster` without it."
+    )
+    measure = serializers.ChoiceField(
+        required=False,
+        default="out_of_sync",
+        choices=SAMPLED,
+        help_text="What is counted for each broker or rack.",
+    )
+    points = serializers.IntegerField(
+        required=False,
+        default=MOST_POINTS,
+        min_value=1,
+        max_value=MOST_POINTS,
+        help_text="At most so many steps.",
+    )

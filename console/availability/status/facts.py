@@ -1,0 +1,232 @@
+"""The answer of the room: can every partition be written, and the numbers of the first row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from django.urls import reverse
+from django.utils import timezone
+
+from console.availability.status import words
+from console.availability.status.models import PartitionStatus, Rollup
+from console.clusters.counted import COUNTED, COUNTED_AS
+from console.clusters.models import Cluster
+from console.frame.pages.freshness import Freshness
+from console.frame.pages.numbers import DASH, format_age, format_count, format_span_s
+from console.frame.pages.states import Severity as Look
+from console.frame.pages.states import severity_of, spoken
+from jobs.availability.status.severity import Counted, Severity
+from jobs.availability.status.tally import STATE_COUNTS
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer in a word or two, how bad it is, and why."""
+
+    look: Look
+    word: str
+    why: str = ""
+
+
+def answer_of(counts: Rollup | None, freshness: Freshness) -> Answer:
+    """Return whether every partition can be written; the worst that is true of any decides."""
+    if counts is None or freshness.succeeded_at is None:
+        return Answer(Look.NONE, "Not known yet", freshness.error)
+    if counts.offline:
+        return Answer(Look.CRIT, "No", f"{_partitions(counts.offline)} without a leader.")
+    if counts.state_under_min_isr:
+        why = f"{_partitions(counts.state_under_min_isr)} below min.insync.replicas."
+        return Answer(Look.CRIT, "Not with acks=all", why)
+    if counts.state_at_min_isr:
+        why = f"{_partitions(counts.state_at_min_isr)} without a replica to spare."
+        return Answer(Look.RISK, "Yes, none to spare", why)
+    if counts.state_under_replicated:
+        why = f"{_partitions(counts.state_under_replicated)} with a replica missing."
+        return Answer(Look.WARN, "Yes, replicas missing", why)
+    return Answer(Look.OK, "Yes", "Every replica is in sync.")
+
+
+def with_answers(rows: Sequence[Any]) -> Sequence[Any]:
+    """Set `answer`, `freshness` and `method` of clusters of `queries.list_clusters`; no query."""
+    from console.availability.status import queries
+
+    for row in rows:
+        row.freshness = queries.freshness_of(row)
+        row.method = queries.method_of(queries.round_of(row))
+        row.answer = answer_of(_counted(row), row.freshness)
+    return rows
+
+
+def _counted(row: Any) -> Rollup | None:
+    if row.partitions_count is None:
+        return None
+    return Rollup(**{name: getattr(row, f"{name}_count") for name in STATE_COUNTS.values()})
+
+
+def overview_facts(
+    cluster: Cluster, counts: Rollup, oldest: datetime | None, unclean: int, label: str
+) -> list[dict[str, Any]]:
+    """Return Kafka's counts, each leading to the partitions that it counts; `label` names the time range."""
+    facts = [_count(cluster, counts, one) for one in COUNTED_AS]
+    since = "" if oldest is None else f"oldest {format_age(oldest, timezone.now())}"
+    note = since or "every replica is in sync"
+    facts.append(
+        {
+            "label": "Replicas out of sync",
+            "value": format_count(counts.out_of_sync),
+            "note": note if counts.partitions else "",
+            "definition": words.OUT_OF_SYNC,
+            "href": _list(cluster, severity="wrong") if counts.out_of_sync else "",
+        }
+    )
+    if unclean:
+        facts.append(_unclean(unclean, label))
+    if counts.rf_below_min:
+        facts.append(_below(cluster, counts))
+    return [*facts, _all(cluster, counts)]
+
+
+_NOTES = {
+    Counted.OFFLINE: "no leader",
+    Counted.UNDER_MIN_ISR: "acks=all is refused",
+    Counted.AT_MIN_ISR: "the next loss stops writes",
+    Counted.UNDER_REPLICATED: "ISR smaller than the replicas",
+}
+
+
+def _count(cluster: Cluster, counts: Rollup, counted: Counted) -> dict[str, Any]:
+    count = getattr(counts, counted.value)
+    # Partitions at min ISR that have all their replicas are in Kafka's count, and healthy.
+    is_bad = counts.state_at_min_isr if counted is Counted.AT_MIN_ISR else count
+    fact = {
+        "label": COUNTED_AS[counted],
+        "value": format_count(count),
+        "note": _NOTES[counted],
+        "definition": COUNTED[counted],
+        "href": _list(cluster, counted_as=counted.value),
+    }
+    return fact | ({"severity": severity_of(counted.value)} if is_bad else {})
+
+
+def _unclean(count: int, label: str) -> dict[str, Any]:
+    return {
+        "label": "Unclean elections",
+        "value": format_count(count),
+        "note": label,
+        "definition": words.UNCLEAN,
+        "severity": "crit",
+        "href": "#events-title",
+    }
+
+
+def _below(cluster: Cluster, counts: Rollup) -> dict[str, Any]:
+    return {
+        "label": "RF below min ISR",
+        "value": format_count(counts.rf_below_min),
+        "note": "a setting that cannot be kept",
+        "definition": words.RF_BELOW_MIN,
+        "severity": "warn",
+        "href": _list(cluster, severity="rf_below_min"),
+    }
+
+
+def _all(cluster: Cluster, counts: Rollup) -> dict[str, Any]:
+    share = counts.partitions - counts.under_min_isr
+    return {
+        "label": "Partitions",
+        "value": format_count(counts.partitions),
+        "note": f"{format_count(share)} can be written",
+        "definition": "All partitions of the cluster; those that can be written with acks=all.",
+        "href": _list(cluster),
+    }
+
+
+def partition_facts(row: PartitionStatus, leaderless_s: float, label: str) -> list[dict[str, Any]]:
+    """Return how a partition stands."""
+    word = Severity(row.severity).word
+    observers = f", observers {_ids(row.observers)}" if row.observers else ""
+    return [
+        {
+            "label": "State",
+            "value": spoken(word) if row.severity else "OK",
+            "severity": severity_of(word),
+            "note": f"since {format_age(row.since, timezone.now())}",
+            "definition": words.SEVERITY,
+        },
+        {
+            "label": "Leader",
+            "value": format_count(row.leader),
+            "note": "none leads"
+            if row.leader is None
+            else f"epoch {format_count(row.leader_epoch)}",
+            "definition": "The broker that takes reads and writes.",
+            **({"severity": "crit"} if row.leader is None else {}),
+        },
+        {
+            "label": "In sync",
+            "value": f"{len(row.isr)} of {len(row.replicas)}",
+            "note": f"ISR {_ids(row.isr)}{observers}",
+            "definition": words.OUT_OF_SYNC,
+        },
+        {
+            "label": "Min ISR",
+            "value": format_count(row.min_insync_replicas),
+            "note": f"{origin_words(row.min_isr_origin)}{_spare(row.spare)}",
+            "definition": f"{words.MIN_ISR} {words.SPARE}",
+            **({"severity": "crit"} if (row.spare or 0) < 0 else {}),
+        },
+        {
+            "label": "ELR",
+            "value": DASH if row.elr is None else _ids(row.elr),
+            "note": "not told by polls" if row.elr is None else _last_known(row),
+            "definition": words.ELR,
+        },
+        {
+            "label": "Without a leader",
+            "value": format_span_s(leaderless_s),
+            "note": label,
+            "definition": "How long nobody led in the time range.",
+        },
+    ]
+
+
+_ORIGINS = {
+    "topic": "set on the topic",
+    "broker": "set on a broker",
+    "cluster": "the cluster's default",
+    "static": "server.properties",
+    "kafka": "Kafka's default",
+    "unknown": "nobody told",
+}
+
+
+def origin_words(origin: str) -> str:
+    """Return where min.insync.replicas comes from, in words."""
+    return _ORIGINS.get(origin, origin)
+
+
+def _spare(spare: int | None) -> str:
+    if spare is None:
+        return ""
+    return f", {spare} to spare" if spare >= 0 else f", {-spare} too few"
+
+
+def _last_known(row: PartitionStatus) -> str:
+    return f"last known {_ids(row.last_known_elr)}" if row.last_known_elr else "eligible to lead"
+
+
+def _ids(ids: Sequence[int] | None) -> str:
+    return " ".join(map(str, ids or ())) or "none"
+
+
+def _partitions(count: int) -> str:
+    return f"{format_count(count)} partition{'' if count == 1 else 's'}"
+
+
+def _list(cluster: Cluster, **filters: str) -> str:
+    path = reverse("availability:partitions", args=[cluster.alias])
+    return f"{path}?{urlencode(filters)}" if filters else path

@@ -1,0 +1,396 @@
+"""What is kept of availability: how each partition stands, since when, and what it was like before.
+
+A time is exact unless `not_before` is set: then it was after that and at or before the time itself
+(the poll before it, or a snapshot of the metadata log, which tells no times). `cause` is a word of
+`jobs.quorum.history.changes.Cause` or of `jobs.availability.status.partition_seen`, `offset` the record of
+the metadata log that tells it (null: polled). Rows of the past name their topic themselves: they outlive it.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+
+from console.availability.status.broker_models import (
+    BrokerChurn,
+    BrokerStatus,
+    MinIsrSetting,
+    Source,
+)
+from console.clusters.models import TOPIC_NAME_LENGTH, Cluster
+from jobs.availability.status.min_isr import MinIsrOrigin
+from jobs.availability.status.severity import Severity
+from jobs.availability.status.tally import ScopeKind
+
+__all__ = [
+    "AvailabilityRound",
+    "BrokerChurn",
+    "BrokerStatus",
+    "CountSample",
+    "MinIsrSetting",
+    "OutOfSyncSpan",
+    "PartitionStatus",
+    "PolledMoment",
+    "Rollup",
+    "SeveritySpan",
+    "Source",
+    "UncleanElection",
+]
+
+SEVERITY_CHOICES = [(one.value, one.word) for one in Severity]
+KEY_LENGTH = TOPIC_NAME_LENGTH + 12
+CAUSE_LENGTH = 60
+RAW_STEP_S, MINUTE_S, HOUR_S = 10, 60, 3600
+
+
+class AvailabilityRound(models.Model):
+    """One kind of round over a cluster, and so how fresh its rows are.
+
+    Of `status`: `source` is who tells now, `log_id` the metadata log that is read, and the three `cursor`
+    fields the last change taken in (`effective_offset`, `offset`, `number`). `polled_at` is the round
+    of the cluster that was taken in last, `interval_ms` how far apart the last two were: the resolution.
+    `sampled_s` is the begin of the newest step of counts (seconds since 1970). `failing_since` is null
+    while the last round succeeded. `unclean_pruned` counts unclean elections that are no longer kept.
+    """
+
+    class Noun(models.TextChoices):
+        """What is asked for."""
+
+        STATUS = "status", "Status"
+        LAG = "lag", "Replica lag"
+
+    cluster = models.ForeignKey(
+        Cluster, on_delete=models.CASCADE, related_name="availability_rounds"
+    )
+    noun = models.CharField(max_length=10, choices=Noun)
+    source = models.CharField(max_length=4, choices=Source, blank=True)
+    log_id = models.BigIntegerField(null=True, blank=True)
+    cursor = models.BigIntegerField(default=-1)
+    cursor_offset = models.BigIntegerField(default=-1)
+    cursor_number = models.BigIntegerField(default=-1)
+    unclean_pruned = models.PositiveIntegerField(default=0)
+    polled_at = models.DateTimeField(null=True, blank=True)
+    interval_ms = models.PositiveIntegerField(null=True, blank=True)
+    sampled_s = models.BigIntegerField(null=True, blank=True)
+    claimed_until = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    duration_ms = models.PositiveIntegerField(null=True, blank=True)
+    succeeded_at = models.DateTimeField(null=True, blank=True)
+    failing_since = models.DateTimeField(null=True, blank=True)
+    error_code = models.CharField(max_length=60, blank=True)
+    error = models.TextField(blank=True)
+    hint = models.TextField(blank=True)
+
+    clusters_at: ClassVar = ("cluster",)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "noun"], name="one_availability_round_per_noun"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.noun} of {self.cluster_id}"
+
+
+class PartitionStatus(models.Model):
+    """How a partition stands now; `since` is the begin of its severity, `known_since` of its history here.
+
+    `key` is topic id (the name where it is not known) and partition. `elr` and `last_known_elr` are null
+    where nobody tells them. `observers` are replicas that stay out of the ISR by design. `replica_text` and
+    `missing_text` hold the ids of all replicas, and of those out of sync, as `|1|2|3|`. `out_since` is the
+    begin of the oldest absence of a replica from the ISR, `worst_lag` how many records the missing replica
+    that is furthest behind lacks; null when it is not known. `counted_text`: Kafka's counts, `|offline|`.
+    """
+
+    cluster = models.ForeignKey(
+        Cluster, on_delete=models.CASCADE, related_name="partition_statuses"
+    )
+    key = models.CharField(max_length=KEY_LENGTH)
+    topic = models.CharField(max_length=TOPIC_NAME_LENGTH)
+    topic_id = models.CharField(max_length=32, blank=True)
+    partition = models.PositiveIntegerField()
+    leader = models.IntegerField(null=True, blank=True)
+    leader_epoch = models.IntegerField(null=True, blank=True)
+    partition_epoch = models.IntegerField(null=True, blank=True)
+    replicas = models.JSONField(default=list)
+    isr = models.JSONField(default=list)
+    elr = models.JSONField(null=True, blank=True)
+    last_known_elr = models.JSONField(null=True, blank=True)
+    adding = models.JSONField(default=list)
+    observers = models.JSONField(default=list)
+    min_insync_replicas = models.PositiveIntegerField(null=True, blank=True)
+    min_isr_origin = models.CharField(
+        max_length=10,
+        choices=[(one.value, one.value) for one in MinIsrOrigin],
+        default=MinIsrOrigin.UNKNOWN.value,
+    )
+    severity = models.PositiveSmallIntegerField(choices=SEVERITY_CHOICES, default=0)
+    counted_text = models.CharField(max_length=60, blank=True)
+    is_rf_below_min = models.BooleanField(default=False)
+    missing_count = models.PositiveIntegerField(default=0)
+    replica_text = models.CharField(max_length=400, blank=True)
+    missing_text = models.CharField(max_length=400, blank=True)
+    source = models.CharField(max_length=4, choices=Source)
+    known_since = models.DateTimeField()
+    since = models.DateTimeField()
+    not_before = models.DateTimeField(null=True, blank=True)
+    cause = models.CharField(max_length=CAUSE_LENGTH, blank=True)
+    cause_broker = models.IntegerField(null=True, blank=True)
+    offset = models.BigIntegerField(null=True, blank=True)
+    seen_at = models.DateTimeField()
+    out_since = models.DateTimeField(null=True, blank=True)
+    worst_lag = models.BigIntegerField(null=True, blank=True)
+
+    clusters_at: ClassVar = ("cluster",)
+
+    class Meta:
+        ordering = ["topic", "partition"]
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "key"], name="one_status_per_partition")
+        ]
+        indexes = [
+            models.Index(fields=["cluster", "-severity", "id"], name="status_worst_first"),
+            models.Index(fields=["cluster", "topic", "partition"], name="status_by_topic"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+    @property
+    def missing(self) -> list[int]:
+        """The sync replicas that are not in the ISR."""
+        return [int(one) for one in self.missing_text.strip("|").split("|") if one]
+
+    @property
+    def spare(self) -> int | None:
+        """How many in-sync replicas may still be lost before writes with acks=all stop."""
+        if self.min_insync_replicas is None:
+            return None
+        least = min(self.min_insync_replicas, len(self.replicas))
+        return (0 if self.leader is None else len(self.isr)) - least
+
+
+class Stretch(models.Model):
+    """Something of a partition that began and, unless `ended_at` is null, ended."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="+")
+    key = models.CharField(max_length=KEY_LENGTH)
+    topic = models.CharField(max_length=TOPIC_NAME_LENGTH)
+    partition = models.PositiveIntegerField()
+    source = models.CharField(max_length=4, choices=Source)
+    began_at = models.DateTimeField()
+    not_before = models.DateTimeField(null=True, blank=True)
+    cause = models.CharField(max_length=CAUSE_LENGTH, blank=True)
+    cause_broker = models.IntegerField(null=True, blank=True)
+    offset = models.BigIntegerField(null=True, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+    end_cause = models.CharField(max_length=CAUSE_LENGTH, blank=True)
+    end_broker = models.IntegerField(null=True, blank=True)
+    end_offset = models.BigIntegerField(null=True, blank=True)
+
+    clusters_at: ClassVar = ("cluster",)
+
+    class Meta:
+        abstract = True
+
+    @property
+    def name(self) -> str:
+        """The partition as people write it."""
+        return f"{self.topic}-{self.partition}"
+
+    def lasted_s(self, now: datetime) -> float:
+        """How long it lasted until now, in seconds."""
+        return max(((self.ended_at or now) - self.began_at).total_seconds(), 0.0)
+
+
+class SeveritySpan(Stretch):
+    """How long a partition was not well; a severity of OFFLINE is the time without a leader."""
+
+    severity = models.PositiveSmallIntegerField(choices=SEVERITY_CHOICES)
+
+    class Meta:
+        ordering = ["-began_at"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "key"],
+                condition=Q(ended_at=None),
+                name="one_open_severity_span",
+            )
+        ]
+        indexes = [
+            models.Index(fields=["cluster", "key", "began_at"], name="severity_span_of_one"),
+            models.Index(fields=["cluster", "severity", "began_at"], name="severity_span_by_kind"),
+            models.Index(fields=["cluster", "ended_at"], name="severity_span_by_end"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} {Severity(self.severity).word}"
+
+
+class OutOfSyncSpan(Stretch):
+    """How long a replica of `broker` was missing in the ISR.
+
+    `left_end_offset` is where the partition ended when it was last looked at before that. `lag` is how
+    many records the replica lacks by its own log directory (DescribeLogDirs), at `lag_at`; both null when
+    its broker did not tell.
+    """
+
+    broker = models.IntegerField()
+    left_end_offset = models.BigIntegerField(null=True, blank=True)
+    lag = models.BigIntegerField(null=True, blank=True)
+    lag_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-began_at"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "key", "broker"],
+                condition=Q(ended_at=None),
+                name="one_open_absence_per_replica",
+            )
+        ]
+        indexes = [
+            models.Index(fields=["cluster", "key", "began_at"], name="absence_of_one"),
+            models.Index(
+                fields=["cluster", "broker", "began_at"],
+                condition=Q(ended_at=None),
+                name="open_absence_by_broker",
+            ),
+            models.Index(fields=["cluster", "ended_at", "began_at"], name="absence_by_end"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} without {self.broker}"
+
+
+class UncleanElection(models.Model):
+    """A leader that was elected although it was not in sync: records may be lost.
+
+    `isr_before` are the replicas that were in sync until then.
+    """
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="+")
+    key = models.CharField(max_length=KEY_LENGTH)
+    topic = models.CharField(max_length=TOPIC_NAME_LENGTH)
+    partition = models.PositiveIntegerField()
+    at = models.DateTimeField()
+    offset = models.BigIntegerField(null=True, blank=True)
+    leader = models.IntegerField(null=True, blank=True)
+    isr_before = models.JSONField(default=list)
+
+    clusters_at: ClassVar = ("cluster",)
+
+    class Meta:
+        ordering = ["-at"]
+        indexes = [models.Index(fields=["cluster", "at"], name="unclean_election_by_time")]
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition} at {self.at}"
+
+    @property
+    def name(self) -> str:
+        """The partition as people write it."""
+        return f"{self.topic}-{self.partition}"
+
+    @property
+    def why(self) -> str:
+        """Who leads now, and who was in sync before."""
+        before = " ".join(map(str, self.isr_before)) or "nobody"
+        return f"Broker {self.leader} leads although it was not in sync; in sync was {before}."
+
+
+class PolledMoment(models.Model):
+    """What a poll saw of a partition when it differed from the poll before; `state` null: it was gone.
+
+    Of followed partitions the metadata log keeps this. It happened after `not_before` (null: nobody knows)
+    and at or before `at`. `state` holds `leader`, `replicas`, `isr`, `observers` and `min_insync_replicas`.
+    """
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="+")
+    key = models.CharField(max_length=KEY_LENGTH)
+    at = models.DateTimeField()
+    not_before = models.DateTimeField(null=True, blank=True)
+    cause = models.CharField(max_length=CAUSE_LENGTH)
+    state = models.JSONField(null=True, blank=True)
+
+    clusters_at: ClassVar = ("cluster",)
+
+    class Meta:
+        ordering = ["at"]
+        indexes = [models.Index(fields=["cluster", "key", "at"], name="polled_moment_of_one")]
+
+    def __str__(self) -> str:
+        return f"{self.key} at {self.at}"
+
+
+class Rollup(models.Model):
+    """How many partitions of a cluster, topic, broker or rack are in which count or state; see `Counts`."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="rollups")
+    kind = models.CharField(max_length=10, choices=[(one.value, one.value) for one in ScopeKind])
+    name = models.CharField(max_length=255, blank=True)
+    partitions = models.IntegerField(default=0)
+    under_replicated = models.IntegerField(default=0)
+    at_min_isr = models.IntegerField(default=0)
+    under_min_isr = models.IntegerField(default=0)
+    offline = models.IntegerField(default=0)
+    state_under_replicated = models.IntegerField(default=0)
+    state_at_min_isr = models.IntegerField(default=0)
+    state_under_min_isr = models.IntegerField(default=0)
+    rf_below_min = models.IntegerField(default=0)
+    out_of_sync = models.IntegerField(default=0)
+    leaders = models.IntegerField(default=0)
+    worst = models.PositiveSmallIntegerField(choices=SEVERITY_CHOICES, default=0)
+
+    clusters_at: ClassVar = ("cluster",)
+
+    class Meta:
+        ordering = ["kind", "name"]
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "kind", "name"], name="one_rollup_per_scope")
+        ]
+        indexes = [
+            models.Index(
+                fields=["cluster", "kind", "-worst", "-offline"], name="rollup_worst_first"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}".rstrip()
+
+
+class CountSample(models.Model):
+    """The worst moment of a step of time: so many partitions were in each of Kafka's counts at once.
+
+    `at_s` is the begin of the step (Unix seconds). A broker or rack without a sample had all counts 0.
+    """
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="+")
+    kind = models.CharField(max_length=10, choices=[(one.value, one.value) for one in ScopeKind])
+    name = models.CharField(max_length=255, blank=True)
+    step_s = models.PositiveIntegerField()
+    at_s = models.BigIntegerField()
+    under_replicated = models.IntegerField(default=0)
+    at_min_isr = models.IntegerField(default=0)
+    under_min_isr = models.IntegerField(default=0)
+    offline = models.IntegerField(default=0)
+    rf_below_min = models.IntegerField(default=0)
+    out_of_sync = models.IntegerField(default=0)
+
+    clusters_at: ClassVar = ("cluster",)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "kind", "name", "step_s", "at_s"], name="one_count_per_step"
+            )
+        ]
+        indexes = [models.Index(fields=["step_s", "at_s"], name="count_sample_by_age")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name} at {self.at_s}"

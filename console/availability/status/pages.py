@@ -1,0 +1,174 @@
+"""Pages of availability: the clusters, one cluster now and lately, its partitions, its brokers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import Min
+from django.http import Http404, HttpRequest, HttpResponseBase
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from console.availability.page_parts import around_cluster, find_cluster
+from console.availability.promotion.parts import runbook_of_partition, shown_findings
+from console.availability.status import equivalents, history, queries, tables
+from console.availability.status.facts import (
+    answer_of,
+    overview_facts,
+    partition_facts,
+    with_answers,
+)
+from console.availability.status.models import AvailabilityRound, Rollup
+from console.availability.status.pictures import draw_partition
+from console.clusters.models import Cluster
+from console.frame.pages.render import render_page
+from console.frame.pages.timerange import TimeRange
+from console.frame.security.access import anywhere, page
+from console.frame.tables.table import csv_response
+from jobs.availability.status.severity import Severity
+from jobs.availability.status.tally import ScopeKind
+
+MOST_UNCLEAN = 50
+
+
+@require_safe
+@page("view", anywhere)
+def list_page(request: HttpRequest) -> HttpResponseBase:
+    """Show how available the partitions of all clusters are."""
+    table = tables.CLUSTERS.read(request, queries.list_clusters())
+    if table.is_export:
+        return csv_response(table, "availability")
+    with_answers(table.rows)
+    context = {"table": table, "equivalents": equivalents.of_list()}
+    return render_page(request, "availability/status/list.html", context, is_live=True)
+
+
+@require_safe
+@page("view", queries.where)
+def detail_page(request: HttpRequest, alias: str) -> HttpResponseBase:
+    """Show whether every partition of a cluster can be written, what is missing, and what happened lately."""
+    cluster = find_cluster(alias)
+    around = around_cluster(request, cluster, "detail")
+    read = {
+        "topics": tables.TOPICS.read(
+            request, queries.list_rollups(ScopeKind.TOPIC, cluster).filter(tables.NOT_WELL)
+        ),
+        "racks": tables.RACKS.read(request, queries.list_rollups(ScopeKind.RACK, cluster)),
+        "absences": tables.ABSENCES.read(request, queries.list_absences(cluster)),
+        "stretches": tables.STRETCHES.read(
+            request,
+            queries.list_stretches(cluster, around["time_range"], Severity.UNDER_MIN_ISR),
+        ),
+    }
+    for name, table in read.items():
+        if table.is_export:
+            return csv_response(table, f"{alias}-{name}")
+    history.with_behind(read["absences"].rows)
+    context = {**around, **read, **_answer(cluster, around["time_range"])}
+    return render_page(request, "availability/status/detail.html", context, is_live=True)
+
+
+def _answer(cluster: Cluster, time_range: TimeRange) -> dict[str, Any]:
+    counts = queries.whole_of(cluster)
+    oldest = queries.list_absences(cluster).aggregate(oldest=Min("began_at"))["oldest"]
+    unclean = queries.list_unclean(cluster, time_range)
+    number = unclean.count()
+    return {
+        "answer": answer_of(counts, queries.freshness_of(cluster)),
+        "facts": overview_facts(cluster, counts, oldest, number, time_range.label),
+        "unclean": unclean[:MOST_UNCLEAN] if number else [],
+        "promotion_findings": shown_findings(cluster),
+        "lag_freshness": queries.freshness_of(cluster, AvailabilityRound.Noun.LAG),
+        "calls": {
+            "cluster": equivalents.of_cluster(cluster),
+            "topics": equivalents.of_topics(cluster),
+            "racks": equivalents.of_racks(cluster),
+            "absences": equivalents.of_absences(cluster),
+            "events": equivalents.of_events(cluster),
+        },
+    }
+
+
+@require_safe
+@page("view", queries.where)
+def partitions_page(request: HttpRequest, alias: str) -> HttpResponseBase:
+    """Show every partition: how it stands, since when, why, and who is missing."""
+    cluster = find_cluster(alias)
+    table = tables.partitions_of(queries.racks_of(cluster)).read(
+        request, queries.list_statuses(cluster)
+    )
+    if table.is_export:
+        return csv_response(table, f"{alias}-availability")
+    context = {
+        **around_cluster(request, cluster, "partitions"),
+        "table": table,
+        "equivalents": equivalents.of_partitions(cluster),
+    }
+    return render_page(request, "availability/status/partitions.html", context, is_live=True)
+
+
+@require_safe
+@page("view", queries.where)
+def partition_page(
+    request: HttpRequest, alias: str, topic: str, partition: int
+) -> HttpResponseBase:
+    """Show one partition: how it stands, its lanes, and who was out of sync when and why."""
+    cluster = find_cluster(alias)
+    row = queries.get_status(cluster, topic, partition)
+    if row is None:
+        raise Http404
+    around = around_cluster(request, cluster, "partitions")
+    time_range, now = around["time_range"], timezone.now()
+    told = history.read_history(row, time_range)
+    racks = {b: rack for rack, brokers in queries.racks_of(cluster).items() for b in brokers}
+    absences = tables.PAST_ABSENCES.read(
+        request, queries.list_absences(cluster, is_open=False).filter(key=row.key)
+    )
+    if absences.is_export:
+        return csv_response(absences, f"{alias}-{row}-out-of-sync")
+    history.with_behind(absences.rows)
+    without_s = told.leaderless_s(time_range.start, min(now, time_range.end))
+    context = {
+        **around,
+        "row": row,
+        "lanes": draw_partition(row, told, racks, time_range, now),
+        "absences": absences,
+        "facts": partition_facts(row, without_s, time_range.label),
+        "missing": [one for one in absences.rows if one.ended_at is None],
+        "log_name": told.log_name,
+        "runbook": runbook_of_partition(row),
+        "equivalents": equivalents.of_partition(row),
+    }
+    return render_page(request, "availability/status/partition.html", context, is_live=True)
+
+
+@require_safe
+@page("view", queries.where)
+def brokers_page(request: HttpRequest, alias: str) -> HttpResponseBase:
+    """Show brokers and racks: what is out of sync there, and how restless they are."""
+    cluster = find_cluster(alias)
+    around = around_cluster(request, cluster, "brokers")
+    table = tables.BROKERS.read(request, queries.list_brokers(cluster, around["time_range"]))
+    racks = tables.RACKS.read(request, queries.list_rollups(ScopeKind.RACK, cluster))
+    for one, name in ((table, "brokers"), (racks, "racks")):
+        if one.is_export:
+            return csv_response(one, f"{alias}-{name}-availability")
+    queries.with_churn_series(table.rows, timezone.now())
+    context = {
+        **around,
+        "table": table,
+        "racks": racks,
+        "lines": _lines(table.rows, racks.rows),
+        "equivalents": equivalents.of_brokers(cluster),
+        "rack_calls": equivalents.of_racks(cluster),
+    }
+    return render_page(request, "availability/status/brokers.html", context, is_live=True)
+
+
+def _lines(brokers: list[Any], racks: list[Rollup]) -> dict[str, str]:
+    """Return the lines of the charts, as the component takes them; names of racks may hold anything."""
+    named = [row.name for row in racks if "," not in row.name and ":" not in row.name]
+    return {
+        "brokers": ",".join(f"{row.broker_id}:Broker {row.broker_id}" for row in brokers[:12]),
+        "racks": ",".join(f"{name}:{name}" for name in named[:12]),
+    }

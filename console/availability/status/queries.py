@@ -1,0 +1,221 @@
+"""Reads of availability: constant numbers of queries, whatever the number of partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db.models import CharField, Min, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models.functions import Cast, Coalesce
+
+from console.availability.advice.models import PromotionFinding
+
+# Other rooms read promotions through here, too.
+from console.availability.promotion import queries as promotion_queries
+from console.availability.status.models import (
+    AvailabilityRound,
+    BrokerChurn,
+    BrokerStatus,
+    OutOfSyncSpan,
+    PartitionStatus,
+    Rollup,
+    SeveritySpan,
+    UncleanElection,
+)
+from console.clusters import queries as clusters
+from console.clusters.models import Cluster
+from console.frame.pages.freshness import Freshness, freshness_of_round
+from console.frame.pages.timerange import TimeRange
+from jobs.availability.status.severity import Severity
+from jobs.availability.status.tally import COUNTED, ScopeKind
+
+# What other rooms call the rows that they read here.
+ObserverFinding = PromotionFinding
+Unclean = UncleanElection
+promotions = promotion_queries
+Absence = OutOfSyncSpan
+Whole = Rollup
+
+CHURN = ("shrinks", "expands", "leaders_won", "leaders_lost", "unclean")
+where = clusters.where
+
+
+def list_statuses(cluster: Cluster | None = None) -> QuerySet[PartitionStatus]:
+    """Return partitions with their cluster, of one cluster when it is named."""
+    return _in(PartitionStatus.objects.select_related("cluster"), cluster)
+
+
+def get_status(cluster: Cluster, topic: str, partition: int) -> PartitionStatus | None:
+    """Return a partition by its topic's name; None when there is none."""
+    return list_statuses(cluster).filter(topic=topic, partition=partition).first()
+
+
+def list_rollups(kind: ScopeKind, cluster: Cluster | None = None) -> QuerySet[Rollup]:
+    """Return roll-ups of one kind, of one cluster when it is named."""
+    return _in(Rollup.objects.select_related("cluster").filter(kind=kind), cluster)
+
+
+def whole_of(cluster: Cluster) -> Rollup:
+    """Return the counts of a cluster; all 0 before the first round."""
+    row = list_rollups(ScopeKind.CLUSTER, cluster).first()
+    return row or Rollup(cluster=cluster, kind=ScopeKind.CLUSTER)
+
+
+def list_clusters() -> QuerySet[Cluster]:
+    """Return clusters with their counts (null before the first round), the oldest absence, their rounds."""
+    whole = Rollup.objects.filter(cluster=OuterRef("pk"), kind=ScopeKind.CLUSTER)
+    counts: dict[str, Any] = {f"{name}_count": Subquery(whole.values(name)[:1]) for name in COUNTED}
+    absences = OutOfSyncSpan.objects.filter(cluster=OuterRef("pk"), ended_at=None)
+    oldest = absences.order_by().values("cluster").annotate(oldest=Min("began_at"))
+    return Cluster.objects.prefetch_related("availability_rounds").annotate(
+        **counts,
+        worst=Subquery(whole.values("worst")[:1]),
+        out_since=Subquery(oldest.values("oldest")),
+    )
+
+
+def get_cluster(alias: str) -> Cluster | None:
+    """Return one cluster like `list_clusters`."""
+    return list_clusters().filter(alias=alias).first()
+
+
+def round_of(
+    cluster: Cluster, noun: str = AvailabilityRound.Noun.STATUS
+) -> AvailabilityRound | None:
+    """Return a round of a cluster; no query when they are prefetched."""
+    rows = cluster.availability_rounds.all()
+    return next((row for row in rows if row.noun == noun), None)
+
+
+def freshness_of(cluster: Cluster, noun: str = AvailabilityRound.Noun.STATUS) -> Freshness:
+    """Return how fresh a kind of rows is."""
+    # Lags are asked for while replicas are out of sync; without a log, the rounds of topics tell.
+    is_asked = noun == AvailabilityRound.Noun.STATUS
+    every_s = (
+        max(settings.AVAILABILITY_INTERVAL_S, settings.COLLECT_INTERVAL_S) if is_asked else None
+    )
+    label = AvailabilityRound.Noun(noun).label
+    return freshness_of_round(label, round_of(cluster, noun), every_s)
+
+
+def method_of(row: AvailabilityRound | None) -> str:
+    """Return in a few words who tells, and to which resolution."""
+    if row is None or not row.source:
+        return ""
+    if row.source == "log":
+        return "from the metadata log, with causes"
+    every = "" if not row.interval_ms else f", every {max(round(row.interval_ms / 1000), 1)} s"
+    return f"polled{every}: what came and went between two polls is not seen"
+
+
+def list_absences(
+    cluster: Cluster | None = None, *, is_open: bool = True
+) -> QuerySet[OutOfSyncSpan]:
+    """Return absences of replicas from the ISR, those that go on unless said otherwise."""
+    rows = _in(OutOfSyncSpan.objects.select_related("cluster"), cluster)
+    return rows.filter(ended_at=None) if is_open else rows
+
+
+def oldest_absences(since: datetime) -> QuerySet[OutOfSyncSpan]:
+    """Return for each cluster and broker the first absence that began before a time and goes on."""
+    rows = OutOfSyncSpan.objects.filter(ended_at=None, began_at__lte=since).order_by()
+    first = rows.values("cluster", "broker").annotate(first=Min("pk")).values("first")
+    return list_absences().filter(pk__in=first).order_by("began_at")
+
+
+def list_unclean(
+    cluster: Cluster | None = None, time_range: TimeRange | None = None
+) -> QuerySet[UncleanElection]:
+    """Return unclean elections, within a time range when one is given."""
+    rows = _in(UncleanElection.objects.select_related("cluster"), cluster)
+    if time_range is None:
+        return rows
+    return rows.filter(at__gte=time_range.start, at__lte=time_range.end)
+
+
+def list_stretches(
+    cluster: Cluster | None = None,
+    time_range: TimeRange | None = None,
+    least: Severity = Severity.UNDER_REPLICATED,
+) -> QuerySet[SeveritySpan]:
+    """Return stretches of at least a severity that touch a time range."""
+    rows = _in(SeveritySpan.objects.select_related("cluster"), cluster)
+    rows = rows.filter(severity__gte=least.value)
+    if time_range is None:
+        return rows
+    goes_on = Q(ended_at=None) | Q(ended_at__gte=time_range.start)
+    return rows.filter(goes_on, began_at__lte=time_range.end)
+
+
+def list_brokers(
+    cluster: Cluster | None = None, time_range: TimeRange | None = None
+) -> QuerySet[BrokerStatus]:
+    """Return brokers with their counts, the oldest absence, and their churn in a time range."""
+    own = Rollup.objects.filter(
+        cluster=OuterRef("cluster"), kind=ScopeKind.BROKER, name=OuterRef("as_text")
+    )
+    absences = OutOfSyncSpan.objects.filter(
+        cluster=OuterRef("cluster"), broker=OuterRef("broker_id"), ended_at=None
+    )
+    oldest = absences.order_by().values("broker").annotate(oldest=Min("began_at"))
+    churn = BrokerChurn.objects.filter(cluster=OuterRef("cluster"), broker_id=OuterRef("broker_id"))
+    if time_range is not None:
+        hour = time_range.start.replace(minute=0, second=0, microsecond=0)
+        churn = churn.filter(hour__gte=hour, hour__lte=time_range.end)
+    summed = churn.order_by().values("broker_id")
+    rows = _in(BrokerStatus.objects.select_related("cluster"), cluster)
+    told: QuerySet[BrokerStatus] = rows.annotate(
+        as_text=Cast("broker_id", CharField()),
+        partition_count=Coalesce(Subquery(own.values("partitions")[:1]), 0),
+        out_of_sync_count=Coalesce(Subquery(own.values("out_of_sync")[:1]), 0),
+        leader_count=Coalesce(Subquery(own.values("leaders")[:1]), 0),
+        out_since=Subquery(oldest.values("oldest")),
+        **{
+            name: Coalesce(Subquery(summed.annotate(total=Sum(name)).values("total")), 0)
+            for name in CHURN
+        },
+    )
+    return told
+
+
+def with_churn_series(rows: Iterable[Any], now: datetime, hours: int = 24) -> list[Any]:
+    """Set `restless` of brokers: changes of the ISR in each of the last hours; one query."""
+    found = list(rows)
+    hour = now.replace(minute=0, second=0, microsecond=0)
+    start = hour.timestamp() - (hours - 1) * 3600
+    counted: dict[tuple[int, int], dict[int, int]] = {}
+    clusters_of = {row.cluster_id for row in found}
+    churn = BrokerChurn.objects.filter(
+        cluster__in=clusters_of, hour__gte=datetime.fromtimestamp(start, hour.tzinfo)
+    )
+    for one in churn:
+        place = int((one.hour.timestamp() - start) // 3600)
+        hours_of = counted.setdefault((one.cluster_id, one.broker_id), {})
+        hours_of[place] = one.shrinks + one.expands
+    for row in found:
+        own = counted.get((row.cluster_id, row.broker_id), {})
+        row.restless = [own.get(place, 0) for place in range(hours)]
+    return found
+
+
+def racks_of(cluster: Cluster) -> dict[str, list[int]]:
+    """Return the brokers of each rack; one query."""
+    found: dict[str, list[int]] = {}
+    rows = BrokerStatus.objects.filter(cluster=cluster).exclude(rack="")
+    for rack, broker in rows.order_by("rack", "broker_id").values_list("rack", "broker_id"):
+        found.setdefault(rack, []).append(broker)
+    return found
+
+
+def with_replica(brokers: Collection[int], field: str = "replica_text") -> Q:
+    """Return the condition that one of these brokers has a replica (or, by `missing_text`, misses)."""
+    found = Q(pk__in=[])
+    for broker in brokers:
+        found |= Q(**{f"{field}__contains": f"|{broker}|"})
+    return found
+
+
+def _in(rows: QuerySet[Any], cluster: Cluster | None) -> QuerySet[Any]:
+    return rows if cluster is None else rows.filter(cluster=cluster)

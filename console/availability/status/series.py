@@ -1,0 +1,172 @@
+"""Counts of partitions over time, cut down to what a chart can show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from django.db.models import F, Max
+from django.db.models.functions import Mod
+
+from console.availability.collection.retention import retention
+from console.availability.status.models import HOUR_S, MINUTE_S, RAW_STEP_S, CountSample
+from console.availability.status.queries import list_stretches, list_unclean
+from console.availability.status.rises import Rises, read_rises
+from console.clusters.models import Cluster
+from console.frame.pages.events import Event, in_order
+from console.frame.pages.states import Severity as Look
+from console.frame.pages.timerange import TimeRange
+from jobs.availability.status.peaks import SAMPLED
+from jobs.availability.status.severity import Severity
+from jobs.availability.status.tally import ScopeKind
+
+MOST_POINTS = 600
+MOST_EVENTS = 60
+# A round may come late; more missing steps than these are a hole in the line.
+GAP_STEPS = 4
+Row = dict[str, Any]
+
+
+def read_counts(
+    cluster: Cluster, time_range: TimeRange, now: datetime, points: int = MOST_POINTS
+) -> dict[str, list[Any]]:
+    """Return columns `at` (Unix seconds), the counts of `SAMPLED`, and `events`; at most seven queries.
+
+    Each step tells its worst moment, from the second in which it was reached. A stretch without samples is
+    one row of nulls.
+    """
+    columns: dict[str, list[Any]] = {"at": [], **{name: [] for name in SAMPLED}}
+    found = _steps(cluster, ScopeKind.CLUSTER, time_range, now, points)
+    step_s, rises = _step_s(time_range, points), read_rises(cluster, time_range)
+    before: Row | None = None
+    for at_s, rows in _with_holes(found, step_s):
+        row = rows[""] if rows else None
+        hole = [(at_s, dict.fromkeys(SAMPLED))]
+        _extend(columns, hole if row is None else rises.points(at_s, step_s, row, before))
+        before = row
+    return {**columns, "events": events_of(cluster, time_range)}
+
+
+def read_parts(
+    cluster: Cluster,
+    kind: ScopeKind,
+    measure: str,
+    time_range: TimeRange,
+    now: datetime,
+    points: int = MOST_POINTS,
+) -> dict[str, list[Any]]:
+    """Return columns `at` and one per broker or rack that had something to tell, by its name."""
+    whole = _steps(cluster, ScopeKind.CLUSTER, time_range, now, points)
+    parts = _steps(cluster, kind, time_range, now, points)
+    names = sorted({name for rows in parts.values() for name in rows}, key=_by_number)
+    columns: dict[str, list[Any]] = {"at": [], **{name: [] for name in names}}
+    step_s, begins = _step_s(time_range, points), read_rises(cluster, time_range).begins
+    # When a part rose is when the cluster did: its own beginnings are not told apart.
+    rises = Rises({name: sorted(set(begins.get(measure, ()))) for name in names})
+    before: dict[str, int] | None = None
+    for at_s, rows in _with_holes(whole, step_s):
+        if rows is None:
+            told: Iterable[tuple[int, Mapping[str, int | None]]] = [(at_s, dict.fromkeys(names))]
+            before = None
+        else:
+            # A part without a sample where the cluster has one had nothing to tell.
+            here = parts.get(at_s, {})
+            values = {name: here[name][measure] if name in here else 0 for name in names}
+            told, before = rises.points(at_s, step_s, values, before), values
+        _extend(columns, told)
+    return {**columns, "events": events_of(cluster, time_range)}
+
+
+def _extend(
+    columns: dict[str, list[Any]], points: Iterable[tuple[int, Mapping[str, int | None]]]
+) -> None:
+    for moment, values in points:
+        columns["at"].append(moment)
+        for name, value in values.items():
+            columns[name].append(value)
+
+
+def events_of(cluster: Cluster, time_range: TimeRange) -> list[dict[str, Any]]:
+    """Return unclean elections and the begins of stretches without a leader, newest ones first."""
+    return [event.to_mapping() for event in list_events(cluster, time_range)]
+
+
+def list_events(cluster: Cluster, time_range: TimeRange) -> list[Event]:
+    """Return the same as events, oldest first; two queries."""
+    found = [
+        Event(row.at, "Unclean election", f"{row.name}: leader {row.leader}", Look.CRIT)
+        for row in list_unclean(cluster, time_range).select_related(None)[:MOST_EVENTS]
+    ]
+    offline = list_stretches(cluster, time_range, Severity.OFFLINE).select_related(None)
+    begun = offline.filter(began_at__gte=time_range.start).order_by("-began_at")
+    found += [
+        Event(row.began_at, "Without a leader", row.name, Look.CRIT) for row in begun[:MOST_EVENTS]
+    ]
+    return in_order(found, MOST_EVENTS)
+
+
+def _step_s(time_range: TimeRange, points: int) -> int:
+    step_s = max(time_range.step_s(max(1, min(points, MOST_POINTS))), RAW_STEP_S)
+    return step_s + -step_s % RAW_STEP_S
+
+
+def _tiers(step_s: int, start_s: int, now_s: int) -> list[int]:
+    """Return the steps to read, the coarsest first: fine enough for the chart, and kept for so long."""
+    kept = retention()
+    fitting = [step for step in (HOUR_S, MINUTE_S, RAW_STEP_S) if step <= step_s]
+    while start_s < now_s - kept[fitting[0]] and fitting[0] != HOUR_S:
+        fitting.insert(0, HOUR_S if fitting[0] == MINUTE_S else MINUTE_S)
+    return fitting
+
+
+def _steps(
+    cluster: Cluster, kind: ScopeKind, time_range: TimeRange, now: datetime, points: int
+) -> dict[int, dict[str, Row]]:
+    """Return the worst counts of each step by name, each step once."""
+    step_s = _step_s(time_range, points)
+    begin, end = int(time_range.start.timestamp()), int(time_range.end.timestamp())
+    found: dict[int, dict[str, Row]] = {}
+    for tier in _tiers(step_s, begin, int(now.timestamp())):
+        rows = _bucketed(cluster, kind, tier, begin, end, max(step_s, tier))
+        for row in rows:
+            known = found.setdefault(row["bucket"], {}).get(row["name"])
+            found[row["bucket"]][row["name"]] = _worse(known, row)
+        if rows:
+            # What a coarser step holds already is not told a second time by a finer one.
+            begin = max(row["last"] for row in rows) + tier
+    return dict(sorted(found.items()))
+
+
+def _bucketed(
+    cluster: Cluster, kind: ScopeKind, tier: int, begin: int, end: int, step_s: int
+) -> list[Row]:
+    rows = CountSample.objects.filter(
+        cluster=cluster, kind=kind, step_s=tier, at_s__gte=begin - tier + 1, at_s__lte=end
+    )
+    return list(
+        rows.annotate(bucket=F("at_s") - Mod(F("at_s"), step_s))
+        .values("name", "bucket")
+        .annotate(last=Max("at_s"), **{f"most_{name}": Max(name) for name in SAMPLED})
+        .order_by("bucket")
+    )
+
+
+def _worse(one: Row | None, other: Row) -> Row:
+    found = {name: other[f"most_{name}"] for name in SAMPLED}
+    return found if one is None else {name: max(one[name], found[name]) for name in SAMPLED}
+
+
+def _with_holes(
+    found: dict[int, dict[str, Row]], step_s: int
+) -> Iterator[tuple[int, dict[str, Row] | None]]:
+    before: int | None = None
+    for at_s, rows in found.items():
+        if before is not None and at_s - before > GAP_STEPS * step_s:
+            yield before + step_s, None
+        yield at_s, rows
+        before = at_s
+
+
+def _by_number(name: str) -> tuple[int, str]:
+    return (int(name) if name.isdecimal() else 0, name)

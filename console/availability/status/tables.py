@@ -1,0 +1,291 @@
+"""The tables of the availability room: which columns, how they sort and filter, what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from console.availability.status import words
+from console.availability.status.queries import with_replica
+from console.availability.status.words import cause_words
+from console.clusters.counted import COUNTED, COUNTED_FILTER
+from console.frame.pages.numbers import format_count, read_whole
+from console.frame.tables.columns import ApplyFilter
+from console.frame.tables.table import Choice, Column, Table
+from jobs.availability.status.severity import Counted, Severity
+
+CELL = "availability/cells/"
+_LARGEST = 2**31 - 1
+_WRITES_REFUSED = "not_writable"
+_SEVERITIES = (
+    ("wrong", "anything missing"),
+    (_WRITES_REFUSED, "not writable"),
+    *((one.word, one.word.replace("_", " ").replace(" isr", " ISR")) for one in Severity),
+    ("rf_below_min", "RF below min ISR"),
+)
+
+
+def _of_severity(rows: QuerySet[Any], word: str) -> QuerySet[Any]:
+    if word == "wrong":
+        return rows.filter(severity__gt=0)
+    if word == _WRITES_REFUSED:
+        return rows.filter(severity__gte=Severity.UNDER_MIN_ISR.value)
+    if word == "rf_below_min":
+        return rows.filter(is_rf_below_min=True)
+    known = {one.word: one.value for one in Severity}
+    return rows.filter(severity=known[word]) if word in known else rows.none()
+
+
+def _of_broker(rows: QuerySet[Any], text: str) -> QuerySet[Any]:
+    """What is no number fits nothing: a filter that is silently left out would mislead."""
+    number = read_whole(text, _LARGEST)
+    return rows.none() if number is None else rows.filter(with_replica([number]))
+
+
+def _missing_on(rows: QuerySet[Any], text: str) -> QuerySet[Any]:
+    number = read_whole(text, _LARGEST)
+    return rows.none() if number is None else rows.filter(with_replica([number], "missing_text"))
+
+
+def _absent(rows: QuerySet[Any], text: str) -> QuerySet[Any]:
+    number = read_whole(text, _LARGEST)
+    return rows.none() if number is None else rows.filter(broker=number)
+
+
+def _of_topic(rows: QuerySet[Any], topic: str) -> QuerySet[Any]:
+    return rows.filter(topic=topic)
+
+
+def _of_source(rows: QuerySet[Any], source: str) -> QuerySet[Any]:
+    return rows.filter(source=source)
+
+
+def _cause(row: Any) -> str:
+    return cause_words(row.cause, row.cause_broker)
+
+
+PARTITIONS = Table(
+    (
+        Column("name", "Partition", "topic", template=f"{CELL}partition.html", csv=str),
+        Column("severity", "State", "severity", definition=words.SEVERITY,
+               template=f"{CELL}severity.html", csv="get_severity_display"),
+        Column("since", "Since", "since", definition=words.SINCE, template=f"{CELL}since.html"),
+        Column("leader", "Leader", "leader", numeric=True, template=f"{CELL}leader.html"),
+        Column("replicas", "Replicas", template=f"{CELL}replicas.html",
+               csv=lambda row: " ".join(map(str, row.replicas))),
+        Column("isr", "ISR", is_hidden=True, csv=lambda row: " ".join(map(str, row.isr)),
+               template=f"{CELL}ids.html"),
+        Column("elr", "ELR", definition=words.ELR, template=f"{CELL}ids.html", is_hidden=True,
+               csv=lambda row: " ".join(map(str, row.elr or ()))),
+        Column("last_known_elr", "Last known ELR", is_hidden=True, template=f"{CELL}ids.html",
+               csv=lambda row: " ".join(map(str, row.last_known_elr or ()))),
+        Column("min_insync_replicas", "Min ISR", "min_insync_replicas", numeric=True,
+               definition=words.MIN_ISR, template=f"{CELL}min_isr.html"),
+        Column("min_isr_origin", "Min ISR from", "min_isr_origin", is_hidden=True),
+        Column("spare", "Spare", numeric=True, definition=words.SPARE, format=format_count),
+        Column("out_since", "Missing since", "out_since", definition=words.OUT_OF_SYNC,
+               template=f"{CELL}out_since.html"),
+        Column("worst_lag", "Behind", "worst_lag", numeric=True, definition=words.BEHIND,
+               format=format_count),
+        Column("cause", "Cause", "cause", template=f"{CELL}cause.html", csv=_cause),
+        Column("leader_epoch", "Leader epoch", "leader_epoch", numeric=True, is_hidden=True,
+               format=format_count),
+        Column("partition_epoch", "Partition epoch", "partition_epoch", numeric=True,
+               is_hidden=True, format=format_count),
+        Column("observers", "Observers", is_hidden=True, template=f"{CELL}ids.html",
+               csv=lambda row: " ".join(map(str, row.observers))),
+        Column("source", "Told by", "source", is_hidden=True, template=f"{CELL}source.html"),
+    ),
+    search=("topic",),
+    filters={
+        "severity": Choice("State", _SEVERITIES, _of_severity),
+        "counted_as": COUNTED_FILTER,
+        "topic": _of_topic,
+        "broker": _of_broker,
+        "missing": _missing_on,
+        "source": Choice("Told by", (("log", "metadata log"), ("poll", "poll")), _of_source),
+    },
+    default_sort="-severity",
+)  # fmt: skip
+
+
+def partitions_of(racks: Mapping[str, Sequence[int]]) -> Table:
+    """Return the table of partitions with a menu of these racks."""
+
+    def of_rack(rows: QuerySet[Any], rack: str) -> QuerySet[Any]:
+        return rows.filter(with_replica(racks.get(rack, ())))
+
+    def missing_in(rows: QuerySet[Any], rack: str) -> QuerySet[Any]:
+        return rows.filter(with_replica(racks.get(rack, ()), "missing_text"))
+
+    named = [(rack, rack) for rack in racks]
+    filters: dict[str, ApplyFilter] = dict(PARTITIONS.filters)
+    if named:
+        filters["rack"] = Choice("Rack", named, of_rack)
+        filters["missing_rack"] = Choice("Missing in rack", named, missing_in)
+    return replace(PARTITIONS, filters=filters)
+
+
+_COUNTS = (
+    Column("offline", "Offline", "offline", numeric=True, definition=COUNTED[Counted.OFFLINE],
+           template=f"{CELL}count.html"),
+    Column("under_min_isr", "Under min ISR", "under_min_isr", numeric=True,
+           definition=COUNTED[Counted.UNDER_MIN_ISR], template=f"{CELL}count.html"),
+    Column("at_min_isr", "At min ISR", "at_min_isr", numeric=True,
+           definition=COUNTED[Counted.AT_MIN_ISR], template=f"{CELL}count.html"),
+    Column("under_replicated", "Under-replicated", "under_replicated", numeric=True,
+           definition=COUNTED[Counted.UNDER_REPLICATED], template=f"{CELL}count.html"),
+    Column("out_of_sync", "Replicas out of sync", "out_of_sync", numeric=True,
+           definition=words.OUT_OF_SYNC, format=format_count),
+    Column("rf_below_min", "RF below min ISR", "rf_below_min", numeric=True, is_hidden=True,
+           definition=words.RF_BELOW_MIN, format=format_count),
+)  # fmt: skip
+
+TOPICS = Table(
+    (
+        Column("worst", "State", "worst", template=f"{CELL}worst.html", csv="get_worst_display"),
+        Column("name", "Topic", "name", template=f"{CELL}topic.html"),
+        Column("partitions", "Partitions", "partitions", numeric=True, format=format_count),
+        *_COUNTS,
+    ),
+    search=("name",),
+    default_sort="-worst",
+    per_page=10,
+    name="topics",
+)
+
+RACKS = Table(
+    (
+        Column("worst", "State", "worst", template=f"{CELL}worst.html", csv="get_worst_display"),
+        Column("name", "Rack", "name", template=f"{CELL}rack.html"),
+        Column("partitions", "Partitions with a replica", "partitions", numeric=True,
+               format=format_count),
+        Column("leaders", "Leaders", "leaders", numeric=True, format=format_count),
+        *_COUNTS,
+    ),
+    default_sort="name",
+    per_page=20,
+    name="racks",
+)  # fmt: skip
+
+CLUSTERS = Table(
+    (
+        Column("answer", "Answer", "worst", template=f"{CELL}answer.html", csv="answer.word"),
+        Column("alias", "Cluster", "alias", template=f"{CELL}cluster.html"),
+        Column("partitions_count", "Partitions", "partitions_count", numeric=True,
+               format=format_count),
+        Column("offline_count", "Offline", "offline_count", numeric=True,
+               definition=COUNTED[Counted.OFFLINE], format=format_count),
+        Column("under_min_isr_count", "Under min ISR", "under_min_isr_count", numeric=True,
+               definition=COUNTED[Counted.UNDER_MIN_ISR], format=format_count),
+        Column("at_min_isr_count", "At min ISR", "at_min_isr_count", numeric=True,
+               definition=COUNTED[Counted.AT_MIN_ISR], format=format_count),
+        Column("under_replicated_count", "Under-replicated", "under_replicated_count",
+               numeric=True, definition=COUNTED[Counted.UNDER_REPLICATED], format=format_count),
+        Column("out_of_sync_count", "Replicas out of sync", "out_of_sync_count", numeric=True,
+               definition=words.OUT_OF_SYNC, format=format_count),
+        Column("out_since", "Oldest since", "out_since", template=f"{CELL}ago.html"),
+        Column("method", "Told by", template=f"{CELL}method.html"),
+        Column("freshness", "Seen", template=f"{CELL}seen.html", csv="freshness.succeeded_at"),
+    ),
+    search=("alias",),
+    default_sort="alias",
+)  # fmt: skip
+
+ABSENCES = Table(
+    (
+        Column("name", "Partition", "topic", template=f"{CELL}absent_partition.html"),
+        Column("broker", "Out of sync", "broker", numeric=True, template=f"{CELL}absent.html"),
+        Column("began_at", "Since", "began_at", definition=words.SINCE,
+               template=f"{CELL}began.html"),
+        Column("lag", "Behind", "lag", numeric=True, definition=words.BEHIND,
+               template=f"{CELL}behind.html"),
+        Column("cause", "Cause", "cause", template=f"{CELL}cause.html", csv=_cause),
+    ),
+    search=("topic",),
+    filters={"broker": _absent},
+    default_sort="began_at",
+    per_page=10,
+    name="absences",
+)  # fmt: skip
+
+# Of one partition: also those that ended.
+PAST_ABSENCES = replace(
+    ABSENCES,
+    columns=(
+        Column("broker", "Broker", "broker", numeric=True, template=f"{CELL}absent.html"),
+        Column("began_at", "From", "began_at", definition=words.SINCE,
+               template=f"{CELL}began_moment.html"),
+        Column("ended_at", "To", "ended_at", template=f"{CELL}ended.html"),
+        Column("lasted", "Lasted", numeric=True, template=f"{CELL}lasted.html",
+               csv=lambda row: "" if row.ended_at is None
+               else (row.ended_at - row.began_at).total_seconds()),
+        Column("lag", "Behind", "lag", numeric=True, definition=words.BEHIND,
+               template=f"{CELL}behind.html"),
+        Column("cause", "Began by", "cause", template=f"{CELL}cause.html", csv=_cause),
+        Column("end_cause", "Ended by", "end_cause", template=f"{CELL}end_cause.html"),
+    ),
+    search=(),
+    default_sort="-began_at",
+    per_page=20,
+)  # fmt: skip
+
+STRETCHES = Table(
+    (
+        Column("name", "Partition", "topic", template=f"{CELL}absent_partition.html"),
+        Column("severity", "State", "severity", definition=words.SEVERITY,
+               template=f"{CELL}severity.html", csv="get_severity_display"),
+        Column("began_at", "From", "began_at", definition=words.SINCE,
+               template=f"{CELL}began_moment.html"),
+        Column("ended_at", "To", "ended_at", template=f"{CELL}ended.html"),
+        Column("lasted", "Lasted", numeric=True, template=f"{CELL}lasted.html",
+               csv=lambda row: "" if row.ended_at is None
+               else (row.ended_at - row.began_at).total_seconds()),
+        Column("cause", "Cause", "cause", template=f"{CELL}cause.html", csv=_cause),
+        Column("end_cause", "Ended by", "end_cause", template=f"{CELL}end_cause.html"),
+    ),
+    search=("topic",),
+    default_sort="-began_at",
+    per_page=10,
+    name="stretches",
+)  # fmt: skip
+
+BROKERS = Table(
+    (
+        Column("broker_id", "Broker", "broker_id", numeric=True, template=f"{CELL}broker.html"),
+        Column("rack", "Rack", "rack", template=f"{CELL}or_dash.html"),
+        Column("is_there", "State", "is_there", definition=words.FENCED,
+               template=f"{CELL}there.html"),
+        Column("since", "Since", "since", template=f"{CELL}ago.html"),
+        Column("partition_count", "Replicas", "partition_count", numeric=True,
+               format=format_count),
+        Column("leader_count", "Leaders", "leader_count", numeric=True, format=format_count),
+        Column("out_of_sync_count", "Out of sync", "out_of_sync_count", numeric=True,
+               definition=words.OUT_OF_SYNC, template=f"{CELL}out_of_sync.html"),
+        Column("out_since", "Oldest since", "out_since", template=f"{CELL}ago.html"),
+        Column("shrinks", "Left an ISR", "shrinks", numeric=True, definition=words.CHURN,
+               format=format_count),
+        Column("expands", "Joined an ISR", "expands", numeric=True, definition=words.CHURN,
+               format=format_count),
+        Column("leaders_won", "Leaders won", "leaders_won", numeric=True, is_hidden=True,
+               format=format_count),
+        Column("leaders_lost", "Leaders lost", "leaders_lost", numeric=True, is_hidden=True,
+               format=format_count),
+        Column("unclean", "Won uncleanly", "unclean", numeric=True, is_hidden=True,
+               definition=words.UNCLEAN, format=format_count),
+        Column("restless", "ISR changes, 24 h", template=f"{CELL}restless.html",
+               csv=lambda row: sum(getattr(row, "restless", []))),
+        Column("last_fenced_at", "Last fenced", "last_fenced_at", template=f"{CELL}ago.html"),
+        Column("registered_at", "Started", "registered_at", is_hidden=True,
+               template=f"{CELL}ago.html"),
+        Column("source", "Told by", "source", is_hidden=True, template=f"{CELL}source.html"),
+    ),
+    filters={"rack": lambda rows, rack: rows.filter(rack=rack)},
+    default_sort="broker_id",
+)  # fmt: skip
+
+WORST_FIRST = ("-worst", "-offline", "-under_min_isr", "-at_min_isr", "-under_replicated", "name")
+NOT_WELL = Q(worst__gt=0) | Q(rf_below_min__gt=0)

@@ -1,0 +1,166 @@
+"""The form of a what-if: the moment, a proposed placement, and what happens next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from django import forms
+from django.http import QueryDict
+
+from console.availability.placements.models import PatternKind
+from console.availability.what_if import steps_text
+from console.availability.what_if.cluster_pictures import Picture
+from console.clusters.models import TOPIC_NAME_LENGTH
+from console.frame.pages.forms import ActionForm
+from jobs.availability.what_if.steps import Loss, Return, Step
+
+VERBS = (
+    ("lose", "Lose what is marked, all at once"),
+    ("return", "Bring back what is marked, after a crash"),
+    ("return-clean", "Bring back what is marked, after an orderly stop"),
+    ("unclean", "Ask for an unclean election"),
+    ("preferred", "Ask for a preferred election"),
+)
+
+
+class WhatIfForm(ActionForm):
+    """What is asked beside the steps; the values stand in the address."""
+
+    at = forms.CharField(
+        label="Moment",
+        required=False,
+        max_length=64,
+        help_text="Empty: now. A time of the past (2026-11-21T03:04:00Z) is answered from the metadata log.",
+    )
+    sites = forms.CharField(
+        label="Where controllers stand",
+        required=False,
+        max_length=1000,
+        help_text="4=west 5=east, for controllers that are no brokers: their racks are not told by Kafka.",
+    )
+    observers = forms.ChoiceField(
+        required=False,
+        choices=[
+            ("", "As on this cluster"),
+            ("brokers", "As if the brokers kept them out of the ISR and promoted them"),
+        ],
+        help_text="Plain Kafka keeps only fenced standby brokers out of the ISR.",
+    )
+    pattern = forms.CharField(
+        label="As if these topics",
+        required=False,
+        max_length=TOPIC_NAME_LENGTH,
+        help_text="Were placed otherwise: a name, or a pattern. Empty: as they are.",
+    )
+    kind = forms.ChoiceField(label="Which is", required=False, choices=PatternKind.choices)
+    placement = forms.CharField(
+        label="Had this placement",
+        required=False,
+        max_length=20_000,
+        help_text="Confluent's placement JSON. Replicas are drawn up as a reassignment would leave them.",
+        widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false", "class": "mono"}),
+    )
+    min_insync_replicas = forms.CharField(
+        label="And this min.insync.replicas",
+        required=False,
+        max_length=6,
+        help_text="Empty: as it is.",
+    )
+
+    def take_errors(self, errors: Mapping[str, str], general: str = "") -> None:
+        """Put sentences to their fields; those of a part of the placement name the part."""
+        for name, text in errors.items():
+            field, _, part = name.partition(".")
+            known = field in self.fields
+            told = f"{part}: {text}" if part and known and field != "steps" else text
+            self.add_error(field if known else None, told)
+        if general and not errors:
+            self.add_error(None, general)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Something that can be lost: its text in the address, its name, what is said beside it."""
+
+    value: str
+    name: str
+    note: str
+    is_gone: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SiteTargets:
+    """A rack and what stands there; `rack` None: the nodes of which no rack is known."""
+
+    rack: Target | None
+    nodes: Sequence[Target]
+
+
+def targets_of(picture: Picture, steps: Sequence[Step]) -> list[SiteTargets]:
+    """Return everything that can be lost, by site; what the steps took already is marked."""
+    racks = sorted(
+        {one.rack for one in picture.brokers if one.rack}
+        | {one.rack for one in picture.voters if one.rack}
+    )
+    gone = _gone(steps)
+    found = [SiteTargets(_rack(picture, rack, gone), _nodes(picture, rack, gone)) for rack in racks]
+    bare = _nodes(picture, None, gone)
+    return [*found, *([SiteTargets(None, bare)] if bare else [])]
+
+
+def next_step(query: QueryDict) -> str:
+    """Return the step that the form adds, as text; empty when it adds none."""
+    verb = query.get("then", "")
+    topic = query.get("election_topic", "").strip()
+    if verb in {steps_text.UNCLEAN, steps_text.PREFERRED}:
+        return f"{verb}:{quote(topic, safe='')}" if topic else verb
+    marked = query.getlist("mark")
+    if not marked or verb not in steps_text.VERBS:
+        return ""
+    return f"{verb}:{','.join(marked)}"
+
+
+def _gone(steps: Sequence[Step]) -> set[str]:
+    gone: set[str] = set()
+    for step in steps:
+        if isinstance(step, Loss):
+            gone |= set(steps_text.target_texts(step))
+        elif isinstance(step, Return):
+            gone -= set(steps_text.target_texts(step))
+    return gone
+
+
+def _rack(picture: Picture, rack: str, gone: set[str]) -> Target:
+    value = f"rack:{quote(rack, safe='')}"
+    brokers = [one for one in picture.brokers if one.rack == rack]
+    voters = [one for one in picture.voters if one.rack == rack]
+    note = f"{len(brokers)} broker{'s' * (len(brokers) != 1)}, {len(voters)} voter{'s' * (len(voters) != 1)}"
+    return Target(value, rack, note, value in gone)
+
+
+def _nodes(picture: Picture, rack: str | None, gone: set[str]) -> list[Target]:
+    voters = {one.node_id: one for one in picture.voters}
+    brokers = [one for one in picture.brokers if one.rack == rack]
+    found = []
+    for one in brokers:
+        value = f"broker:{one.broker_id}"
+        is_voter = one.broker_id in voters
+        words = [w for w, said in (("voter", is_voter), ("fenced standby", one.is_standby)) if said]
+        note = ", ".join([*words, *([] if one.is_alive else ["down now"])])
+        found.append(Target(value, f"broker {one.broker_id}", note, value in gone))
+    known = {one.broker_id for one in picture.brokers}
+    alone = [one for one in picture.voters if one.rack == rack and one.node_id not in known]
+    for voter in alone:
+        value = f"controller:{voter.node_id}"
+        note = "voter" if voter.is_alive else "voter, silent now"
+        found.append(Target(value, f"controller {voter.node_id}", note, value in gone))
+    return found
+
+
+def values_of(query: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the form's values of an address."""
+    given = {name: query[name] for name in WhatIfForm.base_fields if query.get(name)}
+    return {"kind": PatternKind.EXACT.value, **given}

@@ -1,0 +1,102 @@
+"""Keeps the picture and the matrix of a cluster: made after a round that changed something, read by pages."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+
+from django.db.models import F, Q
+
+from console.availability.placements.models import WhatIfPicture
+from console.availability.placements.placements import list_placements, rules_of
+from console.availability.promotion.acted_topics import acted_topics_of
+from console.availability.what_if.cluster_models import picture_of
+from console.availability.what_if.cluster_pictures import Picture, pack, unpack
+from console.availability.what_if.matrices import make_matrix
+from console.availability.what_if.picture_reading import read_now
+from console.clusters.models import Cluster, CollectionRound, Noun
+
+
+@dataclass(frozen=True, slots=True)
+class KeptMatrix:
+    """The matrix with its age: made at `made_at` in `took_ms`, of what was collected at `seen_at`.
+
+    `is_current`: nothing changed since it was made: the cluster, placements, for what crosslog promotes.
+    """
+
+    document: Mapping[str, Any]
+    made_at: datetime | None
+    took_ms: int | None
+    seen_at: datetime | None
+    gaps: tuple[str, ...]
+    is_current: bool = True
+
+
+def keep_picture(cluster: Cluster, now: datetime) -> WhatIfPicture:
+    """Read a cluster and keep its picture and matrix; the matrix is made only when something changed."""
+    picture = read_now(cluster)
+    packed, digest = pack(picture)
+    row = WhatIfPicture.objects.filter(cluster=cluster).first() or WhatIfPicture(cluster=cluster)
+    if row.digest != digest:
+        row.digest, row.packed, row.changed_at = digest, packed, now
+    row.made_at, row.seen_at = now, picture.seen_at
+    row.gaps = list(picture.gaps)
+    row.partition_count = picture.partition_count
+    row.topic_count = len(picture.topics)
+    wanted = matrix_digest(cluster, digest)
+    if row.matrix_digest != wanted:
+        _make(cluster, picture, row, wanted, now)
+    row.save()
+    return row
+
+
+def due_clusters() -> list[int]:
+    """Return enabled clusters that were collected since their picture was made, oldest first: one query."""
+    rounds = CollectionRound.objects.filter(noun=Noun.TOPICS, cluster__is_enabled=True)
+    never = Q(cluster__what_if_picture__isnull=True, succeeded_at__isnull=False)
+    late = Q(cluster__what_if_picture__made_at__lt=F("succeeded_at"))
+    oldest = F("cluster__what_if_picture__made_at").asc(nulls_first=True)
+    due = rounds.filter(never | late).order_by(oldest, "cluster_id")
+    return list(due.values_list("cluster_id", flat=True))
+
+
+def matrix_of(cluster: Cluster, *, is_made: bool = True) -> KeptMatrix | Any:
+    """Return the matrix that is kept; where none is, it is made now, or None without `is_made`."""
+    row = WhatIfPicture.objects.filter(cluster=cluster).first()
+    if row is not None and row.matrix is not None:
+        is_current = row.matrix_digest == matrix_digest(cluster, row.digest)
+        if is_current or not is_made:
+            kept = (row.matrix_at, row.matrix_ms, row.seen_at, tuple(row.gaps), is_current)
+            return KeptMatrix(row.matrix, *kept)
+    if not is_made:
+        return None
+    picture = _kept(row) or picture_of(cluster)
+    began = time.perf_counter()
+    document = make_matrix(picture, rules_of(cluster), acted_topics_of(cluster))
+    took_ms = int((time.perf_counter() - began) * 1000)
+    return KeptMatrix(document, None, took_ms, picture.seen_at, tuple(picture.gaps))
+
+
+def matrix_digest(cluster: Cluster, picture: str) -> str:
+    """Return what names the picture together with the placements and promotions that count for it."""
+    placed = list_placements(cluster).order_by("pk").values_list("pk", "changed_at")
+    parts = [*placed, (0, None), *acted_topics_of(cluster).key]
+    text = "".join(f"{pk}:{at.isoformat() if at else ''};" for pk, at in parts)
+    return sha256(f"{picture};{text}".encode()).hexdigest()
+
+
+def _make(
+    cluster: Cluster, picture: Picture, row: WhatIfPicture, wanted: str, now: datetime
+) -> None:
+    began = time.perf_counter()
+    row.matrix = make_matrix(picture, rules_of(cluster), acted_topics_of(cluster))
+    row.matrix_ms = int((time.perf_counter() - began) * 1000)
+    row.matrix_digest, row.matrix_at = wanted, now
+
+
+def _kept(row: WhatIfPicture | None) -> Picture | None:
+    return None if row is None else unpack(bytes(row.packed), tuple(row.gaps), row.seen_at)

@@ -1,0 +1,163 @@
+"""The page of what-if: what is left after losses, in sequence, now or then, as it is or could be placed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from console.availability.page_parts import around_cluster, find_cluster
+from console.availability.placements import equivalents
+from console.availability.what_if import steps_text
+from console.availability.what_if.asking import Asked, Told, answer_for, query_of, read_query
+from console.availability.what_if.cluster_models import picture_of
+from console.availability.what_if.facts import quorum_facts, what_if_facts
+from console.availability.what_if.forms import WhatIfForm, next_step, targets_of, values_of
+from console.availability.what_if.matrix_store import matrix_of
+from console.availability.what_if.paging import cut
+from console.availability.what_if.simulating import KINDS, Answer
+from console.clusters import queries as clusters
+from console.clusters.models import Cluster
+from console.frame.pages.freshness import Freshness
+from console.frame.pages.render import render_page
+from console.frame.security.access import page
+from jobs.cluster.errors import InvalidFields
+
+KIND_WORDS = (
+    ("changed", "changed"),
+    ("unwritable", "not writable"),
+    ("offline", "without a leader"),
+    ("at_risk", "with data at risk"),
+    ("unclean", "that need an unclean election"),
+    ("all", "all"),
+)
+
+
+@require_safe
+@page("view", clusters.where)
+def what_if_page(request: HttpRequest, alias: str) -> HttpResponseBase:
+    """Show what is left of a cluster after losses; nothing is changed, here or on the cluster."""
+    cluster = find_cluster(alias)
+    added = next_step(request.GET)
+    if added:
+        return redirect(_with_step(request, alias, added))
+    form = WhatIfForm(values_of(request.GET.dict()))
+    told = _try_ask(cluster, request, form)
+    asked = told.asked if told else Asked()
+    # Where the question was not understood, what can be lost now is shown.
+    picture = told.picture if told else picture_of(cluster)
+    context = {
+        **around_cluster(request, cluster, "what-if"),
+        "form": form,
+        "asked": asked,
+        "targets": targets_of(picture, asked.steps),
+        "steps_text": steps_text.write_steps(asked.steps),
+        "gaps": picture.gaps,
+        "picture_freshness": Freshness("Placement", picture.seen_at),
+        "kept": [(name, request.GET[name]) for name in form.fields if request.GET.get(name)],
+        "equivalents": equivalents.of_what_if(
+            cluster, query_of(asked, request.GET.dict()), asked.steps
+        ),
+        "matrix_worst": _worst(cluster),
+    }
+    if told is not None and asked.steps:
+        context |= _answered(request, told)
+    return render_page(request, "availability/what_if/page.html", context)
+
+
+def _try_ask(cluster: Cluster, request: HttpRequest, form: WhatIfForm) -> Told | None:
+    form.is_valid()
+    try:
+        return answer_for(cluster, read_query(request.GET.dict()))
+    except InvalidFields as invalid:
+        form.take_errors(invalid.errors)
+        return None
+
+
+def _with_step(request: HttpRequest, alias: str, added: str) -> str:
+    """Return the address with one more step: all of what is asked stands in it."""
+    query = request.GET.copy()
+    steps = [part for part in (query.get("steps", ""), added) if part]
+    for name in ("then", "mark", "election_topic", "topics", "partitions"):
+        query.pop(name, None)
+    query["steps"] = ";".join(steps)
+    for name in [name for name in query if not query[name]]:
+        del query[name]
+    path = reverse("availability:what-if", args=[alias])
+    return f"{path}?{query.urlencode(safe=':;,')}"
+
+
+def _answered(request: HttpRequest, told: Told) -> dict[str, Any]:
+    answer = told.answer
+    kind = request.GET.get("show", "")
+    topic = request.GET.get("topic", "")
+    kind = kind if kind in KINDS else "changed"
+    keeps = KINDS[kind]
+    count = answer.count_partitions(keeps, topic)
+    without = request.GET.copy()
+    for name in ("topic", "partitions"):
+        without.pop(name, None)
+    return {
+        "answer": answer,
+        "facts": [*what_if_facts(answer), *quorum_facts(answer.quorum, answer.quorum_before)],
+        "steps": _steps(request, answer),
+        "topics": cut(answer.topics, answer.topic_count, request.GET, "topics"),
+        "partitions": cut(
+            lambda first, most: answer.partitions(keeps, topic, first=first, most=most),
+            count,
+            request.GET,
+            "partitions",
+        ),
+        "show": kind,
+        "kinds": KIND_WORDS,
+        "topic": topic,
+        "without_topic": without.urlencode(safe=":;,"),
+    }
+
+
+def _steps(request: HttpRequest, answer: Answer) -> list[dict[str, Any]]:
+    """Return the steps, each with the address of the same question without it and those after it."""
+    found = []
+    for number, step in enumerate(answer.steps):
+        query = request.GET.copy()
+        query["steps"] = steps_text.write_steps(answer.asked[:number])
+        if not number:
+            del query["steps"]
+        address = f"?{query.urlencode(safe=':;,')}"
+        found.append({"step": step, "until": address, "number": number + 1})
+    return found
+
+
+def _worst(cluster: Cluster) -> dict[str, Any] | None:
+    kept = matrix_of(cluster, is_made=False)
+    return dict(kept.document["worst"]) if kept and kept.document["worst"] else None
+
+
+@require_safe
+@page("view", clusters.where)
+def matrix_page(request: HttpRequest, alias: str) -> HttpResponse:
+    """Show every single failure at once, and the worst of them."""
+    cluster = find_cluster(alias)
+    kept = matrix_of(cluster)
+    text = request.GET.get("topic", "").lower()
+    rows = [row for row in kept.document["topics"] if text in row[0].lower()]
+    rows.sort(key=_hit_worst)
+    context = {
+        **around_cluster(request, cluster, "what-if"),
+        "kept": kept,
+        "matrix": kept.document,
+        "topics": cut(rows, len(rows), request.GET, "topics"),
+        "asked_topic": request.GET.get("topic", ""),
+        "picture_freshness": Freshness("Placement", kept.seen_at),
+        "gaps": kept.gaps,
+        "equivalents": equivalents.of_matrix(cluster),
+    }
+    return render_page(request, "availability/what_if/matrix.html", context, is_live=True)
+
+
+def _hit_worst(row: list[Any]) -> tuple[Any, ...]:
+    cells = row[2]
+    return -sum(cell[2] for cell in cells), -sum(cell[1] for cell in cells), row[0]

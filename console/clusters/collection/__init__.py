@@ -1,0 +1,4 @@
+"""Collection rounds: ask a cluster, apply the rules, write rows and a freshness row.
+
+In reading order: `collect`, `door`, `brokers`, `topics`, `offsets`, `groups`, `rows`, `outcome`.
+"""

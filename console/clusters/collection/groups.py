@@ -1,0 +1,277 @@
+"""The round for groups: members, committed offsets and lag.
+
+Committed offsets are read before end offsets (`read_group_offsets`), so that a group which commits
+in between is never ahead of the end that it is compared with. The newest timestamps are read after
+both: those of the round for offsets are older than the commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from console.clusters.collection.door import ClusterDoor
+from console.clusters.collection.outcome import Outcome, sentence_about
+from console.clusters.collection.rows import remove, write_seen
+from console.clusters.models import (
+    GROUP_ID_LENGTH,
+    Cluster,
+    Group,
+    GroupOffset,
+    Partition,
+)
+from jobs.cluster.admin.groups import GroupOffsets
+from jobs.cluster.descriptions import (
+    CommittedOffset,
+    GroupDescription,
+    OffsetRange,
+    TopicPartition,
+)
+from jobs.cluster.errors import ClusterFault
+from jobs.replication.flow.lag import LagStatus, group_lag
+
+# Reading a timestamp means fetching a record: the groups that are furthest behind come first.
+TIMESTAMPS_PER_ROUND = 200
+
+OffsetKey = tuple[str, TopicPartition]
+
+
+def collect_groups(cluster: Cluster, door: ClusterDoor, now: datetime) -> Outcome:
+    """Ask for all groups and their offsets, compute the lag, write what changed."""
+    listing = door.list_groups()
+    ids = [g.group_id for g in listing.groups if len(g.group_id) <= GROUP_ID_LENGTH]
+    round_ = _Round(
+        cluster=cluster,
+        described=door.describe_groups(ids) if ids else {},
+        offsets=door.read_group_offsets(ids) if ids else GroupOffsets({}, {}),
+        stored=_stored_offsets(cluster),
+        heads=_heads_of(cluster),
+    )
+    seen = round_.offsets_seen()
+    round_.read_timestamps(door, seen)
+    with transaction.atomic():
+        round_.save(seen, now, is_complete=not listing.errors)
+    missing = sentence_about("groups are incomplete", round_.errors(), len(ids))
+    unheard = "; ".join(dict.fromkeys(listing.errors))
+    if unheard:
+        missing = f"Groups may be missing, not every coordinator answered: {unheard}. {missing}"
+    return Outcome(len(ids), missing.strip())
+
+
+@dataclass(slots=True)
+class _Round:
+    """The answers of one round beside what is stored."""
+
+    cluster: Cluster
+    described: Mapping[str, GroupDescription]
+    offsets: GroupOffsets
+    stored: dict[OffsetKey, GroupOffset]
+    heads: Mapping[TopicPartition, Partition]
+
+    def errors(self) -> dict[str, str]:
+        """Return why groups are incomplete, by group."""
+        unread = dict.fromkeys(
+            self.described.keys() - self.offsets.committed.keys(),
+            "committed offsets could not be read",
+        )
+        return unread | {i: group.error for i, group in self.described.items() if group.error}
+
+    def offsets_seen(self) -> dict[OffsetKey, dict[str, Any]]:
+        """Return the values of every partition where a group has a commit or a member."""
+        seen: dict[OffsetKey, dict[str, Any]] = {}
+        for group_id, group in self.described.items():
+            committed = self.offsets.committed.get(group_id)
+            if committed is None:
+                continue
+            for where in sorted(committed.keys() | group.assigned):
+                values = self._values(group_id, where, committed.get(where))
+                seen[group_id, where] = values | {"is_assigned": where in group.assigned}
+        return seen
+
+    def _values(
+        self, group_id: str, where: TopicPartition, commit: CommittedOffset | None
+    ) -> dict[str, Any]:
+        offsets = self.offsets.ranges.get(where) or _range_of(self.heads.get(where))
+        committed = commit.offset if commit else None
+        lag = group_lag(
+            committed=committed,
+            log_start_offset=offsets.log_start_offset,
+            end_offset=offsets.end_offset,
+            data_end=self.offsets.data_ends.get((group_id, where)),
+        )
+        unknown = commit is not None and commit.error is not None
+        return {
+            "committed_offset": committed,
+            "log_start_offset": offsets.log_start_offset,
+            "end_offset": offsets.end_offset,
+            "lag": lag.records,
+            "lag_status": LagStatus.UNKNOWN.value if unknown else lag.status.value,
+            "next_timestamp_ms": None,
+            "lag_ms": None,
+            "error": (commit.error if commit else None) or offsets.error or "",
+        }
+
+    def read_timestamps(self, door: ClusterDoor, seen: Mapping[OffsetKey, dict[str, Any]]) -> None:
+        """Complete the lag in time, reading the next record of a group where it is not known yet."""
+        behind = {key: values for key, values in seen.items() if values["lag"]}
+        unknown: list[OffsetKey] = []
+        for key, values in behind.items():
+            values["next_timestamp_ms"] = self._known_timestamp(key, values)
+            if values["next_timestamp_ms"] is None:
+                unknown.append(key)
+        unknown.sort(key=lambda key: -behind[key]["lag"])
+        # One question can carry one offset per partition; a second group there waits for its turn.
+        asked: dict[TopicPartition, int] = {}
+        for key in unknown:
+            if len(asked) < TIMESTAMPS_PER_ROUND:
+                asked.setdefault(key[1], _next_offset(behind[key]))
+        found = door.read_timestamp_at(asked) if asked else {}
+        for key in unknown:
+            if asked.get(key[1]) == _next_offset(behind[key]):
+                behind[key]["next_timestamp_ms"] = found.get(key[1])
+        newest = _read_newest(door, {where for _, where in behind})
+        for key, values in seen.items():
+            values["lag_ms"] = _lag_ms(values, newest.get(key[1]))
+
+    def _known_timestamp(self, key: OffsetKey, values: Mapping[str, Any]) -> int | None:
+        """Return the stored timestamp while the group has not moved: records never change."""
+        row = self.stored.get(key)
+        if row is None or row.committed_offset is None:
+            return None
+        before = {
+            "committed_offset": row.committed_offset,
+            "log_start_offset": row.log_start_offset,
+        }
+        return row.next_timestamp_ms if _next_offset(before) == _next_offset(values) else None
+
+    def save(
+        self, seen: Mapping[OffsetKey, dict[str, Any]], now: datetime, *, is_complete: bool
+    ) -> None:
+        """Write groups and offsets; what could not be read keeps its last values."""
+        rows = self._save_groups(seen, now, is_complete=is_complete)
+        write_seen(
+            GroupOffset,
+            self.stored,
+            seen,
+            lambda key: GroupOffset(
+                group=rows[key[0]], topic=key[1].topic, partition=key[1].partition
+            ),
+            now,
+        )
+        read = self.offsets.committed
+        gone = [row for key, row in self.stored.items() if key not in seen and key[0] in read]
+        remove(GroupOffset, gone)
+
+    def _save_groups(
+        self, seen: Mapping[OffsetKey, dict[str, Any]], now: datetime, *, is_complete: bool
+    ) -> dict[str, Group]:
+        stored = {row.group_id: row for row in Group.objects.filter(cluster=self.cluster)}
+        per_group: dict[str, list[dict[str, Any]]] = {}
+        topics: dict[str, set[str]] = {}
+        for (group_id, where), values in seen.items():
+            per_group.setdefault(group_id, []).append(values)
+            topics.setdefault(group_id, set()).add(where.topic)
+        wanted = {
+            i: _group_values(group, stored.get(i))
+            | (
+                _totals(per_group.get(i, []), len(topics.get(i, ())))
+                if i in self.offsets.committed
+                else _kept_totals(stored.get(i))
+            )
+            for i, group in self.described.items()
+        }
+        written = write_seen(
+            Group, stored, wanted, lambda i: Group(cluster=self.cluster, group_id=i), now
+        )
+        if is_complete:
+            # A coordinator that did not answer takes its groups out of the list, not out of Kafka.
+            remove(Group, [row for i, row in stored.items() if i not in wanted])
+        return {i: written.get(i) or stored[i] for i in wanted}
+
+
+def _read_newest(
+    door: ClusterDoor, partitions: Collection[TopicPartition]
+) -> Mapping[TopicPartition, OffsetRange]:
+    try:
+        return door.read_offset_ranges(partitions) if partitions else {}
+    except ClusterFault:
+        return {}  # the lag in records is known: only that in time is not
+
+
+def _lag_ms(values: Mapping[str, Any], newest: OffsetRange | None) -> int | None:
+    """Return the time from the next record of a group to the newest one; None when one is not known.
+
+    `newest` was read after the group's commit: what is older says nothing about the records behind it.
+    """
+    if not values["lag"]:
+        lag: int | None = values["lag"]
+        return lag
+    first, last = values["next_timestamp_ms"], newest.max_timestamp_ms if newest else None
+    # Negative where the records between were deleted meanwhile.
+    return None if first is None or last is None or last < first else last - first
+
+
+def _next_offset(values: Mapping[str, Any]) -> int:
+    """Return the first offset that the group has not committed and that still exists."""
+    return max(int(values["committed_offset"]), int(values["log_start_offset"] or 0))
+
+
+def _group_values(group: GroupDescription, row: Group | None) -> dict[str, Any]:
+    if group.error:
+        kept = row or Group(state=group.state, type=group.type)
+        return {name: getattr(kept, name) for name in _DESCRIBED} | {"error": group.error}
+    return {
+        "state": group.state,
+        "type": group.type,
+        "assignor": group.assignor or "",
+        "member_count": group.member_count,
+        "coordinator": group.coordinator,
+        "error": "",
+    }
+
+
+_DESCRIBED = ("state", "type", "assignor", "member_count", "coordinator")
+_TOTALS = ("topic_count", "partition_count", "unknown_count", "lag", "lag_ms")
+
+
+def _totals(offsets: Iterable[Mapping[str, Any]], topic_count: int) -> dict[str, Any]:
+    rows = list(offsets)
+    lags = [row["lag"] for row in rows if row["lag"] is not None]
+    # A partition that was read to its end must not stand for one where records wait for unknown time.
+    waiting = [row for row in rows if row["lag"]] or rows
+    spans = [row["lag_ms"] for row in waiting if row["lag_ms"] is not None]
+    return {
+        "topic_count": topic_count,
+        "partition_count": len(rows),
+        "unknown_count": sum(row["lag_status"] == LagStatus.UNKNOWN for row in rows),
+        "lag": sum(lags) if lags else None,
+        "lag_ms": max(spans, default=None),
+    }
+
+
+def _kept_totals(row: Group | None) -> dict[str, Any]:
+    kept = row or Group()
+    return {name: getattr(kept, name) for name in _TOTALS}
+
+
+def _stored_offsets(cluster: Cluster) -> dict[OffsetKey, GroupOffset]:
+    rows = GroupOffset.objects.filter(group__cluster=cluster).select_related("group")
+    return {(r.group.group_id, TopicPartition(r.topic, r.partition)): r for r in rows}
+
+
+def _heads_of(cluster: Cluster) -> dict[TopicPartition, Partition]:
+    """Return the partitions with the offsets of the round just before."""
+    rows = (
+        Partition.objects.filter(cluster=cluster).select_related("topic").defer("replicas", "isr")
+    )
+    return {TopicPartition(row.topic.name, row.partition): row for row in rows}
+
+
+def _range_of(row: Partition | None) -> OffsetRange:
+    if row is None:
+        return OffsetRange()
+    return OffsetRange(row.log_start_offset, row.end_offset, row.high_watermark)

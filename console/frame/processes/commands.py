@@ -1,0 +1,39 @@
+"""Commands that run until they are told to end."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from types import FrameType
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+from console.frame.processes import alive, garbage
+
+
+class UntilStopped(BaseCommand):
+    """A command that goes on until SIGTERM or Ctrl-C, and then ends in order."""
+
+    requires_system_checks = ()  # `migrate` and `make check` run them
+    # Its name among the programs of `manage.py up`; it signs with every turn of its loop.
+    program = ""
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Run with an event that a signal sets."""
+        stop = threading.Event()
+
+        def end(_number: int, _frame: FrameType | None) -> None:
+            stop.set()
+
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, end)
+        garbage.settle()
+        if self.program:
+            alive.begin(settings.SIGNS_DIR, self.program)
+        self.go_on(stop)
+
+    def go_on(self, stop: threading.Event) -> None:
+        """Do what the command is for until `stop` is set."""
+        raise NotImplementedError

@@ -1,0 +1,133 @@
+"""Programs that follow many things at once: a thread for each, as the database says which there are."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Generic, Protocol, TypeVar
+
+from django.db import DatabaseError, InterfaceError, close_old_connections
+
+from console.frame.processes import alive
+
+logger = logging.getLogger(__name__)
+
+_Wanted = TypeVar("_Wanted")
+# How often it is looked what is wanted, and how long what broke rests.
+LOOK_S, REST_S = 2.0, 5.0
+STOP_WITHIN_S = 10.0
+
+
+class Thread(Protocol):
+    """Something that runs beside us; a fake of it runs at once in tests."""
+
+    def is_alive(self) -> bool:
+        """Return whether it runs."""
+        ...
+
+    def join(self, timeout: float | None = None) -> None:
+        """Wait for its end."""
+        ...
+
+
+def start_thread(run: Callable[[], None], name: str) -> Thread:
+    """Run something beside us."""
+    thread = threading.Thread(target=run, name=name, daemon=True)
+    thread.start()
+    return thread
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """How threads are started and timed, and how a thread leaves the database; tests give their own."""
+
+    clock: Callable[[], float] = time.monotonic
+    start: Callable[[Callable[[], None], str], Thread] = start_thread
+    renew: Callable[[], None] = close_old_connections
+
+
+@dataclass(slots=True, eq=False)
+class _Kept(Generic[_Wanted]):
+    """What one thread is for, how it is told to end, and when it ended."""
+
+    name: str
+    wanted: _Wanted
+    stop: threading.Event
+    thread: Thread | None = None
+    ended_at: float | None = None
+
+    @property
+    def is_alive(self) -> bool:
+        return self.thread is not None and self.thread.is_alive()
+
+
+class KeptThreads(Generic[_Wanted]):
+    """A thread for everything that is wanted, begun again when it broke or is wanted differently.
+
+    `find` returns what is wanted by its key; equal things are followed in the same way. `go` works on one of
+    them until it is told to stop; what it raises is logged, and it begins again after a rest.
+    """
+
+    def __init__(
+        self,
+        label: str,
+        find: Callable[[], Mapping[int, _Wanted]],
+        go: Callable[[_Wanted, threading.Event], None],
+        ways: Ways,
+    ) -> None:
+        self._label = label
+        self._find = find
+        self._go = go
+        self._ways = ways
+        self._kept: dict[int, _Kept[_Wanted]] = {}
+
+    def run(self, stop: threading.Event) -> None:
+        """Look for what is new, changed and gone until told to stop; a database that is away ends nothing."""
+        while not stop.is_set():
+            try:
+                self._ways.renew()
+                self.look()
+            except (DatabaseError, InterfaceError) as error:
+                logger.warning(
+                    "%s: the database is away, what runs goes on: %s", self._label, error
+                )
+            alive.sign()
+            stop.wait(LOOK_S)
+        self.end()
+
+    def look(self) -> None:
+        """Make the threads agree with what is wanted; raises what `find` raises."""
+        wanted = self._find()
+        for key, one in list(self._kept.items()):
+            if key not in wanted or one.wanted != wanted[key]:
+                one.stop.set()
+            if not one.is_alive and (one.stop.is_set() or self._has_rested(one)):
+                del self._kept[key]
+        for key in wanted.keys() - self._kept.keys():
+            one = _Kept(f"{self._label} {key}", wanted[key], threading.Event())
+            self._kept[key] = one
+            one.thread = self._ways.start(partial(self._run, one), one.name)
+
+    def end(self) -> None:
+        """Tell all threads to end, and wait for them."""
+        for one in self._kept.values():
+            one.stop.set()
+        for one in self._kept.values():
+            if one.thread is not None:
+                one.thread.join(STOP_WITHIN_S)
+
+    def _has_rested(self, one: _Kept[_Wanted]) -> bool:
+        return one.ended_at is not None and self._ways.clock() - one.ended_at >= REST_S
+
+    def _run(self, one: _Kept[_Wanted]) -> None:
+        try:
+            self._go(one.wanted, one.stop)
+        except Exception:  # a thread ends here and must say so
+            logger.exception("%s broke", one.name)
+        finally:
+            self._ways.renew()
+            one.ended_at = self._ways.clock()

@@ -1,0 +1,65 @@
+"""The page of the state at an offset or a time, and of what differs between two moments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponseBase
+from django.views.decorators.http import require_safe
+
+from console.frame.pages.render import render_page
+from console.frame.security.access import page
+from console.frame.tables.table import csv_response
+from console.quorum import equivalents, queries
+from console.quorum.forms import StateForm
+from console.quorum.history import queries as history
+from console.quorum.history.queries import Moment
+from console.quorum.log.kinds import Kind
+from console.quorum.models import MetadataLog
+from console.quorum.page_parts import around_log, find_log
+from console.quorum.tables import STATES
+
+MOST_SHOWN = 500
+
+
+@require_safe
+@page("view", queries.where)
+def state_page(request: HttpRequest, alias: str) -> HttpResponseBase:
+    """Show what there was at a moment, and what became of it until another one."""
+    log = find_log(alias)
+    form = StateForm({"kind": Kind.TOPIC, **request.GET.dict()})
+    moment, other = form.moments(log) if form.is_valid() else (None, None)
+    kind = form.cleaned_data.get("kind") or Kind.TOPIC.value
+    context: dict[str, Any] = {**around_log(request, log, "state"), "form": form, "kind": kind}
+    if form.is_valid():
+        now = moment or Moment(max(log.next_offset - 1, 0))
+        rows = history.states_at(log, now, kind).select_related("log")
+        table = STATES.read(request, rows)
+        if table.is_export:
+            export = STATES.read(request, history.annotated_states(rows, now))
+            return csv_response(export, f"{log.name}-state-{now.offset}")
+        history.with_states(table.rows, now)
+        context |= {"table": table, "moment": now, "voters": _voters(log, now)}
+        context |= {"equivalents": equivalents.of_state(log, now.offset, kind)}
+        if moment is not None and other is not None:
+            context |= _difference(log, moment, other, kind if "kind" in request.GET else "")
+    return render_page(request, "quorum/history/state.html", context)
+
+
+def _difference(log: MetadataLog, moment: Moment, other: Moment, kind: str) -> dict[str, Any]:
+    before, after = sorted((moment, other), key=lambda one: one.offset)
+    found = history.differences(log, before, after, kind)
+    return {
+        "before": before,
+        "after": after,
+        "differences": found[:MOST_SHOWN],
+        "difference_count": len(found),
+        "difference_kind": f"{Kind(kind).label}s" if kind else "",
+        "difference_call": equivalents.of_difference(log, before.offset, after.offset, kind),
+    }
+
+
+def _voters(log: MetadataLog, moment: Moment) -> Any:
+    """Return the voter set that held then; None when none is known."""
+    rows = queries.list_voter_sets(log).filter(offset__lte=moment.offset)
+    return rows.order_by("-offset").first()

@@ -1,0 +1,46 @@
+"""Where the archives of metadata logs are, and reading what was appended to one: only this file knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from django.conf import settings
+
+from console.quorum.models import MetadataLog
+from jobs.quorum.history.histories import LogItem
+from jobs.quorum.log.archive_manifest import Manifest, segment_name
+from jobs.wire.metadata.log import read_log
+
+
+def archive_of(log: MetadataLog) -> Path:
+    """Return the folder of a log; it may not be there yet."""
+    return Path(settings.CROSSLOG_ARCHIVE) / "metadata" / str(log.pk)
+
+
+class Tail:
+    """Reads what is appended to an archive's segments, from where it stopped; never a byte twice."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._base: int | None = None
+        self._position = 0
+
+    def skip(self, manifest: Manifest) -> None:
+        """Begin at the end of what the archive has now."""
+        if manifest.segments:
+            last = manifest.segments[-1]
+            self._base, self._position = last.base_offset, last.size_bytes
+
+    def read(self, manifest: Manifest) -> Iterator[LogItem]:
+        """Yield the records of what was appended since, whole batches."""
+        for segment in manifest.segments:
+            if self._base is not None and segment.base_offset < self._base:
+                continue
+            start = self._position if segment.base_offset == self._base else 0
+            if segment.size_bytes > start:
+                with (self._folder / segment_name(segment.base_offset)).open("rb") as file:
+                    file.seek(start)
+                    content = file.read(segment.size_bytes - start)
+                yield from read_log(content)
+            self._base, self._position = segment.base_offset, segment.size_bytes

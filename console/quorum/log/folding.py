@@ -1,0 +1,185 @@
+"""The fold of one metadata log, kept between two readings: records in, what is to be stored out.
+
+It begins with the newest snapshot that lies below what is stored already, and says nothing of what is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import chain
+from pathlib import Path
+
+from jobs.quorum.history.changes import AnyChange
+from jobs.quorum.history.histories import LogItem, read_changes
+from jobs.quorum.image.image import MetadataImage
+from jobs.quorum.log.folder import read_folder
+from jobs.quorum.timeline.parts import Election, EntrySource, VoterSetEntry
+from jobs.quorum.timeline.reader import SNAPSHOT_FOOTER, SNAPSHOT_HEADER, TimelineReader
+from jobs.quorum.timeline.voter_timeline import VoterTimeline, timeline_of
+from jobs.wire.metadata.log import Gap, LogRecord
+
+# Records are folded in portions of about so many; a portion ends with a batch.
+PORTION = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class MissingSpan:
+    """Offsets [from, to) that nobody has, with the times of the records around them (ms; None: none)."""
+
+    from_offset: int
+    to_offset: int
+    from_ms: int | None
+    to_ms: int | None
+
+
+@dataclass(slots=True)
+class Portion:
+    """What a portion of records came to, in the order of offsets.
+
+    `changes` are (change, number among those of its offset, the record's type or None for a snapshot's).
+    `next_offset` is behind the last record, `last_ms` its time, `last_epoch` its epoch; None: there was none.
+    """
+
+    changes: list[tuple[AnyChange, int, str | None]] = field(default_factory=list)
+    entries: list[VoterSetEntry] = field(default_factory=list)
+    elections: list[Election] = field(default_factory=list)
+    missing: list[MissingSpan] = field(default_factory=list)
+    first_offset: int | None = None
+    next_offset: int | None = None
+    last_ms: int | None = None
+    last_epoch: int | None = None
+
+
+class LogFold:
+    """The state of a log up to `next_offset`: its image, and the timeline of its voters."""
+
+    def __init__(self, next_offset: int = 0) -> None:
+        self.next_offset = 0
+        self._told_until = next_offset
+        self._image = MetadataImage()
+        self._timeline = TimelineReader()
+        self._entries = self._elections = 0
+        self._last_ms: int | None = None
+        self._gap: Gap | None = None
+        self._number: tuple[int, int] = (-1, -1)
+        # All records of a snapshot have one offset, which is also that of a record of the log.
+        self._is_in_snapshot = False
+
+    @property
+    def last_ms(self) -> int | None:
+        """The time of the last record (ms since 1970); None before the first."""
+        return self._last_ms
+
+    @property
+    def kraft_version(self) -> int | None:
+        """The value of kraft.version by its control records; None when nobody knows."""
+        return self._timeline.kraft_version
+
+    def timeline(self, high_watermark: int | None) -> VoterTimeline:
+        """Return the voters' timeline as far as the log was read since the fold began."""
+        return timeline_of(self._timeline, high_watermark)
+
+    def begin(self, folder: Path) -> Iterator[Portion]:
+        """Yield everything of a folder that was not told yet; raises `BadFolder` when it holds no log."""
+        found = read_folder(folder)
+        for snapshot in reversed(found.snapshots):
+            if 0 < snapshot.offset <= self._told_until:
+                yield from self.take(chain(snapshot.records(), found.records(snapshot.offset)))
+                return
+        yield from self.take(found.records())
+
+    def take(self, items: Iterable[LogItem]) -> Iterator[Portion]:
+        """Fold items, whole batches, and yield what is new about them."""
+        for portion in _portions(items):
+            yield self._fold(portion)
+
+    def _fold(self, items: list[LogItem]) -> Portion:
+        told = Portion()
+        types: dict[int, str] = {}
+        for item in items:
+            self._note(item, told, types)
+            self._timeline.take(item)
+        for change in read_changes(items, self._image):
+            number = self._next_number(change.offset)
+            # What a transaction changed was not told before it ended, wherever its records stand.
+            if change.effective_offset >= self._told_until and change.offset >= 0:
+                told.changes.append((change, number, types.get(change.offset)))
+        self._take_timeline(told)
+        if told.next_offset is not None:
+            self.next_offset = told.next_offset
+        return told
+
+    def _note(self, item: LogItem, told: Portion, types: dict[int, str]) -> None:
+        if isinstance(item, Gap):
+            self._gap = item
+        elif isinstance(item, LogRecord):
+            if self._gap is not None:
+                self._end_gap(self._gap, item, told)
+            self._is_in_snapshot = self._is_in_snapshot or item.type == SNAPSHOT_HEADER
+            if not self._is_in_snapshot:
+                types[item.offset] = item.type
+            elif item.type == SNAPSHOT_FOOTER:
+                self._is_in_snapshot = False
+            if told.first_offset is None:
+                told.first_offset = max(item.offset, 0)
+            told.next_offset = item.offset + 1
+            told.last_ms = self._last_ms = item.timestamp_ms
+            told.last_epoch = item.epoch
+
+    def _end_gap(self, gap: Gap, record: LogRecord, told: Portion) -> None:
+        """A gap before the first record is no gap: nothing is known before it."""
+        self._gap = None
+        if self._last_ms is not None and gap.to_offset > self._told_until:
+            span = MissingSpan(gap.from_offset, gap.to_offset, self._last_ms, record.timestamp_ms)
+            told.missing.append(span)
+
+    def _next_number(self, offset: int) -> int:
+        """Count the changes of one offset, also over two portions (a snapshot has one offset)."""
+        before, number = self._number
+        self._number = (offset, number + 1 if before == offset else 0)
+        return self._number[1]
+
+    def _take_timeline(self, told: Portion) -> None:
+        """Take voter sets and elections that are new; what was known before is not told again."""
+        timeline, until = self._timeline, self._told_until
+        new = timeline.entries[min(self._entries, len(timeline.entries)) :]
+        # A set that only an election tells is settled with the batch behind it: it may not be told yet.
+        by_election = EntrySource.LEADER_CHANGE
+        told.entries = [
+            one
+            for one in new
+            if one.offset >= 0 and (one.offset >= until or one.source is by_election)
+        ]
+        led = timeline.elections[min(self._elections, len(timeline.elections)) :]
+        told.elections = [one for one in led if one.offset >= max(until, 0)]
+        self._entries, self._elections = len(timeline.entries), len(timeline.elections)
+
+
+def at(ms: int | None) -> datetime | None:
+    """Return a time of a record as a datetime; None for none, and for what is no time."""
+    if ms is None or ms <= 0:
+        return None
+    try:
+        return datetime.fromtimestamp(ms / 1000, UTC)
+    except (OverflowError, OSError, ValueError):
+        return None
+
+
+def _portions(items: Iterable[LogItem]) -> Iterator[list[LogItem]]:
+    """Cut a stream between two batches; a snapshot stays whole, a transaction may go on."""
+    found: list[LogItem] = []
+    batch: int | None = None
+    is_in_snapshot = False
+    for item in items:
+        here = item.batch_offset if isinstance(item, LogRecord) else None
+        if len(found) >= PORTION and here != batch and not is_in_snapshot:
+            yield found
+            found = []
+        found.append(item)
+        batch = here
+        if isinstance(item, LogRecord) and item.type in {SNAPSHOT_HEADER, SNAPSHOT_FOOTER}:
+            is_in_snapshot = item.type == SNAPSHOT_HEADER
+    if found:
+        yield found

@@ -1,0 +1,79 @@
+"""Take an uploaded archive of a node's log: unpack it bounded, archive it, fold it afterwards; forget one."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from datetime import datetime
+from pathlib import Path
+
+from django.db import transaction
+from django.utils import timezone
+
+from console.accounts.audit import audit, change
+from console.frame.errors import ActionRefused
+from console.quorum.log.archives import archive_of
+from console.quorum.models import IMPORT_PREFIX, MetadataLog, Source
+from console.quorum.tasks import fold_import
+from jobs.quorum.log.archive import LogArchive
+from jobs.quorum.log.importer import NotALogFolder, import_folder
+from jobs.quorum.log.uploads import UploadLimits, UploadRefused, unpack_upload
+
+# An archive of small size may expand to a disk full of zeros.
+LIMITS = UploadLimits(total_bytes=4 << 30, entries=20_000)
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,80}")
+
+
+@change("quorum.import")
+def import_log(name: str, title: str, upload: Path, now: datetime) -> MetadataLog:
+    """Make an imported log of an upload; its history is there soon after. Raises `ActionRefused`.
+
+    `name` becomes its address behind an underscore, which no cluster's alias begins with.
+    """
+    if not _NAME.fullmatch(name):
+        text = "Letters, digits, - and _, beginning with a letter or digit."
+        raise ActionRefused("invalid", text, {"name": text})
+    if MetadataLog.objects.filter(name=f"{IMPORT_PREFIX}{name}").exists():
+        text = f"There is an imported log {name} already."
+        raise ActionRefused("name_taken", text, {"name": text})
+    with transaction.atomic():
+        log = MetadataLog.objects.create(
+            name=f"{IMPORT_PREFIX}{name}", title=title or name, source=Source.IMPORT, created_at=now
+        )
+        _take(log, upload)
+        audit("quorum.import", f"quorum:{log.name}", after={"title": log.title})
+        transaction.on_commit(lambda: fold_import.delay(log.pk))
+    return log
+
+
+@change("quorum.forget_import")
+def forget_import(log: MetadataLog) -> None:
+    """Forget an imported log with its history and its archive; raises `ActionRefused` for a cluster's."""
+    if not log.is_imported:
+        text = f"{log.name} is a registered cluster: its log goes when the cluster is forgotten."
+        raise ActionRefused("not_imported", text)
+    folder = archive_of(log)
+    with transaction.atomic():
+        audit("quorum.forget_import", f"quorum:{log.name}", before={"title": log.title})
+        log.delete()
+        # Ids are never given twice, so files that a full disk or a crash leaves disturb nobody.
+        transaction.on_commit(lambda: shutil.rmtree(folder, ignore_errors=True))
+
+
+def _take(log: MetadataLog, upload: Path) -> None:
+    """Put the upload's segments and snapshots into the log's archive; nothing stays of a refused one."""
+    folder = archive_of(log)
+    unpacked = folder.with_name(f"{folder.name}.unpacked")
+    try:
+        source = unpack_upload(upload, unpacked, LIMITS)
+        with LogArchive(folder) as archive:
+            import_folder(source, archive, now_ms=int(timezone.now().timestamp() * 1000))
+    except (UploadRefused, NotALogFolder) as refusal:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise ActionRefused("upload_refused", str(refusal), {"file": str(refusal)}) from None
+    except OSError as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        text = f"It could not be written to the archive: {error.strerror or error}."
+        raise ActionRefused("not_written", text, {"file": text}) from None
+    finally:
+        shutil.rmtree(unpacked, ignore_errors=True)

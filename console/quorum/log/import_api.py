@@ -1,0 +1,97 @@
+"""Imported logs over REST: an archive of a node's log folder in, a history of its own out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.files.uploadedfile import TemporaryUploadedFile
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest
+from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from rest_framework import serializers, status
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from console.frame.pages.uploads import BoundedFile
+from console.frame.rest.viewset import ApiViewSet
+from console.quorum import queries
+from console.quorum.log import import_actions
+from console.quorum.models import MetadataLog
+from console.quorum.serializers import QuorumSerializer
+
+
+@extend_schema_field(OpenApiTypes.BINARY)
+class ArchiveField(serializers.FileField):
+    """A file that comes in; the schema would say an address, as for files that go out."""
+
+
+class ImportSerializer(serializers.Serializer[Any]):
+    """An archive, and what to call it."""
+
+    name = serializers.CharField(
+        max_length=80, help_text="For its address: letters, digits, - and _; gets a _ in front."
+    )
+    title = serializers.CharField(
+        max_length=200, required=False, default="", allow_blank=True, help_text="For people."
+    )
+    file = ArchiveField(
+        help_text="A tar, tar.gz or zip of a node's log folder; at most METADATA_UPLOAD_MB."
+    )
+
+    def validate_file(self, file: Any) -> Any:
+        """Refuse what came in another way than through the handler that puts it on disk."""
+        if not isinstance(file, TemporaryUploadedFile):
+            text = f"No whole file arrived; the largest has {settings.METADATA_UPLOAD_MB} MiB."
+            raise serializers.ValidationError(text)
+        return file
+
+
+class ImportViewSet(ApiViewSet[MetadataLog]):
+    """Logs that were imported from files; they belong to no cluster, so a role everywhere is needed."""
+
+    serializer_class = QuorumSerializer
+    parser_classes = (MultiPartParser,)
+    ordering = "name"
+    lookup_field = "alias"
+    lookup_value_regex = r"[A-Za-z0-9_][A-Za-z0-9_-]*"
+
+    def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
+        """Take an upload to disk instead of memory."""
+        request.upload_handlers = [BoundedFile(request)]
+        return super().initialize_request(request, *args, **kwargs)
+
+    def get_queryset(self) -> QuerySet[MetadataLog]:
+        return queries.list_logs().filter(cluster=None)
+
+    @extend_schema(responses=QuorumSerializer(many=True))
+    def list(self, request: Request) -> Response:
+        """List imported logs and how far they are read."""
+        page = self.paginate_queryset(self.get_queryset())
+        return self.get_paginated_response(QuorumSerializer(page, many=True).data)
+
+    @extend_schema(
+        request={"multipart/form-data": ImportSerializer}, responses={201: QuorumSerializer}
+    )
+    def create(self, request: Request) -> Response:
+        """Import an archive of a log folder; its history is read within a minute."""
+        asked = ImportSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        given = asked.validated_data
+        path = Path(given["file"].temporary_file_path())
+        log = import_actions.import_log(given["name"], given["title"], path, timezone.now())
+        answer = queries.get_log(log.name)
+        return Response(QuorumSerializer(answer).data, status.HTTP_201_CREATED)
+
+    @extend_schema(responses={204: None})
+    def destroy(self, request: Request, alias: str) -> Response:
+        """Forget an imported log, its history and its archive."""
+        log = queries.get_log(alias)
+        if log is None:
+            raise Http404
+        import_actions.forget_import(log)
+        return Response(status=status.HTTP_204_NO_CONTENT)

@@ -1,0 +1,224 @@
+"""Rows of a metadata log: what a portion of records came to, written so that a second time does no harm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from console.quorum.log import folding
+from console.quorum.log.change_rows import LONGEST_NAME, Told, told_by, type_of
+from console.quorum.log.folding import MissingSpan, Portion
+from console.quorum.models import (
+    Election,
+    MetadataChange,
+    MetadataLog,
+    MetadataSubject,
+    VoterSetEntry,
+)
+from console.quorum.voters.pictures import replica_name
+from jobs.quorum.history.changes import AnyChange
+from jobs.quorum.timeline import parts
+from jobs.quorum.voters.voter_sets import ReplicaKey, VoterNode
+
+BATCH = 500
+Row = tuple[AnyChange, int, str | None, Told]
+
+
+def save_portion(log: MetadataLog, told: Portion, now: datetime) -> None:
+    """Write changes, voters, elections and how far the log is known, in one transaction."""
+    rows: list[Row] = [(change, n, kind, told_by(change)) for change, n, kind in told.changes]
+    with transaction.atomic():
+        subjects = _subjects(log, rows)
+        changes = [_change(log, row, subjects[_key(row)], now) for row in rows]
+        objects = MetadataChange.objects
+        objects.bulk_create(changes, batch_size=BATCH, ignore_conflicts=True)
+        _save_voters(log, told, now)
+        _save_progress(log, told)
+
+
+def _save_progress(log: MetadataLog, told: Portion) -> None:
+    if told.next_offset is None:
+        return
+    if log.start_offset is None:
+        log.start_offset = told.first_offset
+    log.next_offset = max(log.next_offset, told.next_offset)
+    log.last_at = folding.at(told.last_ms) or log.last_at
+    log.leader_epoch = told.last_epoch
+    known = {gap["from"] for gap in log.gaps}
+    log.gaps = [*log.gaps, *(_gap(one) for one in told.missing if one.from_offset not in known)]
+    log.save(update_fields=_PROGRESS)
+
+
+_PROGRESS = [
+    "start_offset",
+    "next_offset",
+    "last_at",
+    "leader_epoch",
+    "high_watermark",
+    "gaps",
+]
+
+
+def _gap(span: MissingSpan) -> dict[str, Any]:
+    start, end = folding.at(span.from_ms), folding.at(span.to_ms)
+    return {
+        "from": span.from_offset,
+        "to": span.to_offset,
+        "from_at": start and start.isoformat(),
+        "to_at": end and end.isoformat(),
+    }
+
+
+def _key(row: Row) -> tuple[str, str]:
+    change, _, _, told = row
+    return change.kind.value, told.key[:LONGEST_NAME]
+
+
+def _subjects(log: MetadataLog, rows: Sequence[Row]) -> dict[tuple[str, str], MetadataSubject]:
+    """Return the subjects of changes, made where they are new, with whether they are still there."""
+    first: dict[tuple[str, str], Row] = {}
+    for row in rows:
+        first.setdefault(_key(row), row)
+    keys = list(first)
+    found = _stored(log, keys)
+    new = [_subject(log, first[key]) for key in keys if key not in found]
+    MetadataSubject.objects.bulk_create(new, batch_size=BATCH, ignore_conflicts=True)
+    found |= _stored(log, [key for key in keys if key not in found])
+    last = {_key(row): row for row in rows}
+    changed = [one for key, one in found.items() if _moved(one, last[key])]
+    MetadataSubject.objects.bulk_update(changed, ["gone_offset"], batch_size=BATCH)
+    return found
+
+
+def _stored(
+    log: MetadataLog, keys: Sequence[tuple[str, str]]
+) -> dict[tuple[str, str], MetadataSubject]:
+    found: dict[tuple[str, str], MetadataSubject] = {}
+    by_kind: dict[str, list[str]] = {}
+    for kind, key in keys:
+        by_kind.setdefault(kind, []).append(key)
+    for kind, wanted in by_kind.items():
+        for start in range(0, len(wanted), BATCH):
+            part = wanted[start : start + BATCH]
+            for row in MetadataSubject.objects.filter(log=log, kind=kind, key__in=part):
+                found[kind, row.key] = row
+    return found
+
+
+def _subject(log: MetadataLog, row: Row) -> MetadataSubject:
+    change, _, _, told = row
+    return MetadataSubject(
+        log=log,
+        kind=change.kind.value,
+        key=told.key[:LONGEST_NAME],
+        topic=told.topic,
+        topic_id=told.topic_id,
+        partition=told.partition,
+        broker=told.subject_broker,
+        name=told.name[:LONGEST_NAME],
+        first_offset=change.effective_offset,
+    )
+
+
+def _moved(subject: MetadataSubject, row: Row) -> bool:
+    """Say whether a subject went or came back with the last change of it."""
+    change, _, _, told = row
+    gone = change.effective_offset if told.is_removed else None
+    if subject.gone_offset == gone:
+        return False
+    subject.gone_offset = gone
+    return True
+
+
+def _change(log: MetadataLog, row: Row, subject: MetadataSubject, now: datetime) -> MetadataChange:
+    change, number, record_type, told = row
+    dated = folding.at(change.timestamp_ms)
+    # Of a snapshot's times only the latest possible one is known.
+    happened = dated or folding.at(change.not_after_ms) or log.last_at or now
+    return MetadataChange(
+        log=log,
+        offset=change.offset,
+        number=number,
+        effective_offset=change.effective_offset,
+        subject=subject,
+        kind=change.kind.value,
+        type=type_of(change, record_type),
+        epoch=change.epoch,
+        at=happened,
+        is_dated=dated is not None,
+        topic=told.topic,
+        topic_id=told.topic_id,
+        partition=told.partition,
+        broker=told.broker,
+        cause=change.cause.value,
+        election=told.election,
+        is_unclean=told.is_unclean,
+        is_removed=told.is_removed,
+        state=dict(told.state),
+    )
+
+
+def _save_voters(log: MetadataLog, told: Portion, now: datetime) -> None:
+    sets = [_voter_set(log, entry, now) for entry in told.entries]
+    VoterSetEntry.objects.bulk_create(sets, ignore_conflicts=True)
+    elections = [_election(log, one, now) for one in told.elections]
+    Election.objects.bulk_create(elections, ignore_conflicts=True)
+
+
+def _voter_set(log: MetadataLog, entry: parts.VoterSetEntry, now: datetime) -> VoterSetEntry:
+    change = entry.change
+    swapped = {swap.id for swap in change.replaced_disk}
+    return VoterSetEntry(
+        log=log,
+        offset=entry.offset,
+        epoch=entry.epoch,
+        at=folding.at(entry.timestamp_ms) or log.last_at or now,
+        voters=[voter_row(voter) for voter in entry.voters],
+        added=_names(change.added),
+        removed=_names(change.removed),
+        moved=[f"{one}" for one in change.endpoints_changed],
+        replaced=_names(key for key in change.added if key.id in swapped),
+        is_committed=_is_committed(log, entry),
+        is_static=entry.is_static,
+        anomalies=[code.value.replace("_", " ") for code in entry.anomalies],
+    )
+
+
+def _is_committed(log: MetadataLog, entry: parts.VoterSetEntry) -> bool | None:
+    """Snapshots hold committed records only; of others the high watermark tells."""
+    if entry.source in {parts.EntrySource.SNAPSHOT, parts.EntrySource.BOOTSTRAP}:
+        return True
+    return None if log.high_watermark is None else entry.offset < log.high_watermark
+
+
+def voter_row(voter: VoterNode) -> dict[str, Any]:
+    """Return a voter as it is stored."""
+    is_named = bool(voter.endpoints)
+    return {
+        "id": voter.id,
+        "directory_id": voter.directory_id,
+        "endpoints": [f"{one.name}://{one.host}:{one.port}" for one in voter.endpoints],
+        "min_version": voter.min_kraft_version if is_named else None,
+        "max_version": voter.max_kraft_version if is_named else None,
+    }
+
+
+def _election(log: MetadataLog, one: parts.Election, now: datetime) -> Election:
+    return Election(
+        log=log,
+        offset=one.offset,
+        epoch=one.epoch,
+        at=folding.at(one.timestamp_ms) or log.last_at or now,
+        leader_id=one.leader_id,
+        voters=[key.id for key in one.voters],
+        granting=[key.id for key in one.granting],
+        gap_ms=one.gap_ms,
+        anomalies=[code.value.replace("_", " ") for code in one.anomalies],
+    )
+
+
+def _names(keys: Iterable[ReplicaKey]) -> list[str]:
+    return [replica_name({"id": key.id, "directory_id": key.directory_id}) for key in keys]

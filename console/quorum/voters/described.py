@@ -1,0 +1,111 @@
+"""From a description of the quorum to the values of its row: lags, roles, and who is odd."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from jobs.cluster.protocol.admin.quorum import QuorumDescription, QuorumReplica
+from jobs.quorum.advisor.state import is_alive
+from jobs.quorum.health.now import leader_now_ms
+
+
+def status_values(
+    told: QuorumDescription, voter_set: Collection[Mapping[str, Any]], brokers: Collection[int]
+) -> dict[str, Any]:
+    """Return the fields of `QuorumStatus` that a description decides.
+
+    `voter_set` is the newest one of the log (its versions of kraft.version, and endpoints where the answer
+    has none), `brokers` the ids of the cluster's brokers: an observer that is none of them is a controller.
+    """
+    picture = _Picture(told, voter_set, brokers)
+    replicas = [picture.row(one, "voter") for one in told.voters]
+    replicas += [picture.row(one, "observer") for one in told.observers]
+    voters = [row for row in replicas if row["role"] != "observer"]
+    return {
+        "described_at": datetime.fromtimestamp(told.described_at_ms / 1000, UTC),
+        "leader_id": told.leader_id,
+        "leader_epoch": told.leader_epoch,
+        "high_watermark": told.high_watermark,
+        "voter_count": len(told.voters),
+        "observer_count": len(told.observers),
+        "worst_lag": _worst(voters, "lag"),
+        "worst_lag_ms": _worst(voters, "lag_ms"),
+        "replicas": replicas,
+    }
+
+
+class _Picture:
+    """A description with what else is known of its replicas."""
+
+    def __init__(
+        self,
+        told: QuorumDescription,
+        voter_set: Collection[Mapping[str, Any]],
+        brokers: Collection[int],
+    ) -> None:
+        self._told = told
+        self._brokers = brokers
+        self._voters = {one["id"]: one for one in voter_set}
+        self._endpoints = {
+            node.id: [f"{one.name}://{one.host}:{one.port}" for one in node.endpoints]
+            for node in told.nodes
+        }
+        self._leader = next((one for one in told.voters if one.id == told.leader_id), None)
+
+    def row(self, one: QuorumReplica, role: str) -> dict[str, Any]:
+        """Return one replica as it is stored."""
+        known = self._voters.get(one.id, {}) if role == "voter" else {}
+        return {
+            "id": one.id,
+            "directory_id": one.directory_id,
+            "role": "leader" if role == "voter" and one.id == self._told.leader_id else role,
+            "log_end_offset": one.log_end_offset,
+            "lag": self._lag(one),
+            "lag_ms": self._lag_ms(one),
+            "last_fetch_at": _at(one.last_fetch_at_ms),
+            "last_caught_up_at": _at(one.last_caught_up_at_ms),
+            "endpoints": self._endpoints.get(one.id) or known.get("endpoints", []),
+            "min_version": known.get("min_version"),
+            "max_version": known.get("max_version"),
+            "words": [*self._words(one, role)],
+        }
+
+    def _lag(self, one: QuorumReplica) -> int | None:
+        leader = self._leader
+        if leader is None or leader.log_end_offset is None or one.log_end_offset is None:
+            return None
+        return max(leader.log_end_offset - one.log_end_offset, 0)
+
+    def _lag_ms(self, one: QuorumReplica) -> int | None:
+        """As kafka-metadata-quorum.sh reckons it: both times are of the leader's clock."""
+        leader = self._leader
+        if leader is None or leader.last_caught_up_at_ms is None:
+            return None
+        if one.last_caught_up_at_ms is None:
+            return None
+        return max(leader.last_caught_up_at_ms - one.last_caught_up_at_ms, 0)
+
+    def _words(self, one: QuorumReplica, role: str) -> list[str]:
+        if one is self._leader:
+            return []
+        if role == "observer":
+            return self._words_of_observer(one)
+        is_here = is_alive(one, self._told.leader_id, leader_now_ms(self._told))
+        return [] if is_here else ["silent"]
+
+    def _words_of_observer(self, one: QuorumReplica) -> list[str]:
+        """Whoever is both, a broker and a controller, fetches as a voter or as an observer, not as both."""
+        voter = next((v for v in self._told.voters if v.id == one.id), None)
+        if voter is not None:
+            return ["other_directory"]
+        return ["dangling"] if self._brokers and one.id not in self._brokers else []
+
+
+def _at(ms: int | None) -> str | None:
+    return None if ms is None else datetime.fromtimestamp(ms / 1000, UTC).isoformat()
+
+
+def _worst(rows: Collection[Mapping[str, Any]], name: str) -> int | None:
+    return max((row[name] for row in rows if row[name] is not None), default=None)

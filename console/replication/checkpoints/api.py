@@ -1,0 +1,140 @@
+"""Checkpoints, the answer to "can I fail over now?" and translation over REST."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from console.frame.rest.serializers import FreshnessSerializer
+from console.replication.checkpoints import queries as readiness_queries
+from console.replication.checkpoints import series as checkpoint_series
+from console.replication.checkpoints.history import share_ready
+from console.replication.checkpoints.serializers import (
+    CheckpointSeriesSerializer,
+    FlowReadinessSerializer,
+    GroupReadinessSerializer,
+    OffsetListSerializer,
+    TopicReadinessSerializer,
+    TranslationSerializer,
+    TranslationsSerializer,
+)
+from console.replication.flows.models import GroupReadiness, ReplicationFlow
+from console.replication.translation.limits import limits_of
+from console.replication.translation.translator import open_flow_translator
+from console.replication.translation.workbench import REVERSE, translate_all, translate_one
+from jobs.cluster.descriptions import TopicPartition
+from jobs.replication.checkpoints.obstacles import Readiness
+from jobs.replication.translation.questions import Question
+
+
+class ReadinessRoutes:
+    """The routes of a flow's checkpoints, for its view set."""
+
+    _flow: Callable[[], ReplicationFlow]
+    _paged: Callable[[QuerySet[Any], type[Any], str], Response]
+    asked: dict[str, Any]
+
+    @extend_schema(responses=GroupReadinessSerializer(many=True))
+    @action(detail=True)
+    def checkpoints(self, request: Request, pk: str) -> Response:
+        """List groups with their checkpoints, what those repeat or skip, and whether they can fail over."""
+        rows = GroupReadiness.objects.filter(flow=self._flow())
+        wanted = {
+            name: self.asked[name]
+            for name in ("group", "readiness", "reason")
+            if self.asked.get(name)
+        }
+        return self._paged(rows.filter(**wanted), GroupReadinessSerializer, "group")
+
+    @extend_schema(responses=FlowReadinessSerializer)
+    @action(detail=True, pagination_class=None)
+    def readiness(self, request: Request, pk: str) -> Response:
+        """Say whether the flow can fail over now, what that loses and repeats, and what stands in the way."""
+        return Response(_answer(self._flow()))
+
+    @extend_schema(responses=CheckpointSeriesSerializer)
+    @action(detail=True, url_path="checkpoint-series", pagination_class=None)
+    def checkpoint_series(self, request: Request, pk: str) -> Response:
+        """Return checkpoint lag over time as columns, of the flow, of a group or of one partition of it."""
+        key = (self.asked["group"], self.asked["topic"], self.asked["partition"])
+        return Response(
+            checkpoint_series.read_series(
+                self._flow(), key, self.asked["time_range"], timezone.now(), self.asked["points"]
+            )
+        )
+
+    @extend_schema(responses=TranslationSerializer)
+    @action(detail=True, pagination_class=None)
+    def translate(self, request: Request, pk: str) -> Response:
+        """Say where an offset is on the other side, what proves it, and what MirrorMaker 2 says."""
+        where = TopicPartition(self.asked["topic"], self.asked["partition"])
+        question = Question(1, where, self.asked["offset"])
+        flow, direction = self._flow(), self.asked["direction"]
+        limits = limits_of(flow, [where], is_reverse=direction == REVERSE)
+        translator = open_flow_translator(flow)
+        return Response(translate_one(flow, translator, question, direction, limits).to_mapping())
+
+    @extend_schema(request=OffsetListSerializer, responses=TranslationsSerializer)
+    @translate.mapping.post
+    def translate_many(self, request: Request, pk: str) -> Response:
+        """Translate a list of offsets; nothing is stored or changed."""
+        asked: Any = OffsetListSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        questions = [
+            Question(
+                number, TopicPartition(one["topic"], one["partition"]), one["offset"], one["group"]
+            )
+            for number, one in enumerate(asked.validated_data["offsets"], start=1)
+        ]
+        found = _translated(self._flow(), questions, asked.validated_data["direction"])
+        return Response({"translations": found})
+
+
+def _translated(
+    flow: ReplicationFlow, questions: list[Question], direction: str
+) -> list[dict[str, Any]]:
+    limits = limits_of(flow, {one.where for one in questions}, is_reverse=direction == REVERSE)
+    rows = translate_all(flow, open_flow_translator(flow), questions, direction, limits)
+    return [row.to_mapping() for row in rows]
+
+
+def _answer(flow: ReplicationFlow) -> dict[str, Any]:
+    now = timezone.now()
+    answer = readiness_queries.answer_of(flow)
+    share = share_ready(flow, "", now)
+    step = Readiness(answer.readiness) if answer else Readiness.UNKNOWN
+    values = {name: getattr(answer, name, None) for name in _FROM_ROW}
+    return {
+        **values,
+        "readiness": step.value,
+        "found": answer.found if answer else "",
+        "found_since": answer.found_since if answer else None,
+        "evidence": answer.evidence if answer else [],
+        "colour": step.colour,
+        "counts": answer.counts if answer else {},
+        "ready_share": share.share,
+        "ready_since": share.since,
+        "freshness": FreshnessSerializer(readiness_queries.freshness_of(flow)).data,
+        "topics": TopicReadinessSerializer(readiness_queries.list_topics(flow), many=True).data,
+    }
+
+
+_FROM_ROW = (
+    "rpo_records",
+    "rpo_ms",
+    "reread_lo",
+    "reread_hi",
+    "skipped_lo",
+    "skipped_hi",
+    "repeated_hi",
+    "behind",
+    "checkpoint_at",
+    "since",
+)

@@ -1,0 +1,94 @@
+"""The first row of the pages about checkpoints: the answer, what is lost, what is repeated."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.urls import reverse
+
+from console.frame.pages.numbers import (
+    DASH,
+    format_count,
+    format_percent,
+    format_span_ms,
+    format_span_s,
+)
+from console.replication.checkpoints import queries
+from console.replication.checkpoints import text as words
+from console.replication.checkpoints.history import Share
+from console.replication.checkpoints.text import span_of
+from console.replication.flows.models import FlowReadiness, GroupReadiness, ReplicationFlow
+
+
+def flow_answer_facts(
+    flow: ReplicationFlow, answer: FlowReadiness | None, share: Share, now: datetime
+) -> list[dict[str, Any]]:
+    """Return the answer of a flow as the facts component takes it."""
+    if answer is None:
+        return [_fact("Groups ready", DASH, "no round has succeeded yet", words.READY)]
+    ready, covered = queries.counted(answer)
+    href = reverse("replication:checkpoints", args=[flow.pk])
+    return [
+        _fact(
+            "Groups ready",
+            f"{format_count(ready)}/{format_count(covered)}",
+            _how_often(share),
+            words.READY,
+        )
+        | {"severity": answer.severity, "word": answer.word, "href": href},
+        _fact(
+            f"Lost if {flow.source.alias} is lost now",
+            format_span_ms(answer.rpo_ms),
+            f"{format_count(answer.rpo_records)} records not copied yet",
+            words.AT_RISK,
+        ),
+        _fact(
+            "Read twice",
+            span_of(answer.reread_lo, answer.reread_hi),
+            f"all groups; by a plan at most {format_count(answer.repeated_hi)}",
+            words.REREAD,
+        ),
+        _fact(
+            "Oldest checkpoint left behind",
+            format_span_s(queries.age_s(answer.checkpoint_at, now)),
+            f"{format_count(answer.behind)} records between groups and checkpoints",
+            words.AGE,
+        ),
+    ]
+
+
+def group_answer_facts(row: GroupReadiness, share: Share, now: datetime) -> list[dict[str, Any]]:
+    """Return the answer of a group likewise."""
+    return [
+        _fact("Can it fail over now?", row.word, _how_often(share), words.READY)
+        | {"severity": row.severity},
+        _fact(
+            "Not copied of what it reads",
+            format_span_ms(row.rpo_ms),
+            f"{format_count(row.rpo_records)} records",
+            words.AT_RISK,
+        ),
+        _fact(
+            "Read twice",
+            span_of(row.reread_lo, row.reread_hi),
+            f"by a plan at most {format_count(row.repeated_hi)}",
+            words.REREAD,
+        ),
+        _fact(
+            "Oldest checkpoint",
+            format_span_s(queries.age_s(row.checkpoint_at, now)),
+            f"{format_count(row.behind)} records behind the group",
+            words.AGE,
+        ),
+    ]
+
+
+def _how_often(share: Share) -> str:
+    if share.share is None or share.since is None:
+        return "not asked for long enough"
+    return f"ready {format_percent(share.share)} of the time since {share.since:%d %b %H:%M} UTC"
+
+
+def _fact(label: str, value: str, note: str, definition: str) -> dict[str, Any]:
+    return {"label": label, "value": value, "note": note, "definition": definition}

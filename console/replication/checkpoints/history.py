@@ -1,0 +1,104 @@
+"""How often the answer was which: from the moments at which it became another one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from django.conf import settings
+from django.db.models import Max
+
+from console.frame.pages.lanes import Lane, Lanes, Segment, draw_lanes
+from console.frame.pages.timerange import TimeRange
+from console.replication.checkpoints.text import SEVERITIES, WORDS
+from console.replication.flows.models import FlowReadiness, ReadinessChange, ReplicationFlow
+from jobs.replication.checkpoints.obstacles import Readiness
+
+MONTH = timedelta(days=30)
+# Rounds that fail for longer than this leave the answer unknown, whatever it was before.
+GAP = timedelta(minutes=10)
+
+
+class Stretch(NamedTuple):
+    """A time during which the answer stayed the same."""
+
+    readiness: Readiness
+    start: datetime
+    end: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How much of the time since `since` the answer was ready; `share` None: nothing was asked yet."""
+
+    share: float | None
+    since: datetime | None
+    changes: int = 0
+
+
+def stretches(
+    changes: Sequence[tuple[datetime, str]], start: datetime, end: datetime
+) -> list[Stretch]:
+    """Return what the answer was between two moments; before the first change nobody had asked.
+
+    `changes` are (moment, readiness), oldest first, the last one before `start` included.
+    """
+    found = []
+    for number, (at, word) in enumerate(changes):
+        until = changes[number + 1][0] if number + 1 < len(changes) else end
+        begin, until = max(at, start), min(until, end)
+        if begin < until:
+            found.append(Stretch(Readiness(word), begin, until))
+    return found
+
+
+def share_ready(flow: ReplicationFlow, group: str, now: datetime, span: timedelta = MONTH) -> Share:
+    """Return how much of the last 30 days the answer was ready, as far as it was asked for; one query."""
+    found = stretches(_changes(flow, group, now), now - span, _asked_until(flow, now))
+    total = sum((one.end - one.start).total_seconds() for one in found)
+    if not total:
+        return Share(None, None)
+    ready = [one for one in found if one.readiness is Readiness.READY]
+    good = sum((one.end - one.start).total_seconds() for one in ready)
+    return Share(good / total, found[0].start, len(found) - 1)
+
+
+def draw_answers(flow: ReplicationFlow, group: str, time_range: TimeRange, now: datetime) -> Lanes:
+    """Return the answer over a time range as a lane; one query."""
+    changes = _changes(flow, group, now)
+    lane = Lane("Answer", list(_segments(changes)))
+    return draw_lanes([lane], time_range, now)
+
+
+def prune_changes(now: datetime) -> int:
+    """Remove changes that are older than the longest retention; what still holds stays."""
+    limit = now - timedelta(days=settings.CHECKPOINT_HOURS_D)
+    newest = ReadinessChange.objects.order_by().values("flow", "group").annotate(last=Max("pk"))
+    old = ReadinessChange.objects.filter(at__lt=limit).exclude(pk__in=newest.values("last"))
+    return old.delete()[0]
+
+
+def unasked_since(answer: FlowReadiness, now: datetime) -> datetime | None:
+    """Return since when nobody has asked, when that is longer than a few rounds; None: it was asked."""
+    if answer.succeeded_at is None or now - answer.succeeded_at <= GAP:
+        return None
+    return answer.succeeded_at + GAP
+
+
+def _asked_until(flow: ReplicationFlow, now: datetime) -> datetime:
+    answer = FlowReadiness.objects.filter(flow=flow).first()
+    return (unasked_since(answer, now) if answer else None) or now
+
+
+def _segments(changes: Sequence[tuple[datetime, str]]) -> Iterator[Segment]:
+    for number, (at, word) in enumerate(changes):
+        until = changes[number + 1][0] if number + 1 < len(changes) else None
+        step = Readiness(word)
+        yield Segment(WORDS[step], SEVERITIES[step], at, until)
+
+
+def _changes(flow: ReplicationFlow, group: str, now: datetime) -> list[tuple[datetime, str]]:
+    rows = ReadinessChange.objects.filter(flow=flow, group=group, at__lte=now)
+    return list(rows.order_by("at", "pk").values_list("at", "readiness"))

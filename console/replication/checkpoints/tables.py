@@ -1,0 +1,136 @@
+"""The tables of checkpoints: which columns, how they sort, what they mean."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from console.frame.pages.numbers import format_count, format_span_ms
+from console.frame.tables.table import Choice, Column, Table
+from console.replication.checkpoints import text as words
+from console.replication.checkpoints.queries import age_s
+from console.replication.flows.models import GroupReadiness
+from jobs.replication.checkpoints.lag import CheckpointReason
+from jobs.replication.checkpoints.obstacles import Readiness
+
+_STEPS = [(step.value, words.WORDS[step]) for step in reversed(Readiness)]
+_REASONS = [(reason.value, reason.value.replace("_", " ")) for reason in CheckpointReason]
+
+
+def _with_readiness(rows: QuerySet[Any], word: str) -> QuerySet[Any]:
+    return rows.filter(readiness=word)
+
+
+def _with_reason(rows: QuerySet[Any], word: str) -> QuerySet[Any]:
+    return rows.filter(reason=word)
+
+
+def _age(row: GroupReadiness) -> int | None:
+    seconds = age_s(row.checkpoint_at, timezone.now())
+    return None if seconds is None else round(seconds)
+
+
+_ANSWER = Column(
+    "readiness",
+    "Answer",
+    "rank",
+    template="replication/checkpoints/cells/answer.html",
+    csv=lambda row: row.word,
+)
+_LOSS = (
+    Column(
+        "rpo_records",
+        "At risk",
+        "rpo_records",
+        numeric=True,
+        definition=words.AT_RISK,
+        format=format_count,
+    ),
+    Column(
+        "rpo_ms",
+        "In time",
+        "rpo_ms",
+        numeric=True,
+        definition=words.AT_RISK_MS,
+        format=format_span_ms,
+    ),
+)
+_REREAD = Column("reread", "Read twice", "reread_hi", numeric=True, definition=words.REREAD)
+_REPEATED = Column(
+    "repeated_hi",
+    "By a plan",
+    "repeated_hi",
+    numeric=True,
+    definition=words.REPEATED,
+    format=format_count,
+)
+_SINCE = Column("since", "Since", "since", template="replication/cells/ago.html", is_hidden=True)
+
+GROUPS = Table(
+    (
+        _ANSWER,
+        Column(
+            "group", "Group", "group", template="replication/checkpoints/cells/group_answer.html"
+        ),
+        Column("topic_names", "Topics", is_hidden=True),
+        Column("state", "On the source", "state", is_hidden=True),
+        Column(
+            "checkpoint_at",
+            "Checkpoint",
+            "checkpoint_at",
+            numeric=True,
+            definition=words.AGE,
+            template="replication/checkpoints/cells/age.html",
+            csv=_age,
+        ),
+        Column(
+            "behind", "Behind", "behind", numeric=True, definition=words.BEHIND, format=format_count
+        ),
+        Column(
+            "recent_behind",
+            "Last 6 h",
+            template="replication/checkpoints/cells/recent_behind.html",
+            csv=lambda _: "",
+        ),
+        _REREAD,
+        _REPEATED,
+        *_LOSS,
+        Column("reason", "Reason", "reason", template="replication/checkpoints/cells/reason.html"),
+        Column(
+            "partition_count",
+            "Partitions",
+            "partition_count",
+            numeric=True,
+            format=format_count,
+            is_hidden=True,
+        ),
+        _SINCE,
+    ),
+    search=("group", "topic_names"),
+    filters={
+        "answer": Choice("Answer", _STEPS, _with_readiness),
+        "reason": Choice("Reason", _REASONS, _with_reason),
+    },
+    default_sort="-readiness",
+)
+
+TOPICS = Table(
+    (
+        _ANSWER,
+        Column(
+            "topic", "Topic", "topic", template="replication/checkpoints/cells/topic_answer.html"
+        ),
+        Column("group_count", "Groups", "group_count", numeric=True, format=format_count),
+        _REREAD,
+        _REPEATED,
+        *_LOSS,
+        _SINCE,
+    ),
+    search=("topic",),
+    filters={"answer": Choice("Answer", _STEPS, _with_readiness)},
+    default_sort="-readiness",
+    per_page=20,
+    name="topics",
+)

@@ -1,0 +1,57 @@
+"""How answers and checkpoints are told to people: words, severities, definitions."""
+
+from __future__ import annotations
+
+from console.frame.pages.numbers import DASH, format_count
+from console.frame.pages.states import Severity
+from jobs.replication.checkpoints.obstacles import Readiness
+from jobs.replication.checkpoints.readiness_hold import HOLD, UNKNOWN_HOLD
+
+SEVERITIES = {
+    Readiness.READY: Severity.OK,
+    Readiness.CAUTION: Severity.WARN,
+    Readiness.UNKNOWN: Severity.RISK,
+    Readiness.BLOCKED: Severity.CRIT,
+    Readiness.NOT_COVERED: Severity.NONE,
+}
+WORDS = {
+    Readiness.READY: "Ready",
+    Readiness.CAUTION: "With care",
+    Readiness.UNKNOWN: "Unknown",
+    Readiness.BLOCKED: "Blocked",
+    Readiness.NOT_COVERED: "Not covered",
+}
+AGE = (
+    "Now minus the timestamp of the checkpoint's record; of the oldest one that its group has left behind. "
+    "While a group rests its checkpoint grows old and is still right."
+)
+BEHIND = (
+    "The group's committed offset on the source minus the checkpoint's: at most so many records."
+)
+REREAD = (
+    "What is read again when the group goes on by itself: at its own offset on the target, else at the "
+    "checkpoint. Between the certified bounds; a dash: nobody knows."
+)
+REPEATED = "What is read again at most when a plan lets the group go on at the certified place."
+AT_RISK = "Records of the source that the target does not have: lost if the source is lost now."
+AT_RISK_MS = (
+    "The newest record of the source minus the newest copied one, by their timestamps: it does not grow "
+    "while nothing is written."
+)
+HELD = (
+    f"A change counts once all rounds for {HOLD.seconds} s have found it (Unknown: "
+    f"{UNKNOWN_HOLD.seconds} s)."
+)
+READY = (
+    "The share of the last 30 days in which the answer was Ready; times without an answer do not count. "
+    f"{HELD}"
+)
+
+
+def span_of(lo: int | None, hi: int | None) -> str:
+    """Return two bounds as people read them: 4, 0 to 120, at least 17, or a dash."""
+    if lo is None:
+        return DASH
+    if hi is None:
+        return f"at least {format_count(lo)}"
+    return format_count(lo) if lo == hi else f"{format_count(lo)} to {format_count(hi)}"

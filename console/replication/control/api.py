@@ -1,0 +1,65 @@
+"""Steering a flow over REST, without a restart of its run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from console.replication.control import actions as control_actions
+from console.replication.control import control as rules
+from console.replication.control.serializers import ControlSerializer, PartNamesSerializer
+from console.replication.flows.models import ReplicationFlow
+
+
+class ControlRoutes:
+    """The routes of a flow's control, for its view set."""
+
+    _flow: Callable[[], ReplicationFlow]
+
+    @extend_schema(responses=ControlSerializer)
+    @action(detail=True, url_path="control", pagination_class=None)
+    def control(self, request: Request, pk: str) -> Response:
+        """Return what is asked of a flow while it runs."""
+        return Response(rules.shown(self._flow()))
+
+    @extend_schema(request=ControlSerializer, responses=ControlSerializer)
+    @control.mapping.patch
+    def change_control(self, request: Request, pk: str) -> Response:
+        """Change what is asked of a flow while it runs; no run is restarted."""
+        asked = ControlSerializer(data=request.data, partial=True)
+        asked.is_valid(raise_exception=True)
+        flow = self._flow()
+        control_actions.change_control(flow, asked.validated_data)
+        return Response(rules.shown(flow))
+
+    @extend_schema(request=PartNamesSerializer, responses=ControlSerializer)
+    @action(detail=True, methods=["post"])
+    def pause(self, request: Request, pk: str) -> Response:
+        """Hold topics and partitions back until they are resumed; the rest goes on."""
+        return self._steer(control_actions.pause, request)
+
+    @extend_schema(request=PartNamesSerializer, responses=ControlSerializer)
+    @action(detail=True, methods=["post"])
+    def resume(self, request: Request, pk: str) -> Response:
+        """Let paused topics and partitions go on where they are."""
+        return self._steer(control_actions.resume, request)
+
+    @extend_schema(request=PartNamesSerializer, responses=ControlSerializer)
+    @action(detail=True, methods=["post"])
+    def restart(self, request: Request, pk: str) -> Response:
+        """Let topics and partitions begin anew at their committed positions, failed ones included."""
+        return self._steer(control_actions.restart_parts, request)
+
+    def _steer(
+        self, act: Callable[[ReplicationFlow, Sequence[str]], None], request: Request
+    ) -> Response:
+        asked: Any = PartNamesSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        flow = self._flow()
+        act(flow, asked.validated_data["names"])
+        return Response(rules.shown(flow))

@@ -1,0 +1,221 @@
+"""What a person may do with failovers: check -> write. `work` then does it in the background."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+
+from console.accounts.audit import audit, change
+from console.accounts.models import User
+from console.frame.errors import ActionRefused
+from console.replication.failover.models import (
+    LIVE,
+    FailoverPlan,
+    FailoverRun,
+    GroupState,
+    PlanState,
+)
+from console.replication.flows.models import ReplicationFlow
+from jobs.cluster.errors import InvalidFields
+from jobs.replication.failover.model import CheckState, Direction, Untranslated, Wish
+from jobs.replication.failover.planner import check_wish
+from jobs.replication.failover.reports.report import RunKind
+
+LONGEST_NAME = 100
+
+
+@change("failover.plan")
+def create_plan(
+    flow: ReplicationFlow, values: Mapping[str, Any], user: User | None, now: datetime
+) -> FailoverPlan:
+    """Write a plan whose evidence is read within seconds; raises `InvalidFields`.
+
+    Values: `name` (empty: one is made), `direction`, `groups` and `topics` (names or patterns) and
+    `untranslated`.
+    """
+    wish = _wish(values)
+    direction = wish.direction.value
+    name = str(values.get("name") or "").strip() or f"{direction} {now:%Y-%m-%d %H:%M:%S}"
+    plan = FailoverPlan(
+        flow=flow,
+        name=name,
+        direction=direction,
+        groups=list(wish.groups),
+        topics=list(wish.topics),
+        untranslated=wish.untranslated.value,
+        created_at=now,
+        created_by=user,
+    )
+    try:
+        with transaction.atomic():
+            plan.save()
+            _audit("failover.plan", plan, after={**wish.to_mapping(), "plan": name})
+    except IntegrityError:
+        text = f"There is a plan named {name} already."
+        raise InvalidFields({"name": text}) from None
+    return plan
+
+
+@change("failover.refresh")
+def refresh_plan(plan: FailoverPlan) -> None:
+    """Read the evidence of a plan again; raises `ActionRefused`."""
+    _refuse_live(plan)
+    if plan.applied_at is not None:
+        text = "It was applied: undo it first, or make another plan."
+        raise ActionRefused("plan_is_applied", text)
+    waiting = FailoverPlan.objects.filter(pk=plan.pk, applied_at=None)
+    waiting.exclude(state=PlanState.READING).update(state=PlanState.QUEUED, error="")
+    _audit("failover.refresh", plan)
+
+
+@change("failover.rehearse")
+def rehearse_plan(plan: FailoverPlan, user: User | None, now: datetime) -> FailoverRun:
+    """Do everything with a plan but change something; raises `ActionRefused`."""
+    names = _open_groups(plan)
+    _refuse_stale(plan, now)
+    return _start(plan, RunKind.REHEARSAL, names, user, now)
+
+
+@change("failover.apply")
+def apply_plan(
+    plan: FailoverPlan,
+    confirmation: str,
+    user: User | None,
+    now: datetime,
+    groups: Sequence[str] | None = None,
+) -> FailoverRun:
+    """Set the offsets of a plan's groups, those that nothing blocks, or the named ones.
+
+    `confirmation` is the plan's name, as the person typed it. Raises `ActionRefused` and `InvalidFields`.
+    """
+    _check_confirmation(plan, confirmation)
+    _refuse_stale(plan, now)
+    names = _unblocked(plan, groups)
+    return _start(plan, RunKind.APPLY, names, user, now)
+
+
+@change("failover.undo")
+def undo_plan(
+    plan: FailoverPlan,
+    confirmation: str,
+    user: User | None,
+    now: datetime,
+    *,
+    even_if_moved: bool = False,
+) -> FailoverRun:
+    """Give the groups of a plan the offsets back that they had before; raises `ActionRefused`.
+
+    Groups that have moved on since are left alone, unless `even_if_moved`.
+    """
+    _check_confirmation(plan, confirmation)
+    rows = plan.plan_groups.exclude(before__isnull=True).exclude(state=GroupState.UNDONE)
+    names = list(rows.values_list("group", flat=True))
+    if not names:
+        raise ActionRefused("nothing_to_undo", "Nothing of this plan is applied.")
+    return _start(plan, RunKind.UNDO, names, user, now, even_if_moved=even_if_moved)
+
+
+def _wish(values: Mapping[str, Any]) -> Wish:
+    errors: dict[str, str] = {}
+    if len(str(values.get("name") or "")) > LONGEST_NAME:
+        errors["name"] = f"A name has at most {LONGEST_NAME} characters."
+    kinds = (("direction", Direction), ("untranslated", Untranslated))
+    chosen: dict[str, Any] = {}
+    for field, kind in kinds:
+        try:
+            chosen[field] = kind(values.get(field) or next(iter(kind)))
+        except ValueError:
+            errors[field] = f"One of {', '.join(one.value for one in kind)}."
+    if errors:
+        raise InvalidFields(errors)
+    wish = Wish(
+        chosen["direction"],
+        tuple(values.get("groups") or ()),
+        tuple(values.get("topics") or (".*",)),
+        chosen["untranslated"],
+    )
+    check_wish(wish)
+    return wish
+
+
+def _check_confirmation(plan: FailoverPlan, confirmation: str) -> None:
+    if confirmation.strip() != plan.name:
+        raise InvalidFields({"confirm": f"Type the plan's name to confirm: {plan.name}"})
+
+
+def _open_groups(plan: FailoverPlan) -> list[str]:
+    """Return the groups that are not applied; raises `ActionRefused` when there is nothing to do."""
+    if plan.state != PlanState.READY:
+        raise ActionRefused("plan_not_ready", "The plan's evidence is not there. Refresh the plan.")
+    rows = plan.plan_groups.exclude(state=GroupState.APPLIED)
+    names = list(rows.values_list("group", flat=True))
+    if not names:
+        raise ActionRefused("nothing_to_apply", "No group of this plan is left to be set.")
+    return names
+
+
+def _refuse_stale(plan: FailoverPlan, now: datetime) -> None:
+    if plan.expires_at is not None and now > plan.expires_at:
+        text = (
+            f"The plan has expired: its evidence is {(now - plan.expires_at).total_seconds():.0f} s older "
+            f"than the {settings.FAILOVER_EVIDENCE_S} s that are allowed. Refresh the plan."
+        )
+        raise ActionRefused("plan_stale", text)
+
+
+def _unblocked(plan: FailoverPlan, groups: Sequence[str] | None) -> list[str]:
+    names = _open_groups(plan)
+    unknown = sorted(set(groups or ()) - set(names))
+    if unknown:
+        text = f"Not a group of this plan that is left to be set: {', '.join(unknown)}."
+        raise InvalidFields({"groups": text})
+    if plan.verdict == CheckState.BLOCK:
+        raise ActionRefused("plan_blocked", "A pre-check of the plan blocks it.")
+    rows = plan.plan_groups.filter(verdict=CheckState.BLOCK)
+    blocked = set(rows.values_list("group", flat=True))
+    wrong = sorted(blocked & set(groups or ()))
+    if wrong:
+        raise InvalidFields({"groups": f"Pre-checks block these: {', '.join(wrong)}."})
+    chosen = [name for name in names if name not in blocked and (not groups or name in groups)]
+    if not chosen:
+        raise ActionRefused("plan_blocked", "Pre-checks block every group of this plan.")
+    return chosen
+
+
+def _refuse_live(plan: FailoverPlan) -> None:
+    if plan.failover_runs.filter(state__in=LIVE).exists():
+        raise ActionRefused("plan_is_running", "A run of this plan is going on: wait for its end.")
+
+
+def _start(
+    plan: FailoverPlan,
+    kind: RunKind,
+    names: list[str],
+    user: User | None,
+    now: datetime,
+    *,
+    even_if_moved: bool = False,
+) -> FailoverRun:
+    words = {RunKind.REHEARSAL: "rehearse", RunKind.APPLY: "apply", RunKind.UNDO: "undo"}
+    try:
+        with transaction.atomic():
+            run = FailoverRun.objects.create(
+                plan=plan, kind=kind.value, groups=names, even_if_moved=even_if_moved,
+                requested_by=user, created_at=now,
+            )  # fmt: skip
+            told = {"plan": plan.name, "groups": names[:100], "group_count": len(names)}
+            told |= {"run": str(run.pk), "even_if_moved": even_if_moved}
+            _audit(f"failover.{words[kind]}", plan, after=told)
+            return run
+    except IntegrityError:
+        _refuse_live(plan)
+        raise
+
+
+def _audit(action: str, plan: FailoverPlan, after: Mapping[str, Any] | None = None) -> None:
+    clusters = f"{plan.origin.alias}, {plan.destination.alias}"
+    audit(action, f"flow:{plan.flow.name}", cluster=clusters, after=after or {"plan": plan.name})

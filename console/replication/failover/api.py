@@ -1,0 +1,207 @@
+"""Failovers over REST."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from dataclasses import asdict
+from typing import Any, ClassVar
+
+from django.db.models import QuerySet
+from django.http import Http404
+from django.utils import timezone
+from drf_spectacular.helpers import forced_singular_serializer
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import status
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from console.accounts.models import User
+from console.frame.rest.viewset import ApiViewSet
+from console.frame.security.access import require
+from console.replication.failover import actions, queries
+from console.replication.failover.keys import report_key
+from console.replication.failover.models import FailoverPlan, FailoverRun
+from console.replication.failover.parts import commands_of
+from console.replication.failover.serializers import (
+    ApplySerializer,
+    FailoverPlanDetailSerializer,
+    FailoverPlanSerializer,
+    FailoverRunSerializer,
+    GroupsQuery,
+    NewPlanSerializer,
+    PlanCommandsSerializer,
+    PlanGroupSerializer,
+    ReportKeySerializer,
+    ReportQuery,
+    SignedReportSerializer,
+    UndoSerializer,
+)
+from console.replication.flows.models import ReplicationFlow
+from jobs.replication.failover.model import Direction
+from jobs.replication.failover.reports.signing import ALGORITHM
+
+_FLOW = OpenApiParameter("flow_id", int, OpenApiParameter.PATH, description="The flow.")
+
+
+@extend_schema(parameters=[_FLOW])
+class FailoverPlanViewSet(ApiViewSet[FailoverPlan]):
+    """Plans to move groups between the clusters of a flow.
+
+    Whoever sees both clusters sees plans and reports; everything else needs the role operator on the cluster
+    whose groups are set: the target of a failover, the source of a failback.
+    """
+
+    serializer_class = FailoverPlanSerializer
+    ordering = "-created_at"
+    parameters: ClassVar = {"groups": GroupsQuery, "report": ReportQuery}
+    everywhere_actions: ClassVar = ()
+    lookup_value_regex = r"\d{1,18}"
+    queryset = FailoverPlan.objects.none()
+
+    def where(self, flow_id: str, pk: str = "0", **_: Any) -> Collection[int]:
+        """Return the clusters on which the right is needed."""
+        if self.request.method in {"GET", "HEAD", "OPTIONS"}:
+            return queries.where(int(flow_id))
+        asked = self.request.data if not int(pk) else {}
+        direction = asked.get("direction", "") if isinstance(asked, dict) else ""
+        return queries.where_set(int(flow_id), int(pk), str(direction))
+
+    def get_queryset(self) -> QuerySet[FailoverPlan]:
+        return queries.list_plans(self.kwargs.get("flow_id", 0))
+
+    def _plan(self) -> FailoverPlan:
+        found = queries.get_plan(
+            self.request.user, int(self.kwargs["flow_id"]), int(self.kwargs["pk"])
+        )
+        if found is None:
+            raise Http404
+        return found
+
+    def _person(self) -> User | None:
+        user: Any = self.request.user
+        return user if user.is_authenticated else None
+
+    @extend_schema(responses=FailoverPlanSerializer(many=True))
+    def list(self, request: Request, flow_id: str) -> Response:
+        """List the plans of a flow, newest first."""
+        rows = self.paginate_queryset(self.get_queryset())
+        return self.get_paginated_response(FailoverPlanSerializer(rows, many=True).data)
+
+    @extend_schema(request=NewPlanSerializer, responses={201: FailoverPlanDetailSerializer})
+    def create(self, request: Request, flow_id: str) -> Response:
+        """Make a plan; both clusters are asked within seconds. Nothing is changed."""
+        asked = NewPlanSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        flow = ReplicationFlow.objects.select_related("source", "target").filter(pk=flow_id).first()
+        if flow is None:
+            raise Http404
+        require(request.user, "view", flow.source_id, flow.target_id)
+        is_back = asked.validated_data.get("direction") == Direction.FAILBACK
+        require(request.user, "operate", flow.source_id if is_back else flow.target_id)
+        plan = actions.create_plan(flow, asked.validated_data, self._person(), timezone.now())
+        return Response(FailoverPlanDetailSerializer(plan).data, status.HTTP_201_CREATED)
+
+    @extend_schema(responses=FailoverPlanDetailSerializer)
+    def retrieve(self, request: Request, flow_id: str, pk: str) -> Response:
+        """Return a plan with its pre-checks."""
+        return Response(FailoverPlanDetailSerializer(self._plan()).data)
+
+    @extend_schema(responses=PlanGroupSerializer(many=True))
+    @action(detail=True)
+    def groups(self, request: Request, flow_id: str, pk: str) -> Response:
+        """List the groups of a plan: pre-checks, and where each partition goes on, with its proof."""
+        rows = self._plan().plan_groups.all()
+        if self.asked.get("group"):
+            rows = rows.filter(group=self.asked["group"])
+        self.ordering = "group"
+        page = self.paginate_queryset(rows)  # type: ignore[arg-type]  # rows of another model
+        return self.get_paginated_response(PlanGroupSerializer(page, many=True).data)
+
+    @extend_schema(request=None, responses=FailoverPlanDetailSerializer)
+    @action(detail=True, methods=["post"])
+    def refresh(self, request: Request, flow_id: str, pk: str) -> Response:
+        """Ask both clusters again."""
+        actions.refresh_plan(self._plan())
+        return Response(FailoverPlanDetailSerializer(self._plan()).data)
+
+    @extend_schema(request=None, responses={201: FailoverRunSerializer})
+    @action(detail=True, methods=["post"])
+    def rehearse(self, request: Request, flow_id: str, pk: str) -> Response:
+        """Do everything with a plan but change something; the run has a signed report."""
+        run = actions.rehearse_plan(self._plan(), self._person(), timezone.now())
+        return _started(run)
+
+    @extend_schema(request=ApplySerializer, responses={201: FailoverRunSerializer})
+    @action(detail=True, methods=["post"])
+    def apply(self, request: Request, flow_id: str, pk: str) -> Response:
+        """Set the offsets of a plan and read them back; previous ones are kept."""
+        asked = ApplySerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        given = asked.validated_data
+        run = actions.apply_plan(
+            self._plan(), given["confirm"], self._person(), timezone.now(), given.get("groups")
+        )
+        return _started(run)
+
+    @extend_schema(request=UndoSerializer, responses={201: FailoverRunSerializer})
+    @action(detail=True, methods=["post"])
+    def undo(self, request: Request, flow_id: str, pk: str) -> Response:
+        """Bring back the offsets that groups had before, and take away those that they did not have."""
+        asked = UndoSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        given = asked.validated_data
+        run = actions.undo_plan(
+            self._plan(),
+            given["confirm"],
+            self._person(),
+            timezone.now(),
+            even_if_moved=given["even_if_moved"],
+        )
+        return _started(run)
+
+    @extend_schema(responses=FailoverRunSerializer(many=True))
+    @action(detail=True)
+    def runs(self, request: Request, flow_id: str, pk: str) -> Response:
+        """List the runs of a plan, newest first."""
+        rows = queries.list_runs(self._plan())
+        page = self.paginate_queryset(rows)  # type: ignore[arg-type]  # rows of another model
+        return self.get_paginated_response(FailoverRunSerializer(page, many=True).data)
+
+    @extend_schema(responses=SignedReportSerializer)
+    @action(detail=True, pagination_class=None)
+    def report(self, request: Request, flow_id: str, pk: str) -> Response:
+        """Return the signed report of a run of a plan; it is verified with the key of `report-key`."""
+        run = queries.get_run(self._plan(), self.asked.get("run"))
+        if run is None or not run.report:
+            raise Http404
+        return Response(json.loads(run.report))
+
+    @extend_schema(responses=PlanCommandsSerializer)
+    @action(detail=True, pagination_class=None)
+    def commands(self, request: Request, flow_id: str, pk: str) -> Response:
+        """Return files and command lines that do and undo a plan by Kafka's own tool."""
+        found = commands_of(self._plan())
+        return Response({which: asdict(one) for which, one in found.items()})
+
+
+class ReportKeyViewSet(ApiViewSet[FailoverRun]):
+    """The key that verifies signed reports."""
+
+    serializer_class = ReportKeySerializer
+    pagination_class = None
+    anywhere_actions: ClassVar = ("list",)
+    queryset = FailoverRun.objects.none()
+
+    # The library leaves its helper without types.
+    @extend_schema(responses=forced_singular_serializer(ReportKeySerializer))  # type: ignore[no-untyped-call]
+    def list(self, request: Request) -> Response:
+        """Return the public key that verifies reports of this installation."""
+        key = report_key()
+        told = {"algorithm": ALGORITHM, "key_id": key.key_id, "public_key_pem": key.public_pem}
+        return Response(told)
+
+
+def _started(run: FailoverRun) -> Response:
+    return Response(FailoverRunSerializer(run).data, status.HTTP_201_CREATED)

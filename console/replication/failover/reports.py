@@ -1,0 +1,32 @@
+"""The signed report of a run in its three forms."""
+
+from __future__ import annotations
+
+import json
+
+from django.http import HttpResponse
+
+from console.replication.failover.models import FailoverRun
+from jobs.replication.failover.reports.forms import html_of, pdf_of
+from jobs.replication.failover.reports.html_page import style_hash
+
+FORMS = ("html", "pdf", "json")
+
+
+def report_response(run: FailoverRun, form: str) -> HttpResponse:
+    """Return a report; the JSON form is the document as it was signed. Call it for a run that has one."""
+    document = json.loads(run.report)
+    name = f"failover-{run.kind}-{run.pk}.{form}"
+    if form == "html":
+        answer = HttpResponse(html_of(document), content_type="text/html; charset=utf-8")
+        # The page has one style of its own and nothing else: no script, no picture, no address.
+        policy = f"default-src 'none'; style-src {style_hash()}; frame-ancestors 'none'"
+        answer["Content-Security-Policy"] = policy
+        answer["Content-Disposition"] = f'inline; filename="{name}"'
+        return answer
+    if form == "pdf":
+        answer = HttpResponse(pdf_of(document), content_type="application/pdf")
+    else:
+        answer = HttpResponse(run.report, content_type="application/json")
+    answer["Content-Disposition"] = f'attachment; filename="{name}"'
+    return answer

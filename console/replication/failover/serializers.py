@@ -1,0 +1,263 @@
+"""The shapes of failover plans and runs in the API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from console.frame.rest.parameters import PageParameters, Parameters
+from console.replication.failover.models import (
+    DIRECTIONS,
+    KINDS,
+    SHOWN_STATES,
+    UNTRANSLATED,
+    VERDICTS,
+    FailoverPlan,
+    FailoverPlanGroup,
+    FailoverRun,
+    FailoverRunGroup,
+    FailoverState,
+    GroupState,
+)
+
+MOST_NAMES = 5000
+LONGEST_GROUP = 255
+
+
+def _names(help_text: str, **more: Any) -> serializers.ListField:
+    child = serializers.CharField(max_length=LONGEST_GROUP)
+    return serializers.ListField(child=child, max_length=MOST_NAMES, help_text=help_text, **more)
+
+
+class NewPlanSerializer(serializers.Serializer[Any]):
+    """What a plan is about."""
+
+    name = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        max_length=100,
+        help_text="Given again to confirm. Without one: the direction and the time.",
+    )
+    direction = serializers.ChoiceField(
+        choices=DIRECTIONS,
+        required=False,
+        help_text="failover: to the flow's target. failback: from there to its source.",
+    )
+    groups = _names("Names or patterns that match a whole name.", allow_empty=False)
+    topics = _names("Likewise, as they are called where the groups are now.", required=False)
+    untranslated = serializers.ChoiceField(
+        choices=UNTRANSLATED,
+        required=False,
+        help_text="Partitions that nobody can translate: refuse blocks their group, earliest begins at "
+        "the beginning of the log, leave sets nothing.",
+    )
+
+
+class CheckSerializer(serializers.Serializer[Any]):
+    """A pre-check: how it ended, what says so, and what to do."""
+
+    key = serializers.CharField()
+    state = serializers.ChoiceField(choices=VERDICTS)
+    what = serializers.CharField()
+    evidence = serializers.CharField()
+    next = serializers.CharField()
+
+
+class PlanTopicSerializer(serializers.Serializer[Any]):
+    """A topic of the origin and its counterpart on the destination."""
+
+    topic = serializers.CharField()
+    to_topic = serializers.CharField()
+    topic_id = serializers.CharField()
+    to_topic_id = serializers.CharField()
+    checks = CheckSerializer(many=True)
+
+
+class FailoverPlanSerializer(serializers.ModelSerializer[FailoverPlan]):
+    """A plan: what was asked for, when both clusters were asked, and what came of it."""
+
+    flow = serializers.IntegerField(source="flow_id")
+    origin = serializers.CharField(source="origin.alias")
+    destination = serializers.CharField(source="destination.alias")
+    groups = serializers.ListField(child=serializers.CharField(), read_only=True)
+    topics = serializers.ListField(child=serializers.CharField(), read_only=True)
+    state = serializers.ChoiceField(
+        choices=SHOWN_STATES,
+        source="shown_state",
+        help_text="expired: the evidence is too old and nothing is applied. Refresh the plan.",
+    )
+    expires_at = serializers.DateTimeField(
+        allow_null=True,
+        help_text="From then on the plan is refused; null before its evidence is read.",
+    )
+    created_by = serializers.CharField(source="created_by.username", default=None, allow_null=True)
+
+    class Meta:
+        model = FailoverPlan
+        fields = [
+            "id", "flow", "name", "direction", "origin", "destination", "groups", "topics",
+            "untranslated", "state", "error", "read_at", "expires_at", "verdict", "group_count",
+            "blocked_count", "item_count", "exact_count", "reread_most", "at_risk", "applied_at",
+            "created_at", "created_by",
+        ]  # fmt: skip
+
+
+class FailoverPlanDetailSerializer(FailoverPlanSerializer):
+    """Likewise, with the pre-checks of the plan and of its topics; groups are a list of their own."""
+
+    checks = CheckSerializer(many=True, source="document.checks", default=[])
+    topic_checks = PlanTopicSerializer(many=True, source="document.topics", default=[])
+
+    class Meta(FailoverPlanSerializer.Meta):
+        fields = [*FailoverPlanSerializer.Meta.fields, "checks", "topic_checks"]
+
+
+class PlanItemSerializer(serializers.Serializer[Any]):
+    """A partition: lo and hi bound the first record that was not read, target is what is set."""
+
+    topic = serializers.CharField()
+    partition = serializers.IntegerField()
+    committed = serializers.IntegerField()
+    to_topic = serializers.CharField(allow_null=True)
+    how = serializers.CharField()
+    lo = serializers.IntegerField(allow_null=True)
+    hi = serializers.IntegerField(allow_null=True)
+    exact = serializers.BooleanField(help_text="Whether lo, hi and target are the same offset.")
+    reason = serializers.CharField()
+    evidence = serializers.ListField(
+        child=serializers.ListField(child=serializers.IntegerField()),
+        help_text="Offset syncs: pairs of a source offset and a target offset.",
+    )
+    mm2 = serializers.IntegerField(allow_null=True, help_text="MirrorMaker 2's own answer.")
+    target = serializers.IntegerField(allow_null=True)
+    before = serializers.IntegerField(allow_null=True)
+    log_start = serializers.IntegerField(allow_null=True)
+    log_end = serializers.IntegerField(allow_null=True)
+    reread_most = serializers.IntegerField(allow_null=True)
+    at_risk = serializers.IntegerField(allow_null=True)
+    not_copied = serializers.IntegerField(allow_null=True)
+    only_here = serializers.ListField(child=serializers.IntegerField(), allow_null=True)
+    metadata = serializers.CharField()
+    problem = serializers.CharField()
+
+
+class PlanGroupSerializer(serializers.ModelSerializer[FailoverPlanGroup]):
+    """A group of a plan with its pre-checks and partitions."""
+
+    state = serializers.ChoiceField(choices=GroupState.choices)
+    checks = CheckSerializer(many=True, source="document.checks")
+    items = PlanItemSerializer(many=True, source="document.items")
+
+    class Meta:
+        model = FailoverPlanGroup
+        fields = [
+            "group", "type", "verdict", "state", "message", "item_count", "exact_count",
+            "reread_most", "at_risk", "checks", "items",
+        ]  # fmt: skip
+
+
+class FailoverRunSerializer(serializers.ModelSerializer[FailoverRun]):
+    """A rehearsal, application or undoing of a plan."""
+
+    plan = serializers.IntegerField(source="plan_id")
+    kind = serializers.ChoiceField(choices=KINDS)
+    state = serializers.ChoiceField(choices=FailoverState.choices)
+    groups = serializers.ListField(child=serializers.CharField(), read_only=True)
+    requested_by = serializers.CharField(
+        source="requested_by.username", default=None, allow_null=True
+    )
+    has_report = serializers.SerializerMethodField()
+
+    class Meta:
+        model = FailoverRun
+        fields = [
+            "id", "plan", "kind", "state", "groups", "even_if_moved", "requested_by", "created_at",
+            "started_at", "confirmed_at", "finished_at", "done_count", "bad_count", "error",
+            "has_report",
+        ]  # fmt: skip
+
+    def get_has_report(self, run: FailoverRun) -> bool:
+        return run.finished_at is not None
+
+
+class RunGroupSerializer(serializers.ModelSerializer[FailoverRunGroup]):
+    """How it went with one group."""
+
+    class Meta:
+        model = FailoverRunGroup
+        fields = ["group", "state", "message", "document", "at"]
+
+
+class ApplySerializer(serializers.Serializer[Any]):
+    """The confirmation, and which groups."""
+
+    confirm = serializers.CharField(max_length=100, help_text="The plan's name.")
+    groups = _names(
+        "Only these; without it all that nothing blocks.", required=False, allow_empty=False
+    )
+
+
+class UndoSerializer(serializers.Serializer[Any]):
+    """The confirmation, and whether groups that moved on are set back, too."""
+
+    confirm = serializers.CharField(max_length=100, help_text="The plan's name.")
+    even_if_moved = serializers.BooleanField(
+        default=False, help_text="Also groups that have moved on since; they read that again."
+    )
+
+
+class CommandsSerializer(serializers.Serializer[Any]):
+    """A file for kafka-consumer-groups.sh --from-file, and the command lines."""
+
+    file_name = serializers.CharField()
+    csv = serializers.CharField()
+    lines = serializers.ListField(child=serializers.CharField())
+    notes = serializers.ListField(child=serializers.CharField())
+
+
+class PlanCommandsSerializer(serializers.Serializer[Any]):
+    """How to do and undo a plan by Kafka's own tool."""
+
+    apply = CommandsSerializer()
+    undo = CommandsSerializer()
+
+
+class SignatureSerializer(serializers.Serializer[Any]):
+    """Ed25519 over the report's canonical JSON: UTF-8, keys sorted, no blanks."""
+
+    algorithm = serializers.CharField()
+    key_id = serializers.CharField()
+    public_key = serializers.CharField()
+    value = serializers.CharField()
+
+
+class SignedReportSerializer(serializers.Serializer[Any]):
+    """A report and its signature."""
+
+    report = serializers.DictField()
+    signature = SignatureSerializer()
+
+
+class ReportKeySerializer(serializers.Serializer[Any]):
+    """The public key that verifies reports of this installation."""
+
+    algorithm = serializers.CharField()
+    key_id = serializers.CharField()
+    public_key_pem = serializers.CharField()
+
+
+class GroupsQuery(PageParameters):
+    """Which groups of a plan."""
+
+    group = serializers.CharField(
+        required=False, max_length=LONGEST_GROUP, help_text="Only this group."
+    )
+
+
+class ReportQuery(Parameters):
+    """Which report."""
+
+    run = serializers.UUIDField(
+        required=False, help_text="The run; without it the newest that has ended."
+    )

@@ -1,0 +1,147 @@
+"""The tables of failovers: which columns, how they sort, what they mean."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from console.frame.pages.numbers import format_count
+from console.frame.tables.table import Choice, Column, Table
+from console.replication.failover.models import (
+    EXPIRED,
+    SHOWN_STATES,
+    VERDICTS,
+    FailoverState,
+    PlanState,
+)
+
+REREAD = (
+    "Offsets from the one that is set up to the one that is proven to be new: at most so many records are "
+    "read again. A dash: nobody knows."
+)
+AT_RISK = "Records of the partitions that are not on the destination yet; lost if their cluster is."
+EXACT = (
+    "Partitions whose target offset has only one possible value. The others have a range, and may still "
+    "repeat no record."
+)
+
+
+def _plans_in_state(rows: QuerySet[Any], state: str) -> QuerySet[Any]:
+    oldest = timezone.now() - timedelta(seconds=settings.FAILOVER_EVIDENCE_S)
+    is_expired = Q(state=PlanState.READY, applied_at=None, read_at__lt=oldest)
+    if state == EXPIRED:
+        return rows.filter(is_expired)
+    return rows.filter(state=state).exclude(is_expired)
+
+
+def _in_state(rows: QuerySet[Any], state: str) -> QuerySet[Any]:
+    return rows.filter(state=state)
+
+
+def _judged(rows: QuerySet[Any], verdict: str) -> QuerySet[Any]:
+    return rows.filter(verdict=verdict)
+
+
+PLANS = Table(
+    (
+        Column(
+            "state",
+            "State",
+            "state",
+            csv="shown_state",
+            template="replication/failover/cells/plan_state.html",
+        ),
+        Column("name", "Plan", "name", template="replication/failover/cells/plan_name.html"),
+        Column("direction", "Direction", "direction"),
+        Column("group_count", "Groups", "group_count", numeric=True, format=format_count),
+        Column("blocked_count", "Blocked", "blocked_count", numeric=True, format=format_count),
+        Column(
+            "reread_most",
+            "Read again at most",
+            "reread_most",
+            numeric=True,
+            definition=REREAD,
+            format=format_count,
+        ),
+        Column("read_at", "Evidence", "read_at", template="replication/cells/ago.html"),
+        Column("applied_at", "Applied", "applied_at", template="replication/cells/ago.html"),
+        Column("created_by.username", "Made by"),
+        Column("created_at", "Made", "created_at", template="replication/cells/ago.html"),
+    ),
+    search=("name",),
+    filters={"state": Choice("State", SHOWN_STATES, _plans_in_state)},
+    default_sort="-created_at",
+)
+
+GROUPS = Table(
+    (
+        Column(
+            "verdict", "Pre-checks", "verdict", template="replication/failover/cells/verdict.html"
+        ),
+        Column("group", "Group", "group", template="replication/failover/cells/group.html"),
+        Column("item_count", "Partitions", "item_count", numeric=True, format=format_count),
+        Column(
+            "exact_count",
+            "Exact offsets",
+            "exact_count",
+            numeric=True,
+            definition=EXACT,
+            format=format_count,
+        ),
+        Column(
+            "reread_most",
+            "Read again at most",
+            "reread_most",
+            numeric=True,
+            definition=REREAD,
+            format=format_count,
+        ),
+        Column(
+            "at_risk",
+            "Not copied yet",
+            "at_risk",
+            numeric=True,
+            definition=AT_RISK,
+            format=format_count,
+        ),
+        Column("state", "Done", "state", template="replication/failover/cells/done.html"),
+        Column("type", "Type", "type", is_hidden=True),
+        Column("message", "Last told", is_hidden=True),
+    ),
+    search=("group", "message"),
+    filters={"verdict": Choice("Pre-checks", VERDICTS, _judged)},
+    default_sort="group",
+    name="groups",
+)
+
+RUNS = Table(
+    (
+        Column("state", "State", "state", template="replication/failover/cells/run_state.html"),
+        Column("kind", "What", "kind", template="replication/failover/cells/run_kind.html"),
+        Column("done_count", "Groups", "done_count", numeric=True, format=format_count),
+        Column("bad_count", "Not done", "bad_count", numeric=True, format=format_count),
+        Column("requested_by.username", "Asked for by"),
+        Column("created_at", "Asked", "created_at", template="replication/cells/ago.html"),
+        Column("finished_at", "Ended", "finished_at", template="replication/cells/ago.html"),
+        Column("error", "Problem", is_hidden=True),
+    ),
+    search=("error",),
+    filters={"state": Choice("State", FailoverState.choices, _in_state)},
+    default_sort="-created_at",
+    name="runs",
+)
+
+OUTCOMES = Table(
+    (
+        Column("state", "State", "state", template="replication/failover/cells/outcome.html"),
+        Column("group", "Group", "group"),
+        Column("message", "What happened", template="replication/failover/cells/message.html"),
+        Column("at", "When", "at", template="replication/cells/ago.html"),
+    ),
+    search=("group", "message"),
+    default_sort="group",
+)

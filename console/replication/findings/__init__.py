@@ -1,0 +1,4 @@
+"""What fails in flows without a word: looked at in rounds, kept, shown.
+
+In reading order: `models`, `collect`, `door`, `picture`, `store`, `api`, `pages`, `events`.
+"""

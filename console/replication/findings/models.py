@@ -1,0 +1,108 @@
+"""What fails in flows without a word, and drifts: each finding with its life, and how flows are looked at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from django.db import models
+from django.db.models import Q
+
+from jobs.replication.findings.finding import Code, FindingSeverity
+
+if TYPE_CHECKING:
+    from console.replication.flows.models import ReplicationFlow
+
+CODES = [(code.value, code.value.replace("_", " ")) for code in Code]
+SEVERITIES = [(severity.value, severity.value) for severity in FindingSeverity]
+# Where the code itself is long, or no English.
+_WORDS = {
+    Code.ACLS_NOT_SYNCED.value: "ACLs not synced",
+    Code.ACLS_ONLY_ON_TARGET.value: "Extra ACLs",
+    Code.CHECKPOINTS_MISSING.value: "No checkpoints",
+    Code.CONFIG_DELETED_NEXT.value: "Setting deleted",
+    Code.CONFIG_DIFFERS.value: "Settings differ",
+    Code.REPLICATION_FACTOR_DIFFERS.value: "Fewer replicas",
+}
+# Worst first when sorted downwards.
+RANKS = {severity.value: rank for rank, severity in enumerate(FindingSeverity, start=1)}
+
+
+class FlowFinding(models.Model):
+    """A finding about a flow; open while `closed_at` is null.
+
+    `subject` is what it is about (a partition, a topic, a group and a partition, a task), empty for the
+    flow as a whole. `evidence` are numbers and words, their units in their names. `opened_at` is when it
+    began as far as that is known, `last_seen_at` when it was last confirmed; `closed_at` is when it had
+    ended. `rank` orders severities, the worst is highest.
+    """
+
+    flow: models.ForeignKey[ReplicationFlow, ReplicationFlow] = models.ForeignKey(
+        "replication.ReplicationFlow", on_delete=models.CASCADE, related_name="flow_findings"
+    )
+    code = models.CharField(max_length=40, choices=CODES)
+    severity = models.CharField(max_length=10, choices=SEVERITIES)
+    rank = models.PositiveSmallIntegerField(default=0)
+    subject = models.CharField(max_length=600, blank=True)
+    topic = models.CharField(max_length=320, blank=True)
+    partition = models.PositiveIntegerField(null=True, blank=True)
+    sentence = models.TextField()
+    todo = models.TextField(blank=True)
+    evidence = models.JSONField(default=dict)
+    opened_at = models.DateTimeField()
+    last_seen_at = models.DateTimeField()
+    closed_at = models.DateTimeField(null=True, blank=True)
+
+    clusters_at: ClassVar = ("flow__source", "flow__target")
+
+    class Meta:
+        ordering = ["-rank", "opened_at"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["flow", "code", "subject"],
+                condition=Q(closed_at=None),
+                name="one_open_finding_per_subject",
+            )
+        ]
+        indexes = [
+            models.Index(fields=["flow", "closed_at"], name="finding_of_flow"),
+            models.Index(fields=["closed_at"], name="finding_closed"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.code} {self.subject}".rstrip()
+
+    @property
+    def word(self) -> str:
+        """What it is, in two or three words."""
+        return _WORDS.get(self.code, self.code.replace("_", " ").capitalize())
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is still so."""
+        return self.closed_at is None
+
+
+class FlowWatch(models.Model):
+    """How a flow is looked at for silent failures, and what must be remembered between two looks.
+
+    `memory` are the marks of `jobs.replication.findings.memory`, `syncs` the newest offset syncs, `pending`
+    the findings that one look has seen. `looked_at` is when the last look ended, `drift_at` when the two
+    sides were last compared. `faults` say what could not be asked, by part.
+    """
+
+    flow: models.OneToOneField[ReplicationFlow, ReplicationFlow] = models.OneToOneField(
+        "replication.ReplicationFlow", on_delete=models.CASCADE, related_name="watch"
+    )
+    claimed_until = models.DateTimeField(null=True, blank=True)
+    looked_at = models.DateTimeField(null=True, blank=True)
+    duration_ms = models.PositiveIntegerField(null=True, blank=True)
+    drift_at = models.DateTimeField(null=True, blank=True)
+    memory = models.JSONField(default=dict)
+    pending = models.JSONField(default=list)
+    syncs = models.JSONField(default=dict)
+    faults = models.JSONField(default=dict)
+
+    clusters_at: ClassVar = ("flow__source", "flow__target")
+
+    def __str__(self) -> str:
+        return f"watch of {self.flow_id}"

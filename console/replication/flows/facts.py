@@ -1,0 +1,133 @@
+"""The first row of a flow's page and its tabs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.urls import reverse
+
+from console.frame.pages.numbers import format_count, format_rate, format_span_ms
+from console.replication.control.stages import was_read
+from console.replication.flows.models import ReplicationFlow
+from console.replication.flows.queries import LAG, LAG_MS, RATE
+from console.replication.flows.status import FlowState, count
+from jobs.replication.copy.contract import PartitionState
+
+ETA = (
+    "How long it goes on: what is left over what is gained per second now, without what is paused. "
+    "Not known while nothing is copied, or when the source grows as fast."
+)
+KEEPS_UP_S = 10
+_CATCHING_UP = {FlowState.RUNNING, FlowState.DEGRADED}
+# From two of them on (a minute from one), a length is told in this unit.
+_UNITS = {"days": 86_400, "h": 3600, "min": 60}
+
+
+def flow_facts(flow: ReplicationFlow) -> list[dict[str, Any]]:
+    """Return lag, time lag, rate and partitions as the facts component takes them."""
+    failed = count(flow, PartitionState.FAILED)
+    return [
+        {
+            "label": "Behind",
+            "value": format_count(flow.lag),
+            "note": _how_long(flow),
+            "definition": f"{LAG} {ETA}",
+        },
+        {
+            "label": "Behind in time",
+            "value": format_span_ms(flow.lag_ms),
+            "note": "the partition that is furthest behind",
+            "definition": LAG_MS,
+        },
+        {
+            "label": "Rate",
+            "value": format_rate(flow.rate_per_s),
+            "note": "records copied, last 10 s",
+            "definition": RATE,
+        },
+        {
+            "label": "Partitions",
+            "value": _partitions(flow, failed),
+            "note": _states_in_words(flow),
+            "severity": "risk" if failed else "",
+            "href": reverse("replication:partitions", args=[flow.pk]),
+        },
+    ]
+
+
+def flow_tabs(flow: ReplicationFlow, current: str, found: int = 0) -> list[dict[str, Any]]:
+    """Return the tabs of a flow's page; `found` is how many findings are open and no mere notices."""
+    failed = count(flow, PartitionState.FAILED)
+    tabs: list[tuple[str, str, dict[str, Any]]] = [
+        ("detail", "How it is doing", {}),
+        (
+            "partitions",
+            "Partitions",
+            {"count": failed or flow.partition_count, "is_bad": bool(failed)},
+        ),
+        ("findings", "Findings", {"count": found or None, "is_bad": bool(found)}),
+        ("checkpoints", "Checkpoints", {}),
+        ("failover", "Failover", {}),
+        ("runs", "Runs", {}),
+        ("control", "Control", {}),
+        ("settings", "Settings", {}),
+    ]
+    if flow.is_watched:
+        tabs = [tab for tab in tabs if tab[0] != "control"]
+    return [
+        {
+            "label": label,
+            "href": reverse(f"replication:{name}", args=[flow.pk]),
+            "is_current": name == current,
+            **more,
+        }
+        for name, label, more in tabs
+    ]
+
+
+def why_no_topics(flow: ReplicationFlow) -> str:
+    """Return what an empty table of topics means: only a run that read the source knows that none matches."""
+    if flow.measured_at is None:
+        return "Not measured yet."
+    if flow.is_watched:
+        return "MirrorMaker 2 has no positions for a topic of this flow."
+    if flow.run is None or not flow.run.is_live:
+        return "No topic is known yet: the topics of the source are read when the flow starts."
+    if not was_read(flow):
+        return "The flow is starting: the topics of the source are not read yet."
+    return "No topic of the source matches the flow's topic patterns."
+
+
+def _how_long(flow: ReplicationFlow) -> str:
+    """Say how long copying goes on; that nobody knows is said, too, and never guessed."""
+    records = "records, all partitions together"
+    if not flow.lag or flow.status.state not in _CATCHING_UP or _keeps_up(flow):
+        return records
+    if flow.eta_s is None:
+        return f"{records}; nobody can tell for how long"
+    return f"{records}; done in {about(flow.eta_s)} at this pace"
+
+
+def _keeps_up(flow: ReplicationFlow) -> bool:
+    """Return whether what is missing is only what came in since the last commit or two."""
+    return (flow.lag or 0) <= (flow.rate_per_s or 0) * KEEPS_UP_S
+
+
+def about(seconds: float) -> str:
+    """Return a length of time that is not known to the second: about 5 min."""
+    for unit, size in _UNITS.items():
+        if seconds >= (size if unit == "min" else 2 * size):
+            return f"about {seconds / size:.0f} {unit}"
+    return "less than a minute"
+
+
+def _partitions(flow: ReplicationFlow, failed: int) -> str:
+    if flow.partition_count is None:
+        return format_count(None)
+    good = flow.partition_count - failed
+    return f"{format_count(good)} of {format_count(flow.partition_count)}"
+
+
+def _states_in_words(flow: ReplicationFlow) -> str:
+    parts = [f"{number} {state.replace('_', ' ')}" for state, number in flow.states.items()]
+    return " \N{MIDDLE DOT} ".join(parts) or "not measured yet"

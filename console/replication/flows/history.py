@@ -1,0 +1,101 @@
+"""What happened to a flow over time, told by its runs: states as a lane, moments as events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from itertools import pairwise
+
+from django.urls import reverse
+
+from console.frame.pages.events import Event, in_order
+from console.frame.pages.lanes import Lane, Lanes, Segment, draw_lanes
+from console.frame.pages.states import Severity, spoken
+from console.frame.pages.timerange import TimeRange
+from console.replication.flows.models import ReplicationFlow
+from console.replication.flows.status import FlowStatus, first_line
+from console.runs import queries as run_queries
+from console.runs.models import Run, RunState
+
+# A flow that fails every minute for hours: the newest of its runs tell enough.
+MOST_RUNS = 200
+MOST_EVENTS = 50
+_ENDED_BADLY = {RunState.FAILED, RunState.ERRORED}
+
+
+def list_events(flow: ReplicationFlow, time_range: TimeRange) -> list[Event]:
+    """Return starts, restarts and ends of runs within the time range; one query."""
+    runs = _runs_until(flow, time_range.end)
+    found = [event for before, run in pairwise([None, *runs]) if run for event in _of(before, run)]
+    inside = [event for event in found if time_range.start <= event.at <= time_range.end]
+    return in_order(inside, MOST_EVENTS)
+
+
+def draw_states(flow: ReplicationFlow, time_range: TimeRange, now: datetime) -> Lanes:
+    """Return the states of a flow (with its status) over the time range; one query."""
+    runs = _runs_until(flow, time_range.end)
+    return draw_lanes([Lane("State", list(segments(runs, flow.status)))], time_range, now)
+
+
+def segments(runs: Sequence[Run], status: FlowStatus) -> Iterator[Segment]:
+    """Yield what the flow was doing, oldest first: starting, running, then failing or stopped.
+
+    `status` is what it does now: a live run that is not well since a moment is cut there.
+    """
+    for run, after in pairwise([*runs, None]):
+        if run is None:
+            return
+        yield from _while_alive(run, status)
+        if run.finished_at is not None:
+            yield _after_end(run, run.finished_at, after.created_at if after else None)
+
+
+def _runs_until(flow: ReplicationFlow, end: datetime) -> list[Run]:
+    runs = run_queries.list_runs_of(flow.subject).filter(created_at__lte=end)
+    return list(reversed(runs[:MOST_RUNS]))
+
+
+def _while_alive(run: Run, status: FlowStatus) -> Iterator[Segment]:
+    href = _address(run)
+    began = run.started_at or run.finished_at
+    yield Segment("Starting", Severity.NOTICE, run.created_at, began, href)
+    if run.started_at is None:
+        return
+    since = status.since if run.is_live and status.is_wrong else None
+    if since is None or since < run.started_at:
+        yield Segment("Running", Severity.OK, run.started_at, run.finished_at, href)
+        return
+    yield Segment("Running", Severity.OK, run.started_at, since, href)
+    yield Segment(spoken(status.state), status.severity, since, None, href, status.reason)
+
+
+def _after_end(run: Run, end: datetime, until: datetime | None) -> Segment:
+    if run.state in _ENDED_BADLY:
+        return Segment("Failing", Severity.CRIT, end, until, _address(run), first_line(run.error))
+    return Segment("Stopped", Severity.NONE, end, until, _address(run))
+
+
+def _of(before: Run | None, run: Run) -> Iterator[Event]:
+    if run.started_at is not None:
+        yield _start(before, run, run.started_at)
+    if run.finished_at is not None:
+        yield _end(run, run.finished_at)
+
+
+def _start(before: Run | None, run: Run, at: datetime) -> Event:
+    if before is not None and before.state in _ENDED_BADLY:
+        text = "Run restarted after one that ended badly"
+        return Event(at, "Run restarted", text, Severity.WARN, _address(run))
+    return Event(at, "Run started", "Run started", Severity.NOTICE, _address(run))
+
+
+def _end(run: Run, at: datetime) -> Event:
+    if run.state in _ENDED_BADLY:
+        text = f"Run {run.state.lower()}: {first_line(run.error)}".removesuffix(": ")
+        return Event(at, "Run failed", text, Severity.CRIT, _address(run))
+    text = "Run ended: it was asked to" if run.state == RunState.CANCELLED else "Run ended"
+    return Event(at, "Run ended", text, Severity.NONE, _address(run))
+
+
+def _address(run: Run) -> str:
+    return reverse("runs:detail", args=[run.pk])

@@ -1,0 +1,235 @@
+"""Pages of flows: parse, one read or one action, render."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from console.frame.errors import ActionRefused
+from console.frame.pages.numbers import read_whole
+from console.frame.pages.render import render_page
+from console.frame.security.access import anywhere, can_here, page
+from console.frame.tables.table import Table, csv_response
+from console.replication.checkpoints import queries as readiness_queries
+from console.replication.checkpoints.news import checkpoint_news
+from console.replication.control.ensure import restarts_for_settings
+from console.replication.control.stages import stages_of
+from console.replication.flows import actions, queries
+from console.replication.flows.facts import flow_facts, why_no_topics
+from console.replication.flows.forms import FlowForm, NewFlowForm, SettingsForm
+from console.replication.flows.history import draw_states
+from console.replication.flows.models import ReplicationFlow
+from console.replication.flows.page_parts import around_flow, find_flow
+from console.replication.flows.preview import policies_on, preview_topics
+from console.replication.flows.tables import FLOWS, PARTITIONS, TOPICS, steered
+from console.replication.flows.topic_news import topic_news
+from console.runs.tables import RUNS
+from jobs.cluster.errors import InvalidFields
+
+# Looked at for the flow's first page, which has a line for each rule; all have a page of their own.
+MOST_FAILURES = 500
+
+
+@require_GET
+@page("view", anywhere)
+def list_page(request: HttpRequest) -> HttpResponseBase:
+    """Show all flows."""
+    table = FLOWS.read(request, queries.list_flows())
+    if table.is_export:
+        return csv_response(table, "flows")
+    now = timezone.now()
+    queries.with_recent_lag(queries.with_status(table.rows, now), now)
+    context = {"table": table, "clusters": queries.list_clusters(request.user)}
+    return render_page(request, "replication/flows/list.html", context, is_live=True)
+
+
+@require_GET
+@page("view", queries.where)
+def detail_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
+    """Show how a flow is doing, its lag over time and its topics."""
+    flow = find_flow(flow_id)
+    table = _table(request, TOPICS, flow).read(request, queries.list_topics(flow))
+    if table.is_export:
+        return csv_response(table, f"flow-{flow.pk}-topics")
+    around = around_flow(request, flow, "detail")
+    context = {
+        **around,
+        "states": draw_states(flow, around["time_range"], timezone.now()),
+        "table": table,
+        "facts": flow_facts(flow),
+        "empty": why_no_topics(flow),
+        "stages": stages_of(flow.run, timezone.now()),
+        "findings": queries.findings_of(flow),
+        "failures": queries.worst_of_each_rule(queries.open_findings(flow)[:MOST_FAILURES]),
+        "topic_news": topic_news(flow),
+        "answer": readiness_queries.answer_of(flow),
+        "failover_freshness": readiness_queries.freshness_of(flow),
+        "checkpoint_news": checkpoint_news(flow),
+        "waiting_topics": queries.list_topics(flow).filter(accepts_new=True)[:20],
+    }
+    return render_page(request, "replication/flows/detail.html", context, is_live=True)
+
+
+@require_GET
+@page("view", queries.where)
+def partitions_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
+    """Show every partition: position, end, lag, state and reason; the chart is of the topic asked for."""
+    flow = find_flow(flow_id)
+    table = _table(request, PARTITIONS, flow).read(request, queries.list_partitions(flow))
+    if table.is_export:
+        return csv_response(table, f"flow-{flow.pk}-partitions")
+    context = {
+        **around_flow(request, flow, "partitions"),
+        "table": table,
+        "topic": request.GET.get("topic", ""),
+    }
+    return render_page(request, "replication/flows/partitions.html", context, is_live=True)
+
+
+@require_GET
+@page("view", queries.where)
+def runs_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
+    """Show the runs of a flow."""
+    flow = find_flow(flow_id)
+    table = RUNS.read(request, queries.list_runs(flow))
+    if table.is_export:
+        return csv_response(table, f"flow-{flow.pk}-runs")
+    context = {**around_flow(request, flow, "runs"), "table": table}
+    return render_page(request, "replication/flows/runs.html", context, is_live=True)
+
+
+@require_http_methods(["GET", "POST"])
+@page("operate", anywhere)
+def new_page(request: HttpRequest) -> HttpResponse:
+    """Make a flow."""
+    aliases = [cluster.alias for cluster in queries.list_clusters(request.user)]
+    form = NewFlowForm(aliases, request.POST or None)
+    flow = _try_create(request, form) if request.method == "POST" and form.is_valid() else None
+    if flow is not None:
+        messages.success(request, f"Flow {flow.name} was created.")
+        return redirect("replication:detail", flow.pk)
+    return render_page(request, "replication/flows/new.html", {"form": form, "aliases": aliases})
+
+
+@require_POST
+@page("operate", anywhere)
+def preview(request: HttpRequest) -> HttpResponse:
+    """Show what the flow of this form would do with each topic of its source."""
+    aliases = [cluster.alias for cluster in queries.list_clusters(request.user)]
+    form = FlowForm(aliases, request.POST)
+    form.fields["name"].required = False
+    context: dict[str, Any] = {"topics": None, "problems": {}}
+    if form.is_valid():
+        try:
+            values = {**form.values(), "name": form.values()["name"] or "new"}
+            spec = actions.check_settings(values, request.user, _flow_of_form(request))
+            context["topics"] = preview_topics(spec)
+            context["policies"] = policies_on(spec.target.alias)
+        except InvalidFields as invalid:
+            context["problems"] = invalid.errors
+    return render_page(request, "replication/flows/_preview.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+@page("operate", queries.where)
+def settings_page(request: HttpRequest, flow_id: int) -> HttpResponse:
+    """Change a flow's settings."""
+    flow = find_flow(flow_id)
+    form = SettingsForm(flow, request.POST or None)
+    if request.method == "POST" and form.is_valid() and _try_change(flow, form):
+        messages.success(request, f"Saved. {_effect(flow)}".strip())
+        return redirect("replication:detail", flow.pk)
+    context = {**around_flow(request, flow, "settings"), "form": form}
+    return render_page(request, "replication/flows/settings.html", context)
+
+
+@require_POST
+@page("operate", queries.where)
+def start(request: HttpRequest, flow_id: int) -> HttpResponse:
+    """Want the flow to run."""
+    flow = find_flow(flow_id)
+    try:
+        actions.start_flow(flow)
+        messages.success(request, f"Flow {flow.name} is starting: its status shows the stages.")
+    except ActionRefused as refusal:
+        messages.error(request, refusal.message)
+    return redirect("replication:detail", flow.pk)
+
+
+@require_POST
+@page("operate", queries.where)
+def stop(request: HttpRequest, flow_id: int) -> HttpResponse:
+    """Want the flow to stop."""
+    flow = find_flow(flow_id)
+    actions.stop_flow(flow)
+    messages.success(
+        request, f"Flow {flow.name} stops: it flushes and commits its positions first."
+    )
+    return redirect("replication:detail", flow.pk)
+
+
+@require_POST
+@page("operate", queries.where)
+def delete(request: HttpRequest, flow_id: int) -> HttpResponse:
+    """Delete a flow; its topics and positions on the target stay."""
+    flow = find_flow(flow_id)
+    gone = actions.delete_flow(flow, timezone.now())
+    words = "was deleted" if gone else "is deleted as soon as its run has ended"
+    messages.success(request, f"Flow {flow.name} {words}.")
+    return redirect("replication:list")
+
+
+@require_POST
+@page("operate", queries.where)
+def accept_topics(request: HttpRequest, flow_id: int) -> HttpResponse:
+    """Copy topics that were created again from their beginning."""
+    flow = find_flow(flow_id)
+    try:
+        actions.accept_new_topics(flow, request.POST.getlist("topics"))
+        messages.success(request, "Accepted: the flow is restarted and copies from the beginning.")
+    except InvalidFields as invalid:
+        messages.error(request, invalid.errors["topics"])
+    return redirect("replication:detail", flow.pk)
+
+
+def _flow_of_form(request: HttpRequest) -> int | None:
+    """Return which flow a form is about; None for a new one."""
+    return read_whole(request.POST.get("flow", ""), 2**63 - 1)
+
+
+def _table(request: HttpRequest, table: Table, flow: ReplicationFlow) -> Table:
+    """Return a table of a flow, with buttons in its rows for people who may press them."""
+    is_steered = can_here(request, "operate") and not flow.is_watched
+    return steered(table, flow) if is_steered else table
+
+
+def _try_create(request: HttpRequest, form: NewFlowForm) -> ReplicationFlow | None:
+    user = request.user if request.user.is_authenticated else None
+    try:
+        return actions.create_flow(form.values(), user, timezone.now(), start=form.is_started)
+    except InvalidFields as invalid:
+        form.take_errors(invalid.errors)
+        return None
+
+
+def _effect(flow: ReplicationFlow) -> str:
+    """Say what a running flow does about its changed settings."""
+    if flow.run is None or not flow.run.is_live:
+        return ""
+    if restarts_for_settings(flow, flow.run):
+        return "The flow restarts with the new settings; its status shows the stages."
+    return "The running flow takes the new settings over within seconds, without a restart."
+
+
+def _try_change(flow: ReplicationFlow, form: SettingsForm) -> bool:
+    try:
+        actions.change_flow(flow, form.values())
+    except InvalidFields as invalid:
+        form.take_errors(invalid.errors)
+        return False
+    return True

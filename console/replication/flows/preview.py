@@ -1,0 +1,157 @@
+"""What a flow would do with every topic of its source, as far as the rows of both clusters tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from django.db.models import Max
+
+from console.clusters.models import Broker, CollectionRound, Noun, Partition, Topic
+from console.replication.flows.models import FlowPartition
+from jobs.cluster.admin.configs import ConfigValue
+from jobs.cluster.descriptions import PartitionDescription, TopicDescription
+from jobs.replication.flow.selection import explain_topic
+from jobs.replication.flow.spec import FlowSpec
+from jobs.replication.naming.detection import Candidate, detect_policies
+from jobs.replication.topics import preview as topic_preview
+from jobs.replication.topics.fan_in import Existing, keeps_name, refuse_existing
+from jobs.replication.topics.preview import PreviewInput
+
+
+@dataclass(frozen=True, slots=True)
+class TopicPreview:
+    """What a flow would do with a topic of its source: where to, or why not.
+
+    `plan` is what would happen to the remote topic, `remote_partitions` how many it has now (None:
+    it is not there, or nobody knows); `warnings` are sentences that a person should read first.
+    """
+
+    topic: str
+    partitions: int
+    is_selected: bool
+    remote_topic: str
+    reason: str
+    remote_partitions: int | None = None
+    plan: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+def preview_topics(spec: FlowSpec) -> list[TopicPreview]:
+    """Return what this flow would do with each topic that was last seen on its source."""
+    known = _known(spec)
+    return [_row(known, found) for found in topic_preview.preview_topics(spec, known)]
+
+
+def policies_on(alias: str) -> list[Candidate]:
+    """Return which naming policies explain the topics of a cluster, the surest first."""
+    names = Topic.objects.filter(cluster__alias=alias).order_by().values_list("name", flat=True)
+    return detect_policies(names)
+
+
+def _known(spec: FlowSpec) -> PreviewInput:
+    """Read what was last seen of both clusters: five queries at most."""
+    source = list(Topic.objects.filter(cluster__alias=spec.source.alias).order_by("name"))
+    topics = [_described(row) for row in source]
+    target = _on_target(spec)
+    brokers = Broker.objects.filter(cluster__alias=spec.target.alias, is_live=True).count()
+    return PreviewInput(
+        topics,
+        target,
+        {row.name: {k: ConfigValue(v) for k, v in row.configs.items()} for row in source},
+        brokers or None,
+        _refused(spec, topics, target or {}),
+    )
+
+
+def _on_target(spec: FlowSpec) -> dict[str, TopicDescription] | None:
+    """Return the topics of the target by name; None while they were never collected."""
+    rows = Topic.objects.filter(cluster__alias=spec.target.alias)
+    found = {row.name: _described(row) for row in rows}
+    rounds = CollectionRound.objects.filter(cluster__alias=spec.target.alias, noun=Noun.TOPICS)
+    return found if found or rounds.filter(succeeded_at__isnull=False).exists() else None
+
+
+def _described(row: Topic) -> TopicDescription:
+    replicas = tuple(range(row.replication_factor or 0))
+    numbers = range(row.partition_count)
+    partitions = tuple(PartitionDescription(number, None, replicas, ()) for number in numbers)
+    return TopicDescription(row.name, row.topic_id or None, row.is_internal, partitions)
+
+
+def _refused(
+    spec: FlowSpec, topics: Iterable[TopicDescription], target: Mapping[str, TopicDescription]
+) -> dict[str, str]:
+    """Return the target's topics that somebody else has written, with the reason.
+
+    Only those whose ends are known; the flow itself looks again before it writes.
+    """
+    kept = [t for t in topics if t.name in target and keeps_name(spec, t.name)]
+    selected = [topic.name for topic in kept if explain_topic(spec, topic).selected]
+    if not selected:
+        return {}
+    copied, ends = _copied(spec), _ends(spec)
+    existing = [Existing(name, ends[name]) for name in selected if name in ends.keys() - copied]
+    found = {one.remote_topic: refuse_existing(spec, one) for one in existing}
+    return {name: why for name, why in found.items() if why}
+
+
+def _copied(spec: FlowSpec) -> set[str]:
+    rows = FlowPartition.objects.filter(
+        flow__source__alias=spec.source.alias, flow__target__alias=spec.target.alias
+    )
+    return set(rows.exclude(position=None).order_by().values_list("topic", flat=True).distinct())
+
+
+def _ends(spec: FlowSpec) -> dict[str, int]:
+    rows = Partition.objects.filter(cluster__alias=spec.target.alias).order_by()
+    ends = rows.values_list("topic__name").annotate(end=Max("end_offset"))
+    return {name: end for name, end in ends if end is not None}
+
+
+def _row(known: PreviewInput, found: topic_preview.TopicPreview) -> TopicPreview:
+    there = (known.target or {}).get(found.remote_topic)
+    return TopicPreview(
+        found.topic,
+        found.partitions,
+        found.is_selected,
+        found.remote_topic,
+        found.reason,
+        len(there.partitions) if there else None,
+        _plan(known, found) if found.is_selected else "",
+        found.warnings,
+    )
+
+
+def _plan(known: PreviewInput, found: topic_preview.TopicPreview) -> str:
+    if known.target is None:
+        return "Whether it is on the target is not known yet."
+    if found.remote_topic in known.refused:
+        return "It is there, and nothing would be copied into it."
+    if found.creates is not None:
+        factor = found.creates.replication_factor or "of the target's default"
+        why = found.creates.replication_factor_from
+        return f"Is made with {_partitions(found.partitions)}, replication factor {factor}. {why}"
+    if found.grows is not None:
+        return f"Grows from {found.grows[0]} to {_partitions(found.grows[1])}."
+    there = known.target.get(found.remote_topic)
+    if there is None or not found.partitions:
+        return "Its partitions are not known yet."
+    return _compared(len(there.partitions), found.partitions)
+
+
+def _compared(there: int, wanted: int) -> str:
+    if there == wanted:
+        return f"Is there with {_partitions(there)}."
+    if there > wanted:
+        return (
+            f"Is there with {_partitions(there)}, more than the {wanted} of the source; they stay."
+        )
+    return (
+        f"Is there with {_partitions(there)}, the source has {wanted}, and this flow adds none: the "
+        "others cannot be copied."
+    )
+
+
+def _partitions(number: int) -> str:
+    return f"{number} partition{'' if number == 1 else 's'}"

@@ -1,0 +1,177 @@
+"""Reads of flows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from datetime import datetime
+from typing import Any
+
+from django.db.models import F, Max, QuerySet
+from django.db.models.functions import Mod
+
+from console.clusters.models import Cluster, Topic
+from console.frame.pages.freshness import Freshness, freshness_of_round
+from console.frame.security.access import clusters_of, visible
+from console.replication.checkpoints import queries as readiness
+from console.replication.control.crashes import with_crashes
+from console.replication.findings.models import FlowFinding, FlowWatch
+from console.replication.flows.models import (
+    FlowPartition,
+    FlowRound,
+    FlowTopic,
+    LagSample,
+    ReplicationFlow,
+)
+from console.replication.flows.status import RESTS_S, judge_flow
+from console.runs import queries as run_queries
+from console.runs.models import Run
+from jobs.replication.flow.selection import should_replicate
+from jobs.replication.flow.spec import SyncsLocation
+
+RECENT_S = 3600
+
+# The names under which other rooms know what was read here, and the reads of answers.
+Flow = ReplicationFlow
+Failure = FlowFinding
+answers = readiness
+crashed = with_crashes
+
+# What the numbers of a flow mean, wherever they are shown.
+LAG = "Source end offset minus replicated position: records that the target does not have yet."
+LAG_MS = (
+    "Timestamp of the newest source record minus timestamp of the last copied record, so it holds "
+    "for back-fills too and does not grow while nothing is produced."
+)
+RATE = "Records copied per second over the last 10 s."
+
+
+def list_flows() -> QuerySet[ReplicationFlow]:
+    """Return all flows with their clusters, newest run and rounds, in a constant number of queries."""
+    flows = ReplicationFlow.objects.select_related("source", "target", "run", "created_by")
+    return flows.prefetch_related("rounds").defer("run__progress", "run__arguments", "run__summary")
+
+
+def where(flow_id: int | None = None, pk: str = "", **_: str) -> Collection[int]:
+    """Return the two clusters of a flow, for the guard of pages and routes."""
+    return clusters_of(ReplicationFlow.objects.filter(pk=flow_id or pk or 0))
+
+
+def get_flow(flow_id: int, now: datetime) -> ReplicationFlow | None:
+    """Return one flow with its status and crashes; None when there is none."""
+    flow = list_flows().filter(pk=flow_id).first()
+    return with_crashes(with_status([flow], now), now)[0] if flow else None
+
+
+def with_status(flows: Iterable[ReplicationFlow], now: datetime) -> list[ReplicationFlow]:
+    """Return the flows, each with its status; no query."""
+    judged = list(flows)
+    for flow in judged:
+        flow.status = judge_flow(flow, now)
+    return judged
+
+
+def with_recent_lag(flows: list[ReplicationFlow], now: datetime) -> list[ReplicationFlow]:
+    """Return the flows, each with its lag over the last hour in 30 steps; one query."""
+    since, step_s = int(now.timestamp()) - RECENT_S, RECENT_S // 30
+    rows = (
+        LagSample.objects.filter(flow__in=[flow.pk for flow in flows], topic="", at_s__gte=since)
+        .annotate(bucket=F("at_s") - Mod(F("at_s"), step_s))
+        .values("flow", "bucket")
+        .annotate(most_lag=Max("lag"))
+        .order_by("flow", "bucket")
+    )
+    lines: dict[int, list[int | None]] = {flow.pk: [] for flow in flows}
+    for row in rows:
+        lines[row["flow"]].append(row["most_lag"])
+    for flow in flows:
+        flow.recent_lag = lines[flow.pk]
+    return flows
+
+
+def find_flows(user: Any, words: str, limit: int) -> list[ReplicationFlow]:
+    """Return flows that a person sees and whose name or clusters contain every word."""
+    flows = ReplicationFlow.objects.select_related("source", "target")
+    for word in words.split():
+        flows = flows.filter(name__icontains=word)
+    return list(visible(user, flows)[:limit])
+
+
+def list_topics(flow: ReplicationFlow | None = None) -> QuerySet[FlowTopic]:
+    """Return the topics of a flow, of all flows when none is named."""
+    return FlowTopic.objects.all() if flow is None else FlowTopic.objects.filter(flow=flow)
+
+
+def list_partitions(
+    flow: ReplicationFlow | None = None, topic: str = ""
+) -> QuerySet[FlowPartition]:
+    """Return the partitions of all flows, of one flow and of one topic when they are named."""
+    partitions = FlowPartition.objects.all() if flow is None else flow.partitions.all()
+    return partitions.filter(topic=topic) if topic else partitions
+
+
+def partition_counts(flow: ReplicationFlow) -> dict[str, int]:
+    """Return the topics of a flow with their partitions (0: not known): measured, or on its source."""
+    seen = Topic.objects.filter(cluster=flow.source_id).values_list("name", "partition_count")
+    spec = flow.spec()
+    there = {name: count for name, count in seen if should_replicate(spec, name)}
+    measured = dict(flow.flow_topics.values_list("topic", "partition_count"))
+    return {name: max(there.get(name, 0), measured.get(name, 0)) for name in there | measured}
+
+
+def list_runs(flow: ReplicationFlow) -> QuerySet[Run]:
+    """Return the runs of a flow, newest first."""
+    return run_queries.list_runs_of(flow.subject)
+
+
+def findings_of(flow: ReplicationFlow, limit: int = 50) -> list[FlowPartition]:
+    """Return partitions with something that a person must know although copying goes on."""
+    return list(FlowPartition.objects.filter(flow=flow).exclude(findings=[])[:limit])
+
+
+def list_findings(flow: ReplicationFlow | None = None) -> QuerySet[FlowFinding]:
+    """Return what fails without a word, of all flows when none is named; open and ended ones."""
+    rows = FlowFinding.objects.select_related("flow__source", "flow__target")
+    return rows if flow is None else rows.filter(flow=flow)
+
+
+def open_findings(flow: ReplicationFlow | None = None) -> QuerySet[FlowFinding]:
+    """Return open findings, worst first and oldest before younger ones."""
+    return list_findings(flow).filter(closed_at=None).order_by("-rank", "opened_at", "pk")
+
+
+def worst_of_each_rule(findings: Iterable[FlowFinding]) -> list[tuple[FlowFinding, int]]:
+    """Return the first finding of each rule, with the number of others that the rule found."""
+    alike: dict[str, list[FlowFinding]] = {}
+    for finding in findings:
+        alike.setdefault(finding.code, []).append(finding)
+    return [(same[0], len(same) - 1) for same in alike.values()]
+
+
+def list_watches() -> QuerySet[FlowWatch]:
+    """Return how flows were last looked at, those that were."""
+    return FlowWatch.objects.exclude(looked_at=None)
+
+
+def watch_of(flow: ReplicationFlow) -> FlowWatch | None:
+    """Return how a flow was last looked at; None before the first look."""
+    return list_watches().filter(flow=flow).first()
+
+
+def freshness_of(flow: ReplicationFlow) -> list[Freshness]:
+    """Return how fresh the parts of what is known of the flow are."""
+    rounds = {round_.noun: round_ for round_ in flow.rounds.all()}
+    has_syncs = flow.offset_syncs != SyncsLocation.NONE
+    nouns = [n for n in FlowRound.Noun.values if n != FlowRound.Noun.SYNCS or has_syncs]
+    every_s = {
+        FlowRound.Noun.POSITIONS: RESTS_S,
+        FlowRound.Noun.SOURCE: RESTS_S if flow.partition_count else None,
+    }
+    return [
+        freshness_of_round(FlowRound.Noun(n).label, rounds.get(n), every_s.get(FlowRound.Noun(n)))
+        for n in nouns
+    ]
+
+
+def list_clusters(user: Any) -> list[Cluster]:
+    """Return the clusters that a flow of this person can connect."""
+    return list(visible(user, Cluster.objects.order_by("alias")))

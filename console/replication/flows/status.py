@@ -1,0 +1,346 @@
+"""How a flow is doing, in one word, with the reason and what to do: pure rules, worst first."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from console.frame.pages.freshness import Freshness, stale_after_s
+from console.frame.pages.numbers import format_age, format_span_s
+from console.frame.pages.states import Severity
+from console.replication.control.stages import in_words, moment, stages_of, was_read
+from console.replication.control.steering import steering_in_words, steering_of
+from console.replication.flows.models import FlowRound, ReplicationFlow
+from console.runs.models import Run, RunState
+from jobs.replication.copy.contract import PartitionState
+from jobs.spark.stages import DRIVER_STARTED
+
+# How long a flow without a run rests between two measurements; one with a run is measured more often.
+RESTS_S = 30
+# The driver reports every second; this long without a word is a finding of its own.
+SILENT_AFTER = timedelta(seconds=30)
+# How a run's error ends before the lines of its log (console.runs.collect, jobs.spark.keeper).
+_LOG_FOLLOWS = "Last lines of its log:"
+_NAMES_AN_ERROR = re.compile(r"Error|Exception|ERROR|FATAL|Killed")
+
+
+class FlowState(StrEnum):
+    """The states of a flow."""
+
+    RUNNING = "running"
+    STARTING = "starting"
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+    PAUSED = "paused"
+    DEGRADED = "degraded"
+    WAITING = "waiting"
+    SILENT = "silent"
+    STALE = "stale"
+    FAILING = "failing"
+    DELETING = "deleting"
+    WATCHED = "watched"
+
+
+SEVERITIES = {
+    FlowState.RUNNING: Severity.OK,
+    FlowState.STARTING: Severity.NOTICE,
+    FlowState.STOPPING: Severity.NOTICE,
+    FlowState.STOPPED: Severity.NONE,
+    FlowState.PAUSED: Severity.NOTICE,
+    FlowState.WATCHED: Severity.NOTICE,
+    FlowState.DELETING: Severity.NOTICE,
+    FlowState.WAITING: Severity.RISK,
+    FlowState.DEGRADED: Severity.RISK,
+    FlowState.SILENT: Severity.RISK,
+    FlowState.STALE: Severity.RISK,
+    FlowState.FAILING: Severity.CRIT,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FlowStatus:
+    """The word, why, since when (None: not known), and what a person can do about it.
+
+    `steered` says what of it a person paused and how it is limited, by whom and since when;
+    `is_steered`: not by its settings alone.
+    """
+
+    state: FlowState
+    reason: str = ""
+    hint: str = ""
+    since: datetime | None = None
+    steered: str = ""
+    is_steered: bool = False
+
+    @property
+    def severity(self) -> Severity:
+        """How bad it is; a flow that a person holds back does not look as if all of it went on."""
+        if self.state is FlowState.RUNNING and self.is_steered:
+            return Severity.NOTICE
+        return SEVERITIES[self.state]
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether a person should look at it."""
+        return self.severity in {Severity.WARN, Severity.RISK, Severity.CRIT}
+
+
+def judge_flow(flow: ReplicationFlow, now: datetime) -> FlowStatus:
+    """Return the state of a flow from its row, its newest run and its rounds (prefetched)."""
+    is_steered = any(not one.is_setting for one in steering_of(flow))
+    status = _judge(flow, now)
+    status = _late(flow, now) or status if status.state in _MEASURED else status
+    return replace(status, steered=steering_in_words(flow), is_steered=is_steered)
+
+
+_MEASURED = frozenset({FlowState.RUNNING, FlowState.WATCHED})
+
+
+def _late(flow: ReplicationFlow, now: datetime) -> FlowStatus | None:
+    """Return that nothing has measured this flow for longer than it should be; None when it was measured."""
+    measured = Freshness("flow", flow.measured_at, stale_after_s=stale_after_s(RESTS_S, None))
+    if not measured.is_late(now):
+        return None
+    return FlowStatus(
+        FlowState.STALE,
+        f"Lag and offsets that are shown were measured {format_age(flow.measured_at, now)}.",
+        "The worker of the queue flows does not run, or has more to do than it can: look at its log and at "
+        "the load of the machine, start it or one more. Copying does not depend on it.",
+        flow.measured_at,
+    )
+
+
+def _judge(flow: ReplicationFlow, now: datetime) -> FlowStatus:
+    live = flow.run if flow.run is not None and flow.run.is_live else None
+    if flow.deletion_asked_at is not None:
+        return FlowStatus(FlowState.DELETING, "It goes as soon as its run has ended.")
+    if flow.is_watched and live is None:
+        return _watched(flow)
+    return _judge_wanted(flow, live, now) if flow.is_wanted else _unwanted(flow)
+
+
+def _judge_wanted(flow: ReplicationFlow, live: Run | None, now: datetime) -> FlowStatus:
+    if live is None:
+        return _without_run(flow, now)
+    if live.cancel_requested_at is not None:
+        since = live.cancel_requested_at
+        stopping = format_span_s(max((now - since).total_seconds(), 0))
+        reason = f"Restarting with the new settings. Stopping the current run: {stopping} so far."
+        return FlowStatus(FlowState.STARTING, reason, "", since)
+    if live.state == RunState.QUEUED or live.reported_at is None:
+        return _coming_up(flow, now)
+    return _with_report(flow, now)
+
+
+def _unwanted(flow: ReplicationFlow) -> FlowStatus:
+    run = flow.run
+    if run is not None and run.is_live:
+        return FlowStatus(
+            FlowState.STOPPING,
+            "Records in flight are flushed and positions committed.",
+            "",
+            run.cancel_requested_at,
+        )
+    return FlowStatus(FlowState.STOPPED, "", "", run.finished_at if run else None)
+
+
+def _watched(flow: ReplicationFlow) -> FlowStatus:
+    """Tell of a flow that MirrorMaker 2 copies; what cannot be seen of it now is said."""
+    failing = [row for row in flow.rounds.all() if row.failing_since is not None]
+    if failing:
+        told = f"MirrorMaker 2 copies; it cannot be watched now: {failing[0].error}"
+        return FlowStatus(FlowState.WAITING, told, failing[0].hint, failing[0].failing_since)
+    if flow.measured_at is not None and not flow.partition_count:
+        return FlowStatus(
+            FlowState.WAITING,
+            f"MirrorMaker 2 has no positions in mm2-offsets.{flow.source.alias}.internal on "
+            f"{flow.target.alias} for a topic of this flow.",
+            "Look whether it runs, and whether its clusters have these aliases.",
+        )
+    return FlowStatus(
+        FlowState.WATCHED,
+        "MirrorMaker 2 copies; crosslog watches. Its positions are as old as its last commit, "
+        "by default up to a minute.",
+    )
+
+
+def _without_run(flow: ReplicationFlow, now: datetime) -> FlowStatus:
+    if not flow.failures:
+        return FlowStatus(FlowState.STARTING, "A run is being started.", "", None)
+    return FlowStatus(
+        FlowState.FAILING,
+        f"{_attempts(flow)} The last one: {in_short(flow.failure)}",
+        f"{_next_try(flow, now)} The run's page has the whole log.",
+        flow.failing_since,
+    )
+
+
+def _coming_up(flow: ReplicationFlow, now: datetime) -> FlowStatus:
+    run = flow.run
+    since = run.created_at if run else None
+    stages = stages_of(run, now)
+    where = in_words(stages) if stages and not stages[-1].is_done else "Tasks starting."
+    if not flow.failures:
+        return FlowStatus(FlowState.STARTING, where, "", since)
+    return FlowStatus(
+        FlowState.FAILING,
+        f"{_attempts(flow)} The last one: {in_short(flow.failure)}",
+        f"A new run is starting. {where}",
+        flow.failing_since,
+    )
+
+
+def _is_reading(flow: ReplicationFlow) -> bool:
+    """Say whether the run has not read both clusters yet, or what it read is not measured yet."""
+    if was_read(flow) or flow.run is None:
+        return False
+    started_at = moment(flow.run, DRIVER_STARTED)
+    if flow.measured_at is None or started_at is None or flow.measured_at < started_at:
+        return True
+    # What waits because a cluster does not answer says so by itself.
+    return not flow.worst_reason
+
+
+def _with_report(flow: ReplicationFlow, now: datetime) -> FlowStatus:
+    """Judge a flow whose run is alive and has reported."""
+    run = flow.run
+    assert run is not None and run.reported_at is not None  # noqa: S101, PT018  judge_flow saw to it
+    if _is_reading(flow):
+        return _coming_up(flow, now)
+    if now - run.reported_at > SILENT_AFTER:
+        return FlowStatus(
+            FlowState.SILENT,
+            f"The run is alive but last reported {format_age(run.reported_at, now)}.",
+            "Look at the run's log; stop and start the flow if it says nothing.",
+            run.reported_at,
+        )
+    failed = count(flow, PartitionState.FAILED)
+    retrying = count(flow, PartitionState.RETRYING)
+    if retrying and retrying == open_partitions(flow):
+        return FlowStatus(
+            FlowState.WAITING,
+            first_line(flow.worst_reason),
+            "Copying goes on by itself, without loss, when both clusters answer again.",
+            flow.worst_since,
+        )
+    if failed or retrying:
+        return _degraded(flow, failed, retrying)
+    if not flow.partition_count:
+        return _nothing_to_copy(flow)
+    return _well(flow, run, now)
+
+
+def _well(flow: ReplicationFlow, run: Run, now: datetime) -> FlowStatus:
+    """Judge a flow none of whose partitions is in trouble."""
+    open_ones = open_partitions(flow)
+    if count(flow, PartitionState.STARTING) == open_ones:
+        return _coming_up(flow, now)
+    if open_ones and count(flow, PartitionState.PAUSED) == open_ones:
+        return _paused(flow)
+    reasons = [_held_back(flow), _gone(flow)]
+    return FlowStatus(FlowState.RUNNING, " ".join(filter(None, reasons)), "", run.started_at)
+
+
+def _paused(flow: ReplicationFlow) -> FlowStatus:
+    """Tell of a flow that copies nothing because all that it could copy is to wait."""
+    by_hand = any(map(_is_by_hand, flow.held_back))
+    hint = (
+        "Resume what is to go on. What is paused stays paused when the flow is stopped and started."
+        if by_hand
+        else "It goes on by itself. Without windows on the page Control, it goes on at once."
+    )
+    return FlowStatus(FlowState.PAUSED, _held_back(flow), hint, flow.worst_since)
+
+
+def _held_back(flow: ReplicationFlow) -> str:
+    """Say how many partitions wait and why, those first that a person paused."""
+    reasons = sorted(flow.held_back.items(), key=lambda entry: not _is_by_hand(entry[0]))
+    return " ".join(_waits(number, flow.partition_count or 0, why) for why, number in reasons)
+
+
+def _waits(number: int, of: int, why: str) -> str:
+    verb = "is" if of == 1 else "are"
+    text = f"{number} of {of} partition{'' if of == 1 else 's'} {verb} paused"
+    return f"{text}{why.removeprefix('Paused')}" if _is_by_hand(why) else f"{text}. {why}"
+
+
+def _is_by_hand(why: str) -> bool:
+    """Say whether this is why a person's pause holds a partition back (`steering.with_person`)."""
+    return why.startswith("Paused by ")
+
+
+def _gone(flow: ReplicationFlow) -> str:
+    """Say which partitions a running flow leaves alone, because their topic is no longer there."""
+    stopped = count(flow, PartitionState.STOPPED)
+    if not stopped:
+        return ""
+    return f"{stopped} of {flow.partition_count} partitions are left alone. {flow.worst_reason}"
+
+
+def _degraded(flow: ReplicationFlow, failed: int, retrying: int) -> FlowStatus:
+    parts = [f"{failed} failed"] if failed else []
+    parts += [f"{retrying} retrying"] if retrying else []
+    return FlowStatus(
+        FlowState.DEGRADED,
+        f"{' and '.join(parts)} of {flow.partition_count} partitions. "
+        f"{first_line(flow.worst_reason)}",
+        "The other partitions go on. The partitions' table says what each one needs."
+        if failed
+        else "They are tried again by themselves.",
+        flow.worst_since,
+    )
+
+
+def _nothing_to_copy(flow: ReplicationFlow) -> FlowStatus:
+    if flow.worst_reason:
+        return FlowStatus(FlowState.WAITING, first_line(flow.worst_reason), "", flow.worst_since)
+    failing = [r for r in flow.rounds.all() if r.failing_since is not None]
+    source = [r for r in failing if r.noun == FlowRound.Noun.SOURCE]
+    if source:
+        return FlowStatus(
+            FlowState.WAITING, source[0].error, source[0].hint, source[0].failing_since
+        )
+    return FlowStatus(
+        FlowState.RUNNING,
+        "No topic of the source matches the flow's patterns yet.",
+        "New topics are found within seconds; the settings show which topics match and why not.",
+    )
+
+
+def count(flow: ReplicationFlow, state: PartitionState) -> int:
+    """Return how many partitions of the flow are in this state."""
+    return int(flow.states.get(state.value, 0))
+
+
+def open_partitions(flow: ReplicationFlow) -> int:
+    """Return how many partitions could be copied: neither failed nor gone from the source."""
+    closed = {PartitionState.FAILED.value, PartitionState.STOPPED.value}
+    return sum(number for state, number in flow.states.items() if state not in closed)
+
+
+def first_line(text: str) -> str:
+    """Return the first line of a message."""
+    return text.strip().partition("\n")[0]
+
+
+def in_short(failure: str) -> str:
+    """Return what happened, and of a log behind it the last line that names an error."""
+    what, _, log = failure.strip().partition("\n")
+    errors = [line.strip() for line in log.splitlines() if _NAMES_AN_ERROR.search(line)]
+    return " ".join([what.removesuffix(_LOG_FOLLOWS).strip(), *errors[-1:]])
+
+
+def _next_try(flow: ReplicationFlow, now: datetime) -> str:
+    if flow.next_try_at is None or flow.next_try_at <= now:
+        return "The next try is due now."
+    return f"The next try is {format_age(flow.next_try_at, now)}."
+
+
+def _attempts(flow: ReplicationFlow) -> str:
+    return (
+        "The run ended badly."
+        if flow.failures == 1
+        else f"{flow.failures} runs ended badly in a row."
+    )

@@ -1,0 +1,267 @@
+"""The tables of the replication room: which columns, how they sort, what they mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from console.frame.pages.numbers import (
+    format_bytes,
+    format_bytes_rate,
+    format_count,
+    format_rate,
+    format_span_ms,
+)
+from console.frame.tables.table import Choice, Column, Table
+from console.replication.control.control import control_of
+from console.replication.flows.models import (
+    STATE_CHOICES,
+    FlowPartition,
+    FlowTopic,
+    ReplicationFlow,
+)
+from console.replication.flows.queries import LAG, LAG_MS, RATE
+from console.replication.flows.status import judge_flow
+from jobs.cluster.descriptions import TopicPartition
+from jobs.spark.control import Control, is_named
+
+POSITION = "The next source offset to be copied; everything below it is acknowledged by the target."
+
+
+def _in_state(rows: QuerySet[Any], state: str) -> QuerySet[Any]:
+    return rows.filter(state=state)
+
+
+def _of_topic(rows: QuerySet[Any], topic: str) -> QuerySet[Any]:
+    return rows.filter(topic=topic)
+
+
+def _word_of(flow: ReplicationFlow) -> str:
+    return str(judge_flow(flow, timezone.now()).state)
+
+
+_NUMBERS = (
+    Column("lag", "Lag", "lag", numeric=True, definition=LAG, format=format_count),
+    Column(
+        "lag_ms", "Lag in time", "lag_ms", numeric=True, definition=LAG_MS, format=format_span_ms
+    ),
+    Column("rate_per_s", "Rate", "rate_per_s", numeric=True, definition=RATE, format=format_rate),
+)
+
+FLOWS = Table(
+    (
+        Column("state", "State", template="replication/flows/cells/flow_state.html", csv=_word_of),
+        Column("name", "Flow", "name", template="replication/flows/cells/flow_name.html"),
+        Column("source.alias", "Source", "source__alias", is_hidden=True),
+        Column("target.alias", "Target", "target__alias", is_hidden=True),
+        *_NUMBERS,
+        Column(
+            "recent_lag",
+            "Last hour",
+            template="replication/flows/cells/recent.html",
+            csv=lambda _: "",
+        ),
+        Column(
+            "partition_count",
+            "Partitions",
+            "partition_count",
+            numeric=True,
+            template="replication/flows/cells/flow_partitions.html",
+        ),
+        Column("measured_at", "Measured", "measured_at", template="replication/cells/ago.html"),
+    ),
+    search=("name", "source__alias", "target__alias"),
+    default_sort="name",
+)
+
+TOPICS = Table(
+    (
+        Column("state", "State", "state", template="replication/flows/cells/state.html"),
+        Column("topic", "Topic", "topic", template="replication/flows/cells/topic.html"),
+        Column("remote_topic", "On the target", "remote_topic"),
+        Column(
+            "partition_count", "Partitions", "partition_count", numeric=True, format=format_count
+        ),
+        Column("failed_count", "Failed", "failed_count", numeric=True, format=format_count),
+        *_NUMBERS,
+        Column("topic_id", "Topic id", is_hidden=True),
+    ),
+    search=("topic", "remote_topic", "reason"),
+    filters={"state": Choice("State", STATE_CHOICES, _in_state)},
+    default_sort="topic",
+    name="topics",
+)
+
+
+def _name_of(partition: FlowPartition) -> str:
+    return str(partition)
+
+
+PARTITIONS = Table(
+    (
+        Column("state", "State", "state", template="replication/flows/cells/state.html"),
+        Column(
+            "topic",
+            "Partition",
+            "topic",
+            template="replication/flows/cells/partition.html",
+            csv=_name_of,
+        ),
+        Column("log_start_offset", "Log start", numeric=True, format=format_count, is_hidden=True),
+        Column(
+            "position",
+            "Position",
+            "position",
+            numeric=True,
+            definition=POSITION,
+            format=format_count,
+        ),
+        Column("end_offset", "Source end", "end_offset", numeric=True, format=format_count),
+        *_NUMBERS,
+        Column(
+            "duplicates",
+            "Written twice",
+            "duplicates",
+            numeric=True,
+            definition="Records that were written twice because a run was killed between "
+            "writing them and committing its position.",
+            format=format_count,
+        ),
+        Column(
+            "path",
+            "Path",
+            "path",
+            template="replication/flows/cells/path.html",
+            definition="batch: whole batches pass as they are. record: one by one, slower and at least "
+            "once; the reason stands below.",
+        ),
+        Column(
+            "bytes_per_s",
+            "Bytes",
+            "bytes_per_s",
+            numeric=True,
+            definition="Bytes per second over the last 10 s: of batches, compressed as they are; on the "
+            "record path of keys and values.",
+            format=format_bytes_rate,
+            is_hidden=True,
+        ),
+        Column(
+            "batch_bytes",
+            "Batch",
+            "batch_bytes",
+            numeric=True,
+            definition="Mean size of the batches that were written since the run began.",
+            format=format_bytes,
+            is_hidden=True,
+        ),
+        Column(
+            "packed",
+            "Packed anew",
+            "packed",
+            numeric=True,
+            definition="Batches that crosslog made out of others: too small, too large, with gaps, or "
+            "begun before the position.",
+            format=format_count,
+            is_hidden=True,
+        ),
+        Column(
+            "commit_ms",
+            "Commit",
+            "commit_ms",
+            numeric=True,
+            definition="How long the last commit of the partition's task took.",
+            format=format_span_ms,
+            is_hidden=True,
+        ),
+        Column(
+            "throttled_ms",
+            "Throttled",
+            "throttled_ms",
+            numeric=True,
+            definition="How long the flow's limit held the partition's task up since the run began.",
+            format=format_span_ms,
+            is_hidden=True,
+        ),
+        Column(
+            "quota_ms",
+            "Quotas",
+            "quota_ms",
+            numeric=True,
+            definition="How long quotas of the brokers, on reading or on writing, held the partition's task "
+            "up since the run began; waits at several brokers add up.",
+            format=format_span_ms,
+            is_hidden=True,
+        ),
+        Column(
+            "retries",
+            "Retries",
+            "retries",
+            numeric=True,
+            definition="How often something was tried again since the run began.",
+            format=format_count,
+            is_hidden=True,
+        ),
+        Column("remote_topic", "On the target", "remote_topic", is_hidden=True),
+        Column("reason", "Reason", is_hidden=True),
+        Column("since", "Since", "since", template="replication/cells/ago.html", is_hidden=True),
+        Column(
+            "updated_at",
+            "Changed",
+            "updated_at",
+            template="replication/cells/ago.html",
+            is_hidden=True,
+        ),
+    ),
+    search=("topic", "reason"),
+    filters={"state": Choice("State", STATE_CHOICES, _in_state), "topic": _of_topic},
+    default_sort="topic",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A topic (`orders`) or a partition (`orders:3`) of a flow, for the buttons of its row.
+
+    `has_paused`: a person paused it or one of its partitions.
+    """
+
+    flow_id: int
+    name: str
+    is_paused: bool
+    has_paused: bool
+
+
+def part_of(row: FlowTopic | FlowPartition, control: Control) -> Part:
+    """Return what the row of a topic or partition is to its flow's control."""
+    if isinstance(row, FlowPartition):
+        name = f"{row.topic}:{row.partition}"
+        is_paused = is_named(TopicPartition(row.topic, row.partition), control.paused)
+        return Part(row.flow_id, name, is_paused, is_paused)
+    is_paused = row.topic in control.paused
+    has_paused = is_paused or any(name.startswith(f"{row.topic}:") for name in control.paused)
+    return Part(row.flow_id, row.topic, is_paused, has_paused)
+
+
+@dataclass(frozen=True, slots=True)
+class PartColumn(Column):
+    """The column of the buttons: its value is the `Part` of the row."""
+
+    control: Control = field(default_factory=Control)
+
+    def value(self, row: Any) -> Part:
+        """Return what the buttons are about."""
+        return part_of(row, self.control)
+
+    def csv_value(self, row: Any) -> str:
+        """Return a word instead of buttons."""
+        return "paused" if self.value(row).is_paused else ""
+
+
+def steered(table: Table, flow: ReplicationFlow) -> Table:
+    """Return a table of topics or partitions with buttons that pause and resume."""
+    template = "replication/control/cells/steer.html"
+    buttons = PartColumn("steer", "Pause", template=template, control=control_of(flow))
+    return replace(table, columns=(*table.columns, buttons))

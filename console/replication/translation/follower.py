@@ -1,0 +1,125 @@
+"""Keeps the archives of all flows current: a thread per flow, as the database says which there are.
+
+What a thread hears is written as the freshness row of the flow's offset syncs: when it changes between well
+and failing, and every few seconds.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+from console.frame.processes.threads import KeptThreads, Ways
+from console.replication.flows.models import FlowRound, ReplicationFlow
+from console.replication.measurement.store import save_round
+from console.replication.translation.translator import archive_of
+from jobs.archives import ArchiveBusy, BadArchive
+from jobs.cluster.errors import ClusterFault, InvalidFields, UnknownTopicOrPartition
+from jobs.replication.offset_syncs.archive_writer import SyncArchive
+from jobs.replication.offset_syncs.follower import Heard, SyncsPlace, follow, place_of
+from jobs.replication.offset_syncs.run_files import BadRuns
+
+logger = logging.getLogger(__name__)
+
+# How often it is written that all is well.
+WRITE_S = 5.0
+
+
+class FollowDoor(Protocol):
+    """What follows a topic into an archive; a fake of it stands in for Kafka in tests."""
+
+    def __call__(
+        self,
+        place: SyncsPlace,
+        archive: SyncArchive,
+        stop: threading.Event,
+        heard: Callable[[Heard], None],
+    ) -> None:
+        """Append until told to stop."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A flow whose offset syncs are to be followed; anew when they stand elsewhere."""
+
+    flow: ReplicationFlow = field(compare=False)
+    place: SyncsPlace
+    folder: Path
+
+
+def syncs_follower(door: FollowDoor = follow, ways: Ways | None = None) -> KeptThreads[Wanted]:
+    """Return the threads of all flows."""
+    known = ways or Ways()
+
+    def go(wanted: Wanted, stop: threading.Event) -> None:
+        Following(wanted, stop, door, known).run()
+
+    return KeptThreads("offset syncs of flow", wanted_flows, go, known)
+
+
+def wanted_flows() -> Mapping[int, Wanted]:
+    """Return the flows whose offset syncs can be followed, by id; settings that do not hold are left out."""
+    found = {}
+    for flow in ReplicationFlow.objects.filter(deletion_asked_at=None).select_related(
+        "source", "target"
+    ):
+        try:
+            place = place_of(flow.spec())
+        except InvalidFields as problem:
+            logger.info("offset syncs not followed flow=%s: %s", flow.name, problem)
+            continue
+        if place is not None:
+            found[flow.pk] = Wanted(flow, place, archive_of(flow))
+    return found
+
+
+class Following:
+    """One flow: opens its archive, follows, and writes how that goes."""
+
+    def __init__(self, wanted: Wanted, stop: threading.Event, door: FollowDoor, ways: Ways) -> None:
+        self.wanted = wanted
+        self._stop = stop
+        self._door = door
+        self._ways = ways
+        self._written: tuple[float, str] | None = None
+
+    def run(self) -> None:
+        """Follow until told to stop, or until it cannot go on; raises what the database raises."""
+        try:
+            with SyncArchive(self.wanted.folder) as archive:
+                self._door(
+                    self.wanted.place, archive, self._stop, lambda heard: self._hear(archive, heard)
+                )
+        except (ArchiveBusy, BadArchive, BadRuns, OSError) as error:
+            self._write(_archive_fault(self.wanted.flow, error))
+        except Exception as error:  # a thread ends here and must say so
+            logger.exception("following broke flow=%s", self.wanted.flow.name)
+            self._write(_archive_fault(self.wanted.flow, error))
+
+    def _hear(self, archive: SyncArchive, heard: Heard) -> None:
+        is_new = archive.manifest.source is None
+        if is_new and isinstance(heard.fault, UnknownTopicOrPartition):
+            return  # the flow has not begun: nothing is wrong, and nothing is known
+        if heard.fault is not None or heard.is_at_end:
+            self._write(heard.fault)
+
+    def _write(self, fault: ClusterFault | None) -> None:
+        """Write a freshness row; the same news again only after a while."""
+        now, news = self._ways.clock(), str(fault or "")
+        if self._written and self._written[1] == news and now - self._written[0] < WRITE_S:
+            return
+        self._written = (now, news)
+        self._ways.renew()
+        if ReplicationFlow.objects.filter(pk=self.wanted.flow.pk).exists():
+            save_round(self.wanted.flow, FlowRound.Noun.SYNCS, datetime.now(UTC), None, fault)
+
+
+def _archive_fault(flow: ReplicationFlow, error: Exception) -> ClusterFault:
+    hint = "It is tried again every few seconds; the log of the follower has more."
+    return ClusterFault(f"The archive of offset syncs: {error}", cluster=flow.name, hint=hint)

@@ -1,0 +1,94 @@
+"""Which partitions there are on the side that an offset is asked from, and where they end."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Protocol
+
+from django.utils import timezone
+
+from console.clusters.models import CollectionRound
+from console.replication.flows.models import ReplicationFlow
+from jobs.cluster.admin.offsets import read_offset_ranges
+from jobs.cluster.admin.topics import describe_topics, is_missing
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.connection import Connection
+from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.errors import ClusterFault
+
+TIMEOUT_S = 5.0
+# A cluster that was not collected from for so long is not asked: nobody waits for its timeout.
+ANSWERED_WITHIN = timedelta(seconds=60)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Partitions by topic (0: there is no such topic) and their log end offsets; absent: not known."""
+
+    alias: str = ""
+    partition_counts: Mapping[str, int] = field(default_factory=dict)
+    ends: Mapping[TopicPartition, int] = field(default_factory=dict)
+
+    def fault(self, where: TopicPartition, offset: int) -> tuple[str, str] | None:
+        """Return the part of a question that is wrong, and why; None where nothing is, or not known."""
+        count, end = self.partition_counts.get(where.topic), self.ends.get(where)
+        if count == 0:
+            return "topic", f"There is no topic {where.topic} on {self.alias}."
+        if count is not None and where.partition >= count:
+            text = f"The highest partition of {where.topic} on {self.alias} is {count - 1}."
+            return "partition", text
+        if end is not None and offset > end:
+            return "offset", f"The log end offset of {where} on {self.alias} is {end}."
+        return None
+
+
+NO_LIMITS = Limits()
+
+
+def read_limits(
+    connection: Connection, partitions: Collection[TopicPartition], *, timeout_s: float
+) -> Limits:
+    """Ask a cluster; raises `ClusterFault`."""
+    topics = sorted({where.topic for where in partitions})
+    with ClusterClient(connection, timeout_s=timeout_s) as client:
+        described = describe_topics(client, topics)
+        counts = {one.name: len(one.partitions) for one in described if not one.error}
+        counts |= {one.name: 0 for one in described if is_missing(one)}
+        wanted = {where for where in partitions if where.partition < counts.get(where.topic, 0)}
+        ranges = read_offset_ranges(client, wanted, with_timestamps=False) if wanted else {}
+    ends = {where: one.end_offset for where, one in ranges.items() if one.end_offset is not None}
+    return Limits(connection.alias, counts, ends)
+
+
+class LimitsDoor(Protocol):
+    """What tells the limits of a cluster; a fake of it stands in for Kafka in tests."""
+
+    def __call__(
+        self, connection: Connection, partitions: Collection[TopicPartition], *, timeout_s: float
+    ) -> Limits:
+        """Return which of these partitions there are, and where they end; raises `ClusterFault`."""
+        ...
+
+
+def limits_of(
+    flow: ReplicationFlow,
+    partitions: Collection[TopicPartition],
+    *,
+    is_reverse: bool,
+    door: LimitsDoor = read_limits,
+) -> Limits:
+    """Return the limits of the side that offsets are asked from; none when it does not answer."""
+    if not _answers(flow.target_id if is_reverse else flow.source_id):
+        return NO_LIMITS
+    spec = flow.spec()
+    with suppress(ClusterFault):
+        return door(spec.target if is_reverse else spec.source, partitions, timeout_s=TIMEOUT_S)
+    return NO_LIMITS
+
+
+def _answers(cluster_id: int) -> bool:
+    since = timezone.now() - ANSWERED_WITHIN
+    return CollectionRound.objects.filter(cluster=cluster_id, succeeded_at__gt=since).exists()

@@ -1,0 +1,136 @@
+"""What a person types to make a design real: brokers, controllers, topic, policy. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from jobs.availability.designer.cluster import standbys_of, voters_of
+from jobs.availability.designer.parts import CommandGroup
+from jobs.availability.designer.split import Split
+from jobs.availability.designer.wish import ObserverSupport, Wish
+from jobs.availability.placements.placement import Placement
+from jobs.availability.promotion.actors.commands import STANDBY_SETTING
+from jobs.availability.runbooks.kafka_commands import KafkaTools, line, write_file
+
+_FILE = "placement.json"
+
+
+def command_groups(
+    split: Split,
+    wish: Wish,
+    placement: Placement,
+    assignment: tuple[tuple[int, ...], ...],
+    tools: KafkaTools,
+) -> tuple[CommandGroup, ...]:
+    """Return everything to type, in the order in which it is done."""
+    return (
+        *_brokers(split, wish),
+        _controllers(wish),
+        *_placement(split, placement),
+        *_topic(split, wish, placement, assignment, tools),
+        *_check(wish, tools),
+    )
+
+
+def _brokers(split: Split, wish: Wish) -> Iterator[CommandGroup]:
+    standbys = standbys_of(split, wish)
+    for site in wish.data_sites:
+        plain = [str(one) for one in site.brokers if one not in standbys]
+        if plain:
+            title = f"Properties of broker {', '.join(plain)}: the site, and clients that read near"
+            yield CommandGroup(title, (f"broker.rack={site.name}",), is_file=True)
+    for site in wish.data_sites:
+        for broker in site.brokers:
+            if broker in standbys:
+                title = f"Properties of broker {broker}, a fenced standby"
+                lines = (f"broker.rack={site.name}", STANDBY_SETTING)
+                yield CommandGroup(title, lines, is_file=True)
+
+
+def _controllers(wish: Wish) -> CommandGroup:
+    layout = [f"--layout={name}={count}" for name, count in voters_of(wish).items()]
+    total = sum(voters_of(wish).values())
+    return CommandGroup(
+        f"Controllers: plan the way to {total} voters so (voters.json is of crosslog voters --json; add "
+        "--site ID=SITE for each)",
+        (line("crosslog", "quorum-change", "voters.json", *layout),),
+    )
+
+
+def _placement(split: Split, placement: Placement) -> Iterator[CommandGroup]:
+    if any(split.observers):
+        text = json.dumps(placement.as_json())
+        yield CommandGroup("The placement constraints", (write_file(_FILE, text),))
+
+
+def _topic(
+    split: Split,
+    wish: Wish,
+    placement: Placement,
+    assignment: tuple[tuple[int, ...], ...],
+    tools: KafkaTools,
+) -> Iterator[CommandGroup]:
+    knows = wish.observers is ObserverSupport.PROMOTES_ITSELF and bool(placement.observers)
+    if wish.is_existing_topic:
+        yield from _existing(split, wish, assignment, tools, knows=knows)
+        return
+    settings = (
+        f"min.insync.replicas={split.least}",
+        "unclean.leader.election.enable=false",
+    )
+    configs = [word for one in settings for word in ("--config", one)]
+    create = ["--create", "--topic", wish.topic]
+    if knows:
+        where = ["--partitions", str(wish.partitions), "--replica-placement", _FILE]
+    else:
+        told = ",".join(":".join(map(str, replicas)) for replicas in assignment)
+        where = ["--replica-assignment", told]
+    yield CommandGroup("Create the topic", (tools.tool("kafka-topics", *create, *where, *configs),))
+
+
+def _existing(
+    split: Split,
+    wish: Wish,
+    assignment: tuple[tuple[int, ...], ...],
+    tools: KafkaTools,
+    *,
+    knows: bool,
+) -> Iterator[CommandGroup]:
+    if knows:
+        of_topic = ["--entity-type", "topics", "--entity-name", wish.topic]
+        given = ["--alter", "--replica-placement", _FILE]
+        yield CommandGroup(
+            "Give the topic its constraints; observers stay out of the ISR from then on",
+            (tools.tool("kafka-configs", *of_topic, *given),),
+        )
+    wanted = {(wish.topic, number): replicas for number, replicas in enumerate(assignment)}
+    yield CommandGroup(
+        "Move the replicas; everything that is new is copied (add --throttle BYTES to spare the network)",
+        tools.reassign(wanted),
+    )
+    yield CommandGroup("Until it says that all is complete", (tools.verify_reassignment(),))
+    least = str(split.least)
+    yield CommandGroup(
+        "Only then ask for the in-sync replicas",
+        (
+            tools.set_topic(
+                wish.topic, min_insync_replicas=least, unclean_leader_election_enable="false"
+            ),
+        ),
+    )
+    elect = ["--election-type", "preferred", "--topic", wish.topic]
+    yield CommandGroup(
+        "Give leadership to the first replicas",
+        tuple(
+            tools.tool("kafka-leader-election", *elect, "--partition", str(number))
+            for number in range(len(assignment))
+        ),
+    )
+
+
+def _check(wish: Wish, tools: KafkaTools) -> Iterator[CommandGroup]:
+    yield CommandGroup(
+        "See that it stands: Replicas, Isr, and who is out of it on purpose",
+        (tools.describe_topic(wish.topic), tools.quorum("--status")),
+    )

@@ -1,0 +1,130 @@
+"""What a person would type to do what an actor does, and to take it back. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from jobs.availability.promotion.actors.facts import ActorFacts
+from jobs.availability.promotion.actors.kinds import ActorKind
+from jobs.availability.runbooks.kafka_commands import KafkaTools
+from jobs.availability.what_if.model.cluster import PartitionModel
+
+STANDBY_SETTING = "broker.heartbeat.interval.ms=86400000"
+_THROTTLE = ("follower.replication.throttled.rate", "leader.replication.throttled.rate")
+
+
+@dataclass(frozen=True, slots=True)
+class ActorCommands:
+    """Lines of a shell (those that begin with # are comments), and the brokers that would be used."""
+
+    act: tuple[str, ...] = ()
+    revert: tuple[str, ...] = ()
+    brokers: tuple[int, ...] = ()
+
+
+def commands_of(
+    kind: ActorKind, facts: ActorFacts, partition: PartitionModel | None, tools: KafkaTools
+) -> ActorCommands:
+    """Return the commands of an actor; none where the broker or partition that they need is not known."""
+    return _COMMANDS[kind](facts, partition, tools)
+
+
+def _standby(
+    facts: ActorFacts, partition: PartitionModel | None, tools: KafkaTools
+) -> ActorCommands:
+    held = facts.standbys if partition is None else facts.standbys & set(partition.replicas)
+    if not held:
+        return ActorCommands()
+    broker = min(held, key=lambda one: (partition is not None and one in partition.isr, one))
+    stop, start = tools.stop_server(broker), tools.start_server(broker)
+    return ActorCommands(
+        act=(
+            tools.standby("promote", "--broker", str(broker)),
+            f"# or without heartbeats from outside, about 13 s: take {STANDBY_SETTING} out of the "
+            f"properties of broker {broker} and restart it",
+            stop,
+            start,
+        ),
+        revert=(
+            tools.standby("demote", "--broker", str(broker)),
+            f"# or, where it was restarted: put {STANDBY_SETTING} back and restart broker {broker}",
+            stop,
+            start,
+        ),
+        brokers=tuple(sorted(held)),
+    )
+
+
+def _held_back(
+    facts: ActorFacts, partition: PartitionModel | None, tools: KafkaTools
+) -> ActorCommands:
+    if partition is None:
+        return ActorCommands()
+    held = facts.held_back.get((partition.topic, partition.partition), ())
+    if not held:
+        return ActorCommands()
+    place = (partition.topic, partition.partition)
+    without = [one for one in partition.replicas if one != held[0]]
+    follower, leader = _THROTTLE
+    leads = () if partition.leader is None else (tools.unset_broker(partition.leader, leader),)
+    return ActorCommands(
+        act=(tools.unset_broker(held[0], follower), *leads),
+        revert=(
+            "# takes the replica out and copies it anew:",
+            *tools.reassign({place: without}, "without.json"),
+            tools.verify_reassignment("without.json"),
+            *tools.reassign({place: partition.replicas}, "with.json"),
+        ),
+        brokers=tuple(held),
+    )
+
+
+def _spare(facts: ActorFacts, partition: PartitionModel | None, tools: KafkaTools) -> ActorCommands:
+    if partition is None:
+        return ActorCommands(brokers=facts.spares)
+    free = tuple(one for one in facts.spares if one not in partition.replicas)
+    if not free:
+        return ActorCommands()
+    in_isr = {facts.racks.get(one) for one in partition.isr}
+    # A rack without an in-sync replica first: it survives more.
+    best = min(free, key=lambda one: (facts.racks.get(one) in in_isr, one))
+    place = (partition.topic, partition.partition)
+    return ActorCommands(
+        act=(
+            *tools.reassign({place: (*partition.replicas, best)}, "add-spare.json"),
+            tools.verify_reassignment("add-spare.json"),
+        ),
+        revert=(
+            *tools.reassign({place: partition.replicas}, "remove-spare.json"),
+            tools.verify_reassignment("remove-spare.json"),
+        ),
+        brokers=(best, *(one for one in free if one != best)),
+    )
+
+
+def _relax(facts: ActorFacts, partition: PartitionModel | None, tools: KafkaTools) -> ActorCommands:
+    if partition is None or partition.min_insync_replicas <= 1:
+        return ActorCommands()
+    topic, wanted = partition.topic, partition.min_insync_replicas
+    least = max(1, min(len(partition.isr), wanted - 1))
+    return ActorCommands(
+        act=(
+            "# crosslog does all of this, ends the stall and sets it back by itself:",
+            f"# {tools.standby('relax', '--topic', topic, '--to', str(least))}",
+            tools.set_topic(topic, min_insync_replicas=str(least)),
+            "# one record from a second connection ends the stall of pending writes; consumers will see it:",
+            f"printf '%s\\n' end-of-stall | {tools.tool('kafka-console-producer', '--topic', topic)}",
+        ),
+        revert=(tools.set_topic(topic, min_insync_replicas=str(wanted)),),
+    )
+
+
+_COMMANDS: Mapping[
+    ActorKind, Callable[[ActorFacts, PartitionModel | None, KafkaTools], ActorCommands]
+] = {
+    ActorKind.FENCED_STANDBY: _standby,
+    ActorKind.HELD_BACK_REPLICA: _held_back,
+    ActorKind.REASSIGN_TO_SPARE: _spare,
+    ActorKind.RELAX_MIN_ISR: _relax,
+}

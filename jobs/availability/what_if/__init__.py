@@ -1,0 +1,9 @@
+"""What becomes of a cluster when brokers, racks or controllers are lost, step by step.
+
+In reading order: `simulation`, `steps`, `world`, `election`, `standbys`, `judging`,
+`quorum_outlook`, `outcome`, `answer_json`.
+"""
+
+from jobs.availability.what_if.simulation import simulate
+
+__all__ = ["simulate"]

@@ -1,0 +1,353 @@
+"""The topics and partitions of a cluster that is written down as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from jobs.availability.placements.check import check_placement
+from jobs.availability.placements.placement import (
+    InvalidPlacement,
+    Placement,
+    PromotionPolicy,
+    parse_placement,
+)
+from jobs.availability.placements.roles import assign_roles
+from jobs.availability.what_if.model.cluster import NO_LAG, BrokerModel, PartitionModel
+from jobs.availability.what_if.model.fields import LARGEST_OFFSET, Fields, Problems, fields_of
+
+MOST_PARTITIONS_OF_A_TOPIC = 100_000
+PLACEMENT_CONFIG = "confluent.placement.constraints"
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSettings:
+    """What holds for all partitions of a topic; None: not said."""
+
+    name: str = ""
+    placement: Placement | None = None
+    policy: PromotionPolicy | None = None
+    min_insync_replicas: int | None = None
+    is_unclean_allowed: bool | None = None
+    is_acted_on: bool | None = None
+
+
+class TopicReader:
+    """Reads `topics`, `partitions` and `configs` of a document, or the one topic of a case.
+
+    `knows_all`: replicas on brokers that are not named are refused; else those brokers are kept as
+    `strangers`, which are dead. Without any broker all replicas are strangers of no rack, alive.
+    """
+
+    def __init__(
+        self,
+        document: Fields,
+        brokers: dict[int, BrokerModel],
+        problems: Problems,
+        *,
+        knows_all: bool,
+    ) -> None:
+        self._document = document
+        self._brokers = brokers
+        self._racks = {one.broker_id: one.rack for one in brokers.values()}
+        self._problems = problems
+        self._knows_all = knows_all and bool(brokers)
+        self._makes_brokers = not brokers
+        self._settings: dict[str, TopicSettings] = {}
+        self._standby = {one.broker_id for one in brokers.values() if one.is_standby}
+        self.strangers: set[int] = set()
+
+    def read(self) -> list[PartitionModel]:
+        """Return every partition."""
+        self._read_configs()
+        base = self._topic_settings(self._document, "")
+        found: list[PartitionModel] = []
+        for topic, told in self._topics():
+            settings = self._topic_settings(told, topic, base)
+            self._settings[topic] = settings
+            found += self._partitions_of(told, settings)
+        for told in self._objects(self._document, "partitions"):
+            topic = told.text("topic", "name") or self._document.text("topic", "name") or ""
+            if not topic:
+                self._problems.add(told.path("topic"), "The name of a topic is wanted.")
+            settings = self._settings.get(topic, base)
+            found += self._partition(told, replace(settings, name=topic))
+        if not found and base.placement is not None:
+            name = self._document.text("topic", "name", "id") or "topic"
+            found += self._steady(self._document, replace(base, name=name), 1)
+        return found
+
+    def _topics(self) -> Iterator[tuple[str, Fields]]:
+        """Yield name and fields of `topics`: a list of objects, or names with their object."""
+        if isinstance(self._document.get("topics"), Mapping):
+            path = self._document.path("topics")
+            for name, value in self._document.get("topics").items():
+                told = fields_of(value, f"{path}.{name}", self._problems)
+                if told is not None:
+                    yield str(name), told
+            return
+        for told in self._objects(self._document, "topics"):
+            name = told.text("name", "topic")
+            if name is None:
+                self._problems.add(told.path("name"), "The name of a topic is wanted.")
+            else:
+                yield name, told
+
+    def _objects(self, told: Fields, name: str) -> Iterator[Fields]:
+        path = told.path(name)
+        for index, one in enumerate(told.list_of(name) or ()):
+            found = fields_of(one, f"{path}[{index}]", self._problems)
+            if found is not None:
+                yield found
+
+    def _read_configs(self) -> None:
+        """Take the configs that `crosslog state --json` tells: those of topics, and the cluster's default."""
+        if not isinstance(self._document.get("configs"), list):
+            return
+        for one in self._objects(self._document, "configs"):
+            kind, topic = str(one.get("resourcetype")).upper(), str(one.get("resourcename") or "")
+            if kind == "TOPIC" or (kind, topic) == ("BROKER", ""):
+                told = Fields(
+                    {str(one.get("name")): one.get("value")}, one.path("value"), self._problems
+                )
+                self._settings[topic] = self._topic_settings(told, topic, self._settings.get(""))
+
+    def _topic_settings(
+        self, told: Fields, name: str, base: TopicSettings | None = None
+    ) -> TopicSettings:
+        base = self._settings.get(name) or base or TopicSettings()
+        placement = self._placement(told) or base.placement
+        configs = told.inner("configs", "config") if isinstance(_configs(told), Mapping) else None
+        least, unclean = self._least(told), self._unclean(told)
+        if configs is not None:
+            placement = self._placement(configs) or placement
+            least = self._least(configs) if least is None else least
+            unclean = self._unclean(configs) if unclean is None else unclean
+        acted_on = told.flag("actedon", "isactedon")
+        return TopicSettings(
+            name=name,
+            placement=placement,
+            policy=self._policy(told) or base.policy,
+            min_insync_replicas=base.min_insync_replicas if least is None else least,
+            is_unclean_allowed=base.is_unclean_allowed if unclean is None else unclean,
+            is_acted_on=base.is_acted_on if acted_on is None else acted_on,
+        )
+
+    def _least(self, told: Fields) -> int | None:
+        return told.number("mininsyncreplicas", "minisr", least=1)
+
+    def _unclean(self, told: Fields) -> bool | None:
+        return told.flag("uncleanallowed", "isuncleanallowed", "uncleanleaderelectionenable")
+
+    def _policy(self, told: Fields) -> PromotionPolicy | None:
+        names = ("policy", "observerpromotionpolicy", "promotionpolicy")
+        text = told.text(*names)
+        if text is None:
+            return None
+        try:
+            return PromotionPolicy(text)
+        except ValueError:
+            path = told.path(next(name for name in names if told.get(name) is not None))
+            known = ", ".join(one.value for one in PromotionPolicy)
+            self._problems.add(path, f"There is no policy {text!r}; there are {known}.")
+            return None
+
+    def _placement(self, told: Fields) -> Placement | None:
+        names = ("placement", "placementconstraints", "confluentplacementconstraints")
+        value = told.get(*names)
+        if value is None or value == "":
+            return None
+        path = told.path(next(name for name in names if told.get(name) is not None))
+        if not isinstance(value, str | Mapping):
+            self._problems.add(path, "A placement is an object, or its text.")
+            return None
+        try:
+            return parse_placement(value)
+        except InvalidPlacement as error:
+            for inner, sentence in error.problems.items():
+                self._problems.add(f"{path}.{inner}" if inner else path, sentence)
+            return None
+
+    def _partitions_of(self, told: Fields, settings: TopicSettings) -> Iterator[PartitionModel]:
+        listed = told.get("partitions")
+        if isinstance(listed, list):
+            for one in self._objects(told, "partitions"):
+                yield from self._partition(one, settings)
+        elif told.get("partitioncount") is None or listed is not None:
+            most = MOST_PARTITIONS_OF_A_TOPIC
+            count = 1 if listed is None else told.number("partitions", least=1, largest=most)
+            if told.get("replicas", "assignment") is not None and listed is None:
+                yield from self._partition(told, settings)
+            elif settings.placement is not None:
+                yield from self._steady(told, settings, count or 0)
+            else:
+                where = told.path("partitions")
+                self._problems.add(where, "A list of partitions is wanted, or a placement.")
+
+    def _steady(
+        self, told: Fields, settings: TopicSettings, count: int
+    ) -> Iterator[PartitionModel]:
+        """Yield partitions as a placement wants them, all brokers alive; the brokers of a rack take turns."""
+        placement = settings.placement
+        if placement is None:
+            return
+        if self._makes_brokers:
+            self._problems.add(self._document.path("brokers"), "Brokers with racks are wanted.")
+            return
+        for path, sentence in check_placement(placement, self._racks).items():
+            self._problems.add(f"{told.path('placement')}.{path}", sentence)
+        if self._problems.found:
+            return
+        for number in range(count):
+            replicas = placed_replicas(placement, self._racks, number)
+            yield self._model(settings, number, replicas)
+
+    def _model(
+        self, settings: TopicSettings, number: int, replicas: tuple[int, ...]
+    ) -> PartitionModel:
+        """Return a partition where all that may be in the ISR and lives is in it."""
+        placement = settings.placement
+        roles = assign_roles(placement, replicas, self._racks)
+        standby = self._standby
+        observers = roles.observers
+        isr = tuple(
+            one
+            for one in replicas
+            if one not in observers and one not in standby and self._lives(one)
+        )
+        return PartitionModel(
+            topic=settings.name,
+            partition=number,
+            replicas=replicas,
+            isr=isr,
+            leader=isr[0] if isr else None,
+            observers=observers,
+            min_insync_replicas=settings.min_insync_replicas or 1,
+            policy=settings.policy or (placement.policy if placement and observers else None),
+            is_unclean_allowed=bool(settings.is_unclean_allowed),
+            sync_count=placement.sync_count if placement else None,
+            is_acted_on=bool(settings.is_acted_on),
+        )
+
+    def _lives(self, broker_id: int) -> bool:
+        broker = self._brokers.get(broker_id)
+        return self._makes_brokers or (broker is not None and broker.is_alive)
+
+    def _partition(self, told: Fields, settings: TopicSettings) -> Iterator[PartitionModel]:
+        number = told.number("partition", "partitionid", "partitionindex", "index", "id") or 0
+        replicas = told.numbers("replicas", "assignment")
+        if not replicas:
+            self._problems.add(told.path("replicas"), "The brokers of the replicas are wanted.")
+            return
+        self._check_brokers(told, replicas)
+        settings = (
+            self._topic_settings(told, settings.name, settings) if _is_own(told) else settings
+        )
+        model = self._model(settings, number, replicas)
+        yield self._with_state(told, replicas, model)
+
+    def _check_brokers(self, told: Fields, replicas: tuple[int, ...]) -> None:
+        unknown = [one for one in replicas if one not in self._brokers]
+        if unknown and self._knows_all:
+            known = ", ".join(map(str, sorted(self._brokers)))
+            self._problems.add(
+                told.path("replicas"), f"There is no broker {unknown[0]}; brokers are {known}."
+            )
+        elif self._makes_brokers:
+            self._brokers.update({one: BrokerModel(one) for one in unknown})
+        else:
+            self.strangers.update(unknown)
+
+    def _with_state(
+        self, told: Fields, replicas: tuple[int, ...], model: PartitionModel
+    ) -> PartitionModel:
+        isr = self._members(told, replicas, model.isr, "isr", "insyncreplicas")
+        observers = self._members(told, replicas, model.observers, "observers")
+        if told.get("isr", "insyncreplicas") is None and told.get("observers") is not None:
+            isr = tuple(one for one in isr if one not in observers)
+        synced = told.number("synccount")
+        acted_on = told.flag("actedon", "isactedon")
+        return replace(
+            model,
+            isr=isr,
+            leader=self._leader(told, isr),
+            observers=observers,
+            elr=self._members(told, replicas, (), "elr", "eligibleleaderreplicas"),
+            last_known_elr=self._members(told, replicas, (), "lastknownelr"),
+            sync_count=model.sync_count if synced is None else synced,
+            lagging=self._members(told, replicas, (), "lagging"),
+            lag_records=self._lags(told, replicas),
+            is_acted_on=model.is_acted_on if acted_on is None else acted_on,
+        )
+
+    def _members(
+        self, told: Fields, replicas: tuple[int, ...], default: tuple[int, ...], *names: str
+    ) -> tuple[int, ...]:
+        found = told.numbers(*names)
+        if found is None:
+            return default
+        other = [one for one in found if one not in replicas]
+        if other:
+            name = next(name for name in names if told.get(name) is not None)
+            self._problems.add(told.path(name), f"Broker {other[0]} holds no replica of it.")
+        return tuple(one for one in replicas if one in found)
+
+    def _leader(self, told: Fields, isr: tuple[int, ...]) -> int | None:
+        if not told.has("leader", "leaderid"):
+            return isr[0] if isr else None
+        value = told.get("leader", "leaderid")
+        if value is None or value == -1:
+            return None
+        leader = told.node_id("leader", "leaderid")
+        if leader is not None and leader not in isr:
+            where = told.path("leader" if told.get("leader") is not None else "leaderid")
+            self._problems.add(where, f"Leader {leader} is not in the ISR.")
+        return leader
+
+    def _lags(self, told: Fields, replicas: tuple[int, ...]) -> Mapping[int, int]:
+        inner = told.inner("lagrecords", "lag")
+        if inner is None:
+            return NO_LAG
+        found: dict[int, int] = {}
+        for key, path, value in inner.entries():
+            id_ = self._problems.node_id(key, path)
+            what = "A number of records"
+            lag = self._problems.number(value, path, what, LARGEST_OFFSET)
+            if id_ is not None and id_ not in replicas:
+                self._problems.add(path, f"Broker {id_} holds no replica of it.")
+            elif id_ is not None and lag is not None:
+                found[id_] = lag
+        return found or NO_LAG
+
+
+def _configs(told: Fields) -> Any:
+    return told.get("configs", "config")
+
+
+def _is_own(told: Fields) -> bool:
+    """Return whether a partition says things that usually its topic says."""
+    return told.has(
+        "mininsyncreplicas", "minisr", "policy", "observerpromotionpolicy", "promotionpolicy",
+        "uncleanallowed", "isuncleanallowed", "placement",
+    )  # fmt: skip
+
+
+def placed_replicas(
+    placement: Placement, racks: Mapping[int, str | None], turn: int = 0
+) -> tuple[int, ...]:
+    """Return the replicas of a partition as a placement wants them: sync replicas first, then observers.
+
+    The brokers of a rack take turns by `turn`; the placement must have passed `check_placement`.
+    """
+    here = {
+        rack: sorted(id_ for id_, one in racks.items() if one == rack) for rack in placement.racks
+    }
+    turned = {
+        rack: ids[turn % len(ids) :] + ids[: turn % len(ids)] for rack, ids in here.items() if ids
+    }
+    found: list[int] = []
+    for one in (*placement.replicas, *placement.observers):
+        free = [id_ for id_ in turned.get(one.rack, []) if id_ not in found]
+        found += free[: one.count]
+    return tuple(found)

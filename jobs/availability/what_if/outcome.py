@@ -1,0 +1,166 @@
+"""What a what-if answers: per partition, per topic, for the cluster and its quorum."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from jobs.availability.status.severity import Severity
+
+
+class RiskCode(StrEnum):
+    """What happens to records that were acknowledged with acks=all, from nothing to the worst.
+
+    EXPOSED: one copy is left in the ISR, the next loss may lose records. WAITING: no leader; nothing is
+    lost if a replica that has everything comes back. UNCLEAN: an unclean election was made, what the new
+    leader did not have is gone. LOST: no broker with a replica is alive.
+    """
+
+    NONE = "none"
+    EXPOSED = "exposed"
+    WAITING = "waiting"
+    UNCLEAN = "unclean"
+    LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True)
+class DataAtRisk:
+    """The risk with its sentence. `records`: how many, where the lag is known, else None."""
+
+    code: RiskCode
+    sentence: str
+    records: int | None = None
+
+
+class Promoter(StrEnum):
+    """Who would promote an observer of a partition."""
+
+    BROKER = "broker"
+    CROSSLOG = "crosslog"
+    NOBODY = "nobody"
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionState:
+    """A partition at one moment. Lists stand in the order of its replicas.
+
+    `isr` is what stands in the metadata: without a majority of voters dead members stay in it, and without
+    ELR the last member does. `leader` is None when the recorded one is dead. `is_writable`: acks=all works.
+    """
+
+    leader: int | None
+    isr: tuple[int, ...]
+    elr: tuple[int, ...]
+    last_known_elr: tuple[int, ...]
+    observers_in_isr: tuple[int, ...]
+    is_writable: bool
+    severity: Severity
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionOutcome:
+    """A partition before and after a step.
+
+    `needs_unclean`: there is no leader, and only an unclean election of a living replica would make one now.
+    `promoted`, `demoted`: observers that entered the ISR, and living ones that left it, in this step.
+    """
+
+    topic: str
+    partition: int
+    before: PartitionState
+    after: PartitionState
+    data_at_risk: DataAtRisk
+    needs_unclean: bool
+    promoter: Promoter
+    promoted: tuple[int, ...] = ()
+    demoted: tuple[int, ...] = ()
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the step changed anything for it."""
+        return self.before != self.after
+
+    @property
+    def became_unwritable(self) -> bool:
+        """Whether it took writes with acks=all before, and takes none after."""
+        return self.before.is_writable and not self.after.is_writable
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether acknowledged records are gone, for good or until a dead broker returns with its disk."""
+        return self.data_at_risk.code in {RiskCode.UNCLEAN, RiskCode.LOST}
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Numbers over partitions (of a topic, of the cluster), after a step.
+
+    `became_unwritable`: of those that were writable before. `at_risk`: waiting, unclean or lost; `lost`: the
+    last two; `exposed`: one copy left. `severities`: how many of each severity, all of them named.
+    """
+
+    partitions: int
+    offline: int
+    unwritable: int
+    became_unwritable: int
+    needs_unclean: int
+    lost: int
+    at_risk: int
+    exposed: int
+    leader_changes: int
+    observers_in_isr: int
+    severities: Mapping[Severity, int]
+    worst: Severity
+
+
+def count_outcomes(outcomes: Iterable[PartitionOutcome]) -> Counts:
+    """Return the sums over partitions; of none all are 0 and the worst severity is OK."""
+    found = list(outcomes)
+    severities = Counter(one.after.severity for one in found)
+    risks = Counter(one.data_at_risk.code for one in found)
+    lost = risks[RiskCode.UNCLEAN] + risks[RiskCode.LOST]
+    return Counts(
+        partitions=len(found),
+        offline=severities[Severity.OFFLINE],
+        unwritable=sum(not one.after.is_writable for one in found),
+        became_unwritable=sum(one.became_unwritable for one in found),
+        needs_unclean=sum(one.needs_unclean for one in found),
+        lost=lost,
+        at_risk=lost + risks[RiskCode.WAITING],
+        exposed=risks[RiskCode.EXPOSED],
+        leader_changes=sum(one.after.leader not in {None, one.before.leader} for one in found),
+        observers_in_isr=sum(len(one.after.observers_in_isr) for one in found),
+        severities={one: severities[one] for one in Severity},
+        worst=max(severities, default=Severity.OK),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumOutcome:
+    """The quorum after a step. `voters` 0: not known, and taken for alive.
+
+    `deadly_racks`: racks each of which alone would end the majority next; `deadly_nodes` likewise.
+    """
+
+    voters: int
+    majority: int
+    alive_ids: tuple[int, ...]
+    missing_ids: tuple[int, ...]
+    has_majority: bool
+    failures_tolerated: int
+    deadly_racks: tuple[str, ...] = ()
+    deadly_nodes: tuple[int, ...] = ()
+    sentence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StepOutcome:
+    """What one step did."""
+
+    name: str
+    partitions: tuple[PartitionOutcome, ...]
+    topics: Mapping[str, Counts]
+    cluster: Counts
+    quorum: QuorumOutcome

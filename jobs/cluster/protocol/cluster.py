@@ -1,0 +1,237 @@
+"""A cluster as the copy engine sees it: its metadata, and a connection to each broker that is needed."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Awaitable, Callable, Collection, Iterable
+from types import TracebackType
+from typing import TypeVar
+
+from jobs.cluster.connection import Connection
+from jobs.cluster.errors import ClusterFault, ClusterIdChanged, TimedOut, Unreachable
+from jobs.cluster.protocol.errors import BrokerNotKnown
+from jobs.cluster.protocol.metadata import ClusterMetadata, metadata_request, newest, read_metadata
+from jobs.cluster.protocol.transport.apis import METADATA as METADATA_API
+from jobs.cluster.protocol.transport.connection import (
+    LARGEST_ANSWER_BYTES,
+    BrokerConnection,
+    Options,
+)
+from jobs.cluster.protocol.transport.lanes import METADATA, Lanes
+from jobs.cluster.protocol.transport.security import security_of
+from jobs.cluster.protocol.transport.timing import Timing
+from jobs.cluster.protocol.transport.transport_faults import Server
+from jobs.cluster.protocol.transport.versions import BrokerVersions
+
+CLIENT_ID_PREFIX = "crosslog-"
+_Answer = TypeVar("_Answer")
+
+
+class RawCluster:
+    """The door to one cluster for whole record batches; an async context manager.
+
+    `client_id` is what brokers see, after `crosslog-`. `rack` is where this client runs, so that
+    brokers may send it to a replica nearby (KIP-392); None: no wish. Nothing is connected before the
+    first question. Making it raises `SecretMissing` or `TlsFailed` when the settings are not usable.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        client_id: str,
+        rack: str | None = None,
+        timing: Timing | None = None,
+        largest_answer_bytes: int = LARGEST_ANSWER_BYTES,
+    ) -> None:
+        self.connection = connection
+        self.rack = rack
+        self.timing = timing or Timing()
+        security = security_of(connection)
+        name = CLIENT_ID_PREFIX + client_id
+        options = Options(connection.alias, name, security, self.timing, largest_answer_bytes)
+        self._lanes = Lanes(options)
+        self._bootstrap = bootstrap_servers(connection.bootstrap_servers)
+        # When an address last failed to answer what any broker can.
+        self._failed_at: dict[tuple[str, int], float] = {}
+        self._topics: set[str] = set()
+        self._metadata: ClusterMetadata | None = None
+        self._reading = asyncio.Lock()
+        self._supports_transactions_v2: bool | None = None
+        # Which broker coordinates a transactional id, as far as known; see `coordinator`.
+        self.coordinators: dict[str, int] = {}
+
+    async def __aenter__(self) -> RawCluster:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"RawCluster({self.alias!r}, {self.connection.bootstrap_servers!r})"
+
+    @property
+    def alias(self) -> str:
+        """The alias of the cluster."""
+        return self.connection.alias
+
+    def close(self) -> None:
+        """Close every connection; pending requests fail with `ConnectionLost`."""
+        self._lanes.close()
+
+    async def metadata(
+        self, topics: Collection[str] = (), *, newer_than: ClusterMetadata | None = None
+    ) -> ClusterMetadata:
+        """Return metadata that knows at least these topics (or their error); raises `ClusterFault`.
+
+        What is known is returned while it is younger than `metadata_max_age_s` and not the snapshot
+        that the caller has found to be old (`newer_than`): of many tasks that lost their leader at
+        once, one asks. Topics are asked for again with every refresh until `forget`.
+        """
+        self._topics.update(topics)
+        async with self._reading:
+            known = self._metadata
+            if known is None or not self._is_good(known, topics, newer_than):
+                known = self._accept(known, await self.ask_any(self._metadata_of_all))
+                self._metadata = known
+        return known
+
+    async def metadata_from(
+        self, connection: BrokerConnection, topics: Collection[str]
+    ) -> ClusterMetadata:
+        """Return what this one broker knows now of these topics alone; nothing is kept.
+
+        Raises `ClusterFault`.
+        """
+        asked_at_s = self.timing.clock()
+        answer = await connection.request(METADATA_API, metadata_request(topics))
+        return read_metadata(answer, self.alias, connection.server.broker_id, asked_at_s)
+
+    def forget(self, topics: Iterable[str]) -> None:
+        """Stop asking for topics."""
+        self._topics.difference_update(topics)
+
+    async def connection_to(self, broker_id: int, lane: str) -> BrokerConnection:
+        """Return a connection to a broker of the metadata; raises `ClusterFault`."""
+        metadata = self._metadata or await self.metadata()
+        if broker_id not in metadata.brokers:
+            metadata = await self.metadata(newer_than=metadata)
+        broker = metadata.brokers.get(broker_id)
+        if broker is None:
+            known = ", ".join(map(str, sorted(metadata.brokers))) or "none"
+            raise BrokerNotKnown(
+                f"Broker {broker_id} is not in the cluster now (brokers: {known}).",
+                cluster=self.alias,
+            )
+        return await self._lanes.get(Server(broker.host, broker.port, broker_id), lane)
+
+    async def connection_at(self, server: Server, lane: str) -> BrokerConnection:
+        """Return a connection to a broker that the metadata leaves out, as it does with fenced ones.
+
+        Raises `ClusterFault`.
+        """
+        return await self._lanes.get(server, lane)
+
+    async def ask_any(self, send: Callable[[BrokerConnection], Awaitable[_Answer]]) -> _Answer:
+        """Ask what any broker can answer and what does no harm twice; raises `ClusterFault`.
+
+        One broker after the other gets its share of time (`metadata_timeout_s`), those that failed
+        last are asked last.
+        """
+        faults: list[ClusterFault] = []
+        for server in self._candidates():
+            try:
+                async with asyncio.timeout(self.timing.metadata_timeout_s):
+                    answer = await send(await self._lanes.get(server, METADATA))
+            except TimeoutError:
+                faults.append(self._timed_out(server))
+            except ClusterFault as fault:
+                faults.append(fault)
+            else:
+                self._failed_at.pop(server[:2], None)
+                return answer
+            self._failed_at[server[:2]] = self.timing.clock()
+        raise most_telling(faults, self.alias)
+
+    async def supports_transactions_v2(self) -> bool:
+        """Return whether transactions follow KIP-890 here; asked once, so that no transaction mixes both."""
+        if self._supports_transactions_v2 is None:
+            await self.metadata()
+            versions = await self.ask_any(_versions_of)
+            self._supports_transactions_v2 = versions.supports_transactions_v2
+        return self._supports_transactions_v2
+
+    def _is_good(
+        self, known: ClusterMetadata, topics: Collection[str], newer_than: ClusterMetadata | None
+    ) -> bool:
+        if newer_than is not None and known.read_at_s <= newer_than.read_at_s:
+            return False
+        age_s = self.timing.clock() - known.read_at_s
+        return age_s < self.timing.metadata_max_age_s and known.topics.keys() >= set(topics)
+
+    async def _metadata_of_all(self, connection: BrokerConnection) -> ClusterMetadata:
+        return await self.metadata_from(connection, self._topics)
+
+    def _accept(self, known: ClusterMetadata | None, found: ClusterMetadata) -> ClusterMetadata:
+        self._refuse_another_cluster(found.cluster_id)
+        brokers = {Server(b.host, b.port, b.broker_id) for b in found.brokers.values()}
+        self._lanes.retain({*brokers, *self._bootstrap})
+        return found if known is None else newest(known, found)
+
+    def _refuse_another_cluster(self, found: str) -> None:
+        expected = self.connection.cluster_id
+        if not expected or found == expected:
+            return
+        fault = ClusterIdChanged(
+            f"Registered as cluster {expected}, but {self.connection.bootstrap_servers} is now "
+            f"cluster {found}. No record was read from it or written to it.",
+            cluster=self.alias,
+        )
+        fault.found = found
+        raise fault
+
+    def _candidates(self) -> list[Server]:
+        """Return whom to ask: known brokers, then the bootstrap list; those that failed last come last."""
+        known = self._metadata.brokers.values() if self._metadata else ()
+        by_address = {server[:2]: server for server in self._bootstrap}
+        by_address |= {(b.host, b.port): Server(b.host, b.port, b.broker_id) for b in known}
+        # A random turn among equals, so that not every client asks the first of the list.
+        turns = {address: self.timing.chance() for address in by_address}
+
+        def rank(server: Server) -> tuple[float, bool, float]:
+            address = server[:2]
+            failed_at = self._failed_at.get(address, -math.inf)
+            return failed_at, server.broker_id is None, turns[address]
+
+        return sorted(by_address.values(), key=rank)
+
+    def _timed_out(self, server: Server) -> ClusterFault:
+        share_s = self.timing.metadata_timeout_s
+        text = f"{server} does not answer: it was asked {share_s:g} s ago."
+        return TimedOut(text, cluster=self.alias)
+
+
+def bootstrap_servers(text: str) -> list[Server]:
+    """Read `host:port,[::1]:port`, which `Connection.from_mapping` has checked."""
+    found = []
+    for part in text.split(","):
+        host, _, port = part.strip().rpartition(":")
+        found.append(Server(host.strip("[]"), int(port)))
+    return found
+
+
+def most_telling(faults: Collection[ClusterFault], alias: str) -> ClusterFault:
+    """Return the fault that a person should see: one that waiting does not mend, else the last."""
+    final = [fault for fault in faults if not fault.retriable]
+    last = list(faults)[-1:]
+    return (final or last or [Unreachable("There is no server to ask.", cluster=alias)])[0]
+
+
+async def _versions_of(connection: BrokerConnection) -> BrokerVersions:
+    return connection.versions

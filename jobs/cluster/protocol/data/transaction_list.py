@@ -1,0 +1,177 @@
+"""What brokers know of transactions: which ids a flow has, to be fenced, and where an open one wrote."""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+from typing import NamedTuple
+
+from kio.schema.describe_transactions.v0.request import DescribeTransactionsRequest
+from kio.schema.list_transactions.v0.request import ListTransactionsRequest
+
+from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.errors import ClusterFault
+from jobs.cluster.protocol.cluster import RawCluster
+from jobs.cluster.protocol.coordinator import GaveUp, ask_coordinator
+from jobs.cluster.protocol.errors import Unavailable, Where, answer_fault
+from jobs.cluster.protocol.metadata import ClusterMetadata
+from jobs.cluster.protocol.transport.apis import DESCRIBE_TRANSACTIONS, LIST_TRANSACTIONS
+from jobs.cluster.protocol.transport.compact import read_bytes, read_count, read_tags
+from jobs.cluster.protocol.transport.connection import BrokerConnection
+from jobs.cluster.protocol.transport.frames import Call
+from jobs.cluster.protocol.transport.lanes import COORDINATOR
+from jobs.cluster.protocol.transport.primitives import transactional_name
+from jobs.cluster.protocol.transport.timing import Tries
+
+_STATE_TOPIC = "__transaction_state"
+_NOT_FOUND = "TRANSACTIONAL_ID_NOT_FOUND"
+_INT16, _INT32 = struct.Struct(">h"), struct.Struct(">i")
+# The timeout, the start time, producer id and epoch.
+_TIMES_AND_PRODUCER = struct.Struct(">iqqh")
+_ENDS = {
+    "PrepareCommit": True,
+    "CompleteCommit": True,
+    "PrepareAbort": False,
+    "PrepareEpochFence": False,
+    "CompleteAbort": False,
+}
+
+
+class DescribedTransaction(NamedTuple):
+    """The last transaction of an id, as its coordinator knows it.
+
+    `state` is Kafka's name, `Empty` where there is none. `partitions` are those that it wrote to, empty once
+    it is complete.
+    """
+
+    state: str
+    partitions: frozenset[TopicPartition]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nobody has decided yet how it ends."""
+        return self.state == "Ongoing"
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether it is decided, and its markers are on their way."""
+        return self.state.startswith("Prepare")
+
+    @property
+    def is_committed(self) -> bool | None:
+        """How it was decided; None: it was not, or nobody knows any more."""
+        return _ENDS.get(self.state)
+
+
+async def list_transactions(
+    cluster: RawCluster, prefix: str, *, budget_s: float = 30.0
+) -> list[str]:
+    """Return the transactional ids that begin with `prefix`, whatever state they are in, sorted.
+
+    A broker knows those that it coordinates. While coordinators move, one could be missed
+    between two brokers' answers, so the list is made again until no leader of `__transaction_state`
+    changed meanwhile. Ids that the principal may not DESCRIBE are not in it. Raises `ClusterFault`,
+    also when a broker does not answer: a list with a hole would leave a zombie alive.
+    """
+    tries = Tries(cluster.timing, budget_s)
+    while True:
+        try:
+            before = await cluster.metadata([_STATE_TOPIC])
+            found = await asyncio.gather(*(_of(cluster, broker) for broker in before.brokers))
+            after = await cluster.metadata([_STATE_TOPIC], newer_than=before)
+            if _leaders(before) == _leaders(after):
+                return sorted(
+                    {name for names in found for name in names if name.startswith(prefix)}
+                )
+            last: ClusterFault | None = None
+        except ClusterFault as fault:
+            if not fault.retriable:
+                raise
+            last = fault
+        if not await tries.pause():
+            raise last or _unsettled(cluster)
+
+
+async def describe_transaction(
+    cluster: RawCluster, transactional_id: str, *, budget_s: float = 30.0
+) -> DescribedTransaction:
+    """Return what became of the last transaction of an id.
+
+    Source: DescribeTransactions (API 65, KIP-664). Raises `ClusterFault`.
+    """
+    request = DescribeTransactionsRequest(transactional_ids=(transactional_name(transactional_id),))
+
+    async def send(connection: BrokerConnection) -> DescribedTransaction:
+        version = connection.version(DESCRIBE_TRANSACTIONS.speaks)
+        asked = DESCRIBE_TRANSACTIONS.call(request, version)
+        call = Call(asked.name, asked.key, version, asked.is_flexible, asked.body, decode_described)
+        error, told = await connection.ask(call)
+        doing = f"Describing transaction {transactional_id}"
+        fault = answer_fault(error, Where(cluster.alias, connection.server.broker_id, doing))
+        if fault is not None and fault.error != _NOT_FOUND:
+            raise fault
+        return told if fault is None else DescribedTransaction("Empty", frozenset())
+
+    try:
+        return await ask_coordinator(cluster, transactional_id, send, budget_s)
+    except GaveUp as gave_up:
+        raise gave_up.fault from None
+
+
+def decode_described(frame: memoryview, at: int) -> tuple[tuple[int, DescribedTransaction], int]:
+    """Read an answer about one transaction with its header; returns its error code and what it says.
+
+    kio refuses the start time of a transaction that has not begun, which is -1. Raises ValueError,
+    IndexError or `struct.error` for bytes that are no such answer.
+    """
+    _, at = read_tags(frame, at + _INT32.size)  # the header: correlation id and tagged fields
+    states, at = read_count(frame, at + _INT32.size)  # after the throttle time
+    if states != 1:
+        raise ValueError(f"{states} transactions where one was asked for")
+    (error,) = _INT16.unpack_from(frame, at)
+    _, at = read_bytes(frame, at + _INT16.size)  # the transactional id
+    state, at = read_bytes(frame, at)
+    topics, at = read_count(frame, at + _TIMES_AND_PRODUCER.size)
+    written: set[TopicPartition] = set()
+    for _ in range(topics):
+        at = _read_partitions(frame, at, written)
+    _, at = read_tags(frame, at)
+    _, at = read_tags(frame, at)
+    return (error, DescribedTransaction(str(state, "utf-8"), frozenset(written))), at
+
+
+def _read_partitions(frame: memoryview, at: int, written: set[TopicPartition]) -> int:
+    topic, at = read_bytes(frame, at)
+    count, at = read_count(frame, at)
+    for _ in range(count):
+        written.add(TopicPartition(str(topic, "utf-8"), *_INT32.unpack_from(frame, at)))
+        at += _INT32.size
+    _, at = read_tags(frame, at)
+    return at
+
+
+async def _of(cluster: RawCluster, broker_id: int) -> list[str]:
+    connection = await cluster.connection_to(broker_id, COORDINATOR)
+    request = ListTransactionsRequest(state_filters=(), producer_id_filters=())
+    answer = await connection.request(LIST_TRANSACTIONS, request)
+    fault = answer_fault(
+        answer.error_code, Where(cluster.alias, broker_id, "Listing transactional ids")
+    )
+    if fault is not None:
+        raise fault
+    return [state.transactional_id for state in answer.transaction_states]
+
+
+def _leaders(metadata: ClusterMetadata) -> list[tuple[int, int | None, int]]:
+    """Return who coordinates what; [] when that is not told, or nobody ever used a transaction."""
+    topic = metadata.topics.get(_STATE_TOPIC)
+    partitions = topic.partitions.values() if topic else ()
+    return sorted((p.partition, p.leader, p.leader_epoch) for p in partitions)
+
+
+def _unsettled(cluster: RawCluster) -> ClusterFault:
+    fault = Unavailable(
+        "Listing transactional ids: coordinators moved all the time.", cluster=cluster.alias
+    )
+    fault.error = "COORDINATOR_NOT_AVAILABLE"
+    return fault

@@ -1,0 +1,93 @@
+"""Ask the leaders of many partitions one thing, following them when they move."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from typing import TypeAlias, TypeVar
+
+from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.errors import ClusterFault
+from jobs.cluster.protocol.cluster import RawCluster
+from jobs.cluster.protocol.errors import LeaderMoved, TopicUnknown, Where
+from jobs.cluster.protocol.metadata import ClusterMetadata, PartitionMetadata
+from jobs.cluster.protocol.transport.timing import Tries
+
+_Value = TypeVar("_Value")
+_Asked: TypeAlias = Mapping[TopicPartition, PartitionMetadata]
+_Answers: TypeAlias = dict[TopicPartition, _Value | ClusterFault]
+_Send: TypeAlias = Callable[[int, _Asked], Awaitable[_Answers[_Value]]]
+
+
+async def ask_leaders(
+    cluster: RawCluster,
+    partitions: Collection[TopicPartition],
+    send: _Send[_Value],
+    budget_s: float,
+) -> _Answers[_Value]:
+    """Return a value or the last fault for every partition.
+
+    `send` asks one broker for the partitions that it leads. What is retriable is asked again with fresh
+    metadata, with back-off, until the budget is over. Raises `ClusterFault` when there is no metadata.
+    """
+    tries = Tries(cluster.timing, budget_s)
+    found: _Answers[_Value] = {}
+    waiting = set(partitions)
+    metadata = await cluster.metadata({where.topic for where in waiting})
+    while True:
+        found |= await _ask_once(cluster, metadata, waiting, send)
+        waiting = {where for where in waiting if _is_retriable(found[where])}
+        if not waiting or not await tries.pause():
+            return found
+        metadata = await cluster.metadata({w.topic for w in waiting}, newer_than=metadata)
+
+
+async def _ask_once(
+    cluster: RawCluster,
+    metadata: ClusterMetadata,
+    partitions: Collection[TopicPartition],
+    send: _Send[_Value],
+) -> _Answers[_Value]:
+    """Ask every leader at the same time; partitions without one get their fault."""
+    by_leader: dict[int, dict[TopicPartition, PartitionMetadata]] = {}
+    found: _Answers[_Value] = {}
+    for where in partitions:
+        partition = metadata.partition(where)
+        if partition is None or partition.leader is None:
+            found[where] = _without_leader(cluster, metadata, where)
+        else:
+            by_leader.setdefault(partition.leader, {})[where] = partition
+    for answers in await asyncio.gather(*(_ask_one(send, *one) for one in by_leader.items())):
+        found |= answers
+    for where in partitions:
+        if where not in found:
+            found[where] = _unanswered(cluster, where)
+    return found
+
+
+async def _ask_one(send: _Send[_Value], leader: int, asked: _Asked) -> _Answers[_Value]:
+    try:
+        return await send(leader, asked)
+    except ClusterFault as fault:
+        return dict.fromkeys(asked, fault)
+
+
+def _without_leader(
+    cluster: RawCluster, metadata: ClusterMetadata, where: TopicPartition
+) -> ClusterFault:
+    topic = metadata.topics.get(where.topic)
+    if topic is not None and topic.error is not None:
+        return topic.error
+    if metadata.partition(where) is None:
+        return _unanswered(cluster, where)
+    place = Where(cluster.alias, None, "Asking the leader of", where)
+    return LeaderMoved(f"{place}: it has no leader now.", cluster=cluster.alias)
+
+
+def _unanswered(cluster: RawCluster, where: TopicPartition) -> ClusterFault:
+    place = Where(cluster.alias, None, "Asking the leader of", where)
+    return TopicUnknown(f"{place}: {TopicUnknown.meaning}.", cluster=cluster.alias)
+
+
+def _is_retriable(answer: object) -> bool:
+    return isinstance(answer, ClusterFault) and answer.retriable

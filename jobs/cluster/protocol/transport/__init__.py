@@ -1,0 +1,5 @@
+"""One connection to one broker, and many: sockets, frames, versions, sign-in and time-outs.
+
+In reading order: `stream`, `frames`, `connection`, `lanes`, `versions`, `apis`, `topics`,
+`compact`, `primitives`, `security`, `login`, `scram`, `timing`, `transport_faults`.
+"""

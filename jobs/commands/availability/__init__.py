@@ -1,0 +1,4 @@
+"""Commands about losses and placements.
+
+In reading order: `what_if`, `design`.
+"""

@@ -1,0 +1,193 @@
+"""`crosslog design`: a placement designed from sites and wishes, explained. It changes nothing."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from jobs.availability.designer.design import Design, ImpossibleWish, InvalidWish, design
+from jobs.availability.designer.input import parse_wish
+from jobs.availability.designer.wish import LossAllowed, ObserverSupport, WritableAfter
+from jobs.availability.runbooks.kafka_commands import KafkaTools
+from jobs.commands.bad_input import refuse
+
+OK, FINDING, BAD_INPUT = 0, 1, 2
+LARGEST_DOCUMENT_BYTES = 1 << 20
+# Options whose name is that of a field of the wish.
+_PLAIN = (
+    "rpo",
+    "rto_s",
+    "writable_after",
+    "observers",
+    "topic",
+    "partitions",
+    "preferred_site",
+    "majority_site",
+    "most_copies",
+    "voters",
+    "session_timeout_ms",
+)
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the parser of `crosslog`."""
+    parser = commands.add_parser(
+        "design",
+        help="design a placement: replicas, observers, min.insync.replicas, controllers per site",
+        description="Print the cheapest placement that fulfils the wishes, why each number is what it "
+        "is, what it survives (by crosslog what-if), what else was looked at, and the commands; "
+        "nothing is changed. Options override the file. Exit codes: 0 designed, 1 nothing fulfils it "
+        "(what would is told), 2 bad input.",
+    )
+    parser.add_argument(
+        "file", metavar="FILE.json", type=Path, nargs="?", help="the wish as JSON (docs/formats.md)"
+    )
+    _add_wishes(parser)
+    parser.add_argument("--bootstrap-server", metavar="HOST:PORT", default="", help="for commands")
+    parser.add_argument(
+        "--command-config", metavar="FILE", default="", help="credentials for commands"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.set_defaults(run=run)
+
+
+def _add_wishes(parser: argparse.ArgumentParser) -> None:
+    site = "a site with its brokers; without brokers (hub=) a witness for one controller; repeat it"
+    parser.add_argument("--site", metavar="NAME=ID,ID", action="append", default=[], help=site)
+    standby = "a broker that is (or shall be) a fenced standby; repeat it"
+    parser.add_argument(
+        "--standby", metavar="ID", type=int, action="append", default=[], help=standby
+    )
+    parser.add_argument("--rpo", choices=list(LossAllowed), help="what may be lost with a site")
+    parser.add_argument("--rto-s", metavar="SECONDS", type=float, help="writes go on within")
+    after = "writes go on without a person after the loss of it"
+    parser.add_argument("--writable-after", choices=list(WritableAfter), help=after)
+    parser.add_argument("--observers", choices=list(ObserverSupport), help="what can be had")
+    parser.add_argument("--topic", help="the topic's name, for commands")
+    parser.add_argument("--partitions", metavar="N", type=int, help="default 1")
+    parser.add_argument("--preferred-site", metavar="NAME", help="where leaders are to be")
+    majority = "of two sites, the one with the majority of the voters"
+    parser.add_argument("--majority-site", metavar="NAME", help=majority)
+    parser.add_argument("--most-copies", metavar="N", type=int, help="replicas and observers")
+    parser.add_argument("--voters", metavar="N", type=int, help="controllers that vote")
+    timeout = "broker.session.timeout.ms of the brokers; default 9000"
+    parser.add_argument("--session-timeout-ms", metavar="MS", type=int, help=timeout)
+    parser.add_argument(
+        "--existing-topic", action="store_true", help="commands that move a topic that is there"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command; returns its exit code."""
+    try:
+        document = _document(arguments)
+        tools = KafkaTools(arguments.bootstrap_server, command_config=arguments.command_config)
+        made = design(parse_wish(document), tools)
+    except ImpossibleWish as refused:
+        return _refused(refused, is_json=arguments.json)
+    except (OSError, ValueError) as error:
+        return refuse(error)
+    if arguments.json:
+        sys.stdout.write(f"{json.dumps({'possible': True} | made.to_mapping())}\n")
+    else:
+        sys.stdout.write("\n".join(lines(made)) + "\n")
+    return OK
+
+
+def _refused(refused: ImpossibleWish, *, is_json: bool) -> int:
+    is_bad = isinstance(refused, InvalidWish)
+    if is_json:
+        told = {"possible": False, "problems": refused.problems}
+        sys.stdout.write(f"{json.dumps(told)}\n")
+    else:
+        said = "\n".join(f"{name}: {problem}" for name, problem in refused.problems.items())
+        (sys.stderr if is_bad else sys.stdout).write(f"{said}\n")
+    return BAD_INPUT if is_bad else FINDING
+
+
+def _document(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the file's wish with what options say instead; raises OSError and ValueError."""
+    document = _from_file(arguments.file) if arguments.file else {}
+    for name in _PLAIN:
+        value = getattr(arguments, name)
+        if value is not None:
+            document[name] = value
+    if arguments.existing_topic:
+        document["is_existing_topic"] = True
+    if arguments.site:
+        document["sites"] = [_site(text) for text in arguments.site]
+    if arguments.standby:
+        document["sites"] = list(_with_standbys(document.get("sites", []), arguments.standby))
+    return document
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    with path.open("rb") as file:
+        content = file.read(LARGEST_DOCUMENT_BYTES + 1)
+    if len(content) > LARGEST_DOCUMENT_BYTES:
+        raise ValueError(f"{path}: it is larger than {LARGEST_DOCUMENT_BYTES:,} bytes")
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: {error}") from None
+    if not isinstance(document, dict):
+        raise InvalidWish({"": f"{path}: a wish is an object with the field sites"})
+    return document
+
+
+def _site(text: str) -> dict[str, Any]:
+    name, sign, ids = text.partition("=")
+    if not sign:
+        raise ValueError(f"--site {text}: NAME=ID,ID is wanted (NAME= for a witness)")
+    return {"name": name, "brokers": [_id(text, one) for one in ids.split(",") if one.strip()]}
+
+
+def _id(text: str, one: str) -> int:
+    if not one.strip().isascii() or not one.strip().isdecimal() or len(one) > 12:  # noqa: PLR2004  an int32
+        raise ValueError(f"--site {text}: {one.strip()!r} is no id of a broker")
+    return int(one)
+
+
+def _with_standbys(sites: Any, standbys: list[int]) -> Iterator[Any]:
+    """Yield the sites with the standbys in theirs; those of no site stay at the first, which then says so."""
+    left = set(standbys)
+    for index, site in enumerate(sites if isinstance(sites, list) else []):
+        if not isinstance(site, Mapping):
+            yield site
+            continue
+        brokers = site.get("brokers")
+        here = left & set(brokers) if isinstance(brokers, list) else set()
+        known = {
+            one for other in sites[index:] if isinstance(other, Mapping) for one in _ids(other)
+        }
+        strange = left - known if index == 0 else set()
+        left -= here | strange
+        yield {**site, "standbys": sorted(here | strange)}
+
+
+def _ids(site: Mapping[str, Any]) -> list[int]:
+    brokers = site.get("brokers")
+    return [one for one in brokers if isinstance(one, int)] if isinstance(brokers, list) else []
+
+
+def lines(made: Design) -> Iterator[str]:
+    """Yield a design for a person."""
+    for site in made.layout:
+        standbys = f" (standby {', '.join(map(str, site.standbys))})" if site.standbys else ""
+        copies = f"{site.replicas} replicas, {site.observers} observers{standbys}"
+        yield f"{site.site}: {copies}, {site.voters} voters"
+    yield f"min.insync.replicas {made.min_insync_replicas}"
+    yield "why:"
+    yield from (f"  {one.subject}: {one.sentence}" for one in made.reasons)
+    yield "what it survives:"
+    yield from (f"  {one.sentence}" for one in made.survives)
+    yield "what else was looked at:"
+    yield from (f"  {one.title}: {one.why_not}" for one in made.alternatives)
+    yield from (f"! {warning}" for warning in made.warnings)
+    for group in made.commands:
+        yield f"# {group.title}"
+        yield from (f"  {'' if group.is_file else '$ '}{line}" for line in group.lines)

@@ -1,0 +1,265 @@
+"""`crosslog what-if FILE.json`: what the loss of brokers, racks or controllers does to every partition."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from jobs.availability.what_if.answer_json import column_mapping
+from jobs.availability.what_if.matrix.matrix import (
+    Matrix,
+    WorstFailure,
+    matrix,
+    single_failures,
+    worst_single_failure,
+)
+from jobs.availability.what_if.model.cluster import ClusterModel, InvalidCluster
+from jobs.availability.what_if.model.story_json import steps_of
+from jobs.availability.what_if.outcome import Counts, PartitionOutcome, PartitionState
+from jobs.availability.what_if.simulation import WhatIf, simulate
+from jobs.availability.what_if.steps import Loss, Step, UncleanElection, UnknownTarget
+from jobs.commands.bad_input import refuse
+from jobs.visible import print_lines
+
+OK, FINDING, BAD_INPUT = 0, 1, 2
+LARGEST_DOCUMENT_BYTES = 512 << 20
+MOST_LINES = 40
+MOST_COLUMNS = 200
+
+
+class _Lose(argparse.Action):
+    """Keep losses in the order in which they are written, whatever kind they are of."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        kind = str(option_string).removeprefix("--lose-")
+        if kind == "rack":
+            loss = Loss(racks=frozenset({values}))
+        elif not values.isascii() or not values.isdecimal() or len(values) > 10:  # noqa: PLR2004
+            parser.error(f"argument {option_string}: {values!r} is no id of a node")
+        elif kind == "broker":
+            loss = Loss(brokers=frozenset({int(values)}))
+        else:
+            loss = Loss(controllers=frozenset({int(values)}))
+        namespace.losses = [*namespace.losses, loss]
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the parser of `crosslog`."""
+    parser = commands.add_parser(
+        "what-if",
+        help="say what the loss of brokers, racks or controllers does to partitions and quorum",
+        description="Simulate losses of a cluster that a JSON file describes (docs/formats.md; also what "
+        "`crosslog state --json` prints). Several happen one after the other, in the order given; --together "
+        "makes them one. Exit codes: 0 everything stays writable and nothing is lost, 1 something does not, "
+        "2 bad input.",
+    )
+    parser.add_argument("file", metavar="FILE.json", type=Path, help="the cluster")
+    for kind, metavar in (("rack", "R"), ("broker", "N"), ("controller", "N")):
+        parser.add_argument(
+            f"--lose-{kind}",
+            metavar=metavar,
+            action=_Lose,
+            default=argparse.SUPPRESS,
+            help=f"a {kind} that is lost, at once with all it holds; may be given again",
+        )
+    parser.add_argument("--together", action="store_true", help="all losses happen at one moment")
+    parser.add_argument(
+        "--unclean", action="store_true", help="then ask for an unclean election where none leads"
+    )
+    parser.add_argument(
+        "--matrix",
+        action="store_true",
+        help="each loss by itself (without losses: every rack, broker and controller), with sums only",
+    )
+    parser.add_argument("--topic", metavar="T", help="tell partitions of this topic only")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.set_defaults(run=run, losses=[])
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command; returns its exit code."""
+    try:
+        document = _read(arguments.file)
+        cluster = ClusterModel.from_json(document)
+        _check_topic(arguments.topic, cluster)
+        if arguments.matrix:
+            return _matrix(arguments, cluster)
+        answer = simulate(cluster, _steps(arguments, document))
+    except UnknownTarget as error:
+        return _refuse(arguments, {_option(path): what for path, what in error.problems.items()})
+    except InvalidCluster as error:
+        return _refuse(arguments, error.problems)
+    except (OSError, ValueError) as error:
+        return refuse(error)
+    if arguments.json:
+        sys.stdout.write(f"{json.dumps(_of_topic(answer.to_json(), arguments.topic))}\n")
+    else:
+        print_lines(lines(answer, arguments.topic))
+    return FINDING if answer.does_harm else OK
+
+
+def _refuse(arguments: argparse.Namespace, problems: dict[str, str]) -> int:
+    for path, sentence in problems.items():
+        sys.stderr.write(f"{arguments.file}: {path}: {sentence}\n" if path else f"{sentence}\n")
+    return BAD_INPUT
+
+
+def _option(path: str) -> str:
+    """Return the option that said what a step has wrong: `steps[0].racks` is `--lose-rack`."""
+    kind = path.rpartition(".")[2]
+    return f"--lose-{kind.removesuffix('s')}"
+
+
+def _read(path: Path) -> Any:
+    with path.open("rb") as file:
+        content = file.read(LARGEST_DOCUMENT_BYTES + 1)
+    if len(content) > LARGEST_DOCUMENT_BYTES:
+        raise ValueError(f"{path}: it is larger than {LARGEST_DOCUMENT_BYTES:,} bytes")
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: it is no JSON: {error}") from None
+
+
+def _check_topic(topic: str | None, cluster: ClusterModel) -> None:
+    if topic is not None and all(one.topic != topic for one in cluster.partitions):
+        raise InvalidCluster({"--topic": f"There is no topic {topic}."})
+
+
+def _steps(arguments: argparse.Namespace, document: Any) -> Sequence[Step]:
+    losses: list[Loss] = arguments.losses
+    found: list[Step] = [_merged(losses)] if arguments.together and losses else [*losses]
+    if not found:
+        found = [*steps_of(document)]
+    if arguments.unclean:
+        found.append(UncleanElection())
+    if not found:
+        raise ValueError("Say what is lost: --lose-rack, --lose-broker, --lose-controller.")
+    return found
+
+
+def _merged(losses: Sequence[Loss]) -> Loss:
+    return Loss(
+        brokers=frozenset().union(*(one.brokers for one in losses)),
+        racks=frozenset().union(*(one.racks for one in losses)),
+        controllers=frozenset().union(*(one.controllers for one in losses)),
+    )
+
+
+def _of_topic(told: dict[str, Any], topic: str | None) -> dict[str, Any]:
+    if topic is not None:
+        for part in (told, *told["steps"]):
+            part["partitions"] = [one for one in part["partitions"] if one["topic"] == topic]
+            part["topics"] = {name: one for name, one in part["topics"].items() if name == topic}
+    return told
+
+
+def lines(answer: WhatIf, topic: str | None = None) -> Iterator[str]:
+    """Yield an answer for a person: each step with what it changes, the worst first."""
+    yield f"quorum now: {answer.quorum_before.sentence}"
+    for step in answer.steps:
+        yield ""
+        yield step.name
+        yield f"  quorum: {step.quorum.sentence}"
+        if step.quorum.deadly_racks:
+            yield f"  the loss of rack {' or of rack '.join(step.quorum.deadly_racks)} would end it"
+        yield f"  {_sums(step.cluster)}"
+        changed = [one for one in step.partitions if one.is_changed and topic in {None, one.topic}]
+        changed.sort(key=lambda one: -one.after.severity)
+        yield from (f"  {line}" for line in _table(changed[:MOST_LINES]))
+        if len(changed) > MOST_LINES:
+            yield f"  and {len(changed) - MOST_LINES:,} more: --json tells all"
+
+
+def _sums(sums: Counts) -> str:
+    words = [
+        (sums.became_unwritable, "no longer writable"),
+        (sums.offline, "without leader"),
+        (sums.needs_unclean, "need an unclean election"),
+        (sums.lost, "lost"),
+        (sums.at_risk - sums.lost, "waiting"),
+        (sums.exposed, "with one copy"),
+    ]
+    told = ", ".join(f"{count:,} {word}" for count, word in words if count)
+    return f"{sums.partitions:,} partitions: {told or 'all well'}"
+
+
+def _table(changed: Sequence[PartitionOutcome]) -> Iterator[str]:
+    rows = [("partition", "before", "after", "severity", "data")]
+    rows += [
+        (
+            f"{one.topic}-{one.partition}",
+            _state(one.before),
+            _state(one.after),
+            one.after.severity.word + ("" if one.after.is_writable else ", no writes"),
+            one.data_at_risk.sentence,
+        )
+        for one in changed
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    for row in rows if changed else ():
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=False))
+        yield f"{'  '.join(cells)}  {row[-1]}"
+
+
+def _state(state: PartitionState) -> str:
+    leader = "none" if state.leader is None else state.leader
+    elr = f" elr {_ids(state.elr)}" if state.elr else ""
+    return f"leader {leader} isr {_ids(state.isr)}{elr}"
+
+
+def _ids(ids: Sequence[int]) -> str:
+    return f"[{','.join(map(str, ids))}]"
+
+
+def _matrix(arguments: argparse.Namespace, cluster: ClusterModel) -> int:
+    losses = arguments.losses or list(single_failures(cluster))[:MOST_COLUMNS]
+    answer, worst = matrix(cluster, losses), worst_single_failure(cluster)
+    if arguments.json:
+        told = answer.to_json()
+        told["worst_single_failure"] = _worst(worst)
+        for part in told["losses"]:
+            if arguments.topic is not None:
+                part["topics"] = {arguments.topic: part["topics"][arguments.topic]}
+        sys.stdout.write(f"{json.dumps(told)}\n")
+    else:
+        print_lines(_matrix_lines(answer, worst))
+    return FINDING if any(one.does_harm for one in answer.columns) else OK
+
+
+def _worst(worst: WorstFailure | None) -> dict[str, Any] | None:
+    if worst is None:
+        return None
+    told = column_mapping(worst.column)
+    return {"sentence": worst.sentence, **{key: told[key] for key in told if key != "topics"}}
+
+
+def _matrix_lines(answer: Matrix, worst: WorstFailure | None) -> Iterator[str]:
+    yield f"quorum now: {answer.quorum_before.sentence}"
+    rows = [("loss", "no writes", "offline", "lost", "waiting", "one copy", "new leader", "quorum")]
+    for one in answer.columns:
+        sums = one.cluster
+        numbers = (
+            sums.became_unwritable, sums.offline, sums.lost, sums.at_risk - sums.lost, sums.exposed,
+            sums.leader_changes,
+        )  # fmt: skip
+        quorum = "alive" if one.quorum.has_majority else "no majority"
+        rows.append((one.name, *(f"{number:,}" for number in numbers), quorum))  # type: ignore[arg-type]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        first, *rest = (
+            cell.rjust(width) if index else cell.ljust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        yield "  ".join([first, *rest])
+    yield f"worst single failure: {worst.sentence if worst else 'none does harm.'}"

@@ -1,0 +1,253 @@
+"""`crosslog dump-log`: what log segments and snapshots hold, batch by batch and record by record."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from jobs.commands.bad_input import refuse
+from jobs.quorum.log.file_source import FileSource
+from jobs.visible import print_lines
+from jobs.wire.batches.log_batches import BatchAt, DamageKind, LogDamage, scan_batches
+from jobs.wire.batches.record_batch import COMPRESSION_MASK, Codec
+from jobs.wire.errors import Damaged, RecordFormatError
+from jobs.wire.metadata.log import LogRecord
+from jobs.wire.metadata.records import UNDECODABLE, UNKNOWN_RECORD
+from jobs.wire.metadata.snapshots import check_snapshot, parse_segment_name, parse_snapshot_name
+from jobs.wire.topics.internal_logs import (
+    LogKind,
+    kind_of_folder,
+    largest_batch_bytes,
+    records_of_batch,
+)
+
+OK, FINDING, BAD_INPUT = 0, 1, 2
+
+_BOOTSTRAP = "bootstrap.checkpoint"
+_AUTO = "auto"
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the parser of `crosslog`."""
+    parser = commands.add_parser(
+        "dump-log",
+        help="print the records of metadata log segments and snapshots, and of other internal topics",
+        description="Print every batch and record, with secrets taken out and damage named. Exit codes: 0 "
+        "all of it was read, 1 something is damaged, 2 a file cannot be opened or is no log.",
+    )
+    parser.add_argument("files", metavar="FILE", nargs="+", type=Path)
+    parser.add_argument(
+        "--records",
+        choices=(_AUTO, *LogKind),
+        default=_AUTO,
+        help="whose records these are; by default the folder's name says it, and else it is the metadata log",
+    )
+    parser.add_argument(
+        "--strict",
+        action="store_true",
+        help="stop where Kafka's own reader would: at the first damage",
+    )
+    parser.add_argument("--json", action="store_true", help="print a JSON document a line")
+    parser.set_defaults(run=run)
+
+
+class _NoLog(ValueError):
+    """A file of something else."""
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What was met that is worth a word at the end."""
+
+    damages: int = 0
+    unknown: Counter[str] = field(default_factory=Counter)
+    foreign_tags: int = 0
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command; returns its exit code."""
+    seen = _Seen()
+    for path in arguments.files:
+        try:
+            _dump(path, arguments, seen)
+        except BrokenPipeError:
+            # Whoever reads has seen enough; at its end Python would try to write the rest once more.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return OK
+        except OSError as error:
+            return refuse(error, path)
+        except _NoLog as error:
+            sys.stderr.write(f"{path}: {error}\n")
+            return BAD_INPUT
+        except RecordFormatError as error:
+            sys.stderr.write(f"{path}: {error}\n")
+            return FINDING
+    _tell(seen)
+    return FINDING if seen.damages else OK
+
+
+def _dump(path: Path, arguments: argparse.Namespace, seen: _Seen) -> None:
+    """Print one file; raises OSError, `_NoLog`, and when strict `RecordFormatError`."""
+    kind = _kind(path, arguments.records)
+    with FileSource(path) as source:
+        if not arguments.json:
+            sys.stdout.write(f"{path}: {_title(path, kind)}\n")
+        for found in _items(source, path, kind, strict=arguments.strict):
+            line = _json_line(found, path) if arguments.json else _text_line(found)
+            if line:
+                print_lines([line])
+            _count(found, seen)
+
+
+def _refuse_foreign(found: LogDamage, path: Path) -> None:
+    """Raise `_NoLog` for a file that neither its name nor any of its bytes call a log."""
+    is_named = _is_snapshot(path) or parse_segment_name(path.name) is not None
+    if not is_named and found.position == 0 and found.kind is DamageKind.FOREIGN_MAGIC:
+        raise _NoLog(f"it is no log: {found.problem}")
+
+
+def _items(
+    source: FileSource, path: Path, kind: LogKind, *, strict: bool
+) -> Iterator[BatchAt | LogRecord | LogDamage]:
+    for found in scan_batches(
+        source, expected_offset=_first_offset(path), largest_bytes=largest_batch_bytes(kind)
+    ):
+        if isinstance(found, LogDamage):
+            _refuse_foreign(found, path)
+            if strict:
+                raise Damaged(-1 if found.offset is None else found.offset, _of(found))
+            yield found
+            continue
+        yield found
+        yield from records_of_batch(found, kind, strict=strict)
+    if _is_snapshot(path):
+        problem = check_snapshot(source).problem
+        if problem is not None and strict:
+            raise RecordFormatError(path.name, problem)
+        if problem is not None:
+            yield LogDamage(0, None, DamageKind.UNUSABLE_SNAPSHOT, problem)
+
+
+def _kind(path: Path, wanted: str) -> LogKind:
+    if wanted != _AUTO:
+        return LogKind(wanted)
+    return kind_of_folder(path.absolute().parent.name) or LogKind.METADATA
+
+
+def _is_snapshot(path: Path) -> bool:
+    return path.name == _BOOTSTRAP or parse_snapshot_name(path.name) is not None
+
+
+def _first_offset(path: Path) -> int | None:
+    return 0 if _is_snapshot(path) else parse_segment_name(path.name)
+
+
+def _title(path: Path, kind: LogKind) -> str:
+    name = parse_snapshot_name(path.name)
+    if name is not None:
+        state = ", never finished" if name.is_partial else ", marked as deleted" * name.is_deleted
+        return f"snapshot of all before offset {name.offset}, epoch {name.epoch}{state}"
+    base_offset = parse_segment_name(path.name)
+    where = "" if base_offset is None else f" from offset {base_offset}"
+    return f"log of {kind}{where}"
+
+
+def _json_line(found: BatchAt | LogRecord | LogDamage, path: Path) -> str | None:
+    if isinstance(found, BatchAt):
+        return None
+    return json.dumps(to_mapping(found) | {"file": str(path)}, ensure_ascii=False)
+
+
+def to_mapping(found: LogRecord | LogDamage) -> dict[str, Any]:
+    """Return a record or a damage as JSON values; foreign tags are named, never shown."""
+    if isinstance(found, LogDamage):
+        return {
+            "damage": found.kind.value,
+            "offset": found.offset,
+            "position": found.position,
+            "problem": found.problem,
+        }
+    told: dict[str, Any] = {
+        "offset": found.offset,
+        "type": found.type,
+        "version": found.version,
+        "data": found.data,
+        "epoch": found.epoch,
+        "timestamp_ms": found.timestamp_ms,
+        "is_control": found.is_control,
+        "batch_offset": found.batch_offset,
+        "position": found.position,
+    }
+    tags = [
+        {"path": one.path, "tag": one.tag, "size_bytes": len(one.content)}
+        for one in found.unknown
+        if one.tag is not None
+    ]
+    return told | ({"unknown_tags": tags} if tags else {})
+
+
+def _text_line(found: BatchAt | LogRecord | LogDamage) -> str:
+    if isinstance(found, LogDamage):
+        return f"DAMAGE {_of(found)}"
+    if isinstance(found, LogRecord):
+        values = json.dumps(found.data, ensure_ascii=False)
+        tags = ", ".join(
+            f"{one.path} tag {one.tag}".strip() for one in found.unknown if one.tag is not None
+        )
+        version = "" if found.version < 0 else f" v{found.version}"
+        return (
+            f"  {found.offset} {found.type}{version} {values}{f'  unknown: {tags}' if tags else ''}"
+        )
+    header = found.header
+    flags = ("control, " if header.is_control else "") + (
+        "transactional, " if header.is_transactional else ""
+    )
+    number = header.attributes & COMPRESSION_MASK
+    codec = Codec(number).name.lower() if number <= Codec.ZSTD else str(number)
+    return (
+        f"batch {header.base_offset} to {header.last_offset} at byte {found.position}: {flags}"
+        f"epoch {header.partition_leader_epoch}, {_time(header.max_timestamp)}, "
+        f"{header.record_count} records, {header.size_bytes} bytes, compression {codec}, CRC {header.crc}"
+    )
+
+
+def _time(timestamp_ms: int) -> str:
+    try:
+        at = datetime.fromtimestamp(timestamp_ms / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return f"{timestamp_ms} ms"
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _of(damage: LogDamage) -> str:
+    where = "" if damage.offset is None else f", offset {damage.offset}"
+    return f"{damage.kind} at byte {damage.position}{where}: {damage.problem}"
+
+
+def _count(found: BatchAt | LogRecord | LogDamage, seen: _Seen) -> None:
+    if isinstance(found, BatchAt):
+        return
+    if isinstance(found, LogDamage) or found.type == UNDECODABLE:
+        seen.damages += 1
+        return
+    seen.foreign_tags += sum(one.tag is not None for one in found.unknown)
+    if found.type.startswith("UNKNOWN_"):
+        name = f"apiKey {found.data['apiKey']}" if found.type == UNKNOWN_RECORD else found.type
+        seen.unknown[f"{name} version {found.version}"] += 1
+
+
+def _tell(seen: _Seen) -> None:
+    for name, count in seen.unknown.most_common():
+        sys.stderr.write(f"{count} records of a kind that this version does not know: {name}\n")
+    if seen.foreign_tags:
+        sys.stderr.write(f"{seen.foreign_tags} tagged fields that this version does not know\n")
+    if seen.damages:
+        sys.stderr.write(f"{seen.damages} places are damaged\n")

@@ -1,0 +1,202 @@
+"""`crosslog follow-metadata` and `crosslog import-metadata`: a cluster's metadata log into an archive."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+from jobs.archives import ArchiveBusy, BadArchive
+from jobs.cluster.errors import ClusterFault, InvalidFields
+from jobs.commands.bad_input import refuse
+from jobs.quorum.log.archive import UNPACKED, LogArchive
+from jobs.quorum.log.archive_manifest import Manifest
+from jobs.quorum.log.follower import Heard, Mode, follow
+from jobs.quorum.log.importer import Imported, NotALogFolder, import_folder
+from jobs.quorum.log.source import MetadataSource, read_source_file
+from jobs.quorum.log.uploads import UploadRefused, unpack_upload
+
+OK, FINDING, BAD_INPUT = 0, 1, 2
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add both commands to the parser of `crosslog`."""
+    follows = commands.add_parser(
+        "follow-metadata",
+        help="keep a cluster's metadata log in a folder, as it is written",
+        description="Follow the metadata log of a KRaft cluster into an archive, a second behind at most, "
+        "and go on after any outage. Without the right to read it (CLUSTER_ACTION) the quorum is polled "
+        "instead. Exit codes: 0 stopped or caught up, 1 the log was not read, 2 the file is wrong or the "
+        "archive cannot be used.",
+    )
+    follows.add_argument("connection", metavar="CONNECTION.yaml", type=Path)
+    follows.add_argument("--into", metavar="FOLDER", type=Path, required=True)
+    follows.add_argument(
+        "--until-caught-up", action="store_true", help="end when all that is committed is there"
+    )
+    follows.add_argument("--json", action="store_true", help="print a JSON document per change")
+    follows.set_defaults(run=run)
+    imports = commands.add_parser(
+        "import-metadata",
+        help="take a node's log folder, or a tar or zip of it, into an archive",
+        description="Take the metadata log of a node into an archive: a mounted or copied folder, a tar, "
+        "tar.gz or zip. What the archive has already is compared, what it lacks is added. Exit codes: 0 "
+        "done, 1 something could not be taken or differs, 2 there is no log, or the archive cannot be used.",
+    )
+    imports.add_argument("sources", metavar="PATH", type=Path, nargs="+")
+    imports.add_argument("--into", metavar="FOLDER", type=Path, required=True)
+    imports.add_argument("--json", action="store_true", help="print a JSON document per source")
+    imports.set_defaults(run=run_import)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run `follow-metadata`; returns its exit code."""
+    try:
+        source = read_source_file(arguments.connection)
+    except InvalidFields as error:
+        for name, text in error.errors.items():
+            sys.stderr.write(f"{arguments.connection}: {name}: {text}\n")
+        return BAD_INPUT
+    return _with_archive(arguments.into, lambda archive: _follow(source, archive, arguments))
+
+
+def run_import(arguments: argparse.Namespace) -> int:
+    """Run `import-metadata`; returns its exit code."""
+
+    def take_all(archive: LogArchive) -> int:
+        codes = [_take(path, archive, as_json=arguments.json) for path in arguments.sources]
+        return max(codes)
+
+    return _with_archive(arguments.into, take_all)
+
+
+def _with_archive(folder: Path, work: Callable[[LogArchive], int]) -> int:
+    try:
+        with LogArchive(folder) as archive:
+            return work(archive)
+    except (ArchiveBusy, BadArchive, NotALogFolder, UploadRefused) as error:
+        sys.stderr.write(f"{error}\n")
+        return BAD_INPUT
+    except OSError as error:
+        return refuse(error, folder)
+
+
+def _follow(source: MetadataSource, archive: LogArchive, arguments: argparse.Namespace) -> int:
+    stop = threading.Event()
+    told = _Told(archive, stop, arguments)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda _number, _frame: stop.set())
+    try:
+        follow(source, archive, stop, told)
+    except ClusterFault as fault:
+        sys.stderr.write(f"{fault}\n{fault.hint}\n")
+        return BAD_INPUT
+    return OK if told.has_read_log else FINDING
+
+
+class _Told:
+    """Prints what is news, and ends the following when it has caught up, or never will."""
+
+    def __init__(
+        self, archive: LogArchive, stop: threading.Event, arguments: argparse.Namespace
+    ) -> None:
+        self._archive = archive
+        self._stop = stop
+        self._is_short: bool = arguments.until_caught_up
+        self._as_json: bool = arguments.json
+        self._last_fault = ""
+        self.has_read_log = False
+
+    def __call__(self, heard: Heard) -> None:
+        """Take note of one request."""
+        fault = str(heard.fault) if heard.fault else ""
+        step = heard.step
+        is_news = fault != self._last_fault or heard.is_news
+        if step is not None:
+            is_news |= bool(step.batches or step.snapshot or step.dropped_from is not None)
+            self.has_read_log |= heard.is_at_end
+        if is_news:
+            self._print(heard)
+        self._last_fault = fault
+        is_final = heard.fault is not None and not heard.fault.retriable
+        if self._is_short and (heard.is_at_end or heard.mode is Mode.POLLING or is_final):
+            self._stop.set()
+
+    def _print(self, heard: Heard) -> None:
+        known = self._archive.manifest
+        if self._as_json:
+            sys.stdout.write(json.dumps(_document(heard, known)) + "\n")
+        elif heard.fault is not None:
+            sys.stderr.write(f"{heard.fault} {heard.fault.hint}\n")
+            sys.stderr.writelines(f"  not seen: {what}\n" for what in heard.lost)
+        elif heard.step is not None:
+            sys.stdout.write(_line(heard, known))
+        sys.stdout.flush()
+
+
+def _document(heard: Heard, known: Manifest) -> dict[str, object]:
+    fault, step = heard.fault, heard.step
+    return {
+        "mode": heard.mode.value,
+        "next_offset": known.next_offset,
+        "high_watermark": known.high_watermark,
+        "leader_id": known.leader_id,
+        "leader_epoch": known.leader_epoch,
+        "is_at_end": heard.is_at_end,
+        "batches": step.batches if step else 0,
+        "bytes": step.size_bytes if step else 0,
+        "snapshot": list(step.snapshot) if step and step.snapshot else None,
+        "missing": asdict(step.missing) if step and step.missing else None,
+        "dropped_from": step.dropped_from if step else None,
+        "quorum": asdict(heard.quorum) if heard.quorum else None,
+        "fault": {"code": fault.code, "message": fault.message, "hint": fault.hint}
+        if fault
+        else None,
+        "not_seen": list(heard.lost),
+    }
+
+
+def _line(heard: Heard, known: Manifest) -> str:
+    step = heard.step
+    parts = [f"up to offset {known.next_offset} in epoch {known.leader_epoch}"]
+    if step is not None and step.missing is not None:
+        parts.append(f"missing {step.missing.from_offset} to {step.missing.to_offset - 1}")
+    if step is not None and step.snapshot is not None:
+        parts.append(f"snapshot {step.snapshot.end_offset}-{step.snapshot.epoch}")
+    if step is not None and step.dropped_from is not None:
+        parts.append(f"the quorum gave up what was there from {step.dropped_from} on")
+    return f"{', '.join(parts)}\n"
+
+
+def _take(path: Path, archive: LogArchive, *, as_json: bool) -> int:
+    now_ms = int(time.time() * 1000)
+    if path.is_dir():
+        found = import_folder(path, archive, now_ms=now_ms)
+    else:
+        with tempfile.TemporaryDirectory(dir=archive.folder, prefix=UNPACKED) as folder:
+            unpacked = unpack_upload(path, Path(folder) / "node")
+            found = import_folder(unpacked, archive, now_ms=now_ms)
+    _print_imported(path, found, archive.manifest, as_json=as_json)
+    return FINDING if found.problems or found.conflicts else OK
+
+
+def _print_imported(path: Path, found: Imported, known: Manifest, *, as_json: bool) -> None:
+    if as_json:
+        told = found._asdict() | {"source": str(path), "next_offset": known.next_offset}
+        sys.stdout.write(json.dumps(told) + "\n")
+        return
+    sys.stdout.write(
+        f"{path}: {found.batches} batches, {found.size_bytes} bytes, {len(found.snapshots)} snapshots; "
+        f"the archive reaches to offset {known.next_offset}.\n"
+    )
+    for problem in found.problems:
+        sys.stdout.write(f"  {problem}\n")
+    if found.conflicts:
+        sys.stdout.write(f"  {found.conflicts} batches are others than in the archive.\n")

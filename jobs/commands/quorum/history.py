@@ -1,0 +1,183 @@
+"""`crosslog history`: what happened to partitions, brokers and settings, out of a metadata log."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from jobs.quorum.history.cause_words import cause_words, word_of
+from jobs.quorum.history.change_json import change_mapping, iso
+from jobs.quorum.history.changes import Anomaly, AnyChange, ChangeKind, PartitionChange, TopicChange
+from jobs.quorum.history.histories import read_changes
+from jobs.quorum.image.image import MetadataImage
+from jobs.quorum.log.folder import BadFolder, read_folder
+from jobs.visible import print_lines
+
+OK, FINDING, BAD_INPUT = 0, 1, 2
+_FEW = 5
+_ALL = "all"
+# The fields of other changes that stand in every line anyway, or only in the JSON.
+_OWN_COLUMNS = frozenset(
+    {
+        "kind",
+        "offset",
+        "epoch",
+        "time",
+        "timestampMs",
+        "batchOffset",
+        "cause",
+        "sinceOffset",
+        "notAfter",
+        "appliedOffset",
+    }
+)
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the parser of `crosslog`."""
+    parser = commands.add_parser(
+        "history",
+        help="print the change history of partitions with causes, from a metadata log",
+        description="Print every change of partitions (leader, ISR, ELR, replicas, epochs) with its cause, "
+        "or of brokers, topics, configs and the rest. Exit codes: 0 it is told, 1 something in the log is "
+        "missing or damaged, or is what Kafka itself would refuse, 2 there is no such log or topic.",
+    )
+    parser.add_argument("path", metavar="PATH", type=Path, help="a __cluster_metadata-0 folder")
+    parser.add_argument("--topic", help="of this topic only, and of all that ever had its name")
+    parser.add_argument("--partition", type=int, help="of this partition only")
+    parser.add_argument("--topic-id", help="of the topic with this id only (22 characters)")
+    parser.add_argument(
+        "--broker", type=int, help="only what this broker caused, or of this broker"
+    )
+    parser.add_argument(
+        "--kind",
+        choices=(*(kind.value for kind in ChangeKind), _ALL),
+        default=ChangeKind.PARTITION.value,
+        help="changes of what (partition)",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document a line")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command; returns its exit code."""
+    try:
+        return _told(arguments)
+    except BadFolder as error:
+        sys.stderr.write(f"{error}\n")
+        return BAD_INPUT
+    except BrokenPipeError:
+        # Whoever reads has seen enough; at its end Python would try to write the rest once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+
+
+def _told(arguments: argparse.Namespace) -> int:
+    image = MetadataImage()
+    is_known = arguments.topic is None and arguments.topic_id is None
+    anomalies = 0
+    for change in read_changes(read_folder(arguments.path).records(), image):
+        if isinstance(change, Anomaly):
+            anomalies += 1
+            sys.stderr.write(f"{arguments.path}: offset {change.offset}: {change.problem}\n")
+        elif not is_known and isinstance(change, TopicChange):
+            is_known = arguments.topic in {None, change.topic} and (
+                arguments.topic_id in {None, change.topic_id}
+            )
+        if _is_asked(change, arguments):
+            _print(change, as_json=arguments.json)
+    if not is_known:
+        return _unknown_topic(arguments, image)
+    return FINDING if anomalies else OK
+
+
+def _is_asked(change: AnyChange, arguments: argparse.Namespace) -> bool:
+    return (
+        arguments.kind in {change.kind.value, _ALL}
+        and arguments.topic in {None, _topic_of(change)}
+        and arguments.topic_id in {None, getattr(change, "topic_id", None)}
+        and arguments.partition in {None, getattr(change, "partition", None)}
+        and (arguments.broker is None or arguments.broker in _brokers_of(change))
+    )
+
+
+def _topic_of(change: AnyChange) -> str | None:
+    if getattr(change, "resource_type", None) == "TOPIC":
+        return getattr(change, "resource_name", None)
+    return getattr(change, "topic", None)
+
+
+def _brokers_of(change: AnyChange) -> Iterator[int]:
+    if isinstance(change, PartitionChange):
+        if change.cause_broker is not None:
+            yield change.cause_broker
+        yield from change.left_isr
+        yield from change.joined_isr
+    broker = getattr(change, "broker_id", None)
+    if broker is not None:
+        yield broker
+
+
+def _unknown_topic(arguments: argparse.Namespace, image: MetadataImage) -> int:
+    wanted = f"id {arguments.topic_id}" if arguments.topic is None else arguments.topic
+    known = sorted(image.topic_ids)
+    more = ", ..." if len(known) > _FEW else ""
+    there = f"it has {', '.join(known[:_FEW])}{more}" if known else "it has none"
+    sys.stderr.write(f"{arguments.path}: this log never had a topic {wanted}; now {there}\n")
+    return BAD_INPUT
+
+
+def _print(change: AnyChange, *, as_json: bool) -> None:
+    text = json.dumps(change_mapping(change)) if as_json else line_of(change)
+    print_lines([text])
+
+
+def line_of(change: AnyChange) -> str:
+    """Return a change as one line for people."""
+    at = iso(change.timestamp_ms) or "time not known          "
+    start = f"{at}  offset {change.offset}  epoch {change.epoch}"
+    if isinstance(change, PartitionChange):
+        return f"{start}  {change.topic}-{change.partition}  {_partition(change)}  {cause_words(change)}"
+    told = change_mapping(change)
+    rest = "  ".join(
+        f"{name}={json.dumps(value)}"
+        for name, value in told.items()
+        if name not in _OWN_COLUMNS and value not in (None, [], False)
+    )
+    return f"{start}  {change.kind}  {word_of(change.cause)}  {rest}"
+
+
+def _partition(change: PartitionChange) -> str:
+    if change.is_removed:
+        return f"removed (topic id {change.topic_id})"
+    parts = [
+        f"leader {_leader(change)}",
+        f"leader epoch {change.leader_epoch}",
+        f"partition epoch {change.partition_epoch}",
+        f"isr {_before(change.previous_isr, change.isr)}{_ids(change.isr)}",
+        f"elr {_ids(change.elr)}",
+        f"replicas {_ids(change.replicas)}",
+    ]
+    if change.adding or change.removing:
+        parts.append(f"adding {_ids(change.adding)} removing {_ids(change.removing)}")
+    return "  ".join(parts)
+
+
+def _leader(change: PartitionChange) -> str:
+    now = "none" if change.leader < 0 else str(change.leader)
+    if change.previous_leader in {None, change.leader}:
+        return now
+    before = change.previous_leader
+    return f"{'none' if before is None or before < 0 else before} -> {now}"
+
+
+def _before(before: tuple[int, ...] | None, now: tuple[int, ...]) -> str:
+    return "" if before is None or before == now else f"{_ids(before)} -> "
+
+
+def _ids(brokers: tuple[int, ...]) -> str:
+    return f"[{','.join(map(str, brokers))}]"

@@ -1,0 +1,188 @@
+"""`crosslog quorum-change PATH`: the safe steps to other voters of a KRaft quorum. It changes nothing."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from jobs.commands.bad_input import refuse
+from jobs.commands.quorum.voters import read_timeline
+from jobs.quorum.advisor.advice import plan_change
+from jobs.quorum.advisor.commands import Tools
+from jobs.quorum.advisor.input import parse_disk, parse_node, parse_pairs, state_from_document
+from jobs.quorum.advisor.plan import ChangePlan, Moment, PlanStep, WantedChange
+from jobs.quorum.advisor.site_layout import plan_layout
+from jobs.quorum.advisor.state import QuorumState, state_from_timeline
+from jobs.quorum.log.folder import read_folder
+
+OK, FINDING, BAD_INPUT = 0, 1, 2
+LARGEST_DOCUMENT_BYTES = 16 << 20
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the parser of `crosslog`."""
+    parser = commands.add_parser(
+        "quorum-change",
+        help="plan a change of a KRaft quorum's voters: safe single steps with Kafka's commands",
+        description="Print the steps to other voters, one at a time, with the exact commands and the state "
+        "before and after each; nothing is changed. Exit codes: 0 there is a safe way, 1 it is refused "
+        "(the reason is told), 2 bad input.",
+    )
+    parser.add_argument(
+        "path",
+        metavar="PATH_OR_JSON",
+        type=Path,
+        help="a folder of the metadata log, or a JSON file with the voters (crosslog voters --json)",
+    )
+    _add_wishes(parser)
+    _add_facts(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.set_defaults(run=run)
+
+
+def _add_wishes(parser: argparse.ArgumentParser) -> None:
+    _repeated(parser, "--add", "ID[@HOST:PORT[:DIRECTORY_ID]]", "a new voter")
+    _repeated(parser, "--remove", "ID", "a voter that is to leave")
+    _repeated(parser, "--replace", "ID[:NEW_DIRECTORY_ID]", "a voter that gets another disk")
+    wanted = "so many voters at a site; --add names who may be taken, --site where each stands"
+    _repeated(parser, "--layout", "SITE=N", wanted)
+
+
+def _repeated(parser: argparse.ArgumentParser, option: str, metavar: str, what: str) -> None:
+    parser.add_argument(option, metavar=metavar, help=what, action="append", default=[])
+
+
+def _add_facts(parser: argparse.ArgumentParser) -> None:
+    _repeated(parser, "--dead", "ID", "a voter that does not answer")
+    _repeated(parser, "--site", "ID=SITE", "rack or data centre of a node")
+    parser.add_argument("--leader", metavar="ID", type=int, help="the leader now: it goes last")
+    parser.add_argument("--bootstrap-server", metavar="HOST:PORT", default="", help="a broker")
+    parser.add_argument(
+        "--properties",
+        metavar="FILE",
+        default=Tools().properties,
+        help="the properties of a controller, {id} standing for its id; default %(default)s",
+    )
+    parser.add_argument(
+        "--client-properties", metavar="FILE", default="", help="credentials for other commands"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command; returns its exit code."""
+    try:
+        state, cluster_id = _state(arguments)
+        tools = Tools(
+            arguments.bootstrap_server,
+            arguments.properties,
+            arguments.client_properties,
+            cluster_id,
+        )
+        plan = _plan(arguments, state, tools)
+    except (OSError, ValueError) as error:
+        return refuse(error)
+    if arguments.json:
+        sys.stdout.write(f"{json.dumps(plan.to_mapping())}\n")
+    else:
+        sys.stdout.write("\n".join(lines(plan)) + "\n")
+    return OK if plan.refusal is None else FINDING
+
+
+def _plan(arguments: argparse.Namespace, state: QuorumState, tools: Tools) -> ChangePlan:
+    nodes = tuple(parse_node(text) for text in arguments.add)
+    if arguments.layout:
+        if arguments.remove or arguments.replace:
+            raise ValueError(
+                "--layout says itself who is to leave: leave --remove and --replace out"
+            )
+        wanted = {site: _count(n) for site, n in parse_pairs(arguments.layout, "--layout").items()}
+        return plan_layout(state, wanted, nodes, tools)
+    removed = tuple(_count(text) for text in arguments.remove)
+    disks = tuple(parse_disk(text) for text in arguments.replace)
+    return plan_change(state, WantedChange(nodes, removed, disks), tools)
+
+
+def _state(arguments: argparse.Namespace) -> tuple[QuorumState, str]:
+    """Return the quorum and the id of its cluster, empty when not known; raises OSError and ValueError."""
+    path: Path = arguments.path
+    cluster_id = ""
+    if path.is_dir():
+        folder = read_folder(path)
+        if folder.meta_properties and folder.meta_properties.cluster_id:
+            cluster_id = folder.meta_properties.cluster_id
+        state = state_from_timeline(read_timeline(folder))
+    else:
+        state, cluster_id = _from_file(path)
+    return _with_facts(state, arguments), cluster_id
+
+
+def _from_file(path: Path) -> tuple[QuorumState, str]:
+    with path.open("rb") as file:
+        content = file.read(LARGEST_DOCUMENT_BYTES + 1)
+    if len(content) > LARGEST_DOCUMENT_BYTES:
+        raise ValueError(f"{path}: it is larger than {LARGEST_DOCUMENT_BYTES:,} bytes")
+    try:
+        document = json.loads(content)
+        return state_from_document(document), str(document.get("clusterId") or "")
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def _with_facts(state: QuorumState, arguments: argparse.Namespace) -> QuorumState:
+    dead = {_count(text) for text in arguments.dead}
+    sites = {_count(id_): site for id_, site in parse_pairs(arguments.site, "--site").items()}
+    unknown = dead - state.voters.ids
+    if unknown:
+        raise ValueError(
+            f"--dead {min(unknown)}: it is no voter; they are {sorted(state.voters.ids)}"
+        )
+    leader = state.leader_id if arguments.leader is None else arguments.leader
+    alive = state.alive - dead if dead else state.alive_ids
+    return replace(state, alive_ids=alive, leader_id=leader, sites=sites)
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or len(text) > 10:  # noqa: PLR2004  digits of an int32
+        raise ValueError(f"{text!r}: a number is wanted")
+    return int(text)
+
+
+def lines(plan: ChangePlan) -> Iterator[str]:
+    """Yield a plan for a person."""
+    yield f"now: {_moment(plan.before)}"
+    if plan.refusal is not None:
+        yield f"refused: {plan.refusal.sentence} [{plan.refusal.code}]"
+        yield f"  do: {plan.refusal.todo}"
+        return
+    for step in plan.steps:
+        yield from _step(step)
+    yield f"in the end: {_moment(plan.after)}"
+    yield from (f"! {warning}" for warning in plan.warnings)
+    yield from (f"- {note}" for note in plan.notes)
+
+
+def _step(step: PlanStep) -> Iterator[str]:
+    yield f"{step.number}. {step.sentence}"
+    yield from (f"   {_command(line)}" for line in step.prepare)
+    yield f"   $ {step.command}"
+    yield f"   $ {step.check}"
+    yield f"   must show: {step.expect}"
+    yield f"   then: {_moment(step.after)}"
+    yield from (f"   ! {warning}" for warning in step.warnings)
+
+
+def _command(line: str) -> str:
+    return f"$ {line}" if line.startswith("bin/") else line
+
+
+def _moment(moment: Moment) -> str:
+    deadly = (
+        f"; the loss of {' or of '.join(moment.deadly_sites)} stops it"
+        if moment.deadly_sites
+        else ""
+    )
+    return f"voters {sorted(moment.voters.ids)}, {moment.outlook}{deadly}"

@@ -1,0 +1,250 @@
+"""`crosslog state`: what a cluster was at an offset or a time, and what differs between two moments."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from jobs.commands.quorum.moment_arguments import parse_moment, parse_offset, parse_time
+from jobs.quorum.history.change_json import change_mapping, difference_mapping, iso, state_mapping
+from jobs.quorum.image.diff import Difference, diff_images
+from jobs.quorum.image.image import MetadataImage
+from jobs.quorum.image.moments import Moment, StateAt, items_until, state_of_folder
+from jobs.quorum.image.partition_state import PartitionState, difference_text
+from jobs.quorum.log.folder import BadFolder, LogFolder, read_folder
+from jobs.quorum.timeline.parts import voter_mapping
+from jobs.quorum.timeline.voter_timeline import read_voter_timeline
+from jobs.visible import print_lines
+from jobs.wire.metadata.log import LogRecord
+
+OK, FINDING, BAD_INPUT = 0, 1, 2
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the parser of `crosslog`."""
+    parser = commands.add_parser(
+        "state",
+        help="print what a cluster was at an offset or a time, from a metadata log",
+        description="Print brokers, topics, partitions, configs, features and voters as they were at a "
+        "moment, or what differs between two moments. Exit codes: 0 it is told, 1 something in the log "
+        "before is missing or damaged, 2 there is no such log or moment.",
+    )
+    parser.add_argument("path", metavar="PATH", type=Path, help="a __cluster_metadata-0 folder")
+    moment = parser.add_mutually_exclusive_group()
+    moment.add_argument(
+        "--offset",
+        dest="moment",
+        metavar="N",
+        type=parse_offset,
+        help="with the record at this offset as the last one",
+    )
+    moment.add_argument(
+        "--time",
+        dest="moment",
+        metavar="ISO",
+        type=parse_time,
+        help="before the first record that is later than this time (UTC where no zone is named)",
+    )
+    parser.add_argument(
+        "--diff-to",
+        metavar="N|ISO",
+        type=parse_moment,
+        help="print what is different at this moment instead",
+    )
+    parser.add_argument("--topic", help="of this topic only")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.set_defaults(run=run, moment=Moment())
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command; returns its exit code."""
+    try:
+        _refuse_future(arguments.moment, arguments.diff_to)
+        folder = read_folder(arguments.path)
+        found = _state(folder, arguments.moment)
+        if arguments.diff_to is not None:
+            return _differences(arguments, found, _state(folder, arguments.diff_to))
+    except (BadFolder, _NoMoment) as error:
+        sys.stderr.write(f"{error}\n")
+        return BAD_INPUT
+    return _whole(arguments, folder, found)
+
+
+class _NoMoment(ValueError):
+    """A moment of which the log knows nothing."""
+
+
+def _refuse_future(*moments: Moment | None) -> None:
+    for moment in moments:
+        at_ms = None if moment is None else moment.timestamp_ms
+        if at_ms is not None and at_ms > time.time() * 1000:
+            raise _NoMoment(f"{iso(at_ms)} is in the future: enter a time that is past")
+
+
+def _state(folder: LogFolder, moment: Moment) -> StateAt:
+    found = state_of_folder(folder, moment)
+    if found.is_before_log:
+        asked = iso(moment.timestamp_ms) or f"offset {moment.offset}"
+        raise _NoMoment(f"{folder.path}: nothing is known of {asked}: the log begins later")
+    if _is_behind_log(folder, found, moment):
+        raise _NoMoment(
+            f"{folder.path}: there is no offset {moment.offset}: the log ends at offset "
+            f"{found.image.last_offset}."
+        )
+    for one in found.anomalies:
+        sys.stderr.write(f"{folder.path}: offset {one.offset}: {one.problem}\n")
+    hidden = found.anomaly_count - len(found.anomalies)
+    if hidden:
+        sys.stderr.write(f"{folder.path}: {hidden} more anomalies\n")
+    return found
+
+
+def _is_behind_log(folder: LogFolder, found: StateAt, moment: Moment) -> bool:
+    """Return whether the log has no record at an offset, nor behind it."""
+    last = found.image.last_offset
+    if moment.offset is None or last >= moment.offset:
+        return False
+    behind = (one.offset for one in folder.records(last + 1) if isinstance(one, LogRecord))
+    return not any(offset >= moment.offset for offset in behind)
+
+
+def _code(*states: StateAt) -> int:
+    return FINDING if any(one.anomaly_count for one in states) else OK
+
+
+def _whole(arguments: argparse.Namespace, folder: LogFolder, found: StateAt) -> int:
+    image = found.image
+    if arguments.topic is not None and arguments.topic not in image.topic_ids:
+        sys.stderr.write(f"{arguments.path}: there was no topic {arguments.topic} then\n")
+        return BAD_INPUT
+    told = _where(image) | _voters(folder, arguments.moment)
+    told |= state_mapping(image, arguments.topic)
+    if arguments.json:
+        told["anomalies"] = [change_mapping(one) for one in found.anomalies]
+        sys.stdout.write(f"{json.dumps(told)}\n")
+    else:
+        print_lines(_lines(told))
+    return _code(found)
+
+
+def _where(image: MetadataImage) -> dict[str, Any]:
+    return {
+        "offset": image.last_offset,
+        "epoch": image.last_epoch,
+        "time": iso(image.last_timestamp_ms),
+        "timestampMs": image.last_timestamp_ms,
+        "unknownBefore": image.unknown_before,
+        "openTransaction": image.open_transaction,
+    }
+
+
+def _voters(folder: LogFolder, moment: Moment) -> dict[str, Any]:
+    timeline = read_voter_timeline(items_until(folder, moment))
+    entry = timeline.current
+    return {
+        "kraftVersion": timeline.kraft_version,
+        "votersOffset": None if entry is None else entry.offset,
+        "votersStatic": None if entry is None else entry.is_static,
+        "voters": [] if entry is None else [voter_mapping(one) for one in entry.voters],
+    }
+
+
+def _lines(told: dict[str, Any]) -> Iterator[str]:
+    yield f"offset {told['offset']}, epoch {told['epoch']}, {told['time'] or 'time not known'}"
+    if told["unknownBefore"] is not None:
+        yield f"Records before offset {told['unknownBefore']} are missing: this is not everything."
+    if told["openTransaction"] is not None:
+        yield f"A transaction is open since offset {told['openTransaction']}: it is not applied."
+    version = told["kraftVersion"]
+    yield f"voters (kraft.version {'not known' if version is None else version})"
+    for voter in told["voters"]:
+        where = ", ".join(f"{at['name']}://{at['host']}:{at['port']}" for at in voter["endpoints"])
+        yield f"  {voter['id']}  {voter['directoryId'] or 'no directory id'}  {where}"
+    yield "features"
+    for name, level in told["features"].items():
+        yield f"  {name} {level}"
+    yield "brokers"
+    for broker in told["brokers"]:
+        yield f"  {_broker(broker)}"
+    yield from _topic_lines(told)
+
+
+def _broker(broker: dict[str, Any]) -> str:
+    state = "fenced" if broker["fenced"] else "not fenced"
+    leaving = ", in controlled shutdown" if broker["inControlledShutdown"] else ""
+    rack = "no rack" if broker["rack"] is None else f"rack {broker['rack']}"
+    return f"{broker['brokerId']}  {state}{leaving}  {rack}  epoch {broker['brokerEpoch']}"
+
+
+def _topic_lines(told: dict[str, Any]) -> Iterator[str]:
+    yield "configs"
+    for one in told["configs"]:
+        name = one["resourceName"] or "(default)"
+        yield f"  {one['resourceType']} {name}  {one['name']} = {one['value']}"
+    yield f"partitions of {len(told['topics'])} topics"
+    for one in told["partitions"]:
+        leader = "none" if one["leader"] < 0 else one["leader"]
+        moving = (
+            f"  adding {one['addingReplicas']} removing {one['removingReplicas']}"
+            if one["addingReplicas"] or one["removingReplicas"]
+            else ""
+        )
+        yield (
+            f"  {one['topic']}-{one['partition']}  leader {leader}  leader epoch {one['leaderEpoch']}  "
+            f"isr {one['isr']}  elr {one['elr']}  replicas {one['replicas']}{moving}"
+        )
+
+
+def _differences(arguments: argparse.Namespace, before: StateAt, after: StateAt) -> int:
+    found = [
+        one
+        for one in diff_images(before.image, after.image)
+        if arguments.topic is None or arguments.topic in _topics_of(one)
+    ]
+    if arguments.json:
+        told = {
+            "from": _where(before.image),
+            "to": _where(after.image),
+            "differences": [difference_mapping(one) for one in found],
+        }
+        sys.stdout.write(f"{json.dumps(told)}\n")
+    else:
+        print_lines(_difference_lines(before, after, found))
+    return _code(before, after)
+
+
+def _topics_of(found: Difference) -> tuple[Any, ...]:
+    one = found.after or found.before
+    return (*found.key, getattr(one, "name", None))
+
+
+def _difference_lines(before: StateAt, after: StateAt, found: list[Difference]) -> Iterator[str]:
+    yield (
+        f"offset {before.image.last_offset} -> {after.image.last_offset}: "
+        f"{len(found) or 'no'} difference{'' if len(found) == 1 else 's'}"
+    )
+    for one in found:
+        yield f"  {one.kind} {' '.join(map(str, one.key))}: {_difference(one)}"
+
+
+def _difference(found: Difference) -> str:
+    if isinstance(found.before, PartitionState) and isinstance(found.after, PartitionState):
+        return difference_text(found.before, found.after)
+    told = difference_mapping(found)
+    if found.before is None:
+        return f"new: {json.dumps(told['after'])}"
+    if found.after is None:
+        return "gone"
+    old, new = told["before"], told["after"]
+    if not isinstance(old, dict):
+        return f"{json.dumps(old)} -> {json.dumps(new)}"
+    return ", ".join(
+        f"{name}: {json.dumps(old[name])} -> {json.dumps(new[name])}"
+        for name in old
+        if old[name] != new[name]
+    )

@@ -1,0 +1,61 @@
+"""`crosslog voters PATH`: the voters of a KRaft quorum over time, from the files of its metadata log."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from jobs.quorum.log.folder import BadFolder, LogFolder, read_folder
+from jobs.quorum.timeline.voter_timeline import VoterTimeline, read_voter_timeline
+from jobs.quorum.voters.control_scan import control_items
+from jobs.quorum.voters.report import has_finding, lines, report
+from jobs.visible import print_lines
+
+OK, FINDING, BAD_INPUT = 0, 1, 2
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the parser of `crosslog`."""
+    parser = commands.add_parser(
+        "voters",
+        help="show the voters of a KRaft quorum over time, from a folder of its metadata log",
+        description="Read a __cluster_metadata-0 folder, or the log directory that it lies in, and print who "
+        "the voters were from which offset on, what changed, elections, and what looks wrong. Exit "
+        "codes: 0 nothing looks wrong, 1 something does, 2 it is no such folder.",
+    )
+    parser.add_argument("path", metavar="PATH", type=Path)
+    parser.add_argument(
+        "--high-watermark",
+        metavar="OFFSET",
+        type=int,
+        help="what is committed (kafka-metadata-quorum.sh describe --status): files do not tell it",
+    )
+    parser.add_argument("--elections", action="store_true", help="print every election, too")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command; returns its exit code."""
+    try:
+        folder = read_folder(arguments.path)
+    except BadFolder as error:
+        sys.stderr.write(f"{error}\n")
+        return BAD_INPUT
+    timeline = read_timeline(folder, arguments.high_watermark)
+    if arguments.json:
+        sys.stdout.write(f"{json.dumps(report(folder, timeline))}\n")
+    else:
+        told = lines(folder, timeline, with_elections=arguments.elections)
+        print_lines(told)
+    return FINDING if has_finding(timeline) else OK
+
+
+def read_timeline(folder: LogFolder, high_watermark: int | None = None) -> VoterTimeline:
+    """Return the timeline of a folder; its latest snapshot tells what is committed at least."""
+    end = max((snapshot.offset for snapshot in folder.snapshots), default=None)
+    return read_voter_timeline(
+        control_items(folder), high_watermark=high_watermark, snapshot_end=end
+    )

@@ -1,0 +1,113 @@
+"""`crosslog checkpoints FLOW.yaml`: write the checkpoints of a flow that something else copies."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.errors import InvalidFields
+from jobs.replication.checkpoints.door import KafkaCheckpointDoor
+from jobs.replication.checkpoints.rounds import CheckpointReport
+from jobs.replication.checkpoints.thread import TIMEOUT_S, TimedRounds
+from jobs.replication.flow.file import read_flow_file
+from jobs.replication.flow.spec import FlowSpec, SyncsLocation
+from jobs.visible import print_lines
+
+OK, FINDING, BAD_INPUT = 0, 1, 2
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the parser of `crosslog`."""
+    parser = commands.add_parser(
+        "checkpoints",
+        help="write checkpoints of groups for a flow, without copying it",
+        description="Translate the offsets of a flow's groups and write them as MirrorMaker 2's checkpoints "
+        "to the target, and to its groups where the flow says sync_group_offsets. A running flow of crosslog "
+        "does that itself; this is for one that MirrorMaker 2 copies, with its own checkpoints switched off. "
+        "Exit codes: 0 done, 1 something could not be told, 2 the file is wrong.",
+    )
+    parser.add_argument(
+        "flow", metavar="FLOW.yaml", type=Path, help="the flow; see docs/automation.md"
+    )
+    parser.add_argument("--once", action="store_true", help="one round, instead of until Ctrl-C")
+    parser.add_argument("--json", action="store_true", help="print a JSON document per round")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command; returns its exit code."""
+    try:
+        flow = _checked(read_flow_file(arguments.flow))
+    except InvalidFields as error:
+        for field, text in error.errors.items():
+            sys.stderr.write(f"{arguments.flow}: {field}: {text}\n")
+        return BAD_INPUT
+    over = threading.Event()
+    signal.signal(signal.SIGTERM, lambda _number, _frame: over.set())
+    with (
+        ClusterClient(flow.source, timeout_s=TIMEOUT_S) as source,
+        ClusterClient(flow.target, timeout_s=TIMEOUT_S) as target,
+        closing(KafkaCheckpointDoor(flow, source, target)) as door,
+    ):
+        rounds = TimedRounds(flow, door)
+        try:
+            while True:
+                pause_s = rounds.run()
+                _print(rounds.report, flow, as_json=arguments.json)
+                if arguments.once or over.wait(pause_s):
+                    break
+        except KeyboardInterrupt:
+            sys.stderr.write("stopped\n")
+    return exit_code(rounds.report)
+
+
+def exit_code(report: CheckpointReport) -> int:
+    """Return 1 when the last round failed, or could not tell of every group."""
+    is_bad = report.fault or report.errors or report.sync.errors or report.sync.ahead
+    return FINDING if is_bad else OK
+
+
+def lines(report: CheckpointReport, flow: FlowSpec) -> Iterator[str]:
+    """Yield what came of a round for a person."""
+    if report.fault:
+        yield f"{flow.name}: {report.fault}"
+        return
+    yield (
+        f"{flow.name}: {report.groups} groups, {report.told} checkpoints stand, {report.exact} of them "
+        f"exact; {report.written} written in this round."
+    )
+    if report.corrected:
+        yield f"  {report.corrected} wrong checkpoints of others were replaced in the first round."
+    yield from (f"  without a checkpoint: {n} ({why})" for why, n in report.without.items())
+    yield from (f"  {group}: {error}" for group, error in report.errors.items())
+    yield from (f"  {finding}" for finding in report.findings)
+    if report.synced_at_ms is not None:
+        sync = report.sync
+        yield f"  groups synced: {sync.written} offsets written, {sync.active} groups in use left alone."
+        yield from (f"  {group}: {error}" for group, error in sync.errors.items())
+        yield from (f"  {text}" for text in sync.ahead.values())
+
+
+def _checked(flow: FlowSpec) -> FlowSpec:
+    errors = {}
+    if not flow.emit_checkpoints_interval_s:
+        errors["emit_checkpoints_interval_s"] = (
+            "It is 0: the flow says that none are to be written."
+        )
+    if flow.offset_syncs is SyncsLocation.NONE:
+        errors["offset_syncs"] = "It is none: without offset syncs nothing can be translated."
+    if errors:
+        raise InvalidFields(errors)
+    return flow
+
+
+def _print(report: CheckpointReport, flow: FlowSpec, *, as_json: bool) -> None:
+    print_lines([json.dumps(report.to_mapping())] if as_json else lines(report, flow))
+    sys.stdout.flush()

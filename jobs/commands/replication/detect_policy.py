@@ -1,0 +1,71 @@
+"""`crosslog detect-policy --topics FILE`: which naming policies explain the topics of a cluster."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from jobs.commands.bad_input import refuse
+from jobs.replication.naming.detection import Candidate, detect_policies
+
+OK, NOTHING, BAD_INPUT = 0, 1, 2
+MOST_BYTES = 64 * 1024 * 1024
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the parser of `crosslog`."""
+    parser = commands.add_parser(
+        "detect-policy",
+        help="tell from topic names how MirrorMaker 2 names topics",
+        description="Read the names of a cluster's topics, one a line (kafka-topics.sh --list), and say "
+        "which policies explain them, with evidence. Exit codes: 0 there is one, 1 nothing tells, "
+        "2 the file cannot be read.",
+    )
+    parser.add_argument(
+        "--topics", metavar="FILE", type=Path, required=True, help="names, one a line"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command; returns its exit code."""
+    try:
+        names = _read(arguments.topics)
+    except (OSError, ValueError) as error:
+        return refuse(error, arguments.topics)
+    found = detect_policies(names)
+    if arguments.json:
+        text = json.dumps({"topics": len(names), "policies": [one.to_mapping() for one in found]})
+    else:
+        text = "\n".join(lines(found))
+    sys.stdout.write(f"{text}\n")
+    return OK if found else NOTHING
+
+
+def _read(path: Path) -> list[str]:
+    with path.open("rb") as file:
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise ValueError(f"it is larger than {MOST_BYTES} bytes")
+    names = [line.strip() for line in content.decode("utf-8").splitlines() if line.strip()]
+    strange = next((n for n in names if not n.isprintable() or " " in n), None)
+    if strange is not None:
+        raise ValueError(f"{strange[:50]!r} is no name of a topic; one a line is wanted")
+    return names
+
+
+def lines(found: Sequence[Candidate]) -> Iterator[str]:
+    """Yield the candidates for a person."""
+    if not found:
+        yield "No topic's name tells of a MirrorMaker 2 that writes here."
+    for one in found:
+        yield f"{one.sureness.value}: {one.policy} policy, {one.template}, from {', '.join(one.sources)}"
+        if not one.internal_separator:
+            yield "  internal topics keep the dot (internal.topic.separator.enabled=false)"
+        if one.remote_topics:
+            yield f"  {one.remote_topics} remote topics, such as {', '.join(one.examples)}"
+        yield from (f"  {e.topic or 'all names'}: {e.tells}" for e in one.evidence)

@@ -1,0 +1,260 @@
+"""`crosslog failover FLOW.yaml --group G`: plan, rehearse, apply and undo a failover from a shell."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import json
+import os
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.connection import Connection
+from jobs.cluster.errors import ClusterFault, InvalidFields
+from jobs.commands.bad_input import refuse
+from jobs.commands.replication import failover_words as words
+from jobs.commands.replication.failover_file import BadUndoFile, UndoFile
+from jobs.replication.failover.applying import GroupOutcome, OutcomeState, apply_group, undo_group
+from jobs.replication.failover.freshness import PlanRefused, refuse_blocked
+from jobs.replication.failover.kafka_door import KafkaOffsetsDoor
+from jobs.replication.failover.last_checkpoints import read_last_checkpoints
+from jobs.replication.failover.model import Direction, FailoverPlan, Untranslated, Wish
+from jobs.replication.failover.read_evidence import Asking, Known, Route
+from jobs.replication.failover.read_syncs import read_translator
+from jobs.replication.failover.reports.report import RunFacts, RunKind, build_report
+from jobs.replication.failover.reports.signing import kept_key
+from jobs.replication.failover.session import ask_plan
+from jobs.replication.flow.file import read_flow_file
+from jobs.replication.flow.spec import FlowSpec
+from jobs.visible import print_lines
+
+OK, FINDING, BAD_INPUT = 0, 1, 2
+_DESCRIPTION = (
+    "Say where consumer groups go on when they move to the target of a flow (with --back: from there to "
+    "the source), with proof, pre-checks and what is read twice. Without --rehearse or --apply only the plan "
+    "is printed. Exit codes: 0 all is well, 1 something blocks, was refused or failed, 2 bad input."
+)
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the parser of `crosslog`."""
+    parser = commands.add_parser(
+        "failover",
+        help="move consumer groups to a flow's target, or back",
+        description=_DESCRIPTION,
+    )
+    parser.add_argument(
+        "flow", metavar="FLOW.yaml", type=Path, help="the flow; see docs/automation.md"
+    )
+    parser.add_argument(
+        "--group",
+        action="append",
+        default=[],
+        metavar="G",
+        help="a name or pattern; again for more",
+    )
+    parser.add_argument(
+        "--topic", action="append", default=[], metavar="T", help="only these topics; default: all"
+    )
+    parser.add_argument("--back", action="store_true", help="from the target back to the source")
+    parser.add_argument(
+        "--reverse-flow", metavar="FLOW.yaml", type=Path,
+        help="a flow the other way round, for records that were written there meanwhile",
+    )  # fmt: skip
+    parser.add_argument(
+        "--untranslated", choices=[one.value for one in Untranslated], default="refuse",
+        help="partitions that nobody can translate: block (default), begin at the earliest, or set nothing",
+    )  # fmt: skip
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--rehearse", action="store_true", help="do everything but change")
+    what.add_argument("--apply", action="store_true", help="set the offsets")
+    what.add_argument(
+        "--undo", metavar="FILE", type=Path, help="take back what --apply saved there"
+    )
+    parser.add_argument(
+        "--save", metavar="FILE", type=Path,
+        help="where --apply saves previous offsets; default: failover-<time>.json here",
+    )  # fmt: skip
+    parser.add_argument(
+        "--even-if-moved", action="store_true", help="undo although a group has moved on since"
+    )
+    parser.add_argument("--report", metavar="FILE", type=Path, help="write the signed report there")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command; returns its exit code."""
+    try:
+        task = _Task(arguments)
+        return task.undo() if arguments.undo else task.plan()
+    except InvalidFields as error:
+        for field, text in error.errors.items():
+            sys.stderr.write(f"{arguments.flow}: {field}: {text}\n")
+    except BadUndoFile as error:
+        sys.stderr.write(f"{arguments.undo}: {error}\n")
+    except PlanRefused as refusal:
+        sys.stderr.write(f"{refusal.message}\n")
+        return FINDING
+    except ClusterFault as fault:
+        sys.stderr.write(f"{fault}\n{fault.hint}\n".rstrip("\n") + "\n")
+    except OSError as error:
+        return refuse(error, arguments.flow)
+    return BAD_INPUT
+
+
+@dataclass(slots=True)
+class _Done:
+    kind: RunKind
+    started_at: datetime
+    outcomes: list[GroupOutcome]
+
+    @property
+    def is_well(self) -> bool:
+        bad = {OutcomeState.REFUSED, OutcomeState.FAILED}
+        return not any(one.state in bad for one in self.outcomes)
+
+
+def _read_reverse(path: Path) -> FlowSpec:
+    """Read the flow of the way back; its faults name its own file."""
+    try:
+        return read_flow_file(path)
+    except InvalidFields as error:
+        told = {f"{path}: {name}": text for name, text in error.errors.items()}
+        raise InvalidFields(told) from None
+
+
+class _Task:
+    """One call of the command."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self.arguments = arguments
+        self.flow = read_flow_file(arguments.flow)
+        other = arguments.reverse_flow
+        self.reverse = _checked_reverse(self.flow, _read_reverse(other)) if other else None
+        if not arguments.group and not arguments.undo:
+            raise InvalidFields({"group": "Name at least one group, or a pattern like '.*'."})
+
+    def plan(self) -> int:
+        """Plan, and do what was asked with the plan."""
+        asking = self._asking()
+        plan = ask_plan(asking)
+        done = None
+        if self.arguments.rehearse or self.arguments.apply:
+            if self.arguments.apply:
+                refuse_blocked(plan, [one.group for one in plan.groups])
+            done = self._carry_out(plan, asking.destination)
+        self._print(plan, asking.destination, done)
+        blocked = any(one.verdict == "block" for one in plan.groups) or plan.verdict == "block"
+        return FINDING if blocked or not plan.groups or (done and not done.is_well) else OK
+
+    def undo(self) -> int:
+        """Give groups their offsets back."""
+        saved = UndoFile.read(self.arguments.undo)
+        destination = self._destination(saved.destination)
+        done = _Done(RunKind.UNDO, _now(), [])
+        with ClusterClient(destination) as client:
+            door = KafkaOffsetsDoor(client)
+            for group in saved.before:
+                outcome = undo_group(
+                    door, group, saved.before[group], saved.written[group],
+                    even_if_moved=self.arguments.even_if_moved,
+                )  # fmt: skip
+                done.outcomes.append(outcome)
+        self._report(saved.plan, done)
+        told = [one.to_mapping() for one in done.outcomes]
+        document = json.dumps({"outcomes": told})
+        print_lines([document] if self.arguments.json else words.outcomes(done.outcomes))
+        return OK if done.is_well else FINDING
+
+    def _asking(self) -> Asking:
+        given = self.arguments
+        wish = Wish(
+            Direction.FAILBACK if given.back else Direction.FAILOVER,
+            tuple(given.group),
+            tuple(given.topic) or (".*",),
+            Untranslated(given.untranslated),
+        )
+        flows = [self.flow, *([self.reverse] if self.reverse else [])]
+        routes = tuple(
+            Route(one, read_translator(one), int(_now().timestamp() * 1000)) for one in flows
+        )
+        last: Callable[[], Known] | None = None
+        if wish.direction is Direction.FAILOVER:
+            last = lambda: read_last_checkpoints(self.flow)  # noqa: E731  asked only in a disaster
+        return Asking(wish, routes, last)
+
+    def _destination(self, alias: str) -> Connection:
+        for one in (self.flow.target, self.flow.source):
+            if one.alias == alias:
+                return one
+        raise BadUndoFile(f"it is about {alias}, which is no cluster of this flow")
+
+    def _carry_out(self, plan: FailoverPlan, destination: Connection) -> _Done:
+        is_rehearsal = bool(self.arguments.rehearse)
+        done = _Done(RunKind.REHEARSAL if is_rehearsal else RunKind.APPLY, _now(), [])
+        saved = UndoFile(plan, destination.alias, {}, {})
+        path = self.arguments.save or Path(f"failover-{done.started_at:%Y%m%dT%H%M%SZ}.json")
+        with ClusterClient(destination) as client:
+            door = KafkaOffsetsDoor(client)
+            for group in plan.groups:
+                outcome = apply_group(
+                    door, group, None, saved.storing(path, group), rehearse=is_rehearsal
+                )
+                done.outcomes.append(outcome)
+        if saved.before:
+            sys.stderr.write(f"Previous offsets are in {path}: --undo {path} brings them back.\n")
+        self._report(plan, done)
+        return done
+
+    def _report(self, plan: FailoverPlan, done: _Done) -> None:
+        if self.arguments.report is None:
+            return
+        facts = RunFacts(
+            str(uuid.uuid4()), done.kind, "succeeded" if done.is_well else "failed",
+            f"{plan.flow} from a shell", _person(), done.started_at, _now(),
+        )  # fmt: skip
+        document = kept_key(_home() / "report-key.pem").sign(
+            build_report(facts, plan, done.outcomes)
+        )
+        self.arguments.report.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+    def _print(self, plan: FailoverPlan, destination: Connection, done: _Done | None) -> None:
+        outcomes = done.outcomes if done else []
+        if self.arguments.json:
+            told: dict[str, Any] = {"plan": plan.to_mapping()}
+            told |= {"outcomes": [one.to_mapping() for one in outcomes]} if done else {}
+            print_lines([json.dumps(told)])
+            return
+        lines: Iterator[str] = words.plan(plan, destination.bootstrap_servers, is_dry=done is None)
+        print_lines(lines)
+        if done:
+            print_lines(words.outcomes(outcomes))
+
+
+def _checked_reverse(flow: FlowSpec, reverse: FlowSpec) -> FlowSpec:
+    if (reverse.source.alias, reverse.target.alias) != (flow.target.alias, flow.source.alias):
+        text = f"A flow from {flow.target.alias} to {flow.source.alias} is needed."
+        raise InvalidFields({"reverse-flow": text})
+    return replace(reverse)
+
+
+def _home() -> Path:
+    return Path(os.environ.get("CROSSLOG_HOME") or Path.home() / ".local" / "share" / "crosslog")
+
+
+def _person() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return ""
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

@@ -1,0 +1,240 @@
+"""`crosslog translate`: where offsets are on the other side, from a dump of offset syncs or an archive."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from jobs.archives import BadArchive
+from jobs.cluster.descriptions import TopicPartition
+from jobs.commands.bad_input import refuse
+from jobs.commands.replication.translate_refine import Refiner, refiner_of
+from jobs.replication.offset_syncs.archive import open_translator
+from jobs.replication.offset_syncs.archive_manifest import read_manifest
+from jobs.replication.offset_syncs.dump import BadDump, bounded_lines, read_dump
+from jobs.replication.offset_syncs.run_files import BadRuns
+from jobs.replication.translation.questions import Question, Questions, parse_questions
+from jobs.replication.translation.sync_history import Certificate, Facts, Why
+from jobs.replication.translation.translator import Translator
+from jobs.visible import print_lines
+
+OK, BAD_INPUT = 0, 2
+_FEW = 5
+# A list of so many bytes holds more offsets than are taken at once.
+LARGEST_LIST_BYTES = 16 << 20
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the parser of `crosslog`."""
+    parser = commands.add_parser(
+        "translate",
+        help="translate offsets to the target or back, from a dump or an archive of offset syncs",
+        description="Say between which offsets of the target a source offset lies, beside MirrorMaker 2's "
+        "own answer. Exit codes: 0 it is told, 2 the file or a question is wrong.",
+    )
+    syncs = parser.add_mutually_exclusive_group(required=True)
+    syncs.add_argument("--syncs", metavar="FILE.jsonl", type=Path, help="a dump of offset syncs")
+    syncs.add_argument("--archive", metavar="DIR", type=Path, help="the archive of a flow's syncs")
+    parser.add_argument("--topic", help="the topic's name on the source")
+    parser.add_argument("--partition", type=int)
+    parser.add_argument("--offset", type=int, help="the offset on the source")
+    parser.add_argument(
+        "--offsets",
+        metavar="FILE",
+        type=Path,
+        help="many offsets instead of one: CSV, JSON, JSON lines, or a Spark checkpoint's offsets",
+    )
+    parser.add_argument(
+        "--reverse", action="store_true", help="the offsets are the target's; say the source's"
+    )
+    parser.add_argument(
+        "--refine",
+        metavar="FLOW.yaml",
+        type=Path,
+        help="where the bounds do not meet, compare the records between them on both clusters of this flow",
+    )
+    _add_facts(parser)
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON document, or one a line for --offsets"
+    )
+    parser.set_defaults(run=run)
+
+
+def _add_facts(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--target-has-no-gaps",
+        action="store_true",
+        help="remote partitions have one writer, no transactions, no record twice, and no compaction",
+    )
+    parser.add_argument(
+        "--same-topic",
+        action="store_true",
+        help="the source topic was never deleted and made anew",
+    )
+    parser.add_argument(
+        "--all-changes-told",
+        action="store_true",
+        help="crosslog alone copied it: there is a sync wherever the difference of the offsets changes",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command; returns its exit code."""
+    try:
+        questions = _questions(arguments)
+        translator = _translator(arguments)
+        if arguments.offsets is None:
+            _check_known(translator, questions.questions[0].where)
+        with refiner_of(arguments.refine) as refiner:
+            for question in questions.questions:
+                told = answer(translator, question, refiner, is_reverse=arguments.reverse)
+                _print(question, told, arguments)
+    except (OSError, ValueError) as error:
+        return refuse(error)
+    for problem in questions.problems:
+        _refuse(problem.line, problem.text, arguments)
+    hidden = questions.problem_count - len(questions.problems)
+    if hidden:
+        sys.stderr.write(f"{arguments.offsets}: {hidden} more lines cannot be read\n")
+    return BAD_INPUT if questions.problem_count else OK
+
+
+def answer(
+    translator: Translator,
+    question: Question,
+    refiner: Refiner | None = None,
+    *,
+    is_reverse: bool,
+) -> dict[str, Any]:
+    """Return what is known of an offset as JSON values."""
+    where, offset = question.where, question.offset
+    if is_reverse:
+        return to_mapping(translator.reverse(where, offset), None)
+    found = translator.translate(where, offset)
+    if refiner is not None and found is not None:
+        found = refiner(where, offset, found)
+    return to_mapping(found, translator.mm2(where, offset))
+
+
+def to_mapping(found: Certificate | None, mm2: int | None) -> dict[str, Any]:
+    """Return an answer as JSON values; without any offset sync there are no bounds."""
+    if found is None:
+        nothing = {"lo": None, "hi": None, "exact": False, "mm2": mm2}
+        return {**nothing, "reason": Why.NO_SYNC.text, "evidence": []}
+    return {
+        "lo": found.lo,
+        "hi": found.hi,
+        "exact": found.exact,
+        "mm2": mm2,
+        "reason": found.reason,
+        "evidence": [sync._asdict() for sync in found.evidence],
+    }
+
+
+def _questions(arguments: argparse.Namespace) -> Questions:
+    """Return what is asked; raises ValueError."""
+    one = (arguments.topic, arguments.partition, arguments.offset)
+    if arguments.refine is not None and arguments.reverse:
+        raise ValueError("--refine compares records for the way there only: leave --reverse out")
+    if arguments.offsets is not None:
+        if any(part is not None for part in one):
+            raise ValueError("give --offsets, or --topic, --partition and --offset, not both")
+        return _listed(arguments.offsets)
+    if any(part is None for part in one):
+        raise ValueError("--topic, --partition and --offset are needed, or --offsets")
+    if arguments.offset < 0:
+        raise ValueError(f"an offset is 0 or more, not {arguments.offset}")
+    where = TopicPartition(arguments.topic, arguments.partition)
+    return Questions([Question(1, where, arguments.offset)])
+
+
+def _listed(path: Path) -> Questions:
+    with path.open("rb") as file:
+        content = file.read(LARGEST_LIST_BYTES + 1)
+    if len(content) > LARGEST_LIST_BYTES:
+        raise ValueError(f"{path}: it is larger than {LARGEST_LIST_BYTES:,} bytes: split the list")
+    try:
+        return parse_questions(content.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: byte {error.start} is not UTF-8: it is no list") from None
+
+
+def _translator(arguments: argparse.Namespace) -> Translator:
+    """Return who answers; raises OSError and ValueError."""
+    facts = Facts(arguments.target_has_no_gaps, arguments.same_topic, arguments.all_changes_told)
+    if arguments.archive is not None:
+        return _archived(arguments.archive, facts)
+    path: Path = arguments.syncs
+    try:
+        with path.open(encoding="utf-8") as file:
+            dump = read_dump(bounded_lines(file))
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}: it is not UTF-8: it is no dump") from None
+    except BadDump as error:
+        raise ValueError(f"{path}: {error}") from None
+    for problem, count in dump.refused.most_common():
+        sys.stderr.write(f"{path}: passed by {count} records: {problem}\n")
+    return dump.translator(facts=facts)
+
+
+def _archived(folder: Path, facts: Facts) -> Translator:
+    try:
+        manifest = read_manifest(folder)
+        if manifest is None:
+            raise ValueError(f"{folder}: there is no archive of offset syncs")
+        for gap in manifest.gaps:
+            sys.stderr.write(f"{folder}: before append {gap.before}: {gap.reason}\n")
+        return open_translator(folder, facts=facts)
+    except (BadArchive, BadRuns) as error:
+        raise ValueError(str(error)) from None
+
+
+def _check_known(translator: Translator, where: TopicPartition) -> None:
+    if where not in translator.partitions:
+        known = ", ".join(str(one) for one in sorted(translator.partitions)[:_FEW])
+        more = ", ..." if len(translator.partitions) > _FEW else ""
+        there = (
+            f"there are some of {known}{more}" if known else "there are some of no partition at all"
+        )
+        raise ValueError(f"there is no offset sync of {where}; {there}")
+
+
+def _print(question: Question, told: dict[str, Any], arguments: argparse.Namespace) -> None:
+    if arguments.json:
+        asked = question.where._asdict() | {"line": question.line, "offset": question.offset}
+        document = told if arguments.offsets is None else {**asked, **told}
+        sys.stdout.write(f"{json.dumps(document)}\n")
+        return
+    lines = _lines(question.where, question.offset, told, is_reverse=arguments.reverse)
+    print_lines(lines)
+
+
+def _refuse(line: int, text: str, arguments: argparse.Namespace) -> None:
+    """Name a line that is no question, also among the answers: none is lost."""
+    if arguments.json:
+        sys.stdout.write(f"{json.dumps({'line': line, 'error': text})}\n")
+    sys.stderr.write(f"{arguments.offsets}: line {line}: {text}\n")
+
+
+def _lines(
+    where: TopicPartition, offset: int, told: dict[str, Any], *, is_reverse: bool
+) -> Iterator[str]:
+    side = "source" if is_reverse else "target"
+    if told["lo"] is None:
+        yield f"{where} offset {offset} is unknown on the {side}."
+    elif told["exact"]:
+        yield f"{where} offset {offset} is offset {told['lo']} on the {side}."
+    elif told["hi"] is None:
+        yield f"{where} offset {offset} is at offset {told['lo']} on the {side} or later."
+    else:
+        yield f"{where} offset {offset} is between {told['lo']} and {told['hi']} on the {side}."
+    yield told["reason"]
+    for sync in told["evidence"]:
+        yield f"  offset sync {sync['upstream']} -> {sync['downstream']}"
+    if not is_reverse:
+        mm2 = {None: "nothing", -1: "nothing (-1): it keeps no sync that old"}
+        yield f"MirrorMaker 2 says {mm2.get(told['mm2'], told['mm2'])}."

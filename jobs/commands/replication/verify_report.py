@@ -1,0 +1,93 @@
+"""`crosslog verify-report FILE`: whether a failover's report is as it was signed. Needs no console."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from jobs.commands.bad_input import refuse
+from jobs.replication.failover.reports.forms import html_of, pdf_of
+from jobs.replication.failover.reports.report import FORMAT
+from jobs.replication.failover.reports.signing import BadReport, verify
+
+OK, NOT_VERIFIED, BAD_INPUT = 0, 1, 2
+MOST_BYTES = 256 * 1024 * 1024
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the parser of `crosslog`."""
+    parser = commands.add_parser(
+        "verify-report",
+        help="check the signature of a failover's report",
+        description="Check the signature of the JSON form of a report. Exit codes: 0 it fits, 1 it does not, "
+        "2 the file is no report or cannot be read.",
+    )
+    parser.add_argument("report", metavar="FILE", type=Path, help="the report as JSON")
+    parser.add_argument(
+        "--key", metavar="FILE.pem", type=Path,
+        help="the public key of the installation; without it only changes are found, and not who signed",
+    )  # fmt: skip
+    parser.add_argument(
+        "--same", metavar="FILE", type=Path, action="append", default=[],
+        help="an HTML or PDF form that must say the same; again for more",
+    )  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command; returns its exit code."""
+    try:
+        document = _read(arguments.report)
+        pem = _read_key(arguments.key) if arguments.key else None
+        forms = {path: path.read_bytes() for path in arguments.same}
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        return refuse(error, arguments.report)
+    problem, key_id = "", ""
+    try:
+        key_id = verify(document, pem)
+        different = [
+            str(path) for path, content in forms.items() if not _is_form(document, content)
+        ]
+        if different:
+            problem = (
+                f"{', '.join(different)}: not what this version of crosslog makes of the report."
+            )
+    except BadReport as error:
+        problem = str(error)
+    _print(arguments, problem, key_id)
+    return NOT_VERIFIED if problem else OK
+
+
+def _read(path: Path) -> dict[str, Any]:
+    if path.stat().st_size > MOST_BYTES:
+        raise OSError(f"larger than {MOST_BYTES} bytes: no report is")
+    document = json.loads(path.read_text(encoding="utf-8"))
+    return document if isinstance(document, dict) else {"report": None}
+
+
+def _read_key(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise OSError(0, f"Byte {error.start} is not UTF-8", str(path)) from None
+
+
+def _is_form(document: dict[str, Any], content: bytes) -> bool:
+    if document["report"].get("format") != FORMAT:
+        return False
+    return content in {html_of(document).encode("utf-8"), pdf_of(document)}
+
+
+def _print(arguments: argparse.Namespace, problem: str, key_id: str) -> None:
+    by = "signed by" if arguments.key else "signed by the key that it names,"
+    if arguments.json:
+        told = {"verified": not problem, "key_id": key_id, "problem": problem}
+        sys.stdout.write(json.dumps({**told, "key_was_given": bool(arguments.key)}) + "\n")
+    elif problem:
+        sys.stdout.write(f"{arguments.report}: NOT verified. {problem}\n")
+    else:
+        sys.stdout.write(f"{arguments.report}: verified, {by} {key_id}.\n")

@@ -1,0 +1,82 @@
+"""Everything that stands ready before the first node starts: Java, Kafka's jars, the class archive."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from jobs.lab.cluster import Cluster
+from jobs.lab.errors import LabError
+from jobs.lab.install import class_archive, fetch
+from jobs.lab.install.java import Java, find_java
+from jobs.lab.install.jvm import KafkaJvm
+from jobs.lab.plan import ClusterPlan
+from jobs.lab.ports import find_base_port
+
+logger = logging.getLogger(__name__)
+
+
+def kafka_jvm() -> KafkaJvm:
+    """Return how Kafka's classes are run, after fetching and making what is missing.
+
+    Raises `JavaMissing` or `FetchFailed`.
+    """
+    java = find_java()
+    fetch.fetch_jars(java)
+    archive = class_archive.find_archive(java)
+    if archive is None:
+        with fetch.only_one(fetch.kafka_folder() / "classes.lock"):
+            archive = class_archive.find_archive(java) or make_class_archive(java)
+    return KafkaJvm(java, fetch.class_path(), class_archive.options_for(archive))
+
+
+def make_class_archive(java: Java) -> Path | None:
+    """Make the class archive out of a rehearsal: one small node that starts and stops; about 8 s.
+
+    A lab works without the archive, only slower, so a failure is logged and None returned.
+    """
+    sys.stderr.write("making the class archive of Kafka (once, about 10 s)\n")
+    with tempfile.TemporaryDirectory(prefix="rehearsal-", dir=fetch.kafka_folder()) as folder:
+        made = Path(folder) / "classes.jsa"
+        recording = KafkaJvm(java, fetch.class_path(), [f"-XX:ArchiveClassesAtExit={made}"])
+        try:
+            _rehearse(recording, Path(folder) / "cluster")
+            _try_out(
+                KafkaJvm(java, fetch.class_path(), class_archive.options_for(made)), Path(folder)
+            )
+            return class_archive.keep_archive(java, made)
+        except (OSError, LabError, subprocess.SubprocessError) as error:
+            logger.warning(
+                "no class archive was made, nodes will start more slowly reason=%s", error
+            )
+            return None
+
+
+def _try_out(jvm: KafkaJvm, folder: Path) -> None:
+    """Raise `LabError` when a JVM does not run with the archive, which may be cut short by a full disk."""
+    with jvm.start_tool(
+        "kafka.tools.StorageTool", ["random-uuid"], logging=folder / "none"
+    ) as tool:
+        said, _ = tool.communicate()
+    if tool.returncode != 0:
+        raise LabError(
+            f"a JVM with the new class archive ends with {tool.returncode}: {said[-200:]}"
+        )
+
+
+def _rehearse(recording: KafkaJvm, folder: Path) -> None:
+    """Run one node from format to stop; only the node records, the formatting before it does not."""
+    plain = KafkaJvm(recording.java, recording.class_path)
+    base_port = find_base_port(lambda base: [ClusterPlan("rehearsal", 1, base)])
+    plan = ClusterPlan("rehearsal", 1, base_port)
+    Cluster(plan, folder, plain).format()
+    cluster = Cluster(plan, folder, recording)
+    try:
+        cluster.start_nodes()
+        cluster.wait_until_serving()
+        cluster.node(1).stop(timeout_s=60)
+    finally:
+        cluster.kill()

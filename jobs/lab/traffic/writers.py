@@ -1,0 +1,179 @@
+"""Traffic on a cluster of the lab: writers and consumer groups that go on until they are stopped."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+from jobs.cluster.admin.topics import create_topics
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.connection import Connection
+from jobs.cluster.errors import ClusterFault
+from jobs.cluster.records import KafkaException, Message, Producer
+from jobs.lab.errors import LabError
+from jobs.lab.traffic.groups import GROUPS, IDLE_GROUP, leave_idle_group, prefixed, read_as_member
+from jobs.lab.traffic.shop import SHARES, TOPICS, Shop
+
+logger = logging.getLogger(__name__)
+
+_TICK_S = 0.1
+_TRANSACTION_S = 1.0
+_ABORT_EVERY = 5  # every fifth transaction is aborted
+_AGAIN_S = 1.0
+_JOIN_S = 15.0
+
+
+class Traffic:
+    """Writes the shop's records at `rate` per second in all and reads them in several groups.
+
+    `prefix` stands before the names of all topics and groups, so that several shops fit on one cluster.
+    `written` counts acknowledged records by topic, `aborted` how many of them were in aborted
+    transactions.
+    """
+
+    def __init__(
+        self, connection: Connection, *, rate: float = 200.0, seed: int = 1, prefix: str = ""
+    ) -> None:
+        self.client = ClusterClient(connection)
+        self.rate = rate
+        self.prefix = prefix
+        self.shop = Shop(seed)
+        self.written: Counter[str] = Counter()
+        self.aborted = 0
+        self._is_over = threading.Event()
+        self._threads: list[threading.Thread] = []
+
+    def start(self) -> None:
+        """Create the topics and begin; raises `LabError` when the topics cannot be made."""
+        topics = {f"{self.prefix}{topic}": spec for topic, spec in TOPICS.items()}
+        for topic, fault in create_topics(self.client, topics).items():
+            if fault is not None:
+                raise LabError(f"{topic} cannot be created: {fault}")
+        idle = prefixed(IDLE_GROUP, self.prefix)
+        self._start("idle group", lambda: leave_idle_group(self.client, idle, self._is_over))
+        self._start("orders", lambda: self._write(("orders", "customers"), {}))
+        self._start("clicks", lambda: self._write(("clicks",), {"compression.type": "lz4"}))
+        self._start("payments", self._write_transactions)
+        for group in (prefixed(one, self.prefix) for one in GROUPS):
+            for member in range(1, group.members + 1):
+                name = f"{group.group_id}-{member}"
+                work = partial(read_as_member, self.client, group, name, self._is_over)
+                self._start(name, work)
+
+    def stop(self) -> None:
+        """End all writers and groups; groups commit and leave."""
+        self._is_over.set()
+        for thread in self._threads:
+            thread.join(_JOIN_S)
+        self.client.close()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def _start(self, name: str, work: Callable[[], None]) -> None:
+        thread = threading.Thread(target=self._keep_on, args=(work,), name=name, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _keep_on(self, work: Callable[[], None]) -> None:
+        """Do the work until the end; after a fault of the cluster begin anew with fresh clients."""
+        while not self._is_over.is_set():
+            try:
+                work()
+            except (KafkaException, ClusterFault) as error:
+                logger.warning(
+                    "traffic begins anew part=%s %s", threading.current_thread().name, error
+                )
+                self._is_over.wait(_AGAIN_S)
+            else:
+                return
+
+    def _write(self, topics: Sequence[str], overrides: dict[str, Any]) -> None:
+        """Write at an even pace; what a down cluster does not take in time is not caught up."""
+        producer = self.client.producer({"enable.idempotence": True, "linger.ms": 20, **overrides})
+        due = dict.fromkeys(topics, 0.0)
+        last = time.monotonic()
+        while not self._is_over.wait(_TICK_S):
+            now = time.monotonic()
+            for topic in topics:
+                due[topic] += self.rate * SHARES[topic] * (now - last)
+                self._produce(producer, topic, int(due[topic]))
+                due[topic] %= 1
+            last = now
+        producer.flush(_JOIN_S)
+
+    def _write_transactions(self) -> None:
+        """Write payments: a transaction a second, every fifth is aborted."""
+        settings = {
+            "transactional.id": f"lab-{self.prefix}payments",
+            "transaction.timeout.ms": 20_000,
+        }
+        producer = self.client.producer(settings)
+        producer.init_transactions(30)
+        number = 0
+        while not self._is_over.is_set():
+            number += 1
+            producer.begin_transaction()
+            wanted = max(1, round(self.rate * SHARES["payments"] * _TRANSACTION_S))
+            self._produce(producer, "payments", wanted)
+            self._is_over.wait(_TRANSACTION_S)
+            if number % _ABORT_EVERY:
+                producer.commit_transaction(30)
+            else:
+                producer.flush(_JOIN_S)  # without it the records would never reach the log
+                producer.abort_transaction(30)
+                self.aborted += wanted
+
+    def _produce(self, producer: Producer, topic: str, count: int) -> None:
+        for _ in range(count):
+            record = self.shop.next(topic)
+            try:
+                producer.produce(
+                    f"{self.prefix}{topic}",
+                    record.value,
+                    record.key,
+                    headers=record.headers,
+                    on_delivery=self._count,
+                )
+            except (
+                BufferError
+            ):  # the cluster is down and the queue is full: lose it, as a sensor would
+                logger.debug("record dropped topic=%s", topic)
+        producer.poll(0)
+
+    def _count(self, error: object, message: Message) -> None:
+        if error is None:
+            self.written[str(message.topic())] += 1
+
+
+def run_until_stopped(
+    connection: Connection, *, rate: float, seed: int, prefix: str, say: Callable[[str], None]
+) -> dict[str, Any]:
+    """Run the traffic in this process until SIGTERM or Ctrl-C; returns what was written."""
+    is_over = threading.Event()
+
+    def end(number: int, frame: FrameType | None) -> None:
+        is_over.set()
+
+    signal.signal(signal.SIGTERM, end)
+    signal.signal(signal.SIGINT, end)
+    with Traffic(connection, rate=rate, seed=seed, prefix=prefix) as traffic:
+        say(f"traffic on {connection.alias}: about {rate:g} records/s, Ctrl-C ends it")
+        is_over.wait()
+    return {"written": dict(traffic.written), "aborted": traffic.aborted}

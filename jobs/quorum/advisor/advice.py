@@ -1,0 +1,160 @@
+"""The safe way to other voters: single steps with Kafka's commands, or a refusal with its reason. Pure.
+
+Each step adds or removes one voter, so that every majority before it meets every majority after it, and at
+no moment the voters alive are less than a majority. Who is added counts as alive, because Kafka takes only
+what has caught up. Source: KIP-853.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from jobs.quorum.advisor.checks import check_observed, check_state, check_wanted
+from jobs.quorum.advisor.commands import Tools
+from jobs.quorum.advisor.order import MOST_MOVES, Move, Standing, best_order, first_loss
+from jobs.quorum.advisor.plan import (
+    ChangePlan,
+    DiskReplacement,
+    Moment,
+    PlanStep,
+    RefusalCode,
+    Refused,
+    WantedChange,
+)
+from jobs.quorum.advisor.state import QuorumState
+from jobs.quorum.advisor.words import notes_on, prepare, result_warnings, step_warnings
+from jobs.quorum.voters.majority import deadly_sites, quorum_after
+from jobs.quorum.voters.voter_sets import ReplicaKey, moved_directory
+
+_DEAD_FIRST, _ADD, _REMOVE, _LEADER_LAST = range(4)
+
+
+def plan_change(state: QuorumState, wanted: WantedChange, tools: Tools | None = None) -> ChangePlan:
+    """Return the steps from the voters there are to the wanted ones, or why there is no safe way.
+
+    Never raises for what is wanted: a refusal is an answer.
+    """
+    tools = tools or Tools()
+    start = Standing(state.voters, state.alive)
+    try:
+        check_state(state, tools)
+        check_wanted(wanted, state)
+        moves = list(_moves(state, wanted))
+        order = _order(start, moves)
+    except Refused as refused:
+        now = _moment(start, state)
+        return ChangePlan(now, now, refusal=refused.refusal)
+    steps = tuple(_steps(start, [moves[number] for number in order], state, tools))
+    last = steps[-1].after
+    return ChangePlan(
+        before=steps[0].before,
+        after=last,
+        steps=steps,
+        warnings=tuple(result_warnings(last)),
+        notes=tuple(notes_on(state)),
+    )
+
+
+def _moves(state: QuorumState, wanted: WantedChange) -> Iterator[Move]:
+    """Yield the moves; a replaced disk is a removal and an addition behind it."""
+    number = 0
+    for replacement in wanted.replace:
+        yield _removal(replacement.id, state)
+        yield _return(replacement, state, after=number)
+        number += 2
+    for id_ in wanted.remove:
+        yield _removal(id_, state)
+    for node in wanted.add:
+        yield Move(node.key, node, preference=_ADD)
+
+
+def _removal(id_: int, state: QuorumState) -> Move:
+    voter = state.voters.node(id_)
+    if voter is None:
+        raise LookupError(f"{id_} is no voter")
+    preference = _REMOVE if id_ in state.alive else _DEAD_FIRST
+    return Move(voter.key, preference=_LEADER_LAST if id_ == state.leader_id else preference)
+
+
+def _return(wanted: DiskReplacement, state: QuorumState, *, after: int) -> Move:
+    """Return the addition of a voter with its new disk; what observes under its id already is that disk."""
+    voter = state.voters.node(wanted.id)
+    if voter is None:
+        raise LookupError(f"{wanted.id} is no voter")
+    seen = state.observed(ReplicaKey(wanted.id, wanted.new_directory_id))
+    directory_id = wanted.new_directory_id or (seen.key.directory_id if seen else None)
+    if seen is not None:
+        check_observed(seen.key, state)
+    node = moved_directory(voter, directory_id)
+    return Move(node.key, node, after, _ADD)
+
+
+def _order(start: Standing, moves: Sequence[Move]) -> list[int]:
+    if len(moves) > MOST_MOVES:
+        raise Refused(
+            RefusalCode.TOO_MANY_CHANGES,
+            f"{len(moves)} changes of voters are more than {MOST_MOVES} in one plan.",
+            "Make it in several plans, each to an odd number of voters.",
+        )
+    order = best_order(start, moves)
+    if order is None:
+        raise _loses(start, moves)
+    return order
+
+
+def _loses(start: Standing, moves: Sequence[Move]) -> Refused:
+    found = first_loss(start, moves)
+    todo = "Bring the voters back that are not alive, or add others first."
+    if found is None:
+        return Refused(
+            RefusalCode.CONTRADICTION, "These changes cannot be made in any order.", todo
+        )
+    move, after = found
+    outlook = quorum_after(after.voters, after.alive)
+    does = "Adding" if move.is_add else "Removing"
+    return Refused(
+        RefusalCode.LOSES_MAJORITY,
+        f"{does} {move.key} would leave {outlook.alive} of {outlook.voters} voters alive, and "
+        f"{outlook.majority} are needed: the quorum would stop, and nobody could commit or "
+        "undo the change.",
+        todo,
+    )
+
+
+def _steps(
+    start: Standing, moves: Sequence[Move], state: QuorumState, tools: Tools
+) -> Iterator[PlanStep]:
+    at = start
+    for number, move in enumerate(moves, start=1):
+        after = at.after(move)
+        if after is None:
+            raise LookupError(f"{move.key} cannot be changed")
+        yield _step(number, move, (at, after), state, tools)
+        at = after
+
+
+def _step(
+    number: int, move: Move, way: tuple[Standing, Standing], state: QuorumState, tools: Tools
+) -> PlanStep:
+    before, after = way
+    moments = _moment(before, state), _moment(after, state)
+    stay = before.voters, before.alive & after.alive
+    expected = ", ".join(str(voter.key) for voter in after.voters)
+    return PlanStep(
+        number=number,
+        is_add=move.is_add,
+        key=move.key,
+        sentence=f"{'Add' if move.is_add else 'Remove'} voter {move.key}.",
+        prepare=tuple(prepare(move, before, state, tools)),
+        command=tools.add(move.key.id, *stay) if move.is_add else tools.remove(move.key, *stay),
+        check=tools.describe(*stay, without=move.key.id, what="--status"),
+        expect=f"CurrentVoters are {expected}, and MaxFollowerLag is near 0.",
+        before=moments[0],
+        after=moments[1],
+        warnings=tuple(step_warnings(move, moments, state)),
+    )
+
+
+def _moment(at: Standing, state: QuorumState) -> Moment:
+    deadly = deadly_sites(at.voters, state.sites, at.alive)
+    return Moment(at.voters, quorum_after(at.voters, at.alive), deadly)

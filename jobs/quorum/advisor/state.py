@@ -1,0 +1,171 @@
+"""What is known of a quorum before its voters are changed, from DescribeQuorum and from the log. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from jobs.cluster.protocol.admin.quorum import QuorumDescription, QuorumReplica
+from jobs.quorum.timeline.voter_timeline import VoterTimeline
+from jobs.quorum.voters.voter_sets import Endpoint, ReplicaKey, VoterNode, VoterSet
+
+# A follower fetches at least every 0.5 s; `controller.quorum.fetch.timeout.ms` is 2 s.
+ALIVE_WITHIN_MS = 10_000
+_NEVER_MS = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """A replica without a vote, as the leader saw it; None for what is not known. Ages are ms."""
+
+    key: ReplicaKey
+    lag_records: int | None = None
+    last_fetch_age_ms: int | None = None
+    has_caught_up: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumState:
+    """The quorum as it is now.
+
+    `alive_ids` are voters that answer; None: nobody asked, and all are taken for alive. `kraft_version` and
+    `leader_id` None: unknown. `is_change_pending` None: unknown; True: the last voters are not committed.
+    `observers` None: unknown. `sites` says where nodes stand (rack, data centre), as far as known.
+    """
+
+    voters: VoterSet
+    alive_ids: frozenset[int] | None = None
+    kraft_version: int | None = None
+    leader_id: int | None = None
+    has_leader: bool = True
+    is_change_pending: bool | None = None
+    observers: tuple[Observed, ...] | None = None
+    sites: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def alive(self) -> frozenset[int]:
+        """Ids of the voters that are alive, or taken for it."""
+        return self.voters.ids if self.alive_ids is None else self.alive_ids & self.voters.ids
+
+    def observed(self, key: ReplicaKey) -> Observed | None:
+        """Return what is known of a replica without a vote; by its id where its directory is not known.
+
+        A voter that was removed is listed as an observer for 300 s, also when it is gone: where an id is
+        there twice, the one counts that fetched last, and never the directory that votes.
+        """
+        voting = self.voters.keys
+        found = [
+            one
+            for one in self.observers or ()
+            if one.key.id == key.id
+            and one.key not in voting
+            and key.directory_id in {None, one.key.directory_id}
+        ]
+        return min(found, key=_fetch_age_ms, default=None)
+
+
+def _fetch_age_ms(one: Observed) -> int:
+    return _NEVER_MS if one.last_fetch_age_ms is None else one.last_fetch_age_ms
+
+
+def state_from_timeline(
+    timeline: VoterTimeline,
+    *,
+    alive_ids: Collection[int] | None = None,
+    sites: Mapping[int, str] | None = None,
+) -> QuorumState:
+    """Return what the log alone knows; raises ValueError where it does not name the voters there are now."""
+    current = timeline.current
+    if current is None:
+        raise ValueError(
+            "the log names no voters: neither a voters record nor an election is in it"
+        )
+    if not timeline.is_current_known:
+        raise ValueError(
+            f"records behind the last voters (offset {current.offset}) are missing: they may be others now"
+        )
+    return QuorumState(
+        voters=current.voters,
+        alive_ids=None if alive_ids is None else frozenset(alive_ids),
+        kraft_version=timeline.kraft_version,
+        is_change_pending=None if current.is_committed is None else not current.is_committed,
+        sites=sites or {},
+    )
+
+
+def state_from_description(
+    description: QuorumDescription,
+    timeline: VoterTimeline | None = None,
+    *,
+    now_ms: int,
+    sites: Mapping[int, str] | None = None,
+) -> QuorumState:
+    """Return what DescribeQuorum knows, with kraft.version and pending changes from the log if it is there.
+
+    `now_ms` is to be on the clock of the leader, which dates the fetches: `described_at_ms` where clocks
+    agree.
+    """
+    leader = description.leader_id
+    alive = {one.id for one in description.voters if is_alive(one, leader, now_ms)}
+    end = max((one.log_end_offset or 0 for one in description.voters), default=0)
+    return QuorumState(
+        voters=described_voters(description),
+        alive_ids=frozenset(alive),
+        kraft_version=_kraft_version(description, timeline),
+        leader_id=leader,
+        has_leader=leader is not None and description.high_watermark is not None,
+        is_change_pending=_is_pending(description, timeline),
+        observers=tuple(_observed(one, end, now_ms) for one in description.observers),
+        sites=sites or {},
+    )
+
+
+def described_voters(description: QuorumDescription) -> VoterSet:
+    """Return the voters with their endpoints; directory ids are absent before Kafka 3.9."""
+    endpoints = {node.id: node.endpoints for node in description.nodes}
+    return VoterSet(
+        tuple(
+            VoterNode(
+                ReplicaKey(one.id, one.directory_id),
+                tuple(Endpoint(e.name, e.host, e.port) for e in endpoints.get(one.id, ())),
+            )
+            for one in description.voters
+        )
+    )
+
+
+def is_alive(replica: QuorumReplica, leader_id: int | None, now_ms: int) -> bool:
+    """Say whether a voter fetches; the leader itself does not, and is alive because it answered."""
+    if replica.id == leader_id:
+        return True
+    fetched = replica.last_fetch_at_ms
+    return fetched is not None and now_ms - fetched <= ALIVE_WITHIN_MS
+
+
+def _observed(replica: QuorumReplica, end: int, now_ms: int) -> Observed:
+    at, fetched = replica.log_end_offset, replica.last_fetch_at_ms
+    return Observed(
+        key=ReplicaKey(replica.id, replica.directory_id),
+        lag_records=None if at is None else max(0, end - at),
+        last_fetch_age_ms=None if fetched is None else max(0, now_ms - fetched),
+        has_caught_up=replica.last_caught_up_at_ms is not None,
+    )
+
+
+def _kraft_version(description: QuorumDescription, timeline: VoterTimeline | None) -> int | None:
+    if timeline is not None and timeline.kraft_version is not None:
+        return timeline.kraft_version
+    # A dynamic quorum knows the directories of all its voters; without any it may be an old version's answer.
+    return 1 if _all_named(description.voters) else None
+
+
+def _all_named(replicas: Iterable[QuorumReplica]) -> bool:
+    named = [one.directory_id is not None for one in replicas]
+    return bool(named) and all(named)
+
+
+def _is_pending(description: QuorumDescription, timeline: VoterTimeline | None) -> bool | None:
+    current = timeline.current if timeline else None
+    if current is None or description.high_watermark is None:
+        return None
+    return current.offset >= description.high_watermark

@@ -1,0 +1,199 @@
+"""What is wrong with a quorum at this moment, by DescribeQuorum. Pure.
+
+The leader dates fetches with its own clock; `described_at_ms` is the clock of who asked. The skew of the
+two is not known, so that ages are measured against the newest time in the answer itself, which is the
+leader's now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from jobs.cluster.protocol.admin.quorum import QuorumDescription, QuorumReplica
+from jobs.quorum.advisor.state import ALIVE_WITHIN_MS, is_alive
+from jobs.quorum.health.finding import QuorumCode, QuorumFinding, Severity
+from jobs.quorum.voters.majority import quorum_after
+
+# A voter that is so far behind cannot help to commit; both must be exceeded for a short time only.
+LAG_RECORDS, LAG_MS = 1_000, 10_000
+_FEWEST = 3
+# The high watermark moves with every NoOpRecord, twice a second.
+STALLED_AFTER_MS = 10_000
+
+
+def leader_now_ms(description: QuorumDescription) -> int:
+    """Return the time on the leader's clock: the newest of its answer, else that of who asked."""
+    replicas = (*description.voters, *description.observers)
+    times = [t for one in replicas for t in (one.last_fetch_at_ms, one.last_caught_up_at_ms) if t]
+    return max(times, default=description.described_at_ms)
+
+
+def find_weak_majority(description: QuorumDescription) -> Iterator[QuorumFinding]:
+    """Yield what is wrong with the number of voters and of those alive."""
+    now_ms = leader_now_ms(description)
+    alive = {one.id for one in description.voters if is_alive(one, description.leader_id, now_ms)}
+    after = quorum_after({one.id for one in description.voters}, alive)
+    numbers = {"voters": after.voters, "alive": after.alive, "majority": after.majority}
+    missing = ", ".join(map(str, after.missing_ids))
+    if description.leader_id is None:
+        yield QuorumFinding(
+            QuorumCode.NO_LEADER,
+            Severity.CRIT,
+            "The quorum has no leader: no metadata can be changed, and no partition gets a new leader.",
+            "Bring back enough voters for a majority; look at the connections between controllers.",
+            evidence=numbers,
+        )
+    elif not after.has_majority:
+        yield QuorumFinding(
+            QuorumCode.NO_MAJORITY,
+            Severity.CRIT,
+            f"Only {after.alive} of {after.voters} voters answer the leader; {after.majority} are needed.",
+            f"Bring back the nodes {missing}.",
+            evidence=numbers,
+        )
+    elif after.is_bare:
+        yield QuorumFinding(
+            QuorumCode.BARE_MAJORITY,
+            Severity.CRIT,
+            f"{after.alive} of {after.voters} voters answer: if one more fails, the quorum stops.",
+            f"Bring back the nodes {missing}, or replace them (crosslog quorum-change).",
+            evidence=numbers,
+        )
+    yield from _find_bad_number(after.voters)
+
+
+def _find_bad_number(count: int) -> Iterator[QuorumFinding]:
+    evidence = {"voters": count}
+    if count < _FEWEST:
+        yield QuorumFinding(
+            QuorumCode.FEW_VOTERS,
+            Severity.RISK,
+            f"The quorum has {count} voter{'' if count == 1 else 's'}: the loss of one stops it.",
+            "Add voters until there are three or five (crosslog quorum-change).",
+            evidence=evidence,
+        )
+    elif count % 2 == 0:
+        yield QuorumFinding(
+            QuorumCode.EVEN_VOTERS,
+            Severity.WARN,
+            f"The quorum has {count} voters: it tolerates no more failures than with {count - 1}.",
+            f"Add one or remove one, for {count + 1} or {count - 1}.",
+            evidence=evidence,
+        )
+
+
+def find_lagging_voters(description: QuorumDescription) -> Iterator[QuorumFinding]:
+    """Yield voters that do not fetch, or are far behind."""
+    now_ms = leader_now_ms(description)
+    end = max((one.log_end_offset or 0 for one in description.voters), default=0)
+    for one in description.voters:
+        if one.id == description.leader_id:
+            continue
+        if not is_alive(one, description.leader_id, now_ms):
+            yield _silent(one, now_ms)
+        else:
+            yield from _behind(one, end, now_ms)
+
+
+def _silent(one: QuorumReplica, now_ms: int) -> QuorumFinding:
+    age = None if one.last_fetch_at_ms is None else now_ms - one.last_fetch_at_ms
+    since = "has not fetched since this leader took office" if age is None else (
+        f"has not fetched for {age / 1000:.0f} s"
+    )  # fmt: skip
+    return QuorumFinding(
+        QuorumCode.VOTER_SILENT,
+        Severity.RISK,
+        f"Voter {one.id} {since}.",
+        "Look whether the node runs and reaches the leader's controller listener.",
+        subject=str(one.id),
+        evidence={"last_fetch_age_ms": age, "limit_ms": ALIVE_WITHIN_MS},
+    )
+
+
+def _behind(one: QuorumReplica, end: int, now_ms: int) -> Iterator[QuorumFinding]:
+    lag = None if one.log_end_offset is None else end - one.log_end_offset
+    caught_up = one.last_caught_up_at_ms
+    lag_ms = None if caught_up is None else now_ms - caught_up
+    if (lag or 0) > LAG_RECORDS or (lag_ms or 0) > LAG_MS:
+        words = [f"{lag:,} records" if lag else "", f"{lag_ms / 1000:.0f} s" if lag_ms else ""]
+        yield QuorumFinding(
+            QuorumCode.VOTER_LAGS,
+            Severity.WARN,
+            f"Voter {one.id} is {' and '.join(word for word in words if word)} behind the leader.",
+            "Look at its disk, its network and its garbage collection; until it has caught up, count it "
+            "as failed.",
+            subject=str(one.id),
+            evidence={"lag_records": lag, "lag_ms": lag_ms},
+        )
+
+
+def find_odd_replicas(
+    description: QuorumDescription,
+    *,
+    controller_ids: Collection[int] | None = None,
+    registered_ids: Collection[int] | None = None,
+) -> Iterator[QuorumFinding]:
+    """Yield voters without directory, controllers without a vote, and registrations of nobody.
+
+    `controller_ids` are nodes that are controllers (process.roles), `registered_ids` those with a
+    RegisterControllerRecord; None: not known, and nothing is said.
+    """
+    voters = {one.id for one in description.voters}
+    observers = {one.id for one in description.observers}
+    named = [one for one in description.voters if one.directory_id]
+    for one in description.voters if named else ():
+        if not one.directory_id:
+            yield _unnamed(one)
+    known = controller_ids if controller_ids is not None else registered_ids
+    for id_ in sorted((observers - voters) & set(known or ())):
+        yield QuorumFinding(
+            QuorumCode.DANGLING_CONTROLLER,
+            Severity.WARN,
+            f"Controller {id_} runs and replicates the metadata log, but is no voter.",
+            "Make it a voter (crosslog quorum-change --add), or stop it.",
+            subject=str(id_),
+        )
+    for id_ in sorted(set(registered_ids or ()) - voters - observers):
+        yield QuorumFinding(
+            QuorumCode.GHOST_REGISTRATION,
+            Severity.WARN,
+            f"Controller {id_} is registered, but neither votes nor observes: it is gone. Its old software "
+            "versions may block upgrades of features (KAFKA-20295).",
+            "Start it once with current software, or unregister it (Kafka 4.4 and later).",
+            subject=str(id_),
+        )
+
+
+def _unnamed(one: QuorumReplica) -> QuorumFinding:
+    return QuorumFinding(
+        QuorumCode.NO_DIRECTORY_ID,
+        Severity.WARN,
+        f"Voter {one.id} has no directory id: a wiped disk under its id would vote as if it knew the log.",
+        "Let it start with Kafka 3.9 or later and kraft.version 1, so that it writes its id itself.",
+        subject=str(one.id),
+    )
+
+
+def find_stall(before: QuorumDescription | None, now: QuorumDescription) -> Iterator[QuorumFinding]:
+    """Yield a high watermark that stands still between two descriptions, although records were written."""
+    if before is None or before.high_watermark is None or now.leader_id is None:
+        return
+    waited_ms = now.described_at_ms - before.described_at_ms
+    if waited_ms < STALLED_AFTER_MS or (now.high_watermark or 0) > before.high_watermark:
+        return
+    end = max((one.log_end_offset or 0 for one in now.voters), default=0)
+    if end <= before.high_watermark:
+        return
+    yield QuorumFinding(
+        QuorumCode.HIGH_WATERMARK_STALLED,
+        Severity.CRIT,
+        f"Nothing was committed for {waited_ms / 1000:.0f} s: the high watermark stands at "
+        f"{before.high_watermark}, the leader's log ends at {end}.",
+        "A majority of voters must fetch: look at those that are silent or lag.",
+        evidence={
+            "high_watermark": now.high_watermark,
+            "before": before.high_watermark,
+            "log_end_offset": end,
+            "waited_ms": waited_ms,
+        },
+    )

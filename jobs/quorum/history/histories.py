@@ -1,0 +1,186 @@
+"""Histories out of the metadata log: every change with its cause, of all or of one partition or broker.
+
+All are generators: what they keep is the cluster as it is at the moment (`MetadataImage`) and the changes of
+the batch that is being read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+
+from jobs.quorum.history.broker_causes import attribute
+from jobs.quorum.history.changes import (
+    AnyChange,
+    BrokerChange,
+    ConfigChange,
+    FeatureChange,
+    PartitionChange,
+    TopicChange,
+)
+from jobs.quorum.image.image import LARGEST_BATCH_RECORDS, MetadataImage
+from jobs.wire.metadata.log import Gap, LogDamage, LogRecord
+
+LogItem = LogRecord | LogDamage | Gap
+
+# An event may fill several batches (a broker with tens of thousands of partitions): so many changes are
+# held back at most, until the record that names the broker is read.
+MOST_HELD_BACK = 200_000
+
+
+def read_changes(
+    items: Iterable[LogItem], image: MetadataImage | None = None
+) -> Iterator[AnyChange]:
+    """Yield every change of a log in its order, each with its cause.
+
+    `image` is the state to begin with; it is changed along the way and is ahead of the changes by at most
+    the batch that is being read. A snapshot at the beginning yields changes with the cause `snapshot`.
+    """
+    image = MetadataImage() if image is None else image
+    batch = _Batch(image)
+    for item in items:
+        if isinstance(item, LogRecord):
+            yield from batch.before(item)
+            batch.add(item)
+        else:
+            yield from batch.told()
+            yield from apply_item(image, item)
+    yield from batch.told()
+
+
+def apply_item(image: MetadataImage, item: LogItem) -> list[AnyChange]:
+    """Apply whatever a reader of the log yields; causes as single records show them."""
+    if isinstance(item, LogRecord):
+        return image.apply(item)
+    if isinstance(item, Gap):
+        return image.skip(item.to_offset)
+    return image.damaged(item)
+
+
+class _Batch:
+    """The changes of the batch that is being read: neighbours tell the cause."""
+
+    def __init__(self, image: MetadataImage) -> None:
+        self._image = image
+        self._changes: list[AnyChange] = []
+        self._leaving = self._in_shutdown()
+        self._offset: int | None = None
+        self._count = 0
+
+    def before(self, record: LogRecord) -> list[AnyChange]:
+        """Return the changes that are settled before this record is applied."""
+        is_same = record.batch_offset == self._offset and not record.is_control
+        if is_same or (self._count >= LARGEST_BATCH_RECORDS and self._has_room):
+            return []
+        return self.told()
+
+    @property
+    def _has_room(self) -> bool:
+        return len(self._changes) < MOST_HELD_BACK
+
+    def add(self, record: LogRecord) -> None:
+        if record.batch_offset != self._offset:
+            self._offset, self._count = record.batch_offset, 0
+        self._count += 1
+        self._changes += self._image.apply(record)
+
+    def told(self) -> list[AnyChange]:
+        """Return what the batch changed, with its causes, and begin the next one."""
+        found = attribute(self._changes, self._leaving)
+        self._changes, self._offset, self._count = [], None, 0
+        if any(isinstance(one, BrokerChange) for one in found):
+            self._leaving = self._in_shutdown()
+        return found
+
+    def _in_shutdown(self) -> frozenset[int]:
+        brokers = self._image.brokers.values()
+        return frozenset(one.broker_id for one in brokers if one.in_controlled_shutdown)
+
+
+def partition_history(
+    changes: Iterable[AnyChange],
+    topic: str | None = None,
+    partition: int | None = None,
+    *,
+    topic_id: str | None = None,
+) -> Iterator[PartitionChange]:
+    """Yield the changes of partitions; a name stands for all topics that ever had it, an id for one."""
+    for change in changes:
+        if (
+            isinstance(change, PartitionChange)
+            and topic in {None, change.topic}
+            and topic_id in {None, change.topic_id}
+            and partition in {None, change.partition}
+        ):
+            yield change
+
+
+def topic_history(changes: Iterable[AnyChange], topic: str | None = None) -> Iterator[TopicChange]:
+    """Yield the creations and deletions of topics."""
+    for change in changes:
+        if isinstance(change, TopicChange) and topic in {None, change.topic}:
+            yield change
+
+
+def broker_history(
+    changes: Iterable[AnyChange], broker_id: int | None = None
+) -> Iterator[BrokerChange]:
+    """Yield the registrations, fencing and shutdowns of brokers."""
+    for change in changes:
+        if isinstance(change, BrokerChange) and broker_id in {None, change.broker_id}:
+            yield change
+
+
+def config_history(
+    changes: Iterable[AnyChange],
+    resource_type: str | None = None,
+    resource_name: str | None = None,
+    name: str | None = None,
+) -> Iterator[ConfigChange]:
+    """Yield the changes of settings, by type and name of the resource and name of the setting."""
+    for change in changes:
+        if (
+            isinstance(change, ConfigChange)
+            and resource_type in {None, change.resource_type}
+            and resource_name in {None, change.resource_name}
+            and name in {None, change.name}
+        ):
+            yield change
+
+
+def feature_history(
+    changes: Iterable[AnyChange], name: str | None = None
+) -> Iterator[FeatureChange]:
+    """Yield the upgrades and downgrades of features."""
+    for change in changes:
+        if isinstance(change, FeatureChange) and name in {None, change.name}:
+            yield change
+
+
+def within(
+    changes: Iterable[AnyChange],
+    *,
+    from_offset: int | None = None,
+    to_offset: int | None = None,
+    from_at: datetime | None = None,
+    to_at: datetime | None = None,
+) -> Iterator[AnyChange]:
+    """Yield the changes of a range; ends are exclusive. Undated changes are left out when times are asked."""
+    first_ms, last_ms = _ms(from_at), _ms(to_at)
+    for change in changes:
+        if _is_between(change.effective_offset, from_offset, to_offset) and _is_between(
+            change.timestamp_ms, first_ms, last_ms
+        ):
+            yield change
+
+
+def _is_between(value: int | None, first: int | None, end: int | None) -> bool:
+    if first is None and end is None:
+        return True
+    if value is None:
+        return False
+    return (first is None or value >= first) and (end is None or value < end)
+
+
+def _ms(at: datetime | None) -> int | None:
+    return None if at is None else round(at.astimezone(UTC).timestamp() * 1000)

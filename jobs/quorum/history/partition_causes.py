@@ -1,0 +1,107 @@
+"""Why a partition changed, from the record alone: what was there before against what is there after."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from jobs.quorum.history.changes import Cause, Election
+from jobs.quorum.image.partition_state import NO_LEADER, RECOVERED, RECOVERING, PartitionState
+
+
+class Judgement(NamedTuple):
+    """What a record says of its cause; see `PartitionChange` for the fields."""
+
+    cause: Cause
+    cause_broker: int | None
+    election: Election | None
+    leader_was_outside: bool
+    began_recovering: bool
+
+
+_ELECTION_CAUSES = {
+    Election.NO_LEADER: Cause.LEADER_LOST,
+    Election.UNCLEAN: Cause.UNCLEAN_ELECTION,
+    Election.ELIGIBLE_LEADER_REPLICA: Cause.ELR_ELECTION,
+    Election.PREFERRED: Cause.PREFERRED_ELECTION,
+    Election.IN_SYNC: Cause.LEADER_ELECTION,
+}
+
+
+def judge(before: PartitionState, after: PartitionState) -> Judgement:
+    """Return the cause that a PartitionChangeRecord shows by itself.
+
+    A reassignment comes first, then an election, then what the leader asked for (AlterPartition).
+    """
+    outside = leader_was_outside(before, after)
+    recovering = after.recovery_state == RECOVERING != before.recovery_state
+    election = _election(before, after, is_unclean=outside or recovering)
+    moved = _reassignment(before, after)
+    if moved is not None:
+        return Judgement(moved, None, election, outside, recovering)
+    if election is not None:
+        return Judgement(_ELECTION_CAUSES[election], None, election, outside, recovering)
+    cause, broker = _asked_by_leader(before, after)
+    return Judgement(cause, broker, None, outside, recovering)
+
+
+def leader_was_outside(before: PartitionState, after: PartitionState) -> bool:
+    """Whether the new leader was neither in sync nor eligible: the first sign of an unclean election."""
+    return after.leader not in {before.leader, NO_LEADER} and (
+        after.leader not in before.isr and after.leader not in before.elr
+    )
+
+
+def _election(
+    before: PartitionState, after: PartitionState, *, is_unclean: bool
+) -> Election | None:
+    if is_unclean:
+        return Election.UNCLEAN
+    if after.leader == before.leader:
+        return None
+    if after.leader == NO_LEADER:
+        return Election.NO_LEADER
+    if after.leader not in before.isr:
+        return Election.ELIGIBLE_LEADER_REPLICA
+    had_choice = before.leader != NO_LEADER and before.leader in after.isr
+    if after.leader == after.preferred_leader and had_choice:
+        return Election.PREFERRED
+    return Election.IN_SYNC
+
+
+def _reassignment(before: PartitionState, after: PartitionState) -> Cause | None:
+    """Return what happened to a reassignment: the target is known from the replicas before."""
+    if after.is_reassigning:
+        if not before.is_reassigning:
+            return Cause.REASSIGNMENT_STARTED
+        same = (before.adding, before.removing) == (after.adding, after.removing)
+        return None if same and before.replicas == after.replicas else Cause.REASSIGNMENT_CHANGED
+    if not before.is_reassigning:
+        # A set of replicas that needs no new copy is taken over with a single record.
+        return None if before.replicas == after.replicas else Cause.REASSIGNMENT_COMPLETED
+    original = set(before.replicas) - set(before.adding)
+    wanted = set(before.replicas) - set(before.removing)
+    is_back = set(after.replicas) == original != wanted
+    return Cause.REASSIGNMENT_CANCELLED if is_back else Cause.REASSIGNMENT_COMPLETED
+
+
+def _asked_by_leader(before: PartitionState, after: PartitionState) -> tuple[Cause, int | None]:
+    left = [one for one in before.isr if one not in after.isr]
+    joined = [one for one in after.isr if one not in before.isr]
+    if left or joined:
+        return _isr_change(left, joined)
+    if before.recovery_state != after.recovery_state == RECOVERED:
+        return Cause.LEADER_RECOVERED, after.leader
+    if (before.elr, before.last_known_elr) != (after.elr, after.last_known_elr):
+        return Cause.ELR_CHANGED, None
+    if before.directories != after.directories:
+        return Cause.DIRECTORIES_ASSIGNED, None
+    if before.leader_epoch != after.leader_epoch:
+        return Cause.LEADER_EPOCH_BUMPED, None
+    return Cause.NOTHING, None
+
+
+def _isr_change(left: list[int], joined: list[int]) -> tuple[Cause, int | None]:
+    if left and joined:
+        return Cause.ISR_CHANGED, None
+    ones = left or joined
+    return Cause.ISR_SHRINK if left else Cause.ISR_EXPAND, ones[0] if len(ones) == 1 else None

@@ -1,0 +1,108 @@
+"""The control records of a log folder, with data batches passed by: all that a voter timeline needs.
+
+Of a data batch only the header is read (its CRC is checked), so that years of an idle log take seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from jobs.quorum.log.file_source import FileSource
+from jobs.quorum.log.folder import LogFolder
+from jobs.quorum.log.folder_records import FolderRecords
+from jobs.quorum.log.folder_snapshots import SegmentFile, SnapshotFile
+from jobs.quorum.timeline.clock import NO_OP
+from jobs.wire.batches.log_batches import BatchAt, DamageKind, scan_batches
+from jobs.wire.metadata.log import Gap, LogDamage, LogRecord, batch_records
+from jobs.wire.metadata.snapshots import check_snapshot
+
+# The end of a NoOpRecord: the length of its value, frame 1, apiKey 20, version 0, no tags; no headers.
+_NO_OP_END = bytes((8, 1, 20, 0, 0, 0))
+DATA = "DATA"
+
+
+@dataclass(frozen=True, slots=True)
+class PassedBatch:
+    """A data batch that was not decoded: its offsets [offset, end_offset), epoch and time.
+
+    `type` is NO_OP_RECORD for a single NoOpRecord, else DATA.
+    """
+
+    offset: int
+    end_offset: int
+    epoch: int
+    timestamp_ms: int
+    batch_offset: int
+    type: str
+    is_control: bool = False
+
+
+ControlItem = LogRecord | PassedBatch | LogDamage | Gap
+
+
+def control_items(folder: LogFolder) -> Iterator[ControlItem]:
+    """Yield a folder's history as `LogFolder.records` does, but data batches as one item each."""
+    return _ControlScan(folder.segments, folder.snapshots).items()
+
+
+class _ControlScan(FolderRecords):
+    """Reads a folder's history once, and decodes control batches only."""
+
+    def items(self) -> Iterator[ControlItem]:
+        """Yield the history."""
+        return self.read(None)
+
+    def _batch(self, batch: BatchAt, segment: SegmentFile) -> Iterator[LogRecord | LogDamage | Gap]:
+        header = batch.header
+        if header.is_control:
+            yield from super()._batch(batch, segment)
+        elif header.last_offset >= self._next_offset:
+            start = max(header.base_offset, self._next_offset)
+            yield from self._up_to(start)
+            yield _passed(batch, start)  # type: ignore[misc]  # see `items`
+            self._next_offset = header.last_offset + 1
+
+    def _snapshot(self, snapshot: SnapshotFile) -> Iterator[LogRecord | LogDamage | Gap]:
+        """Yield the control records of a snapshot, once; one that is not whole does not count."""
+        if self._unread.pop(snapshot.offset, None) is None:
+            return
+        try:
+            with FileSource(snapshot.path) as source:
+                checked = check_snapshot(source)
+                if checked.problem is None:
+                    at_ms = checked.last_contained_log_timestamp_ms or 0
+                    yield from _controls(snapshot, source, at_ms)
+                    self._next_offset, self._is_whole = snapshot.offset, True
+                    return
+        except OSError as error:
+            text = f"it cannot be read: {error.strerror}"
+            yield LogDamage(0, None, DamageKind.UNREADABLE_FILE, text, snapshot.path.name)
+            return
+        text = f"the snapshot is not used: {checked.problem}"
+        yield LogDamage(0, None, DamageKind.UNUSABLE_SNAPSHOT, text, snapshot.path.name)
+
+
+def _controls(
+    snapshot: SnapshotFile, source: FileSource, at_ms: int
+) -> Iterator[LogRecord | LogDamage]:
+    for batch in scan_batches(source, expected_offset=0):
+        if isinstance(batch, BatchAt) and batch.header.is_control:
+            for found in batch_records(batch):
+                if isinstance(found, LogRecord):
+                    yield replace(
+                        found, offset=snapshot.offset - 1, epoch=snapshot.epoch, timestamp_ms=at_ms
+                    )
+
+
+def _passed(batch: BatchAt, start: int) -> PassedBatch:
+    header = batch.header
+    is_noop = header.record_count == 1 and bytes(batch.content[-len(_NO_OP_END) :]) == _NO_OP_END
+    return PassedBatch(
+        offset=start,
+        end_offset=header.last_offset + 1,
+        epoch=header.partition_leader_epoch,
+        timestamp_ms=header.max_timestamp,
+        batch_offset=header.base_offset,
+        type=NO_OP if is_noop else DATA,
+    )

@@ -1,0 +1,229 @@
+"""What the writing of checkpoints asks of a flow's two clusters."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Protocol
+
+from jobs.cluster.admin import groups
+from jobs.cluster.admin.groups import CommittedGroups
+from jobs.cluster.admin.offsets import read_offset_ranges
+from jobs.cluster.admin.topics import describe_topics
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.descriptions import (
+    CommittedOffset,
+    GroupDescription,
+    OffsetRange,
+    TopicPartition,
+)
+from jobs.cluster.errors import ClusterFault, TimedOut
+from jobs.cluster.reading import TopicFollower
+from jobs.cluster.records import (
+    TIMESTAMP_NOT_AVAILABLE,
+    Headers,
+    KafkaError,
+    KafkaException,
+    Message,
+    Producer,
+    error_in,
+)
+from jobs.replication.checkpoints.group_sync import TargetGroups
+from jobs.replication.checkpoints.topic import PARTITION, TOPIC_ID_HEADER, CheckpointTopic
+from jobs.replication.flow.internal_topics import ensure_checkpoints_topic, syncs_place
+from jobs.replication.flow.spec import FlowSpec
+from jobs.replication.offset_syncs.topic import FollowedSyncs
+from jobs.replication.translation.kept_syncs import KeptSyncs
+from jobs.wire.mirror_records import Checkpoint, encode_checkpoint
+
+_SHARE = "share"
+_WRITER = {
+    "acks": "all",
+    "enable.idempotence": True,
+    "linger.ms": 5,
+    "message.timeout.ms": 15_000,
+}
+_FLUSH_S = 20.0
+
+
+class CheckpointDoor(TargetGroups, Protocol):
+    """Questions to both clusters of one flow; every one may raise `ClusterFault`."""
+
+    def syncs(self) -> KeptSyncs | None:
+        """Return the offset syncs as they are now; None: nobody keeps any."""
+        ...
+
+    def checkpoints(self) -> CheckpointTopic:
+        """Return the checkpoints as they are now; the topic is made when it is missing."""
+        ...
+
+    def ranges(
+        self, partitions: Collection[TopicPartition], *, on_source: bool
+    ) -> Mapping[TopicPartition, OffsetRange]:
+        """Return the offsets of partitions of one side."""
+        ...
+
+    def source_groups(self, accepts: Callable[[str], bool]) -> CommittedGroups:
+        """Return the committed offsets of the groups of the source that are accepted."""
+        ...
+
+    def topic_ids(self, topics: Collection[str]) -> Mapping[str, str]:
+        """Return the ids of topics of the target; one that did not answer is absent.
+
+        The id of a cluster that has none is "".
+        """
+        ...
+
+    def write(
+        self, checkpoints: Sequence[Checkpoint], at_ms: int, topic_ids: Mapping[str, str]
+    ) -> None:
+        """Write checkpoints with this timestamp and the ids of their topics.
+
+        Raises unless the target has them all.
+        """
+        ...
+
+
+class KafkaCheckpointDoor:
+    """The real clusters; one thread at a time."""
+
+    def __init__(self, flow: FlowSpec, source: ClusterClient, target: ClusterClient) -> None:
+        self._flow = flow
+        self._source = source
+        self._target = target
+        topic, is_on_source = syncs_place(flow)
+        syncs_at = source if is_on_source else target
+        self._syncs = FollowedSyncs(flow, syncs_at, topic) if topic else None
+        self._follower: TopicFollower | None = None
+        self._read = CheckpointTopic("")
+        self._producer: Producer | None = None
+
+    def close(self) -> None:
+        """Let go of the consumers; by the thread that asked the questions."""
+        for follower in (self._syncs, self._follower):
+            if follower is not None:
+                follower.close()
+
+    def syncs(self) -> KeptSyncs | None:
+        """Read what is new in the topic of offset syncs."""
+        if self._syncs is None or not self._syncs.follow():
+            return None
+        return self._syncs.kept
+
+    def checkpoints(self) -> CheckpointTopic:
+        """Read what is new in the topic of checkpoints."""
+        if self._follower is None:
+            topic = ensure_checkpoints_topic(self._target, self._flow)
+            self._follower = TopicFollower(self._target, topic, only_partition=PARTITION)
+        if not self._follower.follow(self._take, self._forget):
+            ensure_checkpoints_topic(self._target, self._flow)
+        return self._read
+
+    def ranges(
+        self, partitions: Collection[TopicPartition], *, on_source: bool
+    ) -> Mapping[TopicPartition, OffsetRange]:
+        """Ask ListOffsets."""
+        client = self._source if on_source else self._target
+        return read_offset_ranges(client, partitions, with_timestamps=False)
+
+    def source_groups(self, accepts: Callable[[str], bool]) -> CommittedGroups:
+        """List the groups and read their offsets; groups of coordinators that are away have an error."""
+        listing = groups.list_groups(self._source)
+        ids = [g.group_id for g in listing.groups if g.type != _SHARE and accepts(g.group_id)]
+        found = groups.read_committed_or_why(self._source, ids)
+        missing = {f"(groups of a coordinator, {n})": e for n, e in enumerate(listing.errors, 1)}
+        return CommittedGroups(found.committed, {**found.errors, **missing})
+
+    def describe(self, ids: Collection[str]) -> Mapping[str, GroupDescription]:
+        """Describe groups of the target."""
+        return groups.describe_groups(self._target, ids)
+
+    def committed(
+        self, ids: Collection[str]
+    ) -> Mapping[str, Mapping[TopicPartition, CommittedOffset]]:
+        """Read committed offsets of groups of the target."""
+        return groups.read_committed_offsets(self._target, ids)
+
+    def alter(
+        self, group: str, offsets: Mapping[TopicPartition, CommittedOffset]
+    ) -> Mapping[TopicPartition, str | None]:
+        """Set offsets of a group of the target."""
+        return groups.alter_group_offsets(self._target, group, offsets)
+
+    def topic_ids(self, topics: Collection[str]) -> Mapping[str, str]:
+        """Describe topics of the target."""
+        found = describe_topics(self._target, topics) if topics else []
+        return {one.name: one.topic_id or "" for one in found if one.error is None}
+
+    def write(
+        self, checkpoints: Sequence[Checkpoint], at_ms: int, topic_ids: Mapping[str, str]
+    ) -> None:
+        """Produce to partition 0 and wait until all replicas have it."""
+        if self._producer is None:
+            self._producer = self._target.producer(_WRITER)
+        refused: list[KafkaError] = []
+        for checkpoint in checkpoints:
+            headers = _headers(topic_ids.get(checkpoint.topic, ""))
+            self._produce(self._producer, checkpoint, at_ms, headers, refused)
+        left = self._producer.flush(_FLUSH_S)
+        doing = f"Writing checkpoints to {self._read.topic}"
+        if refused:
+            raise self._target.fault_of(refused[0], doing)
+        if left:
+            raise self._target.fault() or TimedOut(
+                f"{doing}: {left} of {len(checkpoints)} were not acknowledged within {_FLUSH_S:g} s.",
+                cluster=self._target.connection.alias,
+            )
+
+    def _produce(
+        self,
+        producer: Producer,
+        checkpoint: Checkpoint,
+        at_ms: int,
+        headers: Headers,
+        refused: list[KafkaError],
+    ) -> None:
+        def hear(error: KafkaError | None, _message: Message) -> None:
+            if error is not None:
+                refused.append(error)
+
+        key, value = encode_checkpoint(checkpoint)
+        give_up_at = time.monotonic() + _FLUSH_S
+        while True:
+            try:
+                producer.produce(
+                    self._read.topic,
+                    value=value,
+                    key=key,
+                    partition=PARTITION,
+                    timestamp=at_ms,
+                    headers=headers,
+                    on_delivery=hear,
+                )
+            except BufferError:
+                if time.monotonic() > give_up_at:
+                    raise self._full() from None
+                producer.poll(0.1)
+            except KafkaException as error:
+                raise self._target.fault_of(error_in(error), "Writing checkpoints") from None
+            else:
+                return
+
+    def _full(self) -> ClusterFault:
+        return self._target.fault() or TimedOut(
+            "Writing checkpoints: the target takes none.", cluster=self._target.connection.alias
+        )
+
+    def _take(self, message: Message) -> None:
+        kind, timestamp_ms = message.timestamp()
+        at_ms = None if kind == TIMESTAMP_NOT_AVAILABLE else timestamp_ms
+        where, headers = message.offset() or 0, message.headers()
+        self._read.take(message.key(), message.value(), at_ms, where, headers)
+
+    def _forget(self) -> None:
+        assert self._follower is not None  # noqa: S101  it is what calls
+        self._read = CheckpointTopic(self._follower.topic)
+
+
+def _headers(topic_id: str) -> Headers:
+    return [(TOPIC_ID_HEADER, topic_id.encode())] if topic_id else []

@@ -1,0 +1,365 @@
+"""How far checkpoints are behind the groups that they are about: the rules, without any I/O or clock.
+
+Per group and source partition
+    C1  Checkpoint age: now minus the timestamp of its record. It grows while a group rests, too: only where
+        the group has gone on since (`behind`) does an old checkpoint mean anything.
+    C2  Behind: the group's committed offset minus the checkpoint's upstream offset, both on the source. A
+        group that was set back is not behind; the reason says that the checkpoint is ahead of it.
+    C3  Where the group would go on by itself: at its own committed offset on the target where it has one,
+        else at the checkpoint (clients that ask RemoteClusterUtils), else nobody knows.
+    C4  Read again: from there to the true place, which is between the certificate's bounds: so between
+        lo - resume and hi - resume, never below zero. Without an upper bound the second one is unknown.
+        Where no record is between lo and the true place, it is lo - resume.
+    C5  Skipped: the other way round. Above zero for certain when going on there is behind the true place's
+        upper bound.
+    C6  At risk: records of the source that the target does not have, and their distance in record timestamps
+        (`jobs.replication.flow.lag`): no latency that goes stale when nothing flows.
+    C7  Order: a group goes on while it is looked at. Its commit says that it went back, or that the target is
+        ahead of it, only when it was read after the checkpoint and after the group's offset on the target.
+    C8  Without a later offset sync the copy's end bounds what is read again now; and a checkpoint that was
+        just written may know of offset syncs that were not read here yet: nothing contradicts it so soon.
+    C9  Offsets are counted, not records: transaction markers and compaction make these numbers upper bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from jobs.cluster.descriptions import TopicPartition
+from jobs.replication.offset_sync_store import TOO_OLD
+from jobs.replication.translation.sync_history import Certificate, repeats_nothing
+
+# Offset syncs are read within some seconds; a checkpoint that is older has all of its own read here.
+SYNCS_READ_WITHIN_MS = 10_000
+
+
+class CheckpointReason(StrEnum):
+    """What there is to say of a checkpoint: why there is none, why it is behind, or that it is not."""
+
+    CURRENT = "current"
+    NOT_YET = "not_yet"
+    COARSE = "coarse"
+    REWOUND = "rewound"
+    TARGET_AHEAD = "target_ahead"
+    GROUP_FILTERED = "group_filtered"
+    TOPIC_FILTERED = "topic_filtered"
+    GROUP_GONE = "group_gone"
+    FAILED_OVER = "failed_over"
+    NEVER_COMMITTED = "never_committed"
+    UNREADABLE = "unreadable"
+    NO_TOPIC = "no_topic"
+    NOT_COPIED = "not_copied"
+    NO_SYNC = "no_sync"
+    BEFORE_FIRST_SYNC = "before_first_sync"
+    FORGOTTEN = "forgotten"
+    IDLE = "idle"
+    NOT_EMITTED = "not_emitted"
+
+
+_R = CheckpointReason
+SENTENCES: dict[CheckpointReason, str] = {
+    _R.CURRENT: "The checkpoint stands at the group's committed offset.",
+    _R.NOT_YET: "The group has gone on since; the next checkpoint brings it forward.",
+    _R.COARSE: "The group has gone on since, but the offset syncs kept by MirrorMaker 2 tell no later place.",
+    _R.REWOUND: "The group went back on the source; the checkpoint is ahead of it until the next one.",
+    _R.TARGET_AHEAD: "The group's own offset on the target is ahead of the true place.",
+    _R.GROUP_FILTERED: "The flow's patterns leave this group out: no checkpoint of it is written.",
+    _R.TOPIC_FILTERED: "The flow's patterns leave this topic out: it is not copied.",
+    _R.GROUP_GONE: "The group was deleted on the source; its last checkpoint is still there.",
+    _R.FAILED_OVER: "A failover plan of this flow moved the group to the target, and it has no members "
+    "on the source.",
+    _R.NEVER_COMMITTED: "The group never committed an offset here, so there is nothing to translate.",
+    _R.UNREADABLE: "The topic of checkpoints could not be read: nobody knows whether there is one.",
+    _R.NO_TOPIC: "The topic of checkpoints does not exist: nothing writes checkpoints for this flow.",
+    _R.NOT_COPIED: "Nothing of this partition was copied yet.",
+    _R.NO_SYNC: "There is no offset sync of this partition yet, so no offset of it can be translated.",
+    _R.BEFORE_FIRST_SYNC: "The group's offset is older than the first offset sync of this partition.",
+    _R.FORGOTTEN: "MirrorMaker 2 keeps 64 offset syncs per partition: all are newer than the group's offset.",
+    _R.IDLE: "The group has no members, and no checkpoint was written since it last committed.",
+    _R.NOT_EMITTED: "It can be translated, but no checkpoint was written yet.",
+}
+# What a person should hear of first, where partitions of a group differ.
+_GRAVEST = (
+    _R.TARGET_AHEAD,
+    _R.UNREADABLE,
+    _R.NO_TOPIC,
+    _R.NO_SYNC,
+    _R.NOT_COPIED,
+    _R.BEFORE_FIRST_SYNC,
+    _R.FORGOTTEN,
+    _R.REWOUND,
+    _R.NEVER_COMMITTED,
+    _R.NOT_EMITTED,
+    _R.IDLE,
+    _R.COARSE,
+    _R.NOT_YET,
+    _R.FAILED_OVER,
+    _R.GROUP_GONE,
+    _R.CURRENT,
+    _R.TOPIC_FILTERED,
+    _R.GROUP_FILTERED,
+)
+HINTS: dict[CheckpointReason, str] = {
+    _R.TARGET_AHEAD: "Starting the group there would skip records; a plan sets the offset back.",
+    _R.NOT_YET: "MirrorMaker 2 writes checkpoints every 60 s (emit.checkpoints.interval.seconds).",
+    _R.COARSE: "A plan for a failover goes on at the certified offset instead.",
+    _R.REWOUND: "A group offset synced to the target before stays ahead: look at what would be skipped.",
+    _R.GROUP_FILTERED: "Change groups or groups_exclude of the flow.",
+    _R.TOPIC_FILTERED: "Change topics or topics_exclude of the flow, or let another flow copy it.",
+    _R.UNREADABLE: "Give crosslog's account READ on the topic of checkpoints on the target.",
+    _R.NO_TOPIC: "Run MirrorMaker 2's checkpoint connector, or let crosslog write checkpoints.",
+    _R.NO_SYNC: "Look whether offset syncs are kept, and whether crosslog reads them where they are.",
+    _R.BEFORE_FIRST_SYNC: "The group has to read on, or goes on at the beginning of the copy and repeats.",
+    _R.FORGOTTEN: "A plan for a failover goes on at the certified offset instead.",
+    _R.IDLE: "MirrorMaker 2 looks for groups every 10 minutes (refresh.groups.interval.seconds).",
+    _R.NOT_EMITTED: "MirrorMaker 2 looks for groups every 10 minutes (refresh.groups.interval.seconds).",
+}
+
+
+class SeenCheckpoint(NamedTuple):
+    """A checkpoint; `at_ms` is the timestamp of its record, None: it has none."""
+
+    upstream: int
+    downstream: int
+    at_ms: int | None
+
+
+class Bounds(NamedTuple):
+    """At least `lo` and at most `hi` of something; `hi` None: nothing bounds it."""
+
+    lo: int
+    hi: int | None
+
+
+class ResumeBy(StrEnum):
+    """What says where a group goes on by itself."""
+
+    GROUP = "group"
+    CHECKPOINT = "checkpoint"
+    NOTHING = "nothing"
+
+
+class TopicState(StrEnum):
+    """What is known of the topic of checkpoints."""
+
+    READ = "read"
+    MISSING = "missing"
+    UNREADABLE = "unreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class GroupFacts:
+    """What is true of a group as a whole.
+
+    `is_there`: the source knows it. `is_selected`: the flow's patterns name it. `has_members` on the source,
+    `is_active_on_target` there; None: unknown. `is_failed_over`: a plan moved it to the target, where it
+    stays. `is_commit_newer`: its commits are known to be newer than what they are compared with.
+    """
+
+    is_there: bool = True
+    is_selected: bool = True
+    has_members: bool | None = None
+    is_active_on_target: bool | None = False
+    checkpoints: TopicState = TopicState.READ
+    is_failed_over: bool = False
+    is_commit_newer: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionFacts:
+    """What is known of a group on one source partition; None is unknown or absent, as it says.
+
+    `committed` on the source (None: never), `synced` the group's own offset on the target (None: it has
+    none), `certificate` and `mm2` for the committed offset now (None: no offset sync). `position` is the next
+    source offset to be copied (None: nothing was copied). `at_risk` records the target does not have and
+    `at_risk_ms` their distance in time (None: unknown). `remote_log_start` is where the copy begins,
+    `remote_end` where it ends, read after all others, and `log_start_offset` and `end_offset` are the
+    source's (None: unknown).
+    """
+
+    where: TopicPartition
+    committed: int | None = None
+    checkpoint: SeenCheckpoint | None = None
+    certificate: Certificate | None = None
+    mm2: int | None = None
+    synced: int | None = None
+    position: int | None = None
+    at_risk: int | None = None
+    at_risk_ms: int | None = None
+    remote_log_start: int | None = None
+    remote_end: int | None = None
+    log_start_offset: int | None = None
+    end_offset: int | None = None
+    is_selected: bool = True
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the source partition is known to hold nothing."""
+        return self.end_offset is not None and self.end_offset <= (self.log_start_offset or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointLag:
+    """What follows for a group on one partition; None is unknown. See the rules above."""
+
+    age_ms: int | None
+    behind: int | None
+    resume: int | None
+    resume_by: ResumeBy
+    reread: Bounds | None
+    skipped: Bounds | None
+    duplicates: Bounds | None
+    reason: CheckpointReason
+
+
+def measure_checkpoint(facts: PartitionFacts, group: GroupFacts, now_ms: int) -> CheckpointLag:
+    """Return the lag of a checkpoint.
+
+    `duplicates` is what a failover repeats that resumes at the certificate's lower bound.
+    """
+    kept = facts.checkpoint
+    age_ms = None if kept is None or kept.at_ms is None else max(now_ms - kept.at_ms, 0)
+    behind = None
+    if kept is not None and facts.committed is not None:
+        behind = max(facts.committed - kept.upstream, 0)
+    resume, resume_by = _resume_of(facts)
+    proof = _until_end(facts)
+    skipped = _passed(proof, resume) if _is_comparable(facts, group, resume, age_ms) else None
+    return CheckpointLag(
+        age_ms=age_ms,
+        behind=behind,
+        resume=resume,
+        resume_by=resume_by,
+        reread=_ahead(facts, proof, resume),
+        skipped=skipped,
+        duplicates=None if proof is None else Bounds(0, _width(facts, proof)),
+        reason=_reason_of(facts, group, skipped),
+    )
+
+
+def reason_text(reason: CheckpointReason) -> str:
+    """Return the sentence of a reason, and what to do where there is something."""
+    return f"{SENTENCES[reason]} {HINTS.get(reason, '')}".strip()
+
+
+def gravest(reasons: Iterable[CheckpointReason]) -> CheckpointReason | None:
+    """Return the reason that a person should hear of first; None when there are none."""
+    return min(reasons, key=_GRAVEST.index, default=None)
+
+
+def add_bounds(every: list[Bounds]) -> Bounds:
+    """Return the sum; unbounded as soon as one of them is."""
+    highs = [bounds.hi for bounds in every]
+    known = [high for high in highs if high is not None]
+    return Bounds(sum(b.lo for b in every), sum(known) if len(known) == len(highs) else None)
+
+
+def _resume_of(facts: PartitionFacts) -> tuple[int | None, ResumeBy]:
+    if facts.synced is not None:
+        return facts.synced, ResumeBy.GROUP
+    if facts.checkpoint is not None:
+        return facts.checkpoint.downstream, ResumeBy.CHECKPOINT
+    return None, ResumeBy.NOTHING
+
+
+def _until_end(facts: PartitionFacts) -> Certificate | None:
+    """Return the certificate, bounded by the copy's end where no later offset sync bounds it."""
+    proof, end = facts.certificate, facts.remote_end
+    if proof is None or proof.hi is not None or end is None:
+        return proof
+    return proof._replace(hi=max(proof.lo, end))
+
+
+def _is_comparable(
+    facts: PartitionFacts, group: GroupFacts, resume: int | None, age_ms: int | None
+) -> bool:
+    """Return whether what is known can contradict where the group would resume (rules C7 and C8)."""
+    if not group.is_commit_newer:
+        return False
+    kept, proof = facts.checkpoint, facts.certificate
+    if kept is None or proof is None or proof.hi is not None or resume is None:
+        return True
+    is_new = age_ms is not None and age_ms < SYNCS_READ_WITHIN_MS
+    is_claimed = resume <= kept.downstream and kept.upstream <= (facts.committed or 0)
+    return not (is_new and is_claimed)
+
+
+def _width(facts: PartitionFacts, proof: Certificate) -> int | None:
+    if repeats_nothing(proof, facts.committed or 0):
+        return 0
+    return None if proof.hi is None else max(proof.hi - proof.lo, 0)
+
+
+def _ahead(facts: PartitionFacts, proof: Certificate | None, resume: int | None) -> Bounds | None:
+    """Return how many offsets with records the true place is ahead of where the group goes on."""
+    if proof is None or resume is None:
+        return None
+    width, least = _width(facts, proof), max(proof.lo - resume, 0)
+    return Bounds(least, None if width is None else max(proof.lo + width - resume, 0))
+
+
+def _passed(proof: Certificate | None, resume: int | None) -> Bounds | None:
+    """Return how far where the group goes on is ahead of the true place."""
+    if proof is None or resume is None:
+        return None
+    return Bounds(0 if proof.hi is None else max(resume - proof.hi, 0), max(resume - proof.lo, 0))
+
+
+def _reason_of(
+    facts: PartitionFacts, group: GroupFacts, skipped: Bounds | None
+) -> CheckpointReason:
+    outside = _outside(facts, group)
+    if outside is not None:
+        return outside
+    if facts.synced is not None and skipped is not None and skipped.lo:
+        return _R.TARGET_AHEAD
+    if facts.checkpoint is None:
+        return _why_none(facts, group)
+    return _how_current(facts, group, facts.checkpoint)
+
+
+def _outside(facts: PartitionFacts, group: GroupFacts) -> CheckpointReason | None:
+    """Return why nobody is to expect a checkpoint here."""
+    if not group.is_selected:
+        return _R.GROUP_FILTERED
+    if not facts.is_selected:
+        return _R.TOPIC_FILTERED
+    if group.is_failed_over:
+        return _R.FAILED_OVER
+    if not group.is_there:
+        return _R.GROUP_GONE
+    return _R.NEVER_COMMITTED if facts.committed is None else None
+
+
+def _why_none(facts: PartitionFacts, group: GroupFacts) -> CheckpointReason:
+    if group.checkpoints is TopicState.UNREADABLE:
+        return _R.UNREADABLE
+    if group.checkpoints is TopicState.MISSING:
+        return _R.NO_TOPIC
+    if facts.mm2 is None and facts.certificate is None:
+        return _R.NOT_COPIED if facts.position is None else _R.NO_SYNC
+    if facts.mm2 == TOO_OLD:
+        return _R.BEFORE_FIRST_SYNC if _is_before_all(facts.certificate) else _R.FORGOTTEN
+    return _R.IDLE if group.has_members is False else _R.NOT_EMITTED
+
+
+def _is_before_all(proof: Certificate | None) -> bool:
+    """Return whether nothing but the first offset sync bounds a place, and that from above."""
+    return proof is None or (len(proof.evidence) <= 1 and proof.hi is not None and not proof.exact)
+
+
+def _how_current(
+    facts: PartitionFacts, group: GroupFacts, kept: SeenCheckpoint
+) -> CheckpointReason:
+    committed = facts.committed or 0
+    if committed == kept.upstream or (committed < kept.upstream and not group.is_commit_newer):
+        return _R.CURRENT
+    if committed < kept.upstream:
+        return _R.REWOUND
+    if facts.mm2 == TOO_OLD:
+        return _R.FORGOTTEN
+    is_better = facts.mm2 is not None and facts.mm2 > kept.downstream
+    return _R.NOT_YET if is_better or facts.mm2 is None else _R.COARSE

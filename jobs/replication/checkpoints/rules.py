@@ -1,0 +1,93 @@
+"""Which checkpoint a group gets, and where it goes on: rules without I/O.
+
+A checkpoint is (upstream, downstream): the group's committed offset on the source, and an offset of the
+target before which it has read everything. Source: MirrorCheckpointTask of
+org.apache.kafka.connect.mirror, without what it does wrong: an offset of a topic that was made anew is
+never kept, and a proof wins over what was said before.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from jobs.cluster.descriptions import OffsetRange
+from jobs.replication.translation.sync_history import Certificate
+
+
+class Why(StrEnum):
+    """Why a checkpoint is written, or none."""
+
+    FIRST = "first"
+    REWOUND = "rewound"
+    ADVANCED = "advanced"
+    CORRECTED = "corrected"
+    UNCHANGED = "unchanged"
+    NO_SYNC = "no_sync"
+    TARGET_UNKNOWN = "target_unknown"
+    BEYOND_TARGET = "beyond_target"
+
+
+WRITTEN = frozenset({Why.FIRST, Why.REWOUND, Why.ADVANCED, Why.CORRECTED})
+WITHOUT = frozenset({Why.NO_SYNC, Why.TARGET_UNKNOWN, Why.BEYOND_TARGET})
+
+
+class Told(NamedTuple):
+    """What a checkpoint says: an offset of the source, and one of the target."""
+
+    upstream: int
+    downstream: int
+
+
+class Decision(NamedTuple):
+    """`told` is what is true now (None: nothing can be told), `why` says whether it is to be written."""
+
+    told: Told | None
+    why: Why
+
+    @property
+    def is_written(self) -> bool:
+        """Whether a record is to be written."""
+        return self.why in WRITTEN
+
+
+def decide(
+    upstream: int,
+    certificate: Certificate | None,
+    target: OffsetRange | None,
+    previous: Told | None,
+) -> Decision:
+    """Return the checkpoint for a group's committed offset on the source.
+
+    `target` are the offsets of the remote partition. As MirrorMaker 2: written the first time, when the group
+    went back on the source, and when it goes on further on the target than was said. Also when what was
+    said is not there any more, or is proved to be too far.
+    """
+    if certificate is None:
+        return Decision(None, Why.NO_SYNC)
+    if target is None or target.log_start_offset is None or target.high_watermark is None:
+        return Decision(None, Why.TARGET_UNKNOWN)
+    # An offset before the log's start would send the group wherever auto.offset.reset says, maybe to the end.
+    downstream = max(certificate.lo, target.log_start_offset)
+    if downstream > target.high_watermark:
+        return Decision(None, Why.BEYOND_TARGET)
+    if previous is None:
+        return Decision(Told(upstream, downstream), Why.FIRST)
+    why = _why(Told(upstream, downstream), certificate, target, previous)
+    return Decision(previous if why is Why.UNCHANGED else Told(upstream, downstream), why)
+
+
+def _why(told: Told, certificate: Certificate, target: OffsetRange, previous: Told) -> Why:
+    if told.upstream < previous.upstream:
+        return Why.REWOUND
+    if _is_refuted(previous, certificate, target):
+        return Why.CORRECTED
+    return Why.ADVANCED if told.downstream > previous.downstream else Why.UNCHANGED
+
+
+def _is_refuted(previous: Told, certificate: Certificate, target: OffsetRange) -> bool:
+    """Return whether what was said before lies behind what is proved, or is not in the log any more."""
+    start, end = target.log_start_offset or 0, target.high_watermark or 0
+    if not start <= previous.downstream <= end:
+        return True
+    return certificate.hi is not None and previous.downstream > max(certificate.hi, start)

@@ -1,0 +1,329 @@
+"""The batch path as an engine: sessions one after the other, and what to do about what ended one."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.errors import ClusterFault
+from jobs.cluster.protocol.cluster import RawCluster
+from jobs.cluster.protocol.data.offsets import LATEST, ListedOffset, list_offsets
+from jobs.cluster.protocol.data.transactions import ProducerIdentity
+from jobs.cluster.protocol.transport.timing import Timing
+from jobs.replication.copy.batches.changing import Changing
+from jobs.replication.copy.batches.fetching import Fetching, Reading
+from jobs.replication.copy.batches.intake import Intake
+from jobs.replication.copy.batches.judging import is_late, judge, leaves
+from jobs.replication.copy.batches.knowledge import DEFAULT_LIMIT_BYTES, Knowledge
+from jobs.replication.copy.batches.leaders import Leaders
+from jobs.replication.copy.batches.lookout import Lookout
+from jobs.replication.copy.batches.partition import BatchPartition, Reached
+from jobs.replication.copy.batches.produce.delivery import (
+    SLACK_MS,
+    Delivery,
+    ProducerSettings,
+    Unfinished,
+)
+from jobs.replication.copy.batches.produce.ledger import Ledger
+from jobs.replication.copy.batches.produce.sending import Sending, Window
+from jobs.replication.copy.batches.quotas import Quotas
+from jobs.replication.copy.batches.session import BatchSession, Loops, Pace
+from jobs.replication.copy.batches.source_surprises import check_topic_id
+from jobs.replication.copy.batches.threads import in_thread
+from jobs.replication.copy.batches.throttle import Throttle
+from jobs.replication.copy.changes import Changes
+from jobs.replication.copy.contract import PartitionProgress, PartitionStart
+from jobs.replication.copy.fencing import transactional_id
+from jobs.replication.copy.positions_format import positions_topic
+from jobs.replication.copy.progress_report import Report
+from jobs.replication.copy.turns import Turns
+from jobs.replication.flow.spec import FlowSpec, Guarantee, IsolationLevel
+
+logger = logging.getLogger(__name__)
+
+TELL_S = 0.5
+LOOK_S = 0.1
+LONGEST_BACKOFF_S = 5.0
+# After being told to stop, what is on its way gets this long to arrive; the next start aborts it.
+STOP_GRACE_S = 8.0
+PATIENCE_S = 3.0
+# A broker of the target that hangs holds up a whole transaction, so it is given up sooner than others.
+TARGET_TIMING = Timing(request_timeout_s=10.0)
+
+HandOver = Callable[[PartitionStart, str], None]
+
+
+class BatchCopier:
+    """Copies partitions batch by batch; see `contract.Copier` for the invariants it keeps.
+
+    `slot` is the number of this share of the flow: together with the flow's name it makes the
+    transactional id, so two copiers with the same slot fence each other and the later one wins.
+    """
+
+    def __init__(self, flow: FlowSpec, slot: int = 0, shares: int = 1) -> None:
+        self.flow = flow
+        self.slot = slot
+        self.shares = shares
+
+    def copy(
+        self,
+        partitions: Sequence[PartitionStart],
+        should_stop: Callable[[], bool],
+        report: Report,
+        hand_over: HandOver,
+        changes: Changes | None = None,
+    ) -> None:
+        """Copy until told to stop; `hand_over` takes what only the record path can go on with.
+
+        Raises `ClusterFault` for what nobody but a person can mend, `ProducerFenced` among them.
+        """
+        copying = _Copying(self, partitions, should_stop, report, hand_over)
+        copying.accept(changes)
+        asyncio.run(copying.run())
+
+
+class _Copying:
+    """One call of `copy`."""
+
+    def __init__(
+        self,
+        copier: BatchCopier,
+        starts: Sequence[PartitionStart],
+        should_stop: Callable[[], bool],
+        report: Report,
+        hand_over: HandOver,
+    ) -> None:
+        flow = self._flow = copier.flow
+        self._is_exact = flow.delivery is Guarantee.EXACTLY_ONCE
+        self._settings = ProducerSettings(
+            transactional_id(flow, copier.slot) if self._is_exact else None,
+            flow.commit_interval_ms + SLACK_MS,
+        )
+        self._identity: ProducerIdentity | None = None
+        self._unfinished = Unfinished()
+        self._parts = [self._make(start) for start in starts]
+        self._changing = Changing(self._parts, None, self._make)
+        limit = flow.max_bytes_per_s
+        self._throttle = Throttle(limit / copier.shares if limit else None, time.monotonic)
+        self._quotas = Quotas(time.monotonic)
+        self._turns = Turns()
+        self._window = Window()
+        self._should_stop = should_stop
+        self._report = report
+        self._hand_over = hand_over
+        self._told: dict[TopicPartition, PartitionProgress] = {}
+        self._tell_at = 0.0
+        self._knowledge = Knowledge(flow)
+        self._session: BatchSession | None = None
+        self._commit_ms: float | None = None
+        self._pending: dict[TopicPartition, Reached] = {}
+        self._problem = ""
+
+    def accept(self, changes: Changes | None) -> None:
+        """Let partitions be taken on and let go of while this runs."""
+        self._changing = Changing(self._parts, changes, self._make)
+
+    def _make(self, start: PartitionStart) -> BatchPartition:
+        read_committed = self._flow.isolation_level is IsolationLevel.READ_COMMITTED
+        intake = Intake(DEFAULT_LIMIT_BYTES, read_committed)
+        return BatchPartition(start, intake, counts_duplicates=not self._is_exact)
+
+    async def run(self) -> None:
+        """Copy until told to stop or, where nothing can be asked for, until no partition can go on."""
+        failures = 0
+        while not self._should_stop() and self._has_work():
+            self._change()
+            before = sum(part.committed for part in self._parts)
+            self._problem = await self._try() if any(p.is_open for p in self._parts) else ""
+            self._part_ways()
+            progressed = sum(part.committed for part in self._parts) != before
+            failures = failures + 1 if self._problem and not progressed else 0
+            await self._pause(failures)
+        self._tell()
+
+    def _has_work(self) -> bool:
+        return self._changing.may_come or any(part.is_open for part in self._parts)
+
+    def _change(self) -> None:
+        """Do what is asked for, unless nobody knows yet whether the last commit counts."""
+        if self._changing.is_waiting and not self._pending:
+            self._tell()
+            for where in self._changing.do():
+                self._told.pop(where, None)
+
+    def _is_interrupted(self) -> bool:
+        return self._should_stop() or self._changing.is_waiting
+
+    def _part_ways(self) -> None:
+        """Hand over the partitions that stopped because of what only the record path can copy."""
+        for part in [part for part in self._parts if part.record_path_reason]:
+            self._parts.remove(part)
+            epoch = part.committed_epoch
+            start = replace(
+                part.start,
+                position=part.committed,
+                remote_end=part.remote_end,
+                leader_epoch=epoch if epoch >= 0 else None,
+                last_sync=part.syncs.last,
+            )
+            self._hand_over(start, part.record_path_reason)
+
+    async def _try(self) -> str:
+        """Run one session; returns what broke it, if it is something that a pause may help against."""
+        session = asyncio.create_task(self._run_session())
+        try:
+            await self._watch(session)
+            session.result()
+        except asyncio.CancelledError:
+            if not session.cancelled():
+                raise
+            logger.warning("stopped before the target acknowledged everything")
+        except (ExceptionGroup, ClusterFault) as error:
+            logger.warning("session ended: %s", "; ".join(map(str, leaves(error))))
+            if is_late(error):
+                self._window.shrink()
+            return judge(error, self._parts)
+        finally:
+            session.cancel()
+        return ""
+
+    async def _watch(self, session: asyncio.Task[None]) -> None:
+        """Tell how it goes until a session ends, or must end."""
+        end = math.inf
+        while not session.done():
+            await asyncio.wait({session}, timeout=LOOK_S)
+            self._tell_in_time()
+            if end == math.inf and self._should_stop():
+                end = time.monotonic() + STOP_GRACE_S
+            if time.monotonic() >= end:
+                session.cancel()
+
+    async def _run_session(self) -> None:
+        flow = self._flow
+        unprepared = self._changing.unprepared
+        if unprepared:
+            await in_thread(lambda: self._knowledge.prepare(unprepared))
+            unprepared.clear()
+        async with (
+            RawCluster(flow.source, client_id=flow.name, rack=flow.client_rack or None) as source,
+            RawCluster(flow.target, client_id=flow.name, timing=TARGET_TIMING) as target,
+        ):
+            delivery = Delivery(target, self._settings, self._identity, self._unfinished)
+            try:
+                await delivery.begin()
+                await self._run_with(source, target, delivery)
+            finally:
+                self._identity = delivery.last_identity
+
+    async def _run_with(
+        self, source_cluster: RawCluster, target_cluster: RawCluster, delivery: Delivery
+    ) -> None:
+        """Copy as the only producer; what is known of the partitions is true from here on."""
+        if self._pending:
+            pending = dict(self._pending)
+            await in_thread(lambda: self._knowledge.clear_up(self._parts, pending))
+            self._pending.clear()
+        parts = [part for part in self._parts if part.is_open]
+        for part in parts:
+            part.begin()
+        source = Leaders(source_cluster, self._source_topics(parts))
+        target = Leaders(target_cluster, self._target_topics(parts))
+        await source.learn()
+        await target.learn()
+        for part in parts:
+            check_topic_id(part, source.topic_id(part.where.topic))
+        await self._find_remote_ends(target_cluster, parts)
+        await self._run_loops(parts, source, target, delivery)
+
+    async def _run_loops(
+        self, parts: list[BatchPartition], source: Leaders, target: Leaders, delivery: Delivery
+    ) -> None:
+        sending = Sending(target, parts, delivery, window=self._window, quotas=self._quotas)
+        committed = self._flow.isolation_level is IsolationLevel.READ_COMMITTED
+        reading = Reading(committed, self._throttle, self._quotas, self._turns)
+        fetching = Fetching(source, parts, reading, sending)
+        lookout = Lookout(source, target, parts, fetching, sending)
+        ledger = Ledger(source, target, delivery, self._knowledge.books, self._knowledge.known)
+        pace = Pace(self._is_interrupted, self._tick, self._flow.commit_interval_ms / 1000)
+        session = BatchSession(parts, Loops(fetching, sending, lookout), ledger, pace)
+        self._session, self._problem = session, ""
+        try:
+            await session.run()
+        finally:
+            self._session = None
+            self._pending = dict(session.committing)
+
+    async def _find_remote_ends(self, target: RawCluster, parts: list[BatchPartition]) -> None:
+        """At least once: note where remote partitions end, to know what is written twice after a crash."""
+        fresh = [part for part in parts if part.counts_duplicates and part.remote_end is None]
+        if not fresh:
+            return
+        moments = {part.remote: LATEST for part in fresh}
+        ends = await list_offsets(target, moments, read_committed=False)
+        for part in fresh:
+            end = ends[part.remote]
+            if isinstance(end, ListedOffset):
+                part.remote_end = part.safe_end = end.offset
+                part.needs_note = True
+
+    def _source_topics(self, parts: list[BatchPartition]) -> set[str]:
+        books = self._knowledge.books
+        own = {books.syncs_topic} if books.syncs_on_source else set()
+        return {part.where.topic for part in parts} | {name for name in own if name}
+
+    def _target_topics(self, parts: list[BatchPartition]) -> set[str]:
+        books = self._knowledge.books
+        own = set() if books.syncs_on_source else {books.syncs_topic}
+        own.add(positions_topic(self._flow.source.alias))
+        return {part.remote.topic for part in parts} | {name for name in own if name}
+
+    def _tick(self) -> None:
+        self._changing.tune(self._throttle, self._turns)
+        self._part_ways()
+        if self._session is not None and self._session.commit_ms is not None:
+            self._commit_ms = round(self._session.commit_ms, 1)
+
+    def _tell_in_time(self) -> None:
+        now = time.monotonic()
+        if now >= self._tell_at:
+            self._tell_at = now + TELL_S
+            self._tell()
+
+    def _tell(self) -> None:
+        """Report the partitions that look different from the last report."""
+        changed = []
+        away = self._problem or self._slowness()
+        for part in self._parts:
+            progress = replace(
+                part.progress(away),
+                commit_ms=self._commit_ms,
+                throttled_ms=self._throttle.rested_ms,
+                quota_ms=self._quotas.rested_ms,
+            )
+            if self._told.get(part.where) != progress:
+                self._told[part.where] = progress
+                changed.append(progress)
+        if changed:
+            self._report(changed)
+
+    def _slowness(self) -> str:
+        waited_s = self._session.waited_s() if self._session is not None else 0.0
+        if waited_s <= PATIENCE_S:
+            return ""
+        return f"{self._flow.target.alias} has not acknowledged for {waited_s:.0f} s."
+
+    async def _pause(self, failures: int) -> None:
+        """Wait a little after failures in a row, or until there is something to do."""
+        seconds = min(0.25 * 2.0 ** min(failures - 1, 10), LONGEST_BACKOFF_S) if failures else 0.0
+        end = time.monotonic() + seconds
+        while not self._should_stop() and self._has_work():
+            is_due = time.monotonic() >= end and any(part.is_open for part in self._parts)
+            if is_due or (self._changing.is_waiting and not self._pending):
+                return
+            self._tell_in_time()
+            await asyncio.sleep(LOOK_S)

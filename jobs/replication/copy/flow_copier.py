@@ -1,0 +1,231 @@
+"""One share of a flow: each partition on the path that fits it, both paths side by side."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from jobs.cluster.admin.topics import read_topic_configs
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.errors import ClusterFault
+from jobs.replication.copy.batches.copier import BatchCopier
+from jobs.replication.copy.changes import Changes, Released, Tuning, released_at
+from jobs.replication.copy.contract import PartitionProgress, PartitionStart, PartitionState
+from jobs.replication.copy.lanes import Lane
+from jobs.replication.copy.progress_report import Report
+from jobs.replication.copy.records.copier import RecordCopier
+from jobs.replication.flow.spec import CopyPath, FlowSpec
+
+logger = logging.getLogger(__name__)
+
+_TIMESTAMP_TYPE = "message.timestamp.type"
+LOOK_S = 0.2
+RETRY_S = 2.0
+
+
+def record_path_reason(flow: FlowSpec, remote_configs: Mapping[str, str]) -> str:
+    """Return why a partition cannot take the batch path; empty when it can.
+
+    `remote_configs` are the settings of its remote topic. What only the bytes tell (an old format) is
+    found out while copying.
+    """
+    if flow.path is CopyPath.RECORD:
+        return "the flow is set to copy record by record"
+    if remote_configs.get(_TIMESTAMP_TYPE) == "LogAppendTime":
+        return (
+            "the remote topic has message.timestamp.type=LogAppendTime, and a batch would keep the "
+            "times of the source"
+        )
+    return ""
+
+
+class FlowCopier:
+    """Copies partitions, see `contract.Copier`; `slot` is the number of this share of the flow."""
+
+    def __init__(self, flow: FlowSpec, slot: int = 0, shares: int = 1) -> None:
+        self.flow = flow
+        self.slot = slot
+        self.shares = shares
+
+    def copy(
+        self,
+        partitions: Sequence[PartitionStart],
+        should_stop: Callable[[], bool],
+        report: Report,
+        changes: Changes | None = None,
+    ) -> None:
+        """Copy until told to stop; raises `ClusterFault` for what nobody but a person can mend."""
+        _Sharing(self, should_stop, report, changes).run(partitions)
+
+    def reasons(self, partitions: Sequence[PartitionStart]) -> dict[PartitionStart, str]:
+        """Return why partitions take the record path, "" for those that do not; raises `ClusterFault`."""
+        topics = {start.remote_topic for start in partitions}
+        with ClusterClient(self.flow.target) as target:
+            configs = read_topic_configs(target, topics, [_TIMESTAMP_TYPE])
+        return {
+            start: record_path_reason(self.flow, configs.get(start.remote_topic, {}))
+            for start in partitions
+        }
+
+
+class _Sharing:
+    """The record path beside the batch path; when one of them fails, both end."""
+
+    def __init__(
+        self,
+        copier: FlowCopier,
+        should_stop: Callable[[], bool],
+        report: Report,
+        changes: Changes | None,
+    ) -> None:
+        self._copier = copier
+        self._asked_to_stop = should_stop
+        self._report = report
+        self._changes = changes
+        self._batches = Lane("batch-path", self._copy_batches, self._inner())
+        self._records = Lane("record-path", self._copy_records, self._inner())
+        self._lock = threading.RLock()
+        self._lanes: dict[TopicPartition, Lane] = {}
+        self._reasons: dict[TopicPartition, str] = {}
+        self._leaving: set[TopicPartition] = set()
+        self._coming: list[PartitionStart] = []
+        self._place_at = 0.0
+        self._error: BaseException | None = None
+
+    def _inner(self) -> Changes | None:
+        return None if self._changes is None else Changes(self._released, self._changes.tuning)
+
+    def should_stop(self) -> bool:
+        """Whether to end: told to, or because the other path failed."""
+        return self._asked_to_stop() or self._error is not None
+
+    def place(self, starts: Sequence[PartitionStart]) -> None:
+        """Begin with partitions, each on the path that fits it; raises `ClusterFault`."""
+        reasons = self._copier.reasons(starts) if starts else {}
+        with self._lock:
+            for start, why in reasons.items():
+                self._lanes[start.where] = self._records if why else self._batches
+                if why:
+                    self._reasons[start.where] = why
+            self._batches.add([start for start, why in reasons.items() if not why])
+            self._records.add([start for start, why in reasons.items() if why])
+
+    def run(self, starts: Sequence[PartitionStart]) -> None:
+        """Copy, and do what is asked for, until both paths have ended; raises what either failed with."""
+        self._coming = list(starts)
+        self._keep_error(self._place_coming)
+        while (self._changes is not None or self._coming) and not self.should_stop():
+            time.sleep(LOOK_S)
+            self._keep_error(self._route)
+        self._batches.join()
+        self._records.join()
+        if self._error is not None:
+            raise self._error
+
+    def _route(self) -> None:
+        """Pass on what is asked for to the path that it is about."""
+        if self._changes is not None:
+            self._take(self._changes)
+        if self._coming and time.monotonic() >= self._place_at:
+            self._place_coming()
+
+    def _take(self, changes: Changes) -> None:
+        self._tune(changes.tuning)
+        for change in changes.take():
+            if isinstance(change, PartitionStart):
+                self._coming.append(change)
+                self._place_at = 0.0
+            else:
+                self._let_go(change, changes)
+
+    def _tune(self, tuning: Tuning) -> None:
+        """Pass limit and priorities on; two paths at work share the limit."""
+        lanes = [lane for lane in (self._batches, self._records) if lane.is_begun]
+        limit = tuning.max_bytes_per_s
+        each = replace(tuning, max_bytes_per_s=limit / max(len(lanes), 1) if limit else None)
+        for lane in (self._batches, self._records):
+            assert lane.changes is not None  # noqa: S101  as the outer one
+            lane.changes.tuning = each
+
+    def _place_coming(self) -> None:
+        """Begin with what came, later if the target does not answer now."""
+        try:
+            self.place(self._coming)
+        except ClusterFault as fault:
+            if not fault.retriable:
+                raise
+            self._place_at = time.monotonic() + RETRY_S
+            why = f"{fault} {fault.hint}"
+            self._report(
+                [
+                    PartitionProgress(
+                        s.topic, s.partition, s.position, PartitionState.RETRYING, why
+                    )
+                    for s in self._coming
+                ]
+            )
+        else:
+            self._coming = []
+
+    def _let_go(self, where: TopicPartition, changes: Changes) -> None:
+        coming = [start for start in self._coming if start.where == where]
+        if coming:
+            self._coming = [start for start in self._coming if start.where != where]
+            changes.release([released_at(start) for start in coming])
+            return
+        with self._lock:
+            lane = self._lanes.get(where)
+            if lane is not None and lane.changes is not None:
+                self._leaving.add(where)
+                lane.changes.remove([where])
+
+    def _released(self, released: Sequence[Released]) -> None:
+        assert self._changes is not None  # noqa: S101  otherwise nobody asks
+        with self._lock:
+            for one in released:
+                self._leaving.discard(one.where)
+                self._lanes.pop(one.where, None)
+                self._reasons.pop(one.where, None)
+        self._changes.release(released)
+
+    def hand_over(self, start: PartitionStart, why: str) -> None:
+        """Take a partition that only the record path can go on with."""
+        with self._lock:
+            self._reasons[start.where] = why
+            self._lanes[start.where] = self._records
+            self._records.add([start])
+            if start.where in self._leaving and self._records.changes is not None:
+                self._records.changes.remove([start.where])
+
+    def _copy_batches(self, starts: Sequence[PartitionStart], changes: Changes | None) -> None:
+        copier = BatchCopier(self._copier.flow, self._copier.slot, self._copier.shares)
+        self._keep_error(
+            lambda: copier.copy(starts, self.should_stop, self._report, self.hand_over, changes)
+        )
+
+    def _copy_records(self, starts: Sequence[PartitionStart], changes: Changes | None) -> None:
+        logger.info("record path for %d partitions", len(starts))
+        limit, shares = self._copier.flow.max_bytes_per_s, self._copier.shares
+        copier = RecordCopier(self._copier.flow, max_bytes_per_s=limit / shares if limit else None)
+        self._keep_error(lambda: copier.copy(starts, self.should_stop, self._tell, changes))
+
+    def _keep_error(self, work: Callable[[], object]) -> None:
+        try:
+            work()
+        except BaseException as error:  # noqa: BLE001  raised again by `run`, in the task's thread
+            logger.warning("a path ended: %s", error)
+            self._error = self._error or error
+
+    def _tell(self, rows: Sequence[PartitionProgress]) -> None:
+        self._report(
+            [
+                replace(
+                    row, path_reason=self._reasons.get(TopicPartition(row.topic, row.partition), "")
+                )
+                for row in rows
+            ]
+        )

@@ -1,0 +1,159 @@
+"""Where a flow is: read from and written to the target cluster, in MirrorMaker 2's own topic.
+
+A compacted topic with one key per source partition. Whoever writes it last, this flow or MirrorMaker
+2, the other can take over at the exact position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.reading import read_whole_topic
+from jobs.cluster.records import Headers, Message, Producer
+from jobs.replication.copy.positions_format import (
+    PositionKey,
+    decode_position,
+    decode_position_key,
+    encode_position,
+    encode_position_key,
+    positions_topic,
+)
+
+# Where the remote partition ended at the moment of a commit; MirrorMaker 2 does not look at headers.
+# What is there beyond it at the next start was written after the commit.
+REMOTE_END_HEADER = "crosslog.remote-end"
+# Leader epoch of the last copied record: with it, the source can tell whether its log still has that
+# record (KIP-320). And the last copied record's offsets on both sides.
+LEADER_EPOCH_HEADER = "crosslog.leader-epoch"
+LAST_SYNC_HEADER = "crosslog.last-sync"
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """One position as it stands on the topic.
+
+    `remote_end` is where the remote partition ended when this was committed, `leader_epoch` belongs
+    to the last copied record, `last_sync` are that record's offsets on both sides. They are None when
+    they were not known or another program (MirrorMaker 2) wrote the position.
+    """
+
+    next_offset: int
+    record_key: bytes
+    remote_end: int | None = None
+    leader_epoch: int | None = None
+    last_sync: tuple[int, int] | None = None
+
+
+class Positions(Mapping[TopicPartition, int]):
+    """The next source offset to copy, by source partition.
+
+    Invariant: it was read to the end of the topic; there are no half answers.
+    """
+
+    def __init__(self, entries: Mapping[TopicPartition, Position]) -> None:
+        self._entries = dict(entries)
+
+    def __getitem__(self, where: TopicPartition) -> int:
+        return self._entries[where].next_offset
+
+    def __iter__(self) -> Iterator[TopicPartition]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def entry(self, where: TopicPartition) -> Position | None:
+        """Return a position with what stands around it, None when there is none."""
+        return self._entries.get(where)
+
+    def remote_ends(self) -> dict[TopicPartition, int]:
+        """Return where remote partitions ended at their last commit, as far as it was written down."""
+        return {w: e.remote_end for w, e in self._entries.items() if e.remote_end is not None}
+
+
+def read_positions(client: ClusterClient, source_alias: str) -> Positions:
+    """Read the positions of all flows from this source; empty when the topic does not exist.
+
+    Raises `ClusterFault`, also when the end of the topic was not reached while no record came for
+    the client's timeout: acting on half of the positions would copy everything else again.
+    """
+    reading = _Reading(source_alias)
+    read_whole_topic(client, positions_topic(source_alias), reading.take)
+    return Positions(reading.entries)
+
+
+class PositionWriter:
+    """Writes positions through a producer that somebody else flushes.
+
+    The producer must place keys as the Java client does (`partitioner` murmur2_random): records of
+    one key would not keep their order over two partitions. Keys that are on the topic already are
+    written with the same bytes, because compaction compares bytes.
+    """
+
+    def __init__(self, producer: Producer, source_alias: str, known: Positions) -> None:
+        self._producer = producer
+        self._topic = positions_topic(source_alias)
+        self._source_alias = source_alias
+        self._known = known
+
+    def write(self, where: TopicPartition, next_offset: int, remote_end: int | None) -> None:
+        """Queue one position; raises BufferError when the producer's queue is full."""
+        headers: list[tuple[str, str | bytes | None]] = []
+        if remote_end is not None:
+            headers = [(REMOTE_END_HEADER, str(remote_end).encode())]
+        value = encode_position(next_offset)
+        self._producer.produce(self._topic, value=value, key=self._key(where), headers=headers)
+
+    def _key(self, where: TopicPartition) -> bytes:
+        seen = self._known.entry(where)
+        if seen is not None:
+            return seen.record_key
+        return encode_position_key(PositionKey(self._source_alias, where))
+
+
+class _Reading:
+    """Folds the records of the topic: the last one of a key wins."""
+
+    def __init__(self, source_alias: str) -> None:
+        self.entries: dict[TopicPartition, Position] = {}
+        self._source_alias = source_alias
+
+    def take(self, message: Message) -> None:
+        record_key = message.key()
+        key = decode_position_key(record_key)
+        if key is None or key.source_alias != self._source_alias or record_key is None:
+            return
+        next_offset = decode_position(message.value())
+        if next_offset is None:
+            self.entries.pop(key.where, None)
+            return
+        notes = _Notes(message.headers())
+        self.entries[key.where] = Position(
+            next_offset,
+            record_key,
+            notes.number(REMOTE_END_HEADER),
+            notes.number(LEADER_EPOCH_HEADER),
+            notes.pair(LAST_SYNC_HEADER),
+        )
+
+
+class _Notes:
+    """What crosslog noted beside a position; what it cannot read counts as not noted."""
+
+    def __init__(self, headers: Headers | None) -> None:
+        self._values = {
+            name: value for name, value in dict(headers or ()).items() if isinstance(value, bytes)
+        }
+
+    def number(self, name: str) -> int | None:
+        value = self._values.get(name, b"")
+        return int(value) if value.isdigit() else None
+
+    def pair(self, name: str) -> tuple[int, int] | None:
+        upstream, _, downstream = self._values.get(name, b"").partition(b":")
+        if not upstream.isdigit() or not downstream.isdigit():
+            return None
+        return int(upstream), int(downstream)

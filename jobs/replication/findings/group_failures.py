@@ -1,0 +1,136 @@
+"""Groups that would skip records when they fail over, and checkpoints that do not come any more. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from jobs.replication.findings.finding import Code, Finding, FindingSeverity
+from jobs.replication.findings.memory import CommitMark, FlowMemory
+from jobs.replication.findings.picture import CheckpointsPicture, FlowPicture, GroupPicture
+
+# Checkpoints are emitted once a minute, and only after an offset sync has come.
+CHECKPOINTS_STALE_AFTER = timedelta(minutes=10)
+
+
+def remember_commits(picture: FlowPicture, before: FlowMemory) -> FlowMemory:
+    """Return the memory with whether groups have gone on since the newest checkpoint."""
+    checkpoints, groups = picture.checkpoints, picture.groups
+    if checkpoints is None or groups is None or not checkpoints.exists:
+        return before
+    total, known = sum(group.committed or 0 for group in groups), before.commits
+    if known is None or known.newest_at != checkpoints.newest_at:
+        return replace(before, commits=CommitMark(checkpoints.newest_at, total, None))
+    if known.gone_on_since is None and total > known.committed:
+        return replace(before, commits=known._replace(gone_on_since=picture.at))
+    return before
+
+
+def find_stale_checkpoints(picture: FlowPicture, memory: FlowMemory) -> Iterator[Finding]:
+    """Yield that no checkpoint comes although groups go on, or that there is no topic of checkpoints."""
+    checkpoints = picture.checkpoints
+    if checkpoints is None or not picture.should_move:
+        return
+    if not checkpoints.exists:
+        if picture.is_watched and picture.groups:
+            yield _missing(picture, checkpoints)
+        return
+    mark = memory.commits
+    since = mark.gone_on_since if mark is not None else None
+    if since is not None and picture.at - since >= CHECKPOINTS_STALE_AFTER:
+        yield _stale(picture, checkpoints, since)
+
+
+def find_groups_ahead(picture: FlowPicture) -> Iterator[Finding]:
+    """Yield groups whose offset on the target lies behind records that they have not read on the source.
+
+    `sync.group.offsets` only ever moves a target group forward: after the group went back on the source, its
+    target offset stays where it was, and who fails over skips what lies between. One finding per group,
+    whatever the number of partitions; none about a group that a plan moved, or that has members there.
+    """
+    by_group: dict[str, list[GroupPicture]] = {}
+    for one in picture.groups or ():
+        if not (one.is_active_on_target or one.is_failed_over) and _skipped_at_least(one):
+            by_group.setdefault(one.group, []).append(one)
+    for places in by_group.values():
+        yield _ahead(picture, places)
+
+
+def _skipped_at_least(one: GroupPicture) -> int:
+    """Return how far the target's offset is ahead of what is proved, else of the checkpoint; 0: not."""
+    if one.target_committed is None or one.committed is None:
+        return 0
+    if one.target_at_most is not None:
+        return max(one.target_committed - one.target_at_most, 0)
+    return 0 if one.checkpoint is None else max(one.target_committed - one.checkpoint[1], 0)
+
+
+def _missing(picture: FlowPicture, checkpoints: CheckpointsPicture) -> Finding:
+    return Finding(
+        Code.CHECKPOINTS_MISSING,
+        FindingSeverity.WARN,
+        f"{checkpoints.topic} does not exist on {picture.target}: MirrorMaker 2 translates no group's "
+        "offsets.",
+        "Check that its checkpoint connector runs (emit.checkpoints.enabled) and which groups it selects.",
+        evidence={"checkpoints_topic": checkpoints.topic, "groups": len(picture.groups or ())},
+    )
+
+
+def _stale(picture: FlowPicture, checkpoints: CheckpointsPicture, since: datetime) -> Finding:
+    newest = checkpoints.newest_at
+    return Finding(
+        Code.CHECKPOINTS_STALE,
+        FindingSeverity.RISK,
+        f"Groups on {picture.source} go on, but {checkpoints.topic} has had no checkpoint for "
+        f"{(picture.at - (newest or since)).total_seconds() / 60:.0f} min: who fails over repeats ever more.",
+        "Check that the checkpoint connector runs and may read the offset syncs and its own checkpoints "
+        "(READ on both topics).",
+        evidence={
+            "checkpoint_age_s": int((picture.at - newest).total_seconds()) if newest else None,
+            "groups_went_on_for_s": int((picture.at - since).total_seconds()),
+        },
+        since=since,
+    )
+
+
+def _ahead(picture: FlowPicture, places: list[GroupPicture]) -> Finding:
+    """Return the finding about a group: certain as soon as one of its partitions is."""
+    proved = [one for one in places if one.target_at_most is not None]
+    told = proved or places
+    worst = max(told, key=_skipped_at_least)
+    group, skipped = worst.group, sum(map(_skipped_at_least, told))
+    count = f"{len(told)} partition" + ("s" if len(told) > 1 else "")
+    amount = f"would skip at least {skipped:,}" if proved else f"may skip {skipped:,}"
+    safe = worst.target_at_most if proved else (worst.checkpoint or (0, 0))[1]
+    topics = {one.where.topic for one in told}
+    return Finding(
+        Code.GROUP_AHEAD,
+        FindingSeverity.CRIT if proved else FindingSeverity.RISK,
+        f"{group} {amount} offsets of {count} if it failed over now: on {picture.target} its offset of "
+        f"{worst.where} is {worst.target_committed:,}, ahead of "
+        f"{'what it has read on ' + picture.source if proved else 'its checkpoint'} ({safe:,}).",
+        f"If {group} was used on {picture.target} since, it resumes there: change nothing. If it went back "
+        f"on {picture.source}, its offset on {picture.target} stayed where it was: fail over with a plan, "
+        f"which sets all its offsets ({worst.where} to {safe:,} at most).",
+        subject=group,
+        topic=worst.where.topic if len(topics) == 1 else "",
+        partition=worst.where.partition if len(told) == 1 else None,
+        evidence={
+            **_offsets(worst),
+            "partition": str(worst.where),
+            "partitions_ahead": len(told),
+            "offsets_skipped_at_least" if proved else "offsets_ahead_of_checkpoint": skipped,
+        },
+    )
+
+
+def _offsets(group: GroupPicture) -> dict[str, int | None]:
+    upstream, downstream = group.checkpoint or (None, None)
+    return {
+        "source_committed_offset": group.committed,
+        "target_committed_offset": group.target_committed,
+        "checkpoint_upstream_offset": upstream,
+        "checkpoint_downstream_offset": downstream,
+        "target_at_most_offset": group.target_at_most,
+    }

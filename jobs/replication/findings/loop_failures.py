@@ -1,0 +1,88 @@
+"""Flows that lead in a circle: records that come back to the cluster where they began. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+
+from jobs.replication.findings.finding import Code, Finding, FindingSeverity
+from jobs.replication.findings.picture import FlowPicture
+from jobs.replication.policy import IdentityReplicationPolicy, ReplicationPolicy
+
+# A name has at most 249 characters, so no chain is longer; this ends the strangest separators.
+_MOST_HOPS = 125
+
+
+def find_loops(picture: FlowPicture) -> Iterator[Finding]:
+    """Yield a flow to itself, topics that are copied back under their name, and copies that came home."""
+    cluster_id = picture.source_cluster_id
+    if cluster_id and cluster_id == picture.target_cluster_id:
+        yield Finding(
+            Code.SAME_CLUSTER,
+            FindingSeverity.CRIT,
+            f"{picture.source} and {picture.target} are the same cluster: the flow copies a cluster into "
+            "itself.",
+            "Correct the bootstrap servers of one of the two.",
+            evidence={"cluster_id": cluster_id},
+        )
+    for topic, how in sorted((picture.copied_back or {}).items()):
+        yield Finding(
+            Code.LOOP,
+            FindingSeverity.CRIT,
+            f"{topic} is copied from {picture.source} to {picture.target} and back under the same name: "
+            "its records go "
+            f"round and round. {how}",
+            "Stop one of the two directions now, then leave the topic out of it; names that stay "
+            "(IdentityReplicationPolicy) cannot tell what came from where.",
+            subject=topic,
+            topic=topic,
+            evidence={"known_by": how},
+        )
+    for topic in sorted(picture.returned or ()):
+        yield Finding(
+            Code.LOOP,
+            FindingSeverity.RISK,
+            f"{topic} on {picture.target} is a copy that came home: its name leads back to where it began.",
+            "Two programs call the same cluster differently, or a flow has no protection against cycles: "
+            "give "
+            "each cluster one alias everywhere, exclude the topic, and delete it.",
+            subject=topic,
+            topic=topic,
+            evidence={"remote_topic": topic},
+        )
+
+
+def returned_topics(
+    policy: ReplicationPolicy,
+    source_alias: str,
+    target_alias: str,
+    target_topics: Iterable[str],
+    source_topics: Collection[str],
+) -> list[str]:
+    """Return topics of the target that this flow copied and that began there, or passed the source twice.
+
+    A local topic whose name only looks so is told apart by the source: it has no such topic.
+    """
+    if isinstance(policy, IdentityReplicationPolicy):
+        return []
+    return [
+        topic
+        for topic in target_topics
+        if policy.topic_source(topic) == source_alias
+        and not policy.is_internal_topic(topic)
+        and policy.upstream_topic(topic) in source_topics
+        and _comes_home(list(chain_of(policy, topic)), source_alias, target_alias)
+    ]
+
+
+def chain_of(policy: ReplicationPolicy, topic: str) -> Iterator[str]:
+    """Yield the clusters that a topic came through, nearest first, those twice that it passed twice."""
+    for _ in range(_MOST_HOPS):
+        source, upstream = policy.topic_source(topic), policy.upstream_topic(topic)
+        if source is None or upstream is None or upstream == topic:
+            return
+        yield source
+        topic = upstream
+
+
+def _comes_home(chain: list[str], source_alias: str, target_alias: str) -> bool:
+    return target_alias in chain or source_alias in chain[1:]

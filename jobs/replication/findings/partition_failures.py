@@ -1,0 +1,315 @@
+"""Partitions that stand still, lost records, and topics that are no longer the ones that were copied. Pure.
+
+MirrorMaker 2 is silent about all of it: its tasks stay RUNNING, since `MirrorSourceTask.poll` swallows the
+errors of its consumer, and after lost records it goes on where the log begins now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from jobs.replication.findings.finding import Code, Finding, FindingSeverity, about
+from jobs.replication.findings.memory import FlowMemory, IdMark, Mark
+from jobs.replication.findings.picture import FlowPicture, PartitionPicture, TopicPicture
+
+# MirrorMaker 2 commits its positions once a minute.
+NOT_MOVING_AFTER = timedelta(minutes=5)
+# How long a changed id is told: copying may go on as if nothing had been.
+TELL_CHANGES_FOR = timedelta(days=1)
+
+
+def remember_partitions(picture: FlowPicture, before: FlowMemory) -> FlowMemory:
+    """Return the marks after this look; what is not known now keeps its mark."""
+    if picture.partitions is None:
+        return before
+    total = sum(p.position for p in picture.partitions if p.position is not None)
+    return replace(
+        before,
+        behind={p.where: mark for p in picture.partitions if (mark := _mark(p, picture, before))},
+        no_data={p.where: span for p in picture.partitions if (span := _no_data(p, before))},
+        total=total,
+        moved_at=before.moved_at if total == before.total else picture.at,
+    )
+
+
+def remember_topics(picture: FlowPicture, before: FlowMemory) -> FlowMemory:
+    """Return the marks with the ids that topics have now."""
+    if picture.topics is None:
+        return before
+    source = {t.topic: t.topic_id for t in picture.topics}
+    target = {t.remote_topic: t.remote_topic_id for t in picture.topics}
+    return replace(
+        before,
+        source_ids=_ids(source, before.source_ids, picture.at),
+        target_ids=_ids(target, before.target_ids, picture.at),
+    )
+
+
+def find_standstill(picture: FlowPicture, memory: FlowMemory) -> Iterator[Finding]:
+    """Yield one finding when the whole flow stands still, else one per partition that does."""
+    if not picture.should_move or picture.partitions is None:
+        return
+    still = [p for p in picture.partitions if _stands_still(p, picture, memory)]
+    if not still:
+        return
+    moved_at = memory.moved_at
+    if moved_at is None or picture.at - moved_at >= NOT_MOVING_AFTER:
+        yield _flow_stands_still(picture, memory, still)
+        return
+    yield from (_partition_stands_still(p, picture, memory) for p in still)
+
+
+def find_losses(picture: FlowPicture, memory: FlowMemory) -> Iterator[Finding]:
+    """Yield partitions whose source was shortened at one end or the other."""
+    for partition in picture.partitions or ():
+        yield from _deleted(partition, picture, memory)
+        yield from _cut(partition, picture)
+        yield from _remote_cut(partition, picture)
+
+
+def find_other_topics(picture: FlowPicture, memory: FlowMemory) -> Iterator[Finding]:
+    """Yield topics that were deleted and made again, on either side."""
+    for topic in picture.topics or ():
+        yield from _source_recreated(topic, picture, memory)
+        yield from _target_recreated(topic, picture, memory)
+
+
+def _end(partition: PartitionPicture) -> int | None:
+    return partition.end_offset if partition.data_end is None else partition.data_end
+
+
+def _mark(partition: PartitionPicture, picture: FlowPicture, before: FlowMemory) -> Mark | None:
+    known, end = before.behind.get(partition.where), _end(partition)
+    if partition.position is None or end is None:
+        return known
+    if end <= partition.position:
+        return None
+    is_same = known is not None and known.position == partition.position
+    return known if is_same else Mark(partition.position, picture.at, end)
+
+
+def _no_data(partition: PartitionPicture, before: FlowMemory) -> tuple[int, int] | None:
+    """Return between which offsets there is nothing to copy; remembered, since logs are deleted later."""
+    position, end, data_end = partition.position, partition.end_offset, partition.data_end
+    if position is None:
+        return before.no_data.get(partition.where)
+    if end is not None and data_end is not None and data_end <= position < end:
+        return position, end
+    known = before.no_data.get(partition.where)
+    return known if known is not None and known[0] == position else None
+
+
+def _stands_still(partition: PartitionPicture, picture: FlowPicture, memory: FlowMemory) -> bool:
+    mark = memory.behind.get(partition.where)
+    if partition.rests or mark is None or partition.position is None or _end(partition) is None:
+        return False
+    return picture.at - mark.since >= NOT_MOVING_AFTER
+
+
+def _flow_stands_still(
+    picture: FlowPicture, memory: FlowMemory, still: Sequence[PartitionPicture]
+) -> Finding:
+    marks = [memory.behind[p.where] for p in still]
+    waiting = sum((_end(p) or 0) - (p.position or 0) for p in still)
+    grown = sum((_end(p) or 0) - mark.end for p, mark in zip(still, marks, strict=True))
+    since = min(mark.since for mark in marks)
+    states = _states(picture)
+    says = f", although {states}" if states else ""
+    return Finding(
+        Code.NOT_MOVING,
+        FindingSeverity.CRIT if grown > 0 else FindingSeverity.RISK,
+        f"Nothing is copied any more{says}: {len(still):,} partitions wait with {waiting:,} records.",
+        _restart(picture),
+        evidence={
+            "partitions_waiting": len(still),
+            "records_waiting": waiting,
+            "records_written_since": grown,
+            "still_for_s": int((picture.at - since).total_seconds()),
+            "states": states,
+        },
+        since=since,
+    )
+
+
+def _partition_stands_still(
+    partition: PartitionPicture, picture: FlowPicture, memory: FlowMemory
+) -> Finding:
+    mark, end = memory.behind[partition.where], _end(partition) or 0
+    position = partition.position or 0
+    return Finding(
+        Code.STUCK_PARTITION,
+        FindingSeverity.RISK,
+        f"{partition.where} stands still at offset {position:,} while other partitions of the flow move: "
+        f"{end - position:,} records wait.",
+        _restart(picture),
+        evidence={
+            "position_offset": position,
+            "source_end_offset": end,
+            "records_waiting": end - position,
+            "records_written_since": end - mark.end,
+            "still_for_s": int((picture.at - mark.since).total_seconds()),
+        },
+        since=mark.since,
+        **about(partition.where),
+    )
+
+
+def _states(picture: FlowPicture) -> str:
+    """Return what the tasks of MirrorMaker 2's source connector say, in words; "" when nothing is known."""
+    tasks = [
+        said.status.state
+        for key, said in (picture.statuses or {}).items()
+        if key.task is not None and key.connector == "MirrorSourceConnector"
+    ]
+    counts = {state: tasks.count(state) for state in sorted(set(tasks))}
+    return ", ".join(f"{n} task{'s' if n > 1 else ''} say {state}" for state, n in counts.items())
+
+
+def _restart(picture: FlowPicture) -> str:
+    if not picture.is_watched:
+        return "Look at the log of the flow's run; stop and start the flow if it says nothing."
+    return (
+        f"Look at MirrorMaker 2's log of {picture.source} to {picture.target} for warnings of "
+        "MirrorSourceTask, check that its processes still live, and restart them: it goes on at its position."
+    )
+
+
+def _deleted(
+    partition: PartitionPicture, picture: FlowPicture, memory: FlowMemory
+) -> Iterator[Finding]:
+    position, start = partition.position, partition.log_start_offset
+    if position is None or start is None or start <= position:
+        return
+    nothing = memory.no_data.get(partition.where)
+    if nothing is not None and nothing[0] == position and start <= nothing[1]:
+        return
+    yield Finding(
+        Code.RETENTION_LOSS,
+        FindingSeverity.CRIT,
+        f"{partition.where}: up to {start - position:,} records were deleted on {picture.source} before they "
+        "were copied.",
+        "They are gone on the source. Raise the topic's retention.ms or retention.bytes, or copy faster; "
+        "bring the records back from another copy if somebody needs them.",
+        evidence={
+            "position_offset": position,
+            "log_start_offset": start,
+            "offsets_lost_at_most": start - position,
+        },
+        **about(partition.where),
+    )
+
+
+def _cut(partition: PartitionPicture, picture: FlowPicture) -> Iterator[Finding]:
+    position, end = partition.position, partition.end_offset
+    if position is None or end is None or end >= position:
+        return
+    yield Finding(
+        Code.SOURCE_CUT,
+        FindingSeverity.CRIT,
+        f"{partition.where} ends at {end:,} on {picture.source}, below what was copied ({position:,}): the "
+        "topic "
+        "was made again, or an unclean election cut it.",
+        "Offsets below the old position mean other records now: do not translate offsets of this partition. "
+        "Decide whether the new records are to be copied from their beginning, and reset the flow's "
+        "position.",
+        evidence={"position_offset": position, "source_end_offset": end},
+        **about(partition.where),
+    )
+
+
+def _remote_cut(partition: PartitionPicture, picture: FlowPicture) -> Iterator[Finding]:
+    end = partition.remote_end
+    if end is None:
+        return
+    sync = partition.last_sync
+    needed = max(sync[1] + 1 if sync else 0, partition.remote_end_then or 0)
+    if end >= needed:
+        return
+    yield Finding(
+        Code.TARGET_CUT,
+        FindingSeverity.CRIT,
+        f"The copy of {partition.where} ends at {end:,} on {picture.target}, but had reached {needed:,}: "
+        "it was "
+        "made again, emptied, or cut by an unclean election.",
+        "The flow goes on behind what is missing. Reset its position to copy the records again, as long as "
+        "the source has them, and do not use older checkpoints and offset syncs of this partition.",
+        evidence={
+            "target_end_offset": end,
+            "target_end_before_offset": needed,
+            "sync_upstream_offset": sync[0] if sync else None,
+            "sync_downstream_offset": sync[1] if sync else None,
+        },
+        **about(partition.where),
+    )
+
+
+def _ids(now: Mapping[str, str], before: Mapping[str, IdMark], at: datetime) -> dict[str, IdMark]:
+    return {name: _id(before.get(name), topic_id, at) for name, topic_id in now.items() if name} | {
+        name: mark for name, mark in before.items() if name not in now
+    }
+
+
+def _id(known: IdMark | None, topic_id: str, at: datetime) -> IdMark:
+    if known is None:
+        return IdMark(topic_id)
+    if not topic_id or topic_id == known.topic_id:
+        return known
+    return IdMark(topic_id, known.topic_id, at) if known.topic_id else IdMark(topic_id)
+
+
+def _source_recreated(
+    topic: TopicPicture, picture: FlowPicture, memory: FlowMemory
+) -> Iterator[Finding]:
+    mark = memory.source_ids.get(topic.topic)
+    copied, now, since = topic.copied_topic_id, topic.topic_id, None
+    if copied and now:
+        if copied == now:
+            return
+    elif mark is not None and _is_new(mark, picture.at):
+        copied, now, since = mark.before, mark.topic_id, mark.changed_at
+    else:
+        return
+    goes_on = (
+        "MirrorMaker 2 appends the new records to the old copy without a word. "
+        if picture.is_watched
+        else ""
+    )
+    yield Finding(
+        Code.SOURCE_RECREATED,
+        FindingSeverity.CRIT,
+        f"{topic.topic} was deleted and made again on {picture.source}: it is another topic under the same "
+        "name.",
+        f"{goes_on}Offsets from before mean nothing any more: do not fail over with them. Delete the copy "
+        "and "
+        "reset the positions to have the new topic alone, or accept that both are in one.",
+        subject=topic.topic,
+        topic=topic.topic,
+        evidence={"topic_id_before": copied, "topic_id_now": now},
+        since=since,
+    )
+
+
+def _target_recreated(
+    topic: TopicPicture, picture: FlowPicture, memory: FlowMemory
+) -> Iterator[Finding]:
+    mark = memory.target_ids.get(topic.remote_topic)
+    if mark is None or not _is_new(mark, picture.at):
+        return
+    yield Finding(
+        Code.TARGET_RECREATED,
+        FindingSeverity.CRIT,
+        f"{topic.remote_topic} was deleted and made again on {picture.target}: what had been copied is gone.",
+        "The flow goes on at its position and does not copy it again. Reset its position, as long as the "
+        "source "
+        "has the records; older checkpoints and offset syncs of this topic are wrong.",
+        subject=topic.remote_topic,
+        topic=topic.topic,
+        evidence={"topic_id_before": mark.before, "topic_id_now": mark.topic_id},
+        since=mark.changed_at,
+    )
+
+
+def _is_new(mark: IdMark, at: datetime) -> bool:
+    return mark.changed_at is not None and at - mark.changed_at < TELL_CHANGES_FOR

@@ -1,0 +1,83 @@
+"""What fails in a flow although everything says RUNNING: all rules over one picture of the flow. Pure.
+
+Each look needs the memory of the look before, since standing still is only seen over time. What could not be
+asked is not judged: `judged` names the codes about which the answer is complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jobs.replication.findings.finding import Code, Finding
+from jobs.replication.findings.group_failures import (
+    find_groups_ahead,
+    find_stale_checkpoints,
+    remember_commits,
+)
+from jobs.replication.findings.loop_failures import find_loops
+from jobs.replication.findings.memory import FlowMemory
+from jobs.replication.findings.partition_failures import (
+    find_losses,
+    find_other_topics,
+    find_standstill,
+    remember_partitions,
+    remember_topics,
+)
+from jobs.replication.findings.picture import FlowPicture
+from jobs.replication.findings.worker_failures import (
+    find_bad_states,
+    find_missing_syncs,
+    find_stale_heartbeats,
+    find_wrapped_records,
+)
+
+# Which part of the picture each code is judged from.
+_NEEDS = {
+    "partitions": {
+        Code.NOT_MOVING, Code.STUCK_PARTITION, Code.RETENTION_LOSS, Code.SOURCE_CUT, Code.TARGET_CUT,
+    },
+    "topics": {Code.SOURCE_RECREATED, Code.TARGET_RECREATED},
+    "statuses": {Code.TASK_FAILED, Code.TASK_NOT_ASSIGNED, Code.CONNECTOR_PAUSED},
+    "heartbeats": {Code.HEARTBEATS_STALE, Code.HEARTBEATS_ABSENT},
+    "syncs": {Code.SYNCS_MISSING, Code.SYNCS_UNREADABLE},
+    "checkpoints": {Code.CHECKPOINTS_MISSING, Code.CHECKPOINTS_STALE},
+    "groups": {Code.GROUP_AHEAD},
+    "wrapped": {Code.WRAPPED_RECORDS},
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What was found, which codes were judged at all, and what to remember for the next look."""
+
+    findings: tuple[Finding, ...]
+    judged: frozenset[Code]
+    memory: FlowMemory
+
+
+def judge_picture(picture: FlowPicture, before: FlowMemory) -> Judgement:
+    """Return what is wrong with a flow, worst first within each rule."""
+    memory = remember_commits(
+        picture, remember_topics(picture, remember_partitions(picture, before))
+    )
+    return Judgement(tuple(_findings(picture, memory)), _judged(picture), memory)
+
+
+def _findings(picture: FlowPicture, memory: FlowMemory) -> Iterator[Finding]:
+    yield from find_loops(picture)
+    yield from find_standstill(picture, memory)
+    yield from find_losses(picture, memory)
+    yield from find_other_topics(picture, memory)
+    yield from find_bad_states(picture)
+    yield from find_stale_heartbeats(picture)
+    yield from find_missing_syncs(picture)
+    yield from find_wrapped_records(picture)
+    yield from find_stale_checkpoints(picture, memory)
+    yield from find_groups_ahead(picture)
+
+
+def _judged(picture: FlowPicture) -> frozenset[Code]:
+    known = [codes for part, codes in _NEEDS.items() if getattr(picture, part) is not None]
+    loops = picture.copied_back is not None and picture.returned is not None
+    return frozenset({Code.SAME_CLUSTER, *([Code.LOOP] if loops else [])}.union(*known))

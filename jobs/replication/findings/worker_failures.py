@@ -1,0 +1,220 @@
+"""What connectors, heartbeats, offset syncs and checkpoints of a flow tell of its health. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from jobs.replication.findings.finding import Code, Finding, FindingSeverity
+from jobs.replication.findings.picture import FlowPicture, HeartbeatsPicture, SaidStatus
+from jobs.wire.topics.connect_records import StatusKey
+
+# A rebalance of Connect's workers takes up to five minutes when one of them is gone (KIP-415's delay).
+NOT_ASSIGNED_AFTER = timedelta(minutes=6)
+# Heartbeats come every second, but travel with the records.
+HEARTBEAT_STALE_AFTER = timedelta(minutes=2)
+_LONGEST_TRACE = 300
+
+
+def find_bad_states(picture: FlowPicture) -> Iterator[Finding]:
+    """Yield connectors and tasks of MirrorMaker 2 that say themselves that they do not work."""
+    for key, said in sorted((picture.statuses or {}).items(), key=lambda entry: str(entry[0])):
+        match said.status.state:
+            case "FAILED":
+                yield _failed(key, said)
+            case "PAUSED" | "STOPPED" if key.task is None:
+                yield _paused(key, said)
+            case "UNASSIGNED" | "RESTARTING" if picture.at - said.at >= NOT_ASSIGNED_AFTER:
+                yield _not_assigned(key, said)
+
+
+def find_stale_heartbeats(picture: FlowPicture) -> Iterator[Finding]:
+    """Yield heartbeats that stopped, and why a flow has none."""
+    beats = picture.heartbeats
+    if beats is None or not picture.should_move:
+        return
+    if beats.arrived_at is not None:
+        yield from _stopped_arriving(picture, beats, beats.arrived_at)
+    elif picture.is_watched:
+        yield _absent(picture, beats)
+    if beats.emitted_at is not None and picture.heartbeats_wanted:
+        yield from _stopped_being_sent(picture, beats.emitted_at)
+
+
+def find_missing_syncs(picture: FlowPicture) -> Iterator[Finding]:
+    """Yield why offsets cannot be translated."""
+    syncs = picture.syncs
+    if syncs is None:
+        return
+    where = {"syncs_topic": syncs.topic, "cluster": syncs.cluster}
+    if not syncs.is_enabled:
+        yield Finding(
+            Code.SYNCS_MISSING,
+            FindingSeverity.WARN,
+            "The flow writes no offset syncs: no offset of a group can be translated.",
+            "Turn them on (emit.offset-syncs.enabled in MirrorMaker 2, offset_syncs in crosslog).",
+            evidence=where,
+        )
+    elif syncs.error:
+        yield Finding(
+            Code.SYNCS_UNREADABLE,
+            FindingSeverity.RISK,
+            f"{syncs.topic} on {syncs.cluster} cannot be read: {syncs.error}",
+            f"Give crosslog's principal DESCRIBE and READ on {syncs.topic}.",
+            evidence={**where, "error": syncs.error},
+        )
+    elif not syncs.exists:
+        other = (
+            " There is one on the other cluster: if it is this flow's, set where offset syncs are in the "
+            "flow's "
+            "settings."
+            if syncs.is_elsewhere
+            else ""
+        )
+        yield Finding(
+            Code.SYNCS_MISSING,
+            FindingSeverity.RISK,
+            f"{syncs.topic} does not exist on {syncs.cluster}: no offset of a group can be translated.",
+            "Check emit.offset-syncs.enabled, offset-syncs.topic.location and the names of both clusters."
+            + other,
+            evidence=where,
+        )
+    elif syncs.refused and not syncs.partitions:
+        yield Finding(
+            Code.SYNCS_UNREADABLE,
+            FindingSeverity.RISK,
+            f"{syncs.topic} on {syncs.cluster} holds {syncs.refused:,} records and none is an offset sync.",
+            "Find out who writes there; another flow may use the same topic.",
+            evidence={**where, "records_refused": syncs.refused},
+        )
+
+
+def find_wrapped_records(picture: FlowPicture) -> Iterator[Finding]:
+    """Yield topics whose records went through JsonConverter: nobody reads them."""
+    for topic, count in sorted((picture.wrapped or {}).items()):
+        if count:
+            yield Finding(
+                Code.WRAPPED_RECORDS,
+                FindingSeverity.RISK,
+                f"{count:,} of the newest records of {topic} are wrapped in JSON: clients of MirrorMaker 2 "
+                "cannot "
+                "read them, and copied records are likely wrapped as well.",
+                "Set key.converter, value.converter and header.converter of the connectors to "
+                "org.apache.kafka.connect.converters.ByteArrayConverter.",
+                subject=topic,
+                topic=topic,
+                evidence={"records_wrapped": count},
+            )
+
+
+def _failed(key: StatusKey, said: SaidStatus) -> Finding:
+    reason = said.status.trace.strip().partition("\n")[0][:_LONGEST_TRACE]
+    return Finding(
+        Code.TASK_FAILED,
+        FindingSeverity.CRIT,
+        f"{key} has failed: {reason or 'it does not say why'}",
+        "Connect does not start it again. Remove the cause, then restart it (POST "
+        f"/connectors/{key.connector}/restart?includeTasks=true&onlyFailed=true, or the whole MirrorMaker 2 "
+        "where it has no REST interface).",
+        subject=str(key),
+        evidence=_said(said),
+        since=said.at,
+    )
+
+
+def _paused(key: StatusKey, said: SaidStatus) -> Finding:
+    return Finding(
+        Code.CONNECTOR_PAUSED,
+        FindingSeverity.WARN,
+        f"{key} is {said.status.state}: somebody paused it, and it does nothing.",
+        f"Resume it when it is to go on: PUT /connectors/{key.connector}/resume.",
+        subject=str(key),
+        evidence=_said(said),
+        since=said.at,
+    )
+
+
+def _not_assigned(key: StatusKey, said: SaidStatus) -> Finding:
+    return Finding(
+        Code.TASK_NOT_ASSIGNED,
+        FindingSeverity.RISK,
+        f"{key} is {said.status.state}: no worker runs it.",
+        "Check that MirrorMaker 2's workers live and reach each other; restart them.",
+        subject=str(key),
+        evidence=_said(said),
+        since=said.at,
+    )
+
+
+def _said(said: SaidStatus) -> dict[str, str | int | None]:
+    return {"state": said.status.state, "worker": said.status.worker_id}
+
+
+def _stopped_arriving(
+    picture: FlowPicture, beats: HeartbeatsPicture, arrived_at: datetime
+) -> Iterator[Finding]:
+    age = picture.at - arrived_at
+    if age < HEARTBEAT_STALE_AFTER:
+        return
+    source = beats.at_source
+    is_sent = source is not None and picture.at - source < HEARTBEAT_STALE_AFTER
+    evidence = {
+        "arrived_age_s": int(age.total_seconds()),
+        "sent_age_s": int((picture.at - source).total_seconds()) if source else None,
+    }
+    if is_sent:
+        yield Finding(
+            Code.HEARTBEATS_STALE,
+            FindingSeverity.CRIT,
+            f"Heartbeats are sent on {picture.source}, but none has arrived in {beats.arrives_in} on "
+            f"{picture.target} for {_minutes(age)}: the flow copies nothing.",
+            "See whether other topics move, then look at the log of what copies this flow.",
+            evidence=evidence,
+            since=arrived_at,
+        )
+        return
+    yield Finding(
+        Code.HEARTBEATS_STALE,
+        FindingSeverity.WARN,
+        f"Nobody has sent heartbeats on {picture.source} for {_minutes(age)}, so none arrive on "
+        f"{picture.target}: "
+        "they no longer show whether the flow lives.",
+        f"They are sent by the heartbeat connector of the way back, {picture.target} to {picture.source}: "
+        "check "
+        "that it runs.",
+        evidence=evidence,
+        since=arrived_at,
+    )
+
+
+def _absent(picture: FlowPicture, beats: HeartbeatsPicture) -> Finding:
+    return Finding(
+        Code.HEARTBEATS_ABSENT,
+        FindingSeverity.NOTICE,
+        f"No heartbeats of {picture.source} arrive on {picture.target}: nothing tells a quiet flow from a "
+        "dead one.",
+        f"They come from the heartbeat connector of the way back ({picture.target} to {picture.source}), "
+        "which "
+        f"writes to heartbeats on {picture.source}; dedicated MirrorMaker 2 runs it by itself, Connect and "
+        "Strimzi "
+        "with one direction do not. Add it, and let the flow copy heartbeats.",
+        evidence={"heartbeats_on_source": "yes" if beats.at_source else "none"},
+    )
+
+
+def _stopped_being_sent(picture: FlowPicture, emitted_at: datetime) -> Iterator[Finding]:
+    age = picture.at - emitted_at
+    if age >= HEARTBEAT_STALE_AFTER:
+        yield Finding(
+            Code.HEARTBEATS_STALE,
+            FindingSeverity.RISK,
+            f"What copies this flow has sent no heartbeat to {picture.target} for {_minutes(age)}.",
+            "Its process hangs or is gone: look at its log and restart it.",
+            subject="emitter",
+            evidence={"sent_age_s": int(age.total_seconds())},
+            since=emitted_at,
+        )
+
+
+def _minutes(age: timedelta) -> str:
+    return f"{age.total_seconds() / 60:.0f} min"

@@ -1,0 +1,70 @@
+"""Write a configuration of MirrorMaker 2 back, in any of its forms, or as flows of crosslog. Pure.
+
+Secrets are redacted when they are read, so they come out as placeholders; every export says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from jobs.replication.mirror_config.export.connect import to_connect
+from jobs.replication.mirror_config.export.crosslog import to_crosslog
+from jobs.replication.mirror_config.export.properties import to_properties
+from jobs.replication.mirror_config.export.strimzi import to_strimzi
+from jobs.replication.mirror_config.read.configuration import MirrorConfig
+from jobs.replication.mirror_config.redaction import REDACTED
+from jobs.replication.mirror_config.values import MirrorFlow, Pair
+
+
+class ExportForm(StrEnum):
+    """What a configuration can be written as."""
+
+    PROPERTIES = "properties"
+    CONNECT = "connect"
+    STRIMZI = "strimzi"
+    CROSSLOG = "crosslog"
+
+
+FORMS = tuple(ExportForm)
+_WRITERS = {
+    ExportForm.PROPERTIES: to_properties,
+    ExportForm.CONNECT: to_connect,
+    ExportForm.STRIMZI: to_strimzi,
+    ExportForm.CROSSLOG: to_crosslog,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """The text of an export, and what a person must know: what does not carry over, and why."""
+
+    form: ExportForm
+    text: str
+    notes: tuple[str, ...]
+
+
+def export(config: MirrorConfig, form: ExportForm, only: Pair | None = None) -> Exported:
+    """Return a configuration in another form: the enabled flows, and `only` whether enabled or not."""
+    flows = _flows(config, only)
+    if not flows:
+        return Exported(form, "", ("No flow is enabled, so there is nothing to write.",))
+    text, notes = _WRITERS[form](flows, config)
+    if REDACTED in text:
+        notes = [
+            *notes,
+            f"Secrets are never kept: put them back where {REDACTED} stands, best as references.",
+        ]
+    return Exported(form, text, tuple(dict.fromkeys(notes)))
+
+
+def _flows(config: MirrorConfig, only: Pair | None) -> Sequence[MirrorFlow]:
+    """Return the flows to write; of one that stands in several files the first."""
+    found: dict[Pair, MirrorFlow] = {}
+    for flow in config.flows:
+        pair = (flow.source, flow.target)
+        if pair == only or (only is None and (flow.is_enabled or flow.has_heartbeats)):
+            found.setdefault(pair, flow)
+    enabled = any(flow.is_enabled for flow in found.values())
+    return list(found.values()) if enabled or only is not None else []

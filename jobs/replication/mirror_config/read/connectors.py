@@ -1,0 +1,94 @@
+"""Connectors of a Connect cluster (plain or Strimzi's) to flows. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from jobs.replication.mirror_config.read.dedicated import accept_old_names, with_defaults
+from jobs.replication.mirror_config.values import (
+    Config,
+    Connector,
+    ConnectorClass,
+    Form,
+    MirrorFlow,
+    Pair,
+    Value,
+    is_true,
+)
+
+SOURCE_ALIAS, TARGET_ALIAS = "source.cluster.alias", "target.cluster.alias"
+UNKNOWN_ALIAS = "?"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The connectors between two clusters, and the worker that runs them where it is known."""
+
+    pair: Pair
+    connectors: tuple[Connector, ...]
+    worker: Config | None = None
+
+
+def connector_of(name: str, kind: ConnectorClass, values: Mapping[str, Value]) -> Connector:
+    """Return a connector with old names accepted and defaults filled in."""
+    return Connector(kind, name, with_defaults(accept_old_names(values), kind))
+
+
+def class_of(text: str) -> ConnectorClass | None:
+    """Return which of MirrorMaker 2's connectors a `connector.class` names; None for another one.
+
+    Connect accepts the simple name, and that without `Connector`, as well.
+    """
+    simple = text.strip().rpartition(".")[2]
+    return next(
+        (c for c in ConnectorClass if simple in (c.value, c.value[: -len("Connector")])), None
+    )
+
+
+def pair_of(connector: Connector) -> Pair:
+    """Return between which clusters a connector works; the source may be unknown."""
+    return (connector.get(SOURCE_ALIAS) or UNKNOWN_ALIAS, connector.get(TARGET_ALIAS))
+
+
+def group_connectors(connectors: Iterable[Connector], worker: Config | None = None) -> list[Group]:
+    """Return connectors by the clusters that they join, in the order of the first of each."""
+    found: dict[Pair, list[Connector]] = {}
+    for connector in connectors:
+        found.setdefault(pair_of(connector), []).append(connector)
+    return [Group(pair, tuple(members), worker) for pair, members in found.items()]
+
+
+def flow_of(group: Group, file: str, form: Form) -> MirrorFlow:
+    """Return the flow of a group: it copies when a source connector is there and enabled."""
+    active = [c for c in group.connectors if is_true(c.get("enabled").strip())]
+    kinds = {connector.kind for connector in active}
+    # Kafka's heartbeat connector does not look at `enabled`.
+    beats = [c for c in group.connectors if c.kind is ConnectorClass.HEARTBEAT]
+    return MirrorFlow(
+        source=group.pair[0],
+        target=group.pair[1],
+        file=file,
+        form=form,
+        is_enabled=ConnectorClass.SOURCE in kinds,
+        has_heartbeats=any(c.is_true("emit.heartbeats.enabled") for c in beats),
+        connectors=group.connectors,
+        worker=group.worker,
+    )
+
+
+def bootstrap_of(flows: Iterable[MirrorFlow]) -> dict[str, Value]:
+    """Return the address of each cluster, as the first connector that tells it says."""
+    found: dict[str, Value] = {}
+    for flow in flows:
+        for connector in flow.connectors:
+            for side, alias in (("source", flow.source), ("target", flow.target)):
+                value = connector.config.get(f"{side}.cluster.bootstrap.servers")
+                if value is not None:
+                    found.setdefault(alias, value)
+    return found
+
+
+def aliases_of(flows: Iterable[MirrorFlow]) -> tuple[str, ...]:
+    """Return the clusters of flows, each once."""
+    return tuple(dict.fromkeys(alias for flow in flows for alias in (flow.source, flow.target)))

@@ -1,0 +1,74 @@
+"""The questions of Kafka's MirrorClient and RemoteClusterUtils, with the same answers and without the traps.
+
+Source: MirrorClient of org.apache.kafka.connect.mirror. Unlike there, only committed records count, and
+what could not be read to its end is an error and never a part of the answer.
+"""
+
+from __future__ import annotations
+
+from jobs.cluster.admin.topics import list_topic_names
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.descriptions import CommittedOffset, TopicPartition
+from jobs.cluster.errors import UnknownTopicOrPartition
+from jobs.replication.checkpoints.topic import read_checkpoint_topic
+from jobs.replication.naming import hops
+from jobs.replication.policy import ReplicationPolicy
+
+
+class MirrorClient:
+    """Asks one cluster, a flow's target; every question may raise `ClusterFault`."""
+
+    def __init__(self, client: ClusterClient, policy: ReplicationPolicy) -> None:
+        self.replication_policy = policy
+        self._client = client
+
+    def replication_hops(self, upstream_alias: str) -> int:
+        """Return over how many flows records of a cluster come here, by heartbeats; -1 when none do."""
+        return hops.replication_hops(self.replication_policy, self._topics(), upstream_alias)
+
+    def heartbeat_topics(self) -> set[str]:
+        """Return the topics of heartbeats, the local one included."""
+        return set(hops.heartbeat_topics(self.replication_policy, self._topics()))
+
+    def checkpoint_topics(self) -> set[str]:
+        """Return the topics of checkpoints."""
+        return set(hops.checkpoint_topics(self.replication_policy, self._topics()))
+
+    def upstream_clusters(self) -> set[str]:
+        """Return the aliases of all clusters whose heartbeats arrive here, over any number of hops."""
+        return hops.upstream_clusters(self.replication_policy, self._topics())
+
+    def remote_topics(self, source: str | None = None) -> set[str]:
+        """Return the topics that came from another cluster; with `source`, directly from that one.
+
+        Empty for an identity policy that does not know the alias of its source.
+        """
+        return set(hops.remote_topics(self.replication_policy, self._topics(), source))
+
+    def count_hops(self, topic: str, source: str) -> int:
+        """Return over how many flows a topic of this name came from a cluster; -1 when it did not."""
+        return hops.count_hops(self.replication_policy, topic, source)
+
+    def remote_consumer_offsets(
+        self, group: str, remote_alias: str
+    ) -> dict[TopicPartition, CommittedOffset]:
+        """Return where a group of another cluster goes on here, by its last checkpoints.
+
+        Empty when the group has none. Raises `UnknownTopicOrPartition` when there are no checkpoints of that
+        cluster at all; `ClusterFault` also when the topic could not be read to its end.
+        """
+        topic = self.replication_policy.checkpoints_topic(remote_alias)
+        found = read_checkpoint_topic(self._client, topic, wants=lambda name: name == group)
+        if not found.exists:
+            raise UnknownTopicOrPartition(
+                f"There is no topic {topic}, so there are no checkpoints of groups of {remote_alias}.",
+                cluster=self._client.connection.alias,
+                hint="Check the alias and the naming policy, and that a flow from there writes checkpoints.",
+            )
+        return {
+            where: CommittedOffset(kept.checkpoint.downstream_offset, kept.checkpoint.metadata)
+            for where, kept in found.of_group(group).items()
+        }
+
+    def _topics(self) -> list[str]:
+        return list_topic_names(self._client)

@@ -1,0 +1,63 @@
+"""A topic of offset syncs, followed while a flow runs. Source: OffsetSyncStore of MirrorMaker 2."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import lru_cache
+
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.reading import TopicFollower
+from jobs.cluster.records import Message
+from jobs.replication.flow.selection import should_replicate
+from jobs.replication.flow.spec import FlowSpec
+from jobs.replication.translation.kept_syncs import KeptSyncs
+from jobs.wire.errors import RecordFormatError
+from jobs.wire.mirror_records import decode_offset_sync
+from jobs.wire.topics.connect_json import is_json_wrapped
+from jobs.wire.topics.sync_links import SyncLinks
+
+PARTITION = 0
+
+
+class FollowedSyncs:
+    """Reads what is new in the topic of offset syncs; several flows from one source may share it.
+
+    `refused` counts records that are no offset syncs, by reason.
+    """
+
+    def __init__(self, flow: FlowSpec, client: ClusterClient, topic: str) -> None:
+        self.kept = KeptSyncs()
+        self.refused: Counter[str] = Counter()
+        self._follower = TopicFollower(client, topic, only_partition=PARTITION, is_complete=False)
+        self._links = SyncLinks()
+        self._wants = lru_cache(maxsize=10_000)(lambda name: should_replicate(flow, name))
+
+    def follow(self) -> bool:
+        """Read to the end of what is committed; returns False when there is no such topic.
+
+        Raises `ClusterFault`.
+        """
+        return self._follower.follow(self._take, self._forget)
+
+    def close(self) -> None:
+        """Let go of the consumer."""
+        self._follower.close()
+
+    def _forget(self) -> None:
+        self.kept.clear()
+        self.refused.clear()
+
+    def _take(self, message: Message) -> None:
+        try:
+            sync = decode_offset_sync(message.key(), message.value())
+        except RecordFormatError as error:
+            is_wrapped = is_json_wrapped(message.value())
+            self.refused["written through a JSON converter" if is_wrapped else error.kind] += 1
+            return
+        pair = (sync.upstream_offset, sync.downstream_offset)
+        if min(pair) >= 0 and self._wants(sync.topic):
+            where = TopicPartition(sync.topic, sync.partition)
+            at = message.offset() or 0
+            follows = self._links.follows(at, where, pair, message.headers())
+            self.kept.add(where, pair, follows)

@@ -1,0 +1,104 @@
+"""What a new remote topic is like. Pure.
+
+Source: MirrorSourceConnector.createNewTopics. Unlike there, the replication factor is the source's
+where the flow names none, and what decides about records is set even where the source has it by
+default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from jobs.cluster.admin.configs import ConfigValue
+from jobs.cluster.admin.topics import NewTopicSpec
+from jobs.cluster.descriptions import TopicDescription
+from jobs.replication.flow.selection import NameFilter
+from jobs.replication.flow.spec import FlowSpec
+from jobs.replication.topics.changes import TopicChange
+from jobs.replication.topics.config_sync import OWN_CONFIGS, configs_for_creation
+
+# What decides whether a copied record is taken and how long it stays.
+COPIED_CONFIGS = (
+    "cleanup.policy",
+    "max.message.bytes",
+    "message.timestamp.after.max.ms",
+    "message.timestamp.before.max.ms",
+    "retention.bytes",
+    "retention.ms",
+)
+TOPIC = "topic"
+
+
+@dataclass(frozen=True, slots=True)
+class Creation:
+    """A remote topic to be made.
+
+    `replication_factor` None: the target's default. `replication_factor_from` is a sentence for a
+    person. `needed` are those of `configs` without which copies would be refused or lost.
+    """
+
+    topic: str
+    remote_topic: str
+    partitions: int
+    replication_factor: int | None
+    replication_factor_from: str
+    configs: Mapping[str, str]
+    needed: Mapping[str, str]
+
+    def spec(self) -> NewTopicSpec:
+        """Return the topic as it is asked for."""
+        return NewTopicSpec(self.partitions, self.replication_factor, self.configs)
+
+    def spec_of_needed(self) -> NewTopicSpec:
+        """Return the topic for a target that refuses one of the other settings."""
+        return NewTopicSpec(self.partitions, self.replication_factor, self.needed)
+
+    def change(self) -> TopicChange:
+        """Return the creation as a change."""
+        factor = self.replication_factor or "the target's default"
+        made = f"{self.partitions} partitions, replication factor {factor}"
+        return TopicChange(
+            self.remote_topic, TOPIC, None, made, f"The flow copies the source topic {self.topic}."
+        )
+
+
+def plan_creation(
+    flow: FlowSpec,
+    topic: TopicDescription,
+    remote_topic: str,
+    configs: Mapping[str, ConfigValue],
+    brokers: int | None,
+) -> Creation:
+    """Return the remote topic for a source topic with these settings; `brokers` are the target's."""
+    factor, origin = _replication_factor(flow, topic, brokers)
+    needed = _needed(flow, configs)
+    return Creation(
+        topic.name,
+        remote_topic,
+        len(topic.partitions),
+        factor,
+        origin,
+        {**configs_for_creation(flow, configs), **needed},
+        needed,
+    )
+
+
+def _needed(flow: FlowSpec, configs: Mapping[str, ConfigValue]) -> dict[str, str]:
+    excluded = NameFilter(flow.config_properties_exclude)
+    read = {key: configs[key].value for key in COPIED_CONFIGS if key in configs}
+    copied = {k: v for k, v in read.items() if v is not None and not excluded.accepts(k)}
+    return {**copied, **OWN_CONFIGS}
+
+
+def _replication_factor(
+    flow: FlowSpec, topic: TopicDescription, brokers: int | None
+) -> tuple[int | None, str]:
+    if flow.replication_factor is not None:
+        return flow.replication_factor, "The flow's setting."
+    replicas = max((len(partition.replicas) for partition in topic.partitions), default=0)
+    if not replicas:
+        return None, "As on the source, which did not tell."
+    if brokers is not None and brokers < replicas:
+        return brokers, f"The source has {replicas}, but the target only {brokers} live brokers."
+    return replicas, "As on the source."

@@ -1,0 +1,177 @@
+"""Everything that can be said of offsets between the two sides of one flow: the one door to translation.
+
+Behind it stand the archived offset syncs of the flow; in front of it stand the console, the failover plan,
+the checkpoints that crosslog writes, and the command line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from jobs.cluster.descriptions import TopicPartition
+from jobs.replication.offset_sync_store import OffsetSyncStore
+from jobs.replication.offset_syncs.runs import slices_by_partition
+from jobs.replication.translation.bulk import Answers, translate_partition
+from jobs.replication.translation.partition_syncs import Int64s, PartitionSyncs
+from jobs.replication.translation.sync_history import (
+    NOTHING_KNOWN,
+    Certificate,
+    Facts,
+    SyncHistory,
+    Why,
+)
+
+
+class SourceEnd(NamedTuple):
+    """The ends of both sides of a partition, the target's read *before* the source's.
+
+    A group that has read up to `source_end` may go on at `target_end`, which skips nothing, because whatever
+    is written to the target afterwards is copied from the source's records behind that end.
+    `copied_to` is the flow's position (the next source offset to copy), read before both; None: not known.
+    """
+
+    source_end: int
+    target_end: int
+    copied_to: int | None = None
+
+
+class Translator:
+    """Answers for the partitions of one flow (topics by their names on the source)."""
+
+    def __init__(
+        self,
+        syncs: Mapping[TopicPartition, Iterable[tuple[int, int]]] | None = None,
+        *,
+        facts: Facts = NOTHING_KNOWN,
+    ) -> None:
+        self.facts = facts
+        self._histories: dict[TopicPartition, SyncHistory] = {}
+        self._stores: dict[TopicPartition, OffsetSyncStore] = {}
+        for where, pairs in (syncs or {}).items():
+            for upstream, downstream in pairs:
+                self.add(where, upstream, downstream)
+
+    def add(
+        self,
+        where: TopicPartition,
+        upstream: int,
+        downstream: int,
+        *,
+        after_gap: bool = False,
+        follows: tuple[int, int] | None = None,
+    ) -> None:
+        """Take the next offset sync of a partition, in the order of the log.
+
+        `after_gap`: some before it are missing, and nobody knows what they said. `follows`: the one that was
+        told before it, None where nobody says so.
+        """
+        history = self._histories.get(where)
+        if history is None:
+            history = self._histories[where] = SyncHistory()
+        history.add(upstream, downstream, after_gap=after_gap, follows=follows)
+        store = self._stores.get(where)
+        if store is None:
+            store = self._stores[where] = started_store()
+        store.sync(upstream, downstream)
+
+    def put(self, where: TopicPartition, syncs: PartitionSyncs, store: OffsetSyncStore) -> None:
+        """Take everything that is known of a partition at once; both belong to this translator now."""
+        self._histories[where] = SyncHistory(syncs)
+        self._stores[where] = store
+
+    @property
+    def partitions(self) -> frozenset[TopicPartition]:
+        """The source partitions with at least one offset sync."""
+        return frozenset(self._histories)
+
+    def history(self, where: TopicPartition) -> SyncHistory | None:
+        """Return what is known of a partition; None without any offset sync."""
+        return self._histories.get(where)
+
+    def translate(
+        self, where: TopicPartition, upstream: int, *, end: SourceEnd | None = None
+    ) -> Certificate | None:
+        """Return between which target offsets a source offset lies.
+
+        None without any offset sync, unless `end` tells: also use where both sides end (for a group that has
+        read everything).
+        """
+        history = self.history(where)
+        found = None if history is None else history.certify(upstream, self.facts)
+        return found if end is None else at_the_end(found, upstream, end)
+
+    def translate_many(
+        self,
+        wheres: Sequence[TopicPartition],
+        upstreams: npt.ArrayLike,
+        which: npt.ArrayLike | None = None,
+    ) -> Answers:
+        """Answer many questions at once: `upstreams[i]` of `wheres[i]`, or of `wheres[which[i]]`.
+
+        The same as `translate` without `end` for each. Raises ValueError when the lengths do not agree.
+        """
+        asked = np.asarray(upstreams, np.int64)
+        names, numbers = (
+            _numbered(wheres) if which is None else (wheres, np.asarray(which, np.int64))
+        )
+        if len(numbers) != len(asked):
+            raise ValueError(f"{len(asked)} offsets of {len(numbers)} partitions are asked for")
+        answers = Answers.none(len(asked))
+        order = np.argsort(numbers, kind="stable")
+        for number, span in slices_by_partition(numbers[order]):
+            history = self.history(names[number])
+            if history is not None:
+                places = order[span]
+                found = translate_partition(history.syncs, asked[places], self.facts)
+                answers.put(places, found)
+        return answers
+
+    def reverse(self, where: TopicPartition, downstream: int) -> Certificate | None:
+        """Return between which source offsets a target offset lies, for the way back; None without any sync.
+
+        Whoever has read the target up to `downstream` and goes on at `lo` on the source skips nothing.
+        """
+        history = self.history(where)
+        return None if history is None else history.reverse(downstream, self.facts)
+
+    def mm2(self, where: TopicPartition, upstream: int) -> int | None:
+        """Return MirrorMaker 2's own answer: None without a sync, -1 for one older than all it keeps."""
+        store = self._stores.get(where)
+        return None if store is None else store.translate(upstream)
+
+
+def at_the_end(found: Certificate | None, upstream: int, end: SourceEnd) -> Certificate | None:
+    """Return a certificate that also uses where both sides end.
+
+    Whatever stands at or behind the source's end was not there when the target's end was read: its copy
+    comes behind that end.
+    """
+    if upstream < end.source_end:
+        return found
+    if upstream == end.source_end and end.copied_to is not None and end.copied_to >= upstream:
+        return Certificate(end.target_end, end.target_end, Why.ALL_COPIED.text)
+    if found is None:
+        return Certificate(end.target_end, None, Why.AT_THE_END.text)
+    if found.exact or found.lo >= end.target_end:
+        return found
+    hi = None if found.hi is None else max(found.hi, end.target_end)
+    return Certificate(end.target_end, hi, Why.AT_THE_END.text, found.evidence)
+
+
+def started_store() -> OffsetSyncStore:
+    """Return an empty store that answers, as MirrorMaker 2's does when it can read its own checkpoints."""
+    store = OffsetSyncStore()
+    store.start(must_read_to_end=False)
+    return store
+
+
+def _numbered(wheres: Sequence[TopicPartition]) -> tuple[list[TopicPartition], Int64s]:
+    numbers: dict[TopicPartition, int] = {}
+    found = np.fromiter(
+        (numbers.setdefault(where, len(numbers)) for where in wheres), np.int64, len(wheres)
+    )
+    return list(numbers), found

@@ -1,0 +1,83 @@
+"""What driver and tasks of a flow say to each other, as JSON values.
+
+Driver to task: `assignment` (once, first), then `add`, `remove`, `tuning`, `stop`. Task to driver:
+`token` and `task` (once, first), then `partitions` (reports), `released`, `alive`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from jobs.cluster.descriptions import TopicPartition
+from jobs.replication.copy.changes import Released, Tuning
+from jobs.replication.copy.contract import PartitionStart
+from jobs.replication.flow.spec import FlowSpec
+
+Message = Mapping[str, Any]
+
+
+def encode_line(message: Message) -> bytes:
+    """Return a message as one line."""
+    return json.dumps(message, separators=(",", ":")).encode() + b"\n"
+
+
+def decode_line(line: bytes) -> dict[str, Any] | None:
+    """Read a line; None for one that was cut off."""
+    if not line.endswith(b"\n"):
+        return None
+    value: dict[str, Any] = json.loads(line)
+    return value
+
+
+def assignment(flow: FlowSpec) -> Message:
+    """Say what a task is for; its partitions follow."""
+    return {"assignment": {"flow": flow.to_mapping()}}
+
+
+def add(starts: Iterable[PartitionStart]) -> Message:
+    """Say which partitions a task is to take on."""
+    return {"add": [asdict(start) for start in starts]}
+
+
+def remove(partitions: Iterable[TopicPartition]) -> Message:
+    """Say which partitions a task is to let go of."""
+    return {"remove": [list(where) for where in partitions]}
+
+
+def tuning(value: Tuning) -> Message:
+    """Say how fast and in which order a task is to copy."""
+    return {"tuning": asdict(value)}
+
+
+def released(partitions: Sequence[Released]) -> Message:
+    """Say which partitions a task has let go of."""
+    return {"released": [asdict(partition) for partition in partitions]}
+
+
+def starts_in(message: Message) -> list[PartitionStart]:
+    """Return the starts of an `add`."""
+    return [PartitionStart(**_with_pair(values)) for values in message["add"]]
+
+
+def removed_in(message: Message) -> list[TopicPartition]:
+    """Return the partitions of a `remove`."""
+    return [TopicPartition(*values) for values in message["remove"]]
+
+
+def tuning_in(message: Message) -> Tuning:
+    """Return the values of a `tuning`."""
+    return Tuning(**message["tuning"])
+
+
+def released_in(message: Message) -> list[Released]:
+    """Return the partitions of a `released`."""
+    return [Released(**_with_pair(values)) for values in message["released"]]
+
+
+def _with_pair(values: Mapping[str, Any]) -> dict[str, Any]:
+    """JSON knows no tuples."""
+    pair = values.get("last_sync")
+    return {**values, "last_sync": None if pair is None else tuple(pair)}

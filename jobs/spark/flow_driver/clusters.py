@@ -1,0 +1,81 @@
+"""The two clusters of a flow, as its driver asks them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from jobs.cluster.admin.brokers import describe_cluster
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.errors import SameCluster
+from jobs.replication.copy.contract import PartitionStart
+from jobs.replication.copy.fencing import fence_flow
+from jobs.replication.copy.fresh_starts import note_fresh_starts
+from jobs.replication.flow.plan import Known
+from jobs.replication.flow.spec import FlowSpec
+from jobs.replication.flow.survey import Survey, survey_flow
+from jobs.spark.flow_driver.following import Following
+from jobs.spark.flow_driver.recovery import recover
+
+
+@dataclass(slots=True)
+class Clusters:
+    """Asked by one thread at a time; everything here raises `ClusterFault`.
+
+    `flow` is replaced when settings change: an answer that is on its way is by the old ones.
+    """
+
+    flow: FlowSpec
+    source: ClusterClient
+    target: ClusterClient
+    following: Following = field(default_factory=Following)
+
+    def begin(self, topic_ids: Mapping[str, str], reset_topics: frozenset[str]) -> Survey:
+        """Fence every writer of the flow, then ask: so nobody moves positions afterwards.
+
+        Raises `SameCluster` before anything is written when source and target are one cluster.
+
+        Topics that begin anew, under another id, have their new positions on the target when this returns.
+        """
+        self._refuse_same_cluster()
+        fence_flow(self.flow)
+        survey = self.survey(topic_ids, reset_topics)
+        accepted = survey.plan.topic_ids
+        anew = {
+            topic for topic in accepted if topic_ids.get(topic, accepted[topic]) != accepted[topic]
+        }
+        fresh = [start for start in survey.plan.starts if start.topic in anew | reset_topics]
+        if fresh:
+            note_fresh_starts(self.target, self.flow.source.alias, fresh)
+        return survey
+
+    def survey(self, topic_ids: Mapping[str, str], reset_topics: frozenset[str]) -> Survey:
+        """Ask both clusters what there is to copy from where on."""
+        known = Known(
+            topic_ids=topic_ids, reset_topics=reset_topics, on_recreated=self.flow.on_recreated
+        )
+        survey = survey_flow(self.flow, self.source, self.target, known)
+        topics = survey.copied_topics()
+        if self.following.follow(self.flow, self.source, self.target, topics):
+            return survey_flow(self.flow, self.source, self.target, known)
+        return survey
+
+    def _refuse_same_cluster(self) -> None:
+        """Ask both who they are: a flow file may name the same cluster under two aliases."""
+        source_id = describe_cluster(self.source).cluster_id
+        target_id = describe_cluster(self.target).cluster_id
+        known = replace(
+            self.flow,
+            source=replace(self.flow.source, cluster_id=source_id),
+            target=replace(self.flow.target, cluster_id=target_id),
+        )
+        problem = known.same_cluster_problem()
+        if problem:
+            raise SameCluster(problem, cluster=self.flow.target.alias)
+
+    def recover(
+        self, task: int, lost: Iterable[PartitionStart], told: Mapping[TopicPartition, int]
+    ) -> list[PartitionStart]:
+        """Fence a lost task and find out where its partitions are; also raises `PositionsBehind`."""
+        return recover(self.flow, self.target, task, lost, told)

@@ -1,0 +1,50 @@
+"""What runs inside a Spark task of a flow: one engine, its partitions, until told to stop."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from jobs.logs import log_to_stderr
+from jobs.replication.copy.contract import PartitionProgress
+from jobs.replication.flow.spec import FlowSpec
+from jobs.spark import processes
+from jobs.spark.channel.line import ChannelAddress, TaskChannel
+
+logger = logging.getLogger(__name__)
+
+
+def run_task(number: int, address: ChannelAddress) -> None:
+    """Copy the partitions that the driver gives to this task, until it asks for a stop."""
+    from jobs.replication.copy.flow_copier import FlowCopier  # the driver does without the engine
+
+    processes.end_with_parent()
+    log_to_stderr()
+    logger.info("task begins number=%d code=%s", number, Path(__file__).parent.parent.parent)
+    channel = TaskChannel(address, number)
+    try:
+        if channel.assignment is None:
+            return
+        flow = FlowSpec.from_mapping(channel.assignment["flow"])
+
+        def report(partitions: Sequence[PartitionProgress]) -> None:
+            channel.report([asdict(partition) for partition in partitions])
+
+        FlowCopier(flow, number).copy([], channel.should_stop, report, channel.changes)
+    finally:
+        channel.close()
+
+
+class TaskFunction:
+    """A function for `mapPartitions` that carries the channel's address and the task's number."""
+
+    def __init__(self, address: ChannelAddress, number: int) -> None:
+        self.address = address
+        self.number = number
+
+    def __call__(self, _elements: Iterable[int]) -> Iterator[int]:
+        """Run the task; yields its number."""
+        run_task(self.number, self.address)
+        yield self.number

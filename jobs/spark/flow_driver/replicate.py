@@ -1,0 +1,217 @@
+"""The driver of a replication flow: one Spark application that copies until it is told to stop.
+
+It surveys both clusters and lets `Copying` work on what it found. Only what cannot be mended while
+tasks run comes back here: then everything begins anew, from the positions on the target.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from types import FrameType
+from typing import Self
+
+from pyspark import SparkContext
+
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.errors import ClusterFault, SameCluster
+from jobs.replication.checkpoints.thread import CheckpointThread
+from jobs.replication.copy.contract import PartitionState
+from jobs.replication.copy.heartbeats import Heartbeats
+from jobs.replication.flow.spec import FlowSpec
+from jobs.spark import contract, submit
+from jobs.spark.channel.line import DriverChannel, Event
+from jobs.spark.contract import JobResult, JobSpec, Outcome
+from jobs.spark.control import ControlFile
+from jobs.spark.flow_driver.clusters import Clusters
+from jobs.spark.flow_driver.copying import Copying, Rhythm
+from jobs.spark.flow_driver.crew import SparkJob, backoff_s
+from jobs.spark.flow_driver.dealing import Balance
+from jobs.spark.flow_driver.state import FlowState
+from jobs.spark.secret import is_one_process, open_context, why_over
+from jobs.spark.settings import master_of
+
+logger = logging.getLogger(__name__)
+
+REFRESH_S = 10.0
+HOME_S = 15.0
+BALANCE_S = 60.0
+BALANCE_LASTING_S = 20.0
+LOOK_S = 0.2
+SPARK_S = 1.0
+
+
+def run(spec: JobSpec, run_dir: Path) -> JobResult:
+    """Replicate the flow of this spec.
+
+    Arguments: `flow` (a FlowSpec mapping), `topic_ids` (topic -> id that was copied before),
+    `reset_topics` (topics to copy from their beginning), `until_caught_up` (end there),
+    `refresh_s`, `home_s`, `balance_s`, `balance_lasting_s`. Result: see `FlowState.summary`.
+    """
+    context = open_context(master_of(spec))
+    try:
+        return FlowDriver(spec, run_dir, context).drive()
+    finally:
+        context.stop()
+
+
+class Companions:
+    """Heartbeats and checkpoints beside the tasks; as a context manager they end with the block."""
+
+    def __init__(self, state: FlowState, source: ClusterClient, target: ClusterClient) -> None:
+        self._state = state
+        self._clients = (source, target)
+        self._lives = ExitStack()
+        self._checkpoints: CheckpointThread | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._lives.close()
+
+    def begin(self) -> None:
+        """Begin, or end and begin again with the flow's settings of now."""
+        self._lives.close()
+        flow = self._state.flow
+        self._lives.enter_context(Heartbeats(flow, *self._clients))
+        self._checkpoints = CheckpointThread(flow, after=self._checkpoints)
+        self._lives.enter_context(self._checkpoints)
+        self._state.checkpoints = self._checkpoints.to_mapping
+
+
+class FlowDriver:
+    """Drives one flow; everything it knows is in the clusters, so it can be killed at any moment."""
+
+    def __init__(self, spec: JobSpec, run_dir: Path, context: SparkContext) -> None:
+        arguments = spec.arguments
+        self.until_caught_up = bool(arguments.get("until_caught_up"))
+        self.rhythm = Rhythm(
+            refresh_s=float(arguments.get("refresh_s", REFRESH_S)),
+            home_s=float(arguments.get("home_s", HOME_S)),
+            balance=Balance(
+                every_s=float(arguments.get("balance_s", BALANCE_S)),
+                lasting_s=float(arguments.get("balance_lasting_s", BALANCE_LASTING_S)),
+            ),
+        )
+        self.run_dir = run_dir
+        self.context = context
+        self.state = FlowState(
+            flow=FlowSpec.from_mapping(arguments["flow"]),
+            run_dir=run_dir,
+            control=ControlFile(run_dir),
+            topic_ids=dict(arguments.get("topic_ids") or {}),
+            reset_topics=frozenset(arguments.get("reset_topics") or ()),
+        )
+        self.state.control.look()
+        self.state.take_settings()
+        self.is_living = False
+        self.over: str | None = None
+        self.spark_at = 0.0
+        self.stopping = threading.Event()
+        signal.signal(signal.SIGTERM, self._on_signal)
+
+    def drive(self) -> JobResult:
+        """Copy until stopped (or caught up, when asked for) and return the result."""
+        failures = 0
+        flow = self.state.flow
+        self.state.show()  # Spark is up: the clusters come next
+        with (
+            ClusterClient(flow.source) as source,
+            ClusterClient(flow.target) as target,
+            Companions(self.state, source, target) as companions,
+        ):
+            self.state.on_settings = companions.begin
+            clusters = Clusters(flow, source, target, self.state.following)
+            while not self._should_stop() and not self.state.is_done:
+                try:
+                    self._begin(clusters)
+                except SameCluster as fault:
+                    # Waiting mends nothing, and nothing may be written.
+                    return self._refused(fault)
+                except ClusterFault as fault:
+                    failures += 1
+                    self._wait_for(fault, failures)
+                    continue
+                if not self.is_living:  # the topics of both are there since the survey
+                    companions.begin()
+                    self.is_living = True
+                problem = self._copying(clusters).run(self._should_stop)
+                failures = failures + 1 if problem else 0
+                if problem:
+                    self._begin_anew_after(problem, failures)
+        return self._result()
+
+    def _begin(self, clusters: Clusters) -> None:
+        survey = clusters.begin(self.state.topic_ids, self.state.reset_topics)
+        self.state.begin(survey)
+        if self.until_caught_up:
+            self.state.end_here(survey)
+        self.state.show()
+
+    def _copying(self, clusters: Clusters) -> Copying:
+        return Copying(self.state, clusters, self._start_job, self._make_channel, self.rhythm)
+
+    def _make_channel(self, on_event: Callable[[Event], None]) -> DriverChannel:
+        found = self.context.getConf()
+        host = str(found.get("spark.driver.host", "127.0.0.1"))
+        bind_host = found.get("spark.driver.bindAddress", host)
+        is_sealed = not is_one_process(str(self.context.master))
+        return DriverChannel(host, on_event, bind_host=bind_host, is_sealed=is_sealed)
+
+    def _start_job(self, channel: DriverChannel, number: int) -> SparkJob:
+        return SparkJob(self.context, channel.address, number)
+
+    def _wait_for(self, fault: ClusterFault, failures: int) -> None:
+        logger.warning("survey failed flow=%s error=%s", self.state.flow.name, fault)
+        self.state.message = self.state.fault = f"{fault} {fault.hint}"
+        self.state.board.fail_all_open(PartitionState.RETRYING, str(fault))
+        self.state.show()
+        self._pause(backoff_s(failures))
+
+    def _refused(self, fault: SameCluster) -> JobResult:
+        self.state.message = self.state.fault = f"{fault.message} {fault.hint}"
+        self.state.show()
+        return JobResult(Outcome.FAILED, self.state.fault, self.state.summary())
+
+    def _begin_anew_after(self, problem: str, failures: int) -> None:
+        logger.warning("all tasks begin anew flow=%s: %s", self.state.flow.name, problem)
+        self.state.restart(f"All tasks are started again: {problem}")
+        self.state.board.fail_all_open(PartitionState.RETRYING, self.state.message)
+        self.state.show()
+        self._pause(backoff_s(failures))
+
+    def _pause(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and not self._should_stop():
+            time.sleep(LOOK_S)
+
+    def _should_stop(self) -> bool:
+        if time.monotonic() >= self.spark_at:
+            self.spark_at = time.monotonic() + SPARK_S
+            self.over = why_over(self.context)
+        return self.over is not None or self._is_asked_to_stop()
+
+    def _is_asked_to_stop(self) -> bool:
+        return self.stopping.is_set() or (self.run_dir / contract.STOP).exists()
+
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        self.stopping.set()
+
+    def _result(self) -> JobResult:
+        state = self.state
+        state.show()
+        summary = state.summary()
+        if self.over is not None and not self._is_asked_to_stop():
+            return JobResult(Outcome.FAILED, self.over, summary)
+        if state.is_done and state.ends is not None:
+            short = state.board.short_of(state.ends)
+            if short:
+                return JobResult(Outcome.FAILED, short[0]["reason"], summary)
+            return JobResult(Outcome.SUCCEEDED, None, summary)
+        return JobResult(Outcome.CANCELLED, submit.stop_reason(self.run_dir), summary)

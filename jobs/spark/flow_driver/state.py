@@ -1,0 +1,241 @@
+"""What a flow's driver knows, from one beginning to the next, and what of it is shown in `progress.json`."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.errors import InvalidFields
+from jobs.replication.copy.contract import PartitionProgress, PartitionStart, PartitionState
+from jobs.replication.flow.spec import FlowSpec
+from jobs.replication.flow.survey import Survey
+from jobs.spark import contract, processes
+from jobs.spark.control import ControlFile
+from jobs.spark.flow_driver.board import Board
+from jobs.spark.flow_driver.following import Following
+from jobs.spark.flow_driver.live_settings import with_settings
+from jobs.spark.stages import DRIVER_STARTED, FIRST_RECORD, SURVEYED, TASKS_STARTED
+
+Row = dict[str, Any]
+# Of a task that crashes every second, all of the last minutes; the console keeps a day of them.
+MOST_CRASHES = 1000
+
+_WITH_A_TASK = frozenset({PartitionState.COPYING, PartitionState.CAUGHT_UP})
+
+
+@dataclass(slots=True)
+class FlowState:
+    """`topic_ids` are those under which topics are copied.
+
+    `given_up` are partitions that failed and stay so, `anew` topics whose failures count no more: they
+    were created again, and that is accepted. `ends` are the offsets at which the run is to end (None:
+    never), `unknown_ends` the partitions whose end nobody could tell yet. `message` is one sentence, `fault`
+    why the clusters were not seen. `crashes` are the times (ms) of the newest restarts. `checkpoints` tells
+    what came of writing them, None: nothing yet. `stages` are the moments of the start that have passed.
+    `began_as` is the flow with the settings that the run began with, `taken` what of them was changed since;
+    `on_settings` is called then.
+    """
+
+    flow: FlowSpec
+    run_dir: Path
+    control: ControlFile
+    topic_ids: dict[str, str] = field(default_factory=dict)
+    reset_topics: frozenset[str] = frozenset()
+    board: Board = field(default_factory=Board)
+    following: Following = field(default_factory=Following)
+    checkpoints: Callable[[], Row | None] = lambda: None
+    on_settings: Callable[[], None] = lambda: None
+    survey: Survey | None = None
+    given_up: set[TopicPartition] = field(default_factory=set)
+    anew: set[str] = field(default_factory=set)
+    ends: dict[TopicPartition, int] | None = None
+    unknown_ends: set[TopicPartition] = field(default_factory=set)
+    restarts: int = 0
+    crashes: deque[int] = field(default_factory=lambda: deque(maxlen=MOST_CRASHES))
+    moves: int = 0
+    message: str = "Starting."
+    fault: str = ""
+    stages: dict[str, int] = field(default_factory=lambda: {DRIVER_STARTED: _now_ms()})
+    began_s: float = field(default_factory=time.monotonic)
+    began_as: FlowSpec | None = None
+    taken: Mapping[str, Any] = field(default_factory=dict)
+
+    def begin(self, survey: Survey) -> None:
+        """Begin anew with a survey: partitions that failed in this run stay as they are."""
+        self._take(survey)
+        self.stages.setdefault(SURVEYED, _now_ms())
+        self.fault = ""
+        failed = {_where(row): row for row in self.board.failed()}
+        planned = {start.where for start in survey.plan.starts}
+        self.given_up = {w for w in planned & failed.keys() if w.topic not in self.anew}
+        self.anew = set()
+        starts = [progress_of(s) for s in survey.plan.starts if s.where not in self.given_up]
+        rows = [asdict(row) for row in [*starts, *survey.plan.refused]]
+        self.board.start([*rows, *(failed[where] for where in self.given_up)])
+        self.board.know_ends(known_ends(survey), time.monotonic())
+
+    def see(self, survey: Survey) -> None:
+        """Take a survey that was made while the flow runs."""
+        self._take(survey)
+        self.board.know_ends(known_ends(survey), time.monotonic())
+
+    def _take(self, survey: Survey) -> None:
+        self.survey = survey
+        self.topic_ids = dict(survey.plan.topic_ids)
+        self.reset_topics = frozenset()
+        self.message = (
+            f"Copying {len(survey.plan.starts)} partitions of {len(survey.topics)} topics."
+            if survey.plan.starts
+            else "No partition can be copied now: see the reasons, or the flow's filters."
+        )
+
+    def restart(self, message: str) -> None:
+        """Count a restart, of one task or of all, that nobody asked for; `message` says why."""
+        self.restarts += 1
+        self.crashes.append(time.time_ns() // 1_000_000)
+        self.message = message
+
+    def take_settings(self) -> bool:
+        """Take over the settings that are asked for now; returns whether one of them is new."""
+        asked = self.control.control.settings
+        if asked == self.taken:
+            return False
+        self.taken = asked
+        try:
+            changed = with_settings(self.began_as or self.flow, asked)
+        except InvalidFields as error:
+            told = "; ".join(f"{name}: {text}" for name, text in error.errors.items())
+            self.control.problem = f"The changed settings cannot be used: {told}"
+            return False
+        self.began_as = self.began_as or self.flow
+        self.flow = changed
+        return True
+
+    def end_here(self, survey: Survey) -> None:
+        """Let the run end at the offsets that the source has now; what is unknown is filled in later."""
+        if self.ends is None:
+            self.ends = {}
+            self.unknown_ends = set(survey.ranges)
+            self.board.ends = self.ends
+        found = known_ends(survey)
+        for where in self.unknown_ends & found.keys():
+            self.ends[where] = found[where]
+        self.unknown_ends -= found.keys()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether everything that the run is to copy is copied, or cannot be."""
+        return self.ends is not None and not self.unknown_ends and self.board.is_finished(self.ends)
+
+    def limit_bytes_per_s(self) -> int | None:
+        """Return the limit of the whole flow: what is asked for now, else its own setting."""
+        control = self.control.control
+        return control.limit_bytes_per_s if control.has_limit else self.flow.max_bytes_per_s
+
+    def show(
+        self, tasks: Iterable[Row] = (), owners: Mapping[TopicPartition, int] | None = None
+    ) -> None:
+        """Write `progress.json`."""
+        now_s = time.monotonic()
+        rows = self.board.rows(now_s)
+        for row in rows:
+            row["task"] = (owners or {}).get(_where(row))
+        self._pass_stages(rows)
+        jvm = os.getppid()
+        progress = {
+            "at_ms": _now_ms(),
+            "stages": self.stages,
+            "message": self.message,
+            "surveyed": self.survey is not None,
+            "fault": self.fault,
+            "restarts": self.restarts,
+            "crashes": list(self.crashes),
+            "moves": self.moves,
+            "eta_s": self.board.eta_s(now_s),
+            "rss_bytes": processes.resident_bytes([jvm, *processes.children_of(jvm)]),
+            "control": {
+                "problem": self.control.problem,
+                "restart_token": self.control.control.restart_token,
+            },
+            "tasks": [_with_load(task, rows) for task in tasks],
+            "topics": self._topics(),
+            "topic_sync": self.following.to_mapping(),
+            "checkpoints": self.checkpoints(),
+            "partitions": rows,
+        }
+        contract.write_progress(self.run_dir, progress)
+
+    def _pass_stages(self, rows: Iterable[Row]) -> None:
+        """Note when a task first reported, and when the first record was replicated."""
+        if FIRST_RECORD in self.stages:
+            return
+        for row in rows:
+            if row["state"] in _WITH_A_TASK:
+                self.stages.setdefault(TASKS_STARTED, _now_ms())
+            if row["records"]:
+                self.stages.setdefault(FIRST_RECORD, _now_ms())
+
+    def _topics(self) -> dict[str, Row]:
+        topics = self.survey.topics if self.survey else ()
+        places = self.survey.places if self.survey else {}
+        return {
+            topic.name: {
+                "topic_id": self.topic_ids.get(topic.name),
+                "remote_topic": place.remote_topic if place else None,
+                "partitions": len(topic.partitions),
+                "problem": place.problem if place else None,
+            }
+            for topic in topics
+            for place in [places.get(topic.name)]
+        }
+
+    def summary(self) -> Row:
+        """Return what stands in the result: counts of the whole run."""
+        rows = self.board.rows(time.monotonic())
+        return {
+            "records": sum(row["records"] for row in rows),
+            "bytes": sum(row["bytes"] for row in rows),
+            "seconds": round(time.monotonic() - self.began_s, 3),
+            "partitions": len(rows),
+            "partitions_failed": len(self.board.failed()),
+            "restarts": self.restarts,
+            "moves": self.moves,
+        }
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def progress_of(start: PartitionStart) -> PartitionProgress:
+    """Return what is shown of a partition that is about to begin."""
+    return PartitionProgress(start.topic, start.partition, start.position)
+
+
+def known_ends(survey: Survey) -> dict[TopicPartition, int]:
+    """Return where the source ends (read_committed), where it said so."""
+    return {w: r.end_offset for w, r in survey.ranges.items() if r.end_offset is not None}
+
+
+def seen_ids(survey: Survey) -> dict[str, str]:
+    """Return the ids that topics have on the source now; the plan's own are those that are accepted."""
+    return {topic.name: topic.topic_id for topic in survey.topics if topic.topic_id}
+
+
+def _with_load(task: Row, rows: Iterable[Row]) -> Row:
+    own = [row for row in rows if row["task"] == task["task"]]
+    return {
+        **task,
+        "partitions": len(own),
+        "bytes_per_s": round(sum(row["bytes_per_s"] for row in own), 3),
+    }
+
+
+def _where(row: Mapping[str, Any]) -> TopicPartition:
+    return TopicPartition(row["topic"], row["partition"])

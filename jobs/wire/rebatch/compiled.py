@@ -1,0 +1,58 @@
+"""Re-batching by compiled loops; functions of `jobs.wire.rebatch.table.Kernels`.
+
+Imported only when first used: numba takes about 100 MB and half a second. The loops report a fault as a
+number; what is wrong is then said by `jobs.wire.rebatch.plain`, which is also their oracle in the tests.
+"""
+
+from __future__ import annotations
+
+from itertools import islice, pairwise
+
+import numpy as np
+
+from jobs.wire.batches.record_batch import verify_crc
+from jobs.wire.errors import Damaged
+from jobs.wire.rebatch import kernels as rebatch_kernels
+from jobs.wire.rebatch import plain as rebatch_plain
+from jobs.wire.rebatch.table import BASE_OFFSET, ROW, Bytes, Content, Cut, Int64s
+
+
+def scan(buffer: Content, lengths: Int64s, table: Int64s) -> None:
+    """See `Kernels.scan`."""
+    sound = rebatch_kernels.scan(_address(np.frombuffer(buffer, np.uint8)), lengths, table)
+    if sound == len(lengths) and rebatch_kernels.HAS_CRC:
+        return
+    view = memoryview(buffer)
+    starts = [0, *np.cumsum(lengths).tolist()]
+    for start, end in islice(pairwise(starts), sound):
+        verify_crc(view[start:end])
+    if sound < len(lengths):
+        header = rebatch_plain.check(view[starts[sound] : starts[sound + 1]])
+        raise Damaged(header.base_offset, "is refused by the compiled loop alone")
+
+
+def cut(  # noqa: PLR0913, PLR0917 - the form of `Kernels.cut`
+    body: Content,
+    table: Int64s,
+    cursor: Int64s,
+    from_offset: int,
+    room_bytes: int,
+    out: Bytes,
+    offsets: Int64s,
+) -> Cut:
+    """See `Kernels.cut`."""
+    before = cursor.copy()
+    content = _address(np.frombuffer(body, np.uint8))
+    to = _address(out)
+    is_sound, *written = rebatch_kernels.cut(
+        content, table, cursor, from_offset, room_bytes, to, offsets
+    )
+    if not is_sound:
+        rebatch_plain.cut(body, table, before, from_offset, room_bytes, out, offsets)
+        offset = int(table[cursor[ROW], BASE_OFFSET])
+        raise Damaged(offset, "has records that are refused by the compiled loop alone")
+    return Cut(*written)
+
+
+def _address(content: Bytes) -> int:
+    return int(content.ctypes.data)

@@ -1,0 +1,86 @@
+"""Runbooks of a cluster: those that apply now, and none stated as a fact of a healthy partition."""
+
+import pytest
+
+from console.availability.collection import collect
+from tests.console.clusters.fake_kafka import FakeKafka
+from tests.console.clusters.making import NOW, make_cluster, run_rounds
+
+pytestmark = pytest.mark.django_db
+PAGE = "/availability/east/runbooks/"
+ROUTE = "/api/v1/runbooks/?cluster=east"
+
+
+@pytest.fixture
+def visitor(viewer, sign_in):
+    return sign_in(viewer)
+
+
+@pytest.fixture
+def kafka():
+    kafka = FakeKafka()
+    kafka.add_topic("orders", 6)
+    return kafka
+
+
+def collected(kafka):
+    cluster = make_cluster()
+    run_rounds(cluster, kafka)
+    assert collect.take_in(cluster.pk, lambda: NOW)
+
+
+@pytest.fixture
+def healthy(kafka):
+    collected(kafka)
+
+
+@pytest.fixture
+def incident(kafka):
+    """Broker 3 is gone: two partitions have no leader, the others are at min ISR."""
+    del kafka.brokers[3]
+    for number in range(6):
+        change = {"leader": 1, "isr": (1, 2)} if number > 1 else {"leader": None, "isr": (3,)}
+        kafka.set_partition("orders", number, **change)
+    collected(kafka)
+
+
+def titles(page):
+    return [book.title for book in page.context["runbooks"]]
+
+
+def test_a_healthy_cluster_has_no_runbook_to_follow(visitor, healthy):
+    page = visitor.get(PAGE)
+    assert titles(page) == []
+    assert "No partition is in a state that has a runbook." in page.content.decode()
+    assert visitor.get(f"{ROUTE}&applies=true").json() == []
+
+
+def test_an_incident_shows_the_runbooks_that_apply(visitor, incident):
+    expected = [
+        "orders-0 has no leader: a broker is dead",
+        "orders-2 is at min ISR: a broker is dead",
+    ]
+    page = visitor.get(PAGE)
+    assert titles(page) == expected
+    assert "topic=orders&amp;partition=0" in page.content.decode()
+    assert [one["title"] for one in visitor.get(f"{ROUTE}&applies=true").json()] == expected
+
+
+def test_all_of_them_are_one_click_away(visitor, incident):
+    assert len(titles(visitor.get(f"{PAGE}?all=1"))) == 60
+
+
+def test_a_runbook_that_is_looked_up_for_a_healthy_partition_says_so(visitor, healthy):
+    asked = "severity=offline&cause=broker_dead&topic=orders&partition=0"
+    page = visitor.get(f"{PAGE}?{asked}")
+    assert titles(page) == ["If orders-0 has no leader because a broker is dead"]
+    text = page.content.decode()
+    assert "Does not apply now" in text
+    assert "orders-0 is healthy: leader 1, ISR 1, 2, 3 of 1, 2, 3." in text
+    (told,) = visitor.get(f"{ROUTE}&{asked}").json()
+    assert (told["applies"], told["actual"][:19]) == (False, "orders-0 is healthy")
+
+
+def test_a_topic_is_shown_what_applies_to_it(visitor, incident):
+    page = visitor.get(f"{PAGE}?topic=orders&partition=4")
+    assert titles(page) == ["orders-4 is at min ISR: a broker is dead"]

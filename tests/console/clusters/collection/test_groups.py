@@ -1,0 +1,193 @@
+"""The round for groups."""
+
+import pytest
+
+from console.clusters.collection import collect
+from console.clusters.models import CollectionRound, Group, GroupOffset, Noun
+from jobs.cluster.descriptions import CommittedOffset, GroupDescription, TopicPartition
+from tests.console.clusters.fake_kafka import FakeKafka
+from tests.console.clusters.making import later, make_cluster, run_rounds
+
+pytestmark = pytest.mark.django_db
+
+ORDERS_0 = TopicPartition("orders", 0)
+
+
+@pytest.fixture
+def kafka():
+    kafka = FakeKafka()
+    kafka.add_topic("orders", 2, end=100, newest=60_000)
+    return kafka
+
+
+@pytest.fixture
+def cluster():
+    return make_cluster()
+
+
+def run_groups_alone(cluster, kafka):
+    """Run the round for groups while the one for offsets rests."""
+    CollectionRound.objects.exclude(noun=Noun.GROUPS).update(claimed_until=later(60))
+    CollectionRound.objects.filter(noun=Noun.GROUPS).update(claimed_until=None)
+    collect.collect_cluster(cluster.pk, lambda: later(10), kafka.open)
+
+
+def offset(partition=0):
+    return GroupOffset.objects.get(topic="orders", partition=partition)
+
+
+@pytest.mark.parametrize(
+    ("committed", "start", "end", "lag", "status"),
+    [
+        pytest.param(90, 0, 100, 10, "ok", id="behind"),
+        pytest.param(100, 0, 100, 0, "ok", id="at the end"),
+        pytest.param(120, 0, 100, 0, "ahead_of_end", id="ahead of the end, never negative"),
+        pytest.param(5, 40, 100, 60, "behind_log_start", id="retention was faster"),
+        pytest.param(None, 0, 100, None, "no_commit", id="no commit is no number"),
+    ],
+)
+def test_the_lag_of_a_group(cluster, kafka, committed, start, end, lag, status):
+    kafka.set_range("orders", 0, start, end)
+    kafka.add_group("billing", {("orders", 0): committed})
+    run_rounds(cluster, kafka)
+    assert (offset().lag, offset().lag_status) == (lag, status)
+
+
+def test_transaction_markers_at_the_end_are_no_lag(cluster, kafka):
+    kafka.add_group("billing", {("orders", 0): 99})
+    kafka.data_ends["billing", ORDERS_0] = 99
+    run_rounds(cluster, kafka)
+    assert (offset().lag, offset().lag_ms) == (0, 0)
+
+
+def test_lag_in_time_is_from_the_next_record_to_the_newest(cluster, kafka):
+    kafka.add_group("billing", {("orders", 0): 90})
+    kafka.timestamps[ORDERS_0, 90] = 45_000
+    run_rounds(cluster, kafka)
+    assert offset().lag_ms == 15_000
+    assert Group.objects.get().lag_ms == 15_000
+
+
+def test_lag_in_time_is_to_the_newest_record_after_the_commit_and_not_of_an_older_round(
+    cluster, kafka
+):
+    kafka.add_group("billing", {("orders", 0): 90})
+    run_rounds(cluster, kafka)
+    kafka.set_range("orders", 0, 0, 130, newest=90_000)
+    kafka.add_group("billing", {("orders", 0): 120})
+    kafka.timestamps[ORDERS_0, 120] = 85_000
+    run_groups_alone(cluster, kafka)
+    assert (offset().lag, offset().lag_ms) == (10, 5_000)
+
+
+@pytest.mark.parametrize(
+    "newest",
+    [
+        pytest.param(None, id="not told"),
+        pytest.param(40_000, id="older than the record that waits"),
+    ],
+)
+def test_lag_in_time_is_unknown_and_not_zero_where_the_newest_record_does_not_tell(
+    cluster, kafka, newest
+):
+    kafka.set_range("orders", 0, 0, 100, newest=newest)
+    kafka.add_group("billing", {("orders", 0): 90})
+    kafka.timestamps[ORDERS_0, 90] = 45_000
+    run_rounds(cluster, kafka)
+    assert (offset().lag, offset().lag_ms) == (10, None)
+
+
+def test_a_group_is_not_in_time_because_of_the_partitions_that_it_has_read(cluster, kafka):
+    kafka.add_group("billing", {("orders", 0): 90, ("orders", 1): 100})
+    run_rounds(cluster, kafka)
+    assert (offset(1).lag_ms, Group.objects.get().lag_ms) == (0, None)
+
+
+def test_the_timestamp_of_the_next_record_is_read_once_while_the_group_stands_still(cluster, kafka):
+    kafka.add_group("billing", {("orders", 0): 90})
+    kafka.timestamps[ORDERS_0, 90] = 45_000
+    run_rounds(cluster, kafka)
+    kafka.set_range("orders", 0, 0, 130, newest=75_000)
+    run_rounds(cluster, kafka, later(10))
+    assert kafka.asked.count("read_timestamp_at") == 1
+    assert offset().lag_ms == 30_000
+
+
+def test_a_group_that_retention_overtook_is_measured_from_the_log_start(cluster, kafka):
+    kafka.set_range("orders", 0, 40, 100)
+    kafka.add_group("billing", {("orders", 0): 5})
+    kafka.timestamps[ORDERS_0, 40] = 50_000
+    run_rounds(cluster, kafka)
+    assert offset().lag_ms == 10_000
+
+
+def test_lag_in_time_is_unknown_when_the_record_cannot_be_read(cluster, kafka):
+    kafka.add_group("billing", {("orders", 0): 90})
+    run_rounds(cluster, kafka)
+    assert (offset().lag, offset().lag_ms) == (10, None)
+
+
+def test_a_group_sums_what_is_known(cluster, kafka):
+    kafka.add_group("billing", {("orders", 0): 90, ("orders", 1): 95, ("gone", 0): 7})
+    run_rounds(cluster, kafka)
+    group = Group.objects.get()
+    assert (group.lag, group.unknown_count) == (15, 1)
+    assert (group.topic_count, group.partition_count) == (2, 3)
+
+
+def test_a_group_without_any_commit_has_no_lag_instead_of_zero(cluster, kafka):
+    kafka.add_group("billing", {}, assigned=frozenset({ORDERS_0}))
+    run_rounds(cluster, kafka)
+    assert Group.objects.get().lag is None
+    assert (offset().is_assigned, offset().lag_status) == (True, "no_commit")
+
+
+def test_a_group_that_is_gone_is_removed_with_its_offsets(cluster, kafka):
+    kafka.add_group("billing", {("orders", 0): 90})
+    run_rounds(cluster, kafka)
+    kafka.groups.clear()
+    run_rounds(cluster, kafka, later(10))
+    assert not Group.objects.exists()
+    assert not GroupOffset.objects.exists()
+
+
+def test_a_coordinator_that_does_not_answer_removes_no_group(cluster, kafka):
+    kafka.add_group("billing", {("orders", 0): 90})
+    run_rounds(cluster, kafka)
+    kafka.groups.clear()
+    kafka.list_errors = ("broker 2 did not answer",)
+    rounds = run_rounds(cluster, kafka, later(10))
+    assert Group.objects.count() == 1
+    assert "broker 2 did not answer" in rounds["groups"].error
+
+
+def test_a_group_that_cannot_be_described_keeps_what_was_known_of_it(cluster, kafka):
+    kafka.add_group("billing", {("orders", 0): 90})
+    run_rounds(cluster, kafka)
+    kafka.groups["billing"] = GroupDescription("billing", "Unknown", "unknown", error="refused")
+    run_rounds(cluster, kafka, later(10))
+    group = Group.objects.get()
+    assert (group.state, group.member_count, group.error) == ("Stable", 1, "refused")
+
+
+def test_a_group_whose_commits_cannot_be_read_keeps_its_offsets(cluster, kafka):
+    kafka.add_group("billing", {("orders", 0): 90})
+    run_rounds(cluster, kafka)
+    del kafka.committed["billing"]
+    rounds = run_rounds(cluster, kafka, later(10))
+    assert (offset().committed_offset, Group.objects.get().lag) == (90, 10)
+    assert "committed offsets could not be read" in rounds["groups"].error
+
+
+def test_an_error_of_one_partition_is_unknown_and_not_no_commit(cluster, kafka):
+    kafka.add_group("billing", {})
+    kafka.committed["billing"] = {ORDERS_0: CommittedOffset(None, error="unstable offset")}
+    run_rounds(cluster, kafka)
+    assert (offset().lag_status, offset().error) == ("unknown", "unstable offset")
+
+
+def test_a_group_id_longer_than_a_row_can_hold_is_left_out(cluster, kafka):
+    kafka.add_group("x" * 2000, {("orders", 0): 90})
+    kafka.add_group("billing", {("orders", 0): 90})
+    run_rounds(cluster, kafka)
+    assert [group.group_id for group in Group.objects.all()] == ["billing"]

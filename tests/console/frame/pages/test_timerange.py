@@ -1,0 +1,87 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from console.frame.pages.timerange import TimeRange
+
+NOW = datetime(2026, 11, 21, 7, 0, tzinfo=UTC)
+ONE = datetime(2026, 11, 21, 1, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("query", "start", "end"),
+    [
+        pytest.param({}, NOW - timedelta(hours=1), NOW, id="nothing asked: the last hour"),
+        pytest.param({"range": "5m"}, NOW - timedelta(minutes=5), NOW, id="shortest"),
+        pytest.param({"range": "30d"}, NOW - timedelta(days=30), NOW, id="longest"),
+        pytest.param(
+            {"from": "2026-11-21T01:00:00Z", "to": "2026-11-21T03:00:00Z"},
+            ONE,
+            ONE + timedelta(hours=2),
+            id="absolute",
+        ),
+        pytest.param({"from": "2026-11-21T01:00"}, ONE, NOW, id="open end is now, no zone is UTC"),
+        pytest.param(
+            {"to": "2026-11-21T02:00:00Z"},
+            ONE,
+            ONE + timedelta(hours=1),
+            id="open start is an hour before",
+        ),
+        pytest.param({"from": "2026-11-21T03:00:00+02:00"}, ONE, NOW, id="other zone"),
+        pytest.param(
+            {"from": "2026-11-21T03:00:00 02:00"}, ONE, NOW, id="plus that became a blank"
+        ),
+        pytest.param({"range": "6h", "from": "2026-11-21T01:00:00Z"}, ONE, NOW, id="absolute wins"),
+    ],
+)
+def test_range_of_a_query(query, start, end):
+    time_range = TimeRange.from_query(query, NOW)
+    assert (time_range.start, time_range.end, time_range.problem) == (start, end, "")
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        pytest.param({"range": "2y"}, "is not a range", id="unknown name"),
+        pytest.param({"from": "yesterday"}, "from='yesterday' is not a time", id="not a time"),
+        pytest.param({"to": "9999-99-99"}, "to='9999-99-99' is not a time", id="no such day"),
+        pytest.param({"from": "2026-11-21T08:00Z"}, "ends before it starts", id="backwards"),
+        pytest.param({"from": "1970-01-01"}, "longer than 366 days", id="too long"),
+        pytest.param(
+            {"from": "0001-01-01T00:00:00+23:00"}, "is not a time", id="before the first year"
+        ),
+    ],
+)
+def test_nonsense_is_explained_and_the_default_range_is_shown(query, words):
+    time_range = TimeRange.from_query(query, NOW)
+    assert words in time_range.problem
+    assert (time_range.start, time_range.name) == (NOW - timedelta(hours=1), "1h")
+
+
+@pytest.mark.parametrize(
+    ("query", "points", "step_s"),
+    [
+        pytest.param({"range": "5m"}, 300, 1, id="one second"),
+        pytest.param({"range": "1h"}, 300, 15, id="rounded up to a step that people like"),
+        pytest.param({"range": "30d"}, 300, 10800 + 3600, id="days"),
+        pytest.param(
+            {"from": "2025-11-21", "to": "2026-11-21"},
+            2,
+            183 * 86400,
+            id="longer than any nice step",
+        ),
+        pytest.param({"range": "1h"}, 0, 3600, id="no points asked"),
+    ],
+)
+def test_step_gives_at_most_the_points_asked_for(query, points, step_s):
+    assert TimeRange.from_query(query, NOW).step_s(points) == step_s
+
+
+def test_label_of_an_absolute_range_within_a_day_names_the_day_once():
+    query = {"from": "2026-11-21T01:00:00Z", "to": "2026-11-21T07:00:00Z"}
+    assert TimeRange.from_query(query, NOW).label == "21 Nov 01:00 to 07:00 UTC"
+
+
+def test_only_a_relative_range_is_live():
+    assert TimeRange.from_query({"range": "6h"}, NOW).is_live
+    assert not TimeRange.from_query({"from": "2026-11-21T01:00Z"}, NOW).is_live

@@ -1,0 +1,109 @@
+"""Threads that are kept: begun, told to end, and begun again, as what is wanted says."""
+
+import threading
+
+import pytest
+from django.db import InterfaceError, OperationalError
+
+from console.frame.processes.threads import REST_S, KeptThreads, Ways
+from tests.support import Clock
+
+
+class Work:
+    """What is wanted, and what was begun for it: it runs at once, and then goes on or has ended."""
+
+    def __init__(self):
+        self.clock = Clock()
+        self.wanted = {1: "east"}
+        self.error = None
+        self.is_alive = True
+        self.begun = []
+        self.kept = KeptThreads(
+            "test", self.find, self.go, Ways(self.clock, self.start, lambda: None)
+        )
+
+    def find(self):
+        return self.wanted
+
+    def go(self, wanted, stop):
+        self.begun.append((wanted, stop))
+        if self.error is not None:
+            raise self.error
+
+    def start(self, run, name):
+        run()
+        return self.Thread(self)
+
+    def names(self):
+        return [name for name, _ in self.begun]
+
+    class Thread:
+        def __init__(self, work):
+            self._work = work
+
+        def is_alive(self):
+            return self._work.is_alive
+
+        def join(self, timeout=None):
+            self._work.is_alive = False
+
+
+@pytest.fixture
+def work():
+    return Work()
+
+
+def test_each_thing_that_is_wanted_has_one_thread(work):
+    work.kept.look()
+    work.wanted = {1: "east", 2: "west"}
+    work.kept.look()
+    assert work.names() == ["east", "west"]
+
+
+def test_what_is_wanted_differently_ends_first_and_begins_then(work):
+    work.kept.look()
+    work.wanted = {1: "east on another port"}
+    work.kept.look()
+    assert work.names() == ["east"]
+    assert work.begun[0][1].is_set()
+    work.is_alive = False
+    work.kept.look()
+    assert work.names() == ["east", "east on another port"]
+
+
+def test_what_is_wanted_no_more_is_told_to_end(work):
+    work.kept.look()
+    work.wanted = {}
+    work.kept.look()
+    assert work.begun[0][1].is_set()
+
+
+def test_what_broke_begins_again_after_a_rest(work):
+    work.error, work.is_alive = RuntimeError("broke"), False
+    work.kept.look()
+    work.kept.look()
+    assert work.names() == ["east"]
+    work.clock.now += REST_S
+    work.kept.look()
+    assert work.names() == ["east", "east"]
+
+
+def test_all_are_told_to_end_before_one_is_waited_for(work):
+    work.wanted = {1: "east", 2: "west"}
+    work.kept.look()
+    work.kept.end()
+    assert [stop.is_set() for _, stop in work.begun] == [True, True]
+    assert not work.is_alive
+
+
+@pytest.mark.parametrize("error", [OperationalError("gone"), InterfaceError("closed")])
+def test_a_database_that_is_away_ends_nothing(error):
+    stop, begun = threading.Event(), []
+
+    def find():
+        begun.append(None)
+        stop.set()
+        raise error
+
+    KeptThreads("test", find, lambda wanted, stop: None, Ways(renew=lambda: None)).run(stop)
+    assert begun == [None]

@@ -1,0 +1,128 @@
+import pytest
+
+from console.clusters.models import Broker, CollectionRound, Partition
+from console.replication.flows.actions import check_settings
+from console.replication.flows.preview import preview_topics
+from tests.console.making import NOW, make_cluster, make_flow, make_partition, make_topic
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def clusters():
+    east, west = make_cluster("east"), make_cluster("west")
+    CollectionRound.objects.create(cluster=west, noun="topics", succeeded_at=NOW)
+    return east, west
+
+
+def preview(**changes):
+    values = {"name": "f", "source": "east", "target": "west", "topics": ["orders"]} | changes
+    return {row.topic: row for row in preview_topics(check_settings(values))}
+
+
+def make_brokers(cluster, number):
+    for broker_id in range(number):
+        Broker.objects.create(cluster=cluster, broker_id=broker_id, changed_at=NOW)
+
+
+def write(topic, end_offset):
+    Partition.objects.create(
+        cluster=topic.cluster, topic=topic, partition=0, end_offset=end_offset, changed_at=NOW
+    )
+
+
+def test_a_topic_that_is_not_there_is_made_like_the_source(clusters):
+    make_topic(clusters[0], "orders", replication_factor=3)
+    make_brokers(clusters[1], 2)
+    row = preview()["orders"]
+    assert row.plan.startswith("Is made with 3 partitions, replication factor 2. The source has 3,")
+    assert (row.remote_topic, row.remote_partitions) == ("east.orders", None)
+
+
+@pytest.mark.parametrize(
+    ("there", "settings", "plan"),
+    [
+        (3, {}, "Is there with 3 partitions."),
+        (1, {}, "Grows from 1 to 3 partitions."),
+        (5, {}, "Is there with 5 partitions, more than the 3 of the source; they stay."),
+        (
+            1,
+            {"grow_partitions": False},
+            "Is there with 1 partition, the source has 3, and this flow adds none: the others cannot "
+            "be copied.",
+        ),
+    ],
+)
+def test_a_topic_that_is_there_is_compared(clusters, there, settings, plan):
+    make_topic(clusters[0], "orders")
+    make_topic(clusters[1], "east.orders", partition_count=there)
+    row = preview(**settings)["orders"]
+    assert (row.plan, row.remote_partitions) == (plan, there)
+
+
+def test_growth_of_a_compacted_topic_is_warned_about(clusters):
+    make_topic(clusters[0], "orders", configs={"cleanup.policy": "compact"})
+    make_topic(clusters[1], "east.orders", partition_count=1)
+    assert "is compacted" in " ".join(preview()["orders"].warnings)
+
+
+def test_while_the_target_was_never_seen_nothing_is_said_about_it(clusters):
+    CollectionRound.objects.all().delete()
+    make_topic(clusters[0], "orders")
+    assert preview()["orders"].plan == "Whether it is on the target is not known yet."
+
+
+def test_a_topic_whose_partitions_are_not_known_promises_nothing(clusters):
+    make_topic(clusters[0], "orders", partition_count=0)
+    assert preview()["orders"].plan == "Its partitions are not known yet."
+
+
+def test_a_topic_that_somebody_else_has_written_is_left_alone(clusters):
+    make_topic(clusters[0], "orders")
+    write(make_topic(clusters[1], "orders"), 5)
+    row = preview(policy="identity")["orders"]
+    assert row.plan == "It is there, and nothing would be copied into it."
+    assert "was there before" in " ".join(row.warnings)
+
+
+@pytest.mark.parametrize(
+    ("end", "settings"), [(0, {}), (5, {"on_existing": "append"})], ids=["empty", "append"]
+)
+def test_a_topic_that_may_be_written_is_not_left_alone(clusters, end, settings):
+    make_topic(clusters[0], "orders")
+    write(make_topic(clusters[1], "orders"), end)
+    row = preview(policy="identity", **settings)["orders"]
+    assert (row.plan, row.warnings) == ("Is there with 3 partitions.", ())
+
+
+def test_a_topic_that_this_pair_copies_already_is_its_own(clusters):
+    make_topic(clusters[0], "orders")
+    write(make_topic(clusters[1], "orders"), 5)
+    flow = make_flow(policy="identity")
+    make_partition(flow, "orders", position=5)
+    spec = flow.spec()
+    assert preview_topics(spec)[0].plan == "Is there with 3 partitions."
+
+
+def test_a_topic_that_is_left_out_has_no_plan_and_its_reason(clusters):
+    make_topic(clusters[0], "clicks")
+    row = preview()["clicks"]
+    assert (row.is_selected, row.plan) == (False, "")
+    assert "No pattern of the flow" in row.reason
+
+
+def test_a_topic_that_a_default_pattern_leaves_out_is_warned_about(clusters):
+    make_topic(clusters[0], "orders.internal")
+    row = preview(topics=["orders.*"])["orders.internal"]
+    assert "Left out" in " ".join(row.warnings)
+
+
+def test_more_topics_ask_no_more_queries(clusters, django_assert_num_queries):
+    spec = check_settings(
+        {"name": "f", "source": "east", "target": "west", "topics": [".*"], "policy": "identity"}
+    )
+    for number in range(30):
+        make_topic(clusters[0], f"t{number}")
+        write(make_topic(clusters[1], f"t{number}"), 5)
+    with django_assert_num_queries(5):
+        preview_topics(spec)

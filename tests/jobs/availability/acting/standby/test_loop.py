@@ -1,0 +1,245 @@
+"""Loops in threads of their own, over a quorum that speaks Kafka's bytes: what is away delays nothing."""
+
+import asyncio
+import contextlib
+import threading
+import time
+from dataclasses import replace
+
+import pytest
+from kio.schema.errors import ErrorCode
+
+from jobs.availability.acting.standby.decisions import LoopTiming
+from jobs.availability.acting.standby.loop import StandbyLoop, Wish
+from jobs.availability.acting.standby.promotions import HeldPromotion, LoopSign, Phase
+from tests.jobs.availability.acting.memory_store import MemoryStore
+from tests.jobs.availability.acting.standby.fake_quorum import STANDBY, FakeQuorum
+from tests.jobs.cluster.protocol.coroutines import until
+
+QUICK = LoopTiming(tick_ms=20, beat_ms=80, lease_ms=400, late_ms=200, sign_ms=800, store_ms=200)
+# For a loop whose store answers, however busy the machine is.
+NEVER_AWAY = replace(QUICK, store_ms=30_000)
+
+
+def now_ms():
+    return int(time.time() * 1000)
+
+
+def promotion(name="p"):
+    return HeldPromotion(name, STANDBY, begun_at_ms=now_ms(), changed_at_ms=now_ms())
+
+
+@contextlib.asynccontextmanager
+async def looping(quorum, store, name="one", timing=QUICK, **settings):
+    """Run a loop in a thread; gives the events that it tells."""
+    stop, heard = threading.Event(), []
+    loop = StandbyLoop(
+        quorum.doors, store, loop_id=name, timing=timing, heard=heard.append, **settings
+    )
+    thread = threading.Thread(target=loop.run, args=(stop,))
+    thread.start()
+    try:
+        yield heard
+    finally:
+        stop.set()
+        while thread.is_alive():
+            await asyncio.sleep(0.01)
+
+
+def kinds(heard):
+    return [one.kind for one in heard]
+
+
+def problem(store):
+    return "".join(one.problem for one in store.read().signs)
+
+
+async def test_a_promotion_is_held_by_heartbeats_and_a_demotion_ends_them():
+    store = MemoryStore()
+    async with FakeQuorum() as quorum, looping(quorum, store, timing=NEVER_AWAY) as heard:
+        assert store.begin(promotion())
+        await until(lambda: not quorum.is_fenced)
+        await until(lambda: len(quorum.heartbeats) > 5)
+        assert store.move("p", 1, Phase.DEMOTING, now_ms())
+        await until(lambda: quorum.is_fenced)
+        await until(lambda: not store.read().promotions)
+        said = len(quorum.heartbeats)
+        await until(lambda: store.read().signs[0].at_ms > now_ms() - 50)
+        assert len(quorum.heartbeats) == said
+        await until(lambda: "ended" in kinds(heard))
+    # Fencing may be said twice before the log tells that it was done.
+    told = list(dict.fromkeys(kinds(heard)))
+    assert told == ["first_heartbeat", "unfenced", "fence_sent", "fenced", "ended"]
+
+
+async def test_a_broker_that_falls_out_is_brought_back_at_once():
+    store = MemoryStore()
+    async with FakeQuorum() as quorum, looping(quorum, store):
+        store.begin(promotion())
+        await until(lambda: not quorum.is_fenced)
+        quorum.fence(is_fenced=True)
+        await until(lambda: not quorum.is_fenced)
+
+
+async def test_while_the_store_is_away_heartbeats_go_on():
+    store = MemoryStore()
+    async with FakeQuorum() as quorum, looping(quorum, store) as heard:
+        store.begin(promotion())
+        await until(lambda: not quorum.is_fenced)
+        store.is_away = True
+        said = len(quorum.heartbeats)
+        await until(lambda: len(quorum.heartbeats) > said + 5)
+        store.is_away = False
+        await until(lambda: any(e.kind == "gone_on_from_memory" for e in store.events))
+    assert "dropped_from_memory" not in kinds(heard)
+
+
+class Hanging(MemoryStore):
+    """A store that does not answer while `hangs` is set."""
+
+    def __init__(self):
+        super().__init__()
+        self.answers = threading.Event()
+        self.answers.set()
+
+    def read(self):
+        self.answers.wait(20)
+        return super().read()
+
+
+async def test_a_store_that_hangs_holds_up_no_heartbeat():
+    store = Hanging()
+    async with FakeQuorum() as quorum, looping(quorum, store):
+        store.begin(promotion())
+        await until(lambda: not quorum.is_fenced)
+        store.answers.clear()
+        said = len(quorum.heartbeats)
+        await until(lambda: len(quorum.heartbeats) > said + 5)
+        store.answers.set()
+
+
+class Breaking(MemoryStore):
+    """A store with a fault of its own kind."""
+
+    breaks = False
+
+    def read(self):
+        if self.breaks:
+            raise RuntimeError("the table is gone")
+        return super().read()
+
+
+async def test_a_store_that_raises_whatever_it_likes_is_one_that_is_away():
+    store = Breaking()
+    async with FakeQuorum() as quorum, looping(quorum, store, timing=NEVER_AWAY) as heard:
+        store.begin(promotion())
+        await until(lambda: not quorum.is_fenced)
+        store.breaks = True
+        said = len(quorum.heartbeats)
+        await until(lambda: len(quorum.heartbeats) > said + 5)
+        assert any("the table is gone" in one.detail for one in heard)
+
+
+async def test_a_loop_without_its_store_gives_in_to_the_demotion_of_another():
+    """The one that can read the store demotes; the other one's memory says hold."""
+    ours, theirs = MemoryStore(), MemoryStore()
+    async with FakeQuorum() as quorum:
+        async with looping(quorum, ours, "one"), looping(quorum, theirs, "two") as heard:
+            for store in (ours, theirs):
+                store.begin(promotion())
+            await until(lambda: not quorum.is_fenced)
+            await until(lambda: any(one.seen for one in theirs.read().signs))
+            theirs.is_away = True
+            ours.move("p", 1, Phase.DEMOTING, now_ms())
+            await until(lambda: not ours.read().promotions)
+            assert quorum.is_fenced
+        # It lets go, or keeps silent: its last heartbeat may be too old to tell who fenced.
+        assert {"dropped_from_memory", "not_alive"} & set(kinds(heard))
+
+
+async def test_when_the_loop_that_decides_ends_the_other_one_decides():
+    store = MemoryStore()
+    async with FakeQuorum() as quorum, looping(quorum, store, "two"):
+        await until(lambda: store.read().lease is not None)
+        async with looping(quorum, store, "one"):
+            await until(lambda: len(store.read().signs) == 2)
+            store.begin(promotion())
+            await until(lambda: not quorum.is_fenced)
+        store.move("p", 1, Phase.DEMOTING, now_ms())
+        await until(lambda: not store.read().promotions)
+        assert store.read().lease.holder == "two"
+
+
+async def test_a_demotion_waits_for_a_living_loop_that_has_not_seen_it():
+    store = MemoryStore()
+    async with FakeQuorum() as quorum, looping(quorum, store):
+        store.begin(promotion())
+        await until(lambda: not quorum.is_fenced)
+        stop = threading.Event()
+
+        def slow_loop():
+            while not stop.wait(0.05):
+                store.sign(LoopSign("slow", now_ms(), {"p": 1}))
+
+        slow = threading.Thread(target=slow_loop)
+        slow.start()
+        await until(lambda: len(store.read().signs) == 2)
+        store.move("p", 1, Phase.DEMOTING, now_ms())
+        await until(lambda: quorum.is_fenced)
+        fenced_at = time.monotonic()
+        await until(lambda: time.monotonic() - fenced_at > 2 * QUICK.late_ms / 1000)
+        assert store.read().promotions[0].phase is Phase.DEMOTING
+        stop.set()
+        slow.join()
+        await until(lambda: not store.read().promotions)
+
+
+async def test_nobody_speaks_for_a_broker_that_does_not_read_the_log():
+    store = MemoryStore()
+    async with FakeQuorum() as quorum:
+        quorum.fetched_ago_ms = 60_000
+        async with looping(quorum, store) as heard:
+            store.begin(promotion())
+            await until(lambda: "not_alive" in kinds(heard))
+            await until(lambda: "metadata log" in problem(store))
+            assert quorum.heartbeats == []
+
+
+async def test_a_missing_right_is_told_in_the_loops_sign():
+    store = MemoryStore()
+    async with FakeQuorum() as quorum:
+        quorum.refuses = ErrorCode.cluster_authorization_failed
+        async with looping(quorum, store):
+            store.begin(promotion())
+            await until(lambda: "CLUSTER_ACTION" in problem(store))
+
+
+class Wants:
+    """A decider that wants the same thing again and again."""
+
+    def __init__(self):
+        self.wanted = [Wish(begin=promotion())]
+
+    async def wishes(self, state, brokers):
+        return self.wanted
+
+
+@pytest.mark.timeout(60)
+async def test_what_a_decider_wants_is_done_once_by_the_loop_that_decides():
+    store, wants = MemoryStore(), Wants()
+    async with (
+        FakeQuorum() as quorum,
+        looping(quorum, store, "one", decider=wants) as heard,
+        looping(quorum, store, "two", decider=wants) as also,
+    ):
+        await until(lambda: not quorum.is_fenced)
+        wants.wanted = [Wish(demote="p", why="it is well again")]
+        await until(lambda: not store.read().promotions and store.ended)
+        # The store has it a moment before the loop tells it.
+        await until(lambda: "ended" in kinds(heard) + kinds(also))
+        told = kinds(heard) + kinds(also)
+    assert (told.count("asked"), told.count("demotion_asked"), told.count("ended")) == (1, 1, 1)
+    assert store.ended[0].why == "it is well again"
+    assert store.ended[0] == replace(
+        store.ended[0], phase=Phase.ENDED, generation=3, broker_id=STANDBY
+    )

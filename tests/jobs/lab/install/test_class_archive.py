@@ -1,0 +1,34 @@
+from pathlib import Path
+
+import pytest
+
+from jobs.lab.install import class_archive
+from jobs.lab.install.java import Java
+
+JAVA = Java(Path("/usr/bin/java"), 17, "one")
+
+
+@pytest.fixture
+def made(tmp_path, monkeypatch):
+    monkeypatch.setenv("CROSSLOG_CACHE", str(tmp_path))
+    (tmp_path / "kafka" / "4.3.1").mkdir(parents=True)
+    (tmp_path / "made.jsa").write_bytes(b"classes")
+    return tmp_path / "made.jsa"
+
+
+def test_a_kept_archive_is_found(made):
+    assert class_archive.keep_archive(JAVA, made) == class_archive.find_archive(JAVA)
+
+
+def test_an_archive_of_another_java_is_not_used(made):
+    class_archive.keep_archive(JAVA, made)
+    assert class_archive.find_archive(Java(JAVA.command, 17, "another")) is None
+
+
+def test_an_archive_that_was_cut_short_is_not_used(made):
+    class_archive.keep_archive(JAVA, made).write_bytes(b"cla")
+    assert class_archive.find_archive(JAVA) is None
+
+
+def test_without_an_archive_no_option_is_given():
+    assert class_archive.options_for(None) == []

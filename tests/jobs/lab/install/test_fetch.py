@@ -1,0 +1,90 @@
+from collections import namedtuple
+from pathlib import Path
+
+import pytest
+
+from jobs.lab.errors import FetchFailed
+from jobs.lab.install import fetch
+from jobs.lab.install.jars import JARS
+from jobs.lab.install.java import Java
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("CROSSLOG_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def java_that(folder, script):
+    """A stand-in for the Java that runs Ivy."""
+    command = folder / "java"
+    command.write_text(f"#!/bin/sh\n{script}\n")
+    command.chmod(0o755)
+    return Java(command, 17, "stand-in")
+
+
+def test_the_listing_names_the_jars_of_one_kafka_version():
+    assert len(JARS) == 98
+    assert {f"{name}-4.3.1.jar" for name in ("kafka_2.13", "kafka-tools", "kafka-shell")} <= set(
+        JARS
+    )
+    assert all(len(digest) == 64 for digest in JARS.values())
+
+
+def test_ivy_is_asked_for_no_repository_of_ours():
+    assert "http" not in fetch.ivy_file()
+
+
+def test_jars_that_are_there_are_not_fetched_again(cache):
+    folder = cache / "kafka" / "4.3.1" / "jars"
+    folder.mkdir(parents=True)
+    for name in JARS:
+        (folder / name).touch()
+    assert fetch.fetch_jars(Java(Path("/nonexistent"), 17, "")) == folder
+
+
+def test_the_class_path_has_a_fixed_order(cache):
+    names = [Path(entry).name for entry in fetch.class_path().split(":")]
+    assert names == sorted(JARS)
+
+
+@pytest.mark.parametrize(
+    ("says", "words"),
+    [
+        pytest.param(
+            "UnknownHostException: repo", "must reach a Maven repository", id="no-network"
+        ),
+        pytest.param("IOException: No space left on device", "is full", id="disk-full"),
+        pytest.param("something else", "Ivy said: something else", id="anything-else"),
+    ],
+)
+@pytest.mark.usefixtures("cache")
+def test_a_failed_fetch_says_why(tmp_path, says, words):
+    with pytest.raises(FetchFailed, match=words):
+        fetch.fetch_jars(java_that(tmp_path, f"echo '{says}'; exit 1"))
+
+
+def test_a_failed_fetch_leaves_nothing_that_looks_complete(tmp_path, cache):
+    with pytest.raises(FetchFailed):
+        fetch.fetch_jars(java_that(tmp_path, "exit 1"))
+    assert not fetch.is_fetched()
+    assert {path.name for path in (cache / "kafka" / "4.3.1").iterdir()} == {"fetch.lock"}
+
+
+@pytest.mark.usefixtures("cache")
+def test_damaged_jars_are_refused(tmp_path):
+    script = 'for last; do :; done; mkdir -p "$(dirname "$last")"; exit 0'
+    with pytest.raises(FetchFailed, match="98 of 98 jars came damaged"):
+        fetch.fetch_jars(java_that(tmp_path, script))
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_disk_without_room_is_refused_before_the_download(tmp_path, monkeypatch):
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr("shutil.disk_usage", lambda path: usage(1, 1, 5 << 20))
+    with pytest.raises(FetchFailed, match="only 5 MB are free"):
+        fetch.fetch_jars(java_that(tmp_path, "exit 0"))
+
+
+def test_ivy_comes_with_pyspark():
+    assert fetch.ivy_jar().name.startswith("ivy-")

@@ -1,0 +1,261 @@
+"""What is wrong with a quorum, one rule each; the clock stands still."""
+
+from dataclasses import replace
+
+import pytest
+
+from jobs.cluster.protocol.admin.quorum import QuorumDescription, QuorumReplica
+from jobs.quorum.health.compare import LogDigest
+from jobs.quorum.health.finding import QuorumCode, Severity
+from jobs.quorum.health.rules import QuorumPicture, judge_quorum
+from jobs.quorum.timeline.voter_timeline import read_voter_timeline
+from tests.jobs.quorum.voter_sets import Log, key_of, minus, plus, voters
+
+NOW = 1_800_000_100_000
+THREE = voters(1, 2, 3)
+
+
+def replica(
+    id_: int, end: int | None = 100, fetched_ago: int | None = 100, caught_up_ago: int | None = 100
+) -> QuorumReplica:
+    named = THREE.node(id_)
+    directory_id = named.directory_id if named else f"directory-of-{id_}"
+    fetched = None if fetched_ago is None else NOW - fetched_ago
+    caught_up = None if caught_up_ago is None else NOW - caught_up_ago
+    return QuorumReplica(id_, directory_id, end, fetched, caught_up)
+
+
+def leader(id_: int = 1, end: int = 100) -> QuorumReplica:
+    return replica(id_, end, None, 0)
+
+
+def described(*replicas: QuorumReplica, **facts) -> QuorumDescription:
+    known = {
+        "leader_id": 1,
+        "leader_epoch": 1,
+        "high_watermark": 33,
+        "observers": (),
+        "nodes": (),
+        "described_at_ms": NOW,
+    } | facts
+    return QuorumDescription(voters=replicas or (leader(), replica(2), replica(3)), **known)
+
+
+def started(epoch: int = 1) -> Log:
+    log = Log(epoch=epoch - 1, at_ms=NOW - 50_000).leader(1, [1, 2, 3]).kraft_version(1)
+    return log.voters(THREE).together(3).noop(30)
+
+
+def found(**known) -> dict[QuorumCode, list]:
+    codes: dict[QuorumCode, list] = {}
+    for finding in judge_quorum(QuorumPicture(**known), NOW).findings:
+        codes.setdefault(finding.code, []).append(finding)
+    return codes
+
+
+def test_a_healthy_quorum_has_no_finding():
+    log = started()
+    assert (
+        found(
+            description=described(),
+            before=described(high_watermark=20, described_at_ms=NOW - 60_000),
+            timeline=read_voter_timeline(log),
+            controller_ids={1, 2, 3},
+            registered_ids={1, 2, 3},
+        )
+        == {}
+    )
+
+
+@pytest.mark.parametrize(
+    ("replicas", "codes"),
+    [
+        pytest.param((leader(), replica(2), replica(3, fetched_ago=60_000)), {QuorumCode.BARE_MAJORITY, QuorumCode.VOTER_SILENT}, id="one of three is silent"),
+        pytest.param((leader(), replica(2, fetched_ago=60_000), replica(3, fetched_ago=None)), {QuorumCode.NO_MAJORITY, QuorumCode.VOTER_SILENT}, id="two of three are silent"),
+        pytest.param((leader(), replica(2)), {QuorumCode.FEW_VOTERS}, id="two voters"),
+        pytest.param((leader(),), {QuorumCode.FEW_VOTERS}, id="one voter"),
+        pytest.param((leader(), replica(2), replica(3), replica(4)), {QuorumCode.EVEN_VOTERS}, id="four voters"),
+        pytest.param((leader(end=5_000), replica(2, 5_000), replica(3, 3_000)), {QuorumCode.VOTER_LAGS}, id="behind by records"),
+        pytest.param((leader(), replica(2), replica(3, caught_up_ago=20_000)), {QuorumCode.VOTER_LAGS}, id="behind by time"),
+        pytest.param((leader(), replica(2), replace(replica(3), directory_id=None)), {QuorumCode.NO_DIRECTORY_ID}, id="no directory id"),
+    ],
+)  # fmt: skip
+def test_voters_are_judged_by_the_description(replicas, codes):
+    assert set(found(description=described(*replicas))) == codes
+
+
+def test_before_directory_ids_existed_none_is_missed():
+    old = tuple(replace(one, directory_id=None) for one in described().voters)
+    assert found(description=described(*old)) == {}
+
+
+def test_without_a_leader_that_alone_is_told():
+    assert QuorumCode.NO_LEADER in found(description=described(leader_id=None))
+
+
+def test_ages_are_measured_on_the_leaders_clock():
+    behind = described(described_at_ms=NOW + 3_600_000)
+    assert found(description=behind) == {}
+
+
+@pytest.mark.parametrize(
+    ("controllers", "registered", "code", "subject"),
+    [
+        ({1, 2, 3, 4}, None, QuorumCode.DANGLING_CONTROLLER, "4"),
+        (None, {1, 2, 3, 4}, QuorumCode.DANGLING_CONTROLLER, "4"),
+        ({1, 2, 3}, {1, 2, 3, 9}, QuorumCode.GHOST_REGISTRATION, "9"),
+    ],
+    ids=["by its role", "by its registration", "registered and gone"],
+)
+def test_controllers_without_a_vote_are_told(controllers, registered, code, subject):
+    now = described(observers=(replica(4), replica(7)))
+    codes = found(description=now, controller_ids=controllers, registered_ids=registered)
+    assert [finding.subject for finding in codes[code]] == [subject]
+
+
+@pytest.mark.parametrize(
+    ("before", "waited_ms", "end", "is_stalled"),
+    [
+        (33, 20_000, 100, True),
+        (20, 20_000, 100, False),
+        (33, 5_000, 100, False),
+        (33, 20_000, 33, False),
+    ],
+    ids=["it stands", "it moves", "too early to tell", "nothing was written"],
+)
+def test_a_high_watermark_that_stands_still_is_told(before, waited_ms, end, is_stalled):
+    earlier = described(high_watermark=before, described_at_ms=NOW - waited_ms)
+    now = described(leader(end=end), replica(2, end), replica(3, end))
+    codes = found(description=now, before=earlier)
+    assert (QuorumCode.HIGH_WATERMARK_STALLED in codes) is is_stalled
+
+
+class TestLog:
+    def test_many_elections_in_a_short_time_are_a_storm(self):
+        log = started()
+        for number in range(6):
+            log.leader(number % 3 + 1, [1, 2, 3]).noop(3)
+        (finding,) = found(timeline=read_voter_timeline(log))[QuorumCode.ELECTION_STORM]
+        assert finding.evidence["elections"] == 7
+        assert "epochs 1 to 7" in finding.sentence
+
+    def test_a_few_elections_are_none(self):
+        log = started().leader(2, [1, 2, 3]).noop(3).leader(3, [1, 2, 3]).noop()
+        assert found(timeline=read_voter_timeline(log)) == {}
+
+    def test_what_is_older_than_a_day_is_history(self):
+        log = started()
+        for number in range(6):
+            log.leader(number % 3 + 1, [1, 2, 3], epoch=log.epoch + 3).noop(3)
+        later = NOW + 48 * 3_600_000
+        timeline = read_voter_timeline(log)
+        assert judge_quorum(QuorumPicture(timeline=timeline), later).findings == ()
+
+    @pytest.mark.parametrize(("skipped", "severity"), [(1, Severity.NOTICE), (4, Severity.WARN)])
+    def test_epochs_without_a_leader_are_told(self, skipped, severity):
+        log = started().leader(2, [1, 2, 3], epoch=2 + skipped).noop()
+        (finding,) = found(timeline=read_voter_timeline(log))[QuorumCode.EPOCH_JUMP]
+        assert (finding.severity, finding.evidence["skipped"]) == (severity, skipped)
+
+    def test_time_without_an_active_controller_is_told(self):
+        log = started().leader(2, [1, 2, 3], after_ms=8_000).noop()
+        (finding,) = found(timeline=read_voter_timeline(log))[QuorumCode.NO_ACTIVE_CONTROLLER]
+        assert (finding.evidence["longest_ms"], finding.evidence["with_election"]) == (8_000, 1)
+
+    @pytest.mark.parametrize(("back_ms", "is_told"), [(5_000, True), (300, False)])
+    def test_clocks_that_differ_by_a_second_are_told(self, back_ms, is_told):
+        log = started().leader(2, [1, 2, 3], after_ms=-back_ms).noop()
+        assert (QuorumCode.CLOCK_SKEW in found(timeline=read_voter_timeline(log))) is is_told
+
+    def test_an_unsafe_change_is_told_with_its_place(self):
+        log = started().voters(plus(THREE, 4, 5)).noop()
+        unsafe = found(timeline=read_voter_timeline(log))[QuorumCode.UNSAFE_CHANGE]
+        assert {finding.subject for finding in unsafe} == {"33"}
+
+    def test_a_broken_log_and_missing_records_are_told(self):
+        log = started().missing(50).noop().kraft_version(0)
+        codes = found(timeline=read_voter_timeline([*log, *Log(3, epoch=1).noop()]))
+        assert {QuorumCode.LOG_BROKEN, QuorumCode.RECORDS_MISSING} <= set(codes)
+
+
+class TestComparison:
+    @pytest.mark.parametrize(
+        ("log", "subject"),
+        [
+            pytest.param(started(epoch=9), "epoch", id="a later epoch"),
+            pytest.param(started().voters(plus(THREE, 4)).noop(), "voters", id="other voters"),
+        ],
+    )
+    def test_a_log_that_contradicts_the_quorum_is_told(self, log, subject):
+        codes = found(description=described(), timeline=read_voter_timeline(log))
+        assert [one.subject for one in codes[QuorumCode.LOG_DISAGREES]] == [subject]
+
+    def test_another_leader_in_the_same_epoch_is_told(self):
+        now = described(replica(1), leader(2), replica(3), leader_id=2)
+        codes = found(description=now, timeline=read_voter_timeline(started()))
+        assert [one.subject for one in codes[QuorumCode.LOG_DISAGREES]] == ["leader"]
+
+    def test_a_log_that_ends_before_the_high_watermark_contradicts_nothing(self):
+        log = Log(epoch=0, at_ms=NOW).leader(1, [1, 2]).kraft_version(1).voters(minus(THREE, 3))
+        assert found(description=described(), timeline=read_voter_timeline(log)) == {}
+
+    def test_a_change_that_is_not_committed_after_a_minute_is_told(self):
+        log = started().voters(plus(THREE, 4))
+        log.records[-1] = replace(log.records[-1], timestamp_ms=NOW - 120_000)
+        now = described(leader(), replica(2), replica(3), replica(4), high_watermark=33)
+        codes = found(description=now, timeline=read_voter_timeline(log))
+        (finding,) = codes[QuorumCode.CHANGE_NOT_COMMITTED]
+        assert finding.severity is Severity.CRIT
+
+    @pytest.mark.parametrize(
+        ("other", "is_told"),
+        [
+            pytest.param({0: (1, 5), 10: (1, 6), 20: (2, 7)}, False, id="equal"),
+            pytest.param({10: (1, 6)}, False, id="begins later and ends sooner"),
+            pytest.param({0: (1, 5), 10: (1, 99)}, True, id="another checksum"),
+            pytest.param({0: (1, 5), 10: (2, 6)}, True, id="another epoch"),
+            pytest.param({0: (1, 5), 12: (1, 6), 20: (2, 7)}, True, id="another batch border"),
+            pytest.param({0: (1, 5), 10: (1, 6), 20: (3, 8)}, False, id="above the high watermark"),
+        ],
+    )
+    def test_replicas_of_the_log_are_equal_below_the_high_watermark(self, other, is_told):
+        one = LogDigest("node-1", {0: (1, 5), 10: (1, 6), 20: (2, 7)})
+        codes = found(
+            description=described(high_watermark=20), replicas=(one, LogDigest("node-2", other))
+        )
+        assert (QuorumCode.REPLICAS_DIFFER in codes) is is_told
+
+
+def test_what_was_not_asked_is_not_judged():
+    assert judge_quorum(QuorumPicture(), NOW).judged == frozenset()
+    judged = judge_quorum(QuorumPicture(description=described()), NOW).judged
+    assert QuorumCode.BARE_MAJORITY in judged
+    assert QuorumCode.HIGH_WATERMARK_STALLED not in judged
+    assert QuorumCode.GHOST_REGISTRATION not in judged
+
+
+def test_everything_is_judged_when_everything_is_known():
+    picture = QuorumPicture(
+        description=described(),
+        before=described(),
+        timeline=read_voter_timeline(started()),
+        controller_ids=(),
+        registered_ids=(),
+        replicas=(LogDigest("a", {}), LogDigest("b", {})),
+    )
+    assert judge_quorum(picture, NOW).judged == set(QuorumCode)
+
+
+def test_the_worst_comes_first_and_each_is_json_values():
+    now = described(leader(), replica(2, fetched_ago=60_000), replica(3, caught_up_ago=30_000))
+    findings = judge_quorum(QuorumPicture(description=now), NOW).findings
+    assert [finding.severity for finding in findings] == [
+        Severity.CRIT,
+        Severity.RISK,
+        Severity.WARN,
+    ]
+    told = findings[1].to_mapping()
+    assert (told["code"], told["severity"], told["subject"]) == ("voter_silent", "risk", "2")
+    assert all(finding.todo and finding.sentence for finding in findings)
+    assert findings[1].key == ("voter_silent", "2")
+    assert key_of(THREE, 2).directory_id

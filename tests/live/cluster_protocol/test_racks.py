@@ -1,0 +1,38 @@
+"""A client in a rack is sent to the replica there (KIP-392)."""
+
+import pytest
+
+from jobs.cluster.descriptions import TopicPartition
+from tests.live.cluster_protocol.raw import fetch_at, opened
+from tests.live.records import new_topic, produce
+
+pytestmark = pytest.mark.live
+
+SELECTOR = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+
+
+@pytest.fixture
+def racks(small_lab):
+    lab = small_lab(
+        "racks", nodes=2, racks=("dc-a", "dc-b"), overrides={"replica.selector.class": SELECTOR}
+    )
+    return lab.cluster("racks")
+
+
+async def test_a_client_is_sent_to_the_replica_in_its_rack(racks):
+    where = TopicPartition(new_topic(racks), 0)
+    produce(racks, where.topic, 10)
+    async with opened(racks.connection) as anywhere:
+        metadata = await anywhere.metadata([where.topic])
+        leader = metadata.leader(where)
+        other = next(n for n in metadata.brokers if n != leader)
+        assert (await fetch_at(anywhere, where)).preferred_read_replica is None
+    async with opened(racks.connection, rack=metadata.brokers[other].rack) as nearby:
+        sent = await fetch_at(nearby, where)
+        read = await fetch_at(nearby, where, broker_id=other)
+    assert sent.preferred_read_replica == other
+    assert len(sent.records) == 0
+    assert read.error is None
+    assert len(read.records) > 0
+    async with opened(racks.connection, rack=metadata.brokers[leader].rack) as at_leader:
+        assert len((await fetch_at(at_leader, where)).records) > 0

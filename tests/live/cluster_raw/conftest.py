@@ -1,7 +1,0 @@
-"""Coroutines are tests in this folder."""
-
-from tests.jobs.cluster.raw.coroutines import run_coroutine_test
-
-
-def pytest_pyfunc_call(pyfuncitem):
-    return run_coroutine_test(pyfuncitem)
