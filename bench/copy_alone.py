@@ -12,13 +12,13 @@ from jobs.replication.copy.contract import PartitionProgress
 from jobs.replication.copy.flow_copier import FlowCopier
 from jobs.replication.flow.file import read_flow_file
 from jobs.replication.flow.plan import Known
-from jobs.replication.flow.survey import survey_flow
+from jobs.replication.flow.preflight import preflight_flow
 
 
 def main(flow_file: str) -> None:
     flow = read_flow_file(Path(flow_file))
     with ClusterClient(flow.source) as source, ClusterClient(flow.target) as target:
-        survey = survey_flow(flow, source, target, Known())
+        survey = preflight_flow(flow, source, target, Known())
     ends = survey.ends()
     left = {where for where, end in ends.items() if end}
     records: dict[tuple[str, int], int] = {}

@@ -26,8 +26,8 @@ from typing import Any
 
 from demo_truth import Pairs, Where, Written, judge
 
-from console.frame.processes.demonstration import FLOW
-from console.frame.processes.visitor import Refused, Visitor
+from console.frame.processes.demo_client import DemoClient, Refused
+from console.frame.processes.demo_setup import FLOW
 from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
@@ -145,7 +145,7 @@ def run(home: Path, url: str, course: Course, say: Say) -> dict[str, object]:
     """Follow, look and kill until the time is over, then judge."""
     east, west = (plan.connection for plan in read_plans(home / "lab"))
     seen = Seen({Where(t, n): Pairs() for t, count in TOPICS.items() for n in range(count)})
-    visitor = Visitor(url)
+    visitor = DemoClient(url)
     visitor.log_in("admin", (home / "password").read_text())
     flow = next(f for f in visitor.get("api/v1/flows/?limit=500")["results"] if f["name"] == FLOW)
     path = f"api/v1/flows/{flow['id']}/"
@@ -271,7 +271,7 @@ def kill(
     home: Path, url: str, course: Course, seen: Seen, is_over: threading.Event, say: Say
 ) -> None:
     """Kill one broker of the source every ten minutes, and start it again after one."""
-    lab, visitor = home / "lab", Visitor(url)
+    lab, visitor = home / "lab", DemoClient(url)
     east = read_plans(lab)[0].connection
     visitor.log_in("admin", (home / "password").read_text())
     while not is_over.wait(course.kill_every_s):
@@ -291,7 +291,7 @@ def kill(
 
 
 def noticed(
-    east: Connection, visitor: Visitor, before: str, killed_at: float, is_over: threading.Event
+    east: Connection, visitor: DemoClient, before: str, killed_at: float, is_over: threading.Event
 ) -> dict[str, float]:
     """Return when Kafka no longer named the broker, and when the console's word for the source changed.
 
@@ -315,14 +315,14 @@ def live_brokers(east: Connection) -> int:
     return BROKERS
 
 
-def state_of_source(visitor: Visitor) -> str:
+def state_of_source(visitor: DemoClient) -> str:
     with suppress(Refused, OSError):
         found = visitor.get("api/v1/clusters/?limit=500")["results"]
         return next(str(one["status"]["state"]) for one in found if one["alias"] == "east")
     return ""
 
 
-def look(visitor: Visitor, path: str, seen: Seen) -> None:
+def look(visitor: DemoClient, path: str, seen: Seen) -> None:
     """Note what the console answers to "can I fail over now?"."""
     try:
         answer: dict[str, Any] = visitor.get(f"{path}readiness/")

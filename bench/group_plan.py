@@ -16,7 +16,7 @@ from jobs.cluster.descriptions import (
     TopicPartition,
 )
 from jobs.replication.failover.evidence import Evidence, Leg, Side, Way
-from jobs.replication.failover.read_evidence import Asking, Route
+from jobs.replication.failover.read_evidence import EvidenceRequest, Route
 from jobs.replication.translation.translator import Translator
 
 SETTINGS = {"cleanup.policy": ConfigValue("delete"), "retention.ms": ConfigValue("604800000")}
@@ -35,7 +35,7 @@ class GivenClusters:
         """Return the flow and what is known of its offset syncs."""
         return Route(flow.spec(), self._known, int(time.time() * 1000))
 
-    def evidence(self, asking: Asking) -> Evidence:
+    def evidence(self, asking: EvidenceRequest) -> Evidence:
         """Return what both clusters say now."""
         now_ms = int(time.time() * 1000)
         records = self._size[3]

@@ -126,9 +126,9 @@ def set_up(home: Path) -> None:
     call_command("migrate", verbosity=0)
     call_command("collectstatic", interactive=False, verbosity=0)
     get_user_model().objects.create_superuser("bench", "", PASSWORD)
-    from console.frame.processes import garbage
+    from console.frame.processes import gc_freeze
 
-    garbage.settle()  # as every process of the console does
+    gc_freeze.freeze_gc()  # as every process of the console does
 
 
 def register(alias: str, size: Size) -> None:
@@ -214,8 +214,8 @@ def count_queries(path: str, aliases: tuple[str, ...] = ("large", "small")) -> d
 def served(home: Path) -> Iterator[Any]:
     """Serve the console as `manage.py up` does and yield a visitor who is logged in."""
     from console.frame.processes import programs
+    from console.frame.processes.demo_client import DemoClient
     from console.frame.processes.supervisor import Supervisor, free_port, is_url_ok
-    from console.frame.processes.visitor import Visitor
 
     port = free_port(27100)
     supervisor = Supervisor(home / "logs", print)
@@ -223,7 +223,7 @@ def served(home: Path) -> Iterator[Any]:
     url = f"http://127.0.0.1:{port}/"
     try:
         supervisor.wait_until(lambda: is_url_ok(f"{url}healthz"), "web", 60.0)
-        visitor = Visitor(url)
+        visitor = DemoClient(url)
         visitor.log_in("bench", PASSWORD)
         yield visitor, supervisor.pid("web")
     finally:

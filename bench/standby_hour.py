@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from jobs.availability.acting.doors import Doors
+from jobs.availability.acting.cluster_connections import ClusterConnections
 from jobs.availability.acting.standby.folder_store import FolderStore
 from jobs.availability.acting.standby.promotions import HeldPromotion, Phase
 from jobs.cluster.errors import ClusterFault
@@ -64,7 +64,7 @@ class Stage:
     """Everything that a round needs."""
 
     cluster: Cluster
-    doors: Doors
+    doors: ClusterConnections
     topic: str
     store: FolderStore
     loops: "Loops"
@@ -133,7 +133,7 @@ def plans(base_port: int) -> list[ClusterPlan]:
 def run(lab: Lab, folder: Path, wanted_s: float, say: Say) -> dict[str, object]:
     """Promote, kill, demote, again and again."""
     cluster = lab.cluster("standby")
-    doors = Doors(cluster.connection)
+    doors = ClusterConnections(cluster.connection)
     topic = topic_on(cluster, [[1, 2, STANDBY], [2, 1, STANDBY]], min_insync_replicas="2")
     wait_until_fenced(doors)
     store = FolderStore(folder / "store")

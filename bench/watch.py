@@ -49,7 +49,7 @@ def role(pid: int) -> str:
         "java ": "jvm",
         "pyspark.daemon": "task",
         "pyspark/daemon": "task",
-        "jobs.spark.keeper": "keeper",
+        "jobs.spark.run_supervisor": "keeper",
         "entry/run.py": "driver",
     }
     return next((name for word, name in words.items() if word in command), "other")

@@ -82,16 +82,16 @@ def measure(say: Say, *, quick: bool) -> dict[str, object]:
 
 def judge_observers(alias: str) -> dict[str, int]:
     """Measure what a round of advice computes: reading rows, and the rules; Kafka is not asked."""
-    from console.availability.advice.judge import Remembered, judge
+    from console.availability.advice.evaluation import Remembered, evaluate
     from console.availability.what_if.cluster_models import cluster_model
     from console.clusters.models import Cluster
-    from jobs.availability.promotion.looking import Looked
+    from jobs.availability.promotion.live_state import LiveState
 
     began = time.process_time()
     model = cluster_model(Cluster.objects.get(alias=alias))
     read = time.process_time()
     now_ms = int(time.time() * 1000)
-    judged = judge(model, (), Looked(now_ms), Remembered(), now_ms)
+    judged = evaluate(model, (), LiveState(now_ms), Remembered(), now_ms)
     return {
         "reading_cpu_ms": round((read - began) * 1000),
         "judging_cpu_ms": round((time.process_time() - read) * 1000),

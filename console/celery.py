@@ -1,8 +1,8 @@
 """Background work: queues, and the clock that starts every task.
 
-A task is an alarm clock: it loads by id, or takes whoever waits longest (`frame/processes/turns.py`), calls
-one function and stops. Three queues keep what is slow away from the rest: `collect` asks clusters, `flows`
-measures flows and works on failovers, `spark` looks after runs.
+A task is an alarm clock: it loads by id, or takes whoever waits longest (`frame/processes/work_sharing.py`),
+calls one function and stops. Three queues keep what is slow away from the rest: `collect` asks clusters,
+`flows` measures flows and works on failovers, `spark` looks after runs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
 
 from django.conf import settings
 
-from console.frame.processes import alive, garbage
+from console.frame.processes import gc_freeze, liveness
 
 COLLECT, FLOWS, SPARK = "collect", "flows", "spark"
 
@@ -54,25 +54,25 @@ app.conf.update(
 @worker_ready.connect
 def settle(**_: object) -> None:
     """Leave out of garbage collections what a worker has loaded, tasks of all rooms included."""
-    garbage.settle()
+    gc_freeze.freeze_gc()
 
 
 @worker_init.connect
 def begin_worker(sender: Any = None, **_: object) -> None:
     """Sign whenever a task has ended, as the queue that the worker is named after."""
-    alive.begin(settings.SIGNS_DIR, str(sender.hostname).partition("@")[0])
+    liveness.begin(settings.SIGNS_DIR, str(sender.hostname).partition("@")[0])
     task_postrun.connect(_sign, weak=False)
 
 
 @beat_init.connect
 def begin_beat(**_: object) -> None:
     """Sign whenever a task was handed out."""
-    alive.begin(settings.SIGNS_DIR, "beat")
+    liveness.begin(settings.SIGNS_DIR, "beat")
     after_task_publish.connect(_sign, weak=False)
 
 
 def _sign(**_: object) -> None:
-    alive.sign()
+    liveness.sign()
 
 
 def _every(seconds: float, task: str) -> dict[str, object]:

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # --- what is crosslog's own ---------------------------------------------------------------------
 CROSSLOG_HOME = env_folder("CROSSLOG_HOME", Path("~/.local/share/crosslog"))
 CROSSLOG_RUNS_DIR = env_folder("CROSSLOG_RUNS_DIR", CROSSLOG_HOME / "runs")
-# Where programs say that they got something done, see console.frame.processes.alive.
+# Where programs say that they got something done, see console.frame.processes.liveness.
 SIGNS_DIR = CROSSLOG_HOME / "alive"
 CROSSLOG_ARCHIVE = env_folder("CROSSLOG_ARCHIVE", CROSSLOG_HOME / "archive")
 COLLECT_INTERVAL_S = env_int("COLLECT_INTERVAL_S", 10, least=1)
@@ -88,7 +88,7 @@ MIDDLEWARE = [
     "django.middleware.gzip.GZipMiddleware",
     "console.frame.security.middleware.SecurityHeaders",
     "console.frame.security.middleware.PageMethods",
-    "console.frame.security.asking.Asking",
+    "console.frame.security.current_request.CurrentRequestMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

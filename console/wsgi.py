@@ -12,6 +12,6 @@ from console.frame.security.checks import refuse_unsafe_settings  # noqa: E402  
 
 refuse_unsafe_settings()
 
-from console.frame.processes.garbage import settle_pages  # noqa: E402  likewise
+from console.frame.processes.gc_freeze import load_pages_and_freeze_gc  # noqa: E402  likewise
 
-settle_pages()
+load_pages_and_freeze_gc()

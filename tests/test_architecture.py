@@ -51,7 +51,7 @@ CONSTANT_OR_ESCAPED = re.compile(r"_?[A-Z][A-Z_]*|re\.escape\(\w+\)")
 OWN_PATTERNS = {
     "console/frame/pages/error_pages.py",
     "jobs/cluster/librdkafka_errors.py",
-    "jobs/cluster/words_of_others.py",
+    "jobs/cluster/untrusted_text.py",
 }
 # Bytes, checksums and compression: what does no I/O and knows nothing of Kafka.
 WIRE_LIBRARIES = {"numpy", "numba", "llvmlite", "cramjam", "crc32c"}

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from console.accounts.models import AuditEntry, Outcome, User
 from console.frame.errors import ActionRefused
-from console.frame.security.asking import address_of, current_request, request_id_of
+from console.frame.security.current_request import address_of, current_request, request_id_of
 from console.frame.security.read_only import refuse_when_read_only
 
 P = ParamSpec("P")

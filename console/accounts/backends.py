@@ -12,7 +12,7 @@ from django.utils import timezone
 from console.accounts.audit import audit
 from console.accounts.models import Outcome, User
 from console.accounts.sign_in import lockout
-from console.frame.security.asking import address_of
+from console.frame.security.current_request import address_of
 
 
 class PasswordBackend(ModelBackend):

@@ -4,7 +4,7 @@ from importlib import import_module
 
 from django.apps import AppConfig
 
-from console.frame.news import metadata_stored
+from console.frame.signals import metadata_stored
 
 
 class AvailabilityConfig(AppConfig):
@@ -14,5 +14,5 @@ class AvailabilityConfig(AppConfig):
 
     def ready(self) -> None:
         """Listen to the process that follows metadata logs."""
-        listening = import_module("console.availability.collection.listening")
+        listening = import_module("console.availability.collection.receivers")
         metadata_stored.connect(listening.on_metadata, dispatch_uid="status follows the log")

@@ -7,13 +7,13 @@ from typing import Any
 from django.urls import reverse
 
 from console.availability.status import queries
-from console.frame.pages.navigation import Jump
-from console.frame.pages.rail import Badge, count_badge
+from console.frame.pages.badges import Badge, count_badge
+from console.frame.pages.navigation import SearchHit
 from console.frame.security.access import can_anywhere, visible
 from jobs.availability.status.severity import Severity
 
 
-def find_jumps(user: Any, words: str, limit: int) -> list[Jump]:
+def find_jumps(user: Any, words: str, limit: int) -> list[SearchHit]:
     """Return the availability of clusters whose alias contains the words."""
     if not can_anywhere(user, "view"):
         return []
@@ -21,7 +21,7 @@ def find_jumps(user: Any, words: str, limit: int) -> list[Jump]:
     for word in words.split():
         rows = rows.filter(alias__icontains=word)
     return [
-        Jump("availability", row.alias, reverse("availability:detail", args=[row.alias]))
+        SearchHit("availability", row.alias, reverse("availability:detail", args=[row.alias]))
         for row in visible(user, rows)[:limit]
     ]
 

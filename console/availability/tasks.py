@@ -8,7 +8,7 @@ from django.utils import timezone
 from console.availability.collection import collect, lag, retention
 from console.availability.what_if import matrix_store
 from console.clusters.models import Cluster
-from console.frame.processes.turns import hand_out, take_turns
+from console.frame.processes.work_sharing import enqueue_tickets, work_through_due
 
 # A picture is made after a round of topics: more often it would be the same.
 PICTURE_EVERY_S = 10
@@ -17,25 +17,25 @@ PICTURE_EVERY_S = 10
 @shared_task(name="console.availability.tasks.collect_due", ignore_result=True)
 def collect_due() -> None:
     """Send a ticket for every cluster whose status is to be looked at."""
-    hand_out(take_in_oldest, collect.due_clusters(timezone.now()))
+    enqueue_tickets(take_in_oldest, collect.due_clusters(timezone.now()))
 
 
 @shared_task(name="console.availability.tasks.take_in_oldest", ignore_result=True)
 def take_in_oldest() -> None:
     """Bring the status of the clusters up to date that have waited longest."""
-    take_turns(lambda: collect.due_clusters(timezone.now()), collect.take_in)
+    work_through_due(lambda: collect.due_clusters(timezone.now()), collect.take_in)
 
 
 @shared_task(name="console.availability.tasks.ask_lags_due", ignore_result=True)
 def ask_lags_due() -> None:
     """Send a ticket for every cluster with replicas out of sync whose lag is due."""
-    hand_out(ask_lags_of_oldest, lag.due_clusters(timezone.now()))
+    enqueue_tickets(ask_lags_of_oldest, lag.due_clusters(timezone.now()))
 
 
 @shared_task(name="console.availability.tasks.ask_lags_of_oldest", ignore_result=True)
 def ask_lags_of_oldest() -> None:
     """Ask how far the replicas of the clusters are behind that have waited longest."""
-    take_turns(lambda: lag.due_clusters(timezone.now()), lag.ask_lags)
+    work_through_due(lambda: lag.due_clusters(timezone.now()), lag.ask_lags)
 
 
 @shared_task(name="console.availability.tasks.roll_up_counts", ignore_result=True)

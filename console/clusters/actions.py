@@ -21,7 +21,7 @@ from console.clusters.models import (
 )
 from console.frame.errors import ActionRefused
 from console.frame.security.access import visible
-from console.frame.security.asking import current_request
+from console.frame.security.current_request import current_request
 from jobs.cluster.check import ConnectionCheck, check_connection, field_of_fault
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault, ClusterIdChanged, InvalidFields, SeveralClusters

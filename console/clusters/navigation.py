@@ -9,21 +9,24 @@ from django.utils import timezone
 
 from console.clusters import queries
 from console.frame.pages.addresses import address_of
-from console.frame.pages.navigation import Jump
-from console.frame.pages.rail import Badge, count_badge
+from console.frame.pages.badges import Badge, count_badge
+from console.frame.pages.navigation import SearchHit
 from console.frame.pages.states import Severity
 from console.frame.security.access import can_anywhere, visible
 
 
-def find_jumps(user: Any, words: str, limit: int) -> list[Jump]:
+def find_jumps(user: Any, words: str, limit: int) -> list[SearchHit]:
     """Return clusters, topics and groups whose names contain the words."""
     if not can_anywhere(user, "view"):
         return []
     clusters, topics, groups = queries.find_by_words(user, words, limit)
     return [
-        *(Jump("cluster", c.alias, reverse("clusters:detail", args=[c.alias])) for c in clusters),
         *(
-            Jump(
+            SearchHit("cluster", c.alias, reverse("clusters:detail", args=[c.alias]))
+            for c in clusters
+        ),
+        *(
+            SearchHit(
                 "topic",
                 t.name,
                 reverse("clusters:topic", args=[t.cluster.alias, t.name]),
@@ -32,7 +35,7 @@ def find_jumps(user: Any, words: str, limit: int) -> list[Jump]:
             for t in topics
         ),
         *(
-            Jump(
+            SearchHit(
                 "group",
                 g.group_id,
                 address_of("clusters:group", g.cluster.alias, g.group_id),
@@ -43,13 +46,13 @@ def find_jumps(user: Any, words: str, limit: int) -> list[Jump]:
     ]
 
 
-def list_switches(user: Any) -> list[Jump]:
+def list_switches(user: Any) -> list[SearchHit]:
     """Return every cluster's page, for the switcher in the rail."""
     if not can_anywhere(user, "view"):
         return []
     seen = visible(user, queries.list_clusters().order_by("alias"))
     aliases = seen.values_list("alias", flat=True)
-    return [Jump("cluster", a, reverse("clusters:detail", args=[a])) for a in aliases]
+    return [SearchHit("cluster", a, reverse("clusters:detail", args=[a])) for a in aliases]
 
 
 def badge(user: Any) -> Badge | None:

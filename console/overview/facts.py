@@ -8,11 +8,11 @@ from django.urls import reverse
 
 from console.frame.pages.numbers import format_count, format_rate, format_span_ms
 from console.frame.pages.states import Severity
-from console.overview.queries import Picture
+from console.overview.queries import Overview
 from console.replication.flows.queries import LAG, LAG_MS, RATE
 
 
-def overview_facts(picture: Picture) -> list[dict[str, Any]]:
+def overview_facts(picture: Overview) -> list[dict[str, Any]]:
     """Return what is wrong, time lag, records behind and rate as the facts component takes them."""
     serious = [f for f in picture.findings if f.severity in {Severity.CRIT, Severity.RISK}]
     wanted = [flow for flow in picture.flows if flow.is_wanted or flow.is_watched]

@@ -13,7 +13,7 @@ from django.urls import reverse
 from console.availability.status.queries import Absence, ObserverFinding, Unclean
 from console.clusters.models import Topic
 from console.frame.pages.states import Severity, spoken
-from console.frame.processes.alive import Restart
+from console.frame.processes.liveness import Restart
 from console.quorum.queries import Problem
 from console.replication.flows.queries import Failure, Flow
 

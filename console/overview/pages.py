@@ -17,7 +17,7 @@ from console.overview.first_steps import first_steps
 @page("view", anywhere)
 def overview(request: HttpRequest) -> HttpResponse:
     """Show what needs attention, worst first, then every cluster and every flow."""
-    picture = queries.read_picture(timezone.now(), request.user)
+    picture = queries.read_overview(timezone.now(), request.user)
     context = {
         "picture": picture,
         "facts": overview_facts(picture),

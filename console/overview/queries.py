@@ -13,7 +13,7 @@ from console.clusters import queries as clusters_queries
 from console.clusters.models import Topic
 from console.frame.pages.freshness import Freshness, oldest
 from console.frame.pages.timerange import TimeRange
-from console.frame.processes.alive import restarts_since
+from console.frame.processes.liveness import restarts_since
 from console.frame.security.access import visible
 from console.overview import findings
 from console.overview.findings import Finding
@@ -30,7 +30,7 @@ RESTARTS_FOR = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class Overview:
     """The state of everything at `now`; `clusters` are (cluster with status, its stalest part)."""
 
     now: datetime
@@ -39,7 +39,7 @@ class Picture:
     flows: list[Flow]
 
 
-def read_picture(now: datetime, user: Any) -> Picture:
+def read_overview(now: datetime, user: Any) -> Overview:
     """Return what is wrong, worst first, the clusters and the flows."""
     clusters = clusters_queries.with_status(
         visible(user, clusters_queries.list_clusters().order_by("alias")), now
@@ -63,7 +63,7 @@ def read_picture(now: datetime, user: Any) -> Picture:
         found += findings.of_cluster(cluster, topics.get(cluster.pk, []))
     found += findings.of_restarts(restarts_since(settings.SIGNS_DIR, now - RESTARTS_FOR))
     rows = [(cluster, oldest(cluster.freshness)) for cluster in clusters]
-    return Picture(now, findings.worst_first(found), rows, flows)
+    return Overview(now, findings.worst_first(found), rows, flows)
 
 
 def _day(now: datetime) -> TimeRange:

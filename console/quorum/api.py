@@ -17,7 +17,7 @@ from console.frame.pages.timerange import TimeRange
 from console.frame.rest.viewset import ApiViewSet
 from console.frame.security.access import require
 from console.quorum import queries
-from console.quorum.advisor.advising import Asked, advise
+from console.quorum.advisor.advice import VoterChangeRequest, advise
 from console.quorum.advisor.pages import ChangeForm
 from console.quorum.api_filters import (
     AdviceFilters,
@@ -156,7 +156,7 @@ class QuorumViewSet(ApiViewSet[MetadataLog]):
             raise serializers.ValidationError(
                 {name: [*texts] for name, texts in form.errors.items()}
             )
-        plan = advise(log, status, Asked(**form.cleaned_data))
+        plan = advise(log, status, VoterChangeRequest(**form.cleaned_data))
         return Response(PlanSerializer(plan.to_mapping()).data)
 
     def _paged(self, rows: QuerySet[Any], shape: type[Any], ordering: str) -> Response:

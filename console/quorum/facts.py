@@ -7,7 +7,7 @@ from typing import Any
 from django.urls import reverse
 
 from console.frame.pages.numbers import format_count, format_span_ms
-from console.quorum import words
+from console.quorum import labels
 from console.quorum.models import MetadataLog, QuorumStatus
 from console.quorum.queries import status_of
 
@@ -53,13 +53,13 @@ def quorum_facts(log: MetadataLog) -> list[dict[str, Any]]:
             "label": "High watermark",
             "value": format_count(status.high_watermark if status else log.high_watermark),
             "note": "of the metadata log",
-            "definition": words.HIGH_WATERMARK,
+            "definition": labels.HIGH_WATERMARK,
         },
         {
             "label": "Furthest behind",
             "value": format_span_ms(status.worst_lag_ms if status else None),
             "note": f"{format_count(status.worst_lag)} records" if status else "",
-            "definition": words.LAG_MS,
+            "definition": labels.LAG_MS,
         },
         {
             "label": "History",
@@ -77,7 +77,7 @@ def _leader(status: QuorumStatus | None) -> dict[str, Any]:
         "label": "Leader",
         "value": format_count(leader),
         "note": f"epoch {format_count(status.leader_epoch)}" if status else "",
-        "definition": words.EPOCH,
+        "definition": labels.EPOCH,
     }
     return fact | ({"severity": "crit", "word": "None"} if status and leader is None else {})
 

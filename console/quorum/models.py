@@ -13,8 +13,8 @@ from django.db.models import Q
 
 from console.clusters.models import TOPIC_NAME_LENGTH, Cluster
 from console.frame.pages.freshness import Freshness
+from console.quorum.labels import field, told, told_changes
 from console.quorum.log.kinds import Kind
-from console.quorum.words import field, told, told_changes
 
 SEVERITIES = [(word, word) for word in ("notice", "warn", "risk", "crit")]
 # Worst first when sorted downwards.

@@ -6,19 +6,19 @@ from typing import Any
 
 from django.urls import reverse
 
-from console.frame.pages.navigation import Jump
-from console.frame.pages.rail import Badge, count_badge
+from console.frame.pages.badges import Badge, count_badge
+from console.frame.pages.navigation import SearchHit
 from console.frame.security.access import can_anywhere, visible
 from console.quorum import queries
 
 
-def find_jumps(user: Any, words: str, limit: int) -> list[Jump]:
+def find_jumps(user: Any, words: str, limit: int) -> list[SearchHit]:
     """Return quorums whose name contains the words."""
     if not can_anywhere(user, "view"):
         return []
     logs = visible(user, queries.list_logs().order_by("name"))
     return [
-        Jump("quorum", log.label, reverse("quorum:detail", args=[log.name]))
+        SearchHit("quorum", log.label, reverse("quorum:detail", args=[log.name]))
         for log in queries.find_logs(logs, words, limit)
     ]
 

@@ -12,10 +12,10 @@ from console.frame.tables.table import csv_response
 from console.quorum import equivalents, queries
 from console.quorum.facts import quorum_facts
 from console.quorum.log.records import read_records
-from console.quorum.page_parts import around_log, find_log
+from console.quorum.page_context import around_log, find_log
 from console.quorum.tables import ELECTIONS, ENDED, LOGS, VOTER_SETS
-from console.quorum.voters.pictures import draw_voters
 from console.quorum.voters.replicas import shown_replicas
+from console.quorum.voters.timelines import draw_voters
 
 MOST_OPEN = 100
 

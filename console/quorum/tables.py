@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 
 from console.frame.pages.numbers import format_count, format_span_ms, read_whole
 from console.frame.tables.table import Choice, Column, Table
-from console.quorum import words
+from console.quorum import labels
 from console.quorum.log.kinds import Kind
 from console.quorum.models import MetadataChange
 
@@ -47,7 +47,7 @@ def _of_committed(rows: QuerySet[Any], word: str) -> QuerySet[Any]:
 
 
 def _state_as_text(row: MetadataChange) -> str:
-    return "; ".join(f"{name}={words.told(value)}" for name, value in row.state.items())
+    return "; ".join(f"{name}={labels.told(value)}" for name, value in row.state.items())
 
 
 def _state_of_subject(row: Any) -> str:
@@ -55,15 +55,15 @@ def _state_of_subject(row: Any) -> str:
 
 
 def _state(name: str) -> Any:
-    return lambda row: words.told(row.state.get(name))
+    return lambda row: labels.told(row.state.get(name))
 
 
 OFFSET = Column("offset", "Offset", "offset", numeric=True, template=f"{CELL}offset.html")
-AT = Column("at", "Time", "at", definition=words.AT, template=f"{CELL}moment.html")
-EPOCH = Column("epoch", "Epoch", numeric=True, definition=words.EPOCH, format=format_count)
+AT = Column("at", "Time", "at", definition=labels.AT, template=f"{CELL}moment.html")
+EPOCH = Column("epoch", "Epoch", numeric=True, definition=labels.EPOCH, format=format_count)
 _WHAT = Column("subject.name", "What", template=f"{CELL}subject.html")
 _CHANGES = Column("changes", "Change", template=f"{CELL}changes.html", csv=_state_as_text)
-_CAUSE = Column("cause", "Cause", definition=words.CAUSE, template=f"{CELL}cause.html")
+_CAUSE = Column("cause", "Cause", definition=labels.CAUSE, template=f"{CELL}cause.html")
 _TYPE = Column("type", "Record", template=f"{CELL}type.html")
 
 LOGS = Table(
@@ -76,7 +76,7 @@ LOGS = Table(
             "Epoch",
             "status__leader_epoch",
             numeric=True,
-            definition=words.EPOCH,
+            definition=labels.EPOCH,
             format=format_count,
         ),
         Column("status.voter_count", "Voters", "status__voter_count", numeric=True),
@@ -85,7 +85,7 @@ LOGS = Table(
             "High watermark",
             "status__high_watermark",
             numeric=True,
-            definition=words.HIGH_WATERMARK,
+            definition=labels.HIGH_WATERMARK,
             format=format_count,
         ),
         Column(
@@ -93,7 +93,7 @@ LOGS = Table(
             "Furthest behind",
             "status__worst_lag_ms",
             numeric=True,
-            definition=words.LAG_MS,
+            definition=labels.LAG_MS,
             format=format_span_ms,
         ),
         Column("source", "Metadata log", "source", template=f"{CELL}source.html"),
@@ -113,7 +113,7 @@ VOTER_SETS = Table(
         Column(
             "is_committed",
             "Committed",
-            definition=words.COMMITTED,
+            definition=labels.COMMITTED,
             template=f"{CELL}committed.html",
         ),
     ),
@@ -134,12 +134,12 @@ ELECTIONS = Table(
             "Without a leader",
             "gap_ms",
             numeric=True,
-            definition=words.GAP,
+            definition=labels.GAP,
             format=format_span_ms,
         ),
-        Column("granting", "Votes of", format=words.told),
-        Column("voters", "Voters", format=words.told),
-        Column("anomalies", "Odd", format=words.told),
+        Column("granting", "Votes of", format=labels.told),
+        Column("voters", "Voters", format=labels.told),
+        Column("anomalies", "Odd", format=labels.told),
     ),
     default_sort="-offset",
     per_page=20,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from celery import shared_task
 from django.utils import timezone
 
-from console.frame.processes.turns import hand_out, take_turns
+from console.frame.processes.work_sharing import enqueue_tickets, work_through_due
 from console.quorum.log import imports, retention
 from console.quorum.voters import collect, findings
 
@@ -13,13 +13,13 @@ from console.quorum.voters import collect, findings
 @shared_task(name="console.quorum.tasks.collect_due", ignore_result=True)
 def collect_due() -> None:
     """Send a ticket for every cluster whose quorum is due, so that a dead one delays only itself."""
-    hand_out(describe_oldest, collect.due_clusters(timezone.now()))
+    enqueue_tickets(describe_oldest, collect.due_clusters(timezone.now()))
 
 
 @shared_task(name="console.quorum.tasks.describe_oldest", ignore_result=True)
 def describe_oldest() -> None:
     """Describe the quorums of the clusters that have waited longest."""
-    take_turns(lambda: collect.due_clusters(timezone.now()), collect.collect_quorum)
+    work_through_due(lambda: collect.due_clusters(timezone.now()), collect.collect_quorum)
 
 
 @shared_task(

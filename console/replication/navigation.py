@@ -7,18 +7,18 @@ from typing import Any
 from django.urls import reverse
 from django.utils import timezone
 
-from console.frame.pages.navigation import Jump
-from console.frame.pages.rail import Badge, count_badge
+from console.frame.pages.badges import Badge, count_badge
+from console.frame.pages.navigation import SearchHit
 from console.frame.security.access import can_anywhere, visible
 from console.replication.flows import queries
 
 
-def find_jumps(user: Any, words: str, limit: int) -> list[Jump]:
+def find_jumps(user: Any, words: str, limit: int) -> list[SearchHit]:
     """Return flows whose name contains the words."""
     if not can_anywhere(user, "view"):
         return []
     return [
-        Jump(
+        SearchHit(
             "flow",
             flow.name,
             reverse("replication:detail", args=[flow.pk]),

@@ -7,11 +7,11 @@ from uuid import UUID
 from celery import shared_task
 from django.utils import timezone
 
-from console.frame.processes.turns import hand_out, take_turns
+from console.frame.processes.work_sharing import enqueue_tickets, work_through_due
 from console.replication.checkpoints import history as readiness_history
 from console.replication.checkpoints import series as checkpoint_series
 from console.replication.checkpoints.rounds import collect as readiness_collect
-from console.replication.control import ensure
+from console.replication.control import reconcile
 from console.replication.failover import work as failover_work
 from console.replication.findings import collect as finding_collect
 from console.replication.findings import store as finding_save
@@ -24,19 +24,19 @@ EXPIRES_S = 30
 @shared_task(name="console.replication.tasks.ensure_flows", ignore_result=True)
 def ensure_flows() -> None:
     """Make the runs agree with what is wanted."""
-    ensure.ensure_flows(timezone.now())
+    reconcile.reconcile_flows(timezone.now())
 
 
 @shared_task(name="console.replication.tasks.collect_due", ignore_result=True)
 def collect_due() -> None:
     """Send a ticket for every flow that is due, so that a slow cluster delays only its own flows."""
-    hand_out(collect_oldest, collect.due_flows(timezone.now()))
+    enqueue_tickets(collect_oldest, collect.due_flows(timezone.now()))
 
 
 @shared_task(name="console.replication.tasks.collect_oldest", ignore_result=True)
 def collect_oldest() -> None:
     """Measure the flows that have waited longest."""
-    take_turns(
+    work_through_due(
         lambda: collect.due_flows(timezone.now()),
         lambda flow_id: collect.collect_flow(flow_id, timezone.now()),
     )
@@ -45,13 +45,13 @@ def collect_oldest() -> None:
 @shared_task(name="console.replication.tasks.look_due", ignore_result=True)
 def look_due() -> None:
     """Send a ticket for every flow that is due for a look at what fails without a word."""
-    hand_out(look_at_oldest, finding_collect.due_flows(timezone.now()))
+    enqueue_tickets(look_at_oldest, finding_collect.due_flows(timezone.now()))
 
 
 @shared_task(name="console.replication.tasks.look_at_oldest", ignore_result=True)
 def look_at_oldest() -> None:
     """Look at the flows that have waited longest."""
-    take_turns(
+    work_through_due(
         lambda: finding_collect.due_flows(timezone.now()),
         lambda flow_id: finding_collect.look_at_flow(flow_id, timezone.now()),
     )
@@ -70,13 +70,13 @@ def prune_samples() -> None:
 @shared_task(name="console.replication.tasks.collect_readiness_due", ignore_result=True)
 def collect_readiness_due() -> None:
     """Send a ticket for every flow whose checkpoints are due."""
-    hand_out(compare_oldest, readiness_collect.due_flows(timezone.now()))
+    enqueue_tickets(compare_oldest, readiness_collect.due_flows(timezone.now()))
 
 
 @shared_task(name="console.replication.tasks.compare_oldest", ignore_result=True)
 def compare_oldest() -> None:
     """Compare the checkpoints of the flows that have waited longest with their groups."""
-    take_turns(
+    work_through_due(
         lambda: readiness_collect.due_flows(timezone.now()),
         lambda flow_id: readiness_collect.collect_readiness(flow_id, timezone.now()),
     )

@@ -29,7 +29,7 @@ CONTROL = "control"
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class RunRequest:
     """A job that somebody wants: `subject` ("flow:12") has at most one live run, "" any number."""
 
     kind: str
@@ -39,16 +39,16 @@ class Wish:
     requested_by: User | None = None
 
 
-def queue_run(wish: Wish, now: datetime) -> Run | None:
+def queue_run(request: RunRequest, now: datetime) -> Run | None:
     """Write a run that waits for its start; None when the subject has a live run already."""
     try:
         with transaction.atomic():
             return Run.objects.create(
-                kind=wish.kind,
-                title=wish.title,
-                subject=wish.subject,
-                arguments=dict(wish.arguments),
-                requested_by=wish.requested_by,
+                kind=request.kind,
+                title=request.title,
+                subject=request.subject,
+                arguments=dict(request.arguments),
+                requested_by=request.requested_by,
                 created_at=now,
             )
     except IntegrityError:

@@ -19,9 +19,9 @@ from jobs.spark.contract import JobResult
 
 logger = logging.getLogger(__name__)
 
-# Between claiming a run and its keeper's first sign of life: a worker may die exactly there.
+# Between claiming a run and its supervisor's first sign of life: a worker may die exactly there.
 START_GRACE = timedelta(seconds=10)
-# The keeper itself gives the application 35 s after a request to stop.
+# The supervisor itself gives the application 35 s after a request to stop.
 STOP_GRACE = timedelta(seconds=60)
 # A run writes its progress and its result beside its log.
 FULL_BELOW_BYTES = 1 << 20
@@ -49,7 +49,7 @@ def running_here() -> QuerySet[Run]:
 def observe_run(run: Run, now: datetime, launcher: Launcher = SPARK) -> None:
     """Bring the row of one running run up to date with its folder."""
     folder = Path(run.folder)
-    # Alive is read before the result: a keeper that ends in between leaves a result to be found.
+    # Alive is read before the result: a supervisor that ends in between leaves a result to be found.
     if launcher.is_alive(folder):
         _look_after(run, folder, now, launcher)
         return
@@ -106,7 +106,7 @@ def _finish_with(run: Run, result: JobResult, now: datetime) -> None:
 
 
 def _finish_lost(run: Run, folder: Path, now: datetime, launcher: Launcher) -> None:
-    """Write the end of a run whose keeper is gone without a result: killed, or never started."""
+    """Write the end of a run whose supervisor is gone without a result: killed, or never started."""
     if run.cancel_requested_at is not None:
         error = "It did not stop when asked to and was killed."
         finish_run(run.pk, RunState.CANCELLED, now, error=error)

@@ -6,21 +6,21 @@ from typing import Any
 
 from django.urls import reverse
 
-from console.frame.pages.navigation import Jump
-from console.frame.pages.rail import Badge
+from console.frame.pages.badges import Badge
+from console.frame.pages.navigation import SearchHit
 from console.frame.security.access import can_anywhere, visible
 from console.runs import queries
 from console.runs.models import LIVE_STATES
 
 
-def find_jumps(user: Any, words: str, limit: int) -> list[Jump]:
+def find_jumps(user: Any, words: str, limit: int) -> list[SearchHit]:
     """Return live runs whose title contains the words."""
     if not can_anywhere(user, "view"):
         return []
     live = queries.list_runs().filter(title__icontains=words, state__in=LIVE_STATES)
     runs = visible(user, live)
     return [
-        Jump("run", run.title, reverse("runs:detail", args=[run.pk]), run.state.lower())
+        SearchHit("run", run.title, reverse("runs:detail", args=[run.pk]), run.state.lower())
         for run in runs[:limit]
     ]
 

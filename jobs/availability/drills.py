@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from jobs.availability.acting.doors import Doors
+from jobs.availability.acting.cluster_connections import ClusterConnections
 from jobs.availability.acting.fenced_standby import FencedStandby
 from jobs.availability.acting.plans import Actor, Outcome
 from jobs.availability.acting.reassign_to_spare import ReassignToSpare
@@ -25,7 +25,7 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, TimedOut
-from jobs.cluster.protocol.known_everywhere import is_led_everywhere
+from jobs.cluster.protocol.metadata_propagation import is_led_everywhere
 
 _READY_S = 15.0
 Heard = Callable[[str], None]
@@ -136,7 +136,7 @@ async def _ready(connection: Connection, topic: str) -> None:
 
     Raises `TimedOut`.
     """
-    async with Doors(connection).cluster() as cluster:
+    async with ClusterConnections(connection).cluster() as cluster:
 
         async def led() -> bool | None:
             try:
@@ -189,7 +189,7 @@ def _spare(normal: list[int], broker: int | None) -> DrillShape:
 
 
 def _actor(connection: Connection, store: PromotionStore, topic: str, shape: DrillShape) -> Actor:
-    doors, broker = Doors(connection), shape.broker
+    doors, broker = ClusterConnections(connection), shape.broker
     if shape.kind is ActorKind.RELAX_MIN_ISR:
         return RelaxMinIsr(doors, topic, 1)
     if broker is None:

@@ -23,7 +23,7 @@ from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.transport.timing import Timing
 from jobs.cluster.question import Question
 from jobs.cluster.read_only import refuse_when_read_only
-from jobs.cluster.words_of_others import without_secrets
+from jobs.cluster.untrusted_text import redact_secrets
 
 logger = logging.getLogger(__name__)
 
@@ -256,5 +256,5 @@ class _LogLines:
     def log(self, _level: int, _form: str, facility: str, name: str, line: str) -> None:
         if facility in ("FAIL", "ERROR"):
             self.notes.hear(line)
-        said = without_secrets(line)
+        said = redact_secrets(line)
         logger.debug("librdkafka cluster=%s %s %s %s", self.notes.cluster, name, facility, said)

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from jobs.cluster.errors import InvalidFields, SecretMissing
 from jobs.cluster.secrets import SecretRef
-from jobs.cluster.words_of_others import remember
+from jobs.cluster.untrusted_text import register_secret
 
 _E = TypeVar("_E", bound=StrEnum)
 _ALIAS = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
@@ -153,7 +153,7 @@ class Connection:
         except LookupError as error:
             raise SecretMissing(f"{field}: {error}", cluster=self.alias, field=field) from None
         if field in _SECRET_FIELDS:
-            remember(secret)
+            register_secret(secret)
         return secret
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobs.cluster.words_of_others import without_secrets
+from jobs.cluster.untrusted_text import redact_secrets
 
 
 class ClusterFault(Exception):
@@ -21,7 +21,7 @@ class ClusterFault(Exception):
     def __init__(
         self, message: str, *, cluster: str, hint: str | None = None, field: str | None = None
     ) -> None:
-        message = without_secrets(message)
+        message = redact_secrets(message)
         super().__init__(message)
         self.message = message
         self.cluster = cluster

@@ -25,7 +25,7 @@ from jobs.cluster.errors import (
     UnknownTopicOrPartition,
     Unreachable,
 )
-from jobs.cluster.words_of_others import shortened
+from jobs.cluster.untrusted_text import shortened
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from jobs.lab import control
+from jobs.lab.daemon import LabDaemon
 from jobs.lab.errors import LabError
 from jobs.lab.install.preparation import kafka_jvm
-from jobs.lab.keeper import Keeper
 from jobs.lab.lab import Lab, read_plans, wipe
 from jobs.lab.plan import DEFAULT_BASE_PORT, ClusterPlan, standard_plans
 from jobs.lab.status import stopped_status
@@ -64,11 +64,11 @@ def start(arguments: argparse.Namespace) -> dict[str, Any]:
     jvm = kafka_jvm()
     lab = Lab(root, plans, jvm=jvm)
     if arguments.foreground:
-        Keeper(lab).run(
+        LabDaemon(lab).run(
             _say, with_traffic=arguments.traffic, with_mirror_maker=arguments.mirror_maker
         )
         return stopped_status(lab.root)
-    if control.is_kept(lab.root):
+    if control.is_daemon_running(lab.root):
         raise LabError(f"The lab in {lab.root} is running already.")
     for cluster in lab.clusters.values():
         cluster.check_ports()
@@ -79,12 +79,12 @@ def start(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def stop(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Stop the lab and wait until its keeper has ended; stopping a stopped lab is fine."""
+    """Stop the lab and wait until its daemon has ended; stopping a stopped lab is fine."""
     root = folder(arguments)
     try:
         keeper = control.ask(root, "status")["keeper"]
         control.ask(root, "stop")
-    except control.NoKeeper:
+    except control.DaemonNotRunning:
         return stopped_status(root)
     _wait_until_ended(keeper, root)
     return stopped_status(root)
@@ -95,17 +95,17 @@ def status(arguments: argparse.Namespace) -> dict[str, Any]:
     root = folder(arguments)
     try:
         return control.ask(root, "status")
-    except control.NoKeeper:
+    except control.DaemonNotRunning:
         return stopped_status(root)
 
 
 def order(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Give the keeper an order about one node or cluster."""
+    """Give the daemon an order about one node or cluster."""
     return control.ask(folder(arguments), arguments.order, arguments.subject)
 
 
 def plain_order(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Give the keeper an order about the lab as a whole."""
+    """Give the daemon an order about the lab as a whole."""
     return control.ask(folder(arguments), arguments.order)
 
 
@@ -243,9 +243,9 @@ def as_text(answer: dict[str, Any]) -> str:
 
 
 def _start_keeper(root: Path, plans: list[ClusterPlan], also: list[str]) -> None:
-    """Start the keeper in a session of its own and wait until it takes orders."""
+    """Start the daemon in a session of its own and wait until it takes orders."""
     root.mkdir(parents=True, exist_ok=True)
-    log = root / control.KEEPER_LOG
+    log = root / control.DAEMON_LOG
     command = [sys.executable, "-m", "jobs.lab", "lab", "start", "--foreground", "--dir", str(root)]
     if not read_plans(root):
         command += ["--base-port", str(plans[0].base_port), "--west-nodes", str(plans[1].nodes)]
@@ -262,10 +262,10 @@ def _start_keeper(root: Path, plans: list[ClusterPlan], also: list[str]) -> None
 
 
 def _follow(keeper: subprocess.Popen[bytes], root: Path, log: Path) -> None:
-    """Show the keeper's lines until it takes orders; raises when it ends before that."""
+    """Show the daemon's lines until it takes orders; raises when it ends before that."""
     end = time.monotonic() + _START_S
     with log.open(encoding="utf-8") as lines:
-        while not control.is_kept(root):
+        while not control.is_daemon_running(root):
             sys.stderr.write(lines.read())
             if keeper.poll() is not None:
                 raise LabError(

@@ -1,4 +1,4 @@
-"""How a shell talks to the keeper of a lab: one JSON line each way over a Unix socket."""
+"""How a shell talks to the daemon of a lab: one JSON line each way over a Unix socket."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from jobs.lab.errors import LabError
 
-KEEPER_LOG = "keeper.log"
+DAEMON_LOG = "keeper.log"
 _SOCKET = "keeper.sock"
 _LOCK = "keeper.lock"
 _LONGEST_ANSWER = 1 << 20
@@ -19,16 +19,16 @@ _LONGEST_ANSWER = 1 << 20
 ANSWER_S = 180.0
 
 
-class NoKeeper(LabError):
+class DaemonNotRunning(LabError):
     """Nobody keeps this lab: it is not running."""
 
     exit_code = 1
 
 
 def ask(root: Path, order: str, *arguments: str, timeout_s: float = ANSWER_S) -> dict[str, Any]:
-    """Give the keeper an order and return its answer.
+    """Give the daemon an order and return its answer.
 
-    Raises `NoKeeper` when none is there and `LabError` with the keeper's words when it refuses.
+    Raises `DaemonNotRunning` when none is there and `LabError` with the daemon's words when it refuses.
     """
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(timeout_s)
@@ -38,11 +38,11 @@ def ask(root: Path, order: str, *arguments: str, timeout_s: float = ANSWER_S) ->
             with connection.makefile("rb") as file:
                 line = file.readline(_LONGEST_ANSWER)
         except (FileNotFoundError, NotADirectoryError, ConnectionRefusedError):
-            raise NoKeeper(f"No lab is running in {root}.") from None
+            raise DaemonNotRunning(f"No lab is running in {root}.") from None
         except OSError as error:
             raise LabError(f"The keeper of {root} did not answer {order!r}: {error}.") from error
     if not line:
-        raise LabError(f"The keeper of {root} ended during {order!r}: see {root / KEEPER_LOG}.")
+        raise LabError(f"The keeper of {root} ended during {order!r}: see {root / DAEMON_LOG}.")
     answer: dict[str, Any] = json.loads(line)
     if "error" in answer:
         refusal = LabError(answer["error"])
@@ -51,8 +51,8 @@ def ask(root: Path, order: str, *arguments: str, timeout_s: float = ANSWER_S) ->
     return answer
 
 
-def is_kept(root: Path) -> bool:
-    """Return whether a keeper listens for this lab."""
+def is_daemon_running(root: Path) -> bool:
+    """Return whether a daemon listens for this lab."""
     with socket.socket(socket.AF_UNIX) as connection:
         try:
             connect(connection, root)
@@ -62,7 +62,7 @@ def is_kept(root: Path) -> bool:
 
 
 def listen(root: Path) -> socket.socket:
-    """Return the listening socket of a keeper; a socket that a dead keeper left is replaced."""
+    """Return the listening socket of a daemon; a socket that a dead daemon left is replaced."""
     (root / _SOCKET).unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX)
     with _ShortPath(root) as folder:
@@ -73,13 +73,13 @@ def listen(root: Path) -> socket.socket:
 
 
 def connect(connection: socket.socket, root: Path) -> None:
-    """Connect to the keeper of a lab."""
+    """Connect to the daemon of a lab."""
     with _ShortPath(root) as folder:
         connection.connect(f"{folder}/{_SOCKET}")
 
 
-class KeeperLock:
-    """One keeper per lab: holds a lock that ends with its process."""
+class DaemonLock:
+    """One daemon per lab: holds a lock that ends with its process."""
 
     def __init__(self, root: Path) -> None:
         root.mkdir(parents=True, exist_ok=True)
@@ -97,9 +97,9 @@ class KeeperLock:
 
 
 def is_locked(root: Path) -> bool:
-    """Return whether a keeper has this lab, also while that keeper starts or stops it."""
+    """Return whether a daemon has this lab, also while that daemon starts or stops it."""
     try:
-        with KeeperLock(root):
+        with DaemonLock(root):
             return False
     except LabError:
         return True

@@ -1,8 +1,8 @@
 """Which Spark runs a job, and with which settings.
 
 Later ones win: defaults, the properties file of the installation, the run's own settings, and what must hold
-whatever anybody says. The driver always runs beside the keeper (deploy mode `client`): the run's folder, its
-lease and its log are there.
+whatever anybody says. The driver always runs beside the supervisor (deploy mode `client`): the run's folder,
+its lease and its log are there.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ _ENTRY = Path(__file__).parent.parent / "entry"
 
 
 def start_run(spec: JobSpec, run_dir: Path, environment: Mapping[str, str] | None = None) -> int:
-    """Start a run and return the pid of its keeper, without waiting for Spark to come up.
+    """Start a run and return the pid of its supervisor, without waiting for Spark to come up.
 
     The folder is made when it is missing. Raises FileExistsError when it already holds a run, and
     FileNotFoundError before anything is written where there is no Java.
@@ -90,7 +90,7 @@ def start_run(spec: JobSpec, run_dir: Path, environment: Mapping[str, str] | Non
     master = settings.master_of(spec, {**os.environ, **(environment or {})})
     with open(run_dir / contract.LOG, "ab", opener=for_this_user_only) as log:
         keeper = subprocess.Popen(
-            [sys.executable, "-m", "jobs.spark.keeper", str(run_dir.resolve())],
+            [sys.executable, "-m", "jobs.spark.run_supervisor", str(run_dir.resolve())],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -123,7 +123,7 @@ def touch_lease(run_dir: Path) -> None:
 
 
 def is_alive(run_dir: Path) -> bool:
-    """Return whether the keeper of this run is still running on this machine."""
+    """Return whether the supervisor of this run is still running on this machine."""
     keeper = contract.read_json(run_dir / contract.KEEPER)
     if keeper is None:
         return False
@@ -209,7 +209,7 @@ def run_environment(
     environment["SPARK_HOME"] = str(spark_home())
     if is_local:
         environment.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    # The keeper runs in the run's folder: it must find this package without an installation too.
+    # The supervisor runs in the run's folder: it must find this package without an installation too.
     root = str(Path(__file__).parent.parent.parent)
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [root, environment.get("PYTHONPATH")]))
     environment["PYTHONUNBUFFERED"] = "1"
@@ -246,7 +246,7 @@ def _write_keeper(run_dir: Path, pid: int) -> None:
 
 
 def _reap(pid: int) -> None:
-    """Collect the exit state when the keeper is our own child, so that it does not stay a zombie."""
+    """Collect the exit state when the supervisor is our own child, so that it does not stay a zombie."""
     try:
         os.waitpid(pid, os.WNOHANG)
     except ChildProcessError:

@@ -15,7 +15,7 @@ from console.replication.flows.models import FlowPartition, ReplicationFlow
 from console.runs.launcher import this_host
 from console.runs.models import Run, RunState
 from jobs.cluster.errors import Unreachable
-from jobs.replication.copy.contract import PartitionProgress, PartitionState
+from jobs.replication.copy.contract import CopyState, PartitionProgress
 from jobs.spark import contract
 from jobs.spark.contract import JobResult
 
@@ -114,7 +114,7 @@ def partition_row(topic: str = "orders", partition: int = 0, **fields) -> dict:
         topic,
         partition,
         100,
-        PartitionState.COPYING,
+        CopyState.COPYING,
         last_timestamp_ms=1_000,
         records=100,
         bytes=1000,

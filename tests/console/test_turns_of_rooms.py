@@ -11,7 +11,7 @@ from console.availability.collection import collect as availability
 from console.availability.status.models import AvailabilityRound
 from console.clusters.collection import collect as clusters
 from console.clusters.models import CollectionRound, Noun
-from console.frame.processes.turns import take_turns
+from console.frame.processes.work_sharing import work_through_due
 from console.quorum.models import QuorumStatus
 from console.quorum.voters import collect as quorum
 from console.replication.checkpoints.models import FlowReadiness
@@ -99,7 +99,7 @@ def test_with_ten_times_the_work_of_one_worker_every_cluster_is_asked_in_ten_rou
 
 def one_worker_of_which_each_cluster_takes_a_whole_period(now):
     kafka, seconds = FakeKafka(), itertools.count(step=10)
-    take_turns(
+    work_through_due(
         lambda: clusters.due_clusters(now),
         lambda pk: clusters.collect_cluster(pk, lambda: now, kafka.open),
         lambda: next(seconds),

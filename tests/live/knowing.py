@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.cluster import RawCluster
-from jobs.cluster.protocol.known_everywhere import topic_everywhere
+from jobs.cluster.protocol.metadata_propagation import topic_everywhere
 from tests.support import wait_until
 
 

@@ -20,7 +20,7 @@ from console.accounts.models import Outcome
 from console.accounts.sign_in import oidc
 from console.frame.errors import ActionRefused
 from console.frame.rest.throttling import BUCKETS
-from console.frame.security.asking import address_of
+from console.frame.security.current_request import address_of
 
 logger = logging.getLogger(__name__)
 

@@ -11,13 +11,13 @@ from console.availability.acting.store import DatabaseStore
 from console.availability.promotion.models import Actor as ActorWord
 from console.availability.promotion.models import PromotionAction
 from console.clusters.models import Cluster
-from jobs.availability.acting.doors import Doors
+from jobs.availability.acting.cluster_connections import ClusterConnections
 from jobs.availability.acting.fenced_standby import FencedStandby
 from jobs.availability.acting.held_back_replica import HeldBackReplica
 from jobs.availability.acting.plans import Actor
 from jobs.availability.acting.reassign_to_spare import ReassignToSpare
 from jobs.availability.acting.relaxed_min_isr import MIN_ISR, RelaxMinIsr
-from jobs.availability.promotion.looking import Interest, Looked, look
+from jobs.availability.promotion.live_state import Interest, LiveState, read_live_state
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import InvalidFields
 
@@ -28,7 +28,9 @@ ACT_WITHIN_S = 90.0
 class ActingDoor(Protocol):
     """What acting needs of a cluster; all of it raises `ClusterFault` and `InvalidFields`."""
 
-    def look(self, cluster: Cluster, topics: Collection[str], is_interesting: Interest) -> Looked:
+    def look(
+        self, cluster: Cluster, topics: Collection[str], is_interesting: Interest
+    ) -> LiveState:
         """Return what the cluster says of some topics now."""
         ...
 
@@ -40,9 +42,11 @@ class ActingDoor(Protocol):
 class KafkaDoor:
     """The real cluster."""
 
-    def look(self, cluster: Cluster, topics: Collection[str], is_interesting: Interest) -> Looked:
+    def look(
+        self, cluster: Cluster, topics: Collection[str], is_interesting: Interest
+    ) -> LiveState:
         """Ask the cluster."""
-        return look(
+        return read_live_state(
             cluster.connection(), topics, lambda: timezone.now().timestamp(), is_interesting
         )
 
@@ -53,7 +57,7 @@ class KafkaDoor:
 
 def actor_of(action: PromotionAction) -> Actor:
     """Return the actor that an action names, with what it needs of the action and its policy."""
-    return _MAKERS[ActorWord(action.actor)](action, Doors(action.cluster.connection()))
+    return _MAKERS[ActorWord(action.actor)](action, ClusterConnections(action.cluster.connection()))
 
 
 def undo_of(action: PromotionAction) -> dict[str, Any]:
@@ -66,7 +70,7 @@ def undo_of(action: PromotionAction) -> dict[str, Any]:
     return undo
 
 
-def _standby(action: PromotionAction, doors: Doors) -> Actor:
+def _standby(action: PromotionAction, doors: ClusterConnections) -> Actor:
     topics = {place.rpartition("-")[0] for place in action.because}
     return FencedStandby(
         doors,
@@ -78,16 +82,16 @@ def _standby(action: PromotionAction, doors: Doors) -> Actor:
     )
 
 
-def _held_back(action: PromotionAction, doors: Doors) -> Actor:
+def _held_back(action: PromotionAction, doors: ClusterConnections) -> Actor:
     return HeldBackReplica(doors, action.topic, _broker(action))
 
 
-def _spare(action: PromotionAction, doors: Doors) -> Actor:
+def _spare(action: PromotionAction, doors: ClusterConnections) -> Actor:
     where = TopicPartition(action.topic, action.partition)
     return ReassignToSpare(doors, (where,), _broker(action), within_s=ACT_WITHIN_S)
 
 
-def _relaxed(action: PromotionAction, doors: Doors) -> Actor:
+def _relaxed(action: PromotionAction, doors: ClusterConnections) -> Actor:
     return RelaxMinIsr(doors, action.topic, max(len(action.evidence.get("isr") or ()), 1))
 
 
@@ -97,7 +101,7 @@ def _broker(action: PromotionAction) -> int:
     return action.broker
 
 
-_MAKERS: Mapping[ActorWord, Callable[[PromotionAction, Doors], Actor]] = {
+_MAKERS: Mapping[ActorWord, Callable[[PromotionAction, ClusterConnections], Actor]] = {
     ActorWord.FENCED_STANDBY: _standby,
     ActorWord.HELD_BACK_REPLICA: _held_back,
     ActorWord.REASSIGN_TO_SPARE: _spare,

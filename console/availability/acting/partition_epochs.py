@@ -8,14 +8,14 @@ from datetime import datetime, timedelta
 
 from console.clusters.models import Cluster
 from console.quorum import queries as quorum
-from jobs.availability.promotion.looking import Looked, Place
+from jobs.availability.promotion.live_state import LiveState, Place
 
 # A follower that was not heard of for so long may be behind: an old epoch is worse than none.
 FRESH = timedelta(seconds=5)
 MOST_PLACES = 200
 
 
-def with_partition_epochs(cluster: Cluster, looked: Looked, now: datetime) -> Looked:
+def with_partition_epochs(cluster: Cluster, looked: LiveState, now: datetime) -> LiveState:
     """Return the same with partition epochs of what was looked at closely; a query or two."""
     near = [place for place, one in looked.partitions.items() if one.standings]
     if not near:

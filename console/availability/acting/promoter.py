@@ -42,14 +42,14 @@ from console.availability.promotion.models import (
     PromotionAction,
     PromotionPolicy,
 )
-from console.availability.promotion.policies import PolicyBook
+from console.availability.promotion.policies import PolicyLookup
 from console.availability.what_if.cluster_models import cluster_model
 from console.clusters.models import Cluster
-from console.frame.processes import alive
+from console.frame.processes import liveness
 from console.frame.processes.threads import Thread, start_thread
-from jobs.availability.acting.doors import Doors
+from jobs.availability.acting.cluster_connections import ClusterConnections
 from jobs.availability.acting.standby.loop import StandbyLoop
-from jobs.availability.acting.standby.promotions import LoopSign, Phase, StoreAway
+from jobs.availability.acting.standby.promotions import LoopHeartbeat, Phase, StoreAway
 from jobs.availability.what_if.model.cluster import ClusterModel
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import InvalidFields
@@ -79,11 +79,11 @@ class KeepLoop(Protocol):
 def keep(cluster: Cluster, loop_id: str, stop: threading.Event) -> None:
     """Run the loop with the database as its store."""
     store = DatabaseStore(cluster.pk)
-    StandbyLoop(Doors(cluster.connection()), store, loop_id=loop_id).run(stop)
+    StandbyLoop(ClusterConnections(cluster.connection()), store, loop_id=loop_id).run(stop)
 
 
 @dataclass(frozen=True, slots=True)
-class Ways:
+class PromoterDependencies:
     """How a promoter reaches clusters and the clock; tests give their own."""
 
     door: ActingDoor = KAFKA
@@ -103,9 +103,9 @@ def own_name() -> str:
 class Promoter:
     """The threads of all clusters that need one."""
 
-    def __init__(self, name: str = "", ways: Ways | None = None) -> None:
+    def __init__(self, name: str = "", ways: PromoterDependencies | None = None) -> None:
         self.name = name or own_name()
-        self._ways = ways or Ways()
+        self._ways = ways or PromoterDependencies()
         self._kept: dict[int, ClusterPromoter] = {}
         self._idle_at: float | None = None
 
@@ -117,7 +117,7 @@ class Promoter:
                 self.look()
             except DatabaseError as error:
                 logger.warning("the database is away, what is promoted stays so: %s", error)
-            alive.sign()
+            liveness.sign()
             stop.wait(LOOK_S)
         self.end()
 
@@ -144,7 +144,7 @@ class Promoter:
         """Say that this promoter runs where nothing has to be done."""
         now = self._ways.clock()
         report_promoter(cluster, self.name, now)
-        sign = LoopSign(self.name, int(now.timestamp() * 1000), {})
+        sign = LoopHeartbeat(self.name, int(now.timestamp() * 1000), {})
         with contextlib.suppress(StoreAway):
             DatabaseStore(cluster.pk, self._ways.renew).sign(sign)
 
@@ -196,13 +196,13 @@ class _Part:
 class ClusterPromoter:
     """One cluster: its loop, its worker, its drills, and the sign that somebody looks after it."""
 
-    def __init__(self, cluster: Cluster, name: str, ways: Ways) -> None:
+    def __init__(self, cluster: Cluster, name: str, ways: PromoterDependencies) -> None:
         self.cluster = cluster
         self._name, self._ways = name, ways
         self._stop = threading.Event()
         self._connection = _connection_of(cluster)
         self._problem = ""
-        self._looking = Looking(cluster, name, ways)
+        self._looking = PromotionCycle(cluster, name, ways)
         self._parts = (
             _Part(self._keep, f"standby brokers of cluster {cluster.pk}"),
             _Part(self._work, f"promotions of cluster {cluster.pk}"),
@@ -276,12 +276,12 @@ class ClusterPromoter:
 
 
 @dataclass(slots=True)
-class Looking:
+class PromotionCycle:
     """Looks at one cluster again and again: judges, and acts while it holds the lease."""
 
     cluster: Cluster
     name: str
-    ways: Ways
+    ways: PromoterDependencies
     _model: ClusterModel | None = None
     _model_at: float = field(default=0.0)
 
@@ -306,7 +306,7 @@ class Looking:
         rounds.update(claimed_until=self.ways.clock() + KEEPS_AWAY)
         model = self._known_model()
         topics = {one.topic for one in model.partitions}
-        book = PolicyBook(acting)
+        book = PolicyLookup(acting)
         polled = {topic for topic in topics if book.of(topic) is not None}
         return take_round(self.cluster, self.ways.clock, self.ways.door, model, polled)
 

@@ -23,7 +23,7 @@ from console.availability.promotion.models import PromotionStop
 from jobs.availability.acting.standby import promotions as words
 from jobs.availability.acting.standby.promotions import (
     Lease,
-    LoopSign,
+    LoopHeartbeat,
     Phase,
     StoreAway,
     StoreState,
@@ -108,7 +108,7 @@ class DatabaseStore:
                 changes["why"] = why
             return bool(rows.filter(phase=row.phase).update(**changes))
 
-    def sign(self, sign: LoopSign) -> None:
+    def sign(self, sign: LoopHeartbeat) -> None:
         """Keep the newest sign of a loop; signs older than an hour are forgotten."""
         told = {"at_ms": sign.at_ms, "seen": dict(sign.seen), "problem": sign.problem}
         with self._asking():
@@ -205,5 +205,5 @@ def _fields(promotion: words.HeldPromotion) -> dict[str, object]:
     }
 
 
-def _sign(row: StandbySign) -> LoopSign:
-    return LoopSign(row.loop_id, row.at_ms, dict(row.seen), row.problem)
+def _sign(row: StandbySign) -> LoopHeartbeat:
+    return LoopHeartbeat(row.loop_id, row.at_ms, dict(row.seen), row.problem)

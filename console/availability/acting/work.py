@@ -36,7 +36,12 @@ from jobs.availability.acting.plans import Outcome
 from jobs.availability.acting.standby.promotions import StoreAway
 from jobs.availability.promotion.actors.kinds import ActorKind
 from jobs.availability.promotion.advice import Advice, Evidence, Mode
-from jobs.availability.promotion.guard import GuardRefusal, GuardRules, GuardState, guard
+from jobs.availability.promotion.preconditions import (
+    PreconditionRefusal,
+    PreconditionRules,
+    PreconditionState,
+    check_preconditions,
+)
 from jobs.cluster.errors import ClusterFault, InvalidFields
 
 logger = logging.getLogger(__name__)
@@ -209,13 +214,13 @@ class Worker:
         except (ClusterFault, InvalidFields):
             current, quorum = None, advised.looked.has_quorum
         policy = row.policy
-        rules = GuardRules(
+        rules = PreconditionRules(
             mode=Mode.ACT if policy is not None and policy.acts else Mode.ADVISE,
             opted_in=frozenset({advice.topic} if policy is not None and policy.acts else ()),
             allowed_brokers=frozenset(policy.allowed_brokers if policy is not None else ()),
             cooldown_ms=policy.cooldown_s * 1000 if policy is not None else 0,
         )
-        state = GuardState(
+        state = PreconditionState(
             is_stopped=is_stopped(self._cluster.pk),
             is_read_only=is_read_only(),
             is_by_person=is_by_person,
@@ -225,7 +230,9 @@ class Worker:
             has_quorum=quorum,
             actor_problems=tuple(row.plan.get("refusals") or ()) if row.stands is False else (),
         )
-        found = guard(advice, current, rules, state, int(self._clock().timestamp() * 1000))
+        found = check_preconditions(
+            advice, current, rules, state, int(self._clock().timestamp() * 1000)
+        )
         return [_of_guard(one) for one in found]
 
     def _evidence(self, advice: Advice) -> tuple[Evidence | None, bool | None]:
@@ -348,7 +355,7 @@ class Worker:
 
 
 def last_ended_ms(rows: Iterable[PromotionAction]) -> dict[str, int]:
-    """Return when the last action of each key ended, for `GuardState`."""
+    """Return when the last action of each key ended, for `PreconditionState`."""
     found: dict[str, int] = {}
     for row in rows:
         at = row.ended_at or row.verified_at
@@ -369,5 +376,5 @@ def _told(code: str, sentence: str, todo: str = "") -> dict[str, str]:
     return {"code": code, "sentence": sentence, "todo": todo}
 
 
-def _of_guard(one: GuardRefusal) -> dict[str, str]:
+def _of_guard(one: PreconditionRefusal) -> dict[str, str]:
     return {name: str(value) for name, value in asdict(one).items()}

@@ -11,13 +11,13 @@ from django.conf import settings
 from django.db import transaction
 
 from console.availability.acting.models import HeldPromotion, StandbyEvent
-from console.availability.advice.judge import Judged
+from console.availability.advice.evaluation import Evaluation
 from console.availability.advice.models import RANKS, ObserverEvent, PromotionFinding
 from console.availability.promotion.models import ActionState, PromotionAction, PromotionPolicy
-from console.availability.promotion.policies import PolicyBook
+from console.availability.promotion.policies import PolicyLookup
 from console.clusters.models import Cluster
 from jobs.availability.promotion.advice import Advice, AdviceAction, AdviceCode
-from jobs.availability.promotion.watch import ObserverFinding, ObserverFindingCode
+from jobs.availability.promotion.observer_findings import ObserverFinding, ObserverFindingCode
 from jobs.availability.runbooks.runbook import Trouble, TroubleCause
 from jobs.availability.status.severity import Severity, partition_severity
 from jobs.availability.what_if.model.cluster import PartitionModel
@@ -83,13 +83,13 @@ class LoopFacts:
 
 
 def found_in(
-    judged: Judged,
+    judged: Evaluation,
     actions: Iterable[PromotionAction],
     loops: LoopFacts,
     policies: Iterable[PromotionPolicy] = (),
 ) -> Iterator[Found]:
     """Return everything that a person should know."""
-    yield from _of_policies(PolicyBook(policies))
+    yield from _of_policies(PolicyLookup(policies))
     acting = {row.subject for row in actions if not row.is_waiting}
     for advice in judged.advices:
         partition = judged.partitions[advice.topic, advice.partition]
@@ -201,7 +201,7 @@ def _of_watched(found: ObserverFinding, partition: PartitionModel) -> Found:
     )
 
 
-def _of_policies(book: PolicyBook) -> Iterator[Found]:
+def _of_policies(book: PolicyLookup) -> Iterator[Found]:
     if book.unusable is not None:
         pattern = book.unusable.pattern
         yield Found(

@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Q
 
 from console.clusters.models import TOPIC_NAME_LENGTH, Cluster
-from jobs.availability.promotion.watch import ObserverEventKind
+from jobs.availability.promotion.observer_findings import ObserverEventKind
 
 RANKS = {"notice": 1, "warn": 2, "risk": 3, "crit": 4}
 SEVERITIES = [(word, word) for word in RANKS]
@@ -52,7 +52,8 @@ class PromotionRound(models.Model):
 
 
 class ObserverEvent(models.Model):
-    """Something that happened to an observer, by whomever: the words of `jobs.availability.promotion.watch`.
+    """Something that happened to an observer, by whomever: the words of
+    `jobs.availability.promotion.observer_findings`.
 
     `lasted_ms` is for how long it was in the ISR, of demotions; null: not known.
     """

@@ -18,17 +18,17 @@ from django.utils import timezone
 from console.availability.acting.door import KAFKA, ActingDoor, undo_of
 from console.availability.acting.partition_epochs import with_partition_epochs
 from console.availability.acting.store import is_stopped
-from console.availability.advice.findings import LoopFacts, found_in, save_findings
-from console.availability.advice.judge import (
-    Judged,
+from console.availability.advice.evaluation import (
+    Evaluation,
     Remembered,
     Standing,
     concerned,
+    evaluate,
     is_quiet,
-    judge,
     remembered_of,
     to_document,
 )
+from console.availability.advice.findings import LoopFacts, found_in, save_findings
 from console.availability.advice.models import PromotionRound
 from console.availability.advice.store import (
     save_advice,
@@ -41,9 +41,9 @@ from console.availability.promotion.catalogue import told_actors
 from console.availability.promotion.models import Actor, PromotionAction, PromotionPolicy
 from console.availability.what_if.cluster_models import cluster_model
 from console.clusters.models import Cluster
-from console.frame.processes.turns import longest_waiting
+from console.frame.processes.work_sharing import longest_waiting
 from jobs.availability.promotion.advice import Advice
-from jobs.availability.promotion.looking import Looked, Place
+from jobs.availability.promotion.live_state import LiveState, Place
 from jobs.availability.what_if.model.cluster import ClusterModel, PartitionModel
 from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.cluster.protocol.admin.topic_partitions import PartitionReplicas
@@ -63,8 +63,8 @@ MOST_TOPICS = 200
 class Advised:
     """What a round came to: the judgement, live actions of what is wanted, and what may be taken back."""
 
-    judged: Judged
-    looked: Looked
+    judged: Evaluation
+    looked: LiveState
     actions: Sequence[PromotionAction]
     wanted: dict[str, Advice]
     unwanted: dict[str, Advice]
@@ -153,7 +153,7 @@ def _take(
     known = _Known(model, policies, remembered, standing, frozenset(polled))
     looked = _look(cluster, clock, door, known)
     now = clock()
-    judged = judge(model, policies, looked, remembered, int(now.timestamp() * 1000), standing)
+    judged = evaluate(model, policies, looked, remembered, int(now.timestamp() * 1000), standing)
     wanted = wanted_actions(judged)
     actions = save_advice(cluster, wanted, now)
     save_events(cluster, judged.events)
@@ -184,13 +184,13 @@ class _Known:
         return (loud | {*self.standing.relaxed} | self.polled) & there
 
 
-def _look(cluster: Cluster, clock: Clock, door: ActingDoor, known: _Known) -> Looked:
+def _look(cluster: Cluster, clock: Clock, door: ActingDoor, known: _Known) -> LiveState:
     """Look closely at what is missing or promoted by the rows; without any of it no request is sent."""
     found = concerned(known.model, known.policies, known.standing)
     partitions = {(one.topic, one.partition): one for one in found}
     wanted = known.topics(partitions)
     if not wanted:
-        return Looked(int(clock().timestamp() * 1000))
+        return LiveState(int(clock().timestamp() * 1000))
 
     def is_interesting(seen: PartitionReplicas) -> bool:
         one: PartitionModel | None = partitions.get((seen.topic, seen.partition))
@@ -225,7 +225,9 @@ def _actors(
     return {"actors": told_actors(cluster, model), "actors_at": now}
 
 
-def _succeed(cluster: Cluster, judged: Judged, now: datetime, begun: float, **more: object) -> None:
+def _succeed(
+    cluster: Cluster, judged: Evaluation, now: datetime, begun: float, **more: object
+) -> None:
     _finish(
         cluster,
         now,

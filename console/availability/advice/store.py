@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from console.availability.advice.judge import Judged
+from console.availability.advice.evaluation import Evaluation
 from console.availability.advice.models import ObserverEvent
 from console.availability.promotion.models import (
     LIVE,
@@ -24,8 +24,8 @@ from console.availability.promotion.models import (
 from console.clusters.models import Cluster
 from jobs.availability.promotion.actors.kinds import ActorKind
 from jobs.availability.promotion.advice import Advice, AdviceAction
-from jobs.availability.promotion.guard import keys_after, target_of
-from jobs.availability.promotion.watch import ObserverEvent as Event
+from jobs.availability.promotion.observer_findings import ObserverEvent as Event
+from jobs.availability.promotion.preconditions import keys_after, target_of
 
 MOST_BECAUSE = 100
 
@@ -45,7 +45,7 @@ class WantedAction:
         return self.policy is not None and self.policy.acts and self.advice.is_automatic_allowed
 
 
-def wanted_actions(judged: Judged) -> list[WantedAction]:
+def wanted_actions(judged: Evaluation) -> list[WantedAction]:
     """Return what is to be promoted; a fenced standby broker once for all its partitions."""
     found = [
         _wanted(_leading(broker.because, judged), broker.because, judged)
@@ -59,7 +59,7 @@ def wanted_actions(judged: Judged) -> list[WantedAction]:
     return found
 
 
-def unwanted_subjects(judged: Judged) -> dict[str, Advice]:
+def unwanted_subjects(judged: Evaluation) -> dict[str, Advice]:
     """Return what may be taken back, by subject, with the advice that says so."""
     found = {}
     for broker in judged.brokers:
@@ -131,7 +131,7 @@ def advice_values(advice: Advice) -> dict[str, Any]:
     }
 
 
-def _leading(because: tuple[Advice, ...], judged: Judged) -> Advice:
+def _leading(because: tuple[Advice, ...], judged: Evaluation) -> Advice:
     """Return the advice that decides: one whose policy acts comes first."""
 
     def rank(advice: Advice) -> bool:
@@ -141,7 +141,7 @@ def _leading(because: tuple[Advice, ...], judged: Judged) -> Advice:
     return min(because, key=rank)
 
 
-def _wanted(advice: Advice, because: tuple[Advice, ...], judged: Judged) -> WantedAction:
+def _wanted(advice: Advice, because: tuple[Advice, ...], judged: Evaluation) -> WantedAction:
     policy = judged.policies.get((advice.topic, advice.partition))
     return WantedAction(target_of(advice), advice, tuple(one.place for one in because), policy)
 

@@ -7,19 +7,19 @@ from django.utils import timezone
 
 from console.availability.advice import findings as promotion_findings
 from console.availability.advice import round as promotion_round
-from console.frame.processes.turns import hand_out, take_turns
+from console.frame.processes.work_sharing import enqueue_tickets, work_through_due
 
 
 @shared_task(name="console.availability.promotion_tasks.advise_due", ignore_result=True)
 def advise_due() -> None:
     """Send a ticket for every cluster whose observers are to be judged."""
-    hand_out(advise_oldest, promotion_round.due_clusters(timezone.now()))
+    enqueue_tickets(advise_oldest, promotion_round.due_clusters(timezone.now()))
 
 
 @shared_task(name="console.availability.promotion_tasks.advise_oldest", ignore_result=True)
 def advise_oldest() -> None:
     """Judge the observers of the clusters that have waited longest, and write advice and findings."""
-    take_turns(
+    work_through_due(
         lambda: promotion_round.due_clusters(timezone.now()),
         lambda cluster_id: promotion_round.advise_cluster(cluster_id) is not None,
     )

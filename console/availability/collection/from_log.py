@@ -11,12 +11,12 @@ from typing import Any
 
 from django.db import transaction
 
-from console.availability.collection.count_book import CountBook
-from console.availability.collection.ledger import Ledger
-from console.availability.collection.ledger_rows import News, Place, seen_of
-from console.availability.collection.min_isr_book import MinIsrBook
-from console.availability.collection.role_book import RoleBook
-from console.availability.status.brokers import BrokerBook
+from console.availability.collection.min_isr_settings import MinIsrSettings
+from console.availability.collection.observer_roles import ObserverRoles
+from console.availability.collection.rollup_writer import RollupWriter
+from console.availability.collection.status_rows import PartitionId, PartitionUpdate, seen_of
+from console.availability.collection.status_writer import StatusWriter
+from console.availability.status.brokers import BrokerStatusWriter
 from console.availability.status.models import AvailabilityRound, PartitionStatus, Source
 from console.clusters.models import Cluster
 from console.quorum import queries as quorum
@@ -50,10 +50,10 @@ class LogReader:
         self._cluster = cluster
         self._log = log
         self._round = row
-        self._roles = RoleBook(cluster)
-        self._min_isr = MinIsrBook(cluster, is_log_known=True)
-        self._brokers = BrokerBook(cluster)
-        self._counts = CountBook(cluster, row, self._brokers.racks, now)
+        self._roles = ObserverRoles(cluster)
+        self._min_isr = MinIsrSettings(cluster, is_log_known=True)
+        self._brokers = BrokerStatusWriter(cluster)
+        self._counts = RollupWriter(cluster, row, self._brokers.racks, now)
 
     def read(self, clock: Callable[[], float] = time.monotonic) -> bool:
         """Take in what is new; return whether the end was reached within the time of one run."""
@@ -109,21 +109,21 @@ class LogReader:
                 update_fields=["cursor", "cursor_offset", "cursor_number", "sampled_s"]
             )
 
-    def _write(self, news: Sequence[News], stored: Any = None) -> None:
-        ledger = Ledger(self._cluster, Source.LOG, self._counts)
+    def _write(self, news: Sequence[PartitionUpdate], stored: Any = None) -> None:
+        ledger = StatusWriter(self._cluster, Source.LOG, self._counts)
         ledger.take(news, stored)
         ledger.save()
 
-    def _news(self, change: quorum.Change) -> News:
+    def _news(self, change: quorum.Change) -> PartitionUpdate:
         partition = change.partition or 0
-        place = Place(change.topic or change.topic_id, change.topic_id, partition)
+        place = PartitionId(change.topic or change.topic_id, change.topic_id, partition)
         if change.is_removed:
-            return News(place, change.at, None, cause=change.cause, offset=change.offset)
+            return PartitionUpdate(place, change.at, None, cause=change.cause, offset=change.offset)
         least = self._min_isr.of(place.topic)
         seen = seen_in(change)
         observers = self._roles.observers(place.topic, seen.replicas)
         judged = _with(seen, least.value, observers)
-        return News(place, change.at, judged, least.origin)
+        return PartitionUpdate(place, change.at, judged, least.origin)
 
     def _take_others(self, changes: Iterator[quorum.Change]) -> None:
         for change in changes:
@@ -167,7 +167,11 @@ class LogReader:
                 cause_broker=None,
                 offset=offset,
             )
-            news.append(News(Place(row.topic, row.topic_id, row.partition), at, seen, least.origin))
+            news.append(
+                PartitionUpdate(
+                    PartitionId(row.topic, row.topic_id, row.partition), at, seen, least.origin
+                )
+            )
         self._write(news, stored)
 
 

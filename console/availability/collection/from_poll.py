@@ -11,12 +11,12 @@ from typing import Any
 
 from django.db import transaction
 
-from console.availability.collection.count_book import CountBook
-from console.availability.collection.ledger import Ledger
-from console.availability.collection.ledger_rows import News, Place
-from console.availability.collection.min_isr_book import MinIsrBook
-from console.availability.collection.role_book import RoleBook
-from console.availability.status.brokers import BrokerBook
+from console.availability.collection.min_isr_settings import MinIsrSettings
+from console.availability.collection.observer_roles import ObserverRoles
+from console.availability.collection.rollup_writer import RollupWriter
+from console.availability.collection.status_rows import PartitionId, PartitionUpdate
+from console.availability.collection.status_writer import StatusWriter
+from console.availability.status.brokers import BrokerStatusWriter
 from console.availability.status.models import AvailabilityRound, PartitionStatus, Source
 from console.clusters.models import Broker, Cluster, Partition
 from jobs.availability.status.partition_seen import (
@@ -38,15 +38,15 @@ def take_round(cluster: Cluster, row: AvailabilityRound, at: datetime, now: date
     """
     if row.polled_at is not None:
         row.interval_ms = max(int((at - row.polled_at).total_seconds() * 1000), 0)
-    brokers = BrokerBook(cluster)
+    brokers = BrokerStatusWriter(cluster)
     is_moved = brokers.see(Broker.objects.filter(cluster=cluster))
     news = list(_news(cluster, at, row.polled_at))
     with transaction.atomic():
-        counts = CountBook(cluster, row, brokers.racks, now)
+        counts = RollupWriter(cluster, row, brokers.racks, now)
         if is_moved:
             counts.move_racks(brokers.racks)
         counts.pass_time(at, Source.POLL)
-        ledger = Ledger(cluster, Source.POLL, counts)
+        ledger = StatusWriter(cluster, Source.POLL, counts)
         ledger.take(news)
         ledger.save()
         brokers.save()
@@ -61,14 +61,14 @@ def take_round(cluster: Cluster, row: AvailabilityRound, at: datetime, now: date
 _KNOWN = ("leader", "replicas", "isr", "min_insync_replicas", "observers", "min_isr_origin")
 
 
-def _news(cluster: Cluster, at: datetime, before: datetime | None) -> Iterator[News]:
-    settings, roles = MinIsrBook(cluster, is_log_known=False), RoleBook(cluster)
+def _news(cluster: Cluster, at: datetime, before: datetime | None) -> Iterator[PartitionUpdate]:
+    settings, roles = MinIsrSettings(cluster, is_log_known=False), ObserverRoles(cluster)
     unseen = _known(cluster)
     # Rows are written only where they changed, but also when records come in: all are compared.
     for topic, topic_id, number, leader, replicas, isr in Partition.objects.filter(
         cluster=cluster
     ).values_list(*_COLUMNS):
-        place = Place(topic, topic_id, number)
+        place = PartitionId(topic, topic_id, number)
         known = unseen.pop(place.key, None)
         least = settings.of(topic)
         observers = roles.observers(topic, replicas)
@@ -86,18 +86,18 @@ def _news(cluster: Cluster, at: datetime, before: datetime | None) -> Iterator[N
             # Nothing was seen before the first round: that may have been so for ever.
             not_before=before,
         )
-        yield News(place, at, seen, least.origin)
+        yield PartitionUpdate(place, at, seen, least.origin)
     for _, place in unseen.values():
-        yield News(place, at, None, cause="topic_deleted")
+        yield PartitionUpdate(place, at, None, cause="topic_deleted")
 
 
-def _known(cluster: Cluster) -> dict[str, tuple[Compared, Place]]:
+def _known(cluster: Cluster) -> dict[str, tuple[Compared, PartitionId]]:
     """Return what is stored of every partition, as far as it is compared."""
     rows = PartitionStatus.objects.filter(cluster=cluster).values_list(
         "key", "topic", "topic_id", "partition", *_KNOWN
     )
     return {
-        key: ((leader, replicas, sorted(isr), *rest), Place(topic, topic_id, number))
+        key: ((leader, replicas, sorted(isr), *rest), PartitionId(topic, topic_id, number))
         for key, topic, topic_id, number, leader, replicas, isr, *rest in rows
     }
 

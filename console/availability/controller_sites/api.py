@@ -10,11 +10,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from console.availability.api_parts import find_cluster
+from console.availability.api_lookup import find_cluster
 from console.availability.controller_sites.sites import ControllerPlace, places_of, save_sites
 from console.availability.placements.models import ControllerSite
 from console.availability.placements.serializers import ClusterParameters
-from console.availability.what_if.cluster_models import picture_of
+from console.availability.what_if.cluster_models import snapshot_of
 from console.clusters.models import Cluster
 from console.frame.rest.viewset import ApiViewSet
 
@@ -66,5 +66,5 @@ class ControllerSiteViewSet(ApiViewSet[Any]):
 
 
 def _places(cluster: Cluster) -> list[ControllerPlace]:
-    picture = picture_of(cluster)
+    picture = snapshot_of(cluster)
     return places_of(cluster, picture.voters, picture.racks)

@@ -12,9 +12,9 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
 from console.availability.controller_sites.sites import ControllerPlace, places_of, save_sites
-from console.availability.page_parts import around_cluster, find_cluster
+from console.availability.page_context import around_cluster, find_cluster
 from console.availability.placements import equivalents
-from console.availability.what_if.cluster_models import picture_of
+from console.availability.what_if.cluster_models import snapshot_of
 from console.clusters import queries as clusters
 from console.frame.pages.forms import ActionForm
 from console.frame.pages.render import render_page
@@ -51,7 +51,7 @@ def _site_field(place: ControllerPlace) -> forms.CharField:
 def controller_sites_page(request: HttpRequest, alias: str) -> HttpResponse:
     """Say where the controllers stand that are no brokers."""
     cluster = find_cluster(alias)
-    picture = picture_of(cluster)
+    picture = snapshot_of(cluster)
     places = places_of(cluster, picture.voters, picture.racks)
     form = ControllerSitesForm(places, request.POST or None)
     if form.is_valid() and form.attempt(

@@ -11,7 +11,7 @@ from django.db import transaction
 from console.accounts.audit import audit, change
 from console.availability.placements.models import ControllerSite, WhatIfPicture
 from console.clusters.models import Cluster
-from console.frame.security.asking import asking_name
+from console.frame.security.current_request import current_username
 from jobs.availability.what_if.model.cluster import ControllerModel
 from jobs.cluster.errors import InvalidFields
 
@@ -56,7 +56,11 @@ def save_sites(
         ControllerSite.objects.filter(cluster=cluster).delete()
         ControllerSite.objects.bulk_create(
             ControllerSite(
-                cluster=cluster, node_id=number, site=site, changed_at=now, changed_by=asking_name()
+                cluster=cluster,
+                node_id=number,
+                site=site,
+                changed_at=now,
+                changed_by=current_username(),
             )
             for number, site in wanted.items()
         )

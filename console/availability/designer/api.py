@@ -23,11 +23,11 @@ from console.clusters.models import TOPIC_NAME_LENGTH
 from console.frame.rest.viewset import ApiViewSet
 from jobs.availability.designer.design import (
     Design,
-    ImpossibleWish,
+    DesignRequirements,
+    ImpossibleRequirements,
     LossAllowed,
     ObserverSupport,
     Site,
-    Wish,
     WritableAfter,
     design,
 )
@@ -92,7 +92,7 @@ class WishSerializer(serializers.Serializer[Any]):
             raise serializers.ValidationError({"sites": f"At most {MOST_SITES} sites."})
         return attrs
 
-    def wish(self) -> Wish:
+    def wish(self) -> DesignRequirements:
         """Return the wish; call after `is_valid`."""
         given = dict(self.validated_data)
         sites = tuple(
@@ -103,7 +103,7 @@ class WishSerializer(serializers.Serializer[Any]):
         for name, kind in words.items():
             if name in given:
                 given[name] = kind(given[name])
-        return Wish(sites, **given)
+        return DesignRequirements(sites, **given)
 
 
 class LayoutSerializer(serializers.Serializer[Any]):
@@ -190,6 +190,6 @@ class PlacementDesignViewSet(ApiViewSet[TopicPlacement]):
         asked.is_valid(raise_exception=True)
         try:
             found = design(asked.wish())
-        except ImpossibleWish as impossible:
+        except ImpossibleRequirements as impossible:
             raise InvalidFields(impossible.problems) from None
         return Response(DesignSerializer(found).data)

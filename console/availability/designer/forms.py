@@ -7,7 +7,7 @@ from typing import Any
 
 from django import forms
 
-from console.availability.what_if.cluster_pictures import Picture
+from console.availability.what_if.cluster_snapshots import ClusterSnapshot
 from console.clusters.models import TOPIC_NAME_LENGTH, Topic
 from console.frame.pages.forms import ActionForm, lines_field, split_lines
 from jobs.availability.designer.design import LossAllowed, ObserverSupport, Site, WritableAfter
@@ -136,7 +136,7 @@ class DesignForm(ActionForm):
             )
 
     def wish(self, known: Topic | None) -> dict[str, Any]:
-        """Return the fields of a `Wish` for a topic that exists (None: for a new one)."""
+        """Return the fields of `DesignRequirements` for a topic that exists (None: for a new one)."""
         given = self.cleaned_data
         standby = set(given["standbys"])
         sites = tuple(
@@ -158,7 +158,7 @@ class DesignForm(ActionForm):
         }
 
 
-def initial_of(picture: Picture) -> dict[str, Any]:
+def initial_of(picture: ClusterSnapshot) -> dict[str, Any]:
     """Return the form filled in with the sites of a cluster."""
     racks: dict[str, list[int]] = {}
     for one in picture.brokers:

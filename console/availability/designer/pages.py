@@ -11,16 +11,21 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from console.availability.designer.forms import DesignForm, initial_of
-from console.availability.page_parts import around_cluster, find_cluster
+from console.availability.page_context import around_cluster, find_cluster
 from console.availability.placements import equivalents
 from console.availability.placements.forms import as_text
-from console.availability.what_if.cluster_models import picture_of
+from console.availability.what_if.cluster_models import snapshot_of
 from console.clusters import queries as clusters
 from console.clusters.models import Cluster
 from console.frame.pages.numbers import format_count
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
-from jobs.availability.designer.design import Design, ImpossibleWish, Wish, design
+from jobs.availability.designer.design import (
+    Design,
+    DesignRequirements,
+    ImpossibleRequirements,
+    design,
+)
 from jobs.availability.runbooks.kafka_commands import KafkaTools
 
 
@@ -30,7 +35,7 @@ def designer_page(request: HttpRequest, alias: str) -> HttpResponse:
     """Show the placement that fulfils a wish, or what would be possible; nothing is changed."""
     cluster = find_cluster(alias)
     is_asked = "sites" in request.GET
-    start = initial_of(picture_of(cluster))
+    start = initial_of(snapshot_of(cluster))
     form = DesignForm({**start, **request.GET.dict()} if is_asked else None, initial=start)
     found = _try_design(cluster, form) if is_asked and form.is_valid() else None
     context: dict[str, Any] = {
@@ -56,8 +61,8 @@ def _try_design(cluster: Cluster, form: DesignForm) -> Design | None:
     if form.errors:
         return None
     try:
-        return design(Wish(**form.wish(known)), tools_of(cluster))
-    except ImpossibleWish as impossible:
+        return design(DesignRequirements(**form.wish(known)), tools_of(cluster))
+    except ImpossibleRequirements as impossible:
         form.take_errors(impossible.problems)
         return None
 
@@ -101,7 +106,7 @@ def _facts(found: Design) -> list[dict[str, Any]]:
 def _ways_on(cluster: Cluster, found: Design) -> dict[str, str]:
     """Return the addresses that open the proposal in what-if, and that save it as a placement."""
     document = found.placement.as_json()
-    topic = found.wish.topic if found.wish.topic != "TOPIC" else ""
+    topic = found.requirements.topic if found.requirements.topic != "TOPIC" else ""
     asked = {
         "kind": "exact" if topic else "glob",
         "pattern": topic or "*",

@@ -13,7 +13,7 @@ from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from console.availability.api_parts import find_cluster
+from console.availability.api_lookup import find_cluster
 from console.availability.drills import actions, queries
 from console.availability.drills.models import Drill, DrillKind
 from console.availability.promotion.api import asked_cluster, person_of
@@ -24,7 +24,7 @@ from console.availability.promotion.serializers import (
     NewDrillSerializer,
     OfCluster,
 )
-from console.availability.runbooks.parts import runbooks_for, told_runbook
+from console.availability.runbooks.partition_runbooks import runbooks_for, told_runbook
 from console.availability.runbooks.serializers import RunbookQuery, RunbookSerializer
 from console.frame.rest.viewset import UUID_PATTERN, ApiViewSet
 

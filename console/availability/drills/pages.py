@@ -14,13 +14,13 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from console.accounts.models import User
 from console.availability.drills import actions, queries
 from console.availability.drills.models import Drill
-from console.availability.page_parts import around_cluster, find_cluster
+from console.availability.page_context import around_cluster, find_cluster
 from console.availability.promotion import equivalents
 from console.availability.promotion.audit import page_refusals_written
 from console.availability.promotion.forms import DrillForm, RecordForm, RunbookForm
 from console.availability.promotion.queries import is_promoter_running, round_of, stop_state
 from console.availability.promotion.tables import DRILLS
-from console.availability.runbooks.parts import runbooks_for
+from console.availability.runbooks.partition_runbooks import runbooks_for
 from console.clusters import queries as clusters
 from console.clusters.models import Cluster
 from console.frame.pages.render import render_page

@@ -13,7 +13,7 @@ from console.accounts.audit import audit, change
 from console.availability.placements.drafts import confirmation_of, draft_of, values_of
 from console.availability.placements.models import TopicPlacement
 from console.clusters.models import Cluster
-from console.frame.security.asking import asking_name
+from console.frame.security.current_request import current_username
 from jobs.cluster.errors import InvalidFields
 
 NOT_CONFIRMED = (
@@ -59,7 +59,7 @@ def _save(
         raise InvalidFields({"confirm": NOT_CONFIRMED})
     draft.created_at = draft.created_at or now
     draft.changed_at = now
-    draft.changed_by = asking_name()
+    draft.changed_by = current_username()
     try:
         with transaction.atomic():
             draft.save()

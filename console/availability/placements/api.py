@@ -16,7 +16,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from console.availability.api_parts import find_cluster
+from console.availability.api_lookup import find_cluster
 from console.availability.placements import actions, drafts
 from console.availability.placements.effects import standings_of
 from console.availability.placements.models import TopicPlacement
@@ -35,8 +35,8 @@ from console.availability.placements.serializers import (
     StandingFilters,
     StandingsSerializer,
 )
-from console.availability.what_if.cluster_models import picture_of
-from console.availability.what_if.cluster_pictures import Picture
+from console.availability.what_if.cluster_models import snapshot_of
+from console.availability.what_if.cluster_snapshots import ClusterSnapshot
 from console.clusters.models import Cluster
 from console.frame.rest.viewset import ApiViewSet
 from console.frame.security.access import clusters_of
@@ -128,7 +128,7 @@ class PlacementViewSet(ApiViewSet[TopicPlacement]):
     def topics(self, request: Request) -> Response:
         """List topics with a placement and how real replicas differ from it."""
         cluster = find_cluster(request.user, self.asked["cluster"])
-        picture, rules = picture_of(cluster), rules_of(cluster)
+        picture, rules = snapshot_of(cluster), rules_of(cluster)
         standings = standings_of(picture, rules)
         picture = replace(picture, gaps=(*picture.gaps, *rules.problems))
         found = narrowed(standings, self.asked["topic"], is_wrong=self.asked["wrong"])
@@ -150,7 +150,7 @@ class ObserverViewSet(ApiViewSet[TopicPlacement]):
     def list(self, request: Request) -> Response:
         """List who observes what, who is in the ISR since when, and which brokers stand by."""
         cluster = find_cluster(request.user, self.asked["cluster"])
-        picture = picture_of(cluster)
+        picture = snapshot_of(cluster)
         found = observers_of(picture, rules_of(cluster))
         asked = (self.asked["state"], self.asked["topic"], self.asked.get("broker"))
         told = rows_of(cluster, picture, (), self.asked)
@@ -162,7 +162,7 @@ class ObserverViewSet(ApiViewSet[TopicPlacement]):
 
 
 def rows_of(
-    cluster: Cluster, picture: Picture, rows: Sequence[Any], asked: dict[str, Any]
+    cluster: Cluster, picture: ClusterSnapshot, rows: Sequence[Any], asked: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the part of rows that was asked for, with how many there are and how old they are."""
     first = asked["offset"]

@@ -14,7 +14,7 @@ from console.availability.placements.models import (
     TopicPlacement,
 )
 from console.availability.placements.placements import check_pattern, list_placements
-from console.availability.what_if.cluster_models import picture_of
+from console.availability.what_if.cluster_models import snapshot_of
 from console.clusters.models import Cluster
 from jobs.availability.placements.check import check_placement
 from jobs.availability.placements.placement import InvalidPlacement, Placement, parse_placement
@@ -53,7 +53,7 @@ def draft_of(
 
 def preview(draft: TopicPlacement) -> Preview:
     """Return what saving a draft would mean; nothing is written."""
-    return preview_placement(picture_of(draft.cluster), list_placements(draft.cluster), draft)
+    return preview_placement(snapshot_of(draft.cluster), list_placements(draft.cluster), draft)
 
 
 def confirmation_of(draft: TopicPlacement) -> str:

@@ -12,9 +12,9 @@ import numpy as np
 
 from console.availability.placements.models import PatternKind, TopicPlacement
 from console.availability.placements.placements import Origin, PlacementRules, Resolved, expression
-from console.availability.what_if.cluster_pictures import Picture
+from console.availability.what_if.cluster_snapshots import ClusterSnapshot
+from console.availability.what_if.partition_classes import classes_of
 from console.availability.what_if.recent import Recent
-from console.availability.what_if.units import units_of
 from jobs.availability.placements.compare import Violation, compare_placement
 from jobs.availability.placements.placement import Placement
 from jobs.availability.status.severity import Severity, Standing, judge_partition
@@ -103,7 +103,7 @@ class Preview:
     warnings: Sequence[str]
 
 
-def standings_of(picture: Picture, rules: PlacementRules) -> Standings:
+def standings_of(picture: ClusterSnapshot, rules: PlacementRules) -> Standings:
     """Return the topics of a picture under their placements; those of a kept one are remembered."""
     key = (picture.digest, rules.key) if picture.digest else None
     return _STANDINGS.get(key, lambda: Standings(picture, rules))
@@ -112,8 +112,8 @@ def standings_of(picture: Picture, rules: PlacementRules) -> Standings:
 class Standings:
     """The topics of a picture under their placements: sums at hand, single topics on demand."""
 
-    def __init__(self, picture: Picture, rules: PlacementRules) -> None:
-        self.units = units_of(picture, rules)
+    def __init__(self, picture: ClusterSnapshot, rules: PlacementRules) -> None:
+        self.units = classes_of(picture, rules)
         self._racks = picture.racks
 
     def __len__(self) -> int:
@@ -217,7 +217,7 @@ def standing_of(one: PartitionModel) -> Standing:
 
 
 def preview_placement(
-    picture: Picture, rows: Iterable[TopicPlacement], draft: TopicPlacement
+    picture: ClusterSnapshot, rows: Iterable[TopicPlacement], draft: TopicPlacement
 ) -> Preview:
     """Return what saving a placement would mean for the topics that it fits.
 
@@ -258,8 +258,10 @@ def shadow_of(resolved: Resolved, draft: TopicPlacement) -> str:
     return f"{row.pattern} ({why}) comes first."
 
 
-def _only(picture: Picture, topics: Sequence[Any]) -> Picture:
-    return Picture(picture.brokers, picture.voters, picture.has_elr, picture.classes, topics)
+def _only(picture: ClusterSnapshot, topics: Sequence[Any]) -> ClusterSnapshot:
+    return ClusterSnapshot(
+        picture.brokers, picture.voters, picture.has_elr, picture.classes, topics
+    )
 
 
 def _worst_first(one: TopicEffect) -> tuple[Any, ...]:
@@ -267,7 +269,7 @@ def _worst_first(one: TopicEffect) -> tuple[Any, ...]:
 
 
 def _warnings(
-    picture: Picture, draft: TopicPlacement, effects: Sequence[TopicEffect]
+    picture: ClusterSnapshot, draft: TopicPlacement, effects: Sequence[TopicEffect]
 ) -> Iterable[str]:
     if not effects:
         yield "No topic fits at the moment: it counts for topics that are created later."

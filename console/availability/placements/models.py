@@ -80,7 +80,7 @@ class ControllerSite(models.Model):
 class WhatIfPicture(models.Model):
     """A cluster as what-if sees it, made from what was collected, in a form that is read in milliseconds.
 
-    `packed` is what `console.availability.what_if.cluster_pictures` writes; `digest` names its content, so
+    `packed` is what `console.availability.what_if.cluster_snapshots` writes; `digest` names its content, so
     that `changed_at` is when anything last changed and `made_at` when somebody last looked. `gaps` are
     sentences: what could not be known. `matrix` is the answer for every site and broker, made for
     `matrix_digest` (the picture and the placements) in `matrix_ms`; null before the first.

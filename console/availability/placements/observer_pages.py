@@ -8,7 +8,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from console.availability.page_parts import around_cluster, find_cluster
+from console.availability.page_context import around_cluster, find_cluster
 from console.availability.placements import equivalents
 from console.availability.placements.observers import (
     STATES,
@@ -18,7 +18,7 @@ from console.availability.placements.observers import (
     with_history,
 )
 from console.availability.placements.placements import rules_of
-from console.availability.what_if.cluster_models import picture_of
+from console.availability.what_if.cluster_models import snapshot_of
 from console.availability.what_if.paging import cut
 from console.clusters import queries as clusters
 from console.frame.pages.freshness import Freshness
@@ -40,7 +40,7 @@ STATE_WORDS = (
 def observers_page(request: HttpRequest, alias: str) -> HttpResponse:
     """Show the observers of a cluster."""
     cluster = find_cluster(alias)
-    picture = picture_of(cluster)
+    picture = snapshot_of(cluster)
     found = observers_of(picture, rules_of(cluster))
     state = request.GET.get("state", "")
     asked = (state if state in STATES else "all", request.GET.get("topic", ""))

@@ -9,9 +9,13 @@ from typing import Any
 
 from console.availability.placements.placements import Origin, PlacementRules
 from console.availability.status.models import OutOfSyncSpan
-from console.availability.what_if.cluster_pictures import Picture
+from console.availability.what_if.cluster_snapshots import ClusterSnapshot
+from console.availability.what_if.partition_classes import (
+    PartitionClasses,
+    TopicClasses,
+    classes_of,
+)
 from console.availability.what_if.recent import Recent
-from console.availability.what_if.units import TopicUnits, UnitSet, units_of
 from console.clusters.models import Cluster
 from console.quorum import queries as quorum
 from jobs.availability.what_if.model.cluster import BrokerModel, PartitionModel
@@ -84,7 +88,7 @@ class ObserverCounts:
 class ObserverList:
     """The observers of a cluster: counted over units, listed page by page."""
 
-    units: UnitSet
+    units: PartitionClasses
     brokers: Mapping[int, BrokerModel]
     by_unit: dict[int, list[Observer]] = field(default_factory=dict)
 
@@ -118,7 +122,7 @@ class ObserverList:
 
     def _places(
         self, state: str, topic: str, broker: int | None
-    ) -> Iterator[tuple[TopicUnits, int, list[Observer]]]:
+    ) -> Iterator[tuple[TopicClasses, int, list[Observer]]]:
         units = range(len(self.units.model.partitions))
         kept = [
             [
@@ -147,11 +151,11 @@ class ObserverList:
         return frozenset(number for number, one in self.brokers.items() if one.is_standby)
 
 
-def observers_of(picture: Picture, rules: PlacementRules) -> ObserverList:
+def observers_of(picture: ClusterSnapshot, rules: PlacementRules) -> ObserverList:
     """Return the observers of a picture; those of a kept one are remembered."""
     key = (picture.digest, rules.key) if picture.digest else None
     brokers = {one.broker_id: one for one in picture.brokers}
-    return _LISTS.get(key, lambda: ObserverList(units_of(picture, rules), brokers))
+    return _LISTS.get(key, lambda: ObserverList(classes_of(picture, rules), brokers))
 
 
 _LISTS: Recent[ObserverList] = Recent(4)

@@ -10,7 +10,7 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from console.availability.page_parts import around_cluster, find_cluster
+from console.availability.page_context import around_cluster, find_cluster
 from console.availability.placements import actions, drafts, equivalents
 from console.availability.placements.effects import Standings, standings_of
 from console.availability.placements.facts import placement_facts
@@ -18,7 +18,7 @@ from console.availability.placements.forms import PlacementForm, initial_for, in
 from console.availability.placements.models import TopicPlacement
 from console.availability.placements.placements import PlacementRules, list_placements
 from console.availability.placements.tables import PLACEMENTS
-from console.availability.what_if.cluster_models import picture_of
+from console.availability.what_if.cluster_models import snapshot_of
 from console.availability.what_if.paging import cut
 from console.clusters import queries as clusters
 from console.clusters.models import Cluster
@@ -40,7 +40,7 @@ def placements_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     table = PLACEMENTS.read(request, list_placements(cluster))
     if table.is_export:
         return csv_response(table, f"{alias}-placements")
-    picture = picture_of(cluster)
+    picture = snapshot_of(cluster)
     rules = PlacementRules(list_placements(cluster))
     standings = standings_of(picture, rules)
     shown = narrowed(

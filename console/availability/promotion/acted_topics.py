@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from console.availability.promotion.models import Actor, PromotionPolicy
-from console.availability.promotion.policies import PolicyBook
+from console.availability.promotion.policies import PolicyLookup
 from console.availability.promotion.queries import list_policies, stop_state
 from console.clusters.models import Cluster
 from console.frame.security.read_only import is_read_only
@@ -31,7 +31,7 @@ class ActedTopics:
     def __init__(self, policies: Iterable[PromotionPolicy] = (), *, is_held: bool = False) -> None:
         rows = () if is_held else tuple(policies)
         rows = rows if any(row.acts for row in rows) else ()
-        self._book = PolicyBook(rows)
+        self._book = PolicyLookup(rows)
         # What names these policies: equal ones say the same of every topic.
         self.key: tuple[Any, ...] = tuple((row.pk, row.changed_at) for row in rows)
 

@@ -16,7 +16,7 @@ from rest_framework.response import Response
 
 from console.accounts.models import User
 from console.availability.advice.models import ObserverEvent, PromotionFinding
-from console.availability.api_parts import find_cluster
+from console.availability.api_lookup import find_cluster
 from console.availability.promotion import actions, queries
 from console.availability.promotion.audit import RefusalsWritten
 from console.availability.promotion.models import PromotionAction, PromotionPolicy

@@ -14,8 +14,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from console.accounts.models import User
 from console.availability.acting.models import StandbyEvent
-from console.availability.page_parts import around_cluster, find_cluster
-from console.availability.promotion import actions, equivalents, parts, queries
+from console.availability.page_context import around_cluster, find_cluster
+from console.availability.promotion import actions, equivalents, page_context, queries
 from console.availability.promotion.audit import page_refusals_written
 from console.availability.promotion.forms import (
     ConfirmForm,
@@ -52,18 +52,18 @@ def promotion_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     now = timezone.now()
     row, stop = queries.round_of(cluster), queries.stop_state(cluster)
     live = list(queries.live_actions(cluster)[:MOST_LIVE])
-    loops = parts.shown_loops(cluster, now)
+    loops = page_context.shown_loops(cluster, now)
     context = {
         **around_cluster(request, cluster, "promotion"),
         **tables,
-        "facts": parts.promotion_facts(cluster, live, row, stop, loops),
+        "facts": page_context.promotion_facts(cluster, live, row, stop, loops),
         "freshness": queries.freshness_of(row),
-        "live": parts.shown_actions(live),
-        "findings": parts.shown_findings(cluster),
+        "live": page_context.shown_actions(live),
+        "findings": page_context.shown_findings(cluster),
         "stop": stop,
         "stop_form": StopForm(),
         "actors": row.actors if row else [],
-        "held": parts.shown_held(cluster),
+        "held": page_context.shown_held(cluster),
         "loops": loops,
         "may_operate": can(request.user, "operate", cluster.pk),
         "may_stop_all": can(request.user, "operate"),
@@ -218,7 +218,7 @@ def _render_action(
         heard = queries.list_loop_events(row.cluster).filter(promotion_id=held)
     context = {
         **around_cluster(request, find_cluster(row.cluster.alias), "promotion"),
-        **parts.told_action(row),
+        **page_context.told_action(row),
         "action": row,
         "apply_form": apply_form,
         "revert_form": revert_form,

@@ -93,7 +93,7 @@ def told_policy(policy: PromotionPolicy) -> dict[str, Any]:
     return {name: getattr(policy, name) for name in FIELDS}
 
 
-class PolicyBook:
+class PolicyLookup:
     """The policies of one cluster, ready to be asked for many topics, in the same order as placements.
 
     A stored pattern that cannot be evaluated any more may have been about any topic. So behind such a policy

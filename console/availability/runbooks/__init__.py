@@ -1,4 +1,4 @@
 """Runbooks for partitions in trouble.
 
-In reading order: `parts`, `serializers`.
+In reading order: `partition_runbooks`, `serializers`.
 """

@@ -1,6 +1,6 @@
 """How partitions stand, since when, and what it was like before.
 
 In reading order: `models`, `broker_models`, `queries`, `brokers`, `api`, `api_filters`,
-`serializers`, `pages`, `tables`, `facts`, `words`, `pictures`, `history`, `series`, `rises`,
+`serializers`, `pages`, `tables`, `facts`, `definitions`, `timelines`, `history`, `series`, `rises`,
 `equivalents`.
 """

@@ -17,7 +17,7 @@ _FIELDS = (
 )  # fmt: skip
 
 
-class BrokerBook:
+class BrokerStatusWriter:
     """The brokers of a cluster; `note` what is new, then `save`."""
 
     def __init__(self, cluster: Cluster) -> None:

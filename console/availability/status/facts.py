@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from django.urls import reverse
 from django.utils import timezone
 
-from console.availability.status import words
+from console.availability.status import definitions
 from console.availability.status.models import PartitionStatus, Rollup
 from console.clusters.counted import COUNTED, COUNTED_AS
 from console.clusters.models import Cluster
@@ -79,7 +79,7 @@ def overview_facts(
             "label": "Replicas out of sync",
             "value": format_count(counts.out_of_sync),
             "note": note if counts.partitions else "",
-            "definition": words.OUT_OF_SYNC,
+            "definition": definitions.OUT_OF_SYNC,
             "href": _list(cluster, severity="wrong") if counts.out_of_sync else "",
         }
     )
@@ -117,7 +117,7 @@ def _unclean(count: int, label: str) -> dict[str, Any]:
         "label": "Unclean elections",
         "value": format_count(count),
         "note": label,
-        "definition": words.UNCLEAN,
+        "definition": definitions.UNCLEAN,
         "severity": "crit",
         "href": "#events-title",
     }
@@ -128,7 +128,7 @@ def _below(cluster: Cluster, counts: Rollup) -> dict[str, Any]:
         "label": "RF below min ISR",
         "value": format_count(counts.rf_below_min),
         "note": "a setting that cannot be kept",
-        "definition": words.RF_BELOW_MIN,
+        "definition": definitions.RF_BELOW_MIN,
         "severity": "warn",
         "href": _list(cluster, severity="rf_below_min"),
     }
@@ -155,7 +155,7 @@ def partition_facts(row: PartitionStatus, leaderless_s: float, label: str) -> li
             "value": spoken(word) if row.severity else "OK",
             "severity": severity_of(word),
             "note": f"since {format_age(row.since, timezone.now())}",
-            "definition": words.SEVERITY,
+            "definition": definitions.SEVERITY,
         },
         {
             "label": "Leader",
@@ -170,20 +170,20 @@ def partition_facts(row: PartitionStatus, leaderless_s: float, label: str) -> li
             "label": "In sync",
             "value": f"{len(row.isr)} of {len(row.replicas)}",
             "note": f"ISR {_ids(row.isr)}{observers}",
-            "definition": words.OUT_OF_SYNC,
+            "definition": definitions.OUT_OF_SYNC,
         },
         {
             "label": "Min ISR",
             "value": format_count(row.min_insync_replicas),
             "note": f"{origin_words(row.min_isr_origin)}{_spare(row.spare)}",
-            "definition": f"{words.MIN_ISR} {words.SPARE}",
+            "definition": f"{definitions.MIN_ISR} {definitions.SPARE}",
             **({"severity": "crit"} if (row.spare or 0) < 0 else {}),
         },
         {
             "label": "ELR",
             "value": DASH if row.elr is None else _ids(row.elr),
             "note": "not told by polls" if row.elr is None else _last_known(row),
-            "definition": words.ELR,
+            "definition": definitions.ELR,
         },
         {
             "label": "Without a leader",

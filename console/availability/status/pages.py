@@ -9,8 +9,8 @@ from django.http import Http404, HttpRequest, HttpResponseBase
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from console.availability.page_parts import around_cluster, find_cluster
-from console.availability.promotion.parts import runbook_of_partition, shown_findings
+from console.availability.page_context import around_cluster, find_cluster
+from console.availability.promotion.page_context import runbook_of_partition, shown_findings
 from console.availability.status import equivalents, history, queries, tables
 from console.availability.status.facts import (
     answer_of,
@@ -19,7 +19,7 @@ from console.availability.status.facts import (
     with_answers,
 )
 from console.availability.status.models import AvailabilityRound, Rollup
-from console.availability.status.pictures import draw_partition
+from console.availability.status.timelines import draw_partition
 from console.clusters.models import Cluster
 from console.frame.pages.render import render_page
 from console.frame.pages.timerange import TimeRange

@@ -8,9 +8,9 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from console.availability.status import words
+from console.availability.status import definitions
+from console.availability.status.definitions import cause_words
 from console.availability.status.queries import with_replica
-from console.availability.status.words import cause_words
 from console.clusters.counted import COUNTED, COUNTED_FILTER
 from console.frame.pages.numbers import format_count, read_whole
 from console.frame.tables.columns import ApplyFilter
@@ -70,25 +70,25 @@ def _cause(row: Any) -> str:
 PARTITIONS = Table(
     (
         Column("name", "Partition", "topic", template=f"{CELL}partition.html", csv=str),
-        Column("severity", "State", "severity", definition=words.SEVERITY,
+        Column("severity", "State", "severity", definition=definitions.SEVERITY,
                template=f"{CELL}severity.html", csv="get_severity_display"),
-        Column("since", "Since", "since", definition=words.SINCE, template=f"{CELL}since.html"),
+        Column("since", "Since", "since", definition=definitions.SINCE, template=f"{CELL}since.html"),
         Column("leader", "Leader", "leader", numeric=True, template=f"{CELL}leader.html"),
         Column("replicas", "Replicas", template=f"{CELL}replicas.html",
                csv=lambda row: " ".join(map(str, row.replicas))),
         Column("isr", "ISR", is_hidden=True, csv=lambda row: " ".join(map(str, row.isr)),
                template=f"{CELL}ids.html"),
-        Column("elr", "ELR", definition=words.ELR, template=f"{CELL}ids.html", is_hidden=True,
+        Column("elr", "ELR", definition=definitions.ELR, template=f"{CELL}ids.html", is_hidden=True,
                csv=lambda row: " ".join(map(str, row.elr or ()))),
         Column("last_known_elr", "Last known ELR", is_hidden=True, template=f"{CELL}ids.html",
                csv=lambda row: " ".join(map(str, row.last_known_elr or ()))),
         Column("min_insync_replicas", "Min ISR", "min_insync_replicas", numeric=True,
-               definition=words.MIN_ISR, template=f"{CELL}min_isr.html"),
+               definition=definitions.MIN_ISR, template=f"{CELL}min_isr.html"),
         Column("min_isr_origin", "Min ISR from", "min_isr_origin", is_hidden=True),
-        Column("spare", "Spare", numeric=True, definition=words.SPARE, format=format_count),
-        Column("out_since", "Missing since", "out_since", definition=words.OUT_OF_SYNC,
+        Column("spare", "Spare", numeric=True, definition=definitions.SPARE, format=format_count),
+        Column("out_since", "Missing since", "out_since", definition=definitions.OUT_OF_SYNC,
                template=f"{CELL}out_since.html"),
-        Column("worst_lag", "Behind", "worst_lag", numeric=True, definition=words.BEHIND,
+        Column("worst_lag", "Behind", "worst_lag", numeric=True, definition=definitions.BEHIND,
                format=format_count),
         Column("cause", "Cause", "cause", template=f"{CELL}cause.html", csv=_cause),
         Column("leader_epoch", "Leader epoch", "leader_epoch", numeric=True, is_hidden=True,
@@ -139,9 +139,9 @@ _COUNTS = (
     Column("under_replicated", "Under-replicated", "under_replicated", numeric=True,
            definition=COUNTED[Counted.UNDER_REPLICATED], template=f"{CELL}count.html"),
     Column("out_of_sync", "Replicas out of sync", "out_of_sync", numeric=True,
-           definition=words.OUT_OF_SYNC, format=format_count),
+           definition=definitions.OUT_OF_SYNC, format=format_count),
     Column("rf_below_min", "RF below min ISR", "rf_below_min", numeric=True, is_hidden=True,
-           definition=words.RF_BELOW_MIN, format=format_count),
+           definition=definitions.RF_BELOW_MIN, format=format_count),
 )  # fmt: skip
 
 TOPICS = Table(
@@ -186,7 +186,7 @@ CLUSTERS = Table(
         Column("under_replicated_count", "Under-replicated", "under_replicated_count",
                numeric=True, definition=COUNTED[Counted.UNDER_REPLICATED], format=format_count),
         Column("out_of_sync_count", "Replicas out of sync", "out_of_sync_count", numeric=True,
-               definition=words.OUT_OF_SYNC, format=format_count),
+               definition=definitions.OUT_OF_SYNC, format=format_count),
         Column("out_since", "Oldest since", "out_since", template=f"{CELL}ago.html"),
         Column("method", "Told by", template=f"{CELL}method.html"),
         Column("freshness", "Seen", template=f"{CELL}seen.html", csv="freshness.succeeded_at"),
@@ -199,9 +199,9 @@ ABSENCES = Table(
     (
         Column("name", "Partition", "topic", template=f"{CELL}absent_partition.html"),
         Column("broker", "Out of sync", "broker", numeric=True, template=f"{CELL}absent.html"),
-        Column("began_at", "Since", "began_at", definition=words.SINCE,
+        Column("began_at", "Since", "began_at", definition=definitions.SINCE,
                template=f"{CELL}began.html"),
-        Column("lag", "Behind", "lag", numeric=True, definition=words.BEHIND,
+        Column("lag", "Behind", "lag", numeric=True, definition=definitions.BEHIND,
                template=f"{CELL}behind.html"),
         Column("cause", "Cause", "cause", template=f"{CELL}cause.html", csv=_cause),
     ),
@@ -217,13 +217,13 @@ PAST_ABSENCES = replace(
     ABSENCES,
     columns=(
         Column("broker", "Broker", "broker", numeric=True, template=f"{CELL}absent.html"),
-        Column("began_at", "From", "began_at", definition=words.SINCE,
+        Column("began_at", "From", "began_at", definition=definitions.SINCE,
                template=f"{CELL}began_moment.html"),
         Column("ended_at", "To", "ended_at", template=f"{CELL}ended.html"),
         Column("lasted", "Lasted", numeric=True, template=f"{CELL}lasted.html",
                csv=lambda row: "" if row.ended_at is None
                else (row.ended_at - row.began_at).total_seconds()),
-        Column("lag", "Behind", "lag", numeric=True, definition=words.BEHIND,
+        Column("lag", "Behind", "lag", numeric=True, definition=definitions.BEHIND,
                template=f"{CELL}behind.html"),
         Column("cause", "Began by", "cause", template=f"{CELL}cause.html", csv=_cause),
         Column("end_cause", "Ended by", "end_cause", template=f"{CELL}end_cause.html"),
@@ -236,9 +236,9 @@ PAST_ABSENCES = replace(
 STRETCHES = Table(
     (
         Column("name", "Partition", "topic", template=f"{CELL}absent_partition.html"),
-        Column("severity", "State", "severity", definition=words.SEVERITY,
+        Column("severity", "State", "severity", definition=definitions.SEVERITY,
                template=f"{CELL}severity.html", csv="get_severity_display"),
-        Column("began_at", "From", "began_at", definition=words.SINCE,
+        Column("began_at", "From", "began_at", definition=definitions.SINCE,
                template=f"{CELL}began_moment.html"),
         Column("ended_at", "To", "ended_at", template=f"{CELL}ended.html"),
         Column("lasted", "Lasted", numeric=True, template=f"{CELL}lasted.html",
@@ -257,25 +257,25 @@ BROKERS = Table(
     (
         Column("broker_id", "Broker", "broker_id", numeric=True, template=f"{CELL}broker.html"),
         Column("rack", "Rack", "rack", template=f"{CELL}or_dash.html"),
-        Column("is_there", "State", "is_there", definition=words.FENCED,
+        Column("is_there", "State", "is_there", definition=definitions.FENCED,
                template=f"{CELL}there.html"),
         Column("since", "Since", "since", template=f"{CELL}ago.html"),
         Column("partition_count", "Replicas", "partition_count", numeric=True,
                format=format_count),
         Column("leader_count", "Leaders", "leader_count", numeric=True, format=format_count),
         Column("out_of_sync_count", "Out of sync", "out_of_sync_count", numeric=True,
-               definition=words.OUT_OF_SYNC, template=f"{CELL}out_of_sync.html"),
+               definition=definitions.OUT_OF_SYNC, template=f"{CELL}out_of_sync.html"),
         Column("out_since", "Oldest since", "out_since", template=f"{CELL}ago.html"),
-        Column("shrinks", "Left an ISR", "shrinks", numeric=True, definition=words.CHURN,
+        Column("shrinks", "Left an ISR", "shrinks", numeric=True, definition=definitions.CHURN,
                format=format_count),
-        Column("expands", "Joined an ISR", "expands", numeric=True, definition=words.CHURN,
+        Column("expands", "Joined an ISR", "expands", numeric=True, definition=definitions.CHURN,
                format=format_count),
         Column("leaders_won", "Leaders won", "leaders_won", numeric=True, is_hidden=True,
                format=format_count),
         Column("leaders_lost", "Leaders lost", "leaders_lost", numeric=True, is_hidden=True,
                format=format_count),
         Column("unclean", "Won uncleanly", "unclean", numeric=True, is_hidden=True,
-               definition=words.UNCLEAN, format=format_count),
+               definition=definitions.UNCLEAN, format=format_count),
         Column("restless", "ISR changes, 24 h", template=f"{CELL}restless.html",
                csv=lambda row: sum(getattr(row, "restless", []))),
         Column("last_fenced_at", "Last fenced", "last_fenced_at", template=f"{CELL}ago.html"),

@@ -6,8 +6,8 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from console.availability.status.pictures import record_url
-from console.availability.status.words import cause_words
+from console.availability.status.definitions import cause_words
+from console.availability.status.timelines import record_url
 
 register = template.Library()
 

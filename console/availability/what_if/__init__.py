@@ -1,6 +1,6 @@
 """What-if over collected clusters: asked, simulated, shown.
 
-In reading order: `api`, `serializers`, `pages`, `forms`, `asking`, `facts`, `steps_text`,
-`cluster_models`, `picture_reading`, `cluster_pictures`, `units`, `simulating`, `matrices`,
+In reading order: `api`, `serializers`, `pages`, `forms`, `query`, `facts`, `steps_text`,
+`cluster_models`, `snapshot_reader`, `cluster_snapshots`, `partition_classes`, `simulation`, `matrices`,
 `matrix_store`, `recent`, `paging`.
 """

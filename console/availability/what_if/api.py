@@ -12,22 +12,22 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from console.availability.api_parts import find_cluster
+from console.availability.api_lookup import find_cluster
 from console.availability.placements.drafts import at_field
 from console.availability.placements.models import TopicPlacement
 from console.availability.placements.placements import Proposed, check_pattern
 from console.availability.placements.serializers import RowParameters
-from console.availability.what_if.asking import Asked, answer_for, read_query, step_errors
-from console.availability.what_if.cluster_pictures import Picture
+from console.availability.what_if.cluster_snapshots import ClusterSnapshot
 from console.availability.what_if.matrices import counts_json, quorum_json
 from console.availability.what_if.matrix_store import matrix_of
+from console.availability.what_if.query import WhatIfRequest, answer_for, read_query, step_errors
 from console.availability.what_if.serializers import (
     MatrixSerializer,
     WhatIfParameters,
     WhatIfQuery,
     WhatIfSerializer,
 )
-from console.availability.what_if.simulating import KINDS, Answer, TopicAnswer, ask_model
+from console.availability.what_if.simulation import KINDS, TopicResult, WhatIfResult, simulate_model
 from console.availability.what_if.steps_text import BadStep, make_step, write_step
 from console.frame.rest.viewset import ApiViewSet
 from jobs.availability.placements.placement import InvalidPlacement, parse_placement
@@ -55,7 +55,7 @@ class WhatIfViewSet(ApiViewSet[TopicPlacement]):
         """Say what steps do to a cluster; the same parameters as the page's address."""
         cluster = find_cluster(request.user, self.asked["cluster"])
         told = answer_for(cluster, read_query(self.asked))
-        return Response(_answer_json(told.answer, self.asked, cluster.alias, told.picture))
+        return Response(_answer_json(told.answer, self.asked, cluster.alias, told.snapshot))
 
     @extend_schema(request=WhatIfQuery, responses={200: WhatIfSerializer})
     def create(self, request: Request) -> Response:
@@ -70,8 +70,8 @@ class WhatIfViewSet(ApiViewSet[TopicPlacement]):
         sites = _read_sites(asked.get("sites") or {})
         proposed = read_proposals(asked.get("proposed") or ())
         about = (asked.get("at"), tuple(proposed), sites, "observers" in asked)
-        told = answer_for(cluster, Asked(tuple(steps), *about))
-        return Response(_answer_json(told.answer, asked, cluster.alias, told.picture))
+        told = answer_for(cluster, WhatIfRequest(tuple(steps), *about))
+        return Response(_answer_json(told.answer, asked, cluster.alias, told.snapshot))
 
     @extend_schema(responses=MatrixSerializer)
     @action(detail=False, pagination_class=None)
@@ -137,9 +137,9 @@ def read_proposals(rows: Any) -> list[Proposed]:
     return found
 
 
-def _ask_described(document: Any, steps: list[Step]) -> Answer:
+def _ask_described(document: Any, steps: list[Step]) -> WhatIfResult:
     try:
-        return ask_model(ClusterModel.from_json(document), steps)
+        return simulate_model(ClusterModel.from_json(document), steps)
     except InvalidCluster as invalid:
         raise InvalidFields(at_field(invalid.problems, "model")) from None
     except UnknownTarget as unknown:
@@ -154,17 +154,17 @@ def _read_sites(given: Mapping[str, str]) -> dict[int, str]:
 
 
 def _answer_json(
-    answer: Answer,
+    answer: WhatIfResult,
     asked: Mapping[str, Any],
     alias: str | None = None,
-    picture: Picture | None = None,
+    snapshot: ClusterSnapshot | None = None,
 ) -> Any:
     first, most = asked["offset"], asked["limit"]
     keeps, topic = KINDS[asked["show"]], asked.get("topic") or ""
     told = {
         "cluster": alias,
-        "seen_at": picture.seen_at if picture else None,
-        "gaps": list(picture.gaps) if picture else [],
+        "seen_at": snapshot.seen_at if snapshot else None,
+        "gaps": list(snapshot.gaps) if snapshot else [],
         "quorum_before": quorum_json(answer.quorum_before),
         "steps": [
             {
@@ -186,7 +186,7 @@ def _answer_json(
     return WhatIfSerializer(told).data
 
 
-def _topic_json(one: TopicAnswer) -> dict[str, Any]:
+def _topic_json(one: TopicResult) -> dict[str, Any]:
     placement = one.topic.resolved.placement
     return {
         "topic": one.name,

@@ -9,10 +9,10 @@ from datetime import datetime, timedelta
 from console.availability.placements.models import WhatIfPicture
 from console.availability.placements.placements import Proposed, rules_of
 from console.availability.promotion.acted_topics import acted_topics_of
-from console.availability.what_if.cluster_pictures import Picture, unpack
-from console.availability.what_if.picture_reading import UnknownMoment, read_now, read_then
+from console.availability.what_if.cluster_snapshots import ClusterSnapshot, unpack
+from console.availability.what_if.partition_classes import whole_model
 from console.availability.what_if.recent import Recent
-from console.availability.what_if.units import whole_model
+from console.availability.what_if.snapshot_reader import UnknownMoment, read_now, read_then
 from console.clusters.models import Cluster
 from jobs.availability.what_if.model.cluster import ClusterModel
 
@@ -21,12 +21,12 @@ __all__ = [
     "SeenCluster",
     "UnknownMoment",
     "cluster_model",
-    "picture_of",
     "seen_cluster",
+    "snapshot_of",
 ]
 
-_PICTURES: Recent[Picture | None] = Recent(4)
-# A picture that is older than this although rounds went on is not kept up by anybody: it is read anew.
+_PICTURES: Recent[ClusterSnapshot | None] = Recent(4)
+# A snapshot that is older than this although rounds went on is not kept up by anybody: it is read anew.
 OLDEST_PICTURE = timedelta(seconds=60)
 
 
@@ -56,14 +56,14 @@ def cluster_model(
 def seen_cluster(
     cluster: Cluster, at: datetime | None = None, proposed: Sequence[Proposed] = ()
 ) -> SeenCluster:
-    """Return the same with what could not be known; it is read from the rows, not from a picture."""
-    picture = read_now(cluster) if at is None else read_then(cluster, at)
-    model = whole_model(picture, rules_of(cluster, proposed), acted_topics_of(cluster))
-    return SeenCluster(model, tuple(picture.gaps), picture.seen_at)
+    """Return the same with what could not be known; it is read from the rows, not from a snapshot."""
+    snapshot = read_now(cluster) if at is None else read_then(cluster, at)
+    model = whole_model(snapshot, rules_of(cluster, proposed), acted_topics_of(cluster))
+    return SeenCluster(model, tuple(snapshot.gaps), snapshot.seen_at)
 
 
-def picture_of(cluster: Cluster, at: datetime | None = None) -> Picture:
-    """Return the picture of a cluster: the one that is kept while it is kept up, else made now.
+def snapshot_of(cluster: Cluster, at: datetime | None = None) -> ClusterSnapshot:
+    """Return the snapshot of a cluster: the one that is kept while it is kept up, else made now.
 
     Raises `UnknownMoment` for a time before the history.
     """

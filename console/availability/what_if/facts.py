@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from console.availability.what_if.simulating import Answer
+from console.availability.what_if.simulation import WhatIfResult
 from console.frame.pages.numbers import format_count
 from jobs.availability.what_if.outcome import QuorumOutcome
 
 
-def what_if_facts(answer: Answer) -> list[dict[str, Any]]:
+def what_if_facts(answer: WhatIfResult) -> list[dict[str, Any]]:
     """Return what is writable after the last step, what has no leader, what is at risk."""
     counts = answer.counts
     writable = counts.partitions - counts.unwritable

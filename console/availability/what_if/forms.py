@@ -12,7 +12,7 @@ from django.http import QueryDict
 
 from console.availability.placements.models import PatternKind
 from console.availability.what_if import steps_text
-from console.availability.what_if.cluster_pictures import Picture
+from console.availability.what_if.cluster_snapshots import ClusterSnapshot
 from console.clusters.models import TOPIC_NAME_LENGTH
 from console.frame.pages.forms import ActionForm
 from jobs.availability.what_if.steps import Loss, Return, Step
@@ -99,15 +99,17 @@ class SiteTargets:
     nodes: Sequence[Target]
 
 
-def targets_of(picture: Picture, steps: Sequence[Step]) -> list[SiteTargets]:
+def targets_of(snapshot: ClusterSnapshot, steps: Sequence[Step]) -> list[SiteTargets]:
     """Return everything that can be lost, by site; what the steps took already is marked."""
     racks = sorted(
-        {one.rack for one in picture.brokers if one.rack}
-        | {one.rack for one in picture.voters if one.rack}
+        {one.rack for one in snapshot.brokers if one.rack}
+        | {one.rack for one in snapshot.voters if one.rack}
     )
     gone = _gone(steps)
-    found = [SiteTargets(_rack(picture, rack, gone), _nodes(picture, rack, gone)) for rack in racks]
-    bare = _nodes(picture, None, gone)
+    found = [
+        SiteTargets(_rack(snapshot, rack, gone), _nodes(snapshot, rack, gone)) for rack in racks
+    ]
+    bare = _nodes(snapshot, None, gone)
     return [*found, *([SiteTargets(None, bare)] if bare else [])]
 
 
@@ -133,17 +135,17 @@ def _gone(steps: Sequence[Step]) -> set[str]:
     return gone
 
 
-def _rack(picture: Picture, rack: str, gone: set[str]) -> Target:
+def _rack(snapshot: ClusterSnapshot, rack: str, gone: set[str]) -> Target:
     value = f"rack:{quote(rack, safe='')}"
-    brokers = [one for one in picture.brokers if one.rack == rack]
-    voters = [one for one in picture.voters if one.rack == rack]
+    brokers = [one for one in snapshot.brokers if one.rack == rack]
+    voters = [one for one in snapshot.voters if one.rack == rack]
     note = f"{len(brokers)} broker{'s' * (len(brokers) != 1)}, {len(voters)} voter{'s' * (len(voters) != 1)}"
     return Target(value, rack, note, value in gone)
 
 
-def _nodes(picture: Picture, rack: str | None, gone: set[str]) -> list[Target]:
-    voters = {one.node_id: one for one in picture.voters}
-    brokers = [one for one in picture.brokers if one.rack == rack]
+def _nodes(snapshot: ClusterSnapshot, rack: str | None, gone: set[str]) -> list[Target]:
+    voters = {one.node_id: one for one in snapshot.voters}
+    brokers = [one for one in snapshot.brokers if one.rack == rack]
     found = []
     for one in brokers:
         value = f"broker:{one.broker_id}"
@@ -151,8 +153,8 @@ def _nodes(picture: Picture, rack: str | None, gone: set[str]) -> list[Target]:
         words = [w for w, said in (("voter", is_voter), ("fenced standby", one.is_standby)) if said]
         note = ", ".join([*words, *([] if one.is_alive else ["down now"])])
         found.append(Target(value, f"broker {one.broker_id}", note, value in gone))
-    known = {one.broker_id for one in picture.brokers}
-    alone = [one for one in picture.voters if one.rack == rack and one.node_id not in known]
+    known = {one.broker_id for one in snapshot.brokers}
+    alone = [one for one in snapshot.voters if one.rack == rack and one.node_id not in known]
     for voter in alone:
         value = f"controller:{voter.node_id}"
         note = "voter" if voter.is_alive else "voter, silent now"

@@ -7,9 +7,9 @@ from typing import Any
 
 from console.availability.placements.placements import PlacementRules
 from console.availability.promotion.acted_topics import ActedTopics
-from console.availability.what_if.cluster_pictures import Picture
+from console.availability.what_if.cluster_snapshots import ClusterSnapshot
+from console.availability.what_if.partition_classes import NOBODY_ACTS, whole_model
 from console.availability.what_if.steps_text import write_step
-from console.availability.what_if.units import NOBODY_ACTS, whole_model
 from jobs.availability.what_if.matrix.matrix import (
     MatrixColumn,
     matrix,
@@ -27,10 +27,10 @@ MOST_FAILURES = 200
 
 
 def make_matrix(
-    picture: Picture, rules: PlacementRules, acted: ActedTopics = NOBODY_ACTS
+    snapshot: ClusterSnapshot, rules: PlacementRules, acted: ActedTopics = NOBODY_ACTS
 ) -> dict[str, Any]:
     """Return the document of the matrix: failures with their numbers, the worst of them, topics by site."""
-    model = whole_model(picture, rules, acted)
+    model = whole_model(snapshot, rules, acted)
     losses = _losses(model)
     columns = matrix(model, losses).columns
     sites = [column for column in columns if column.loss.racks][:MOST_SITES]
@@ -39,8 +39,8 @@ def make_matrix(
         "failures": [failure_json(column) for column in columns],
         "worst": _worst(model, worst),
         "sites": [target_of(column.loss) for column in sites],
-        "topics": _topics(picture, sites),
-        "partition_count": picture.partition_count,
+        "topics": _topics(snapshot, sites),
+        "partition_count": snapshot.partition_count,
         "left_out": len(single_failures(model)) - len(losses),
     }
 
@@ -107,12 +107,12 @@ def _worst(model: ClusterModel, column: MatrixColumn | None) -> dict[str, Any] |
     return {**failure_json(column), "sentence": found.sentence if found else ""}
 
 
-def _topics(picture: Picture, sites: Sequence[MatrixColumn]) -> list[list[Any]]:
+def _topics(snapshot: ClusterSnapshot, sites: Sequence[MatrixColumn]) -> list[list[Any]]:
     """Return a row per topic: name, partitions, and per site [worst, unwritable, offline, at risk]."""
     hit = [column.topics for column in sites]
     return [
         [topic.name, len(topic.classes), [_cell(one[topic.name]) for one in hit]]
-        for topic in picture.topics
+        for topic in snapshot.topics
     ]
 
 

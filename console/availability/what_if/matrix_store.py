@@ -1,4 +1,5 @@
-"""Keeps the picture and the matrix of a cluster: made after a round that changed something, read by pages."""
+"""Keeps the snapshot and the matrix of a cluster: made after a round that changed something, read by
+pages."""
 
 from __future__ import annotations
 
@@ -14,10 +15,10 @@ from django.db.models import F, Q
 from console.availability.placements.models import WhatIfPicture
 from console.availability.placements.placements import list_placements, rules_of
 from console.availability.promotion.acted_topics import acted_topics_of
-from console.availability.what_if.cluster_models import picture_of
-from console.availability.what_if.cluster_pictures import Picture, pack, unpack
+from console.availability.what_if.cluster_models import snapshot_of
+from console.availability.what_if.cluster_snapshots import ClusterSnapshot, pack, unpack
 from console.availability.what_if.matrices import make_matrix
-from console.availability.what_if.picture_reading import read_now
+from console.availability.what_if.snapshot_reader import read_now
 from console.clusters.models import Cluster, CollectionRound, Noun
 
 
@@ -37,25 +38,25 @@ class KeptMatrix:
 
 
 def keep_picture(cluster: Cluster, now: datetime) -> WhatIfPicture:
-    """Read a cluster and keep its picture and matrix; the matrix is made only when something changed."""
-    picture = read_now(cluster)
-    packed, digest = pack(picture)
+    """Read a cluster and keep its snapshot and matrix; the matrix is made only when something changed."""
+    snapshot = read_now(cluster)
+    packed, digest = pack(snapshot)
     row = WhatIfPicture.objects.filter(cluster=cluster).first() or WhatIfPicture(cluster=cluster)
     if row.digest != digest:
         row.digest, row.packed, row.changed_at = digest, packed, now
-    row.made_at, row.seen_at = now, picture.seen_at
-    row.gaps = list(picture.gaps)
-    row.partition_count = picture.partition_count
-    row.topic_count = len(picture.topics)
+    row.made_at, row.seen_at = now, snapshot.seen_at
+    row.gaps = list(snapshot.gaps)
+    row.partition_count = snapshot.partition_count
+    row.topic_count = len(snapshot.topics)
     wanted = matrix_digest(cluster, digest)
     if row.matrix_digest != wanted:
-        _make(cluster, picture, row, wanted, now)
+        _make(cluster, snapshot, row, wanted, now)
     row.save()
     return row
 
 
 def due_clusters() -> list[int]:
-    """Return enabled clusters that were collected since their picture was made, oldest first: one query."""
+    """Return enabled clusters that were collected since their snapshot was made, oldest first: one query."""
     rounds = CollectionRound.objects.filter(noun=Noun.TOPICS, cluster__is_enabled=True)
     never = Q(cluster__what_if_picture__isnull=True, succeeded_at__isnull=False)
     late = Q(cluster__what_if_picture__made_at__lt=F("succeeded_at"))
@@ -74,29 +75,29 @@ def matrix_of(cluster: Cluster, *, is_made: bool = True) -> KeptMatrix | Any:
             return KeptMatrix(row.matrix, *kept)
     if not is_made:
         return None
-    picture = _kept(row) or picture_of(cluster)
+    snapshot = _kept(row) or snapshot_of(cluster)
     began = time.perf_counter()
-    document = make_matrix(picture, rules_of(cluster), acted_topics_of(cluster))
+    document = make_matrix(snapshot, rules_of(cluster), acted_topics_of(cluster))
     took_ms = int((time.perf_counter() - began) * 1000)
-    return KeptMatrix(document, None, took_ms, picture.seen_at, tuple(picture.gaps))
+    return KeptMatrix(document, None, took_ms, snapshot.seen_at, tuple(snapshot.gaps))
 
 
-def matrix_digest(cluster: Cluster, picture: str) -> str:
-    """Return what names the picture together with the placements and promotions that count for it."""
+def matrix_digest(cluster: Cluster, snapshot: str) -> str:
+    """Return what names the snapshot together with the placements and promotions that count for it."""
     placed = list_placements(cluster).order_by("pk").values_list("pk", "changed_at")
     parts = [*placed, (0, None), *acted_topics_of(cluster).key]
     text = "".join(f"{pk}:{at.isoformat() if at else ''};" for pk, at in parts)
-    return sha256(f"{picture};{text}".encode()).hexdigest()
+    return sha256(f"{snapshot};{text}".encode()).hexdigest()
 
 
 def _make(
-    cluster: Cluster, picture: Picture, row: WhatIfPicture, wanted: str, now: datetime
+    cluster: Cluster, snapshot: ClusterSnapshot, row: WhatIfPicture, wanted: str, now: datetime
 ) -> None:
     began = time.perf_counter()
-    row.matrix = make_matrix(picture, rules_of(cluster), acted_topics_of(cluster))
+    row.matrix = make_matrix(snapshot, rules_of(cluster), acted_topics_of(cluster))
     row.matrix_ms = int((time.perf_counter() - began) * 1000)
     row.matrix_digest, row.matrix_at = wanted, now
 
 
-def _kept(row: WhatIfPicture | None) -> Picture | None:
+def _kept(row: WhatIfPicture | None) -> ClusterSnapshot | None:
     return None if row is None else unpack(bytes(row.packed), tuple(row.gaps), row.seen_at)

@@ -9,16 +9,22 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from console.availability.page_parts import around_cluster, find_cluster
+from console.availability.page_context import around_cluster, find_cluster
 from console.availability.placements import equivalents
 from console.availability.what_if import steps_text
-from console.availability.what_if.asking import Asked, Told, answer_for, query_of, read_query
-from console.availability.what_if.cluster_models import picture_of
+from console.availability.what_if.cluster_models import snapshot_of
 from console.availability.what_if.facts import quorum_facts, what_if_facts
 from console.availability.what_if.forms import WhatIfForm, next_step, targets_of, values_of
 from console.availability.what_if.matrix_store import matrix_of
 from console.availability.what_if.paging import cut
-from console.availability.what_if.simulating import KINDS, Answer
+from console.availability.what_if.query import (
+    WhatIfAnswer,
+    WhatIfRequest,
+    answer_for,
+    query_of,
+    read_query,
+)
+from console.availability.what_if.simulation import KINDS, WhatIfResult
 from console.clusters import queries as clusters
 from console.clusters.models import Cluster
 from console.frame.pages.freshness import Freshness
@@ -46,17 +52,17 @@ def what_if_page(request: HttpRequest, alias: str) -> HttpResponseBase:
         return redirect(_with_step(request, alias, added))
     form = WhatIfForm(values_of(request.GET.dict()))
     told = _try_ask(cluster, request, form)
-    asked = told.asked if told else Asked()
+    asked = told.asked if told else WhatIfRequest()
     # Where the question was not understood, what can be lost now is shown.
-    picture = told.picture if told else picture_of(cluster)
+    snapshot = told.snapshot if told else snapshot_of(cluster)
     context = {
         **around_cluster(request, cluster, "what-if"),
         "form": form,
         "asked": asked,
-        "targets": targets_of(picture, asked.steps),
+        "targets": targets_of(snapshot, asked.steps),
         "steps_text": steps_text.write_steps(asked.steps),
-        "gaps": picture.gaps,
-        "picture_freshness": Freshness("Placement", picture.seen_at),
+        "gaps": snapshot.gaps,
+        "picture_freshness": Freshness("Placement", snapshot.seen_at),
         "kept": [(name, request.GET[name]) for name in form.fields if request.GET.get(name)],
         "equivalents": equivalents.of_what_if(
             cluster, query_of(asked, request.GET.dict()), asked.steps
@@ -68,7 +74,7 @@ def what_if_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     return render_page(request, "availability/what_if/page.html", context)
 
 
-def _try_ask(cluster: Cluster, request: HttpRequest, form: WhatIfForm) -> Told | None:
+def _try_ask(cluster: Cluster, request: HttpRequest, form: WhatIfForm) -> WhatIfAnswer | None:
     form.is_valid()
     try:
         return answer_for(cluster, read_query(request.GET.dict()))
@@ -90,7 +96,7 @@ def _with_step(request: HttpRequest, alias: str, added: str) -> str:
     return f"{path}?{query.urlencode(safe=':;,')}"
 
 
-def _answered(request: HttpRequest, told: Told) -> dict[str, Any]:
+def _answered(request: HttpRequest, told: WhatIfAnswer) -> dict[str, Any]:
     answer = told.answer
     kind = request.GET.get("show", "")
     topic = request.GET.get("topic", "")
@@ -118,7 +124,7 @@ def _answered(request: HttpRequest, told: Told) -> dict[str, Any]:
     }
 
 
-def _steps(request: HttpRequest, answer: Answer) -> list[dict[str, Any]]:
+def _steps(request: HttpRequest, answer: WhatIfResult) -> list[dict[str, Any]]:
     """Return the steps, each with the address of the same question without it and those after it."""
     found = []
     for number, step in enumerate(answer.steps):

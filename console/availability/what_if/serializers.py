@@ -9,8 +9,8 @@ from rest_framework import serializers
 
 from console.availability.placements.models import PatternKind
 from console.availability.placements.serializers import ClusterParameters
-from console.availability.what_if.asking import BROKERS, LARGEST_MIN_ISR
-from console.availability.what_if.simulating import KINDS
+from console.availability.what_if.query import BROKERS, LARGEST_MIN_ISR
+from console.availability.what_if.simulation import KINDS
 from console.availability.what_if.steps_text import (
     LARGEST_ID,
     LONGEST_RACK,

@@ -20,7 +20,7 @@ from console.clusters.collection.offsets import collect_offsets
 from console.clusters.collection.outcome import Outcome
 from console.clusters.collection.topics import collect_topics
 from console.clusters.models import Cluster, CollectionRound, Noun
-from console.frame.processes.turns import longest_waiting
+from console.frame.processes.work_sharing import longest_waiting
 from jobs.cluster.check import NO_TOPIC
 from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import ClusterDescription

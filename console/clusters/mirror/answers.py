@@ -16,7 +16,7 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import CommittedOffset, TopicPartition
 from jobs.cluster.errors import ClusterFault
-from jobs.replication.naming import hops
+from jobs.replication.naming import topology
 from jobs.replication.naming.mirror_client import MirrorClient
 from jobs.replication.policy import (
     DefaultReplicationPolicy,
@@ -78,22 +78,22 @@ def policy_from(asked: Mapping[str, Any]) -> ReplicationPolicy:
 def mirrored(cluster: Cluster, policy: ReplicationPolicy) -> Mirrored:
     """Return what the names of the cluster's topics tell; one query."""
     topics = list(queries.list_topics(cluster).order_by("name").values_list("name", flat=True))
-    checkpoints = hops.checkpoint_topics(policy, topics)
-    by_source: dict[str, list[str]] = {a: [] for a in hops.upstream_clusters(policy, topics)}
-    for topic in hops.remote_topics(policy, topics):
+    checkpoints = topology.checkpoint_topics(policy, topics)
+    by_source: dict[str, list[str]] = {a: [] for a in topology.upstream_clusters(policy, topics)}
+    for topic in topology.remote_topics(policy, topics):
         by_source.setdefault(policy.topic_source(topic) or "", []).append(topic)
     return Mirrored(
         [
             Upstream(
                 alias,
-                hops.replication_hops(policy, topics, alias),
+                topology.replication_hops(policy, topics, alias),
                 names,
                 policy.checkpoints_topic(alias),
                 has_checkpoints=policy.checkpoints_topic(alias) in checkpoints,
             )
             for alias, names in sorted(by_source.items())
         ],
-        hops.heartbeat_topics(policy, topics),
+        topology.heartbeat_topics(policy, topics),
         checkpoints,
     )
 

@@ -12,11 +12,11 @@ from django.apps import apps
 from django.http import HttpRequest
 from django.urls import Resolver404, resolve
 
-from console.frame.pages.rail import Badge, badge_of
+from console.frame.pages.badges import Badge, badge_of
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NavItem:
     """A room in the rail, or a cluster in the switcher; `badge` is what is wrong or what is there."""
 
     label: str
@@ -26,7 +26,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Jump:
+class SearchHit:
     """Something to jump to: `kind` is "cluster", "topic", "group", "flow" or "page"."""
 
     kind: str
@@ -50,16 +50,16 @@ ROOMS = (
 )
 
 
-def list_places(user: Any, current: str) -> list[Place]:
+def list_places(user: Any, current: str) -> list[NavItem]:
     """Return the rooms that have a page, the one with the address `current` marked."""
     return [
-        Place(label, path, _is_inside(current, path), badge_of(user, path.strip("/")))
+        NavItem(label, path, _is_inside(current, path), badge_of(user, path.strip("/")))
         for label, path in ROOMS
         if _has_page(path)
     ]
 
 
-def find_jumps(request: HttpRequest, words: str, limit: int = 8) -> list[Jump]:
+def find_jumps(request: HttpRequest, words: str, limit: int = 8) -> list[SearchHit]:
     """Ask every room for what fits the words.
 
     A room answers in `console.<room>.navigation.find_jumps(user, words, limit)`.
@@ -71,7 +71,7 @@ def find_jumps(request: HttpRequest, words: str, limit: int = 8) -> list[Jump]:
     ]
 
 
-def list_switches(request: HttpRequest) -> list[Place]:
+def list_switches(request: HttpRequest) -> list[NavItem]:
     """Return the clusters to switch between.
 
     A room answers in `console.<room>.navigation.list_switches(user)` with its clusters' pages.
@@ -82,12 +82,12 @@ def list_switches(request: HttpRequest) -> list[Place]:
     )
 
 
-def same_tab_of(clusters: list[Jump], path: str) -> list[Place]:
+def same_tab_of(clusters: list[SearchHit], path: str) -> list[NavItem]:
     """Return for each cluster the address that shows of it what `path` shows of its own."""
     inside = next((jump.path for jump in clusters if path.startswith(jump.path)), None)
     tab = path.removeprefix(inside).split("/")[0] if inside else ""
     return [
-        Place(
+        NavItem(
             jump.label, f"{jump.path}{tab}/" if tab else jump.path, is_current=jump.path == inside
         )
         for jump in clusters

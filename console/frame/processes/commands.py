@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from console.frame.processes import alive, garbage
+from console.frame.processes import gc_freeze, liveness
 
 
 class UntilStopped(BaseCommand):
@@ -29,9 +29,9 @@ class UntilStopped(BaseCommand):
 
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, end)
-        garbage.settle()
+        gc_freeze.freeze_gc()
         if self.program:
-            alive.begin(settings.SIGNS_DIR, self.program)
+            liveness.begin(settings.SIGNS_DIR, self.program)
         self.go_on(stop)
 
     def go_on(self, stop: threading.Event) -> None:

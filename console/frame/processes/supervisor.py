@@ -21,7 +21,7 @@ from enum import Enum
 from pathlib import Path
 from types import FrameType
 
-from console.frame.processes.alive import START_WITHIN_S, Restart, Signs, Silence
+from console.frame.processes.liveness import START_WITHIN_S, InactiveTime, LivenessSigns, Restart
 from jobs import logs as log_files
 from jobs.files import for_this_user_only
 from jobs.spark.processes import end_with_parent_thread
@@ -59,7 +59,7 @@ class Program:
 
     `is_shown` sends its output to the terminal instead of its log.
 
-    A program with `quiet_s` says when it got something done (`alive.sign`). When it did not for so many
+    A program with `quiet_s` says when it got something done (`liveness.sign`). When it did not for so many
     seconds, it is ended and started again. What counts are seconds in which it had something to do: while
     `fed_by`, the program that hands it work, got something done, and `can_work` says that what all of them
     need is there.
@@ -85,7 +85,7 @@ class _Child:
     started_at: float
     failures: int = 0
     due_at: float | None = None
-    silence: Silence = field(default_factory=Silence)
+    silence: InactiveTime = field(default_factory=InactiveTime)
     # When it is killed, if it was told to end because it got nothing done.
     kill_at: float | None = None
 
@@ -105,7 +105,7 @@ class Supervisor:
         largest_log_bytes: int = log_files.LARGEST_BYTES,
         kept_logs: int = log_files.KEPT_FILES,
         rotate_every_s: float = ROTATE_EVERY_S,
-        signs: Signs | None = None,
+        signs: LivenessSigns | None = None,
     ) -> None:
         self._logs = logs
         self._signs = signs
@@ -205,7 +205,7 @@ class Supervisor:
         elif child.kill_at is not None and time.monotonic() >= child.kill_at:
             _signal_group(child.process, signal.SIGKILL)
 
-    def _listen(self, signs: Signs) -> None:
+    def _listen(self, signs: LivenessSigns) -> None:
         now = time.monotonic()
         passed_s, self._listened_at = now - self._listened_at, now
         for child in self._children.values():
@@ -221,11 +221,11 @@ class Supervisor:
         feeder = self._children.get(program.fed_by)
         return not program.fed_by or (feeder is not None and feeder.silence.feeds)
 
-    def _end_silent(self, child: _Child, signs: Signs) -> None:
+    def _end_silent(self, child: _Child, signs: LivenessSigns) -> None:
         """Tell a program that gets nothing done to end; it is killed when it does not, and started again."""
         program, silent_s = child.program, round(child.silence.seconds)
         if not program.can_work():
-            child.silence = Silence(child.silence.sign)
+            child.silence = InactiveTime(child.silence.sign)
             return
         self._say(
             f"{program.name} has finished nothing for {silent_s} s; it is restarted (see {child.log})"
@@ -252,7 +252,7 @@ class Supervisor:
     def _restart(self, child: _Child) -> None:
         child.process = self._spawn(child.program, child.log)
         child.started_at, child.due_at = time.monotonic(), None
-        child.silence, child.kill_at = Silence(), None
+        child.silence, child.kill_at = InactiveTime(), None
         self._say(f"{child.program.name} started again")
 
     def _spawn(self, program: Program, log: Path) -> subprocess.Popen[bytes]:

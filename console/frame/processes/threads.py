@@ -12,7 +12,7 @@ from typing import Generic, Protocol, TypeVar
 
 from django.db import DatabaseError, InterfaceError, close_old_connections
 
-from console.frame.processes import alive
+from console.frame.processes import liveness
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ def start_thread(run: Callable[[], None], name: str) -> Thread:
 
 
 @dataclass(frozen=True, slots=True)
-class Ways:
+class ThreadDependencies:
     """How threads are started and timed, and how a thread leaves the database; tests give their own."""
 
     clock: Callable[[], float] = time.monotonic
@@ -65,7 +65,7 @@ class _Kept(Generic[_Wanted]):
         return self.thread is not None and self.thread.is_alive()
 
 
-class KeptThreads(Generic[_Wanted]):
+class SupervisedThreads(Generic[_Wanted]):
     """A thread for everything that is wanted, begun again when it broke or is wanted differently.
 
     `find` returns what is wanted by its key; equal things are followed in the same way. `go` works on one of
@@ -77,12 +77,12 @@ class KeptThreads(Generic[_Wanted]):
         label: str,
         find: Callable[[], Mapping[int, _Wanted]],
         go: Callable[[_Wanted, threading.Event], None],
-        ways: Ways,
+        dependencies: ThreadDependencies,
     ) -> None:
         self._label = label
         self._find = find
         self._go = go
-        self._ways = ways
+        self._ways = dependencies
         self._kept: dict[int, _Kept[_Wanted]] = {}
 
     def run(self, stop: threading.Event) -> None:
@@ -95,7 +95,7 @@ class KeptThreads(Generic[_Wanted]):
                 logger.warning(
                     "%s: the database is away, what runs goes on: %s", self._label, error
                 )
-            alive.sign()
+            liveness.sign()
             stop.wait(LOOK_S)
         self.end()
 

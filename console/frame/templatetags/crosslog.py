@@ -16,7 +16,7 @@ from django.utils.safestring import SafeString, mark_safe
 from console.frame.pages import numbers, states, timerange
 from console.frame.pages.addresses import address_of
 from console.frame.pages.freshness import Freshness
-from console.frame.pages.navigation import Place
+from console.frame.pages.navigation import NavItem
 from console.frame.pages.sparkline import draw_sparkline
 from console.frame.security.access import can as may
 
@@ -129,7 +129,7 @@ def lookup(mapping: Any, key: Any) -> Any:
 
 
 @register.filter
-def current_label(places: Iterable[Place]) -> str:
+def current_label(places: Iterable[NavItem]) -> str:
     """`{{ switches|current_label }}`: the label of the current place, empty when there is none."""
     return next((place.label for place in places if place.is_current), "")
 

@@ -1,4 +1,4 @@
 """The change advisor over what the console knows of a quorum.
 
-In reading order: `advising`, `pages`.
+In reading order: `advice`, `pages`.
 """

@@ -13,8 +13,8 @@ from console.frame.pages.numbers import read_whole
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
 from console.quorum import equivalents, queries
-from console.quorum.advisor.advising import Asked, advise
-from console.quorum.page_parts import around_log, find_log
+from console.quorum.advisor.advice import VoterChangeRequest, advise
+from console.quorum.page_context import around_log, find_log
 
 MOST_IDS = 20
 _LARGEST_ID = 2**31 - 1
@@ -100,7 +100,7 @@ def advisor_page(request: HttpRequest, alias: str) -> HttpResponse:
         "equivalents": equivalents.of_advice(log, request.GET.dict() if is_asked else {}),
     }
     if is_asked and status is not None and form.is_valid():
-        context["plan"] = advise(log, status, Asked(**form.cleaned_data))
+        context["plan"] = advise(log, status, VoterChangeRequest(**form.cleaned_data))
     return render_page(request, "quorum/advisor/page.html", context)
 
 

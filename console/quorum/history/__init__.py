@@ -1,4 +1,4 @@
 """What changed, and the state at an offset or a time.
 
-In reading order: `queries`, `pages`, `state_pages`, `pictures`.
+In reading order: `queries`, `pages`, `state_pages`, `timelines`.
 """

@@ -17,10 +17,10 @@ from console.frame.tables.table import TablePage, csv_response
 from console.quorum import equivalents, queries
 from console.quorum.forms import MOST_SUBJECTS, PartitionForm, SearchForm
 from console.quorum.history import queries as history
-from console.quorum.history.pictures import draw_brokers, draw_partition, draw_partitions
+from console.quorum.history.timelines import draw_brokers, draw_partition, draw_partitions
 from console.quorum.log.kinds import Kind
 from console.quorum.models import MetadataChange, MetadataLog
-from console.quorum.page_parts import around_log, find_log
+from console.quorum.page_context import around_log, find_log
 from console.quorum.tables import BROKER_CHANGES, CHANGES, PARTITION_CHANGES, SETTING_CHANGES
 
 

@@ -11,9 +11,9 @@ from django.db.models import Min, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from console.frame.pages.timerange import TimeRange
+from console.quorum.labels import told_changes
 from console.quorum.log.kinds import RETURNING, Kind
 from console.quorum.models import MetadataChange, MetadataLog, MetadataSubject
-from console.quorum.words import told_changes
 
 # More than a picture can show; the table has all of them.
 MOST_CHANGES = 2000

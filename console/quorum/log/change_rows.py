@@ -44,7 +44,7 @@ _TYPES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ChangeRow:
     """What a change says of its subject; `broker` is the one it is about, or that caused it."""
 
     key: str
@@ -61,7 +61,7 @@ class Told:
     subject_broker: int | None = field(default=None)
 
 
-def told_by(change: AnyChange) -> Told:
+def row_of(change: AnyChange) -> ChangeRow:
     """Return what is stored of a change."""
     return _TOLD[type(change)](change)
 
@@ -71,7 +71,7 @@ def type_of(change: AnyChange, record_type: str | None) -> str:
     return record_type or _TYPES.get(Kind(change.kind.value), "")
 
 
-def _partition(change: PartitionChange) -> Told:
+def _partition(change: PartitionChange) -> ChangeRow:
     topic = change.topic or ""
     state: dict[str, Any] = {
         "leader": change.leader,
@@ -88,7 +88,7 @@ def _partition(change: PartitionChange) -> Told:
         "recovery_state": change.recovery_state,
     }
     state |= {name: value for name, value in rare.items() if value}
-    return Told(
+    return ChangeRow(
         f"{change.topic_id}:{change.partition}",
         f"{topic or change.topic_id}-{change.partition}",
         state,
@@ -102,11 +102,11 @@ def _partition(change: PartitionChange) -> Told:
     )
 
 
-def _topic(change: TopicChange) -> Told:
+def _topic(change: TopicChange) -> ChangeRow:
     state = {"topic_id": change.topic_id}
     if change.previous_topic_id:
         state["previous_topic_id"] = change.previous_topic_id
-    return Told(
+    return ChangeRow(
         change.topic_id,
         change.topic,
         state,
@@ -116,7 +116,7 @@ def _topic(change: TopicChange) -> Told:
     )
 
 
-def _broker(change: BrokerChange) -> Told:
+def _broker(change: BrokerChange) -> ChangeRow:
     state: dict[str, Any] = {
         "is_fenced": change.is_fenced,
         "in_controlled_shutdown": change.in_controlled_shutdown,
@@ -129,7 +129,7 @@ def _broker(change: BrokerChange) -> Told:
     if change.cordoned_log_dirs:
         state["cordoned_log_dirs"] = list(change.cordoned_log_dirs)
     number = change.broker_id
-    return Told(
+    return ChangeRow(
         str(number),
         f"broker {number}",
         state,
@@ -139,20 +139,20 @@ def _broker(change: BrokerChange) -> Told:
     )
 
 
-def _controller(change: ControllerChange) -> Told:
+def _controller(change: ControllerChange) -> ChangeRow:
     state = {
         "incarnation_id": change.incarnation_id,
         "endpoints": _endpoints(change.endpoints),
     }
     number = change.controller_id
-    return Told(str(number), f"controller {number}", state, is_removed=change.is_removed)
+    return ChangeRow(str(number), f"controller {number}", state, is_removed=change.is_removed)
 
 
-def _config(change: ConfigChange) -> Told:
+def _config(change: ConfigChange) -> ChangeRow:
     resource = f"{change.resource_type} {change.resource_name}".strip()
     is_broker = change.resource_type == "BROKER" and change.resource_name.isdecimal()
     broker = int(change.resource_name) if is_broker else None
-    return Told(
+    return ChangeRow(
         f"{change.resource_type}:{change.resource_name}:{change.name}",
         f"{resource}: {change.name}",
         {"value": change.value},
@@ -163,13 +163,15 @@ def _config(change: ConfigChange) -> Told:
     )
 
 
-def _feature(change: FeatureChange) -> Told:
-    return Told(change.name, change.name, {"level": change.level}, is_removed=change.level is None)
+def _feature(change: FeatureChange) -> ChangeRow:
+    return ChangeRow(
+        change.name, change.name, {"level": change.level}, is_removed=change.level is None
+    )
 
 
-def _quota(change: QuotaChange) -> Told:
+def _quota(change: QuotaChange) -> ChangeRow:
     entity = ", ".join(f"{kind} {name or '(default)'}" for kind, name in change.entity)
-    return Told(
+    return ChangeRow(
         json.dumps([change.entity, change.key]),
         f"{entity}: {change.key}",
         {"value": change.value},
@@ -177,7 +179,7 @@ def _quota(change: QuotaChange) -> Told:
     )
 
 
-def _acl(change: AclChange) -> Told:
+def _acl(change: AclChange) -> ChangeRow:
     names = (
         "resource_type",
         "resource_name",
@@ -189,35 +191,37 @@ def _acl(change: AclChange) -> Told:
     )
     state = {name: getattr(change, name) for name in names}
     name = f"{change.principal} on {change.resource_name}"
-    return Told(change.acl_id, name, state, is_removed=change.is_removed)
+    return ChangeRow(change.acl_id, name, state, is_removed=change.is_removed)
 
 
-def _producer_ids(change: ProducerIdsChange) -> Told:
+def _producer_ids(change: ProducerIdsChange) -> ChangeRow:
     state = {"broker": change.broker_id, "next_producer_id": change.next_producer_id}
-    return Told("producer ids", "producer ids", state, broker=change.broker_id)
+    return ChangeRow("producer ids", "producer ids", state, broker=change.broker_id)
 
 
-def _scram(change: ScramChange) -> Told:
+def _scram(change: ScramChange) -> ChangeRow:
     state = {"mechanism": change.mechanism}
     key = f"{change.user}:{change.mechanism}"
-    return Told(key, f"user {change.user}", state, is_removed=change.is_removed)
+    return ChangeRow(key, f"user {change.user}", state, is_removed=change.is_removed)
 
 
-def _token(change: DelegationTokenChange) -> Told:
+def _token(change: DelegationTokenChange) -> ChangeRow:
     state = {"owner": change.owner, "expires_at_ms": change.expires_at_ms}
-    return Told(change.token_id, f"token {change.token_id}", state, is_removed=change.is_removed)
+    return ChangeRow(
+        change.token_id, f"token {change.token_id}", state, is_removed=change.is_removed
+    )
 
 
-def _anomaly(change: Anomaly) -> Told:
+def _anomaly(change: Anomaly) -> ChangeRow:
     state = {"anomaly": change.anomaly.value, "problem": change.problem}
-    return Told(change.anomaly.value, change.anomaly.value.replace("_", " "), state)
+    return ChangeRow(change.anomaly.value, change.anomaly.value.replace("_", " "), state)
 
 
 def _endpoints(endpoints: tuple[Endpoint, ...]) -> list[str]:
     return [f"{one.name}://{one.host}:{one.port}" for one in endpoints]
 
 
-_TOLD: dict[type[Any], Callable[[Any], Told]] = {
+_TOLD: dict[type[Any], Callable[[Any], ChangeRow]] = {
     PartitionChange: _partition,
     TopicChange: _topic,
     BrokerChange: _broker,

@@ -16,15 +16,15 @@ from typing import Protocol
 from django.utils import timezone
 
 from console.clusters.models import Cluster
-from console.frame.news import metadata_stored
-from console.frame.processes.threads import KeptThreads, Ways
+from console.frame.processes.threads import SupervisedThreads, ThreadDependencies
+from console.frame.signals import metadata_stored
 from console.quorum.log.archives import Tail, archive_of
-from console.quorum.log.folding import LogFold
+from console.quorum.log.log_fold import LogFold
 from console.quorum.log.store import save_portion
 from console.quorum.models import MetadataLog, Source
 from console.quorum.voters.collect import log_of, set_aside
+from console.quorum.voters.evaluation import evaluate_log
 from console.quorum.voters.findings import save_round
-from console.quorum.voters.judging import judge_log
 from jobs.archives import ArchiveBusy, BadArchive
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault, InvalidFields
@@ -67,14 +67,16 @@ class Wanted:
     connection: Connection
 
 
-def metadata_follower(door: FollowDoor = follow, ways: Ways | None = None) -> KeptThreads[Wanted]:
+def metadata_follower(
+    door: FollowDoor = follow, dependencies: ThreadDependencies | None = None
+) -> SupervisedThreads[Wanted]:
     """Return the threads of all clusters."""
-    known = ways or Ways()
+    known = dependencies or ThreadDependencies()
 
     def go(wanted: Wanted, stop: threading.Event) -> None:
-        Following(wanted, stop, door, known).run()
+        ClusterFollower(wanted, stop, door, known).run()
 
-    return KeptThreads("metadata log of cluster", wanted_clusters, go, known)
+    return SupervisedThreads("metadata log of cluster", wanted_clusters, go, known)
 
 
 def wanted_clusters() -> Mapping[int, Wanted]:
@@ -88,14 +90,20 @@ def wanted_clusters() -> Mapping[int, Wanted]:
     return found
 
 
-class Following:
+class ClusterFollower:
     """One cluster: opens its archive, follows, folds, and writes rows and how that goes."""
 
-    def __init__(self, wanted: Wanted, stop: threading.Event, door: FollowDoor, ways: Ways) -> None:
+    def __init__(
+        self,
+        wanted: Wanted,
+        stop: threading.Event,
+        door: FollowDoor,
+        dependencies: ThreadDependencies,
+    ) -> None:
         self.wanted = wanted
         self._stop = stop
         self._door = door
-        self._ways = ways
+        self._ways = dependencies
         self._written: tuple[float, str] | None = None
         self._judged_at = -JUDGE_S
 
@@ -187,7 +195,7 @@ class LogWriter:
     def judge(self) -> None:
         """Write what is wrong by the log itself."""
         timeline = self._fold.timeline(self._log.high_watermark)
-        found, codes = judge_log(timeline, timezone.now())
+        found, codes = evaluate_log(timeline, timezone.now())
         save_round(self._log, found, timezone.now(), codes)
 
     def _has_moved(self) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from datetime import datetime
 
-from console.frame.processes import alive
+from console.frame.processes import liveness
 from console.quorum.log.archives import archive_of
-from console.quorum.log.folding import LogFold
+from console.quorum.log.log_fold import LogFold
 from console.quorum.log.store import save_portion
 from console.quorum.models import MetadataLog
 from jobs.quorum.log.folder import BadFolder
@@ -23,7 +23,7 @@ def fold_import(log_id: int, now: datetime) -> None:
     try:
         for portion in LogFold(log.next_offset).begin(archive_of(log)):
             save_portion(log, portion, now)
-            alive.sign()
+            liveness.sign()
     except (BadFolder, OSError) as error:
         log.error, log.failing_since = f"It cannot be read: {error}", now
         logger.warning("imported log not read log=%s error=%s", log.name, error)

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from console.quorum.history import queries as history
-from console.quorum.log import folding
+from console.quorum.log import log_fold
 from console.quorum.log.archives import archive_of
 from console.quorum.models import MetadataChange, MetadataLog
 from jobs.quorum.log.folder import BadFolder, LogDamage, LogRecord, read_folder
@@ -85,7 +85,7 @@ def _record(one: LogRecord) -> RawRecord:
     return RawRecord(
         one.offset,
         one.epoch,
-        folding.at(one.timestamp_ms),
+        log_fold.at(one.timestamp_ms),
         one.batch_offset,
         one.position,
         one.is_control,

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Exists, Max, Min, OuterRef, Q, QuerySet
 
-from console.frame.processes import alive
+from console.frame.processes import liveness
 from console.quorum.models import MetadataChange, MetadataLog, MetadataSubject
 
 # Deleted in pieces, so that a follower that wants to write never waits long.
@@ -69,5 +69,5 @@ def _delete(rows: QuerySet[models.Model]) -> int:
     ):
         count += rows.model._default_manager.filter(pk__in=piece).delete()[0]
         last = piece[-1]
-        alive.sign()
+        liveness.sign()
     return count

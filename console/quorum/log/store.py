@@ -8,9 +8,9 @@ from typing import Any
 
 from django.db import transaction
 
-from console.quorum.log import folding
-from console.quorum.log.change_rows import LONGEST_NAME, Told, told_by, type_of
-from console.quorum.log.folding import MissingSpan, Portion
+from console.quorum.log import log_fold
+from console.quorum.log.change_rows import LONGEST_NAME, ChangeRow, row_of, type_of
+from console.quorum.log.log_fold import MissingSpan, Portion
 from console.quorum.models import (
     Election,
     MetadataChange,
@@ -18,18 +18,18 @@ from console.quorum.models import (
     MetadataSubject,
     VoterSetEntry,
 )
-from console.quorum.voters.pictures import replica_name
+from console.quorum.voters.timelines import replica_name
 from jobs.quorum.history.changes import AnyChange
 from jobs.quorum.timeline import parts
 from jobs.quorum.voters.voter_sets import ReplicaKey, VoterNode
 
 BATCH = 500
-Row = tuple[AnyChange, int, str | None, Told]
+Row = tuple[AnyChange, int, str | None, ChangeRow]
 
 
 def save_portion(log: MetadataLog, told: Portion, now: datetime) -> None:
     """Write changes, voters, elections and how far the log is known, in one transaction."""
-    rows: list[Row] = [(change, n, kind, told_by(change)) for change, n, kind in told.changes]
+    rows: list[Row] = [(change, n, kind, row_of(change)) for change, n, kind in told.changes]
     with transaction.atomic():
         subjects = _subjects(log, rows)
         changes = [_change(log, row, subjects[_key(row)], now) for row in rows]
@@ -45,7 +45,7 @@ def _save_progress(log: MetadataLog, told: Portion) -> None:
     if log.start_offset is None:
         log.start_offset = told.first_offset
     log.next_offset = max(log.next_offset, told.next_offset)
-    log.last_at = folding.at(told.last_ms) or log.last_at
+    log.last_at = log_fold.at(told.last_ms) or log.last_at
     log.leader_epoch = told.last_epoch
     known = {gap["from"] for gap in log.gaps}
     log.gaps = [*log.gaps, *(_gap(one) for one in told.missing if one.from_offset not in known)]
@@ -63,7 +63,7 @@ _PROGRESS = [
 
 
 def _gap(span: MissingSpan) -> dict[str, Any]:
-    start, end = folding.at(span.from_ms), folding.at(span.to_ms)
+    start, end = log_fold.at(span.from_ms), log_fold.at(span.to_ms)
     return {
         "from": span.from_offset,
         "to": span.to_offset,
@@ -135,9 +135,9 @@ def _moved(subject: MetadataSubject, row: Row) -> bool:
 
 def _change(log: MetadataLog, row: Row, subject: MetadataSubject, now: datetime) -> MetadataChange:
     change, number, record_type, told = row
-    dated = folding.at(change.timestamp_ms)
+    dated = log_fold.at(change.timestamp_ms)
     # Of a snapshot's times only the latest possible one is known.
-    happened = dated or folding.at(change.not_after_ms) or log.last_at or now
+    happened = dated or log_fold.at(change.not_after_ms) or log.last_at or now
     return MetadataChange(
         log=log,
         offset=change.offset,
@@ -175,7 +175,7 @@ def _voter_set(log: MetadataLog, entry: parts.VoterSetEntry, now: datetime) -> V
         log=log,
         offset=entry.offset,
         epoch=entry.epoch,
-        at=folding.at(entry.timestamp_ms) or log.last_at or now,
+        at=log_fold.at(entry.timestamp_ms) or log.last_at or now,
         voters=[voter_row(voter) for voter in entry.voters],
         added=_names(change.added),
         removed=_names(change.removed),
@@ -211,7 +211,7 @@ def _election(log: MetadataLog, one: parts.Election, now: datetime) -> Election:
         log=log,
         offset=one.offset,
         epoch=one.epoch,
-        at=folding.at(one.timestamp_ms) or log.last_at or now,
+        at=log_fold.at(one.timestamp_ms) or log.last_at or now,
         leader_id=one.leader_id,
         voters=[key.id for key in one.voters],
         granting=[key.id for key in one.granting],

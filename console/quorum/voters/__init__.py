@@ -1,4 +1,4 @@
 """Rounds that describe quorums: their voters, replicas and findings.
 
-In reading order: `collect`, `door`, `described`, `judging`, `findings`, `replicas`, `pictures`.
+In reading order: `collect`, `door`, `described`, `evaluation`, `findings`, `replicas`, `timelines`.
 """

@@ -14,13 +14,13 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from console.clusters.models import Broker, Cluster
-from console.frame.processes.turns import longest_waiting
+from console.frame.processes.work_sharing import longest_waiting
 from console.quorum import queries
 from console.quorum.models import IMPORT_PREFIX, MetadataLog, QuorumStatus, Source
 from console.quorum.voters import findings
 from console.quorum.voters.described import status_values
 from console.quorum.voters.door import DescribeDoor, describe
-from console.quorum.voters.judging import judge_description
+from console.quorum.voters.evaluation import evaluate_description
 from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.cluster.protocol.admin.quorum import QuorumDescription
 
@@ -103,7 +103,7 @@ def _succeed(log: MetadataLog, told: QuorumDescription, clock: Clock, begun: flo
     status = QuorumStatus.objects.get(log=log)
     for name, value in values.items():
         setattr(status, name, value)
-    found, codes = judge_description(log, status, told, brokers, now)
+    found, codes = evaluate_description(log, status, told, brokers, now)
     with transaction.atomic():
         findings.save_round(log, found, now, codes)
         well = {"failing_since": None, "error_code": "", "error": "", "hint": ""}

@@ -8,7 +8,7 @@ from typing import Any
 
 from jobs.cluster.protocol.admin.quorum import QuorumDescription, QuorumReplica
 from jobs.quorum.advisor.state import is_alive
-from jobs.quorum.health.now import leader_now_ms
+from jobs.quorum.health.describe_quorum_rules import leader_now_ms
 
 
 def status_values(

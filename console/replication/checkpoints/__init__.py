@@ -1,5 +1,5 @@
 """Checkpoints beside their groups, and the answer to "can I fail over now?".
 
-In reading order: `models`, `queries`, `api`, `serializers`, `pages`, `tables`, `first_row`,
-`places`, `history`, `text`, `series`, `news`, `news_serializers`.
+In reading order: `models`, `queries`, `api`, `serializers`, `pages`, `tables`, `facts`,
+`partition_rows`, `history`, `text`, `series`, `news`, `news_serializers`.
 """

@@ -10,7 +10,12 @@ from typing import NamedTuple
 from django.conf import settings
 from django.db.models import Max
 
-from console.frame.pages.lanes import Lane, Lanes, Segment, draw_lanes
+from console.frame.pages.state_timeline import (
+    StateInterval,
+    StateTimeline,
+    TimelineRow,
+    draw_timeline,
+)
 from console.frame.pages.timerange import TimeRange
 from console.replication.checkpoints.text import SEVERITIES, WORDS
 from console.replication.flows.models import FlowReadiness, ReadinessChange, ReplicationFlow
@@ -65,11 +70,13 @@ def share_ready(flow: ReplicationFlow, group: str, now: datetime, span: timedelt
     return Share(good / total, found[0].start, len(found) - 1)
 
 
-def draw_answers(flow: ReplicationFlow, group: str, time_range: TimeRange, now: datetime) -> Lanes:
+def draw_answers(
+    flow: ReplicationFlow, group: str, time_range: TimeRange, now: datetime
+) -> StateTimeline:
     """Return the answer over a time range as a lane; one query."""
     changes = _changes(flow, group, now)
-    lane = Lane("Answer", list(_segments(changes)))
-    return draw_lanes([lane], time_range, now)
+    lane = TimelineRow("Answer", list(_segments(changes)))
+    return draw_timeline([lane], time_range, now)
 
 
 def prune_changes(now: datetime) -> int:
@@ -92,11 +99,11 @@ def _asked_until(flow: ReplicationFlow, now: datetime) -> datetime:
     return (unasked_since(answer, now) if answer else None) or now
 
 
-def _segments(changes: Sequence[tuple[datetime, str]]) -> Iterator[Segment]:
+def _segments(changes: Sequence[tuple[datetime, str]]) -> Iterator[StateInterval]:
     for number, (at, word) in enumerate(changes):
         until = changes[number + 1][0] if number + 1 < len(changes) else None
         step = Readiness(word)
-        yield Segment(WORDS[step], SEVERITIES[step], at, until)
+        yield StateInterval(WORDS[step], SEVERITIES[step], at, until)
 
 
 def _changes(flow: ReplicationFlow, group: str, now: datetime) -> list[tuple[datetime, str]]:

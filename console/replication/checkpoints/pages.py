@@ -14,13 +14,13 @@ from console.frame.security.access import page
 from console.frame.tables.table import csv_response
 from console.replication.checkpoints import queries as readiness_queries
 from console.replication.checkpoints import series as checkpoint_series
-from console.replication.checkpoints.first_row import flow_answer_facts, group_answer_facts
+from console.replication.checkpoints.facts import flow_answer_facts, group_answer_facts
 from console.replication.checkpoints.history import draw_answers, share_ready
-from console.replication.checkpoints.places import places_of
+from console.replication.checkpoints.partition_rows import partition_rows_of
 from console.replication.checkpoints.tables import GROUPS, TOPICS
 from console.replication.flows import queries
 from console.replication.flows.models import ReplicationFlow
-from console.replication.flows.page_parts import around_flow, find_flow
+from console.replication.flows.page_context import around_flow, find_flow
 
 
 @require_GET
@@ -67,7 +67,7 @@ def group_page(request: HttpRequest, flow_id: int, group_id: str) -> HttpRespons
         "row": row,
         "group_query": urlencode({"group": group_id}),
         "equivalents": _equivalents(flow, group_id),
-        "parts": places_of(row, now),
+        "parts": partition_rows_of(row, now),
         "facts": group_answer_facts(row, share_ready(flow, group_id, now), now),
         "freshness": [readiness_queries.freshness_of(flow)],
         "states": draw_answers(flow, group_id, around["time_range"], now),

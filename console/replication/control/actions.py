@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from console.accounts.audit import audit, change
 from console.frame.errors import ActionRefused
-from console.frame.security.asking import asking_name
+from console.frame.security.current_request import current_username
 from console.replication.control import control as rules
 from console.replication.control.steering import note_steerer
 from console.replication.flows.actions import refuse_watched
@@ -130,7 +130,7 @@ def _write(
     with transaction.atomic():
         row = ReplicationFlow.objects.select_for_update(of=("self",)).get(pk=flow.pk)
         before, row.control = row.control, changed(row.control)
-        row.steered_by = note_steerer(row, before, asking_name(), timezone.now())
+        row.steered_by = note_steerer(row, before, current_username(), timezone.now())
         row.save(update_fields=["control", "steered_by"])
         clusters = f"{flow.source.alias}, {flow.target.alias}"
         if told is None:

@@ -9,7 +9,7 @@ from django.db.models import Q
 
 from console.clusters.models import Cluster, Topic
 from console.frame.security.access import visible
-from console.frame.security.asking import current_request
+from console.frame.security.current_request import current_request
 from console.replication.flows.models import ReplicationFlow
 from jobs.cluster.descriptions import TopicDescription
 from jobs.cluster.errors import InvalidFields

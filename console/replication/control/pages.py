@@ -17,7 +17,7 @@ from console.replication.control import actions as control_actions
 from console.replication.control.forms import ControlForm, RestartForm, initial_of
 from console.replication.flows import queries
 from console.replication.flows.models import ReplicationFlow
-from console.replication.flows.page_parts import around_flow, find_flow
+from console.replication.flows.page_context import around_flow, find_flow
 from jobs.cluster.errors import InvalidFields
 
 # Where a button of a row stands, and so where its person goes back to.

@@ -11,7 +11,7 @@ from console.frame.pages.numbers import format_bytes
 from console.replication.control.control import topic_of
 from console.replication.flows.models import ReplicationFlow
 from console.replication.measurement.measure import Measured
-from jobs.spark.flow_driver.holding_back import BY_A_PERSON
+from jobs.spark.flow_driver.pause_rules import PAUSED_BY_USER
 
 PAUSED, LIMIT = "paused", "limit"
 # More names than a line of a list can hold.
@@ -88,7 +88,7 @@ def steering_in_words(flow: ReplicationFlow) -> str:
 
 def with_person(row: Measured, flow: ReplicationFlow) -> Measured:
     """Return a measured partition with the person who paused it, which its run does not know."""
-    if row.reason != BY_A_PERSON:
+    if row.reason != PAUSED_BY_USER:
         return row
     noted = flow.steered_by.get(PAUSED) or {}
     stamp = noted.get(row.topic) or noted.get(f"{row.topic}:{row.partition}")

@@ -21,8 +21,8 @@ from console.replication.failover.models import (
 )
 from console.replication.flows.models import ReplicationFlow
 from jobs.cluster.errors import InvalidFields
-from jobs.replication.failover.model import CheckState, Direction, Untranslated, Wish
-from jobs.replication.failover.planner import check_wish
+from jobs.replication.failover.model import CheckState, Direction, FailoverRequest, Untranslated
+from jobs.replication.failover.planner import check_request
 from jobs.replication.failover.reports.report import RunKind
 
 LONGEST_NAME = 100
@@ -37,23 +37,23 @@ def create_plan(
     Values: `name` (empty: one is made), `direction`, `groups` and `topics` (names or patterns) and
     `untranslated`.
     """
-    wish = _wish(values)
-    direction = wish.direction.value
+    request = _wish(values)
+    direction = request.direction.value
     name = str(values.get("name") or "").strip() or f"{direction} {now:%Y-%m-%d %H:%M:%S}"
     plan = FailoverPlan(
         flow=flow,
         name=name,
         direction=direction,
-        groups=list(wish.groups),
-        topics=list(wish.topics),
-        untranslated=wish.untranslated.value,
+        groups=list(request.groups),
+        topics=list(request.topics),
+        untranslated=request.untranslated.value,
         created_at=now,
         created_by=user,
     )
     try:
         with transaction.atomic():
             plan.save()
-            _audit("failover.plan", plan, after={**wish.to_mapping(), "plan": name})
+            _audit("failover.plan", plan, after={**request.to_mapping(), "plan": name})
     except IntegrityError:
         text = f"There is a plan named {name} already."
         raise InvalidFields({"name": text}) from None
@@ -119,7 +119,7 @@ def undo_plan(
     return _start(plan, RunKind.UNDO, names, user, now, even_if_moved=even_if_moved)
 
 
-def _wish(values: Mapping[str, Any]) -> Wish:
+def _wish(values: Mapping[str, Any]) -> FailoverRequest:
     errors: dict[str, str] = {}
     if len(str(values.get("name") or "")) > LONGEST_NAME:
         errors["name"] = f"A name has at most {LONGEST_NAME} characters."
@@ -132,14 +132,14 @@ def _wish(values: Mapping[str, Any]) -> Wish:
             errors[field] = f"One of {', '.join(one.value for one in kind)}."
     if errors:
         raise InvalidFields(errors)
-    wish = Wish(
+    request = FailoverRequest(
         chosen["direction"],
         tuple(values.get("groups") or ()),
         tuple(values.get("topics") or (".*",)),
         chosen["untranslated"],
     )
-    check_wish(wish)
-    return wish
+    check_request(request)
+    return request
 
 
 def _check_confirmation(plan: FailoverPlan, confirmation: str) -> None:

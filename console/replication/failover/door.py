@@ -26,7 +26,7 @@ from jobs.replication.failover.evidence import Evidence
 from jobs.replication.failover.kafka_door import KafkaOffsetsDoor
 from jobs.replication.failover.last_checkpoints import read_last_checkpoints
 from jobs.replication.failover.planner import names_match
-from jobs.replication.failover.read_evidence import Asking, Known, Route, read_evidence
+from jobs.replication.failover.read_evidence import EvidenceRequest, Known, Route, read_evidence
 from jobs.replication.failover.read_syncs import read_translator
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.offset_syncs.follower import place_of
@@ -47,7 +47,7 @@ class FailoverDoor(Protocol):
         """Return a flow with what its offset syncs say."""
         ...
 
-    def evidence(self, asking: Asking) -> Evidence:
+    def evidence(self, asking: EvidenceRequest) -> Evidence:
         """Ask both clusters."""
         ...
 
@@ -74,7 +74,7 @@ class KafkaFailoverDoor:
             return Route(spec, open_flow_translator(flow), now_ms)
         return Route(spec, open_flow_translator(flow), read_at_ms)
 
-    def evidence(self, asking: Asking) -> Evidence:
+    def evidence(self, asking: EvidenceRequest) -> Evidence:
         """Ask both clusters."""
         return read_evidence(asking)
 

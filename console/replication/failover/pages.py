@@ -18,14 +18,14 @@ from console.frame.errors import ActionRefused
 from console.frame.pages.render import render_page
 from console.frame.security.access import can, page, require
 from console.frame.tables.table import csv_response
-from console.replication.failover import actions, parts, queries
+from console.replication.failover import actions, page_context, queries
 from console.replication.failover.forms import ConfirmForm, PlanForm, UndoForm
 from console.replication.failover.keys import report_key
 from console.replication.failover.models import FailoverPlan, FailoverRun
 from console.replication.failover.reports import FORMS, report_response
 from console.replication.failover.tables import GROUPS, OUTCOMES, PLANS, RUNS
 from console.replication.flows.models import ReplicationFlow
-from console.replication.flows.page_parts import around_flow, find_flow
+from console.replication.flows.page_context import around_flow, find_flow
 from jobs.cluster.errors import InvalidFields
 
 
@@ -73,7 +73,7 @@ def new_page(request: HttpRequest, flow_id: int, direction: str) -> HttpResponse
 @page("view", queries.where)
 def plan_page(request: HttpRequest, flow_id: int, plan_id: int) -> HttpResponseBase:
     """Show a plan: the answer, pre-checks, groups, commands, runs."""
-    plan = parts.find_plan(request, flow_id, plan_id)
+    plan = page_context.find_plan(request, flow_id, plan_id)
     return _render_plan(request, plan, ConfirmForm(prefix="apply"), UndoForm(prefix="undo"))
 
 
@@ -81,16 +81,16 @@ def plan_page(request: HttpRequest, flow_id: int, plan_id: int) -> HttpResponseB
 @page("view", queries.where)
 def group_page(request: HttpRequest, flow_id: int, plan_id: int, row_id: int) -> HttpResponse:
     """Show one group of a plan: each partition before and after, with its proof."""
-    plan = parts.find_plan(request, flow_id, plan_id)
+    plan = page_context.find_plan(request, flow_id, plan_id)
     row = queries.get_group(plan, row_id)
     if row is None:
         raise Http404("This group is not in the plan any more: the plan was refreshed.")
     context = {
         **around_flow(request, find_flow(flow_id), "failover"),
-        **parts.around_plan(request, plan),
+        **page_context.around_plan(request, plan),
         "row": row,
-        "findings": parts.findings_of(row.document["checks"]),
-        "items": parts.items_of(row),
+        "findings": page_context.findings_of(row.document["checks"]),
+        "items": page_context.items_of(row),
     }
     return render_page(request, "replication/failover/group.html", context)
 
@@ -106,7 +106,7 @@ def run_page(request: HttpRequest, flow_id: int, plan_id: int, run_id: UUID) -> 
     signature = json.loads(run.report)["signature"] if run.report else None
     context = {
         **around_flow(request, find_flow(flow_id), "failover"),
-        **parts.around_plan(request, plan),
+        **page_context.around_plan(request, plan),
         "run": run,
         "table": table,
         "signature": signature,
@@ -132,8 +132,8 @@ def report(
 @page("view", queries.where)
 def commands_csv(request: HttpRequest, flow_id: int, plan_id: int, which: str) -> HttpResponse:
     """Give the file for Kafka's own tool: `apply` or `undo`."""
-    plan = parts.find_plan(request, flow_id, plan_id)
-    found = parts.commands_of(plan).get(which)
+    plan = page_context.find_plan(request, flow_id, plan_id)
+    found = page_context.commands_of(plan).get(which)
     if found is None:
         raise Http404("There are two files: apply and undo.")
     answer = HttpResponse(found.csv, content_type="text/csv; charset=utf-8")
@@ -145,7 +145,7 @@ def commands_csv(request: HttpRequest, flow_id: int, plan_id: int, which: str) -
 @page("operate", queries.where_set)
 def refresh(request: HttpRequest, flow_id: int, plan_id: int) -> HttpResponse:
     """Ask both clusters again."""
-    plan = parts.find_plan(request, flow_id, plan_id)
+    plan = page_context.find_plan(request, flow_id, plan_id)
     try:
         actions.refresh_plan(plan)
         messages.success(request, "Both clusters are asked again: some seconds.")
@@ -158,7 +158,7 @@ def refresh(request: HttpRequest, flow_id: int, plan_id: int) -> HttpResponse:
 @page("operate", queries.where_set)
 def rehearse(request: HttpRequest, flow_id: int, plan_id: int) -> HttpResponse:
     """Do everything but change."""
-    plan = parts.find_plan(request, flow_id, plan_id)
+    plan = page_context.find_plan(request, flow_id, plan_id)
     try:
         run = actions.rehearse_plan(plan, _person(request), timezone.now())
     except ActionRefused as refusal:
@@ -171,7 +171,7 @@ def rehearse(request: HttpRequest, flow_id: int, plan_id: int) -> HttpResponse:
 @page("operate", queries.where_set)
 def apply(request: HttpRequest, flow_id: int, plan_id: int) -> HttpResponseBase:
     """Set the offsets, after the plan's name was typed."""
-    plan = parts.find_plan(request, flow_id, plan_id)
+    plan = page_context.find_plan(request, flow_id, plan_id)
     form, undo_form = ConfirmForm(request.POST, prefix="apply"), UndoForm(prefix="undo")
     run = _try_run(
         form, lambda typed: actions.apply_plan(plan, typed, _person(request), timezone.now())
@@ -185,7 +185,7 @@ def apply(request: HttpRequest, flow_id: int, plan_id: int) -> HttpResponseBase:
 @page("operate", queries.where_set)
 def undo(request: HttpRequest, flow_id: int, plan_id: int) -> HttpResponseBase:
     """Bring previous offsets back, after the plan's name was typed."""
-    plan = parts.find_plan(request, flow_id, plan_id)
+    plan = page_context.find_plan(request, flow_id, plan_id)
     form = UndoForm(request.POST, prefix="undo")
 
     def ask(typed: str) -> FailoverRun:
@@ -201,7 +201,7 @@ def undo(request: HttpRequest, flow_id: int, plan_id: int) -> HttpResponseBase:
 def _run_of(
     request: HttpRequest, flow_id: int, plan_id: int, run_id: UUID
 ) -> tuple[FailoverPlan, FailoverRun]:
-    plan = parts.find_plan(request, flow_id, plan_id)
+    plan = page_context.find_plan(request, flow_id, plan_id)
     run = queries.get_run(plan, run_id)
     if run is None:
         raise Http404(f"There is no run {run_id} of this plan.")
@@ -245,16 +245,16 @@ def _render_plan(
     runs = RUNS.read(request, queries.list_runs(plan))
     if runs.is_export:
         return csv_response(runs, f"failover-plan-{plan.pk}-runs")
-    around = parts.around_plan(request, plan)
+    around = page_context.around_plan(request, plan)
     context = {
         **around_flow(request, find_flow(plan.flow_id), "failover"),
         **around,
-        "facts": parts.facts_of(plan),
-        "findings": parts.findings_of(plan.document.get("checks", ())),
-        "topics": parts.topics_of(plan),
+        "facts": page_context.facts_of(plan),
+        "findings": page_context.findings_of(plan.document.get("checks", ())),
+        "topics": page_context.topics_of(plan),
         "groups": groups,
         "runs": runs,
-        "commands": parts.shown_commands(plan),
+        "commands": page_context.shown_commands(plan),
         "apply_form": apply_form,
         "undo_form": undo_form,
     }

@@ -41,9 +41,9 @@ from jobs.replication.failover.applying import (
     undo_group,
 )
 from jobs.replication.failover.freshness import PlanRefused, refuse_old
-from jobs.replication.failover.model import Direction, GroupPlan, Untranslated, Wish
+from jobs.replication.failover.model import Direction, FailoverRequest, GroupPlan, Untranslated
 from jobs.replication.failover.model import FailoverPlan as Plan
-from jobs.replication.failover.read_evidence import Asking, Known
+from jobs.replication.failover.read_evidence import EvidenceRequest, Known
 from jobs.replication.failover.reports.report import RunFacts, RunKind, build_report
 from jobs.replication.failover.session import ask_plan, confirm_plan
 
@@ -260,8 +260,8 @@ def _plan_row(plan_id: int) -> FailoverPlan:
     return rows.get(pk=plan_id)
 
 
-def _asking(row: FailoverPlan, door: FailoverDoor) -> Asking:
-    wish = Wish(
+def _asking(row: FailoverPlan, door: FailoverDoor) -> EvidenceRequest:
+    wish = FailoverRequest(
         Direction(row.direction),
         tuple(row.groups),
         tuple(row.topics),
@@ -278,7 +278,7 @@ def _asking(row: FailoverPlan, door: FailoverDoor) -> Asking:
         def last() -> Known:
             return last_seen(row.flow, row.flow.source.alias, wish.groups)
 
-    return Asking(wish, tuple(routes), last, clock=lambda: timezone.now().timestamp())
+    return EvidenceRequest(wish, tuple(routes), last, clock=lambda: timezone.now().timestamp())
 
 
 def _reverse_flows(flow: ReplicationFlow) -> Iterable[ReplicationFlow]:

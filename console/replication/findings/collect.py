@@ -9,11 +9,11 @@ from datetime import datetime, timedelta
 
 from django.db.models import Q
 
-from console.frame.processes.turns import longest_waiting
+from console.frame.processes.work_sharing import longest_waiting
 from console.replication.findings import store as finding_save
 from console.replication.findings.door import KAFKA, FindingDoor
 from console.replication.findings.models import FlowFinding, FlowWatch
-from console.replication.findings.picture import TranslatorOf, draw_picture
+from console.replication.findings.snapshot import TranslatorOf, take_snapshot
 from console.replication.flows.models import ReplicationFlow
 from console.replication.translation.translator import open_flow_translator
 from jobs.cluster.errors import ClusterFault, InvalidFields
@@ -22,7 +22,7 @@ from jobs.replication.findings.drift import broken_patterns, drift_findings
 from jobs.replication.findings.finding import DRIFT, Code, Finding
 from jobs.replication.findings.memory import FlowMemory
 from jobs.replication.findings.reading import WireAnswers
-from jobs.replication.findings.silent_failures import Judgement, judge_picture
+from jobs.replication.findings.silent_failures import Judgement, evaluate_snapshot
 from jobs.replication.flow.spec import FlowSpec
 
 logger = logging.getLogger(__name__)
@@ -89,8 +89,8 @@ def _look(
     begun = time.monotonic()
     spec = flow.spec()
     wire = _ask(flow, spec, watch, door)
-    picture = draw_picture(flow, spec, wire, now, door, translator_of)
-    judgement = judge_picture(picture, FlowMemory.from_mapping(watch.memory))
+    snapshot = take_snapshot(flow, spec, wire, now, door, translator_of)
+    judgement = evaluate_snapshot(snapshot, FlowMemory.from_mapping(watch.memory))
     faults = dict(wire.faults)
     drift = None
     if _is_looked_at(flow) and time.monotonic() - begun <= BUDGET_S:

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.checkpoints.group_reading import read_groups
-from jobs.replication.findings.picture import GroupPicture
 from jobs.replication.findings.reading import WireAnswers, read_wire
+from jobs.replication.findings.snapshot import GroupSnapshot
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.topics.drift import DriftReport
 from jobs.replication.topics.drift_report import read_drift
@@ -30,7 +30,7 @@ class FindingDoor(Protocol):
         """Return what the topics of MirrorMaker 2 say, and where remote partitions end."""
         ...
 
-    def groups(self, flow: FlowSpec, groups: Collection[str]) -> list[GroupPicture]:
+    def groups(self, flow: FlowSpec, groups: Collection[str]) -> list[GroupSnapshot]:
         """Return where groups stand on both sides, the target asked before the source."""
         ...
 
@@ -56,7 +56,7 @@ class KafkaFindingDoor:
         ):
             return read_wire(source, target, flow, partitions, known, budget_s=budget_s)
 
-    def groups(self, flow: FlowSpec, groups: Collection[str]) -> list[GroupPicture]:
+    def groups(self, flow: FlowSpec, groups: Collection[str]) -> list[GroupSnapshot]:
         """Ask for the committed offsets of these groups."""
         with (
             ClusterClient(flow.source, timeout_s=TIMEOUT_S) as source,

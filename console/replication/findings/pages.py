@@ -13,7 +13,7 @@ from console.frame.security.access import page
 from console.frame.tables.table import Choice, Column, Table, csv_response
 from console.replication.findings.models import CODES, SEVERITIES, FlowFinding
 from console.replication.flows import queries
-from console.replication.flows.page_parts import around_flow, find_flow
+from console.replication.flows.page_context import around_flow, find_flow
 
 MOST_OPEN = 100
 

@@ -11,7 +11,7 @@ from console.replication.control.stages import was_read
 from console.replication.flows.models import ReplicationFlow
 from console.replication.flows.queries import LAG, LAG_MS, RATE
 from console.replication.flows.status import FlowState, count
-from jobs.replication.copy.contract import PartitionState
+from jobs.replication.copy.contract import CopyState
 
 ETA = (
     "How long it goes on: what is left over what is gained per second now, without what is paused. "
@@ -25,7 +25,7 @@ _UNITS = {"days": 86_400, "h": 3600, "min": 60}
 
 def flow_facts(flow: ReplicationFlow) -> list[dict[str, Any]]:
     """Return lag, time lag, rate and partitions as the facts component takes them."""
-    failed = count(flow, PartitionState.FAILED)
+    failed = count(flow, CopyState.FAILED)
     return [
         {
             "label": "Behind",
@@ -57,7 +57,7 @@ def flow_facts(flow: ReplicationFlow) -> list[dict[str, Any]]:
 
 def flow_tabs(flow: ReplicationFlow, current: str, found: int = 0) -> list[dict[str, Any]]:
     """Return the tabs of a flow's page; `found` is how many findings are open and no mere notices."""
-    failed = count(flow, PartitionState.FAILED)
+    failed = count(flow, CopyState.FAILED)
     tabs: list[tuple[str, str, dict[str, Any]]] = [
         ("detail", "How it is doing", {}),
         (

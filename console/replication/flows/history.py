@@ -9,7 +9,12 @@ from itertools import pairwise
 from django.urls import reverse
 
 from console.frame.pages.events import Event, in_order
-from console.frame.pages.lanes import Lane, Lanes, Segment, draw_lanes
+from console.frame.pages.state_timeline import (
+    StateInterval,
+    StateTimeline,
+    TimelineRow,
+    draw_timeline,
+)
 from console.frame.pages.states import Severity, spoken
 from console.frame.pages.timerange import TimeRange
 from console.replication.flows.models import ReplicationFlow
@@ -31,13 +36,13 @@ def list_events(flow: ReplicationFlow, time_range: TimeRange) -> list[Event]:
     return in_order(inside, MOST_EVENTS)
 
 
-def draw_states(flow: ReplicationFlow, time_range: TimeRange, now: datetime) -> Lanes:
+def draw_states(flow: ReplicationFlow, time_range: TimeRange, now: datetime) -> StateTimeline:
     """Return the states of a flow (with its status) over the time range; one query."""
     runs = _runs_until(flow, time_range.end)
-    return draw_lanes([Lane("State", list(segments(runs, flow.status)))], time_range, now)
+    return draw_timeline([TimelineRow("State", list(segments(runs, flow.status)))], time_range, now)
 
 
-def segments(runs: Sequence[Run], status: FlowStatus) -> Iterator[Segment]:
+def segments(runs: Sequence[Run], status: FlowStatus) -> Iterator[StateInterval]:
     """Yield what the flow was doing, oldest first: starting, running, then failing or stopped.
 
     `status` is what it does now: a live run that is not well since a moment is cut there.
@@ -55,24 +60,26 @@ def _runs_until(flow: ReplicationFlow, end: datetime) -> list[Run]:
     return list(reversed(runs[:MOST_RUNS]))
 
 
-def _while_alive(run: Run, status: FlowStatus) -> Iterator[Segment]:
+def _while_alive(run: Run, status: FlowStatus) -> Iterator[StateInterval]:
     href = _address(run)
     began = run.started_at or run.finished_at
-    yield Segment("Starting", Severity.NOTICE, run.created_at, began, href)
+    yield StateInterval("Starting", Severity.NOTICE, run.created_at, began, href)
     if run.started_at is None:
         return
     since = status.since if run.is_live and status.is_wrong else None
     if since is None or since < run.started_at:
-        yield Segment("Running", Severity.OK, run.started_at, run.finished_at, href)
+        yield StateInterval("Running", Severity.OK, run.started_at, run.finished_at, href)
         return
-    yield Segment("Running", Severity.OK, run.started_at, since, href)
-    yield Segment(spoken(status.state), status.severity, since, None, href, status.reason)
+    yield StateInterval("Running", Severity.OK, run.started_at, since, href)
+    yield StateInterval(spoken(status.state), status.severity, since, None, href, status.reason)
 
 
-def _after_end(run: Run, end: datetime, until: datetime | None) -> Segment:
+def _after_end(run: Run, end: datetime, until: datetime | None) -> StateInterval:
     if run.state in _ENDED_BADLY:
-        return Segment("Failing", Severity.CRIT, end, until, _address(run), first_line(run.error))
-    return Segment("Stopped", Severity.NONE, end, until, _address(run))
+        return StateInterval(
+            "Failing", Severity.CRIT, end, until, _address(run), first_line(run.error)
+        )
+    return StateInterval("Stopped", Severity.NONE, end, until, _address(run))
 
 
 def _of(before: Run | None, run: Run) -> Iterator[Event]:

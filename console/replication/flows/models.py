@@ -24,7 +24,7 @@ from console.replication.failover.models import (
     FailoverRunGroup,
 )
 from console.runs.models import Run
-from jobs.replication.copy.contract import PartitionState
+from jobs.replication.copy.contract import CopyState
 from jobs.replication.flow.spec import (
     DEFAULT_CHECKPOINTS_S,
     DEFAULT_COMMIT_MS,
@@ -63,7 +63,7 @@ __all__ = [
     "TopicReadiness",
 ]
 
-STATE_CHOICES = [(state.value, state.value.replace("_", " ")) for state in PartitionState]
+STATE_CHOICES = [(state.value, state.value.replace("_", " ")) for state in CopyState]
 
 
 SETTINGS = (
@@ -243,7 +243,7 @@ class FlowTopic(models.Model):
     topic_id = models.CharField(max_length=32, blank=True)
     remote_topic = models.CharField(max_length=320, blank=True)
     partition_count = models.PositiveIntegerField(default=0)
-    state = models.CharField(max_length=20, choices=STATE_CHOICES, default=PartitionState.STARTING)
+    state = models.CharField(max_length=20, choices=STATE_CHOICES, default=CopyState.STARTING)
     failed_count = models.PositiveIntegerField(default=0)
     reason = models.TextField(blank=True)
     problem = models.TextField(blank=True)
@@ -282,7 +282,7 @@ class FlowPartition(models.Model):
     topic = models.CharField(max_length=249)
     partition = models.PositiveIntegerField()
     remote_topic = models.CharField(max_length=320, blank=True)
-    state = models.CharField(max_length=20, choices=STATE_CHOICES, default=PartitionState.STARTING)
+    state = models.CharField(max_length=20, choices=STATE_CHOICES, default=CopyState.STARTING)
     reason = models.TextField(blank=True)
     position = models.BigIntegerField(null=True, blank=True)
     log_start_offset = models.BigIntegerField(null=True, blank=True)

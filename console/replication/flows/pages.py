@@ -17,14 +17,14 @@ from console.frame.security.access import anywhere, can_here, page
 from console.frame.tables.table import Table, csv_response
 from console.replication.checkpoints import queries as readiness_queries
 from console.replication.checkpoints.news import checkpoint_news
-from console.replication.control.ensure import restarts_for_settings
+from console.replication.control.reconcile import restarts_for_settings
 from console.replication.control.stages import stages_of
 from console.replication.flows import actions, queries
 from console.replication.flows.facts import flow_facts, why_no_topics
 from console.replication.flows.forms import FlowForm, NewFlowForm, SettingsForm
 from console.replication.flows.history import draw_states
 from console.replication.flows.models import ReplicationFlow
-from console.replication.flows.page_parts import around_flow, find_flow
+from console.replication.flows.page_context import around_flow, find_flow
 from console.replication.flows.preview import policies_on, preview_topics
 from console.replication.flows.tables import FLOWS, PARTITIONS, TOPICS, steered
 from console.replication.flows.topic_news import topic_news

@@ -14,14 +14,14 @@ from console.replication.control.stages import in_words, moment, stages_of, was_
 from console.replication.control.steering import steering_in_words, steering_of
 from console.replication.flows.models import FlowRound, ReplicationFlow
 from console.runs.models import Run, RunState
-from jobs.replication.copy.contract import PartitionState
+from jobs.replication.copy.contract import CopyState
 from jobs.spark.stages import DRIVER_STARTED
 
 # How long a flow without a run rests between two measurements; one with a run is measured more often.
 RESTS_S = 30
 # The driver reports every second; this long without a word is a finding of its own.
 SILENT_AFTER = timedelta(seconds=30)
-# How a run's error ends before the lines of its log (console.runs.collect, jobs.spark.keeper).
+# How a run's error ends before the lines of its log (console.runs.collect, jobs.spark.run_supervisor).
 _LOG_FOLLOWS = "Last lines of its log:"
 _NAMES_AN_ERROR = re.compile(r"Error|Exception|ERROR|FATAL|Killed")
 
@@ -216,8 +216,8 @@ def _with_report(flow: ReplicationFlow, now: datetime) -> FlowStatus:
             "Look at the run's log; stop and start the flow if it says nothing.",
             run.reported_at,
         )
-    failed = count(flow, PartitionState.FAILED)
-    retrying = count(flow, PartitionState.RETRYING)
+    failed = count(flow, CopyState.FAILED)
+    retrying = count(flow, CopyState.RETRYING)
     if retrying and retrying == open_partitions(flow):
         return FlowStatus(
             FlowState.WAITING,
@@ -235,9 +235,9 @@ def _with_report(flow: ReplicationFlow, now: datetime) -> FlowStatus:
 def _well(flow: ReplicationFlow, run: Run, now: datetime) -> FlowStatus:
     """Judge a flow none of whose partitions is in trouble."""
     open_ones = open_partitions(flow)
-    if count(flow, PartitionState.STARTING) == open_ones:
+    if count(flow, CopyState.STARTING) == open_ones:
         return _coming_up(flow, now)
-    if open_ones and count(flow, PartitionState.PAUSED) == open_ones:
+    if open_ones and count(flow, CopyState.PAUSED) == open_ones:
         return _paused(flow)
     reasons = [_held_back(flow), _gone(flow)]
     return FlowStatus(FlowState.RUNNING, " ".join(filter(None, reasons)), "", run.started_at)
@@ -273,7 +273,7 @@ def _is_by_hand(why: str) -> bool:
 
 def _gone(flow: ReplicationFlow) -> str:
     """Say which partitions a running flow leaves alone, because their topic is no longer there."""
-    stopped = count(flow, PartitionState.STOPPED)
+    stopped = count(flow, CopyState.STOPPED)
     if not stopped:
         return ""
     return f"{stopped} of {flow.partition_count} partitions are left alone. {flow.worst_reason}"
@@ -309,14 +309,14 @@ def _nothing_to_copy(flow: ReplicationFlow) -> FlowStatus:
     )
 
 
-def count(flow: ReplicationFlow, state: PartitionState) -> int:
+def count(flow: ReplicationFlow, state: CopyState) -> int:
     """Return how many partitions of the flow are in this state."""
     return int(flow.states.get(state.value, 0))
 
 
 def open_partitions(flow: ReplicationFlow) -> int:
     """Return how many partitions could be copied: neither failed nor gone from the source."""
-    closed = {PartitionState.FAILED.value, PartitionState.STOPPED.value}
+    closed = {CopyState.FAILED.value, CopyState.STOPPED.value}
     return sum(number for state, number in flow.states.items() if state not in closed)
 
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from django.conf import settings
 from django.db.models import Q
 
-from console.frame.processes.turns import longest_waiting
+from console.frame.processes.work_sharing import longest_waiting
 from console.replication.control.steering import with_person
 from console.replication.flows.models import FlowPartition, FlowRound, ReplicationFlow
 from console.replication.flows.status import RESTS_S

@@ -8,19 +8,19 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from jobs.cluster.descriptions import OffsetRange, TopicPartition
-from jobs.replication.copy.contract import PartitionState
+from jobs.replication.copy.contract import CopyState
 from jobs.replication.flow.lag import replication_lag
 from jobs.replication.flow.plan import CREATED_AGAIN
 
 _BADNESS = [
-    PartitionState.CAUGHT_UP,
-    PartitionState.WATCHED,
-    PartitionState.COPYING,
-    PartitionState.STARTING,
-    PartitionState.PAUSED,
-    PartitionState.STOPPED,
-    PartitionState.RETRYING,
-    PartitionState.FAILED,
+    CopyState.CAUGHT_UP,
+    CopyState.WATCHED,
+    CopyState.COPYING,
+    CopyState.STARTING,
+    CopyState.PAUSED,
+    CopyState.STOPPED,
+    CopyState.RETRYING,
+    CopyState.FAILED,
 ]
 
 
@@ -34,7 +34,7 @@ class Measured:
     topic: str
     partition: int
     remote_topic: str = ""
-    state: PartitionState = PartitionState.STARTING
+    state: CopyState = CopyState.STARTING
     reason: str = ""
     position: int | None = None
     log_start_offset: int | None = None
@@ -77,7 +77,7 @@ def from_progress(progress: Mapping[str, Any]) -> list[Measured]:
             topic=row["topic"],
             partition=row["partition"],
             remote_topic=(places.get(row["topic"]) or {}).get("remote_topic") or "",
-            state=PartitionState(row["state"]),
+            state=CopyState(row["state"]),
             reason=row["reason"],
             position=row["position"],
             rate_per_s=row.get("rate_per_s"),
@@ -111,17 +111,17 @@ def waits_because(progress: Mapping[str, Any]) -> str:
 def not_surveyed(known: Measured, progress: Mapping[str, Any]) -> Measured:
     """Return a partition known from before, while the new run has not seen the clusters yet."""
     reason = waits_because(progress)
-    state = PartitionState.RETRYING if reason else PartitionState.STARTING
+    state = CopyState.RETRYING if reason else CopyState.STARTING
     return replace(known, state=state, reason=reason, rate_per_s=None, bytes_per_s=None)
 
 
 def at_rest(known: Measured, position: int | None) -> Measured:
     """Return a partition that no run copies now; why it failed is kept, its rate is not."""
-    failed = known.state is PartitionState.FAILED
+    failed = known.state is CopyState.FAILED
     moved = position is not None and position != known.position
     return replace(
         known,
-        state=known.state if failed else PartitionState.STOPPED,
+        state=known.state if failed else CopyState.STOPPED,
         reason=known.reason if failed else "",
         position=known.position if position is None else position,
         rate_per_s=None,
@@ -133,7 +133,7 @@ def at_rest(known: Measured, position: int | None) -> Measured:
 def watched(measured: Measured) -> Measured:
     """Return a partition that MirrorMaker 2 copies: caught up, or not by the position that it committed."""
     caught_up = measured.lag == 0
-    state = PartitionState.CAUGHT_UP if caught_up else PartitionState.WATCHED
+    state = CopyState.CAUGHT_UP if caught_up else CopyState.WATCHED
     return replace(measured, state=state, reason="")
 
 
@@ -168,7 +168,7 @@ class Totals:
 
     partitions: int
     states: Mapping[str, int]
-    state: PartitionState
+    state: CopyState
     reason: str
     lag: int | None
     lag_ms: int | None
@@ -178,7 +178,7 @@ class Totals:
     @property
     def failed(self) -> int:
         """How many partitions cannot go on."""
-        return self.states.get(PartitionState.FAILED.value, 0)
+        return self.states.get(CopyState.FAILED.value, 0)
 
 
 def total(rows: Sequence[Measured]) -> Totals:
@@ -195,31 +195,31 @@ def total(rows: Sequence[Measured]) -> Totals:
         lag=_sum(row.lag for row in rows),
         lag_ms=max((row.lag_ms for row in rows if row.lag_ms is not None), default=None),
         rate_per_s=_sum(row.rate_per_s for row in rows),
-        held_back=Counter(row.reason for row in rows if row.state is PartitionState.PAUSED),
+        held_back=Counter(row.reason for row in rows if row.state is CopyState.PAUSED),
     )
 
 
-def _worst(rows: Sequence[Measured]) -> tuple[PartitionState, str]:
+def _worst(rows: Sequence[Measured]) -> tuple[CopyState, str]:
     """Return the worst state and why; what is paused decides only where nothing else is."""
-    going = [row for row in rows if row.state is not PartitionState.PAUSED]
+    going = [row for row in rows if row.state is not CopyState.PAUSED]
     worst = max(going or rows, key=lambda row: _BADNESS.index(row.state), default=None)
     if worst is None:
-        return PartitionState.STARTING, ""
+        return CopyState.STARTING, ""
     if needs_reason(worst.state):
         return worst.state, worst.reason
-    paused = [row.reason for row in rows if row.state is PartitionState.PAUSED]
+    paused = [row.reason for row in rows if row.state is CopyState.PAUSED]
     told = f"{len(paused)} of {len(rows)} partitions: {paused[0]}" if paused else ""
     return worst.state, told
 
 
-def needs_reason(state: PartitionState) -> bool:
+def needs_reason(state: CopyState) -> bool:
     """Return whether a partition in this state is not copied, so that a person asks why."""
-    return _BADNESS.index(state) >= _BADNESS.index(PartitionState.PAUSED)
+    return _BADNESS.index(state) >= _BADNESS.index(CopyState.PAUSED)
 
 
 def accepts_new_topic(rows: Iterable[Measured]) -> bool:
     """Return whether copying the topic from its beginning would let one of these partitions go on."""
-    return any(row.state is PartitionState.FAILED and CREATED_AGAIN in row.reason for row in rows)
+    return any(row.state is CopyState.FAILED and CREATED_AGAIN in row.reason for row in rows)
 
 
 def by_topic(rows: Iterable[Measured]) -> dict[str, list[Measured]]:

@@ -22,7 +22,7 @@ from console.replication.measurement import measure
 from console.replication.measurement.counting import count_on
 from console.replication.measurement.measure import Measured, Totals
 from jobs.cluster.errors import ClusterFault
-from jobs.replication.copy.contract import PartitionState
+from jobs.replication.copy.contract import CopyState
 from jobs.replication.flow.spec import OnRecreated
 
 MEASURED = (
@@ -69,7 +69,7 @@ TOPIC_SAMPLES_PER_S = 2
 def as_measured(row: FlowPartition) -> Measured:
     """Return a stored partition as the rules see it."""
     values = {name: getattr(row, name) for name in MEASURED}
-    values |= {"state": PartitionState(row.state), "findings": tuple(row.findings)}
+    values |= {"state": CopyState(row.state), "findings": tuple(row.findings)}
     return Measured(topic=row.topic, partition=row.partition, **values)
 
 
@@ -278,7 +278,7 @@ def _learned(flow: ReplicationFlow, progress: Mapping[str, Any]) -> dict[str, An
 
 
 def _copies(rows: Sequence[Measured]) -> bool:
-    going = {PartitionState.CAUGHT_UP, PartitionState.COPYING}
+    going = {CopyState.CAUGHT_UP, CopyState.COPYING}
     return bool(rows) and all(row.state in going for row in rows)
 
 

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
-from console.frame.processes.threads import KeptThreads, Ways
+from console.frame.processes.threads import SupervisedThreads, ThreadDependencies
 from console.replication.flows.models import FlowRound, ReplicationFlow
 from console.replication.measurement.store import save_round
 from console.replication.translation.translator import archive_of
@@ -53,14 +53,16 @@ class Wanted:
     folder: Path
 
 
-def syncs_follower(door: FollowDoor = follow, ways: Ways | None = None) -> KeptThreads[Wanted]:
+def syncs_follower(
+    door: FollowDoor = follow, dependencies: ThreadDependencies | None = None
+) -> SupervisedThreads[Wanted]:
     """Return the threads of all flows."""
-    known = ways or Ways()
+    known = dependencies or ThreadDependencies()
 
     def go(wanted: Wanted, stop: threading.Event) -> None:
-        Following(wanted, stop, door, known).run()
+        FlowFollower(wanted, stop, door, known).run()
 
-    return KeptThreads("offset syncs of flow", wanted_flows, go, known)
+    return SupervisedThreads("offset syncs of flow", wanted_flows, go, known)
 
 
 def wanted_flows() -> Mapping[int, Wanted]:
@@ -79,14 +81,20 @@ def wanted_flows() -> Mapping[int, Wanted]:
     return found
 
 
-class Following:
+class FlowFollower:
     """One flow: opens its archive, follows, and writes how that goes."""
 
-    def __init__(self, wanted: Wanted, stop: threading.Event, door: FollowDoor, ways: Ways) -> None:
+    def __init__(
+        self,
+        wanted: Wanted,
+        stop: threading.Event,
+        door: FollowDoor,
+        dependencies: ThreadDependencies,
+    ) -> None:
         self.wanted = wanted
         self._stop = stop
         self._door = door
-        self._ways = ways
+        self._ways = dependencies
         self._written: tuple[float, str] | None = None
 
     def run(self) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from jobs.availability.acting.doors import Doors
+from jobs.availability.acting.cluster_connections import ClusterConnections
 from jobs.availability.acting.plans import Outcome, Plan, PlannedRequest, Verdict
 from jobs.availability.acting.running import Stopwatch, run, wait_for
 from jobs.availability.acting.standby.decisions import LoopTiming
@@ -22,7 +22,7 @@ from jobs.availability.acting.standby.promotions import (
     PromotionStore,
     StoreState,
 )
-from jobs.availability.acting.standby.standbys import Standby, StandbyPicture, read_standbys
+from jobs.availability.acting.standby.standbys import Standby, StandbySnapshot, read_standbys
 from jobs.availability.promotion.actors.catalogue import ActorKind
 from jobs.cluster.protocol.admin.topic_partitions import describe_partitions
 from jobs.cluster.protocol.cluster import RawCluster
@@ -47,7 +47,7 @@ class FencedStandby:
     wait for their effect. `is_forced` promotes a broker that does not look like a standby, or is behind.
     """
 
-    doors: Doors
+    connections: ClusterConnections
     broker_id: int
     store: PromotionStore
     asked_by: str = ""
@@ -80,17 +80,20 @@ class FencedStandby:
         return f"broker {self.broker_id}"
 
     async def _plan(self) -> Plan:
-        async with self.doors.cluster() as cluster, self.doors.leader(cluster) as controllers:
+        async with (
+            self.connections.cluster() as cluster,
+            self.connections.leader(cluster) as controllers,
+        ):
             picture = await read_standbys(cluster, controllers)
         return self.plan_from(picture, self.store.read())
 
-    def plan_from(self, picture: StandbyPicture, state: StoreState) -> Plan:
+    def plan_from(self, picture: StandbySnapshot, state: StoreState) -> Plan:
         """Return the plan that follows from what is known; pure."""
         broker = picture.brokers.get(self.broker_id)
         evidence = broker.to_mapping() if broker is not None else {}
         return Plan(
             actor=ActorKind.FENCED_STANDBY,
-            cluster=self.doors.alias,
+            cluster=self.connections.alias,
             subject=self._subject,
             requests=self._requests(broker),
             expected=f"Broker {self.broker_id} joins the ISR of "
@@ -119,7 +122,7 @@ class FencedStandby:
     def _refusals(self, broker: Standby | None, state: StoreState) -> list[str]:
         """Return why it must not be done now, hard reasons before those that may be overruled."""
         if broker is None:
-            return [f"There is no broker {self.broker_id} in {self.doors.alias}."]
+            return [f"There is no broker {self.broker_id} in {self.connections.alias}."]
         me = f"Broker {self.broker_id}"
         reasons = (
             (is_read_only(), "crosslog is read-only."),
@@ -147,7 +150,7 @@ class FencedStandby:
         return found
 
     async def _act(self) -> Outcome:
-        refuse_when_read_only(self.doors.alias, f"Promoting {self._subject}")
+        refuse_when_read_only(self.connections.alias, f"Promoting {self._subject}")
         plan = await self._plan()
         if not plan.is_allowed:
             return self._refused(" ".join(plan.refusals))
@@ -179,7 +182,7 @@ class FencedStandby:
         return Outcome(ActorKind.FENCED_STANDBY, self._subject, is_done=False, sentence=why)
 
     async def _revert(self, promotion_id: str) -> Outcome:
-        refuse_when_read_only(self.doors.alias, f"Demoting {self._subject}")
+        refuse_when_read_only(self.connections.alias, f"Demoting {self._subject}")
         watch = Stopwatch()
         sent = self._ask_for_demotion(promotion_id)
         verdict = await self._wait(is_in=False)
@@ -219,7 +222,7 @@ class FencedStandby:
         return bool(await wait_for(over, self.within_s, 0.2))
 
     async def _wait(self, *, is_in: bool) -> Verdict:
-        async with self.doors.cluster() as cluster:
+        async with self.connections.cluster() as cluster:
 
             async def seen() -> Verdict | None:
                 verdict = await self._look(cluster, is_in=is_in)
@@ -229,7 +232,7 @@ class FencedStandby:
             return found or await self._look(cluster, is_in=is_in)
 
     async def _verify(self, *, is_in: bool) -> Verdict:
-        async with self.doors.cluster() as cluster:
+        async with self.connections.cluster() as cluster:
             return await self._look(cluster, is_in=is_in)
 
     async def _look(self, cluster: RawCluster, *, is_in: bool) -> Verdict:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from jobs.availability.acting.doors import Doors
+from jobs.availability.acting.cluster_connections import ClusterConnections
 from jobs.availability.acting.partition_facts import PartitionFacts, read_partitions
 from jobs.availability.acting.plans import Outcome, Plan, PlannedRequest, Verdict
 from jobs.availability.acting.running import Stopwatch, wait_for, with_cluster
@@ -59,26 +59,26 @@ def throttles(value: str | None, partition: int, broker_id: int) -> bool:
 class HeldBackReplica:
     """Lets a topic's replicas on one broker into the ISR; see `Actor`. `within_s`: how long `act` waits."""
 
-    doors: Doors
+    connections: ClusterConnections
     topic: str
     broker_id: int
     within_s: float = 30.0
 
     def plan(self) -> Plan:
         """See `Actor.plan`."""
-        return with_cluster(self.doors, self._plan)
+        return with_cluster(self.connections, self._plan)
 
     def act(self) -> Outcome:
         """See `Actor.act`; `undo` holds the lists of throttled replicas from before."""
-        return with_cluster(self.doors, self._act)
+        return with_cluster(self.connections, self._act)
 
     def verify(self) -> Verdict:
         """See `Actor.verify`."""
-        return with_cluster(self.doors, self._verify)
+        return with_cluster(self.connections, self._verify)
 
     def revert(self, undo: dict[str, Any]) -> Outcome:
         """Put the throttle back; the replica stays in the ISR until it is reassigned away or falls behind."""
-        return with_cluster(self.doors, lambda cluster: self._revert(cluster, undo))
+        return with_cluster(self.connections, lambda cluster: self._revert(cluster, undo))
 
     @property
     def _subject(self) -> str:
@@ -129,7 +129,7 @@ class HeldBackReplica:
         lag = [one.lag(self.broker_id) for where, one in facts.items() if where in held]
         return Plan(
             actor=ActorKind.HELD_BACK_REPLICA,
-            cluster=self.doors.alias,
+            cluster=self.connections.alias,
             subject=self._subject,
             requests=(
                 PlannedRequest(

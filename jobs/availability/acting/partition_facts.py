@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from jobs.availability.acting.doors import Doors
+from jobs.availability.acting.cluster_connections import ClusterConnections
 from jobs.availability.acting.running import run
 from jobs.availability.promotion.advice import Evidence
 from jobs.cluster.descriptions import TopicPartition
@@ -18,7 +18,7 @@ from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.data.offsets import LATEST, list_offsets
 from jobs.cluster.protocol.data.replica_log_dirs import describe_replica_logs
 from jobs.cluster.protocol.data.replica_offsets import replica_end_offsets
-from jobs.cluster.protocol.transport.lanes import COORDINATOR
+from jobs.cluster.protocol.transport.connection_pool import COORDINATOR
 from jobs.cluster.protocol.transport.topics import by_topic
 
 _ANSWER_S = 3.0
@@ -78,16 +78,16 @@ class PartitionFacts:
 
 
 def read_evidence(
-    doors: Doors, where: TopicPartition, observer: int | None, now_ms: int
+    connections: ClusterConnections, where: TopicPartition, observer: int | None, now_ms: int
 ) -> Evidence:
-    """Return the evidence about one partition now, for `jobs.availability.promotion.guard`; raises
+    """Return the evidence about one partition now, for `jobs.availability.promotion.preconditions`; raises
     `ClusterFault`.
 
     Not to be called inside a running event loop.
     """
 
     async def read() -> Evidence:
-        async with doors.cluster() as cluster:
+        async with connections.cluster() as cluster:
             facts = await read_partitions(cluster, [where])
         return facts[where].evidence(observer, now_ms)
 

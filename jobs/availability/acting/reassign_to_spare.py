@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from jobs.availability.acting.doors import Doors
+from jobs.availability.acting.cluster_connections import ClusterConnections
 from jobs.availability.acting.partition_facts import PartitionFacts, read_partitions
 from jobs.availability.acting.plans import Outcome, Plan, PlannedRequest, Verdict
 from jobs.availability.acting.running import Stopwatch, wait_for, with_cluster
@@ -47,7 +47,7 @@ class ReassignToSpare:
     `act` and `revert` wait for the copies.
     """
 
-    doors: Doors
+    connections: ClusterConnections
     partitions: tuple[TopicPartition, ...]
     spare: int
     replaced: int | None = None
@@ -55,19 +55,19 @@ class ReassignToSpare:
 
     def plan(self) -> Plan:
         """See `Actor.plan`."""
-        return with_cluster(self.doors, self._plan)
+        return with_cluster(self.connections, self._plan)
 
     def act(self) -> Outcome:
         """See `Actor.act`; `undo` holds the replicas of before for each partition."""
-        return with_cluster(self.doors, self._act)
+        return with_cluster(self.connections, self._act)
 
     def verify(self) -> Verdict:
         """See `Actor.verify`."""
-        return with_cluster(self.doors, self._verify)
+        return with_cluster(self.connections, self._verify)
 
     def revert(self, undo: dict[str, Any]) -> Outcome:
         """Cancel what is in progress, else move the replicas back, which copies what the broker lacks."""
-        return with_cluster(self.doors, lambda cluster: self._revert(cluster, undo))
+        return with_cluster(self.connections, lambda cluster: self._revert(cluster, undo))
 
     @property
     def _subject(self) -> str:
@@ -91,7 +91,7 @@ class ReassignToSpare:
         document = _document(wanted)
         return Plan(
             actor=ActorKind.REASSIGN_TO_SPARE,
-            cluster=self.doors.alias,
+            cluster=self.connections.alias,
             subject=self._subject,
             requests=(
                 PlannedRequest(

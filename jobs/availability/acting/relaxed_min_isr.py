@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from jobs.availability.acting.doors import Doors
+from jobs.availability.acting.cluster_connections import ClusterConnections
 from jobs.availability.acting.partition_facts import PartitionFacts, read_partitions
 from jobs.availability.acting.plans import Outcome, Plan, PlannedRequest, Verdict
 from jobs.availability.acting.running import Stopwatch, wait_for, with_cluster
@@ -46,7 +46,7 @@ class RelaxMinIsr:
     effect.
     """
 
-    doors: Doors
+    connections: ClusterConnections
     topic: str
     to: int
     ends_stall: bool = True
@@ -54,19 +54,19 @@ class RelaxMinIsr:
 
     def plan(self) -> Plan:
         """See `Actor.plan`."""
-        return with_cluster(self.doors, self._plan)
+        return with_cluster(self.connections, self._plan)
 
     def act(self) -> Outcome:
         """See `Actor.act`; `undo` holds the topic's own setting from before, null for none."""
-        return with_cluster(self.doors, self._act)
+        return with_cluster(self.connections, self._act)
 
     def verify(self) -> Verdict:
         """See `Actor.verify`: whether every partition with a large enough ISR takes records."""
-        return with_cluster(self.doors, self._verify)
+        return with_cluster(self.connections, self._verify)
 
     def revert(self, undo: dict[str, Any]) -> Outcome:
         """See `Actor.revert`; partitions whose ISR is still too small stop taking records at once."""
-        return with_cluster(self.doors, lambda cluster: self._revert(cluster, undo))
+        return with_cluster(self.connections, lambda cluster: self._revert(cluster, undo))
 
     def is_recovered(self, undo: dict[str, Any]) -> bool:
         """Say whether every ISR of the topic is as large as the setting that would be put back."""
@@ -76,7 +76,7 @@ class RelaxMinIsr:
             known = await describe_partitions(cluster, [self.topic])
             return all(len(one.isr) >= min(least, len(one.replicas)) for one in known.values())
 
-        return with_cluster(self.doors, look)
+        return with_cluster(self.connections, look)
 
     @property
     def _resource(self) -> Resource:
@@ -92,7 +92,7 @@ class RelaxMinIsr:
         stuck = self._stuck(facts, now)
         return Plan(
             actor=ActorKind.RELAX_MIN_ISR,
-            cluster=self.doors.alias,
+            cluster=self.connections.alias,
             subject=self._subject,
             requests=self._requests(stuck),
             expected=f"{len(stuck)} of {len(facts)} partitions take records again.",

@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
-from jobs.availability.acting.doors import Doors
+from jobs.availability.acting.cluster_connections import ClusterConnections
 from jobs.cluster.protocol.cluster import RawCluster
 
 _Value = TypeVar("_Value")
@@ -19,11 +19,13 @@ def run(work: Coroutine[Any, Any, _Value]) -> _Value:
     return asyncio.run(work)
 
 
-def with_cluster(doors: Doors, work: Callable[[RawCluster], Awaitable[_Value]]) -> _Value:
+def with_cluster(
+    connections: ClusterConnections, work: Callable[[RawCluster], Awaitable[_Value]]
+) -> _Value:
     """Run something with the way to a cluster open; not to be called inside a running event loop."""
 
     async def open_and_work() -> _Value:
-        async with doors.cluster() as cluster:
+        async with connections.cluster() as cluster:
             return await work(cluster)
 
     return asyncio.run(open_and_work())

@@ -1,5 +1,5 @@
 """A placement designed from wishes, explained, with what it survives and its commands.
 
-In reading order: `wish`, `input`, `design`, `split`, `cluster`, `survival`, `parts`, `words`,
+In reading order: `requirements`, `input`, `design`, `split`, `cluster`, `survival`, `model`, `explanations`,
 `commands`.
 """

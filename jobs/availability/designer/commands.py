@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator
 
 from jobs.availability.designer.cluster import standbys_of, voters_of
-from jobs.availability.designer.parts import CommandGroup
+from jobs.availability.designer.model import CommandGroup
+from jobs.availability.designer.requirements import DesignRequirements, ObserverSupport
 from jobs.availability.designer.split import Split
-from jobs.availability.designer.wish import ObserverSupport, Wish
 from jobs.availability.placements.placement import Placement
 from jobs.availability.promotion.actors.commands import STANDBY_SETTING
 from jobs.availability.runbooks.kafka_commands import KafkaTools, line, write_file
@@ -18,29 +18,29 @@ _FILE = "placement.json"
 
 def command_groups(
     split: Split,
-    wish: Wish,
+    requirements: DesignRequirements,
     placement: Placement,
     assignment: tuple[tuple[int, ...], ...],
     tools: KafkaTools,
 ) -> tuple[CommandGroup, ...]:
     """Return everything to type, in the order in which it is done."""
     return (
-        *_brokers(split, wish),
-        _controllers(wish),
+        *_brokers(split, requirements),
+        _controllers(requirements),
         *_placement(split, placement),
-        *_topic(split, wish, placement, assignment, tools),
-        *_check(wish, tools),
+        *_topic(split, requirements, placement, assignment, tools),
+        *_check(requirements, tools),
     )
 
 
-def _brokers(split: Split, wish: Wish) -> Iterator[CommandGroup]:
-    standbys = standbys_of(split, wish)
-    for site in wish.data_sites:
+def _brokers(split: Split, requirements: DesignRequirements) -> Iterator[CommandGroup]:
+    standbys = standbys_of(split, requirements)
+    for site in requirements.data_sites:
         plain = [str(one) for one in site.brokers if one not in standbys]
         if plain:
             title = f"Properties of broker {', '.join(plain)}: the site, and clients that read near"
             yield CommandGroup(title, (f"broker.rack={site.name}",), is_file=True)
-    for site in wish.data_sites:
+    for site in requirements.data_sites:
         for broker in site.brokers:
             if broker in standbys:
                 title = f"Properties of broker {broker}, a fenced standby"
@@ -48,9 +48,9 @@ def _brokers(split: Split, wish: Wish) -> Iterator[CommandGroup]:
                 yield CommandGroup(title, lines, is_file=True)
 
 
-def _controllers(wish: Wish) -> CommandGroup:
-    layout = [f"--layout={name}={count}" for name, count in voters_of(wish).items()]
-    total = sum(voters_of(wish).values())
+def _controllers(requirements: DesignRequirements) -> CommandGroup:
+    layout = [f"--layout={name}={count}" for name, count in voters_of(requirements).items()]
+    total = sum(voters_of(requirements).values())
     return CommandGroup(
         f"Controllers: plan the way to {total} voters so (voters.json is of crosslog voters --json; add "
         "--site ID=SITE for each)",
@@ -66,23 +66,23 @@ def _placement(split: Split, placement: Placement) -> Iterator[CommandGroup]:
 
 def _topic(
     split: Split,
-    wish: Wish,
+    requirements: DesignRequirements,
     placement: Placement,
     assignment: tuple[tuple[int, ...], ...],
     tools: KafkaTools,
 ) -> Iterator[CommandGroup]:
-    knows = wish.observers is ObserverSupport.PROMOTES_ITSELF and bool(placement.observers)
-    if wish.is_existing_topic:
-        yield from _existing(split, wish, assignment, tools, knows=knows)
+    knows = requirements.observers is ObserverSupport.PROMOTES_ITSELF and bool(placement.observers)
+    if requirements.is_existing_topic:
+        yield from _existing(split, requirements, assignment, tools, knows=knows)
         return
     settings = (
         f"min.insync.replicas={split.least}",
         "unclean.leader.election.enable=false",
     )
     configs = [word for one in settings for word in ("--config", one)]
-    create = ["--create", "--topic", wish.topic]
+    create = ["--create", "--topic", requirements.topic]
     if knows:
-        where = ["--partitions", str(wish.partitions), "--replica-placement", _FILE]
+        where = ["--partitions", str(requirements.partitions), "--replica-placement", _FILE]
     else:
         told = ",".join(":".join(map(str, replicas)) for replicas in assignment)
         where = ["--replica-assignment", told]
@@ -91,20 +91,20 @@ def _topic(
 
 def _existing(
     split: Split,
-    wish: Wish,
+    requirements: DesignRequirements,
     assignment: tuple[tuple[int, ...], ...],
     tools: KafkaTools,
     *,
     knows: bool,
 ) -> Iterator[CommandGroup]:
     if knows:
-        of_topic = ["--entity-type", "topics", "--entity-name", wish.topic]
+        of_topic = ["--entity-type", "topics", "--entity-name", requirements.topic]
         given = ["--alter", "--replica-placement", _FILE]
         yield CommandGroup(
             "Give the topic its constraints; observers stay out of the ISR from then on",
             (tools.tool("kafka-configs", *of_topic, *given),),
         )
-    wanted = {(wish.topic, number): replicas for number, replicas in enumerate(assignment)}
+    wanted = {(requirements.topic, number): replicas for number, replicas in enumerate(assignment)}
     yield CommandGroup(
         "Move the replicas; everything that is new is copied (add --throttle BYTES to spare the network)",
         tools.reassign(wanted),
@@ -115,11 +115,13 @@ def _existing(
         "Only then ask for the in-sync replicas",
         (
             tools.set_topic(
-                wish.topic, min_insync_replicas=least, unclean_leader_election_enable="false"
+                requirements.topic,
+                min_insync_replicas=least,
+                unclean_leader_election_enable="false",
             ),
         ),
     )
-    elect = ["--election-type", "preferred", "--topic", wish.topic]
+    elect = ["--election-type", "preferred", "--topic", requirements.topic]
     yield CommandGroup(
         "Give leadership to the first replicas",
         tuple(
@@ -129,8 +131,8 @@ def _existing(
     )
 
 
-def _check(wish: Wish, tools: KafkaTools) -> Iterator[CommandGroup]:
+def _check(requirements: DesignRequirements, tools: KafkaTools) -> Iterator[CommandGroup]:
     yield CommandGroup(
         "See that it stands: Replicas, Isr, and who is out of it on purpose",
-        (tools.describe_topic(wish.topic), tools.quorum("--status")),
+        (tools.describe_topic(requirements.topic), tools.quorum("--status")),
     )

@@ -11,7 +11,14 @@ from dataclasses import replace
 
 from jobs.availability.designer.cluster import assignment_of, cluster_of, placement_of
 from jobs.availability.designer.commands import command_groups
-from jobs.availability.designer.parts import (
+from jobs.availability.designer.explanations import (
+    alternatives,
+    layout_of,
+    least_time,
+    reasons,
+    relaxations,
+)
+from jobs.availability.designer.model import (
     Alternative,
     CommandGroup,
     Design,
@@ -19,43 +26,36 @@ from jobs.availability.designer.parts import (
     SiteLayout,
     Survival,
 )
-from jobs.availability.designer.split import Split, cheapest, needs_promotion_for_a_broker
-from jobs.availability.designer.survival import survivals
-from jobs.availability.designer.wish import (
-    ImpossibleWish,
-    InvalidWish,
+from jobs.availability.designer.requirements import (
+    DesignRequirements,
+    ImpossibleRequirements,
+    InvalidRequirements,
     LossAllowed,
     ObserverSupport,
     Site,
-    Wish,
     WritableAfter,
-    check_wish,
+    check_requirements,
     count,
 )
-from jobs.availability.designer.words import (
-    alternatives,
-    layout_of,
-    least_time,
-    reasons,
-    relaxations,
-)
+from jobs.availability.designer.split import Split, cheapest, needs_promotion_for_a_broker
+from jobs.availability.designer.survival import survivals
 from jobs.availability.runbooks.kafka_commands import KafkaTools
 
 __all__ = [
     "Alternative",
     "CommandGroup",
     "Design",
-    "ImpossibleWish",
-    "InvalidWish",
+    "DesignRequirements",
+    "ImpossibleRequirements",
+    "InvalidRequirements",
     "LossAllowed",
     "ObserverSupport",
     "Reason",
     "Site",
     "SiteLayout",
     "Survival",
-    "Wish",
     "WritableAfter",
-    "check_wish",
+    "check_requirements",
     "design",
 ]
 
@@ -63,105 +63,116 @@ __all__ = [
 _SIMULATED = 60
 
 
-def design(wish: Wish, tools: KafkaTools | None = None) -> Design:
-    """Return the cheapest placement that fulfils the wish; else raises `ImpossibleWish` with what would."""
-    problems = check_wish(wish)
+def design(requirements: DesignRequirements, tools: KafkaTools | None = None) -> Design:
+    """Return the cheapest placement that fulfils the wish; else raises `ImpossibleRequirements` with what
+    would."""
+    problems = check_requirements(requirements)
     if problems:
-        raise InvalidWish(problems)
-    split = cheapest(wish)
+        raise InvalidRequirements(problems)
+    split = cheapest(requirements)
     if split is None:
-        raise ImpossibleWish(dict(_possible(wish)))
+        raise ImpossibleRequirements(dict(_possible(requirements)))
     survives = survivals(
-        cluster_of(split, replace(wish, partitions=min(wish.partitions, _SIMULATED))), wish
+        cluster_of(
+            split, replace(requirements, partitions=min(requirements.partitions, _SIMULATED))
+        ),
+        requirements,
     )
-    _check_survival(wish, survives)
-    placement, assignment = placement_of(split, wish), assignment_of(split, wish)
+    _check_survival(requirements, survives)
+    placement, assignment = placement_of(split, requirements), assignment_of(split, requirements)
     return Design(
-        wish=wish,
-        layout=layout_of(split, wish),
+        requirements=requirements,
+        layout=layout_of(split, requirements),
         placement=placement,
         min_insync_replicas=split.least,
         assignment=assignment,
-        cluster=cluster_of(split, wish),
-        reasons=tuple(reasons(split, wish)),
+        cluster=cluster_of(split, requirements),
+        reasons=tuple(reasons(split, requirements)),
         survives=survives,
-        alternatives=tuple(alternatives(split, wish)),
-        commands=command_groups(split, wish, placement, assignment, tools or KafkaTools()),
-        warnings=tuple(_warnings(split, wish, survives)),
+        alternatives=tuple(alternatives(split, requirements)),
+        commands=command_groups(split, requirements, placement, assignment, tools or KafkaTools()),
+        warnings=tuple(_warnings(split, requirements, survives)),
     )
 
 
-def _check_survival(wish: Wish, survives: Sequence[Survival]) -> None:
-    """Raise `ImpossibleWish` where the simulation says that a wish is not fulfilled."""
+def _check_survival(requirements: DesignRequirements, survives: Sequence[Survival]) -> None:
+    """Raise `ImpossibleRequirements` where the simulation says that a wish is not fulfilled."""
     problems: dict[str, str] = {}
     for one in survives:
         if one.is_wished and not one.is_writable:
             problems.setdefault("writable_after", one.sentence)
-        if wish.rpo is LossAllowed.ZERO and one.data_at_risk:
+        if requirements.rpo is LossAllowed.ZERO and one.data_at_risk:
             problems.setdefault("rpo", one.sentence)
     slowest = max((one.takes_s or 0 for one in survives if one.is_wished), default=0)
-    if wish.rto_s is not None and slowest > wish.rto_s:
-        problems["rto_s"] = least_time(slowest, wish)
+    if requirements.rto_s is not None and slowest > requirements.rto_s:
+        problems["rto_s"] = least_time(slowest, requirements)
     if problems:
-        raise ImpossibleWish(problems)
+        raise ImpossibleRequirements(problems)
 
 
-def _possible(wish: Wish) -> Iterator[tuple[str, str]]:
+def _possible(requirements: DesignRequirements) -> Iterator[tuple[str, str]]:
     """Yield, field by field, which single other wish would make the rest possible."""
     told: set[str] = set()
-    for name, lesser, words in relaxations(wish):
-        split = None if name in told or check_wish(lesser) else cheapest(lesser)
+    for name, lesser, words in relaxations(requirements):
+        split = None if name in told or check_requirements(lesser) else cheapest(lesser)
         if split is not None:
             told.add(name)
             yield (
                 name,
                 f"Not with these sites and the other wishes. Possible would be: {words} "
-                f"({_short(split, wish)}).",
+                f"({_short(split, requirements)}).",
             )
     if told:
         return
-    if len(wish.data_sites) == 1:
+    if len(requirements.data_sites) == 1:
         yield (
             "sites",
             "With one site with brokers nothing survives its loss: add a further site, or ask for "
             "writable_after broker and rpo any.",
         )
         return
-    brokers = sum(len(site.brokers) for site in wish.sites)
+    brokers = sum(len(site.brokers) for site in requirements.sites)
     yield (
         "sites",
-        f"{len(wish.data_sites)} sites with {count(brokers, 'broker')} are too few, whichever single "
+        f"{len(requirements.data_sites)} sites with {count(brokers, 'broker')} are too few, whichever single "
         "wish is given up: add brokers, or a further site with brokers.",
     )
 
 
-def _short(split: Split, wish: Wish) -> str:
+def _short(split: Split, requirements: DesignRequirements) -> str:
     parts = [
         f"{site.name} {sync}" + (f" and {count(observers, 'observer')}" if observers else "")
-        for site, sync, observers in zip(wish.data_sites, split.sync, split.observers, strict=True)
+        for site, sync, observers in zip(
+            requirements.data_sites, split.sync, split.observers, strict=True
+        )
     ]
     return f"{', '.join(parts)}, min.insync.replicas {split.least}"
 
 
-def _warnings(split: Split, wish: Wish, survives: Sequence[Survival]) -> Iterator[str]:
-    if wish.majority_site is not None:
+def _warnings(
+    split: Split, requirements: DesignRequirements, survives: Sequence[Survival]
+) -> Iterator[str]:
+    if requirements.majority_site is not None:
         yield (
-            f"The loss of {wish.majority_site} is not survived without a person: it holds the majority "
-            "of the voters."
+            f"The loss of {requirements.majority_site} is not survived without a person: it holds the "
+            "majority of the voters."
         )
-    if needs_promotion_for_a_broker(split) and wish.writable_after is not WritableAfter.NOTHING:
+    if (
+        needs_promotion_for_a_broker(split)
+        and requirements.writable_after is not WritableAfter.NOTHING
+    ):
         yield (
             "Each restart of a broker needs a promotion: without one, writes with acks=all stop until "
             "it is back."
         )
-    if wish.observers is ObserverSupport.FENCED_STANDBY and any(split.observers):
+    if requirements.observers is ObserverSupport.FENCED_STANDBY and any(split.observers):
         yield (
             "Somebody outside has to promote: run two promotion loops (crosslog standby run), neither "
             "alone in a site that may be lost, and opt in for the topic. Fenced standby brokers are "
             "experimental."
         )
         yield "Fenced standbys carry no leaders and no client reads, and are listed as under-replicated."
-    if wish.rto_s is not None and any(
+    if requirements.rto_s is not None and any(
         one.is_wished and one.is_writable and one.takes_s is None for one in survives
     ):
         yield "How fast such brokers promote was not measured here: measure rto_s in a drill."

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, TypeVar
 
-from jobs.availability.designer.wish import (
-    InvalidWish,
+from jobs.availability.designer.requirements import (
+    DesignRequirements,
+    InvalidRequirements,
     LossAllowed,
     ObserverSupport,
     Site,
-    Wish,
     WritableAfter,
-    check_wish,
+    check_requirements,
 )
 
 Kind = TypeVar("Kind", bound=Enum)
@@ -110,23 +110,24 @@ _READ: Mapping[str, Callable[[_Reader, Any], Any]] = {
     "session_timeout_ms": lambda r, v: r.whole("session_timeout_ms", v),
     "is_existing_topic": lambda r, v: r.yes("is_existing_topic", v),
 }
-WISH_FIELDS = tuple(_READ)
+REQUIREMENT_FIELDS = tuple(_READ)
 
 
-def parse_wish(document: Any) -> Wish:
-    """Return the wish of a document with the fields of `Wish`; raises `InvalidWish` with all that is wrong.
+def parse_requirements(document: Any) -> DesignRequirements:
+    """Return the wish of a document with the fields of `DesignRequirements`; raises `InvalidRequirements`
+    with all that is wrong.
 
     Fields that are left out keep their defaults; only `sites` is needed.
     """
     reader = _Reader()
     if not isinstance(document, Mapping):
-        raise InvalidWish({"": "A wish is an object with the field sites."})
+        raise InvalidRequirements({"": "A wish is an object with the field sites."})
     for key in sorted(set(map(str, document)) - set(_READ)):
         reader.wrong(key, f"A wish has no such field; it has {', '.join(_READ)}.")
     given = {name: read(reader, document[name]) for name, read in _READ.items() if name in document}
     given.setdefault("sites", ())
-    wish = Wish(**given)
-    problems = {**check_wish(wish), **reader.problems}
+    requirements = DesignRequirements(**given)
+    problems = {**check_requirements(requirements), **reader.problems}
     if problems:
-        raise InvalidWish(problems)
-    return wish
+        raise InvalidRequirements(problems)
+    return requirements

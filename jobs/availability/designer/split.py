@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from jobs.availability.designer.wish import (
+from jobs.availability.designer.requirements import (
     MOST_COPIES,
+    DesignRequirements,
     LossAllowed,
     ObserverSupport,
     Site,
-    Wish,
     WritableAfter,
     count,
 )
@@ -41,57 +41,62 @@ class Split:
         return sync, sum(self.observers) - self.observers[site]
 
 
-def room_of(site: Site, wish: Wish) -> tuple[int, int, int]:
+def room_of(site: Site, requirements: DesignRequirements) -> tuple[int, int, int]:
     """Return how many sync replicas, how many observers, and how many of both a site can hold."""
     brokers = len(site.brokers)
-    if wish.observers is ObserverSupport.NONE:
+    if requirements.observers is ObserverSupport.NONE:
         return brokers, 0, brokers
-    if wish.names_standbys:
+    if requirements.names_standbys:
         return brokers - len(site.standbys), len(site.standbys), brokers
     return brokers, brokers, brokers
 
 
-def fits(split: Split, wish: Wish) -> bool:
+def fits(split: Split, requirements: DesignRequirements) -> bool:
     """Say whether the sites have brokers enough."""
-    for site, sync, observers in zip(wish.data_sites, split.sync, split.observers, strict=True):
-        most_sync, most_observers, most = room_of(site, wish)
+    for site, sync, observers in zip(
+        requirements.data_sites, split.sync, split.observers, strict=True
+    ):
+        most_sync, most_observers, most = room_of(site, requirements)
         if sync > most_sync or observers > most_observers or sync + observers > most:
             return False
     return True
 
 
-def faults(split: Split, wish: Wish) -> Iterator[str]:
+def faults(split: Split, requirements: DesignRequirements) -> Iterator[str]:
     """Yield, in sentences, which wishes a split does not fulfil, by the sizing rule."""
     total = sum(split.sync)
-    if not fits(split, wish):
+    if not fits(split, requirements):
         yield f"The sites have too few brokers for {split.copies} copies laid out so."
-    if wish.most_copies is not None and split.copies > wish.most_copies:
-        yield f"{split.copies} copies are more than the {wish.most_copies} that are wanted at most."
+    if requirements.most_copies is not None and split.copies > requirements.most_copies:
+        yield f"{split.copies} copies are more than the {requirements.most_copies} that are wanted at most."
     if split.least > total:
         yield (
             f"min.insync.replicas {split.least} is more than {count(total, 'sync replica')}: no write "
             "would pass."
         )
-    if split.least < 2 <= sum(len(site.brokers) for site in wish.data_sites):  # noqa: PLR2004
+    if split.least < 2 <= sum(len(site.brokers) for site in requirements.data_sites):  # noqa: PLR2004
         yield "With min.insync.replicas 1 a record may be acked by one copy, and be lost with that broker."
-    yield from _lost_records(split, wish)
-    yield from _lost_writes(split, wish)
+    yield from _lost_records(split, requirements)
+    yield from _lost_writes(split, requirements)
 
 
-def _lost_records(split: Split, wish: Wish) -> Iterator[str]:
-    for index, site in enumerate(wish.data_sites):
+def _lost_records(split: Split, requirements: DesignRequirements) -> Iterator[str]:
+    for index, site in enumerate(requirements.data_sites):
         here = split.sync[index]
-        if wish.rpo is LossAllowed.ZERO and split.least <= here:
+        if requirements.rpo is LossAllowed.ZERO and split.least <= here:
             yield (
                 f"min.insync.replicas {split.least} is not more than the {count(here, 'sync replica')} "
                 f"of {site.name}: an ISR shrunk to {site.name} takes writes that die with it."
             )
-        if wish.rpo is LossAllowed.BOUNDED and split.copies - here == split.observers[index]:
+        if (
+            requirements.rpo is LossAllowed.BOUNDED
+            and split.copies - here == split.observers[index]
+        ):
             yield f"No other site has a copy of what {site.name} has: its loss loses everything."
 
 
-def _lost_writes(split: Split, wish: Wish) -> Iterator[str]:
-    if wish.writable_after is WritableAfter.NOTHING:
+def _lost_writes(split: Split, requirements: DesignRequirements) -> Iterator[str]:
+    if requirements.writable_after is WritableAfter.NOTHING:
         return
     left = sum(split.sync) - 1
     if left < 1 or left + sum(split.observers) < split.least:
@@ -99,11 +104,11 @@ def _lost_writes(split: Split, wish: Wish) -> Iterator[str]:
             f"Without one broker {count(left, 'sync replica')} can be in sync, and {split.least} are "
             "needed to write."
         )
-    if wish.writable_after is not WritableAfter.SITE:
+    if requirements.writable_after is not WritableAfter.SITE:
         return
-    for index in required_losses(wish):
+    for index in required_losses(requirements):
         sync, observers = split.without(index)
-        name = wish.data_sites[index].name
+        name = requirements.data_sites[index].name
         if sync < 1:
             yield f"Without {name} no sync replica is left, and an observer cannot be promoted without one."
         elif sync + observers < split.least:
@@ -113,12 +118,14 @@ def _lost_writes(split: Split, wish: Wish) -> Iterator[str]:
             )
 
 
-def required_losses(wish: Wish) -> tuple[int, ...]:
+def required_losses(requirements: DesignRequirements) -> tuple[int, ...]:
     """Return the indexes of the sites with brokers whose loss writes must survive."""
-    if wish.writable_after is not WritableAfter.SITE:
+    if requirements.writable_after is not WritableAfter.SITE:
         return ()
     return tuple(
-        index for index, site in enumerate(wish.data_sites) if site.name != wish.majority_site
+        index
+        for index, site in enumerate(requirements.data_sites)
+        if site.name != requirements.majority_site
     )
 
 
@@ -127,37 +134,37 @@ def needs_promotion_for_a_broker(split: Split) -> bool:
     return sum(split.sync) - 1 < split.least
 
 
-def cheapest(wish: Wish) -> Split | None:
+def cheapest(requirements: DesignRequirements) -> Split | None:
     """Return the split with the fewest copies that fulfils a wish; None: there is none.
 
     One that needs a promotion for each restart of a broker is taken only where there is no other. Of equal
     ones those with fewer observers, a smaller min.insync.replicas and more even sites are better.
     """
-    most = min(wish.most_copies or MOST_COPIES, MOST_COPIES)
+    most = min(requirements.most_copies or MOST_COPIES, MOST_COPIES)
     second: Split | None = None
     for copies in range(1, most + 1):
-        found = [one for one in _splits(copies, wish) if not any(faults(one, wish))]
+        found = [one for one in _splits(copies, requirements) if not any(faults(one, requirements))]
         first = [one for one in found if not needs_promotion_for_a_broker(one)]
-        calm = wish.writable_after is WritableAfter.NOTHING
+        calm = requirements.writable_after is WritableAfter.NOTHING
         if first or (found and calm):
-            return min(first or found, key=lambda one: _order(one, wish))
+            return min(first or found, key=lambda one: _order(one, requirements))
         if found and second is None:
-            second = min(found, key=lambda one: _order(one, wish))
+            second = min(found, key=lambda one: _order(one, requirements))
     return second
 
 
-def _order(split: Split, wish: Wish) -> tuple[int, int, int, tuple[int, ...]]:
+def _order(split: Split, requirements: DesignRequirements) -> tuple[int, int, int, tuple[int, ...]]:
     per_site = [a + b for a, b in zip(split.sync, split.observers, strict=True)]
-    preferred = [site.name == wish.preferred_site for site in wish.data_sites]
+    preferred = [site.name == requirements.preferred_site for site in requirements.data_sites]
     # The preferred site first, then the order in which the sites were named.
     order = sorted(range(len(per_site)), key=lambda index: not preferred[index])
     first = tuple(-split.sync[index] for index in order)
     return (sum(split.observers), split.least, max(per_site) - min(per_site), first)
 
 
-def _splits(copies: int, wish: Wish) -> Iterator[Split]:
+def _splits(copies: int, requirements: DesignRequirements) -> Iterator[Split]:
     """Yield every way to lay out so many copies, each with every min.insync.replicas."""
-    rooms = [room_of(site, wish) for site in wish.data_sites]
+    rooms = [room_of(site, requirements) for site in requirements.data_sites]
     for per_site in _shares(copies, [most for _, _, most in rooms]):
         choices = [
             [own for own in range(all_ + 1) if own <= most_observers and all_ - own <= most_sync]

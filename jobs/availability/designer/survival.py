@@ -9,8 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from jobs.availability.designer.parts import Survival
-from jobs.availability.designer.wish import ObserverSupport, Wish, WritableAfter, count
+from jobs.availability.designer.model import Survival
+from jobs.availability.designer.requirements import (
+    DesignRequirements,
+    ObserverSupport,
+    WritableAfter,
+    count,
+)
 from jobs.availability.promotion.actors.kinds import ActorKind
 from jobs.availability.promotion.expected_times import ACT, CONTROLLER_ELECTION_MS, detection_span
 from jobs.availability.what_if.model.cluster import ClusterModel, PartitionModel
@@ -19,27 +24,29 @@ from jobs.availability.what_if.simulation import simulate
 from jobs.availability.what_if.steps import Loss
 
 
-def survivals(cluster: ClusterModel, wish: Wish) -> tuple[Survival, ...]:
+def survivals(cluster: ClusterModel, requirements: DesignRequirements) -> tuple[Survival, ...]:
     """Return what the loss of each site and of the worst broker does; sites first."""
-    sites = [_site(site.name, cluster, wish) for site in wish.sites]
-    brokers = [_broker(one, cluster, wish) for one in sorted(cluster.brokers)]
+    sites = [_site(site.name, cluster, requirements) for site in requirements.sites]
+    brokers = [_broker(one, cluster, requirements) for one in sorted(cluster.brokers)]
     return (*sites, *_worst_broker(brokers))
 
 
-def _site(name: str, cluster: ClusterModel, wish: Wish) -> Survival:
+def _site(name: str, cluster: ClusterModel, requirements: DesignRequirements) -> Survival:
     loss = Loss(
         brokers=frozenset(id_ for id_, one in cluster.brokers.items() if one.rack == name),
         controllers=frozenset(one.node_id for one in cluster.voters if one.rack == name),
         name=f"site {name}",
     )
-    is_wished = wish.writable_after is WritableAfter.SITE and name != wish.majority_site
-    return _survival(loss, cluster, wish, is_wished=is_wished)
+    is_wished = (
+        requirements.writable_after is WritableAfter.SITE and name != requirements.majority_site
+    )
+    return _survival(loss, cluster, requirements, is_wished=is_wished)
 
 
-def _broker(broker: int, cluster: ClusterModel, wish: Wish) -> Survival:
+def _broker(broker: int, cluster: ClusterModel, requirements: DesignRequirements) -> Survival:
     loss = Loss(brokers=frozenset({broker}), name=f"broker {broker}")
-    is_wished = wish.writable_after is not WritableAfter.NOTHING
-    return _survival(loss, cluster, wish, is_wished=is_wished)
+    is_wished = requirements.writable_after is not WritableAfter.NOTHING
+    return _survival(loss, cluster, requirements, is_wished=is_wished)
 
 
 def _worst_broker(brokers: Sequence[Survival]) -> Iterator[Survival]:
@@ -51,7 +58,9 @@ def _worst_broker(brokers: Sequence[Survival]) -> Iterator[Survival]:
         yield replace(worst, loss="any one broker", sentence=f"The worst of them, {worst.sentence}")
 
 
-def _survival(loss: Loss, cluster: ClusterModel, wish: Wish, *, is_wished: bool) -> Survival:
+def _survival(
+    loss: Loss, cluster: ClusterModel, requirements: DesignRequirements, *, is_wished: bool
+) -> Survival:
     after = simulate(cluster, [loss]).steps[0]
     # Whether records are gone is asked of the copies alone: voters can come back later.
     worst = replace(worst_start(cluster, loss.brokers), voters=())
@@ -67,9 +76,9 @@ def _survival(loss: Loss, cluster: ClusterModel, wish: Wish, *, is_wished: bool)
         takes_s=None,
         sentence="",
     )
-    takes = _takes_s(found, cluster, loss, wish)
+    takes = _takes_s(found, cluster, loss, requirements)
     found = replace(found, takes_s=takes)
-    return replace(found, sentence=_sentence(found, after, wish))
+    return replace(found, sentence=_sentence(found, after, requirements))
 
 
 def _is_at_risk(one: PartitionOutcome) -> bool:
@@ -88,14 +97,16 @@ def _shrunk(partition: PartitionModel, lost: frozenset[int]) -> PartitionModel:
     return replace(partition, isr=isr, leader=isr[0])
 
 
-def _takes_s(found: Survival, cluster: ClusterModel, loss: Loss, wish: Wish) -> float | None:
+def _takes_s(
+    found: Survival, cluster: ClusterModel, loss: Loss, requirements: DesignRequirements
+) -> float | None:
     if not found.is_writable:
         return None
     if not any(loss.brokers & set(one.isr) for one in cluster.partitions):
         return 0.0
-    if found.promoted and wish.observers is ObserverSupport.PROMOTES_ITSELF:
+    if found.promoted and requirements.observers is ObserverSupport.PROMOTES_ITSELF:
         return None
-    ms = detection_span(wish.session_timeout_ms).most_ms
+    ms = detection_span(requirements.session_timeout_ms).most_ms
     if loss.controllers:
         # The leader of the quorum may be lost, too; the next one waits a session timeout anew.
         ms += CONTROLLER_ELECTION_MS
@@ -104,11 +115,11 @@ def _takes_s(found: Survival, cluster: ClusterModel, loss: Loss, wish: Wish) -> 
     return ms / 1000
 
 
-def _sentence(found: Survival, after: StepOutcome, wish: Wish) -> str:
-    return " ".join(_words(found, after, wish))
+def _sentence(found: Survival, after: StepOutcome, requirements: DesignRequirements) -> str:
+    return " ".join(_words(found, after, requirements))
 
 
-def _words(found: Survival, after: StepOutcome, wish: Wish) -> Iterator[str]:
+def _words(found: Survival, after: StepOutcome, requirements: DesignRequirements) -> Iterator[str]:
     yield f"{found.loss}:"
     if not found.has_quorum:
         yield (
@@ -116,7 +127,7 @@ def _words(found: Survival, after: StepOutcome, wish: Wish) -> Iterator[str]:
             "voters back."
         )
     if found.is_writable:
-        yield _goes_on(found, wish)
+        yield _goes_on(found, requirements)
     elif found.needs_unclean:
         yield "no leader: writes stop until the site is back or a person elects uncleanly."
     elif found.has_quorum:
@@ -133,10 +144,10 @@ def _words(found: Survival, after: StepOutcome, wish: Wish) -> Iterator[str]:
         yield "No acked record is lost."
 
 
-def _goes_on(found: Survival, wish: Wish) -> str:
+def _goes_on(found: Survival, requirements: DesignRequirements) -> str:
     who = (
         "crosslog promotes"
-        if wish.observers is ObserverSupport.FENCED_STANDBY
+        if requirements.observers is ObserverSupport.FENCED_STANDBY
         else "brokers promote"
     )
     promoted = f"; {who} {count(found.promoted, 'observer')}" if found.promoted else ""

@@ -1,5 +1,6 @@
 """Advice about observers: which to promote or to demote, why, and whether it may be done now.
 
-In reading order: `advisor`, `advice`, `need`, `candidates`, `demotion`, `broker_advice`,
-`leaderless`, `looking`, `guard`, `guard_facts`, `tracking`, `watch`, `expected_times`.
+In reading order: `advisor`, `advice`, `required_isr`, `candidates`, `demotion`, `broker_advice`,
+`leaderless`, `live_state`, `preconditions`, `evidence_checks`, `promotion_history`, `observer_findings`,
+`expected_times`.
 """

@@ -102,8 +102,8 @@ class PromotionFacts:
     `alive`: brokers that run and replicate, fenced standbys among them. `standings` by broker. `spares`: live
     brokers without a replica, for the actor that reassigns; one that it added is named as an observer of the
     partition from then on. `relaxed_from`: min.insync.replicas before the actor lowered it, None: nobody did.
-    `promoted_since_ms` and `recovered_since_ms` come from `tracking.track`. `bytes_per_s`: how fast a replica
-    is copied; `partition_bytes` what a new copy holds.
+    `promoted_since_ms` and `recovered_since_ms` come from `promotion_history.update_history`. `bytes_per_s`:
+    how fast a replica is copied; `partition_bytes` what a new copy holds.
     """
 
     at_ms: int

@@ -29,7 +29,7 @@ from jobs.availability.promotion.candidates import candidates, how_far
 from jobs.availability.promotion.demotion import how_to_demote, settled
 from jobs.availability.promotion.expected_times import act_span
 from jobs.availability.promotion.leaderless import advise_leaderless
-from jobs.availability.promotion.need import Need, need_of
+from jobs.availability.promotion.required_isr import RequiredIsr, required_isr_of
 from jobs.availability.what_if.model.cluster import PartitionModel
 
 __all__ = [
@@ -82,7 +82,7 @@ def advise(
     themselves are left to it; a missing in-sync replica asks for an observer; sync replicas that are back for
     `hold_ms` ask for a demotion. Anything that is to be changed needs a quorum.
     """
-    need = need_of(partition, policy.policy, facts.relaxed_from)
+    need = required_isr_of(partition, policy.policy, facts.relaxed_from)
     start = Advice(
         topic=partition.topic,
         partition=partition.partition,
@@ -105,7 +105,7 @@ def _advise(
     partition: PartitionModel,
     facts: PromotionFacts,
     policy: TopicPolicy,
-    need: Need,
+    need: RequiredIsr,
     now_ms: int,
 ) -> Advice:
     if partition.leader is None:
@@ -139,7 +139,7 @@ def _short(
     partition: PartitionModel,
     facts: PromotionFacts,
     policy: TopicPolicy,
-    need: Need,
+    need: RequiredIsr,
 ) -> Advice:
     """An in-sync replica is missing: whom to promote, or why nobody can be."""
     have = len(partition.isr)

@@ -19,7 +19,7 @@ from jobs.availability.promotion.advice import (
     TopicPolicy,
 )
 from jobs.availability.promotion.expected_times import REVERT, seconds
-from jobs.availability.promotion.need import Need
+from jobs.availability.promotion.required_isr import RequiredIsr
 from jobs.availability.what_if.model.cluster import PartitionModel
 
 
@@ -28,7 +28,7 @@ def settled(
     partition: PartitionModel,
     facts: PromotionFacts,
     policy: TopicPolicy,
-    need: Need,
+    need: RequiredIsr,
     now_ms: int,
 ) -> Advice:
     """Return the advice where no in-sync replica is missing: nothing, wait, or take a promotion back."""
@@ -54,7 +54,7 @@ def settled(
     return _demote(start, partition, facts, policy, waited)
 
 
-def _still_needed(start: Advice, need: Need, policy: TopicPolicy) -> Advice:
+def _still_needed(start: Advice, need: RequiredIsr, policy: TopicPolicy) -> Advice:
     which = ", ".join(map(str, need.observers_in_isr))
     have = len(need.sync_in_isr)
     back = f"of the sync replicas {have} {'is' if have == 1 else 'are'} in the ISR"
@@ -66,7 +66,9 @@ def _still_needed(start: Advice, need: Need, policy: TopicPolicy) -> Advice:
     )
 
 
-def _warnings(need: Need, facts: PromotionFacts, policy: TopicPolicy, now_ms: int) -> Iterator[str]:
+def _warnings(
+    need: RequiredIsr, facts: PromotionFacts, policy: TopicPolicy, now_ms: int
+) -> Iterator[str]:
     for broker in need.observers_in_isr:
         since = facts.promoted_since_ms.get(broker)
         if since is not None and now_ms - since > policy.longest_promoted_ms:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 
 from jobs.availability.runbooks.kafka_commands import ids
-from jobs.availability.runbooks.parts import Check, RunbookFacts
+from jobs.availability.runbooks.model import Check, RunbookFacts
 
 
-class Ask(StrEnum):
+class CommandKind(StrEnum):
     """A command of a step; which facts it needs stands in `NEEDS`."""
 
     NONE = "none"
@@ -39,7 +39,7 @@ class Ask(StrEnum):
     DEMOTE = "demote"
 
 
-class See(StrEnum):
+class CheckKind(StrEnum):
     """A check of a step."""
 
     STATE = "state"
@@ -60,19 +60,19 @@ class See(StrEnum):
     OUT_OF_ISR = "out_of_isr"
 
 
-NEEDS: Mapping[Ask, tuple[str, ...]] = {
-    Ask.BROKER_SETTINGS: ("broker",),
-    Ask.START_BROKER: ("broker",),
-    Ask.RESTART_BROKER: ("broker",),
-    Ask.UNCLEAN_ELECTION: ("no_leader",),
-    Ask.REPLACE_REPLICA: ("broker", "spare", "leader"),
-    Ask.ADD_REPLICA: ("spare", "leader"),
-    Ask.LIFT_THROTTLE: ("broker",),
-    Ask.RELAX_MIN_ISR: ("min_insync_replicas", "isr"),
-    Ask.RESTORE_MIN_ISR: ("min_insync_replicas",),
-    Ask.FIT_MIN_ISR: ("replicas",),
-    Ask.PROMOTE: ("waiting_observer",),
-    Ask.DEMOTE: ("promoted_observer",),
+NEEDS: Mapping[CommandKind, tuple[str, ...]] = {
+    CommandKind.BROKER_SETTINGS: ("broker",),
+    CommandKind.START_BROKER: ("broker",),
+    CommandKind.RESTART_BROKER: ("broker",),
+    CommandKind.UNCLEAN_ELECTION: ("no_leader",),
+    CommandKind.REPLACE_REPLICA: ("broker", "spare", "leader"),
+    CommandKind.ADD_REPLICA: ("spare", "leader"),
+    CommandKind.LIFT_THROTTLE: ("broker",),
+    CommandKind.RELAX_MIN_ISR: ("min_insync_replicas", "isr"),
+    CommandKind.RESTORE_MIN_ISR: ("min_insync_replicas",),
+    CommandKind.FIT_MIN_ISR: ("replicas",),
+    CommandKind.PROMOTE: ("waiting_observer",),
+    CommandKind.DEMOTE: ("promoted_observer",),
 }
 _LEADER, _FOLLOWER = "leader.replication.throttled", "follower.replication.throttled"
 
@@ -104,7 +104,7 @@ def known(facts: RunbookFacts) -> dict[str, object]:
     }
 
 
-def commands(ask: Ask, facts: RunbookFacts) -> tuple[str, ...]:
+def commands(ask: CommandKind, facts: RunbookFacts) -> tuple[str, ...]:
     """Return the lines of a command; empty where a fact that it needs is missing, or there is none."""
     told = known(facts)
     if any(told[name] is None for name in NEEDS.get(ask, ())):
@@ -152,55 +152,55 @@ def _set_min(facts: RunbookFacts, least: int) -> tuple[str, ...]:
     return (facts.tools.set_topic(facts.topic, min_insync_replicas=str(least)),)
 
 
-_COMMANDS: Mapping[Ask, Callable[[RunbookFacts], tuple[str, ...]]] = {
-    Ask.NONE: lambda _: (),
-    Ask.DESCRIBE: lambda f: (f.tools.describe_topic(f.topic),),
-    Ask.UNHEALTHY: lambda f: (
+_COMMANDS: Mapping[CommandKind, Callable[[RunbookFacts], tuple[str, ...]]] = {
+    CommandKind.NONE: lambda _: (),
+    CommandKind.DESCRIBE: lambda f: (f.tools.describe_topic(f.topic),),
+    CommandKind.UNHEALTHY: lambda f: (
         f.tools.tool("kafka-topics", "--describe", "--unavailable-partitions"),
         f.tools.tool("kafka-topics", "--describe", "--under-min-isr-partitions"),
         f.tools.tool("kafka-topics", "--describe", "--at-min-isr-partitions"),
     ),
-    Ask.BROKERS: lambda f: (f.tools.brokers(),),
-    Ask.LOG_DIRS: lambda f: (f.tools.log_dirs(f.topic, ()),),
-    Ask.TOPIC_SETTINGS: lambda f: (f.tools.topic_settings(f.topic),),
-    Ask.BROKER_SETTINGS: lambda f: (f.tools.broker_settings(f.subject or 0),),
-    Ask.END_OFFSETS: lambda f: (f.tools.end_offsets(f.topic, f.partition),),
-    Ask.START_BROKER: lambda f: (f.tools.start_server(f.subject or 0),),
-    Ask.RESTART_BROKER: lambda f: (
+    CommandKind.BROKERS: lambda f: (f.tools.brokers(),),
+    CommandKind.LOG_DIRS: lambda f: (f.tools.log_dirs(f.topic, ()),),
+    CommandKind.TOPIC_SETTINGS: lambda f: (f.tools.topic_settings(f.topic),),
+    CommandKind.BROKER_SETTINGS: lambda f: (f.tools.broker_settings(f.subject or 0),),
+    CommandKind.END_OFFSETS: lambda f: (f.tools.end_offsets(f.topic, f.partition),),
+    CommandKind.START_BROKER: lambda f: (f.tools.start_server(f.subject or 0),),
+    CommandKind.RESTART_BROKER: lambda f: (
         f.tools.stop_server(f.subject or 0),
         f.tools.start_server(f.subject or 0),
     ),
-    Ask.PREFERRED_ELECTION: lambda f: (f.tools.elect(f.topic, f.partition),),
-    Ask.UNCLEAN_ELECTION: lambda f: (f.tools.elect(f.topic, f.partition, is_unclean=True),),
-    Ask.REPLACE_REPLICA: _replace,
-    Ask.ADD_REPLICA: _add,
-    Ask.LIST_REASSIGNMENTS: lambda f: (f.tools.list_reassignments(),),
-    Ask.CANCEL_REASSIGNMENT: _cancel,
-    Ask.LIFT_THROTTLE: _lift,
-    Ask.QUORUM_STATUS: lambda f: (f.tools.quorum("--status"),),
-    Ask.QUORUM_REPLICATION: lambda f: (f.tools.quorum("--replication"),),
-    Ask.RELAX_MIN_ISR: lambda f: _set_min(f, max(1, len(f.isr))),
-    Ask.RESTORE_MIN_ISR: lambda f: _set_min(f, f.min_insync_replicas or 1),
-    Ask.FIT_MIN_ISR: lambda f: _set_min(f, max(1, len(f.replicas) - 1)),
-    Ask.FORBID_UNCLEAN: lambda f: (
+    CommandKind.PREFERRED_ELECTION: lambda f: (f.tools.elect(f.topic, f.partition),),
+    CommandKind.UNCLEAN_ELECTION: lambda f: (f.tools.elect(f.topic, f.partition, is_unclean=True),),
+    CommandKind.REPLACE_REPLICA: _replace,
+    CommandKind.ADD_REPLICA: _add,
+    CommandKind.LIST_REASSIGNMENTS: lambda f: (f.tools.list_reassignments(),),
+    CommandKind.CANCEL_REASSIGNMENT: _cancel,
+    CommandKind.LIFT_THROTTLE: _lift,
+    CommandKind.QUORUM_STATUS: lambda f: (f.tools.quorum("--status"),),
+    CommandKind.QUORUM_REPLICATION: lambda f: (f.tools.quorum("--replication"),),
+    CommandKind.RELAX_MIN_ISR: lambda f: _set_min(f, max(1, len(f.isr))),
+    CommandKind.RESTORE_MIN_ISR: lambda f: _set_min(f, f.min_insync_replicas or 1),
+    CommandKind.FIT_MIN_ISR: lambda f: _set_min(f, max(1, len(f.replicas) - 1)),
+    CommandKind.FORBID_UNCLEAN: lambda f: (
         f.tools.set_topic(f.topic, unclean_leader_election_enable="false"),
     ),
-    Ask.PROMOTE: lambda f: _standby("promote", f),
-    Ask.DEMOTE: lambda f: _standby("demote", f),
+    CommandKind.PROMOTE: lambda f: _standby("promote", f),
+    CommandKind.DEMOTE: lambda f: _standby("demote", f),
 }
 
-_DESCRIBES: Mapping[See, str] = {
-    See.STATE: "The line of partition {partition} with Leader, Replicas, Isr and Elr.",
-    See.IN_ISR: "Isr of partition {partition} contains {broker}.",
-    See.FULL_ISR: "Isr of partition {partition} lists {sync}.",
-    See.ENOUGH_ISR: "Isr of partition {partition} lists at least {min_insync_replicas} brokers.",
-    See.LEADER: "Leader of partition {partition} is the id of a broker, not none.",
-    See.PREFERRED: "Leader of partition {partition} is {preferred}.",
-    See.OUT_OF_ISR: "Isr of partition {partition} no longer contains {promoted_observer}.",
+_DESCRIBES: Mapping[CheckKind, str] = {
+    CheckKind.STATE: "The line of partition {partition} with Leader, Replicas, Isr and Elr.",
+    CheckKind.IN_ISR: "Isr of partition {partition} contains {broker}.",
+    CheckKind.FULL_ISR: "Isr of partition {partition} lists {sync}.",
+    CheckKind.ENOUGH_ISR: "Isr of partition {partition} lists at least {min_insync_replicas} brokers.",
+    CheckKind.LEADER: "Leader of partition {partition} is the id of a broker, not none.",
+    CheckKind.PREFERRED: "Leader of partition {partition} is {preferred}.",
+    CheckKind.OUT_OF_ISR: "Isr of partition {partition} no longer contains {promoted_observer}.",
 }
 
 
-def check(see: See, facts: RunbookFacts) -> Check:
+def check(see: CheckKind, facts: RunbookFacts) -> Check:
     """Return how to see that a step worked; what is not known is told in general words."""
     command, expect, page = _check(see, facts)
     words = {name: _any(name) if value is None else value for name, value in known(facts).items()}
@@ -217,55 +217,55 @@ def _any(name: str) -> str:
     }.get(name, name)
 
 
-def _check(see: See, facts: RunbookFacts) -> tuple[str, str, str]:
+def _check(see: CheckKind, facts: RunbookFacts) -> tuple[str, str, str]:
     if see in _DESCRIBES:
         return facts.tools.describe_topic(facts.topic), _DESCRIBES[see], facts.page
     return _CHECKS[see](facts)
 
 
-_CHECKS: Mapping[See, Callable[[RunbookFacts], tuple[str, str, str]]] = {
-    See.UNFENCED: lambda f: (
+_CHECKS: Mapping[CheckKind, Callable[[RunbookFacts], tuple[str, str, str]]] = {
+    CheckKind.UNFENCED: lambda f: (
         f.tools.brokers(),
         "Broker {broker} is listed with the state unfenced.",
         f.brokers_page or f.page,
     ),
-    See.LAG: lambda f: (
+    CheckKind.LAG: lambda f: (
         f.tools.log_dirs(f.topic, ()),
         "offsetLag of {place} falls to 0 on broker {broker}.",
         f.page,
     ),
-    See.DISKS: lambda f: (
+    CheckKind.DISKS: lambda f: (
         f.tools.log_dirs(f.topic, ()),
         "error is null for every log directory of broker {broker}.",
         f.brokers_page or f.page,
     ),
-    See.NO_REASSIGNMENT: lambda f: (
+    CheckKind.NO_REASSIGNMENT: lambda f: (
         f.tools.list_reassignments(),
         "{place} is not listed.",
         f.page,
     ),
-    See.NO_THROTTLE: lambda f: (
+    CheckKind.NO_THROTTLE: lambda f: (
         f.tools.topic_settings(f.topic),
         "Neither leader.replication.throttled.replicas nor follower.replication.throttled.replicas has "
         "a value.",
         f.page,
     ),
-    See.QUORUM: lambda f: (
+    CheckKind.QUORUM: lambda f: (
         f.tools.quorum("--status"),
         "LeaderId is the id of a controller, and MaxFollowerLag is near 0.",
         f.quorum_page or f.page,
     ),
-    See.MIN_ISR: lambda f: (
+    CheckKind.MIN_ISR: lambda f: (
         f.tools.topic_settings(f.topic),
         "min.insync.replicas has the wanted value.",
         f.page,
     ),
-    See.OFFSETS: lambda f: (
+    CheckKind.OFFSETS: lambda f: (
         f.tools.end_offsets(f.topic, f.partition),
         "The end offset of {place}; compare it with what producers and the other copies say.",
         f.page,
     ),
-    See.UNCLEAN_OFF: lambda f: (
+    CheckKind.UNCLEAN_OFF: lambda f: (
         f.tools.topic_settings(f.topic),
         "unclean.leader.election.enable is false.",
         f.page,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from jobs.availability.runbooks.commands import NEEDS, check, commands, known
-from jobs.availability.runbooks.parts import (
+from jobs.availability.runbooks.model import (
     Check,
     Runbook,
     RunbookFacts,

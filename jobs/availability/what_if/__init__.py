@@ -1,6 +1,6 @@
 """What becomes of a cluster when brokers, racks or controllers are lost, step by step.
 
-In reading order: `simulation`, `steps`, `world`, `election`, `standbys`, `judging`,
+In reading order: `simulation`, `steps`, `simulation_state`, `election`, `standbys`, `partition_risk`,
 `quorum_outlook`, `outcome`, `answer_json`.
 """
 

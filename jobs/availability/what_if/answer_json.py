@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from jobs.availability.what_if.outcome import (
     Counts,
+    IsrState,
     PartitionOutcome,
-    PartitionState,
     QuorumOutcome,
     StepOutcome,
     count_outcomes,
@@ -71,7 +71,7 @@ def outcome_mapping(outcome: PartitionOutcome) -> dict[str, Any]:
     }
 
 
-def state_mapping(state: PartitionState) -> dict[str, Any]:
+def state_mapping(state: IsrState) -> dict[str, Any]:
     """Return a partition at one moment; `observers_in_isr` is their number."""
     return {
         "leader": state.leader,

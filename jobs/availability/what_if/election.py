@@ -15,7 +15,7 @@ from jobs.availability.what_if.model.cluster import PartitionModel
 
 
 @dataclass(frozen=True, slots=True)
-class Registered:
+class SimulatedPartition:
     """A partition as it stands in the metadata, and what its replicas are worth.
 
     `lagging`: replicas that live and do not join the ISR. `lost_by`: the leader of an unclean election that
@@ -33,7 +33,7 @@ class Registered:
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class PartitionContext:
     """What a partition's rules need to know of the cluster.
 
     `acceptable`: brokers that live and are not fenced. `restarted`: those that came back after a crash and
@@ -60,10 +60,10 @@ def wanted_in_sync(partition: PartitionModel, observers: Sequence[int]) -> int:
     return len(partition.replicas) - len(observers)
 
 
-def first_state(partition: PartitionModel) -> Registered:
+def first_state(partition: PartitionModel) -> SimulatedPartition:
     """Return a partition as its model says; replicas out of the ISR that are no observers lag."""
     inside = [one for one in partition.replicas if one in partition.isr]
-    return Registered(
+    return SimulatedPartition(
         leader=partition.leader if partition.leader in partition.replicas else None,
         isr=tuple(inside),
         elr=_in_order(partition, partition.elr),
@@ -83,44 +83,50 @@ def first_lagging(
     return frozenset(outside.union(partition.lagging))
 
 
-def settle(partition: PartitionModel, now: Registered, around: Around) -> Registered:
+def settle(
+    partition: PartitionModel, now: SimulatedPartition, context: PartitionContext
+) -> SimulatedPartition:
     """Return the partition when all that follows by itself has happened; `now` itself if nothing does."""
-    if _is_at_rest(partition, now, around):
+    if _is_at_rest(partition, now, context):
         return now
-    now = _elect(partition, _shrink(partition, now, around), around)
+    now = _elect(partition, _shrink(partition, now, context), context)
     if now.leader is None:
         return now
-    isr = _joined(partition, now, around)
-    isr = _with_observers(partition, now, isr, around)
-    elr = _elr_after(partition, now, isr, around)
-    last_known = () if around.has_elr else now.last_known_elr
+    isr = _joined(partition, now, context)
+    isr = _with_observers(partition, now, isr, context)
+    elr = _elr_after(partition, now, isr, context)
+    last_known = () if context.has_elr else now.last_known_elr
     return replace(now, isr=_in_order(partition, isr), elr=elr, last_known_elr=last_known)
 
 
-def _is_at_rest(partition: PartitionModel, now: Registered, around: Around) -> bool:
+def _is_at_rest(
+    partition: PartitionModel, now: SimulatedPartition, context: PartitionContext
+) -> bool:
     """Return whether plainly nothing follows: a living leader and ISR, nobody to come, nothing eligible."""
-    if around.observers or now.elr or now.last_known_elr or now.leader not in now.isr:
+    if context.observers or now.elr or now.last_known_elr or now.leader not in now.isr:
         return False
-    if not around.acceptable.issuperset(now.isr) or not around.restarted.isdisjoint(now.isr):
+    if not context.acceptable.issuperset(now.isr) or not context.restarted.isdisjoint(now.isr):
         return False
     return not any(
-        one in around.acceptable and one not in now.isr and one not in now.lagging
+        one in context.acceptable and one not in now.isr and one not in now.lagging
         for one in partition.replicas
     )
 
 
-def _shrink(partition: PartitionModel, now: Registered, around: Around) -> Registered:
+def _shrink(
+    partition: PartitionModel, now: SimulatedPartition, context: PartitionContext
+) -> SimulatedPartition:
     """Take fenced brokers out, one after the other; without ELR the last member stays in the ISR.
 
     Which of several is fenced last is chance: the order of the replicas is taken.
     """
     least = effective_min_isr(partition)
     isr, elr, last_known = list(now.isr), set(now.elr), now.last_known_elr
-    restarted = around.restarted if around.has_elr else frozenset()
+    restarted = context.restarted if context.has_elr else frozenset()
     for one in now.isr:
-        if one in around.acceptable and one not in restarted:
+        if one in context.acceptable and one not in restarted:
             continue
-        if not around.has_elr:
+        if not context.has_elr:
             isr = isr if len(isr) == 1 else [other for other in isr if other != one]
             continue
         isr.remove(one)
@@ -130,10 +136,12 @@ def _shrink(partition: PartitionModel, now: Registered, around: Around) -> Regis
     return replace(now, isr=tuple(isr), elr=_in_order(partition, elr), last_known_elr=last_known)
 
 
-def _elect(partition: PartitionModel, now: Registered, around: Around) -> Registered:
+def _elect(
+    partition: PartitionModel, now: SimulatedPartition, context: PartitionContext
+) -> SimulatedPartition:
     """Elect from the ISR, else the ELR, else the last known leader, else uncleanly where that is allowed."""
     candidates = now.isr or now.elr
-    valid = [one for one in candidates if one in around.acceptable]
+    valid = [one for one in candidates if one in context.acceptable]
     if now.leader in valid:
         return now
     if valid:
@@ -142,53 +150,57 @@ def _elect(partition: PartitionModel, now: Registered, around: Around) -> Regist
             return _led(now, leader)
         elr = tuple(one for one in now.elr if one != leader)
         return replace(_led(now, leader), isr=(leader,), elr=elr)
-    return _elect_uncleanly(partition, now, around)
+    return _elect_uncleanly(partition, now, context)
 
 
-def _led(now: Registered, leader: int) -> Registered:
+def _led(now: SimulatedPartition, leader: int) -> SimulatedPartition:
     """Return a partition with a new leader: where there was none, the others follow it anew."""
     lagging = now.lagging if now.leader is not None else frozenset()
     return replace(now, leader=leader, lagging=lagging)
 
 
-def _elect_uncleanly(partition: PartitionModel, now: Registered, around: Around) -> Registered:
+def _elect_uncleanly(
+    partition: PartitionModel, now: SimulatedPartition, context: PartitionContext
+) -> SimulatedPartition:
     """Return the partition led by its last known leader, or by the first living replica where that may be."""
-    ready = [one for one in partition.replicas if one in around.acceptable]
-    last = now.last_known_elr if around.has_elr and not (now.isr or now.elr) else ()
+    ready = [one for one in partition.replicas if one in context.acceptable]
+    last = now.last_known_elr if context.has_elr and not (now.isr or now.elr) else ()
     is_last_known = len(last) == 1 and last[0] in ready
     if is_last_known:
         leader = last[0]
-    elif ready and (partition.is_unclean_allowed or around.is_unclean_asked):
+    elif ready and (partition.is_unclean_allowed or context.is_unclean_asked):
         leader = ready[0]
     else:
         return replace(now, leader=None)
-    return Registered(
+    return SimulatedPartition(
         leader, (leader,), (), now.last_known_elr, lost_by=leader, is_last_known=is_last_known
     )
 
 
-def _joined(partition: PartitionModel, now: Registered, around: Around) -> set[int]:
+def _joined(
+    partition: PartitionModel, now: SimulatedPartition, context: PartitionContext
+) -> set[int]:
     """Return the ISR with everybody who catches up."""
     return set(now.isr) | {
         one
         for one in partition.replicas
-        if one in around.acceptable and one not in now.lagging and one not in around.observers
+        if one in context.acceptable and one not in now.lagging and one not in context.observers
     }
 
 
 def _with_observers(
-    partition: PartitionModel, now: Registered, isr: set[int], around: Around
+    partition: PartitionModel, now: SimulatedPartition, isr: set[int], context: PartitionContext
 ) -> set[int]:
     """Promote and demote as the policy says, where brokers do it by themselves."""
-    if not around.observers or partition.policy is None:
+    if not context.observers or partition.policy is None:
         return isr
-    kept = wanted_observers(partition, now, isr, around.observers, around.acceptable)
-    return (isr - set(around.observers)) | set(kept)
+    kept = wanted_observers(partition, now, isr, context.observers, context.acceptable)
+    return (isr - set(context.observers)) | set(kept)
 
 
 def wanted_observers(
     partition: PartitionModel,
-    now: Registered,
+    now: SimulatedPartition,
     isr: set[int] | frozenset[int],
     observers: Sequence[int],
     able: AbstractSet[int],
@@ -227,19 +239,21 @@ def observer_target(partition: PartitionModel, leader: int | None, observers: Se
 
 
 def _elr_after(
-    partition: PartitionModel, now: Registered, isr: set[int], around: Around
+    partition: PartitionModel, now: SimulatedPartition, isr: set[int], context: PartitionContext
 ) -> tuple[int, ...]:
-    if not around.has_elr:
+    if not context.has_elr:
         return now.elr
     if len(isr) >= effective_min_isr(partition):
         return ()
     return _in_order(partition, {*now.elr, *now.isr} - isr)
 
 
-def elect_preferred(partition: PartitionModel, now: Registered, around: Around) -> Registered:
+def elect_preferred(
+    partition: PartitionModel, now: SimulatedPartition, context: PartitionContext
+) -> SimulatedPartition:
     """Return the partition led by its first replica, where that is in the ISR."""
     first = partition.replicas[0]
-    if now.leader is None or first not in now.isr or first not in around.acceptable:
+    if now.leader is None or first not in now.isr or first not in context.acceptable:
         return now
     return replace(now, leader=first)
 

@@ -43,7 +43,7 @@ class Promoter(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionState:
+class IsrState:
     """A partition at one moment. Lists stand in the order of its replicas.
 
     `isr` is what stands in the metadata: without a majority of voters dead members stay in it, and without
@@ -69,8 +69,8 @@ class PartitionOutcome:
 
     topic: str
     partition: int
-    before: PartitionState
-    after: PartitionState
+    before: IsrState
+    after: IsrState
     data_at_risk: DataAtRisk
     needs_unclean: bool
     promoter: Promoter

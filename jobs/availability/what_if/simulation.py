@@ -25,6 +25,7 @@ from jobs.availability.what_if.outcome import (
     StepOutcome,
     count_outcomes,
 )
+from jobs.availability.what_if.simulation_state import SimulationState
 from jobs.availability.what_if.steps import (
     Loss,
     PreferredElection,
@@ -35,7 +36,6 @@ from jobs.availability.what_if.steps import (
     check_steps,
     step_name,
 )
-from jobs.availability.what_if.world import World
 
 __all__ = [
     "Loss",
@@ -102,13 +102,13 @@ def _from_first_to_last(outcomes: Sequence[PartitionOutcome]) -> PartitionOutcom
 def simulate(cluster: ClusterModel, steps: Sequence[Step]) -> WhatIf:
     """Return what the steps do, one after the other; raises `UnknownTarget` for what is not there."""
     check_steps(cluster, steps)
-    world = World(cluster)
-    before = world.quorum
-    return WhatIf(tuple(_step(world, one, index) for index, one in enumerate(steps)), before)
+    state = SimulationState(cluster)
+    before = state.quorum
+    return WhatIf(tuple(_step(state, one, index) for index, one in enumerate(steps)), before)
 
 
-def _step(world: World, step: Step, index: int) -> StepOutcome:
-    outcomes = world.apply(step)
+def _step(state: SimulationState, step: Step, index: int) -> StepOutcome:
+    outcomes = state.apply(step)
     by_topic: dict[str, list[PartitionOutcome]] = defaultdict(list)
     for one in outcomes:
         by_topic[one.topic].append(one)
@@ -117,5 +117,5 @@ def _step(world: World, step: Step, index: int) -> StepOutcome:
         partitions=outcomes,
         topics={name: count_outcomes(found) for name, found in sorted(by_topic.items())},
         cluster=count_outcomes(outcomes),
-        quorum=world.quorum,
+        quorum=state.quorum,
     )

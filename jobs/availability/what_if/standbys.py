@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from typing import Protocol
 
-from jobs.availability.what_if.election import Registered, wanted_observers
+from jobs.availability.what_if.election import SimulatedPartition, wanted_observers
 from jobs.availability.what_if.model.cluster import ClusterModel, PartitionModel
 from jobs.availability.what_if.outcome import Promoter
 
 
-class Surroundings(Protocol):
+class StandbyContext(Protocol):
     """What must be known of a cluster in the middle of a story."""
 
     cluster: ClusterModel
@@ -58,35 +58,37 @@ def is_governed(partition: PartitionModel) -> bool:
     return partition.is_acted_on and partition.policy is not None
 
 
-def wanted_standbys(world: Surroundings, states: Sequence[Registered]) -> frozenset[int]:
+def wanted_standbys(
+    context: StandbyContext, states: Sequence[SimulatedPartition]
+) -> frozenset[int]:
     """Return the standbys that are to be unfenced, by the states with those that are unfenced now.
 
     One stays as long as a policy wants it, or as it is the only one left in the ISR of any partition.
     """
-    governed = governed_standbys(world.cluster, world.standbys)
-    wanted = set(world.unfenced - governed)
+    governed = governed_standbys(context.cluster, context.standbys)
+    wanted = set(context.unfenced - governed)
     wanted.update(
-        one.isr[0] for one in states if len(one.isr) == 1 and one.isr[0] in world.unfenced
+        one.isr[0] for one in states if len(one.isr) == 1 and one.isr[0] in context.unfenced
     )
-    able = world.standbys & world.serving
-    for index, partition in enumerate(world.cluster.partitions):
+    able = context.standbys & context.serving
+    for index, partition in enumerate(context.cluster.partitions):
         now = states[index]
         if is_governed(partition) and now.leader is not None:
-            observers = world.observers[index]
+            observers = context.observers[index]
             wanted.update(wanted_observers(partition, now, frozenset(now.isr), observers, able))
     return frozenset(wanted)
 
 
 def electable_standbys(
-    world: Surroundings, states: Sequence[Registered], topic: str | None
+    context: StandbyContext, states: Sequence[SimulatedPartition], topic: str | None
 ) -> frozenset[int]:
     """Return one standby for each partition without leader that has no other living replica."""
     found: set[int] = set()
-    for index, partition in enumerate(world.cluster.partitions):
+    for index, partition in enumerate(context.cluster.partitions):
         if not is_governed(partition) or topic not in {None, partition.topic}:
             continue
-        living = [one for one in partition.replicas if one in world.serving]
-        if states[index].leader is None and all(one in world.standbys for one in living):
+        living = [one for one in partition.replicas if one in context.serving]
+        if states[index].leader is None and all(one in context.standbys for one in living):
             found.update(_best(partition, living))
     return frozenset(found)
 

@@ -18,7 +18,7 @@ from jobs.cluster.protocol.transport.connection import (
     BrokerConnection,
     Options,
 )
-from jobs.cluster.protocol.transport.lanes import METADATA, Lanes
+from jobs.cluster.protocol.transport.connection_pool import METADATA, ConnectionPool
 from jobs.cluster.protocol.transport.security import security_of
 from jobs.cluster.protocol.transport.timing import Timing
 from jobs.cluster.protocol.transport.transport_faults import Server
@@ -51,7 +51,7 @@ class RawCluster:
         security = security_of(connection)
         name = CLIENT_ID_PREFIX + client_id
         options = Options(connection.alias, name, security, self.timing, largest_answer_bytes)
-        self._lanes = Lanes(options)
+        self._connection_pool = ConnectionPool(options)
         self._bootstrap = bootstrap_servers(connection.bootstrap_servers)
         # When an address last failed to answer what any broker can.
         self._failed_at: dict[tuple[str, int], float] = {}
@@ -83,7 +83,7 @@ class RawCluster:
 
     def close(self) -> None:
         """Close every connection; pending requests fail with `ConnectionLost`."""
-        self._lanes.close()
+        self._connection_pool.close()
 
     async def metadata(
         self, topics: Collection[str] = (), *, newer_than: ClusterMetadata | None = None
@@ -129,14 +129,14 @@ class RawCluster:
                 f"Broker {broker_id} is not in the cluster now (brokers: {known}).",
                 cluster=self.alias,
             )
-        return await self._lanes.get(Server(broker.host, broker.port, broker_id), lane)
+        return await self._connection_pool.get(Server(broker.host, broker.port, broker_id), lane)
 
     async def connection_at(self, server: Server, lane: str) -> BrokerConnection:
         """Return a connection to a broker that the metadata leaves out, as it does with fenced ones.
 
         Raises `ClusterFault`.
         """
-        return await self._lanes.get(server, lane)
+        return await self._connection_pool.get(server, lane)
 
     async def ask_any(self, send: Callable[[BrokerConnection], Awaitable[_Answer]]) -> _Answer:
         """Ask what any broker can answer and what does no harm twice; raises `ClusterFault`.
@@ -148,7 +148,7 @@ class RawCluster:
         for server in self._candidates():
             try:
                 async with asyncio.timeout(self.timing.metadata_timeout_s):
-                    answer = await send(await self._lanes.get(server, METADATA))
+                    answer = await send(await self._connection_pool.get(server, METADATA))
             except TimeoutError:
                 faults.append(self._timed_out(server))
             except ClusterFault as fault:
@@ -181,7 +181,7 @@ class RawCluster:
     def _accept(self, known: ClusterMetadata | None, found: ClusterMetadata) -> ClusterMetadata:
         self._refuse_another_cluster(found.cluster_id)
         brokers = {Server(b.host, b.port, b.broker_id) for b in found.brokers.values()}
-        self._lanes.retain({*brokers, *self._bootstrap})
+        self._connection_pool.retain({*brokers, *self._bootstrap})
         return found if known is None else newest(known, found)
 
     def _refuse_another_cluster(self, found: str) -> None:

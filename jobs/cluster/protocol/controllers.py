@@ -18,7 +18,7 @@ from jobs.cluster.protocol.cluster import CLIENT_ID_PREFIX, bootstrap_servers, m
 from jobs.cluster.protocol.data.metadata_log import NotAController, NotLeading
 from jobs.cluster.protocol.errors import Denied
 from jobs.cluster.protocol.transport.connection import BrokerConnection, Options
-from jobs.cluster.protocol.transport.lanes import FETCH, Lanes
+from jobs.cluster.protocol.transport.connection_pool import FETCH, ConnectionPool
 from jobs.cluster.protocol.transport.security import security_of
 from jobs.cluster.protocol.transport.timing import Timing
 from jobs.cluster.protocol.transport.transport_faults import Server
@@ -50,7 +50,7 @@ class Controllers:
         self._failed_at: dict[tuple[str, int], float] = {}
         name = CLIENT_ID_PREFIX + client_id
         security = security_of(connection)
-        self._lanes = Lanes(
+        self._connection_pool = ConnectionPool(
             Options(connection.alias, name, security, timing, _LARGEST_ANSWER_BYTES)
         )
 
@@ -63,7 +63,7 @@ class Controllers:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._lanes.close()
+        self._connection_pool.close()
 
     @property
     def leader_id(self) -> int | None:
@@ -91,7 +91,7 @@ class Controllers:
         while (server := self._whom(asked)) is not None and len(faults) < _MOST_HOPS:
             asked.add((server[:2], self.leader_epoch))
             try:
-                answer = await send(await self._lanes.get(server, FETCH))
+                answer = await send(await self._connection_pool.get(server, FETCH))
             except (Denied, ClusterIdChanged):
                 raise
             except ClusterFault as fault:

@@ -20,9 +20,9 @@ from jobs.cluster.protocol.errors import (
 )
 from jobs.cluster.protocol.transport.apis import FIND_COORDINATOR
 from jobs.cluster.protocol.transport.connection import BrokerConnection
-from jobs.cluster.protocol.transport.lanes import COORDINATOR
+from jobs.cluster.protocol.transport.connection_pool import COORDINATOR
 from jobs.cluster.protocol.transport.primitives import int8
-from jobs.cluster.protocol.transport.timing import Tries
+from jobs.cluster.protocol.transport.timing import RetryBudget
 
 _Answer = TypeVar("_Answer")
 _TRANSACTION = int8(1)
@@ -85,7 +85,7 @@ async def ask_patiently(
     harmless to repeat. A try that has begun is not cut short: a broker that hangs costs up to
     `request_timeout_s` more. Raises the fault that repeating does not mend, and `GaveUp`.
     """
-    tries = Tries(cluster.timing, budget_s)
+    tries = RetryBudget(cluster.timing, budget_s)
     may_have_arrived = False
     while True:
         try:

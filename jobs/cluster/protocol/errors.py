@@ -21,7 +21,7 @@ from jobs.cluster.errors import (
     TimedOut,
     UnknownTopicOrPartition,
 )
-from jobs.cluster.words_of_others import shortened
+from jobs.cluster.untrusted_text import shortened
 
 
 class FaultKind(StrEnum):

@@ -11,7 +11,7 @@ from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.errors import LeaderMoved, TopicUnknown, Where
 from jobs.cluster.protocol.metadata import ClusterMetadata, PartitionMetadata
-from jobs.cluster.protocol.transport.timing import Tries
+from jobs.cluster.protocol.transport.timing import RetryBudget
 
 _Value = TypeVar("_Value")
 _Asked: TypeAlias = Mapping[TopicPartition, PartitionMetadata]
@@ -30,7 +30,7 @@ async def ask_leaders(
     `send` asks one broker for the partitions that it leads. What is retriable is asked again with fresh
     metadata, with back-off, until the budget is over. Raises `ClusterFault` when there is no metadata.
     """
-    tries = Tries(cluster.timing, budget_s)
+    tries = RetryBudget(cluster.timing, budget_s)
     found: _Answers[_Value] = {}
     waiting = set(partitions)
     metadata = await cluster.metadata({where.topic for where in waiting})

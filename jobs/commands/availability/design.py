@@ -9,9 +9,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from jobs.availability.designer.design import Design, ImpossibleWish, InvalidWish, design
-from jobs.availability.designer.input import parse_wish
-from jobs.availability.designer.wish import LossAllowed, ObserverSupport, WritableAfter
+from jobs.availability.designer.design import (
+    Design,
+    ImpossibleRequirements,
+    InvalidRequirements,
+    design,
+)
+from jobs.availability.designer.input import parse_requirements
+from jobs.availability.designer.requirements import LossAllowed, ObserverSupport, WritableAfter
 from jobs.availability.runbooks.kafka_commands import KafkaTools
 from jobs.commands.bad_input import refuse
 
@@ -86,8 +91,8 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         document = _document(arguments)
         tools = KafkaTools(arguments.bootstrap_server, command_config=arguments.command_config)
-        made = design(parse_wish(document), tools)
-    except ImpossibleWish as refused:
+        made = design(parse_requirements(document), tools)
+    except ImpossibleRequirements as refused:
         return _refused(refused, is_json=arguments.json)
     except (OSError, ValueError) as error:
         return refuse(error)
@@ -98,8 +103,8 @@ def run(arguments: argparse.Namespace) -> int:
     return OK
 
 
-def _refused(refused: ImpossibleWish, *, is_json: bool) -> int:
-    is_bad = isinstance(refused, InvalidWish)
+def _refused(refused: ImpossibleRequirements, *, is_json: bool) -> int:
+    is_bad = isinstance(refused, InvalidRequirements)
     if is_json:
         told = {"possible": False, "problems": refused.problems}
         sys.stdout.write(f"{json.dumps(told)}\n")
@@ -135,7 +140,7 @@ def _from_file(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: {error}") from None
     if not isinstance(document, dict):
-        raise InvalidWish({"": f"{path}: a wish is an object with the field sites"})
+        raise InvalidRequirements({"": f"{path}: a wish is an object with the field sites"})
     return document
 
 

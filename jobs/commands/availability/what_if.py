@@ -18,8 +18,8 @@ from jobs.availability.what_if.matrix.matrix import (
     worst_single_failure,
 )
 from jobs.availability.what_if.model.cluster import ClusterModel, InvalidCluster
-from jobs.availability.what_if.model.story_json import steps_of
-from jobs.availability.what_if.outcome import Counts, PartitionOutcome, PartitionState
+from jobs.availability.what_if.model.scenario_json import steps_of
+from jobs.availability.what_if.outcome import Counts, IsrState, PartitionOutcome
 from jobs.availability.what_if.simulation import WhatIf, simulate
 from jobs.availability.what_if.steps import Loss, Step, UncleanElection, UnknownTarget
 from jobs.commands.bad_input import refuse
@@ -212,7 +212,7 @@ def _table(changed: Sequence[PartitionOutcome]) -> Iterator[str]:
         yield f"{'  '.join(cells)}  {row[-1]}"
 
 
-def _state(state: PartitionState) -> str:
+def _state(state: IsrState) -> str:
     leader = "none" if state.leader is None else state.leader
     elr = f" elr {_ids(state.elr)}" if state.elr else ""
     return f"leader {leader} isr {_ids(state.isr)}{elr}"

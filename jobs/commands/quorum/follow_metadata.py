@@ -90,7 +90,7 @@ def _with_archive(folder: Path, work: Callable[[LogArchive], int]) -> int:
 
 def _follow(source: MetadataSource, archive: LogArchive, arguments: argparse.Namespace) -> int:
     stop = threading.Event()
-    told = _Told(archive, stop, arguments)
+    told = _FollowPrinter(archive, stop, arguments)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda _number, _frame: stop.set())
     try:
@@ -101,7 +101,7 @@ def _follow(source: MetadataSource, archive: LogArchive, arguments: argparse.Nam
     return OK if told.has_read_log else FINDING
 
 
-class _Told:
+class _FollowPrinter:
     """Prints what is news, and ends the following when it has caught up, or never will."""
 
     def __init__(

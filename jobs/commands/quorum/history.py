@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from jobs.quorum.history.cause_words import cause_words, word_of
+from jobs.quorum.history.cause_labels import cause_words, word_of
 from jobs.quorum.history.change_json import change_mapping, iso
 from jobs.quorum.history.changes import Anomaly, AnyChange, ChangeKind, PartitionChange, TopicChange
 from jobs.quorum.history.histories import read_changes

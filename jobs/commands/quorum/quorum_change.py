@@ -14,7 +14,7 @@ from jobs.commands.quorum.voters import read_timeline
 from jobs.quorum.advisor.advice import plan_change
 from jobs.quorum.advisor.commands import Tools
 from jobs.quorum.advisor.input import parse_disk, parse_node, parse_pairs, state_from_document
-from jobs.quorum.advisor.plan import ChangePlan, Moment, PlanStep, WantedChange
+from jobs.quorum.advisor.plan import ChangePlan, PlanStep, QuorumStatus, WantedChange
 from jobs.quorum.advisor.site_layout import plan_layout
 from jobs.quorum.advisor.state import QuorumState, state_from_timeline
 from jobs.quorum.log.folder import read_folder
@@ -179,7 +179,7 @@ def _command(line: str) -> str:
     return f"$ {line}" if line.startswith("bin/") else line
 
 
-def _moment(moment: Moment) -> str:
+def _moment(moment: QuorumStatus) -> str:
     deadly = (
         f"; the loss of {' or of '.join(moment.deadly_sites)} stops it"
         if moment.deadly_sites

@@ -14,8 +14,8 @@ from jobs.commands.quorum.moment_arguments import parse_moment, parse_offset, pa
 from jobs.quorum.history.change_json import change_mapping, difference_mapping, iso, state_mapping
 from jobs.quorum.image.diff import Difference, diff_images
 from jobs.quorum.image.image import MetadataImage
-from jobs.quorum.image.moments import Moment, StateAt, items_until, state_of_folder
-from jobs.quorum.image.partition_state import PartitionState, difference_text
+from jobs.quorum.image.partition_registration import PartitionRegistration, difference_text
+from jobs.quorum.image.point_in_time import LogPosition, StateAt, items_until, state_of_folder
 from jobs.quorum.log.folder import BadFolder, LogFolder, read_folder
 from jobs.quorum.timeline.parts import voter_mapping
 from jobs.quorum.timeline.voter_timeline import read_voter_timeline
@@ -58,7 +58,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument("--topic", help="of this topic only")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
-    parser.set_defaults(run=run, moment=Moment())
+    parser.set_defaults(run=run, moment=LogPosition())
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -79,14 +79,14 @@ class _NoMoment(ValueError):
     """A moment of which the log knows nothing."""
 
 
-def _refuse_future(*moments: Moment | None) -> None:
+def _refuse_future(*moments: LogPosition | None) -> None:
     for moment in moments:
         at_ms = None if moment is None else moment.timestamp_ms
         if at_ms is not None and at_ms > time.time() * 1000:
             raise _NoMoment(f"{iso(at_ms)} is in the future: enter a time that is past")
 
 
-def _state(folder: LogFolder, moment: Moment) -> StateAt:
+def _state(folder: LogFolder, moment: LogPosition) -> StateAt:
     found = state_of_folder(folder, moment)
     if found.is_before_log:
         asked = iso(moment.timestamp_ms) or f"offset {moment.offset}"
@@ -104,7 +104,7 @@ def _state(folder: LogFolder, moment: Moment) -> StateAt:
     return found
 
 
-def _is_behind_log(folder: LogFolder, found: StateAt, moment: Moment) -> bool:
+def _is_behind_log(folder: LogFolder, found: StateAt, moment: LogPosition) -> bool:
     """Return whether the log has no record at an offset, nor behind it."""
     last = found.image.last_offset
     if moment.offset is None or last >= moment.offset:
@@ -143,7 +143,7 @@ def _where(image: MetadataImage) -> dict[str, Any]:
     }
 
 
-def _voters(folder: LogFolder, moment: Moment) -> dict[str, Any]:
+def _voters(folder: LogFolder, moment: LogPosition) -> dict[str, Any]:
     timeline = read_voter_timeline(items_until(folder, moment))
     entry = timeline.current
     return {
@@ -233,7 +233,9 @@ def _difference_lines(before: StateAt, after: StateAt, found: list[Difference]) 
 
 
 def _difference(found: Difference) -> str:
-    if isinstance(found.before, PartitionState) and isinstance(found.after, PartitionState):
+    if isinstance(found.before, PartitionRegistration) and isinstance(
+        found.after, PartitionRegistration
+    ):
         return difference_text(found.before, found.after)
     told = difference_mapping(found)
     if found.before is None:

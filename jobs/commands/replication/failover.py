@@ -18,14 +18,14 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.commands.bad_input import refuse
-from jobs.commands.replication import failover_words as words
+from jobs.commands.replication import failover_text as words
 from jobs.commands.replication.failover_file import BadUndoFile, UndoFile
 from jobs.replication.failover.applying import GroupOutcome, OutcomeState, apply_group, undo_group
 from jobs.replication.failover.freshness import PlanRefused, refuse_blocked
 from jobs.replication.failover.kafka_door import KafkaOffsetsDoor
 from jobs.replication.failover.last_checkpoints import read_last_checkpoints
-from jobs.replication.failover.model import Direction, FailoverPlan, Untranslated, Wish
-from jobs.replication.failover.read_evidence import Asking, Known, Route
+from jobs.replication.failover.model import Direction, FailoverPlan, FailoverRequest, Untranslated
+from jobs.replication.failover.read_evidence import EvidenceRequest, Known, Route
 from jobs.replication.failover.read_syncs import read_translator
 from jobs.replication.failover.reports.report import RunFacts, RunKind, build_report
 from jobs.replication.failover.reports.signing import kept_key
@@ -173,9 +173,9 @@ class _Task:
         print_lines([document] if self.arguments.json else words.outcomes(done.outcomes))
         return OK if done.is_well else FINDING
 
-    def _asking(self) -> Asking:
+    def _asking(self) -> EvidenceRequest:
         given = self.arguments
-        wish = Wish(
+        wish = FailoverRequest(
             Direction.FAILBACK if given.back else Direction.FAILOVER,
             tuple(given.group),
             tuple(given.topic) or (".*",),
@@ -188,7 +188,7 @@ class _Task:
         last: Callable[[], Known] | None = None
         if wish.direction is Direction.FAILOVER:
             last = lambda: read_last_checkpoints(self.flow)  # noqa: E731  asked only in a disaster
-        return Asking(wish, routes, last)
+        return EvidenceRequest(wish, routes, last)
 
     def _destination(self, alias: str) -> Connection:
         for one in (self.flow.target, self.flow.source):

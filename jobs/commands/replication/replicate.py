@@ -17,7 +17,7 @@ from typing import Any
 from jobs.cluster.errors import InvalidFields
 from jobs.lab.errors import JavaMissing
 from jobs.lab.install.java import find_java
-from jobs.replication.copy.contract import PartitionState
+from jobs.replication.copy.contract import CopyState
 from jobs.replication.flow.file import read_flow_file
 from jobs.replication.flow.spec import FlowSpec
 from jobs.spark import contract, submit
@@ -127,7 +127,7 @@ def _print_progress(progress: dict[str, Any], *, as_json: bool) -> None:
     else:
         sys.stdout.write(summary_line(progress) + "\n")
         for row in progress["partitions"]:
-            if row["state"] in (PartitionState.FAILED, PartitionState.STOPPED):
+            if row["state"] in (CopyState.FAILED, CopyState.STOPPED):
                 where = f"{row['topic']}-{row['partition']}"
                 print_lines([f"  {where} {row['state']}: {row['reason']}"])
     sys.stdout.flush()

@@ -13,7 +13,7 @@ from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.replication.flow.file import read_flow_file
 from jobs.replication.flow.selection import policy_of
 from jobs.replication.flow.spec import FlowSpec
-from jobs.replication.translation.refine import KafkaSpan, refine
+from jobs.replication.translation.record_comparison import KafkaFingerprintReader, refine
 from jobs.replication.translation.sync_history import Certificate
 
 Refiner = Callable[[TopicPartition, int, Certificate], Certificate]
@@ -45,7 +45,12 @@ def _refiner(flow: FlowSpec, source: ClusterClient, target: ClusterClient) -> Re
             policy.format_remote_topic(flow.source.alias, where.topic), where.partition
         )
         try:
-            return refine(found, upstream, KafkaSpan(source, where), KafkaSpan(target, remote))
+            return refine(
+                found,
+                upstream,
+                KafkaFingerprintReader(source, where),
+                KafkaFingerprintReader(target, remote),
+            )
         except ClusterFault as fault:
             sys.stderr.write(f"{where} offset {upstream}: {fault} {fault.hint}\n")
             return found

@@ -1,4 +1,4 @@
 """`crosslog standby`: fenced standby brokers, and the other ways to act.
 
-In reading order: `command`, `running`, `election`, `words`.
+In reading order: `command`, `running`, `election`, `output`.
 """

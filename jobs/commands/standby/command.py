@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from jobs.availability.acting.doors import Doors
+from jobs.availability.acting.cluster_connections import ClusterConnections
 from jobs.availability.acting.fenced_standby import FencedStandby
 from jobs.availability.acting.held_back_replica import HeldBackReplica
 from jobs.availability.acting.reassign_to_spare import ReassignToSpare
@@ -25,9 +25,9 @@ from jobs.availability.acting.standby.promotions import StoreAway
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.commands.standby import election as standby_election
+from jobs.commands.standby import output as standby_words
 from jobs.commands.standby import running as standby_running
-from jobs.commands.standby import words as standby_words
-from jobs.commands.standby.words import BAD_INPUT, NOT_DONE, OK, Told
+from jobs.commands.standby.output import BAD_INPUT, NOT_DONE, OK, ActionPrinter
 from jobs.quorum.log.source import read_source_file
 
 _LONGEST_ID = 10
@@ -126,14 +126,14 @@ def _add_others(orders: _Orders[argparse.ArgumentParser]) -> None:
 def status(arguments: argparse.Namespace) -> int:
     """Show standbys, promotions and loops; 1 when something is wrong with them."""
     return standby_words.show_status(
-        doors_of(arguments), store_of(arguments), as_json=arguments.json
+        connections_of(arguments), store_of(arguments), as_json=arguments.json
     )
 
 
 def promote(arguments: argparse.Namespace) -> int:
     """Promote one broker through the store, where loops find it."""
     actor = FencedStandby(
-        doors_of(arguments),
+        connections_of(arguments),
         arguments.broker,
         store_of(arguments),
         asked_by=_who(),
@@ -141,17 +141,17 @@ def promote(arguments: argparse.Namespace) -> int:
         most_lag_records=arguments.most_lag,
         is_forced=arguments.force,
     )
-    return Told(arguments).run(actor)
+    return ActionPrinter(arguments).run(actor)
 
 
 def demote(arguments: argparse.Namespace) -> int:
     """Demote one broker; a dry run says what is held."""
     store = store_of(arguments)
     actor = FencedStandby(
-        doors_of(arguments), arguments.broker, store, asked_by=_who(), why=arguments.why
+        connections_of(arguments), arguments.broker, store, asked_by=_who(), why=arguments.why
     )
     known = store.read().of_broker(arguments.broker)
-    told = Told(arguments)
+    told = ActionPrinter(arguments)
     if known is None:
         return told.say_no(f"Broker {arguments.broker} is not promoted by crosslog.")
     if not arguments.yes:
@@ -162,28 +162,28 @@ def demote(arguments: argparse.Namespace) -> int:
 
 def lift(arguments: argparse.Namespace) -> int:
     """Lift the throttle of a held-back replica."""
-    return Told(arguments).run(
-        HeldBackReplica(doors_of(arguments), arguments.topic, arguments.broker)
+    return ActionPrinter(arguments).run(
+        HeldBackReplica(connections_of(arguments), arguments.topic, arguments.broker)
     )
 
 
 def reassign(arguments: argparse.Namespace) -> int:
     """Make replicas on a spare broker."""
     partitions = tuple(arguments.partition)
-    actor = ReassignToSpare(doors_of(arguments), partitions, arguments.to, arguments.replaced)
-    return Told(arguments).run(actor)
+    actor = ReassignToSpare(connections_of(arguments), partitions, arguments.to, arguments.replaced)
+    return ActionPrinter(arguments).run(actor)
 
 
 def relax(arguments: argparse.Namespace) -> int:
     """Lower min.insync.replicas, wait for the ISR, and put it back."""
-    actor = RelaxMinIsr(doors_of(arguments), arguments.topic, arguments.to)
-    return Told(arguments).run(actor, standby_running.puts_back(actor, arguments))
+    actor = RelaxMinIsr(connections_of(arguments), arguments.topic, arguments.to)
+    return ActionPrinter(arguments).run(actor, standby_running.puts_back(actor, arguments))
 
 
-def doors_of(arguments: argparse.Namespace) -> Doors:
+def connections_of(arguments: argparse.Namespace) -> ClusterConnections:
     """Return the way to the cluster; raises `InvalidFields`."""
     source = read_source_file(arguments.cluster)
-    return Doors(source.connection, source.controllers)
+    return ClusterConnections(source.connection, source.controllers)
 
 
 def store_of(arguments: argparse.Namespace) -> FolderStore:
@@ -191,7 +191,7 @@ def store_of(arguments: argparse.Namespace) -> FolderStore:
     if arguments.store is not None:
         return FolderStore(arguments.store)
     home = os.environ.get("CROSSLOG_HOME") or Path.home() / ".local" / "share" / "crosslog"
-    return FolderStore(Path(home) / "standby" / doors_of(arguments).alias)
+    return FolderStore(Path(home) / "standby" / connections_of(arguments).alias)
 
 
 def _guarded(run: _Run) -> _Run:
@@ -203,7 +203,7 @@ def _guarded(run: _Run) -> _Run:
                 sys.stderr.write(f"{arguments.cluster}: {name}: {text}\n")
             return BAD_INPUT
         except ClusterFault as fault:
-            return Told(arguments).fault(fault)
+            return ActionPrinter(arguments).fault(fault)
         except StoreAway as error:
             sys.stderr.write(f"{error}\n")
             return NOT_DONE

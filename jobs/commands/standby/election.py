@@ -7,10 +7,10 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from jobs.availability.acting.doors import Doors
+from jobs.availability.acting.cluster_connections import ClusterConnections
 from jobs.availability.acting.elections import Election, hold_election, plan_election
 from jobs.cluster.protocol.admin.elections import ElectionType
-from jobs.commands.standby.words import NOT_DONE, OK, Told
+from jobs.commands.standby.output import NOT_DONE, OK, ActionPrinter
 from jobs.quorum.log.source import read_source_file
 
 
@@ -28,7 +28,7 @@ def elect(arguments: argparse.Namespace) -> int:
     """Hold the elections, or say which would be held."""
     kind = ElectionType.UNCLEAN if arguments.unclean else ElectionType.PREFERRED
     found = asyncio.run(_run(arguments.cluster, kind, arguments.topic, is_real=arguments.yes))
-    told = Told(arguments)
+    told = ActionPrinter(arguments)
     if not found.partitions:
         return told.say("Every partition has a leader.", found.to_mapping())
     told.say(found.sentence, found.to_mapping())
@@ -37,7 +37,7 @@ def elect(arguments: argparse.Namespace) -> int:
 
 async def _run(path: Path, kind: ElectionType, topics: Any, *, is_real: bool) -> Election:
     source = read_source_file(path)
-    async with Doors(source.connection, source.controllers).cluster() as cluster:
+    async with ClusterConnections(source.connection, source.controllers).cluster() as cluster:
         if is_real:
             return await hold_election(cluster, kind, topics)
         return await plan_election(cluster, kind, topics)

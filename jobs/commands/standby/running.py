@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any
 
-from jobs.availability.acting.doors import Doors
+from jobs.availability.acting.cluster_connections import ClusterConnections
 from jobs.availability.acting.plans import Outcome
 from jobs.availability.acting.relaxed_min_isr import RelaxMinIsr
 from jobs.availability.acting.standby.loop import StandbyLoop
@@ -24,7 +24,7 @@ from jobs.availability.placements.placement import PromotionPolicy
 from jobs.availability.promotion.advice import Mode, TopicPolicy
 from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.cluster.read_only import refuse_when_read_only
-from jobs.commands.standby.words import OK
+from jobs.commands.standby.output import OK
 
 _LOOK_S = 1.0
 _Adds = Callable[..., argparse.ArgumentParser]
@@ -62,10 +62,10 @@ def add_parser(orders: Any, add: _Adds) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run a loop until SIGTERM or Ctrl-C; its promotions stay in the store for the others."""
-    from jobs.commands.standby.command import doors_of, store_of
+    from jobs.commands.standby.command import connections_of, store_of
 
-    doors = doors_of(arguments)
-    refuse_when_read_only(doors.alias, "Sending heartbeats for standby brokers")
+    connections = connections_of(arguments)
+    refuse_when_read_only(connections.alias, "Sending heartbeats for standby brokers")
     stop_event = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda _number, _frame: stop_event.set())
@@ -75,16 +75,18 @@ def run(arguments: argparse.Namespace) -> int:
         timer.start()
     name = arguments.id or f"{socket.gethostname()}-{os.getpid()}"
     StandbyLoop(
-        doors,
+        connections,
         store_of(arguments),
         loop_id=name,
-        decider=_decider(doors, arguments),
+        decider=_decider(connections, arguments),
         heard=_teller(as_json=arguments.json),
     ).run(stop_event)
     return OK
 
 
-def _decider(doors: Doors, arguments: argparse.Namespace) -> PolicyDecider | None:
+def _decider(
+    connections: ClusterConnections, arguments: argparse.Namespace
+) -> PolicyDecider | None:
     """Return what decides by itself; None: only what people ask for is done. Raises `InvalidFields`."""
     if not arguments.act_for:
         return None
@@ -102,7 +104,7 @@ def _decider(doors: Doors, arguments: argparse.Namespace) -> PolicyDecider | Non
         ),
         cooldown_ms=arguments.cooldown_s * 1000,
     )
-    return PolicyDecider(doors, rules, lambda: int(time.time() * 1000))
+    return PolicyDecider(connections, rules, lambda: int(time.time() * 1000))
 
 
 def stop(arguments: argparse.Namespace) -> int:

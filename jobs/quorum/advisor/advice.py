@@ -15,14 +15,14 @@ from jobs.quorum.advisor.order import MOST_MOVES, Move, Standing, best_order, fi
 from jobs.quorum.advisor.plan import (
     ChangePlan,
     DiskReplacement,
-    Moment,
     PlanStep,
+    QuorumStatus,
     RefusalCode,
     Refused,
     WantedChange,
 )
+from jobs.quorum.advisor.plan_text import notes_on, prepare, result_warnings, step_warnings
 from jobs.quorum.advisor.state import QuorumState
-from jobs.quorum.advisor.words import notes_on, prepare, result_warnings, step_warnings
 from jobs.quorum.voters.majority import deadly_sites, quorum_after
 from jobs.quorum.voters.voter_sets import ReplicaKey, moved_directory
 
@@ -155,6 +155,6 @@ def _step(
     )
 
 
-def _moment(at: Standing, state: QuorumState) -> Moment:
+def _moment(at: Standing, state: QuorumState) -> QuorumStatus:
     deadly = deadly_sites(at.voters, state.sites, at.alive)
-    return Moment(at.voters, quorum_after(at.voters, at.alive), deadly)
+    return QuorumStatus(at.voters, quorum_after(at.voters, at.alive), deadly)

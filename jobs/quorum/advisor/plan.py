@@ -76,7 +76,7 @@ class WantedChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class QuorumStatus:
     """The quorum before or after a step; `deadly_sites`: each takes the majority with it when it is lost."""
 
     voters: VoterSet
@@ -111,8 +111,8 @@ class PlanStep:
     command: str
     check: str
     expect: str
-    before: Moment
-    after: Moment
+    before: QuorumStatus
+    after: QuorumStatus
     warnings: tuple[str, ...] = ()
 
     def to_mapping(self) -> dict[str, Any]:
@@ -137,8 +137,8 @@ class PlanStep:
 class ChangePlan:
     """The steps to a wanted change in a safe order, or a `refusal`; `warnings` are about the result."""
 
-    before: Moment
-    after: Moment
+    before: QuorumStatus
+    after: QuorumStatus
     steps: tuple[PlanStep, ...] = ()
     refusal: Refusal | None = None
     warnings: tuple[str, ...] = ()

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from jobs.quorum.history.change_position import ChangePosition
 from jobs.quorum.history.changes import AnyChange
-from jobs.quorum.history.stamp import Stamp
 from jobs.quorum.image.tables import ImageTables
 
 # So many names of deleted topics are remembered, to recognise one that comes back.
@@ -15,16 +15,16 @@ REMEMBERED_TOPICS = 100_000
 
 
 @dataclass(slots=True)
-class Fold:
+class MetadataDelta:
     """Tables, and what stands in no table.
 
-    `deleted` are the last ids of names whose topic is gone. `growing` is the topic whose creation is being
-    read: Kafka writes a TopicRecord, its configs and its partitions one behind the other.
+    `deleted` are the last ids of names whose topic is gone. `topic_being_created` is the topic whose
+    creation is being read: Kafka writes a TopicRecord, its configs and its partitions one behind the other.
     """
 
     tables: ImageTables = field(default_factory=ImageTables)
     deleted: dict[str, str] = field(default_factory=dict)
-    growing: str | None = None
+    topic_being_created: str | None = None
 
     def remember_deleted(self, name: str, topic_id: str) -> None:
         """Remember the id of a topic that is gone; the oldest is forgotten when there are too many."""
@@ -35,4 +35,4 @@ class Fold:
 
 
 Data = Mapping[str, Any]
-FoldRecord = Callable[[Fold, Stamp, Data], Iterable[AnyChange]]
+FoldRecord = Callable[[MetadataDelta, ChangePosition, Data], Iterable[AnyChange]]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobs.quorum.fold.fold import Data, Fold, FoldRecord
-from jobs.quorum.history.change_making import (
+from jobs.quorum.fold.fold import Data, FoldRecord, MetadataDelta
+from jobs.quorum.history.change_builders import (
     acl_change,
     anomaly,
     config_change,
     feature_change,
     token_change,
 )
+from jobs.quorum.history.change_position import ChangePosition
 from jobs.quorum.history.changes import (
     AnomalyKind,
     AnyChange,
@@ -20,7 +21,6 @@ from jobs.quorum.history.changes import (
     QuotaChange,
     ScramChange,
 )
-from jobs.quorum.history.stamp import Stamp
 from jobs.quorum.image.registrations import acl_from_record, resource_type_name, token_from_record
 from jobs.quorum.image.tables import ProducerIds
 
@@ -28,42 +28,42 @@ from jobs.quorum.image.tables import ProducerIds
 KRAFT_VERSION = "kraft.version"
 
 
-def fold_config(fold: Fold, stamp: Stamp, data: Data) -> Iterator[AnyChange]:
+def fold_config(delta: MetadataDelta, position: ChangePosition, data: Data) -> Iterator[AnyChange]:
     """A ConfigRecord sets one setting of one resource, or with value null removes it."""
     resource = (resource_type_name(data["resourceType"]), data["resourceName"])
     name, value = data["name"], data.get("value")
-    settings = fold.tables.configs.setdefault(resource, {})
+    settings = delta.tables.configs.setdefault(resource, {})
     before = settings.pop(name, None)
     if value is not None:
         settings[name] = value
     if not settings:
-        del fold.tables.configs[resource]
-    yield config_change(stamp, resource, name, (before, value))
+        del delta.tables.configs[resource]
+    yield config_change(position, resource, name, (before, value))
 
 
-def fold_feature(fold: Fold, stamp: Stamp, data: Data) -> Iterator[AnyChange]:
+def fold_feature(delta: MetadataDelta, position: ChangePosition, data: Data) -> Iterator[AnyChange]:
     """A FeatureLevelRecord; level 0 is not set."""
     name, level = data["name"], data["featureLevel"] or None
     if name == KRAFT_VERSION:
         return
-    before = fold.tables.features.pop(name, None)
+    before = delta.tables.features.pop(name, None)
     if level is not None:
-        fold.tables.features[name] = level
-    yield feature_change(stamp, name, before, level)
+        delta.tables.features[name] = level
+    yield feature_change(position, name, before, level)
 
 
-def fold_quota(fold: Fold, stamp: Stamp, data: Data) -> Iterator[AnyChange]:
+def fold_quota(delta: MetadataDelta, position: ChangePosition, data: Data) -> Iterator[AnyChange]:
     """A ClientQuotaRecord sets or removes one quota of one entity."""
     entity = tuple(sorted((one["entityType"], one.get("entityName")) for one in data["entity"]))
     value = None if data.get("remove") else float(data["value"])
-    quotas = fold.tables.quotas.setdefault(entity, {})
+    quotas = delta.tables.quotas.setdefault(entity, {})
     before = quotas.pop(data["key"], None)
     if value is not None:
         quotas[data["key"]] = value
     if not quotas:
-        del fold.tables.quotas[entity]
+        del delta.tables.quotas[entity]
     yield QuotaChange(
-        **stamp,
+        **position,
         cause=Cause.REMOVED if value is None else Cause.SET,
         entity=entity,
         key=data["key"],
@@ -72,47 +72,53 @@ def fold_quota(fold: Fold, stamp: Stamp, data: Data) -> Iterator[AnyChange]:
     )
 
 
-def fold_acl(fold: Fold, stamp: Stamp, data: Data) -> Iterator[AnyChange]:
+def fold_acl(delta: MetadataDelta, position: ChangePosition, data: Data) -> Iterator[AnyChange]:
     """An AccessControlEntryRecord."""
     acl = acl_from_record(data)
-    fold.tables.acls[data["id"]] = acl
-    yield acl_change(stamp, data["id"], acl, Cause.SET)
+    delta.tables.acls[data["id"]] = acl
+    yield acl_change(position, data["id"], acl, Cause.SET)
 
 
-def fold_remove_acl(fold: Fold, stamp: Stamp, data: Data) -> Iterator[AnyChange]:
+def fold_remove_acl(
+    delta: MetadataDelta, position: ChangePosition, data: Data
+) -> Iterator[AnyChange]:
     """A RemoveAccessControlEntryRecord."""
-    acl = fold.tables.acls.pop(data["id"], None)
+    acl = delta.tables.acls.pop(data["id"], None)
     if acl is None:
         problem = f"ACL {data['id']} is removed, but there is no such ACL"
         record_type = "REMOVE_ACCESS_CONTROL_ENTRY_RECORD"
-        yield anomaly(stamp, AnomalyKind.UNKNOWN_ACL, problem, record_type)
+        yield anomaly(position, AnomalyKind.UNKNOWN_ACL, problem, record_type)
         return
-    yield acl_change(stamp, data["id"], acl, Cause.REMOVED, is_removed=True)
+    yield acl_change(position, data["id"], acl, Cause.REMOVED, is_removed=True)
 
 
-def fold_producer_ids(fold: Fold, stamp: Stamp, data: Data) -> Iterator[AnyChange]:
+def fold_producer_ids(
+    delta: MetadataDelta, position: ChangePosition, data: Data
+) -> Iterator[AnyChange]:
     """A ProducerIdsRecord gives a block of producer ids to a broker."""
     found = ProducerIds(data["nextProducerId"], data["brokerId"])
-    fold.tables.producer_ids = found
+    delta.tables.producer_ids = found
     yield ProducerIdsChange(
-        **stamp,
+        **position,
         cause=Cause.SET,
         broker_id=found.broker_id,
         next_producer_id=found.next_producer_id,
     )
 
 
-def fold_scram(fold: Fold, stamp: Stamp, data: Data) -> Iterator[AnyChange]:
+def fold_scram(delta: MetadataDelta, position: ChangePosition, data: Data) -> Iterator[AnyChange]:
     """A UserScramCredentialRecord; nothing but names is kept."""
-    fold.tables.scram.add((data["name"], data["mechanism"]))
-    yield ScramChange(**stamp, cause=Cause.SET, user=data["name"], mechanism=data["mechanism"])
+    delta.tables.scram.add((data["name"], data["mechanism"]))
+    yield ScramChange(**position, cause=Cause.SET, user=data["name"], mechanism=data["mechanism"])
 
 
-def fold_remove_scram(fold: Fold, stamp: Stamp, data: Data) -> Iterator[AnyChange]:
+def fold_remove_scram(
+    delta: MetadataDelta, position: ChangePosition, data: Data
+) -> Iterator[AnyChange]:
     """A RemoveUserScramCredentialRecord."""
-    fold.tables.scram.discard((data["name"], data["mechanism"]))
+    delta.tables.scram.discard((data["name"], data["mechanism"]))
     yield ScramChange(
-        **stamp,
+        **position,
         cause=Cause.REMOVED,
         user=data["name"],
         mechanism=data["mechanism"],
@@ -120,22 +126,26 @@ def fold_remove_scram(fold: Fold, stamp: Stamp, data: Data) -> Iterator[AnyChang
     )
 
 
-def fold_token(fold: Fold, stamp: Stamp, data: Data) -> Iterator[AnyChange]:
+def fold_token(delta: MetadataDelta, position: ChangePosition, data: Data) -> Iterator[AnyChange]:
     """A DelegationTokenRecord: made, or renewed."""
     token = token_from_record(data)
-    fold.tables.tokens[data["tokenId"]] = token
-    yield token_change(stamp, data["tokenId"], token, Cause.SET)
+    delta.tables.tokens[data["tokenId"]] = token
+    yield token_change(position, data["tokenId"], token, Cause.SET)
 
 
-def fold_remove_token(fold: Fold, stamp: Stamp, data: Data) -> Iterator[AnyChange]:
+def fold_remove_token(
+    delta: MetadataDelta, position: ChangePosition, data: Data
+) -> Iterator[AnyChange]:
     """A RemoveDelegationTokenRecord."""
-    token = fold.tables.tokens.pop(data["tokenId"], None)
-    yield token_change(stamp, data["tokenId"], token, Cause.REMOVED, is_removed=True)
+    token = delta.tables.tokens.pop(data["tokenId"], None)
+    yield token_change(position, data["tokenId"], token, Cause.REMOVED, is_removed=True)
 
 
-def fold_zk_migration(fold: Fold, stamp: Stamp, data: Data) -> Iterator[AnyChange]:
+def fold_zk_migration(
+    delta: MetadataDelta, position: ChangePosition, data: Data
+) -> Iterator[AnyChange]:
     """A ZkMigrationStateRecord: 0 none, 1 migration, 2 pre, 3 post."""
-    fold.tables.zk_migration_state = data["zkMigrationState"]
+    delta.tables.zk_migration_state = data["zkMigrationState"]
     yield from ()
 
 

@@ -16,13 +16,17 @@ from jobs.quorum.health.compare import (
     find_disagreement,
     find_uncommitted_change,
 )
-from jobs.quorum.health.finding import QuorumCode, QuorumFinding, worst_first
-from jobs.quorum.health.log import find_clock_skew, find_election_trouble, find_log_faults
-from jobs.quorum.health.now import (
+from jobs.quorum.health.describe_quorum_rules import (
     find_lagging_voters,
     find_odd_replicas,
     find_stall,
     find_weak_majority,
+)
+from jobs.quorum.health.finding import QuorumCode, QuorumFinding, worst_first
+from jobs.quorum.health.metadata_log_rules import (
+    find_clock_skew,
+    find_election_trouble,
+    find_log_faults,
 )
 from jobs.quorum.timeline.voter_timeline import VoterTimeline
 
@@ -52,7 +56,7 @@ _BY_LOG = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class QuorumPicture:
+class QuorumSnapshot:
     """What is known of a quorum; None for what could not be asked.
 
     `before` is an earlier description. `controller_ids` are nodes with the role controller,
@@ -68,33 +72,33 @@ class QuorumPicture:
 
 
 @dataclass(frozen=True, slots=True)
-class QuorumJudgement:
+class QuorumEvaluation:
     """What was found, worst first, and which codes were judged at all."""
 
     findings: tuple[QuorumFinding, ...]
     judged: frozenset[QuorumCode]
 
 
-def judge_quorum(picture: QuorumPicture, now_ms: int) -> QuorumJudgement:
+def evaluate_quorum(snapshot: QuorumSnapshot, now_ms: int) -> QuorumEvaluation:
     """Return what is wrong with a quorum; of the log, the day before `now_ms` (since 1970) is judged."""
-    found = [*_of_now(picture), *_of_log(picture, now_ms), *_of_both(picture, now_ms)]
-    return QuorumJudgement(tuple(worst_first(found)), _judged(picture))
+    found = [*_of_now(snapshot), *_of_log(snapshot, now_ms), *_of_both(snapshot, now_ms)]
+    return QuorumEvaluation(tuple(worst_first(found)), _judged(snapshot))
 
 
-def _of_now(picture: QuorumPicture) -> Iterator[QuorumFinding]:
-    description = picture.description
+def _of_now(snapshot: QuorumSnapshot) -> Iterator[QuorumFinding]:
+    description = snapshot.description
     if description is None:
         return
     yield from find_weak_majority(description)
     yield from find_lagging_voters(description)
     yield from find_odd_replicas(
-        description, controller_ids=picture.controller_ids, registered_ids=picture.registered_ids
+        description, controller_ids=snapshot.controller_ids, registered_ids=snapshot.registered_ids
     )
-    yield from find_stall(picture.before, description)
+    yield from find_stall(snapshot.before, description)
 
 
-def _of_log(picture: QuorumPicture, now_ms: int) -> Iterator[QuorumFinding]:
-    timeline = picture.timeline
+def _of_log(snapshot: QuorumSnapshot, now_ms: int) -> Iterator[QuorumFinding]:
+    timeline = snapshot.timeline
     if timeline is None:
         return
     yield from find_election_trouble(timeline, now_ms)
@@ -102,26 +106,26 @@ def _of_log(picture: QuorumPicture, now_ms: int) -> Iterator[QuorumFinding]:
     yield from find_log_faults(timeline, now_ms)
 
 
-def _of_both(picture: QuorumPicture, now_ms: int) -> Iterator[QuorumFinding]:
-    description, timeline = picture.description, picture.timeline
+def _of_both(snapshot: QuorumSnapshot, now_ms: int) -> Iterator[QuorumFinding]:
+    description, timeline = snapshot.description, snapshot.timeline
     if description is not None and timeline is not None:
         yield from find_disagreement(description, timeline)
         yield from find_uncommitted_change(description, timeline, now_ms)
     if description is not None and description.high_watermark is not None:
-        yield from find_different_replicas(list(picture.replicas), description.high_watermark)
+        yield from find_different_replicas(list(snapshot.replicas), description.high_watermark)
 
 
-def _judged(picture: QuorumPicture) -> frozenset[QuorumCode]:
-    described, logged = picture.description is not None, picture.timeline is not None
-    registered = picture.registered_ids is not None
-    controllers = registered or picture.controller_ids is not None
+def _judged(snapshot: QuorumSnapshot) -> frozenset[QuorumCode]:
+    described, logged = snapshot.description is not None, snapshot.timeline is not None
+    registered = snapshot.registered_ids is not None
+    controllers = registered or snapshot.controller_ids is not None
     parts = (
         (described, _BY_DESCRIPTION),
         (logged, _BY_LOG),
         (described and logged, {QuorumCode.LOG_DISAGREES, QuorumCode.CHANGE_NOT_COMMITTED}),
         (described and controllers, {QuorumCode.DANGLING_CONTROLLER}),
         (described and registered, {QuorumCode.GHOST_REGISTRATION}),
-        (described and picture.before is not None, {QuorumCode.HIGH_WATERMARK_STALLED}),
-        (described and len(picture.replicas) > 1, {QuorumCode.REPLICAS_DIFFER}),
+        (described and snapshot.before is not None, {QuorumCode.HIGH_WATERMARK_STALLED}),
+        (described and len(snapshot.replicas) > 1, {QuorumCode.REPLICAS_DIFFER}),
     )
     return frozenset().union(*(codes for is_known, codes in parts if is_known))

@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from jobs.quorum.history.changes import AnyChange, BrokerChange, Cause, Election, PartitionChange
-from jobs.quorum.image.partition_state import NO_LEADER
+from jobs.quorum.image.partition_registration import NO_LEADER
 
 # The record stands behind the partition changes it brings; the others stand before them.
 _BEHIND = frozenset(

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from jobs.quorum.history.changes import AnyChange, Endpoint
 from jobs.quorum.image.diff import Difference
-from jobs.quorum.image.partition_state import PartitionState, differences
+from jobs.quorum.image.partition_registration import PartitionRegistration, differences
 from jobs.quorum.image.records import endpoint_fields, feature_fields, partition_fields
 from jobs.quorum.image.registrations import (
     Acl,
@@ -88,7 +88,7 @@ def plain(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
-def partition_mapping(state: PartitionState) -> dict[str, Any]:
+def partition_mapping(state: PartitionRegistration) -> dict[str, Any]:
     """Return a partition's state; `elr` and `lastKnownElr` by their short names."""
     told = partition_fields(state)
     told["elr"] = told.pop("eligibleLeaderReplicas")
@@ -200,7 +200,9 @@ def difference_mapping(found: Difference) -> dict[str, Any]:
     """Return what is not the same at two moments; of partitions also the fields that differ."""
     told: dict[str, Any] = {"kind": found.kind.value, "key": plain(found.key)}
     told |= {"before": _side(found.before), "after": _side(found.after)}
-    if isinstance(found.before, PartitionState) and isinstance(found.after, PartitionState):
+    if isinstance(found.before, PartitionRegistration) and isinstance(
+        found.after, PartitionRegistration
+    ):
         told["changed"] = [name for name, _, _ in differences(found.before, found.after)]
     return told
 
@@ -214,7 +216,7 @@ def _topic(topic: Topic) -> dict[str, Any]:
 
 
 _MAPPINGS: dict[type, Callable[[Any], dict[str, Any]]] = {
-    PartitionState: partition_mapping,
+    PartitionRegistration: partition_mapping,
     BrokerRegistration: broker_mapping,
     ControllerRegistration: _controller,
     Topic: _topic,

@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from jobs.quorum.history.changes import Cause, Election
-from jobs.quorum.image.partition_state import NO_LEADER, RECOVERED, RECOVERING, PartitionState
+from jobs.quorum.image.partition_registration import (
+    NO_LEADER,
+    RECOVERED,
+    RECOVERING,
+    PartitionRegistration,
+)
 
 
-class Judgement(NamedTuple):
+class PartitionCause(NamedTuple):
     """What a record says of its cause; see `PartitionChange` for the fields."""
 
     cause: Cause
@@ -27,7 +32,7 @@ _ELECTION_CAUSES = {
 }
 
 
-def judge(before: PartitionState, after: PartitionState) -> Judgement:
+def cause_of_change(before: PartitionRegistration, after: PartitionRegistration) -> PartitionCause:
     """Return the cause that a PartitionChangeRecord shows by itself.
 
     A reassignment comes first, then an election, then what the leader asked for (AlterPartition).
@@ -37,14 +42,14 @@ def judge(before: PartitionState, after: PartitionState) -> Judgement:
     election = _election(before, after, is_unclean=outside or recovering)
     moved = _reassignment(before, after)
     if moved is not None:
-        return Judgement(moved, None, election, outside, recovering)
+        return PartitionCause(moved, None, election, outside, recovering)
     if election is not None:
-        return Judgement(_ELECTION_CAUSES[election], None, election, outside, recovering)
+        return PartitionCause(_ELECTION_CAUSES[election], None, election, outside, recovering)
     cause, broker = _asked_by_leader(before, after)
-    return Judgement(cause, broker, None, outside, recovering)
+    return PartitionCause(cause, broker, None, outside, recovering)
 
 
-def leader_was_outside(before: PartitionState, after: PartitionState) -> bool:
+def leader_was_outside(before: PartitionRegistration, after: PartitionRegistration) -> bool:
     """Whether the new leader was neither in sync nor eligible: the first sign of an unclean election."""
     return after.leader not in {before.leader, NO_LEADER} and (
         after.leader not in before.isr and after.leader not in before.elr
@@ -52,7 +57,7 @@ def leader_was_outside(before: PartitionState, after: PartitionState) -> bool:
 
 
 def _election(
-    before: PartitionState, after: PartitionState, *, is_unclean: bool
+    before: PartitionRegistration, after: PartitionRegistration, *, is_unclean: bool
 ) -> Election | None:
     if is_unclean:
         return Election.UNCLEAN
@@ -68,7 +73,7 @@ def _election(
     return Election.IN_SYNC
 
 
-def _reassignment(before: PartitionState, after: PartitionState) -> Cause | None:
+def _reassignment(before: PartitionRegistration, after: PartitionRegistration) -> Cause | None:
     """Return what happened to a reassignment: the target is known from the replicas before."""
     if after.is_reassigning:
         if not before.is_reassigning:
@@ -84,7 +89,9 @@ def _reassignment(before: PartitionState, after: PartitionState) -> Cause | None
     return Cause.REASSIGNMENT_CANCELLED if is_back else Cause.REASSIGNMENT_COMPLETED
 
 
-def _asked_by_leader(before: PartitionState, after: PartitionState) -> tuple[Cause, int | None]:
+def _asked_by_leader(
+    before: PartitionRegistration, after: PartitionRegistration
+) -> tuple[Cause, int | None]:
     left = [one for one in before.isr if one not in after.isr]
     joined = [one for one in after.isr if one not in before.isr]
     if left or joined:

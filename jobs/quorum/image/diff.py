@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from jobs.quorum.history.change_making import (
+from jobs.quorum.history.change_builders import (
     acl_change,
     broker_change,
     config_change,
@@ -15,6 +15,7 @@ from jobs.quorum.history.change_making import (
     partition_change,
     token_change,
 )
+from jobs.quorum.history.change_position import ChangePosition
 from jobs.quorum.history.changes import (
     AnyChange,
     Cause,
@@ -24,7 +25,6 @@ from jobs.quorum.history.changes import (
     ScramChange,
     TopicChange,
 )
-from jobs.quorum.history.stamp import Stamp
 from jobs.quorum.image.registrations import Topic
 from jobs.quorum.image.tables import ImageTables
 
@@ -105,19 +105,19 @@ def _of_entities(before: ImageTables, after: ImageTables) -> Iterator[Difference
             yield Difference(one.kind, (entity, *one.key), one.before, one.after)
 
 
-def as_change(found: Difference, stamp: Stamp, cause: Cause) -> AnyChange:
+def as_change(found: Difference, stamp: ChangePosition, cause: Cause) -> AnyChange:
     """Return a difference as a change that has no time of its own."""
     return _MAKERS[found.kind](found, stamp, cause)
 
 
-def _partition(found: Difference, stamp: Stamp, cause: Cause) -> AnyChange:
+def _partition(found: Difference, stamp: ChangePosition, cause: Cause) -> AnyChange:
     topic_id, name, number = found.key
     return partition_change(
         stamp, Topic(name, topic_id), number, (found.before, found.after), cause
     )
 
 
-def _topic(found: Difference, stamp: Stamp, cause: Cause) -> AnyChange:
+def _topic(found: Difference, stamp: ChangePosition, cause: Cause) -> AnyChange:
     topic = found.after or found.before
     return TopicChange(
         **stamp,
@@ -128,26 +128,26 @@ def _topic(found: Difference, stamp: Stamp, cause: Cause) -> AnyChange:
     )
 
 
-def _broker(found: Difference, stamp: Stamp, cause: Cause) -> AnyChange:
+def _broker(found: Difference, stamp: ChangePosition, cause: Cause) -> AnyChange:
     return broker_change(stamp, found.before, found.after, cause)
 
 
-def _controller(found: Difference, stamp: Stamp, cause: Cause) -> AnyChange:
+def _controller(found: Difference, stamp: ChangePosition, cause: Cause) -> AnyChange:
     controller = found.after or found.before
     return controller_change(stamp, controller, cause, is_removed=found.after is None)
 
 
-def _config(found: Difference, stamp: Stamp, cause: Cause) -> AnyChange:
+def _config(found: Difference, stamp: ChangePosition, cause: Cause) -> AnyChange:
     resource_type, resource_name, name = found.key
     resource = (resource_type, resource_name)
     return config_change(stamp, resource, name, (found.before, found.after), cause)
 
 
-def _feature(found: Difference, stamp: Stamp, cause: Cause) -> AnyChange:
+def _feature(found: Difference, stamp: ChangePosition, cause: Cause) -> AnyChange:
     return feature_change(stamp, found.key[0], found.before, found.after, cause)
 
 
-def _quota(found: Difference, stamp: Stamp, cause: Cause) -> AnyChange:
+def _quota(found: Difference, stamp: ChangePosition, cause: Cause) -> AnyChange:
     entity, key = found.key
     return QuotaChange(
         **stamp,
@@ -159,25 +159,25 @@ def _quota(found: Difference, stamp: Stamp, cause: Cause) -> AnyChange:
     )
 
 
-def _acl(found: Difference, stamp: Stamp, cause: Cause) -> AnyChange:
+def _acl(found: Difference, stamp: ChangePosition, cause: Cause) -> AnyChange:
     acl = found.after or found.before
     return acl_change(stamp, found.key[0], acl, cause, is_removed=found.after is None)
 
 
-def _producer_ids(found: Difference, stamp: Stamp, cause: Cause) -> AnyChange:
+def _producer_ids(found: Difference, stamp: ChangePosition, cause: Cause) -> AnyChange:
     ids = found.after or found.before
     return ProducerIdsChange(
         **stamp, cause=cause, broker_id=ids.broker_id, next_producer_id=ids.next_producer_id
     )
 
 
-def _scram(found: Difference, stamp: Stamp, cause: Cause) -> AnyChange:
+def _scram(found: Difference, stamp: ChangePosition, cause: Cause) -> AnyChange:
     user, mechanism = found.key
     is_removed = found.after is None
     return ScramChange(**stamp, cause=cause, user=user, mechanism=mechanism, is_removed=is_removed)
 
 
-def _token(found: Difference, stamp: Stamp, cause: Cause) -> AnyChange:
+def _token(found: Difference, stamp: ChangePosition, cause: Cause) -> AnyChange:
     token = found.after or found.before
     return token_change(stamp, found.key[0], token, cause, is_removed=found.after is None)
 

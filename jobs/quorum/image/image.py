@@ -7,11 +7,11 @@ state from before a gap, until a snapshot tells everything again.
 
 from __future__ import annotations
 
-from jobs.quorum.fold.fold import Fold
+from jobs.quorum.fold.fold import MetadataDelta
 from jobs.quorum.fold.record import fold_record
-from jobs.quorum.history.change_making import anomaly
+from jobs.quorum.history.change_builders import anomaly
+from jobs.quorum.history.change_position import ChangePosition, position_of, undated
 from jobs.quorum.history.changes import Anomaly, AnomalyKind, AnyChange, Cause
-from jobs.quorum.history.stamp import Stamp, stamp_of, undated
 from jobs.quorum.image.diff import as_change, diff_images
 from jobs.quorum.image.tables import ImageTables
 from jobs.quorum.image.transaction import ABORT, BEGIN, MARKERS, OpenTransaction
@@ -26,7 +26,7 @@ class _SnapshotReading:
     """A snapshot between its header and its footer: tables of its own."""
 
     def __init__(self, header: LogRecord, end_offset: int | None) -> None:
-        self.fold = Fold()
+        self.fold = MetadataDelta()
         self.epoch = header.epoch
         self.end_offset = header.offset + 1 if end_offset is None else end_offset
         # In a history all records of a snapshot share one offset; in the file they are counted.
@@ -51,7 +51,7 @@ class MetadataImage(ImageTables):
         self.last_timestamp_ms: int | None = None
         self.latest_ms = -1
         self.unknown_before: int | None = None
-        self._fold = Fold(self)
+        self._fold = MetadataDelta(self)
         self._batch_offset = -1
         self._transaction: OpenTransaction | None = None
         self._reading: _SnapshotReading | None = None
@@ -105,7 +105,7 @@ class MetadataImage(ImageTables):
 
     # Where in the log we are.
 
-    def _here(self) -> Stamp:
+    def _here(self) -> ChangePosition:
         return undated(self.last_offset, self.last_epoch, None)
 
     def _step_to(self, record: LogRecord) -> list[AnyChange]:
@@ -121,7 +121,7 @@ class MetadataImage(ImageTables):
         if record.batch_offset != self._batch_offset:
             # The creation of a topic goes on in the next batch only where the last one was full.
             if self.last_offset + 1 - self._batch_offset < LARGEST_BATCH_RECORDS:
-                self._fold.growing = None
+                self._fold.topic_being_created = None
             self._batch_offset = record.batch_offset
         self.last_offset, self.last_epoch = record.offset, record.epoch
         self.last_timestamp_ms = record.timestamp_ms
@@ -141,7 +141,7 @@ class MetadataImage(ImageTables):
             self._before_gap = (self.last_offset, known)
         self.take(ImageTables())
         self._transaction = None
-        self._fold.growing = None
+        self._fold.topic_being_created = None
         self.unknown_before = to_offset
 
     # Data records and transactions.
@@ -152,7 +152,7 @@ class MetadataImage(ImageTables):
         if self._transaction is not None:
             self._transaction.add(record)
             return []
-        return fold_record(self._fold, record, stamp_of(record))
+        return fold_record(self._fold, record, position_of(record))
 
     def _of_marker(self, record: LogRecord) -> list[AnyChange]:
         transaction = self._transaction
@@ -170,10 +170,10 @@ class MetadataImage(ImageTables):
         """Apply a transaction as a whole, with the offset of its end."""
         if transaction.is_too_long:
             problem = f"{transaction} has too many records: it is not applied"
-            return [anomaly(stamp_of(end), AnomalyKind.TRANSACTION, problem, end.type)]
+            return [anomaly(position_of(end), AnomalyKind.TRANSACTION, problem, end.type)]
         found: list[AnyChange] = []
         for record in transaction.records:
-            found += fold_record(self._fold, record, stamp_of(record, end.offset))
+            found += fold_record(self._fold, record, position_of(record, end.offset))
         return found
 
     # Snapshots.
@@ -231,7 +231,9 @@ class MetadataImage(ImageTables):
         self.last_offset = max(reading.end_offset - 1, self.last_offset)
         self.last_epoch, self.last_timestamp_ms = reading.epoch, reading.contained_ms
         self.latest_ms = max(self.latest_ms, reading.contained_ms or 0)
-        self.unknown_before = self._before_gap = self._transaction = self._fold.growing = None
+        self.unknown_before = self._before_gap = self._transaction = (
+            self._fold.topic_being_created
+        ) = None
 
     def _compared(self, reading: _SnapshotReading) -> list[AnyChange]:
         """Hold a snapshot against the log up to the same record: the log stays the truth."""
@@ -248,7 +250,7 @@ class MetadataImage(ImageTables):
 
 def _repeated(record: LogRecord, last_offset: int) -> AnyChange:
     problem = f"offset {record.offset} comes after offset {last_offset}: it is not applied"
-    return anomaly(stamp_of(record), AnomalyKind.OFFSET_WENT_BACK, problem, record.type)
+    return anomaly(position_of(record), AnomalyKind.OFFSET_WENT_BACK, problem, record.type)
 
 
 def _overwritten(record: LogRecord, last_offset: int) -> AnyChange:
@@ -256,9 +258,9 @@ def _overwritten(record: LogRecord, last_offset: int) -> AnyChange:
         f"epoch {record.epoch} wrote offsets {record.offset} to {last_offset} again: "
         "the changes told of them were never committed, and the state is unknown until the next snapshot"
     )
-    return anomaly(stamp_of(record), AnomalyKind.OFFSET_WENT_BACK, problem, record.type)
+    return anomaly(position_of(record), AnomalyKind.OFFSET_WENT_BACK, problem, record.type)
 
 
 def _misplaced(record: LogRecord, why: str) -> AnyChange:
     problem = f"the {record.type} at offset {record.offset} is out of place: {why}; it is ignored"
-    return anomaly(stamp_of(record), AnomalyKind.TRANSACTION, problem, record.type)
+    return anomaly(position_of(record), AnomalyKind.TRANSACTION, problem, record.type)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from jobs.quorum.history.changes import Endpoint
-from jobs.quorum.image.partition_state import PartitionState
+from jobs.quorum.image.partition_registration import PartitionRegistration
 from jobs.quorum.image.registrations import (
     RESOURCE_TYPES,
     Acl,
@@ -41,14 +41,14 @@ def image_records(tables: ImageTables) -> Iterator[ImageRecord]:
     yield from _people(tables)
 
 
-def _topic(topic: Topic, partitions: dict[int, PartitionState]) -> Iterator[ImageRecord]:
+def _topic(topic: Topic, partitions: dict[int, PartitionRegistration]) -> Iterator[ImageRecord]:
     yield ImageRecord("TOPIC_RECORD", {"name": topic.name, "topicId": topic.topic_id})
     for number, state in partitions.items():
         told = {"partitionId": number, "topicId": topic.topic_id, **partition_fields(state)}
         yield ImageRecord("PARTITION_RECORD", told)
 
 
-def partition_fields(state: PartitionState) -> dict[str, Any]:
+def partition_fields(state: PartitionRegistration) -> dict[str, Any]:
     """Return a partition's state under the names of a PartitionRecord; nothing is left out."""
     return {
         "replicas": list(state.replicas),

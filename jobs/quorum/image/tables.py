@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple, TypeVar
 
-from jobs.quorum.image.partition_state import PartitionState
+from jobs.quorum.image.partition_registration import PartitionRegistration
 from jobs.quorum.image.registrations import (
     Acl,
     BrokerRegistration,
@@ -56,7 +56,7 @@ class ImageTables:
         self.controllers: dict[int, ControllerRegistration] = {}
         self.topics: dict[str, Topic] = {}
         self.topic_ids: dict[str, str] = {}
-        self.partitions: dict[str, dict[int, PartitionState]] = {}
+        self.partitions: dict[str, dict[int, PartitionRegistration]] = {}
         self.configs: dict[tuple[str, str], dict[str, str]] = {}
         self.features: dict[str, int] = {}
         self.quotas: dict[Entity, dict[str, float]] = {}
@@ -108,13 +108,13 @@ class ImageTables:
         if newer.zk_migration_state is not None:
             self.zk_migration_state = newer.zk_migration_state
 
-    def partition_rows(self) -> Iterator[tuple[Topic, int, PartitionState]]:
+    def partition_rows(self) -> Iterator[tuple[Topic, int, PartitionRegistration]]:
         """Yield every partition, by the topic's name and the partition."""
         for topic in sorted(self.topics.values(), key=lambda one: (one.name, one.topic_id)):
             for partition, state in sorted(self.partitions.get(topic.topic_id, {}).items()):
                 yield topic, partition, state
 
-    def partition(self, topic: str, partition: int) -> PartitionState | None:
+    def partition(self, topic: str, partition: int) -> PartitionRegistration | None:
         """Return the state of a partition of the living topic of this name; None where there is none."""
         topic_id = self.topic_ids.get(topic)
         return None if topic_id is None else self.partitions[topic_id].get(partition)

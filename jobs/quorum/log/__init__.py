@@ -3,5 +3,5 @@ them.
 
 In reading order: `folder`, `folder_records`, `folder_snapshots`, `file_source`, `batches`,
 `archive`, `archive_manifest`, `reader`, `follower`, `polling`, `source`, `importer`, `uploads`,
-`log_digest`.
+`replica_digest`.
 """

@@ -88,7 +88,7 @@ def follow(
                 heard(Heard(following.mode, fault=fault, lost=following.lost))
                 stop.wait(backoff.next_s() if fault.retriable else LONG_PAUSE_S)
                 continue
-            backoff.forget()
+            backoff.reset()
             saving.after(told)
             heard(told)
             if told.mode is Mode.POLLING:

@@ -15,16 +15,16 @@ from typing import NamedTuple
 import numpy as np
 
 from jobs.quorum.fold.brokers import FOLDS
-from jobs.quorum.fold.fold import Fold
+from jobs.quorum.fold.fold import MetadataDelta
+from jobs.quorum.history.change_position import undated
 from jobs.quorum.history.changes import AnomalyKind, BrokerChange, Cause
-from jobs.quorum.history.stamp import undated
 from jobs.quorum.image.image import LARGEST_BATCH_RECORDS
 from jobs.quorum.replay import kernels
 from jobs.quorum.replay import table as r
+from jobs.quorum.replay.broker_causes import attribute
+from jobs.quorum.replay.buffers import ReplayBuffers
 from jobs.quorum.replay.history import NO_TIME, PartitionHistory
 from jobs.quorum.replay.lists import add_topic
-from jobs.quorum.replay.neighbours import attribute
-from jobs.quorum.replay.room import ReplayRoom
 from jobs.quorum.replay.table import CAUSES, D, Int64s
 from jobs.wire.batches.record_batch import CONTROL_MASK
 from jobs.wire.metadata import table as t
@@ -72,9 +72,9 @@ class Replay:
         self.last_epoch = -1
         self.anomalies: Counter[AnomalyKind] = Counter()
         self.gaps: list[tuple[int, int]] = []
-        self._room = ReplayRoom()
-        self._room.desk[D.shard], self._room.desk[D.shards] = shard, shards
-        self._fold = Fold()
+        self._buffers = ReplayBuffers()
+        self._buffers.context[D.shard], self._buffers.context[D.shards] = shard, shards
+        self._fold = MetadataDelta()
         self._names: list[tuple[int, int, str]] = []
         self._topics: dict[_Key, tuple[int, str]] = {}
         self._keys: dict[str, _Key] = {}
@@ -118,7 +118,7 @@ class Replay:
         self._leaving = self._events[-1].leaving if self._events else np.empty(0, np.int64)
         self._events.clear()
         self.last_offset, self.last_epoch = end_offset - 1, epoch
-        rows = self._room.take_history(self._room.history_rows)
+        rows = self._buffers.take_history(self._buffers.history_rows)
         rows[:, [r.OFFSET, r.EPOCH, r.TIMESTAMP]] = end_offset - 1, epoch, NO_TIME
         rows[:, [r.BATCH_OFFSET, r.CAUSE]] = r.NO_OFFSET, CAUSES[Cause.SNAPSHOT]
         return self._history(rows)
@@ -156,13 +156,13 @@ class Replay:
         """Make everything unknown: offsets up to `to_offset` (exclusive) are missing."""
         if to_offset > self.last_offset + 1:
             self.gaps.append((self.last_offset + 1, to_offset))
-        room = self._room
-        room.topics.rows[:, r.TOPIC_ALIVE] = 0
-        room.slots.rows[:, r.SLOT_ALIVE] = 0
-        room.desk[D.growing_topic] = -1
+        buffers = self._buffers
+        buffers.topics.rows[:, r.TOPIC_ALIVE] = 0
+        buffers.slots.rows[:, r.SLOT_ALIVE] = 0
+        buffers.context[D.growing_topic] = -1
         self._topics.clear()
         self._keys.clear()
-        self._fold = Fold()
+        self._fold = MetadataDelta()
         self._transaction = None
 
     # Transactions (KIP-868).
@@ -215,7 +215,7 @@ class Replay:
         rows = tables.partitions[t.RECORD]
         at, end = np.searchsorted(rows, (part.first, part.last)).tolist()
         keep = self._prepare(part, at, end)
-        address = self._room.address
+        address = self._buffers.address
         for record, row, is_topic in _specials(part):
             until = int(np.searchsorted(rows, record))
             kernels.merge(address, at, until)
@@ -228,18 +228,21 @@ class Replay:
         del keep
 
     def _prepare(self, part: _Part, at: int, end: int) -> object:
-        """Lay everything on the desk that a part is folded with; what is returned must live as long."""
-        columns, desk = part.columns, self._room.desk
-        self._room.make_room_for(columns)
+        """Lay everything on the context that a part is folded with; what is returned must live as long."""
+        columns, context = part.columns, self._buffers.context
+        self._buffers.make_room_for(columns)
         t.lay_out(columns.content, columns.tables)
         batches = np.ascontiguousarray(columns.batches)
         resets = np.empty(columns.tables.partitions.shape[1], np.int64)
         resets[at:end] = self._resets(part)[
             columns.tables.partitions[t.RECORD, at:end] - part.first
         ]
-        desk[D.source], desk[D.batches] = columns.tables.counts.ctypes.data, batches.ctypes.data
-        desk[D.resets], desk[D.groups] = resets.ctypes.data, part.groups.ctypes.data
-        desk[D.applied], desk[D.group] = part.applied, part.group
+        context[D.source], context[D.batches] = (
+            columns.tables.counts.ctypes.data,
+            batches.ctypes.data,
+        )
+        context[D.resets], context[D.groups] = resets.ctypes.data, part.groups.ctypes.data
+        context[D.applied], context[D.group] = part.applied, part.group
         return batches, resets
 
     def _resets(self, part: _Part) -> Int64s:
@@ -273,7 +276,7 @@ class Replay:
         for change in FOLDS[decoded.type](self._fold, stamp, decoded.data):
             if isinstance(change, BrokerChange):
                 cause = CAUSES.get(change.cause, r.OTHER_EVENT)
-                told.append((self._room.history_rows, change.broker_id, cause))
+                told.append((self._buffers.history_rows, change.broker_id, cause))
             else:
                 self.anomalies[AnomalyKind.UNKNOWN_BROKER] += 1
         brokers = self._fold.tables.brokers.values()
@@ -299,11 +302,14 @@ class Replay:
         _, known = self._topics.get(key, (-1, ""))
         if self._keys.get(known) == key:
             del self._keys[known]
-        number = add_topic(*key, self._room.address)
-        self._room.topics.rows[number, r.TOPIC_NAME] = len(self._names)
+        number = add_topic(*key, self._buffers.address)
+        self._buffers.topics.rows[number, r.TOPIC_NAME] = len(self._names)
         self._names.append((*key, name))
         self._topics[key], self._keys[name] = (number, name), key
-        self._room.desk[D.growing_topic], self._room.desk[D.growing_row] = number, offset
+        self._buffers.context[D.growing_topic], self._buffers.context[D.growing_row] = (
+            number,
+            offset,
+        )
 
     def _remove(self, key: _Key, record: int) -> None:
         number, name = self._topics.pop(key, (-1, ""))
@@ -311,7 +317,7 @@ class Replay:
             self.anomalies[AnomalyKind.UNKNOWN_TOPIC] += 1
             return
         self._end_partitions(number, record, is_removed=True)
-        self._room.topics.rows[number, r.TOPIC_ALIVE] = 0
+        self._buffers.topics.rows[number, r.TOPIC_ALIVE] = 0
         if self._keys.get(name) == key:
             del self._keys[name]
 
@@ -324,12 +330,12 @@ class Replay:
 
     def _end_partitions(self, topic: int, record: int, *, is_removed: bool) -> None:
         """Let a record about a topic change its partitions, in their order."""
-        address = self._room.address
+        address = self._buffers.address
         found = np.empty(
             (kernels.slots_of(address, topic, np.empty((0, 2), np.int64)), 2), np.int64
         )
         kernels.slots_of(address, topic, found)
-        self._room.make_room_for_history(len(found) + 1)
+        self._buffers.make_room_for_history(len(found) + 1)
         for slot in found[np.argsort(found[:, 0]), 1].tolist():
             kernels.end_partition(address, slot, record, int(is_removed))
 
@@ -337,8 +343,8 @@ class Replay:
 
     def _settled(self, before_group: int) -> PartitionHistory:
         """Return the rows of the groups before one, with the causes that brokers' events tell."""
-        room = self._room
-        filled = room.history.rows[: room.history_rows, r.GROUP]
+        buffers = self._buffers
+        filled = buffers.history.rows[: buffers.history_rows, r.GROUP]
         count = int(np.searchsorted(filled, before_group))
         done, at = 0, 0
         for number, events in enumerate(self._events):
@@ -350,19 +356,19 @@ class Replay:
             self._leaving, at, done = events.leaving, last, number + 1
         self._attribute(at, count, ())
         self._events = [_moved(events, count) for events in self._events[done:]]
-        return self._history(room.take_history(count))
+        return self._history(buffers.take_history(count))
 
     def _history(self, rows: Int64s) -> PartitionHistory:
-        room = self._room
-        lists, ids = (int(room.desk[field]) for field in (D.lists, D.ids))
+        buffers = self._buffers
+        lists, ids = (int(buffers.context[field]) for field in (D.lists, D.ids))
         return PartitionHistory(
-            rows, self._names, room.lists.rows[:lists], room.values, room.ids.rows[:ids]
+            rows, self._names, buffers.lists.rows[:lists], buffers.values, buffers.ids.rows[:ids]
         )
 
     def _attribute(self, first: int, last: int, events: Sequence[tuple[int, int, int]]) -> None:
         if first < last and (events or len(self._leaving)):
             told = np.array(events, np.int64).reshape(-1, r.EVENT_FIELDS)
-            attribute(self._room.address, first, last, told, self._leaving)
+            attribute(self._buffers.address, first, last, told, self._leaving)
 
 
 def _moved(events: _Events, rows: int) -> _Events:

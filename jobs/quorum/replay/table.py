@@ -89,7 +89,7 @@ EVENT_FIELDS = 3
 
 
 class Desk(NamedTuple):
-    """Names of the fields of the desk: how much is filled, where tables begin, what is to be done."""
+    """Names of the fields of the context: how much is filled, where tables begin, what is to be done."""
 
     slots: int
     topics: int
@@ -127,7 +127,7 @@ class Desk(NamedTuple):
 
 
 D = Desk(*range(33))
-DESK_FIELDS = len(D)
+CONTEXT_FIELDS = len(D)
 
 # Numbers of causes, for compiled code; they stay as they are, since compiled code is kept.
 CAUSES = {

@@ -21,7 +21,7 @@ _ENOUGH = 20
 CROSSWISE_MS = 100
 
 
-class Moment(NamedTuple):
+class RecordTime(NamedTuple):
     """A record's place and time."""
 
     offset: int
@@ -35,7 +35,7 @@ class Tick(NamedTuple):
     A named tuple: one is made for every record of a log.
     """
 
-    before: Moment | None
+    before: RecordTime | None
     gap_ms: int | None
     is_silence: bool
     is_backwards: bool
@@ -45,7 +45,7 @@ class LogClock:
     """Reads the times of a log's records in their order; memory does not grow with the log."""
 
     def __init__(self) -> None:
-        self._last: Moment | None = None
+        self._last: RecordTime | None = None
         self._distances = [0] * (_BUCKETS + 1)
         self._measured = 0
         self._last_was_noop = False
@@ -75,7 +75,7 @@ class LogClock:
         if gap is not None and gap >= 0 and same and is_noop and self._last_was_noop:
             self._measure(gap)
         backwards = gap is not None and gap < (-CROSSWISE_MS if same else 0)
-        self._last, self._last_was_noop = Moment(offset, epoch, at_ms), is_noop
+        self._last, self._last_was_noop = RecordTime(offset, epoch, at_ms), is_noop
         return Tick(last, gap, is_silence, backwards)
 
     def is_long(self, gap_ms: int) -> bool:

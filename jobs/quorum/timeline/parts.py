@@ -156,7 +156,7 @@ class Election:
 
 
 @dataclass(frozen=True, slots=True)
-class Silence:
+class ControllerGap:
     """No record for much longer than the controller's NoOp records are apart: nobody was active.
 
     Between the record at `from_offset` and the next one, which is at `to_offset`. `is_election`: another

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from jobs.quorum.timeline.clock import LogClock, Tick
 from jobs.quorum.timeline.controls import LEADER_CHANGE, TimelineControls
-from jobs.quorum.timeline.parts import AnomalyCode, EpochSpan, Silence
+from jobs.quorum.timeline.parts import AnomalyCode, ControllerGap, EpochSpan
 from jobs.quorum.voters.control_scan import ControlItem, PassedBatch
 from jobs.wire.metadata.log import Gap, LogDamage, LogRecord
 
@@ -40,7 +40,7 @@ class TimelineReader(TimelineControls):
     def __init__(self) -> None:
         super().__init__()
         self.epochs: list[EpochSpan] = []
-        self.silences: list[Silence] = []
+        self.silences: list[ControllerGap] = []
         self.unknown: list[tuple[int, int]] = []
         self.first_offset: int | None = None
         self.next_offset: int | None = None
@@ -191,7 +191,9 @@ class TimelineReader(TimelineControls):
         if tick.is_silence:
             here, at_ms = record.offset, record.timestamp_ms
             is_election = before.epoch != record.epoch
-            self.silences.append(Silence(before.offset, here, before.at_ms, at_ms, is_election))
+            self.silences.append(
+                ControllerGap(before.offset, here, before.at_ms, at_ms, is_election)
+            )
         if tick.is_backwards:
             back_ms = before.at_ms - record.timestamp_ms
             whose = "the leader's own clock was set back" if before.epoch == record.epoch else (

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 
 from jobs.quorum.timeline.parts import (
     Anomaly,
+    ControllerGap,
     Election,
     EpochSpan,
     KraftVersionEntry,
-    Silence,
     VoterSetEntry,
 )
 from jobs.quorum.timeline.reader import TimelineReader
@@ -40,7 +40,7 @@ class VoterTimeline:
     entries: tuple[VoterSetEntry, ...]
     elections: tuple[Election, ...]
     epochs: tuple[EpochSpan, ...]
-    silences: tuple[Silence, ...]
+    silences: tuple[ControllerGap, ...]
     kraft_versions: tuple[KraftVersionEntry, ...]
     unknown: tuple[tuple[int, int], ...]
     overwritten: tuple[VoterSetEntry, ...]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from jobs.quorum.image.partition_state import NO_LEADER
+from jobs.quorum.image.partition_registration import NO_LEADER
 
 
 class Elected(NamedTuple):

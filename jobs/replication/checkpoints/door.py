@@ -18,7 +18,6 @@ from jobs.cluster.descriptions import (
     TopicPartition,
 )
 from jobs.cluster.errors import ClusterFault, TimedOut
-from jobs.cluster.reading import TopicFollower
 from jobs.cluster.records import (
     TIMESTAMP_NOT_AVAILABLE,
     Headers,
@@ -28,12 +27,13 @@ from jobs.cluster.records import (
     Producer,
     error_in,
 )
+from jobs.cluster.topic_reader import TopicFollower
 from jobs.replication.checkpoints.group_sync import TargetGroups
 from jobs.replication.checkpoints.topic import PARTITION, TOPIC_ID_HEADER, CheckpointTopic
 from jobs.replication.flow.internal_topics import ensure_checkpoints_topic, syncs_place
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.offset_syncs.topic import FollowedSyncs
-from jobs.replication.translation.kept_syncs import KeptSyncs
+from jobs.replication.translation.offset_sync_window import OffsetSyncWindow
 from jobs.wire.mirror_records import Checkpoint, encode_checkpoint
 
 _SHARE = "share"
@@ -49,7 +49,7 @@ _FLUSH_S = 20.0
 class CheckpointDoor(TargetGroups, Protocol):
     """Questions to both clusters of one flow; every one may raise `ClusterFault`."""
 
-    def syncs(self) -> KeptSyncs | None:
+    def syncs(self) -> OffsetSyncWindow | None:
         """Return the offset syncs as they are now; None: nobody keeps any."""
         ...
 
@@ -104,7 +104,7 @@ class KafkaCheckpointDoor:
             if follower is not None:
                 follower.close()
 
-    def syncs(self) -> KeptSyncs | None:
+    def syncs(self) -> OffsetSyncWindow | None:
         """Read what is new in the topic of offset syncs."""
         if self._syncs is None or not self._syncs.follow():
             return None

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.reading import read_topic_from
 from jobs.cluster.records import TIMESTAMP_NOT_AVAILABLE, Message
+from jobs.cluster.topic_reader import read_topic_from
 from jobs.replication.checkpoints.lag import SeenCheckpoint
 from jobs.replication.checkpoints.topic import (
     PARTITION,

@@ -12,7 +12,7 @@ from jobs.replication.checkpoints.topic import (
     GroupPartition,
     read_checkpoint_topic,
 )
-from jobs.replication.findings.picture import GroupPicture
+from jobs.replication.findings.snapshot import GroupSnapshot
 from jobs.replication.flow.selection import policy_of, should_replicate
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.naming.mirror_maker import rename_topic
@@ -22,7 +22,7 @@ _QUIET = frozenset({"EMPTY", "DEAD"})
 
 def read_groups(
     source: ClusterClient, target: ClusterClient, flow: FlowSpec, groups: Collection[str]
-) -> list[GroupPicture]:
+) -> list[GroupSnapshot]:
     """Return where each group stands on the partitions that it has on both sides; raises `ClusterFault`.
 
     The target's offsets are asked for first: a group that goes on in between is then further on the source,
@@ -55,7 +55,7 @@ def _of_group(
     target: Mapping[TopicPartition, CommittedOffset],
     described: GroupDescription | None,
     checkpoints: CheckpointTopic,
-) -> Iterator[GroupPicture]:
+) -> Iterator[GroupSnapshot]:
     policy = policy_of(flow)
     for where, committed in source.items():
         if not should_replicate(flow, where.topic):
@@ -66,7 +66,7 @@ def _of_group(
         remote = TopicPartition(name, where.partition)
         kept = checkpoints.checkpoints.get(GroupPartition(group, remote))
         there = target.get(remote)
-        yield GroupPicture(
+        yield GroupSnapshot(
             group,
             where,
             committed.offset,

@@ -19,13 +19,13 @@ from typing import Any
 from jobs.cluster.descriptions import CommittedOffset, OffsetRange, TopicPartition
 from jobs.replication.checkpoints.door import CheckpointDoor
 from jobs.replication.checkpoints.group_sync import MOST_TOLD, GroupSync, GroupSyncReport
-from jobs.replication.checkpoints.rules import Decision, Told, Why, decide
+from jobs.replication.checkpoints.rules import CheckpointOffsets, Decision, Why, decide
 from jobs.replication.checkpoints.topic import CheckpointTopic, GroupPartition, KeptCheckpoint
 from jobs.replication.flow.selection import group_filter_of, policy_of, topic_filter_of
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.naming.mirror_maker import rename_topic
 from jobs.replication.topics.remote_topic_ids import RemoteTopicIds
-from jobs.replication.translation.kept_syncs import KeptSyncs
+from jobs.replication.translation.offset_sync_window import OffsetSyncWindow
 from jobs.replication.translation.sync_history import Certificate, repeats_nothing
 from jobs.replication.translation.translator import SourceEnd
 from jobs.wire.fields import LONGEST_STRING
@@ -146,7 +146,7 @@ class CheckpointRounds:
             self._sync_groups(asked, decided, told_before, now_ms)
         return self.report
 
-    def _ends(self, syncs: KeptSyncs) -> dict[TopicPartition, SourceEnd]:
+    def _ends(self, syncs: OffsetSyncWindow) -> dict[TopicPartition, SourceEnd]:
         """Return where both sides end, the target's end asked for first; see `SourceEnd`."""
         there = self._door.ranges([self._remote(where) for where in syncs], on_source=False)
         here = self._door.ranges(list(syncs), on_source=True)
@@ -160,7 +160,7 @@ class CheckpointRounds:
     def _decide(
         self,
         asked: Mapping[GroupPartition, CommittedOffset],
-        syncs: KeptSyncs,
+        syncs: OffsetSyncWindow,
         ends: Mapping[TopicPartition, SourceEnd],
         before: CheckpointTopic,
     ) -> dict[GroupPartition, tuple[Decision, bool]]:
@@ -181,7 +181,7 @@ class CheckpointRounds:
     def _without_id(
         self,
         decided: Mapping[GroupPartition, tuple[Decision, bool]],
-        syncs: KeptSyncs,
+        syncs: OffsetSyncWindow,
         before: CheckpointTopic,
     ) -> frozenset[GroupPartition]:
         """Return where checkpoints without an id stand, and count those that are wrong."""
@@ -260,10 +260,10 @@ class CheckpointRounds:
         )
 
 
-def _told_by(kept: KeptCheckpoint | None) -> Told | None:
+def _told_by(kept: KeptCheckpoint | None) -> CheckpointOffsets | None:
     if kept is None:
         return None
-    return Told(kept.checkpoint.upstream_offset, kept.checkpoint.downstream_offset)
+    return CheckpointOffsets(kept.checkpoint.upstream_offset, kept.checkpoint.downstream_offset)
 
 
 def _is_exact(decision: Decision, certificate: Certificate | None, upstream: int) -> bool:

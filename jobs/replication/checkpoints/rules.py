@@ -32,7 +32,7 @@ WRITTEN = frozenset({Why.FIRST, Why.REWOUND, Why.ADVANCED, Why.CORRECTED})
 WITHOUT = frozenset({Why.NO_SYNC, Why.TARGET_UNKNOWN, Why.BEYOND_TARGET})
 
 
-class Told(NamedTuple):
+class CheckpointOffsets(NamedTuple):
     """What a checkpoint says: an offset of the source, and one of the target."""
 
     upstream: int
@@ -42,7 +42,7 @@ class Told(NamedTuple):
 class Decision(NamedTuple):
     """`told` is what is true now (None: nothing can be told), `why` says whether it is to be written."""
 
-    told: Told | None
+    told: CheckpointOffsets | None
     why: Why
 
     @property
@@ -55,7 +55,7 @@ def decide(
     upstream: int,
     certificate: Certificate | None,
     target: OffsetRange | None,
-    previous: Told | None,
+    previous: CheckpointOffsets | None,
 ) -> Decision:
     """Return the checkpoint for a group's committed offset on the source.
 
@@ -72,12 +72,19 @@ def decide(
     if downstream > target.high_watermark:
         return Decision(None, Why.BEYOND_TARGET)
     if previous is None:
-        return Decision(Told(upstream, downstream), Why.FIRST)
-    why = _why(Told(upstream, downstream), certificate, target, previous)
-    return Decision(previous if why is Why.UNCHANGED else Told(upstream, downstream), why)
+        return Decision(CheckpointOffsets(upstream, downstream), Why.FIRST)
+    why = _why(CheckpointOffsets(upstream, downstream), certificate, target, previous)
+    return Decision(
+        previous if why is Why.UNCHANGED else CheckpointOffsets(upstream, downstream), why
+    )
 
 
-def _why(told: Told, certificate: Certificate, target: OffsetRange, previous: Told) -> Why:
+def _why(
+    told: CheckpointOffsets,
+    certificate: Certificate,
+    target: OffsetRange,
+    previous: CheckpointOffsets,
+) -> Why:
     if told.upstream < previous.upstream:
         return Why.REWOUND
     if _is_refuted(previous, certificate, target):
@@ -85,7 +92,7 @@ def _why(told: Told, certificate: Certificate, target: OffsetRange, previous: To
     return Why.ADVANCED if told.downstream > previous.downstream else Why.UNCHANGED
 
 
-def _is_refuted(previous: Told, certificate: Certificate, target: OffsetRange) -> bool:
+def _is_refuted(previous: CheckpointOffsets, certificate: Certificate, target: OffsetRange) -> bool:
     """Return whether what was said before lies behind what is proved, or is not in the log any more."""
     start, end = target.log_start_offset or 0, target.high_watermark or 0
     if not start <= previous.downstream <= end:

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.reading import read_whole_topic
 from jobs.cluster.records import TIMESTAMP_NOT_AVAILABLE, Message
+from jobs.cluster.topic_reader import read_whole_topic
 from jobs.wire.errors import RecordFormatError
 from jobs.wire.fields import FieldReader
 from jobs.wire.mirror_records import Checkpoint, decode_checkpoint

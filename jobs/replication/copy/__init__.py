@@ -1,5 +1,5 @@
 """Copying: the seam between a flow and what moves its records, positions, and who takes turns.
 
-In reading order: `contract`, `flow_copier`, `lanes`, `changes`, `turns`, `progress_report`,
-`positions`, `positions_format`, `fresh_starts`, `fencing`, `sync_tracker`, `heartbeats`.
+In reading order: `contract`, `flow_copier`, `copy_thread`, `assignment`, `fetch_scheduler`,
+`progress_report`, `positions`, `positions_format`, `fresh_starts`, `fencing`, `sync_tracker`, `heartbeats`.
 """

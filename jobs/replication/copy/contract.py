@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Protocol
 from jobs.cluster.descriptions import TopicPartition
 
 if TYPE_CHECKING:
-    from jobs.replication.copy.changes import Changes
+    from jobs.replication.copy.assignment import AssignmentChanges
 
 
-class PartitionState(StrEnum):
+class CopyState(StrEnum):
     """What happens to a partition of a flow right now, best first.
 
     PAUSED is never said by a copier: a paused partition is one that no copier has. WATCHED is a partition
@@ -78,7 +78,7 @@ class PartitionProgress:
     topic: str
     partition: int
     position: int
-    state: PartitionState = PartitionState.STARTING
+    state: CopyState = CopyState.STARTING
     reason: str = ""
     last_timestamp_ms: int | None = None
     records: int = 0
@@ -112,7 +112,7 @@ class Copier(Protocol):
         partitions: Sequence[PartitionStart],
         should_stop: Callable[[], bool],
         report: Callable[[Sequence[PartitionProgress]], None],
-        changes: Changes | None = None,
+        changes: AssignmentChanges | None = None,
     ) -> None:
         """Copy these partitions until told to stop; raises `ClusterFault` when a whole cluster is lost."""
         ...

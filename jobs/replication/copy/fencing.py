@@ -13,7 +13,10 @@ import logging
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.data.transaction_list import describe_transaction, list_transactions
 from jobs.cluster.protocol.data.transactions import ProducerIdentity, init_producer_id
-from jobs.replication.copy.batches.produce.ending import Ends, settle_patiently
+from jobs.replication.copy.batches.produce.transaction_markers import (
+    TransactionCompletion,
+    complete_markers_with_retries,
+)
 from jobs.replication.flow.spec import FlowSpec, Guarantee
 
 # Who takes over knows where to tell the end again only now: it waits for whatever is just missing.
@@ -61,11 +64,17 @@ async def _take_over(flow: FlowSpec, name: str) -> None:
 async def _end(target: RawCluster, name: str) -> None:
     last = await describe_transaction(target, name)
     nobody = ProducerIdentity(-1, -1)
-    before = await Ends(target, name, nobody).see_all_led(last.partitions) if last.is_open else None
-    ends = Ends(target, name, await init_producer_id(target, name))
+    before = (
+        await TransactionCompletion(target, name, nobody).require_leaders(last.partitions)
+        if last.is_open
+        else None
+    )
+    ends = TransactionCompletion(target, name, await init_producer_id(target, name))
     if last.partitions:
         commit = last.is_committed is True
-        await settle_patiently(ends, last.partitions, before, commit=commit, patience_s=PATIENCE_S)
+        await complete_markers_with_retries(
+            ends, last.partitions, before, commit=commit, patience_s=PATIENCE_S
+        )
 
 
 async def _fence(flow: FlowSpec) -> int:

@@ -12,10 +12,15 @@ from jobs.cluster.admin.topics import read_topic_configs
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
+from jobs.replication.copy.assignment import (
+    AssignmentChanges,
+    CopyLimits,
+    RevokedPartition,
+    revoked_at,
+)
 from jobs.replication.copy.batches.copier import BatchCopier
-from jobs.replication.copy.changes import Changes, Released, Tuning, released_at
-from jobs.replication.copy.contract import PartitionProgress, PartitionStart, PartitionState
-from jobs.replication.copy.lanes import Lane
+from jobs.replication.copy.contract import CopyState, PartitionProgress, PartitionStart
+from jobs.replication.copy.copy_thread import CopyThread
 from jobs.replication.copy.progress_report import Report
 from jobs.replication.copy.records.copier import RecordCopier
 from jobs.replication.flow.spec import CopyPath, FlowSpec
@@ -23,8 +28,8 @@ from jobs.replication.flow.spec import CopyPath, FlowSpec
 logger = logging.getLogger(__name__)
 
 _TIMESTAMP_TYPE = "message.timestamp.type"
-LOOK_S = 0.2
-RETRY_S = 2.0
+POLL_INTERVAL_S = 0.2
+RETRY_DELAY_S = 2.0
 
 
 def record_path_reason(flow: FlowSpec, remote_configs: Mapping[str, str]) -> str:
@@ -56,10 +61,10 @@ class FlowCopier:
         partitions: Sequence[PartitionStart],
         should_stop: Callable[[], bool],
         report: Report,
-        changes: Changes | None = None,
+        changes: AssignmentChanges | None = None,
     ) -> None:
         """Copy until told to stop; raises `ClusterFault` for what nobody but a person can mend."""
-        _Sharing(self, should_stop, report, changes).run(partitions)
+        _TwoPathCopy(self, should_stop, report, changes).run(partitions)
 
     def reasons(self, partitions: Sequence[PartitionStart]) -> dict[PartitionStart, str]:
         """Return why partitions take the record path, "" for those that do not; raises `ClusterFault`."""
@@ -72,7 +77,7 @@ class FlowCopier:
         }
 
 
-class _Sharing:
+class _TwoPathCopy:
     """The record path beside the batch path; when one of them fails, both end."""
 
     def __init__(
@@ -80,24 +85,28 @@ class _Sharing:
         copier: FlowCopier,
         should_stop: Callable[[], bool],
         report: Report,
-        changes: Changes | None,
+        changes: AssignmentChanges | None,
     ) -> None:
         self._copier = copier
         self._asked_to_stop = should_stop
         self._report = report
         self._changes = changes
-        self._batches = Lane("batch-path", self._copy_batches, self._inner())
-        self._records = Lane("record-path", self._copy_records, self._inner())
+        self._batches = CopyThread("batch-path", self._copy_batches, self._inner())
+        self._records = CopyThread("record-path", self._copy_records, self._inner())
         self._lock = threading.RLock()
-        self._lanes: dict[TopicPartition, Lane] = {}
+        self._copy_threads: dict[TopicPartition, CopyThread] = {}
         self._reasons: dict[TopicPartition, str] = {}
         self._leaving: set[TopicPartition] = set()
         self._coming: list[PartitionStart] = []
         self._place_at = 0.0
         self._error: BaseException | None = None
 
-    def _inner(self) -> Changes | None:
-        return None if self._changes is None else Changes(self._released, self._changes.tuning)
+    def _inner(self) -> AssignmentChanges | None:
+        return (
+            None
+            if self._changes is None
+            else AssignmentChanges(self._released, self._changes.tuning)
+        )
 
     def should_stop(self) -> bool:
         """Whether to end: told to, or because the other path failed."""
@@ -108,7 +117,7 @@ class _Sharing:
         reasons = self._copier.reasons(starts) if starts else {}
         with self._lock:
             for start, why in reasons.items():
-                self._lanes[start.where] = self._records if why else self._batches
+                self._copy_threads[start.where] = self._records if why else self._batches
                 if why:
                     self._reasons[start.where] = why
             self._batches.add([start for start, why in reasons.items() if not why])
@@ -119,7 +128,7 @@ class _Sharing:
         self._coming = list(starts)
         self._keep_error(self._place_coming)
         while (self._changes is not None or self._coming) and not self.should_stop():
-            time.sleep(LOOK_S)
+            time.sleep(POLL_INTERVAL_S)
             self._keep_error(self._route)
         self._batches.join()
         self._records.join()
@@ -133,7 +142,7 @@ class _Sharing:
         if self._coming and time.monotonic() >= self._place_at:
             self._place_coming()
 
-    def _take(self, changes: Changes) -> None:
+    def _take(self, changes: AssignmentChanges) -> None:
         self._tune(changes.tuning)
         for change in changes.take():
             if isinstance(change, PartitionStart):
@@ -142,11 +151,11 @@ class _Sharing:
             else:
                 self._let_go(change, changes)
 
-    def _tune(self, tuning: Tuning) -> None:
+    def _tune(self, limits: CopyLimits) -> None:
         """Pass limit and priorities on; two paths at work share the limit."""
         lanes = [lane for lane in (self._batches, self._records) if lane.is_begun]
-        limit = tuning.max_bytes_per_s
-        each = replace(tuning, max_bytes_per_s=limit / max(len(lanes), 1) if limit else None)
+        limit = limits.max_bytes_per_s
+        each = replace(limits, max_bytes_per_s=limit / max(len(lanes), 1) if limit else None)
         for lane in (self._batches, self._records):
             assert lane.changes is not None  # noqa: S101  as the outer one
             lane.changes.tuning = each
@@ -158,37 +167,35 @@ class _Sharing:
         except ClusterFault as fault:
             if not fault.retriable:
                 raise
-            self._place_at = time.monotonic() + RETRY_S
+            self._place_at = time.monotonic() + RETRY_DELAY_S
             why = f"{fault} {fault.hint}"
             self._report(
                 [
-                    PartitionProgress(
-                        s.topic, s.partition, s.position, PartitionState.RETRYING, why
-                    )
+                    PartitionProgress(s.topic, s.partition, s.position, CopyState.RETRYING, why)
                     for s in self._coming
                 ]
             )
         else:
             self._coming = []
 
-    def _let_go(self, where: TopicPartition, changes: Changes) -> None:
+    def _let_go(self, where: TopicPartition, changes: AssignmentChanges) -> None:
         coming = [start for start in self._coming if start.where == where]
         if coming:
             self._coming = [start for start in self._coming if start.where != where]
-            changes.release([released_at(start) for start in coming])
+            changes.release([revoked_at(start) for start in coming])
             return
         with self._lock:
-            lane = self._lanes.get(where)
+            lane = self._copy_threads.get(where)
             if lane is not None and lane.changes is not None:
                 self._leaving.add(where)
                 lane.changes.remove([where])
 
-    def _released(self, released: Sequence[Released]) -> None:
+    def _released(self, released: Sequence[RevokedPartition]) -> None:
         assert self._changes is not None  # noqa: S101  otherwise nobody asks
         with self._lock:
             for one in released:
                 self._leaving.discard(one.where)
-                self._lanes.pop(one.where, None)
+                self._copy_threads.pop(one.where, None)
                 self._reasons.pop(one.where, None)
         self._changes.release(released)
 
@@ -196,18 +203,22 @@ class _Sharing:
         """Take a partition that only the record path can go on with."""
         with self._lock:
             self._reasons[start.where] = why
-            self._lanes[start.where] = self._records
+            self._copy_threads[start.where] = self._records
             self._records.add([start])
             if start.where in self._leaving and self._records.changes is not None:
                 self._records.changes.remove([start.where])
 
-    def _copy_batches(self, starts: Sequence[PartitionStart], changes: Changes | None) -> None:
+    def _copy_batches(
+        self, starts: Sequence[PartitionStart], changes: AssignmentChanges | None
+    ) -> None:
         copier = BatchCopier(self._copier.flow, self._copier.slot, self._copier.shares)
         self._keep_error(
             lambda: copier.copy(starts, self.should_stop, self._report, self.hand_over, changes)
         )
 
-    def _copy_records(self, starts: Sequence[PartitionStart], changes: Changes | None) -> None:
+    def _copy_records(
+        self, starts: Sequence[PartitionStart], changes: AssignmentChanges | None
+    ) -> None:
         logger.info("record path for %d partitions", len(starts))
         limit, shares = self._copier.flow.max_bytes_per_s, self._copier.shares
         copier = RecordCopier(self._copier.flow, max_bytes_per_s=limit / shares if limit else None)

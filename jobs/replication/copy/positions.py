@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.reading import read_whole_topic
 from jobs.cluster.records import Headers, Message, Producer
+from jobs.cluster.topic_reader import read_whole_topic
 from jobs.replication.copy.positions_format import (
     PositionKey,
     decode_position,

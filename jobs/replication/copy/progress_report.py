@@ -13,8 +13,8 @@ from jobs.replication.copy.batches.throttle import Throttle
 from jobs.replication.copy.contract import PartitionProgress
 from jobs.replication.copy.records.partition import CopiedPartition
 
-TELL_S = 0.5
-PROBE_S = 2.0
+REPORT_INTERVAL_S = 0.5
+PROBE_INTERVAL_S = 2.0
 PATIENCE_S = 3.0
 
 Report = Callable[[Sequence[PartitionProgress]], None]
@@ -52,9 +52,9 @@ class ProgressReport:
         now = time.monotonic()
         if now < self._tell_at:
             return
-        self._tell_at = now + TELL_S
+        self._tell_at = now + REPORT_INTERVAL_S
         if now >= self._probe_at:
-            self._probe_at = now + PROBE_S
+            self._probe_at = now + PROBE_INTERVAL_S
             self._away = self._look()
         slow = f"The target has not acknowledged for {waited_s:.0f} s." if waited_s else ""
         self.tell(self._away or (slow if waited_s > PATIENCE_S else ""))

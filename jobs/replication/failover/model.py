@@ -237,7 +237,7 @@ class TopicPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class FailoverRequest:
     """What a person asked for: patterns or names of groups and topics (as the origin calls them)."""
 
     direction: Direction = Direction.FAILOVER
@@ -255,7 +255,7 @@ class Wish:
         }
 
     @classmethod
-    def from_mapping(cls, values: Mapping[str, Any]) -> Wish:
+    def from_mapping(cls, values: Mapping[str, Any]) -> FailoverRequest:
         """Return the inverse of `to_mapping`."""
         return cls(
             Direction(values["direction"]),
@@ -270,7 +270,7 @@ class FailoverPlan:
     """The whole plan; `read_at_ms` is when its evidence was read, which is how old the plan is."""
 
     flow: str
-    wish: Wish
+    request: FailoverRequest
     origin: str
     destination: str
     read_at_ms: int
@@ -293,7 +293,7 @@ class FailoverPlan:
         """Return JSON values."""
         found: dict[str, Any] = {
             "flow": self.flow,
-            **self.wish.to_mapping(),
+            **self.request.to_mapping(),
             "origin": self.origin,
             "destination": self.destination,
             "origin_cluster_id": self.origin_cluster_id,
@@ -315,7 +315,7 @@ class FailoverPlan:
         listed = values.get("groups", ()) if groups is None else groups
         return cls(
             values["flow"],
-            Wish.from_mapping(values),
+            FailoverRequest.from_mapping(values),
             values["origin"],
             values["destination"],
             values["read_at_ms"],

@@ -12,10 +12,10 @@ from jobs.replication.failover.model import (
     Check,
     CheckState,
     FailoverPlan,
+    FailoverRequest,
     GroupPlan,
     PlanItem,
     TopicPlan,
-    Wish,
     counted,
     worst_of,
 )
@@ -26,14 +26,16 @@ from jobs.replication.failover.topic_checks import plan_topic
 OLD_SYNCS_MS = 60_000
 
 
-def make_plan(flow: str, wish: Wish, found: Evidence) -> FailoverPlan:
+def make_plan(flow: str, request: FailoverRequest, found: Evidence) -> FailoverPlan:
     """Return the plan for everything that the origin's groups have committed and the wish names."""
-    items = {group: tuple(_items(found, wish, group)) for group in sorted(found.origin.committed)}
-    items = {group: own for group, own in items.items() if own or group in wish.groups}
+    items = {
+        group: tuple(_items(found, request, group)) for group in sorted(found.origin.committed)
+    }
+    items = {group: own for group, own in items.items() if own or group in request.groups}
     topics = {one.topic: one for one in _topics(found, items.values())}
     return FailoverPlan(
         flow,
-        wish,
+        request,
         found.origin.alias,
         found.destination.alias,
         found.read_at_ms,
@@ -41,7 +43,7 @@ def make_plan(flow: str, wish: Wish, found: Evidence) -> FailoverPlan:
         found.destination.cluster_id,
         tuple(_checks(found, items.values())),
         tuple(topics.values()),
-        tuple(_group(found, wish, group, own, topics) for group, own in items.items()),
+        tuple(_group(found, request, group, own, topics) for group, own in items.items()),
     )
 
 
@@ -51,10 +53,10 @@ def names_match(patterns: Iterable[str], name: str) -> bool:
     return name in given or matcher_of(given).matches(name)
 
 
-def check_wish(wish: Wish) -> None:
+def check_request(request: FailoverRequest) -> None:
     """Raise `InvalidFields` for patterns that are none."""
     errors = {}
-    for name, patterns in (("groups", wish.groups), ("topics", wish.topics)):
+    for name, patterns in (("groups", request.groups), ("topics", request.topics)):
         problem = list_problem(patterns) if patterns else "Name at least one."
         if problem:
             errors[name] = problem
@@ -62,10 +64,10 @@ def check_wish(wish: Wish) -> None:
         raise InvalidFields(errors)
 
 
-def _items(found: Evidence, wish: Wish, group: str) -> Iterator[PlanItem]:
+def _items(found: Evidence, request: FailoverRequest, group: str) -> Iterator[PlanItem]:
     for where, known in sorted(found.origin.committed[group].items()):
-        if known.offset is not None and names_match(wish.topics, where.topic):
-            yield plan_item(found, group, where, known.offset, wish.untranslated)
+        if known.offset is not None and names_match(request.topics, where.topic):
+            yield plan_item(found, group, where, known.offset, request.untranslated)
 
 
 def _topics(found: Evidence, items: Iterable[Iterable[PlanItem]]) -> Iterator[TopicPlan]:
@@ -78,13 +80,13 @@ def _topics(found: Evidence, items: Iterable[Iterable[PlanItem]]) -> Iterator[To
 
 def _group(
     found: Evidence,
-    wish: Wish,
+    request: FailoverRequest,
     group: str,
     items: tuple[PlanItem, ...],
     topics: dict[str, TopicPlan],
 ) -> GroupPlan:
     described = found.origin.groups.get(group) or found.destination.groups.get(group)
-    checks = check_group(found, group, items, wish.untranslated)
+    checks = check_group(found, group, items, request.untranslated)
     own = {one.origin.topic for one in items}
     states = [one.state for one in checks]
     states += [one.state for name in own & topics.keys() for one in topics[name].checks]

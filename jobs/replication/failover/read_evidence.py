@@ -25,7 +25,7 @@ from jobs.cluster.errors import ClusterFault
 from jobs.replication.copy.positions import Positions, read_positions
 from jobs.replication.failover.acl_checks import GROUP, TOPIC
 from jobs.replication.failover.evidence import Evidence, Leg, Side, Translation, Way
-from jobs.replication.failover.model import Direction, Wish
+from jobs.replication.failover.model import Direction, FailoverRequest
 from jobs.replication.failover.planner import names_match
 from jobs.replication.flow.spec import FlowSpec
 
@@ -52,13 +52,13 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class EvidenceRequest:
     """What is to be read: the wish, the plan's own flow first in `routes`, and what helps in a disaster.
 
     `last_seen` is asked for the origin's offsets when it does not answer; without it that is an error.
     """
 
-    wish: Wish
+    request: FailoverRequest
     routes: tuple[Route, ...]
     last_seen: LastSeen | None = None
     timeout_s: float = 10.0
@@ -68,16 +68,16 @@ class Asking:
     def origin(self) -> Connection:
         """The cluster that groups leave."""
         flow = self.routes[0].flow
-        return flow.source if self.wish.direction is Direction.FAILOVER else flow.target
+        return flow.source if self.request.direction is Direction.FAILOVER else flow.target
 
     @property
     def destination(self) -> Connection:
         """The cluster where they go on."""
         flow = self.routes[0].flow
-        return flow.target if self.wish.direction is Direction.FAILOVER else flow.source
+        return flow.target if self.request.direction is Direction.FAILOVER else flow.source
 
 
-def read_evidence(asking: Asking) -> Evidence:
+def read_evidence(asking: EvidenceRequest) -> Evidence:
     """Ask both clusters; raises `ClusterFault` when the destination does not answer, or both do not."""
     with (
         ClusterClient(asking.origin, timeout_s=asking.timeout_s) as here,
@@ -89,7 +89,7 @@ def read_evidence(asking: Asking) -> Evidence:
 class _Reader:
     """Reads one side after the other, in the order that makes ends a proof."""
 
-    def __init__(self, asking: Asking, here: ClusterClient, there: ClusterClient) -> None:
+    def __init__(self, asking: EvidenceRequest, here: ClusterClient, there: ClusterClient) -> None:
         self.asking, self.here, self.there = asking, here, there
         self.read_at_ms = int(asking.clock() * 1000)
 
@@ -110,7 +110,7 @@ class _Reader:
         return Evidence(self.read_at_ms, origin, destination, legs, behind_ms)
 
     def _is_wanted(self, where: TopicPartition) -> bool:
-        return names_match(self.asking.wish.topics, where.topic)
+        return names_match(self.asking.request.topics, where.topic)
 
     def _groups_of_origin(self) -> Side:
         """Return the origin's groups and offsets: as they are, or as they were when it does not answer."""
@@ -144,7 +144,7 @@ class _Reader:
             )
 
     def _named(self, groups: Iterable[str]) -> list[str]:
-        return sorted({one for one in groups if names_match(self.asking.wish.groups, one)})
+        return sorted({one for one in groups if names_match(self.asking.request.groups, one)})
 
     def _leg(self, route: Route) -> Leg:
         """Return a flow as a way; where a forward one is must be known before both sides' ends."""

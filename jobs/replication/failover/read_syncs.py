@@ -6,7 +6,7 @@ import asyncio
 
 from jobs.cluster.errors import ClusterFault, Refused, UnknownTopicOrPartition
 from jobs.cluster.protocol.cluster import RawCluster
-from jobs.cluster.protocol.transport.timing import Timing, Tries
+from jobs.cluster.protocol.transport.timing import RetryBudget, Timing
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.offset_syncs.archive import ArchivedTranslator
 from jobs.replication.offset_syncs.archive_manifest import GapKind
@@ -55,7 +55,7 @@ async def _read(place: SyncsPlace, timeout_s: float) -> Translator:
 
 async def _step(reader: SyncsReader, timeout_s: float) -> Step:
     """Return what comes next, over new leaders."""
-    tries = Tries(reader.cluster.timing, timeout_s)
+    tries = RetryBudget(reader.cluster.timing, timeout_s)
     while True:
         try:
             return await reader.step(wait_ms=0)

@@ -15,22 +15,22 @@ from jobs.replication.failover.freshness import (
     refuse_old,
 )
 from jobs.replication.failover.model import FailoverPlan
-from jobs.replication.failover.planner import check_wish, make_plan
-from jobs.replication.failover.read_evidence import Asking, read_evidence
+from jobs.replication.failover.planner import check_request, make_plan
+from jobs.replication.failover.read_evidence import EvidenceRequest, read_evidence
 
-Read = Callable[[Asking], Evidence]
+Read = Callable[[EvidenceRequest], Evidence]
 
 
-def ask_plan(asking: Asking, read: Read = read_evidence) -> FailoverPlan:
+def ask_plan(asking: EvidenceRequest, read: Read = read_evidence) -> FailoverPlan:
     """Ask both clusters and return the plan; raises `InvalidFields` and `ClusterFault`."""
-    check_wish(asking.wish)
-    return make_plan(asking.routes[0].flow.name, asking.wish, read(asking))
+    check_request(asking.request)
+    return make_plan(asking.routes[0].flow.name, asking.request, read(asking))
 
 
 def confirm_plan(
     plan: FailoverPlan,
     groups: Collection[str],
-    asking: Asking,
+    asking: EvidenceRequest,
     limit_s: int,
     read: Read = read_evidence,
 ) -> FailoverPlan:
@@ -40,14 +40,14 @@ def confirm_plan(
     version that cannot be evaluated any more; and `ClusterFault`.
     """
     try:
-        check_wish(plan.wish)
+        check_request(plan.request)
     except InvalidFields as invalid:
         raise PlanRefused("plan_unusable", f"{invalid} Make a new plan.") from None
     refuse_old(plan, int(asking.clock() * 1000), limit_s)
     refuse_blocked(plan, groups)
     # Only the chosen groups are asked for again, by their names.
-    wish = replace(plan.wish, groups=tuple(map(name_pattern, groups)))
-    now = make_plan(plan.flow, wish, read(replace(asking, wish=wish)))
+    request = replace(plan.request, groups=tuple(map(name_pattern, groups)))
+    now = make_plan(plan.flow, request, read(replace(asking, request=request)))
     refuse_changed(plan, now, groups)
     refuse_blocked(now, groups)
     return now

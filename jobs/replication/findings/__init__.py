@@ -1,6 +1,6 @@
-"""What fails in a flow although everything says RUNNING: rules over one picture of it.
+"""What fails in a flow although everything says RUNNING: rules over one snapshot of it.
 
-In reading order: `finding`, `life`, `picture`, `reading`, `memory`, `silent_failures`,
-`partition_failures`, `group_failures`, `loop_failures`, `worker_failures`, `surprises`, `drift`,
+In reading order: `finding`, `life`, `snapshot`, `reading`, `memory`, `silent_failures`,
+`partition_failures`, `group_failures`, `loop_failures`, `worker_failures`, `selection_findings`, `drift`,
 `connect_topics`, `heartbeat_topics`.
 """

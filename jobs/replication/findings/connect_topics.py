@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.reading import read_whole_topic
 from jobs.cluster.records import TIMESTAMP_NOT_AVAILABLE, Message
-from jobs.replication.findings.picture import SaidStatus
+from jobs.cluster.topic_reader import read_whole_topic
+from jobs.replication.findings.snapshot import ConnectorStatus
 from jobs.wire.errors import RecordFormatError
 from jobs.wire.timestamps import utc_time
 from jobs.wire.topics.connect_records import (
@@ -40,7 +40,7 @@ def config_topic(source_alias: str) -> str:
 class Statuses:
     """The last state of each connector and task; `refused` counts records that are none."""
 
-    said: dict[StatusKey, SaidStatus] = field(default_factory=dict)
+    said: dict[StatusKey, ConnectorStatus] = field(default_factory=dict)
     refused: int = 0
 
     def take(self, key: bytes | None, value: bytes | None, at: datetime) -> None:
@@ -55,7 +55,7 @@ class Statuses:
         if of is not None and status is None:
             self.said.pop(of, None)
         elif of is not None and status is not None:
-            self.said[of] = SaidStatus(status, at)
+            self.said[of] = ConnectorStatus(status, at)
 
 
 @dataclass(slots=True)

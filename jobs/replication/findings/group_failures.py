@@ -8,56 +8,56 @@ from datetime import datetime, timedelta
 
 from jobs.replication.findings.finding import Code, Finding, FindingSeverity
 from jobs.replication.findings.memory import CommitMark, FlowMemory
-from jobs.replication.findings.picture import CheckpointsPicture, FlowPicture, GroupPicture
+from jobs.replication.findings.snapshot import CheckpointsSnapshot, FlowSnapshot, GroupSnapshot
 
 # Checkpoints are emitted once a minute, and only after an offset sync has come.
 CHECKPOINTS_STALE_AFTER = timedelta(minutes=10)
 
 
-def remember_commits(picture: FlowPicture, before: FlowMemory) -> FlowMemory:
+def remember_commits(snapshot: FlowSnapshot, before: FlowMemory) -> FlowMemory:
     """Return the memory with whether groups have gone on since the newest checkpoint."""
-    checkpoints, groups = picture.checkpoints, picture.groups
+    checkpoints, groups = snapshot.checkpoints, snapshot.groups
     if checkpoints is None or groups is None or not checkpoints.exists:
         return before
     total, known = sum(group.committed or 0 for group in groups), before.commits
     if known is None or known.newest_at != checkpoints.newest_at:
         return replace(before, commits=CommitMark(checkpoints.newest_at, total, None))
     if known.gone_on_since is None and total > known.committed:
-        return replace(before, commits=known._replace(gone_on_since=picture.at))
+        return replace(before, commits=known._replace(gone_on_since=snapshot.at))
     return before
 
 
-def find_stale_checkpoints(picture: FlowPicture, memory: FlowMemory) -> Iterator[Finding]:
+def find_stale_checkpoints(snapshot: FlowSnapshot, memory: FlowMemory) -> Iterator[Finding]:
     """Yield that no checkpoint comes although groups go on, or that there is no topic of checkpoints."""
-    checkpoints = picture.checkpoints
-    if checkpoints is None or not picture.should_move:
+    checkpoints = snapshot.checkpoints
+    if checkpoints is None or not snapshot.should_move:
         return
     if not checkpoints.exists:
-        if picture.is_watched and picture.groups:
-            yield _missing(picture, checkpoints)
+        if snapshot.is_watched and snapshot.groups:
+            yield _missing(snapshot, checkpoints)
         return
     mark = memory.commits
     since = mark.gone_on_since if mark is not None else None
-    if since is not None and picture.at - since >= CHECKPOINTS_STALE_AFTER:
-        yield _stale(picture, checkpoints, since)
+    if since is not None and snapshot.at - since >= CHECKPOINTS_STALE_AFTER:
+        yield _stale(snapshot, checkpoints, since)
 
 
-def find_groups_ahead(picture: FlowPicture) -> Iterator[Finding]:
+def find_groups_ahead(snapshot: FlowSnapshot) -> Iterator[Finding]:
     """Yield groups whose offset on the target lies behind records that they have not read on the source.
 
     `sync.group.offsets` only ever moves a target group forward: after the group went back on the source, its
     target offset stays where it was, and who fails over skips what lies between. One finding per group,
     whatever the number of partitions; none about a group that a plan moved, or that has members there.
     """
-    by_group: dict[str, list[GroupPicture]] = {}
-    for one in picture.groups or ():
+    by_group: dict[str, list[GroupSnapshot]] = {}
+    for one in snapshot.groups or ():
         if not (one.is_active_on_target or one.is_failed_over) and _skipped_at_least(one):
             by_group.setdefault(one.group, []).append(one)
     for places in by_group.values():
-        yield _ahead(picture, places)
+        yield _ahead(snapshot, places)
 
 
-def _skipped_at_least(one: GroupPicture) -> int:
+def _skipped_at_least(one: GroupSnapshot) -> int:
     """Return how far the target's offset is ahead of what is proved, else of the checkpoint; 0: not."""
     if one.target_committed is None or one.committed is None:
         return 0
@@ -66,35 +66,36 @@ def _skipped_at_least(one: GroupPicture) -> int:
     return 0 if one.checkpoint is None else max(one.target_committed - one.checkpoint[1], 0)
 
 
-def _missing(picture: FlowPicture, checkpoints: CheckpointsPicture) -> Finding:
+def _missing(snapshot: FlowSnapshot, checkpoints: CheckpointsSnapshot) -> Finding:
     return Finding(
         Code.CHECKPOINTS_MISSING,
         FindingSeverity.WARN,
-        f"{checkpoints.topic} does not exist on {picture.target}: MirrorMaker 2 translates no group's "
+        f"{checkpoints.topic} does not exist on {snapshot.target}: MirrorMaker 2 translates no group's "
         "offsets.",
         "Check that its checkpoint connector runs (emit.checkpoints.enabled) and which groups it selects.",
-        evidence={"checkpoints_topic": checkpoints.topic, "groups": len(picture.groups or ())},
+        evidence={"checkpoints_topic": checkpoints.topic, "groups": len(snapshot.groups or ())},
     )
 
 
-def _stale(picture: FlowPicture, checkpoints: CheckpointsPicture, since: datetime) -> Finding:
+def _stale(snapshot: FlowSnapshot, checkpoints: CheckpointsSnapshot, since: datetime) -> Finding:
     newest = checkpoints.newest_at
     return Finding(
         Code.CHECKPOINTS_STALE,
         FindingSeverity.RISK,
-        f"Groups on {picture.source} go on, but {checkpoints.topic} has had no checkpoint for "
-        f"{(picture.at - (newest or since)).total_seconds() / 60:.0f} min: who fails over repeats ever more.",
+        f"Groups on {snapshot.source} go on, but {checkpoints.topic} has had no checkpoint for "
+        f"{(snapshot.at - (newest or since)).total_seconds() / 60:.0f} min: who fails over repeats ever "
+        "more.",
         "Check that the checkpoint connector runs and may read the offset syncs and its own checkpoints "
         "(READ on both topics).",
         evidence={
-            "checkpoint_age_s": int((picture.at - newest).total_seconds()) if newest else None,
-            "groups_went_on_for_s": int((picture.at - since).total_seconds()),
+            "checkpoint_age_s": int((snapshot.at - newest).total_seconds()) if newest else None,
+            "groups_went_on_for_s": int((snapshot.at - since).total_seconds()),
         },
         since=since,
     )
 
 
-def _ahead(picture: FlowPicture, places: list[GroupPicture]) -> Finding:
+def _ahead(snapshot: FlowSnapshot, places: list[GroupSnapshot]) -> Finding:
     """Return the finding about a group: certain as soon as one of its partitions is."""
     proved = [one for one in places if one.target_at_most is not None]
     told = proved or places
@@ -107,11 +108,11 @@ def _ahead(picture: FlowPicture, places: list[GroupPicture]) -> Finding:
     return Finding(
         Code.GROUP_AHEAD,
         FindingSeverity.CRIT if proved else FindingSeverity.RISK,
-        f"{group} {amount} offsets of {count} if it failed over now: on {picture.target} its offset of "
+        f"{group} {amount} offsets of {count} if it failed over now: on {snapshot.target} its offset of "
         f"{worst.where} is {worst.target_committed:,}, ahead of "
-        f"{'what it has read on ' + picture.source if proved else 'its checkpoint'} ({safe:,}).",
-        f"If {group} was used on {picture.target} since, it resumes there: change nothing. If it went back "
-        f"on {picture.source}, its offset on {picture.target} stayed where it was: fail over with a plan, "
+        f"{'what it has read on ' + snapshot.source if proved else 'its checkpoint'} ({safe:,}).",
+        f"If {group} was used on {snapshot.target} since, it resumes there: change nothing. If it went back "
+        f"on {snapshot.source}, its offset on {snapshot.target} stayed where it was: fail over with a plan, "
         f"which sets all its offsets ({worst.where} to {safe:,} at most).",
         subject=group,
         topic=worst.where.topic if len(topics) == 1 else "",
@@ -125,7 +126,7 @@ def _ahead(picture: FlowPicture, places: list[GroupPicture]) -> Finding:
     )
 
 
-def _offsets(group: GroupPicture) -> dict[str, int | None]:
+def _offsets(group: GroupSnapshot) -> dict[str, int | None]:
     upstream, downstream = group.checkpoint or (None, None)
     return {
         "source_committed_offset": group.committed,

@@ -9,9 +9,9 @@ from jobs.cluster.admin.offsets import read_offset_ranges
 from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import PartitionDescription, TopicPartition
-from jobs.cluster.reading import read_topic_from
 from jobs.cluster.records import Message
-from jobs.replication.findings.picture import HeartbeatsPicture
+from jobs.cluster.topic_reader import read_topic_from
+from jobs.replication.findings.snapshot import HeartbeatsSnapshot
 from jobs.replication.flow.selection import policy_of
 from jobs.replication.flow.spec import FlowSpec
 from jobs.wire.errors import RecordFormatError
@@ -26,7 +26,7 @@ _LAST = 200
 class HeartbeatsSeen(NamedTuple):
     """The newest heartbeats, and how many of those read were wrapped in JSON, by topic."""
 
-    picture: HeartbeatsPicture
+    snapshot: HeartbeatsSnapshot
     wrapped: dict[str, int]
 
 
@@ -67,14 +67,14 @@ def read_heartbeats(source: ClusterClient, target: ClusterClient, flow: FlowSpec
         _read(source, local),
         _read(target, copied),
     )
-    picture = HeartbeatsPicture(
+    snapshot = HeartbeatsSnapshot(
         emitted_at=sent.at(flow.source.alias, flow.target.alias),
         at_source=there.at(),
         arrived_at=arrived.at(),
         arrives_in=copied,
     )
     tails = {local: sent.wrapped + there.wrapped, copied: arrived.wrapped}
-    return HeartbeatsSeen(picture, tails)
+    return HeartbeatsSeen(snapshot, tails)
 
 
 def _aliases(beat: Heartbeat) -> tuple[str, str]:

@@ -5,30 +5,30 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from jobs.replication.findings.finding import Code, Finding, FindingSeverity
-from jobs.replication.findings.picture import FlowPicture
+from jobs.replication.findings.snapshot import FlowSnapshot
 from jobs.replication.policy import IdentityReplicationPolicy, ReplicationPolicy
 
 # A name has at most 249 characters, so no chain is longer; this ends the strangest separators.
 _MOST_HOPS = 125
 
 
-def find_loops(picture: FlowPicture) -> Iterator[Finding]:
+def find_loops(snapshot: FlowSnapshot) -> Iterator[Finding]:
     """Yield a flow to itself, topics that are copied back under their name, and copies that came home."""
-    cluster_id = picture.source_cluster_id
-    if cluster_id and cluster_id == picture.target_cluster_id:
+    cluster_id = snapshot.source_cluster_id
+    if cluster_id and cluster_id == snapshot.target_cluster_id:
         yield Finding(
             Code.SAME_CLUSTER,
             FindingSeverity.CRIT,
-            f"{picture.source} and {picture.target} are the same cluster: the flow copies a cluster into "
+            f"{snapshot.source} and {snapshot.target} are the same cluster: the flow copies a cluster into "
             "itself.",
             "Correct the bootstrap servers of one of the two.",
             evidence={"cluster_id": cluster_id},
         )
-    for topic, how in sorted((picture.copied_back or {}).items()):
+    for topic, how in sorted((snapshot.copied_back or {}).items()):
         yield Finding(
             Code.LOOP,
             FindingSeverity.CRIT,
-            f"{topic} is copied from {picture.source} to {picture.target} and back under the same name: "
+            f"{topic} is copied from {snapshot.source} to {snapshot.target} and back under the same name: "
             "its records go "
             f"round and round. {how}",
             "Stop one of the two directions now, then leave the topic out of it; names that stay "
@@ -37,11 +37,11 @@ def find_loops(picture: FlowPicture) -> Iterator[Finding]:
             topic=topic,
             evidence={"known_by": how},
         )
-    for topic in sorted(picture.returned or ()):
+    for topic in sorted(snapshot.returned or ()):
         yield Finding(
             Code.LOOP,
             FindingSeverity.RISK,
-            f"{topic} on {picture.target} is a copy that came home: its name leads back to where it began.",
+            f"{topic} on {snapshot.target} is a copy that came home: its name leads back to where it began.",
             "Two programs call the same cluster differently, or a flow has no protection against cycles: "
             "give "
             "each cluster one alias everywhere, exclude the topic, and delete it.",

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from jobs.replication.findings.finding import Code, Finding, FindingSeverity, about
 from jobs.replication.findings.memory import FlowMemory, IdMark, Mark
-from jobs.replication.findings.picture import FlowPicture, PartitionPicture, TopicPicture
+from jobs.replication.findings.snapshot import FlowSnapshot, PartitionSnapshot, TopicSnapshot
 
 # MirrorMaker 2 commits its positions once a minute.
 NOT_MOVING_AFTER = timedelta(minutes=5)
@@ -20,77 +20,77 @@ NOT_MOVING_AFTER = timedelta(minutes=5)
 TELL_CHANGES_FOR = timedelta(days=1)
 
 
-def remember_partitions(picture: FlowPicture, before: FlowMemory) -> FlowMemory:
+def remember_partitions(snapshot: FlowSnapshot, before: FlowMemory) -> FlowMemory:
     """Return the marks after this look; what is not known now keeps its mark."""
-    if picture.partitions is None:
+    if snapshot.partitions is None:
         return before
-    total = sum(p.position for p in picture.partitions if p.position is not None)
+    total = sum(p.position for p in snapshot.partitions if p.position is not None)
     return replace(
         before,
-        behind={p.where: mark for p in picture.partitions if (mark := _mark(p, picture, before))},
-        no_data={p.where: span for p in picture.partitions if (span := _no_data(p, before))},
+        behind={p.where: mark for p in snapshot.partitions if (mark := _mark(p, snapshot, before))},
+        no_data={p.where: span for p in snapshot.partitions if (span := _no_data(p, before))},
         total=total,
-        moved_at=before.moved_at if total == before.total else picture.at,
+        moved_at=before.moved_at if total == before.total else snapshot.at,
     )
 
 
-def remember_topics(picture: FlowPicture, before: FlowMemory) -> FlowMemory:
+def remember_topics(snapshot: FlowSnapshot, before: FlowMemory) -> FlowMemory:
     """Return the marks with the ids that topics have now."""
-    if picture.topics is None:
+    if snapshot.topics is None:
         return before
-    source = {t.topic: t.topic_id for t in picture.topics}
-    target = {t.remote_topic: t.remote_topic_id for t in picture.topics}
+    source = {t.topic: t.topic_id for t in snapshot.topics}
+    target = {t.remote_topic: t.remote_topic_id for t in snapshot.topics}
     return replace(
         before,
-        source_ids=_ids(source, before.source_ids, picture.at),
-        target_ids=_ids(target, before.target_ids, picture.at),
+        source_ids=_ids(source, before.source_ids, snapshot.at),
+        target_ids=_ids(target, before.target_ids, snapshot.at),
     )
 
 
-def find_standstill(picture: FlowPicture, memory: FlowMemory) -> Iterator[Finding]:
+def find_standstill(snapshot: FlowSnapshot, memory: FlowMemory) -> Iterator[Finding]:
     """Yield one finding when the whole flow stands still, else one per partition that does."""
-    if not picture.should_move or picture.partitions is None:
+    if not snapshot.should_move or snapshot.partitions is None:
         return
-    still = [p for p in picture.partitions if _stands_still(p, picture, memory)]
+    still = [p for p in snapshot.partitions if _stands_still(p, snapshot, memory)]
     if not still:
         return
     moved_at = memory.moved_at
-    if moved_at is None or picture.at - moved_at >= NOT_MOVING_AFTER:
-        yield _flow_stands_still(picture, memory, still)
+    if moved_at is None or snapshot.at - moved_at >= NOT_MOVING_AFTER:
+        yield _flow_stands_still(snapshot, memory, still)
         return
-    yield from (_partition_stands_still(p, picture, memory) for p in still)
+    yield from (_partition_stands_still(p, snapshot, memory) for p in still)
 
 
-def find_losses(picture: FlowPicture, memory: FlowMemory) -> Iterator[Finding]:
+def find_losses(snapshot: FlowSnapshot, memory: FlowMemory) -> Iterator[Finding]:
     """Yield partitions whose source was shortened at one end or the other."""
-    for partition in picture.partitions or ():
-        yield from _deleted(partition, picture, memory)
-        yield from _cut(partition, picture)
-        yield from _remote_cut(partition, picture)
+    for partition in snapshot.partitions or ():
+        yield from _deleted(partition, snapshot, memory)
+        yield from _cut(partition, snapshot)
+        yield from _remote_cut(partition, snapshot)
 
 
-def find_other_topics(picture: FlowPicture, memory: FlowMemory) -> Iterator[Finding]:
+def find_other_topics(snapshot: FlowSnapshot, memory: FlowMemory) -> Iterator[Finding]:
     """Yield topics that were deleted and made again, on either side."""
-    for topic in picture.topics or ():
-        yield from _source_recreated(topic, picture, memory)
-        yield from _target_recreated(topic, picture, memory)
+    for topic in snapshot.topics or ():
+        yield from _source_recreated(topic, snapshot, memory)
+        yield from _target_recreated(topic, snapshot, memory)
 
 
-def _end(partition: PartitionPicture) -> int | None:
+def _end(partition: PartitionSnapshot) -> int | None:
     return partition.end_offset if partition.data_end is None else partition.data_end
 
 
-def _mark(partition: PartitionPicture, picture: FlowPicture, before: FlowMemory) -> Mark | None:
+def _mark(partition: PartitionSnapshot, snapshot: FlowSnapshot, before: FlowMemory) -> Mark | None:
     known, end = before.behind.get(partition.where), _end(partition)
     if partition.position is None or end is None:
         return known
     if end <= partition.position:
         return None
     is_same = known is not None and known.position == partition.position
-    return known if is_same else Mark(partition.position, picture.at, end)
+    return known if is_same else Mark(partition.position, snapshot.at, end)
 
 
-def _no_data(partition: PartitionPicture, before: FlowMemory) -> tuple[int, int] | None:
+def _no_data(partition: PartitionSnapshot, before: FlowMemory) -> tuple[int, int] | None:
     """Return between which offsets there is nothing to copy; remembered, since logs are deleted later."""
     position, end, data_end = partition.position, partition.end_offset, partition.data_end
     if position is None:
@@ -101,32 +101,32 @@ def _no_data(partition: PartitionPicture, before: FlowMemory) -> tuple[int, int]
     return known if known is not None and known[0] == position else None
 
 
-def _stands_still(partition: PartitionPicture, picture: FlowPicture, memory: FlowMemory) -> bool:
+def _stands_still(partition: PartitionSnapshot, snapshot: FlowSnapshot, memory: FlowMemory) -> bool:
     mark = memory.behind.get(partition.where)
     if partition.rests or mark is None or partition.position is None or _end(partition) is None:
         return False
-    return picture.at - mark.since >= NOT_MOVING_AFTER
+    return snapshot.at - mark.since >= NOT_MOVING_AFTER
 
 
 def _flow_stands_still(
-    picture: FlowPicture, memory: FlowMemory, still: Sequence[PartitionPicture]
+    snapshot: FlowSnapshot, memory: FlowMemory, still: Sequence[PartitionSnapshot]
 ) -> Finding:
     marks = [memory.behind[p.where] for p in still]
     waiting = sum((_end(p) or 0) - (p.position or 0) for p in still)
     grown = sum((_end(p) or 0) - mark.end for p, mark in zip(still, marks, strict=True))
     since = min(mark.since for mark in marks)
-    states = _states(picture)
+    states = _states(snapshot)
     says = f", although {states}" if states else ""
     return Finding(
         Code.NOT_MOVING,
         FindingSeverity.CRIT if grown > 0 else FindingSeverity.RISK,
         f"Nothing is copied any more{says}: {len(still):,} partitions wait with {waiting:,} records.",
-        _restart(picture),
+        _restart(snapshot),
         evidence={
             "partitions_waiting": len(still),
             "records_waiting": waiting,
             "records_written_since": grown,
-            "still_for_s": int((picture.at - since).total_seconds()),
+            "still_for_s": int((snapshot.at - since).total_seconds()),
             "states": states,
         },
         since=since,
@@ -134,7 +134,7 @@ def _flow_stands_still(
 
 
 def _partition_stands_still(
-    partition: PartitionPicture, picture: FlowPicture, memory: FlowMemory
+    partition: PartitionSnapshot, snapshot: FlowSnapshot, memory: FlowMemory
 ) -> Finding:
     mark, end = memory.behind[partition.where], _end(partition) or 0
     position = partition.position or 0
@@ -143,41 +143,41 @@ def _partition_stands_still(
         FindingSeverity.RISK,
         f"{partition.where} stands still at offset {position:,} while other partitions of the flow move: "
         f"{end - position:,} records wait.",
-        _restart(picture),
+        _restart(snapshot),
         evidence={
             "position_offset": position,
             "source_end_offset": end,
             "records_waiting": end - position,
             "records_written_since": end - mark.end,
-            "still_for_s": int((picture.at - mark.since).total_seconds()),
+            "still_for_s": int((snapshot.at - mark.since).total_seconds()),
         },
         since=mark.since,
         **about(partition.where),
     )
 
 
-def _states(picture: FlowPicture) -> str:
+def _states(snapshot: FlowSnapshot) -> str:
     """Return what the tasks of MirrorMaker 2's source connector say, in words; "" when nothing is known."""
     tasks = [
         said.status.state
-        for key, said in (picture.statuses or {}).items()
+        for key, said in (snapshot.statuses or {}).items()
         if key.task is not None and key.connector == "MirrorSourceConnector"
     ]
     counts = {state: tasks.count(state) for state in sorted(set(tasks))}
     return ", ".join(f"{n} task{'s' if n > 1 else ''} say {state}" for state, n in counts.items())
 
 
-def _restart(picture: FlowPicture) -> str:
-    if not picture.is_watched:
+def _restart(snapshot: FlowSnapshot) -> str:
+    if not snapshot.is_watched:
         return "Look at the log of the flow's run; stop and start the flow if it says nothing."
     return (
-        f"Look at MirrorMaker 2's log of {picture.source} to {picture.target} for warnings of "
+        f"Look at MirrorMaker 2's log of {snapshot.source} to {snapshot.target} for warnings of "
         "MirrorSourceTask, check that its processes still live, and restart them: it goes on at its position."
     )
 
 
 def _deleted(
-    partition: PartitionPicture, picture: FlowPicture, memory: FlowMemory
+    partition: PartitionSnapshot, snapshot: FlowSnapshot, memory: FlowMemory
 ) -> Iterator[Finding]:
     position, start = partition.position, partition.log_start_offset
     if position is None or start is None or start <= position:
@@ -188,8 +188,8 @@ def _deleted(
     yield Finding(
         Code.RETENTION_LOSS,
         FindingSeverity.CRIT,
-        f"{partition.where}: up to {start - position:,} records were deleted on {picture.source} before they "
-        "were copied.",
+        f"{partition.where}: up to {start - position:,} records were deleted on {snapshot.source} before "
+        "they were copied.",
         "They are gone on the source. Raise the topic's retention.ms or retention.bytes, or copy faster; "
         "bring the records back from another copy if somebody needs them.",
         evidence={
@@ -201,14 +201,14 @@ def _deleted(
     )
 
 
-def _cut(partition: PartitionPicture, picture: FlowPicture) -> Iterator[Finding]:
+def _cut(partition: PartitionSnapshot, snapshot: FlowSnapshot) -> Iterator[Finding]:
     position, end = partition.position, partition.end_offset
     if position is None or end is None or end >= position:
         return
     yield Finding(
         Code.SOURCE_CUT,
         FindingSeverity.CRIT,
-        f"{partition.where} ends at {end:,} on {picture.source}, below what was copied ({position:,}): the "
+        f"{partition.where} ends at {end:,} on {snapshot.source}, below what was copied ({position:,}): the "
         "topic "
         "was made again, or an unclean election cut it.",
         "Offsets below the old position mean other records now: do not translate offsets of this partition. "
@@ -219,7 +219,7 @@ def _cut(partition: PartitionPicture, picture: FlowPicture) -> Iterator[Finding]
     )
 
 
-def _remote_cut(partition: PartitionPicture, picture: FlowPicture) -> Iterator[Finding]:
+def _remote_cut(partition: PartitionSnapshot, snapshot: FlowSnapshot) -> Iterator[Finding]:
     end = partition.remote_end
     if end is None:
         return
@@ -230,7 +230,7 @@ def _remote_cut(partition: PartitionPicture, picture: FlowPicture) -> Iterator[F
     yield Finding(
         Code.TARGET_CUT,
         FindingSeverity.CRIT,
-        f"The copy of {partition.where} ends at {end:,} on {picture.target}, but had reached {needed:,}: "
+        f"The copy of {partition.where} ends at {end:,} on {snapshot.target}, but had reached {needed:,}: "
         "it was "
         "made again, emptied, or cut by an unclean election.",
         "The flow goes on behind what is missing. Reset its position to copy the records again, as long as "
@@ -260,26 +260,26 @@ def _id(known: IdMark | None, topic_id: str, at: datetime) -> IdMark:
 
 
 def _source_recreated(
-    topic: TopicPicture, picture: FlowPicture, memory: FlowMemory
+    topic: TopicSnapshot, snapshot: FlowSnapshot, memory: FlowMemory
 ) -> Iterator[Finding]:
     mark = memory.source_ids.get(topic.topic)
     copied, now, since = topic.copied_topic_id, topic.topic_id, None
     if copied and now:
         if copied == now:
             return
-    elif mark is not None and _is_new(mark, picture.at):
+    elif mark is not None and _is_new(mark, snapshot.at):
         copied, now, since = mark.before, mark.topic_id, mark.changed_at
     else:
         return
     goes_on = (
         "MirrorMaker 2 appends the new records to the old copy without a word. "
-        if picture.is_watched
+        if snapshot.is_watched
         else ""
     )
     yield Finding(
         Code.SOURCE_RECREATED,
         FindingSeverity.CRIT,
-        f"{topic.topic} was deleted and made again on {picture.source}: it is another topic under the same "
+        f"{topic.topic} was deleted and made again on {snapshot.source}: it is another topic under the same "
         "name.",
         f"{goes_on}Offsets from before mean nothing any more: do not fail over with them. Delete the copy "
         "and "
@@ -292,15 +292,16 @@ def _source_recreated(
 
 
 def _target_recreated(
-    topic: TopicPicture, picture: FlowPicture, memory: FlowMemory
+    topic: TopicSnapshot, snapshot: FlowSnapshot, memory: FlowMemory
 ) -> Iterator[Finding]:
     mark = memory.target_ids.get(topic.remote_topic)
-    if mark is None or not _is_new(mark, picture.at):
+    if mark is None or not _is_new(mark, snapshot.at):
         return
     yield Finding(
         Code.TARGET_RECREATED,
         FindingSeverity.CRIT,
-        f"{topic.remote_topic} was deleted and made again on {picture.target}: what had been copied is gone.",
+        f"{topic.remote_topic} was deleted and made again on {snapshot.target}: what had been copied is "
+        "gone.",
         "The flow goes on at its position and does not copy it again. Reset its position, as long as the "
         "source "
         "has the records; older checkpoints and offset syncs of this topic are wrong.",

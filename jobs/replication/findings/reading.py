@@ -31,11 +31,11 @@ from jobs.replication.findings.connect_topics import (
 )
 from jobs.replication.findings.heartbeat_topics import HeartbeatsSeen, read_heartbeats
 from jobs.replication.findings.loop_failures import returned_topics
-from jobs.replication.findings.picture import (
-    CheckpointsPicture,
-    HeartbeatsPicture,
-    SaidStatus,
-    SyncsPicture,
+from jobs.replication.findings.snapshot import (
+    CheckpointsSnapshot,
+    ConnectorStatus,
+    HeartbeatsSnapshot,
+    OffsetSyncsSnapshot,
 )
 from jobs.replication.flow.internal_topics import syncs_place
 from jobs.replication.flow.selection import group_filter_of, policy_of
@@ -57,14 +57,14 @@ class WireAnswers:
     back under the same name.
     """
 
-    statuses: Mapping[StatusKey, SaidStatus] | None = None
+    statuses: Mapping[StatusKey, ConnectorStatus] | None = None
     configs: Configs | None = None
-    heartbeats: HeartbeatsPicture | None = None
-    syncs: SyncsPicture | None = None
+    heartbeats: HeartbeatsSnapshot | None = None
+    syncs: OffsetSyncsSnapshot | None = None
     tail: SyncTail | None = None
     remote_ends: Mapping[TopicPartition, int] | None = None
     remote_ends_then: Mapping[TopicPartition, int] = field(default_factory=dict)
-    checkpoints: CheckpointsPicture | None = None
+    checkpoints: CheckpointsSnapshot | None = None
     checkpoint_topic: CheckpointTopic | None = None
     wrapped: Mapping[str, int] | None = None
     copied_back: Mapping[str, str] | None = None
@@ -127,13 +127,13 @@ class _Reading:
     def _config(self, configs: Configs | None) -> None:
         self.answers.configs = configs
 
-    def _syncs(self, known: Mapping[str, object]) -> SyncsPicture | None:
+    def _syncs(self, known: Mapping[str, object]) -> OffsetSyncsSnapshot | None:
         topic, on_source = syncs_place(self.flow)
         client = self.source if on_source else self.target
         cluster = client.connection.alias
         is_off = self._setting("emit.offset-syncs.enabled") == "false"
         if topic is None or is_off:
-            return SyncsPicture(topic or "", cluster, is_enabled=False)
+            return OffsetSyncsSnapshot(topic or "", cluster, is_enabled=False)
         if time.monotonic() >= self.until:
             self.answers.faults["syncs"] = NO_TIME
             return None
@@ -141,12 +141,16 @@ class _Reading:
             tail = read_sync_tail(client, SyncTail.from_mapping(known, topic))
         except ClusterFault as fault:
             self.answers.faults["syncs"] = str(fault)
-            return None if fault.retriable else SyncsPicture(topic, cluster, error=str(fault))
+            return (
+                None if fault.retriable else OffsetSyncsSnapshot(topic, cluster, error=str(fault))
+            )
         if tail is None:
             elsewhere = self._is_elsewhere(on_source=on_source)
-            return SyncsPicture(topic, cluster, exists=False, is_elsewhere=elsewhere)
+            return OffsetSyncsSnapshot(topic, cluster, exists=False, is_elsewhere=elsewhere)
         self.answers.tail = tail
-        return SyncsPicture(topic, cluster, partitions=len(tail.newest), refused=tail.refused)
+        return OffsetSyncsSnapshot(
+            topic, cluster, partitions=len(tail.newest), refused=tail.refused
+        )
 
     def _is_elsewhere(self, *, on_source: bool) -> bool:
         policy, flow = policy_of(self.flow), self.flow
@@ -178,7 +182,7 @@ class _Reading:
         self.answers.remote_ends = ends
 
     def _beats(self, seen: HeartbeatsSeen) -> None:
-        self.answers.heartbeats = seen.picture
+        self.answers.heartbeats = seen.snapshot
         self.answers.wrapped = {**(self.answers.wrapped or {}), **seen.wrapped}
 
     def _read_checkpoints(self) -> CheckpointTopic:
@@ -190,7 +194,7 @@ class _Reading:
         times = [kept.timestamp_ms for kept in found.checkpoints.values() if kept.timestamp_ms]
         newest = max(filter(None, map(utc_time, times)), default=None)
         self.answers.checkpoint_topic = found
-        self.answers.checkpoints = CheckpointsPicture(found.topic, found.exists, newest)
+        self.answers.checkpoints = CheckpointsSnapshot(found.topic, found.exists, newest)
         wrapped = {found.topic: found.refused[MISCONFIGURED_CONVERTER]}
         self.answers.wrapped = {**(self.answers.wrapped or {}), **wrapped}
 

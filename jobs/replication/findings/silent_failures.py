@@ -1,4 +1,4 @@
-"""What fails in a flow although everything says RUNNING: all rules over one picture of the flow. Pure.
+"""What fails in a flow although everything says RUNNING: all rules over one snapshot of the flow. Pure.
 
 Each look needs the memory of the look before, since standing still is only seen over time. What could not be
 asked is not judged: `judged` names the codes about which the answer is complete.
@@ -24,7 +24,7 @@ from jobs.replication.findings.partition_failures import (
     remember_partitions,
     remember_topics,
 )
-from jobs.replication.findings.picture import FlowPicture
+from jobs.replication.findings.snapshot import FlowSnapshot
 from jobs.replication.findings.worker_failures import (
     find_bad_states,
     find_missing_syncs,
@@ -32,7 +32,7 @@ from jobs.replication.findings.worker_failures import (
     find_wrapped_records,
 )
 
-# Which part of the picture each code is judged from.
+# Which part of the snapshot each code is judged from.
 _NEEDS = {
     "partitions": {
         Code.NOT_MOVING, Code.STUCK_PARTITION, Code.RETENTION_LOSS, Code.SOURCE_CUT, Code.TARGET_CUT,
@@ -56,28 +56,28 @@ class Judgement:
     memory: FlowMemory
 
 
-def judge_picture(picture: FlowPicture, before: FlowMemory) -> Judgement:
+def evaluate_snapshot(snapshot: FlowSnapshot, before: FlowMemory) -> Judgement:
     """Return what is wrong with a flow, worst first within each rule."""
     memory = remember_commits(
-        picture, remember_topics(picture, remember_partitions(picture, before))
+        snapshot, remember_topics(snapshot, remember_partitions(snapshot, before))
     )
-    return Judgement(tuple(_findings(picture, memory)), _judged(picture), memory)
+    return Judgement(tuple(_findings(snapshot, memory)), _judged(snapshot), memory)
 
 
-def _findings(picture: FlowPicture, memory: FlowMemory) -> Iterator[Finding]:
-    yield from find_loops(picture)
-    yield from find_standstill(picture, memory)
-    yield from find_losses(picture, memory)
-    yield from find_other_topics(picture, memory)
-    yield from find_bad_states(picture)
-    yield from find_stale_heartbeats(picture)
-    yield from find_missing_syncs(picture)
-    yield from find_wrapped_records(picture)
-    yield from find_stale_checkpoints(picture, memory)
-    yield from find_groups_ahead(picture)
+def _findings(snapshot: FlowSnapshot, memory: FlowMemory) -> Iterator[Finding]:
+    yield from find_loops(snapshot)
+    yield from find_standstill(snapshot, memory)
+    yield from find_losses(snapshot, memory)
+    yield from find_other_topics(snapshot, memory)
+    yield from find_bad_states(snapshot)
+    yield from find_stale_heartbeats(snapshot)
+    yield from find_missing_syncs(snapshot)
+    yield from find_wrapped_records(snapshot)
+    yield from find_stale_checkpoints(snapshot, memory)
+    yield from find_groups_ahead(snapshot)
 
 
-def _judged(picture: FlowPicture) -> frozenset[Code]:
-    known = [codes for part, codes in _NEEDS.items() if getattr(picture, part) is not None]
-    loops = picture.copied_back is not None and picture.returned is not None
+def _judged(snapshot: FlowSnapshot) -> frozenset[Code]:
+    known = [codes for part, codes in _NEEDS.items() if getattr(snapshot, part) is not None]
+    loops = snapshot.copied_back is not None and snapshot.returned is not None
     return frozenset({Code.SAME_CLUSTER, *([Code.LOOP] if loops else [])}.union(*known))

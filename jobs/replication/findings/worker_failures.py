@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from jobs.replication.findings.finding import Code, Finding, FindingSeverity
-from jobs.replication.findings.picture import FlowPicture, HeartbeatsPicture, SaidStatus
+from jobs.replication.findings.snapshot import ConnectorStatus, FlowSnapshot, HeartbeatsSnapshot
 from jobs.wire.topics.connect_records import StatusKey
 
 # A rebalance of Connect's workers takes up to five minutes when one of them is gone (KIP-415's delay).
@@ -16,34 +16,34 @@ HEARTBEAT_STALE_AFTER = timedelta(minutes=2)
 _LONGEST_TRACE = 300
 
 
-def find_bad_states(picture: FlowPicture) -> Iterator[Finding]:
+def find_bad_states(snapshot: FlowSnapshot) -> Iterator[Finding]:
     """Yield connectors and tasks of MirrorMaker 2 that say themselves that they do not work."""
-    for key, said in sorted((picture.statuses or {}).items(), key=lambda entry: str(entry[0])):
+    for key, said in sorted((snapshot.statuses or {}).items(), key=lambda entry: str(entry[0])):
         match said.status.state:
             case "FAILED":
                 yield _failed(key, said)
             case "PAUSED" | "STOPPED" if key.task is None:
                 yield _paused(key, said)
-            case "UNASSIGNED" | "RESTARTING" if picture.at - said.at >= NOT_ASSIGNED_AFTER:
+            case "UNASSIGNED" | "RESTARTING" if snapshot.at - said.at >= NOT_ASSIGNED_AFTER:
                 yield _not_assigned(key, said)
 
 
-def find_stale_heartbeats(picture: FlowPicture) -> Iterator[Finding]:
+def find_stale_heartbeats(snapshot: FlowSnapshot) -> Iterator[Finding]:
     """Yield heartbeats that stopped, and why a flow has none."""
-    beats = picture.heartbeats
-    if beats is None or not picture.should_move:
+    beats = snapshot.heartbeats
+    if beats is None or not snapshot.should_move:
         return
     if beats.arrived_at is not None:
-        yield from _stopped_arriving(picture, beats, beats.arrived_at)
-    elif picture.is_watched:
-        yield _absent(picture, beats)
-    if beats.emitted_at is not None and picture.heartbeats_wanted:
-        yield from _stopped_being_sent(picture, beats.emitted_at)
+        yield from _stopped_arriving(snapshot, beats, beats.arrived_at)
+    elif snapshot.is_watched:
+        yield _absent(snapshot, beats)
+    if beats.emitted_at is not None and snapshot.heartbeats_wanted:
+        yield from _stopped_being_sent(snapshot, beats.emitted_at)
 
 
-def find_missing_syncs(picture: FlowPicture) -> Iterator[Finding]:
+def find_missing_syncs(snapshot: FlowSnapshot) -> Iterator[Finding]:
     """Yield why offsets cannot be translated."""
-    syncs = picture.syncs
+    syncs = snapshot.syncs
     if syncs is None:
         return
     where = {"syncs_topic": syncs.topic, "cluster": syncs.cluster}
@@ -89,9 +89,9 @@ def find_missing_syncs(picture: FlowPicture) -> Iterator[Finding]:
         )
 
 
-def find_wrapped_records(picture: FlowPicture) -> Iterator[Finding]:
+def find_wrapped_records(snapshot: FlowSnapshot) -> Iterator[Finding]:
     """Yield topics whose records went through JsonConverter: nobody reads them."""
-    for topic, count in sorted((picture.wrapped or {}).items()):
+    for topic, count in sorted((snapshot.wrapped or {}).items()):
         if count:
             yield Finding(
                 Code.WRAPPED_RECORDS,
@@ -107,7 +107,7 @@ def find_wrapped_records(picture: FlowPicture) -> Iterator[Finding]:
             )
 
 
-def _failed(key: StatusKey, said: SaidStatus) -> Finding:
+def _failed(key: StatusKey, said: ConnectorStatus) -> Finding:
     reason = said.status.trace.strip().partition("\n")[0][:_LONGEST_TRACE]
     return Finding(
         Code.TASK_FAILED,
@@ -122,7 +122,7 @@ def _failed(key: StatusKey, said: SaidStatus) -> Finding:
     )
 
 
-def _paused(key: StatusKey, said: SaidStatus) -> Finding:
+def _paused(key: StatusKey, said: ConnectorStatus) -> Finding:
     return Finding(
         Code.CONNECTOR_PAUSED,
         FindingSeverity.WARN,
@@ -134,7 +134,7 @@ def _paused(key: StatusKey, said: SaidStatus) -> Finding:
     )
 
 
-def _not_assigned(key: StatusKey, said: SaidStatus) -> Finding:
+def _not_assigned(key: StatusKey, said: ConnectorStatus) -> Finding:
     return Finding(
         Code.TASK_NOT_ASSIGNED,
         FindingSeverity.RISK,
@@ -146,28 +146,28 @@ def _not_assigned(key: StatusKey, said: SaidStatus) -> Finding:
     )
 
 
-def _said(said: SaidStatus) -> dict[str, str | int | None]:
+def _said(said: ConnectorStatus) -> dict[str, str | int | None]:
     return {"state": said.status.state, "worker": said.status.worker_id}
 
 
 def _stopped_arriving(
-    picture: FlowPicture, beats: HeartbeatsPicture, arrived_at: datetime
+    snapshot: FlowSnapshot, beats: HeartbeatsSnapshot, arrived_at: datetime
 ) -> Iterator[Finding]:
-    age = picture.at - arrived_at
+    age = snapshot.at - arrived_at
     if age < HEARTBEAT_STALE_AFTER:
         return
     source = beats.at_source
-    is_sent = source is not None and picture.at - source < HEARTBEAT_STALE_AFTER
+    is_sent = source is not None and snapshot.at - source < HEARTBEAT_STALE_AFTER
     evidence = {
         "arrived_age_s": int(age.total_seconds()),
-        "sent_age_s": int((picture.at - source).total_seconds()) if source else None,
+        "sent_age_s": int((snapshot.at - source).total_seconds()) if source else None,
     }
     if is_sent:
         yield Finding(
             Code.HEARTBEATS_STALE,
             FindingSeverity.CRIT,
-            f"Heartbeats are sent on {picture.source}, but none has arrived in {beats.arrives_in} on "
-            f"{picture.target} for {_minutes(age)}: the flow copies nothing.",
+            f"Heartbeats are sent on {snapshot.source}, but none has arrived in {beats.arrives_in} on "
+            f"{snapshot.target} for {_minutes(age)}: the flow copies nothing.",
             "See whether other topics move, then look at the log of what copies this flow.",
             evidence=evidence,
             since=arrived_at,
@@ -176,10 +176,10 @@ def _stopped_arriving(
     yield Finding(
         Code.HEARTBEATS_STALE,
         FindingSeverity.WARN,
-        f"Nobody has sent heartbeats on {picture.source} for {_minutes(age)}, so none arrive on "
-        f"{picture.target}: "
+        f"Nobody has sent heartbeats on {snapshot.source} for {_minutes(age)}, so none arrive on "
+        f"{snapshot.target}: "
         "they no longer show whether the flow lives.",
-        f"They are sent by the heartbeat connector of the way back, {picture.target} to {picture.source}: "
+        f"They are sent by the heartbeat connector of the way back, {snapshot.target} to {snapshot.source}: "
         "check "
         "that it runs.",
         evidence=evidence,
@@ -187,28 +187,28 @@ def _stopped_arriving(
     )
 
 
-def _absent(picture: FlowPicture, beats: HeartbeatsPicture) -> Finding:
+def _absent(snapshot: FlowSnapshot, beats: HeartbeatsSnapshot) -> Finding:
     return Finding(
         Code.HEARTBEATS_ABSENT,
         FindingSeverity.NOTICE,
-        f"No heartbeats of {picture.source} arrive on {picture.target}: nothing tells a quiet flow from a "
+        f"No heartbeats of {snapshot.source} arrive on {snapshot.target}: nothing tells a quiet flow from a "
         "dead one.",
-        f"They come from the heartbeat connector of the way back ({picture.target} to {picture.source}), "
+        f"They come from the heartbeat connector of the way back ({snapshot.target} to {snapshot.source}), "
         "which "
-        f"writes to heartbeats on {picture.source}; dedicated MirrorMaker 2 runs it by itself, Connect and "
+        f"writes to heartbeats on {snapshot.source}; dedicated MirrorMaker 2 runs it by itself, Connect and "
         "Strimzi "
         "with one direction do not. Add it, and let the flow copy heartbeats.",
         evidence={"heartbeats_on_source": "yes" if beats.at_source else "none"},
     )
 
 
-def _stopped_being_sent(picture: FlowPicture, emitted_at: datetime) -> Iterator[Finding]:
-    age = picture.at - emitted_at
+def _stopped_being_sent(snapshot: FlowSnapshot, emitted_at: datetime) -> Iterator[Finding]:
+    age = snapshot.at - emitted_at
     if age >= HEARTBEAT_STALE_AFTER:
         yield Finding(
             Code.HEARTBEATS_STALE,
             FindingSeverity.RISK,
-            f"What copies this flow has sent no heartbeat to {picture.target} for {_minutes(age)}.",
+            f"What copies this flow has sent no heartbeat to {snapshot.target} for {_minutes(age)}.",
             "Its process hangs or is gone: look at its log and restart it.",
             subject="emitter",
             evidence={"sent_age_s": int(age.total_seconds())},

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from jobs.cluster.descriptions import OffsetRange, TopicDescription, TopicPartition
-from jobs.replication.copy.contract import PartitionProgress, PartitionStart, PartitionState
+from jobs.replication.copy.contract import CopyState, PartitionProgress, PartitionStart
 from jobs.replication.flow.spec import OnRecreated
 
 # Stands in every reason that goes away when a person accepts the new topic.
@@ -88,21 +88,19 @@ def _judge(
 ) -> PartitionStart | PartitionProgress:
     position = known.positions.get(where)
     if place is None or where.partition >= place.partitions:
-        return _refuse(where, position, PartitionState.FAILED, _no_place(where, place))
+        return _refuse(where, position, CopyState.FAILED, _no_place(where, place))
     if offsets is None or offsets.log_start_offset is None or offsets.high_watermark is None:
         reason = (offsets and offsets.error) or "the source did not say which offsets it has"
-        return _refuse(where, position, PartitionState.RETRYING, f"{where}: {reason}.")
+        return _refuse(where, position, CopyState.RETRYING, f"{where}: {reason}.")
     afresh = where.topic in known.reset_topics
     if is_recreated(topic, known) and not afresh:
         if known.on_recreated is OnRecreated.STOP:
-            return _refuse(
-                where, position, PartitionState.FAILED, _recreated(topic, position, known)
-            )
+            return _refuse(where, position, CopyState.FAILED, _recreated(topic, position, known))
         afresh = True
     if position is None or afresh:
         return PartitionStart(*where, offsets.log_start_offset, place.remote_topic)
     if position > offsets.high_watermark:
-        return _refuse(where, position, PartitionState.FAILED, _truncated(where, position, offsets))
+        return _refuse(where, position, CopyState.FAILED, _truncated(where, position, offsets))
     return PartitionStart(*where, position, place.remote_topic, known.remote_ends.get(where))
 
 
@@ -123,7 +121,7 @@ def _remembered(seen: Mapping[str, str], known: Known) -> dict[str, str]:
 
 
 def _refuse(
-    where: TopicPartition, position: int | None, state: PartitionState, reason: str
+    where: TopicPartition, position: int | None, state: CopyState, reason: str
 ) -> PartitionProgress:
     return PartitionProgress(*where, position or 0, state, reason)
 
@@ -135,7 +133,7 @@ def _gone(topics: Iterable[TopicDescription], known: Known) -> list[PartitionPro
         _refuse(
             where,
             position,
-            PartitionState.STOPPED,
+            CopyState.STOPPED,
             f"Topic {where.topic} no longer exists on the source (or the flow's filter no longer "
             f"selects it). Copied up to offset {position}; the copy on the target stays.",
         )

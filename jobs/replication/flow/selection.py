@@ -13,7 +13,7 @@ from jobs.cluster.descriptions import TopicDescription
 from jobs.patterns.matching import matcher_of
 from jobs.replication.flow.spec import FlowSpec, HeartbeatsTo, PolicyName
 from jobs.replication.naming.custom_policy import CustomReplicationPolicy
-from jobs.replication.naming.hops import sources_of
+from jobs.replication.naming.topology import sources_of
 from jobs.replication.policy import (
     DefaultReplicationPolicy,
     IdentityReplicationPolicy,

@@ -11,7 +11,7 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import CommittedOffset, TopicPartition
 from jobs.cluster.errors import UnknownTopicOrPartition
 from jobs.replication.checkpoints.topic import read_checkpoint_topic
-from jobs.replication.naming import hops
+from jobs.replication.naming import topology
 from jobs.replication.policy import ReplicationPolicy
 
 
@@ -24,30 +24,30 @@ class MirrorClient:
 
     def replication_hops(self, upstream_alias: str) -> int:
         """Return over how many flows records of a cluster come here, by heartbeats; -1 when none do."""
-        return hops.replication_hops(self.replication_policy, self._topics(), upstream_alias)
+        return topology.replication_hops(self.replication_policy, self._topics(), upstream_alias)
 
     def heartbeat_topics(self) -> set[str]:
         """Return the topics of heartbeats, the local one included."""
-        return set(hops.heartbeat_topics(self.replication_policy, self._topics()))
+        return set(topology.heartbeat_topics(self.replication_policy, self._topics()))
 
     def checkpoint_topics(self) -> set[str]:
         """Return the topics of checkpoints."""
-        return set(hops.checkpoint_topics(self.replication_policy, self._topics()))
+        return set(topology.checkpoint_topics(self.replication_policy, self._topics()))
 
     def upstream_clusters(self) -> set[str]:
         """Return the aliases of all clusters whose heartbeats arrive here, over any number of hops."""
-        return hops.upstream_clusters(self.replication_policy, self._topics())
+        return topology.upstream_clusters(self.replication_policy, self._topics())
 
     def remote_topics(self, source: str | None = None) -> set[str]:
         """Return the topics that came from another cluster; with `source`, directly from that one.
 
         Empty for an identity policy that does not know the alias of its source.
         """
-        return set(hops.remote_topics(self.replication_policy, self._topics(), source))
+        return set(topology.remote_topics(self.replication_policy, self._topics(), source))
 
     def count_hops(self, topic: str, source: str) -> int:
         """Return over how many flows a topic of this name came from a cluster; -1 when it did not."""
-        return hops.count_hops(self.replication_policy, topic, source)
+        return topology.count_hops(self.replication_policy, topic, source)
 
     def remote_consumer_offsets(
         self, group: str, remote_alias: str

@@ -28,7 +28,7 @@ def assign_round_robin(
     """Return the partitions of each task as MirrorMaker 2 deals them: one after the other.
 
     Source: MirrorSourceConnector.taskConfigs. crosslog's driver does not deal this way: it balances
-    by observed bytes (`jobs.spark.flow_driver.dealing`).
+    by observed bytes (`jobs.spark.flow_driver.balancing`).
     """
     count = min(tasks, len(partitions))
     return [list(partitions[task::count]) for task in range(count)]

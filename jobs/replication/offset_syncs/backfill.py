@@ -16,7 +16,7 @@ from uuid import UUID
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.errors import TopicIdUnknown
-from jobs.cluster.protocol.transport.timing import Tries
+from jobs.cluster.protocol.transport.timing import RetryBudget
 from jobs.replication.offset_syncs.archive_manifest import Manifest, Source
 from jobs.replication.offset_syncs.archive_writer import Increment, SyncArchive
 from jobs.replication.offset_syncs.batches import TakenSyncs, take_syncs
@@ -95,7 +95,7 @@ async def _fetched(
     reader: SyncsReader, topic_id: str | None, offset: int
 ) -> tuple[memoryview, tuple[tuple[int, int], ...]]:
     """Ask for what is at an offset, over new leaders."""
-    tries = Tries(reader.cluster.timing, PATIENCE_S)
+    tries = RetryBudget(reader.cluster.timing, PATIENCE_S)
     reader.next_offset = offset
     while True:
         try:

@@ -77,7 +77,7 @@ def follow(
                 heard(Heard(fault=fault))
                 stop.wait(backoff.next_s())
                 continue
-            backoff.forget()
+            backoff.reset()
             keep(archive, step)
             heard(Heard(step.is_at_end, len(step.increment.rows.partition)))
             if step.is_at_end and len(step.increment.rows.partition):

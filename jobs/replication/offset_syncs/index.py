@@ -16,6 +16,11 @@ import numpy as np
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.offset_sync_store import SIZE, OffsetSyncStore
+from jobs.replication.offset_syncs.offset_sync_store_arrays import (
+    empty_stores,
+    feed_stores,
+    store_of,
+)
 from jobs.replication.offset_syncs.runs import (
     UNKNOWN,
     Bools,
@@ -26,7 +31,6 @@ from jobs.replication.offset_syncs.runs import (
     slices_by_partition,
     sorted_by_partition,
 )
-from jobs.replication.offset_syncs.stored_syncs import empty_stores, feed_stores, store_of
 from jobs.replication.translation.partition_syncs import Int64s, PartitionSyncs
 
 _NAMES = "names.json"
@@ -51,7 +55,7 @@ class SyncIndex:
     Its epochs begin at the rows `epoch_start[epoch_at[i]:epoch_at[i + 1]]`, counted from its own first row.
     `linked`: no sync is missing between a row and the one before it. `after_gap`: syncs are missing before
     the first row of a partition. `hole` is that of its last row, see `SyncRows`.
-    `stores`: see `stored_syncs`.
+    `stores`: see `offset_sync_store_arrays`.
     """
 
     names: tuple[TopicPartition, ...]

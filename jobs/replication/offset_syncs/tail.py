@@ -10,8 +10,8 @@ from jobs.cluster.admin.offsets import read_offset_ranges
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
-from jobs.cluster.reading import read_topic_from
 from jobs.cluster.records import Message
+from jobs.cluster.topic_reader import read_topic_from
 from jobs.wire.errors import RecordFormatError
 from jobs.wire.mirror_records import decode_offset_sync
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from jobs.cluster.admin.acls import AclBinding
 from jobs.cluster.descriptions import TopicDescription
-from jobs.replication.findings.surprises import Surprise
+from jobs.replication.findings.selection_findings import SelectionFinding
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.topics.acl_sync import LITERAL, TOPIC, plan_acls
 from jobs.replication.topics.changes import TopicNote
@@ -97,7 +97,7 @@ class DriftReport:
 
     flow: str
     topics: tuple[TopicDrift, ...] = ()
-    surprises: tuple[Surprise, ...] = ()
+    surprises: tuple[SelectionFinding, ...] = ()
     refused: Mapping[str, str] = field(default_factory=dict)
     next_changes: tuple[str, ...] = ()
     notes: tuple[TopicNote, ...] = ()
@@ -124,7 +124,7 @@ class DriftReport:
 def compare_topics(
     flow: FlowSpec,
     state: TopicsState,
-    surprises: Sequence[Surprise] = (),
+    surprises: Sequence[SelectionFinding] = (),
     refused: Mapping[str, str] | None = None,
 ) -> DriftReport:
     """Return the report on this state of both clusters."""

@@ -8,7 +8,7 @@ from jobs.cluster.admin.topics import describe_topics, list_topic_names
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicDescription
 from jobs.replication.copy.positions import read_positions
-from jobs.replication.findings.surprises import find_surprises
+from jobs.replication.findings.selection_findings import find_selection_findings
 from jobs.replication.flow.selection import select_topics
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.topics.drift import DriftReport, compare_topics
@@ -22,7 +22,7 @@ def read_drift(source: ClusterClient, target: ClusterClient, flow: FlowSpec) -> 
     topics = describe_topics(source)
     selected = select_topics(flow, topics)
     state = read_topics_state(source, target, flow, selected, parts=(CONFIGS, ACLS))
-    surprises = find_surprises(flow, topics, frozenset(list_topic_names(target)))
+    surprises = find_selection_findings(flow, topics, frozenset(list_topic_names(target)))
     return compare_topics(flow, state, surprises, _refused(target, flow, selected, state))
 
 

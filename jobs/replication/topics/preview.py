@@ -12,7 +12,7 @@ from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicDescription
 from jobs.replication.copy.positions import read_positions
-from jobs.replication.findings.surprises import Surprise, find_surprises
+from jobs.replication.findings.selection_findings import SelectionFinding, find_selection_findings
 from jobs.replication.flow.selection import explain_topic, policy_of
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.topics.creation import Creation, plan_creation
@@ -67,7 +67,7 @@ class TopicPreview:
 
 def preview_topics(flow: FlowSpec, known: PreviewInput) -> list[TopicPreview]:
     """Return the preview of every topic, in the order given. Pure."""
-    surprises = find_surprises(flow, known.topics, frozenset(known.target or ()))
+    surprises = find_selection_findings(flow, known.topics, frozenset(known.target or ()))
     if known.target is None:  # whether a name on the source came from there cannot be told
         surprises = []
     return [_preview(flow, known, topic, surprises) for topic in known.topics]
@@ -107,7 +107,10 @@ def _refused(
 
 
 def _preview(
-    flow: FlowSpec, known: PreviewInput, topic: TopicDescription, surprises: Sequence[Surprise]
+    flow: FlowSpec,
+    known: PreviewInput,
+    topic: TopicDescription,
+    surprises: Sequence[SelectionFinding],
 ) -> TopicPreview:
     verdict = explain_topic(flow, topic)
     warnings = tuple(surprise.text for surprise in surprises if surprise.topic == topic.name)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.checkpoints.door import CheckpointDoor
 from jobs.replication.checkpoints.topic import KeptCheckpoint
-from jobs.replication.translation.kept_syncs import KeptSyncs
+from jobs.replication.translation.offset_sync_window import OffsetSyncWindow
 
 
 class RemoteTopicIds:
@@ -20,7 +20,9 @@ class RemoteTopicIds:
         self._read_to = 0
         self._deleted_before: dict[str, int] = {}
 
-    def look(self, syncs: KeptSyncs, remote: Callable[[TopicPartition], TopicPartition]) -> None:
+    def look(
+        self, syncs: OffsetSyncWindow, remote: Callable[[TopicPartition], TopicPartition]
+    ) -> None:
         """Ask for the ids of the remote topics of all syncs; raises `ClusterFault`.
 
         Where an id is another one than at the last look, the syncs that were kept at that look are about

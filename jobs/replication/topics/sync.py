@@ -81,7 +81,7 @@ def sync_topics(
 ) -> TopicSync:
     """Make the remote topics of these source topics follow them; raises nothing.
 
-    `topics` are those that the flow copies (`Survey.copied_topics`). `copied` are the `overrides` of
+    `topics` are those that the flow copies (`Preflight.copied_topics`). `copied` are the `overrides` of
     the sync before: with them, a setting that the source topic took back is taken back here, too.
     """
     plan = plan_sync(source, target, flow, topics, copied)

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
-from jobs.replication.copy.changes import Changes, Released
+from jobs.replication.copy.assignment import AssignmentChanges, RevokedPartition
 from jobs.spark.channel import messages, sealed_line
 from jobs.spark.channel.messages import Message, decode_line, encode_line
 from jobs.spark.channel.sealed_line import Connection, Seal, SealedSocket
@@ -215,7 +215,7 @@ class TaskChannel:
         self._over = threading.Event()
         # Several threads of a task have something to say.
         self._sending = threading.Lock()
-        self.changes = Changes(self._tell_released)
+        self.changes = AssignmentChanges(self._tell_released)
         self.assignment: dict[str, Any] | None = None
         self._say({"token": address.token, "task": task})
         while self.assignment is None and not self.should_stop():
@@ -238,7 +238,7 @@ class TaskChannel:
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
-    def _tell_released(self, released: Sequence[Released]) -> None:
+    def _tell_released(self, released: Sequence[RevokedPartition]) -> None:
         self._say(messages.released(released))
 
     def _say(self, message: Message) -> None:

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import Any
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.copy.changes import Released, Tuning
+from jobs.replication.copy.assignment import CopyLimits, RevokedPartition
 from jobs.replication.copy.contract import PartitionStart
 from jobs.replication.flow.spec import FlowSpec
 
@@ -47,12 +47,12 @@ def remove(partitions: Iterable[TopicPartition]) -> Message:
     return {"remove": [list(where) for where in partitions]}
 
 
-def tuning(value: Tuning) -> Message:
+def tuning(value: CopyLimits) -> Message:
     """Say how fast and in which order a task is to copy."""
     return {"tuning": asdict(value)}
 
 
-def released(partitions: Sequence[Released]) -> Message:
+def released(partitions: Sequence[RevokedPartition]) -> Message:
     """Say which partitions a task has let go of."""
     return {"released": [asdict(partition) for partition in partitions]}
 
@@ -67,14 +67,14 @@ def removed_in(message: Message) -> list[TopicPartition]:
     return [TopicPartition(*values) for values in message["remove"]]
 
 
-def tuning_in(message: Message) -> Tuning:
+def tuning_in(message: Message) -> CopyLimits:
     """Return the values of a `tuning`."""
-    return Tuning(**message["tuning"])
+    return CopyLimits(**message["tuning"])
 
 
-def released_in(message: Message) -> list[Released]:
+def released_in(message: Message) -> list[RevokedPartition]:
     """Return the partitions of a `released`."""
-    return [Released(**_with_pair(values)) for values in message["released"]]
+    return [RevokedPartition(**_with_pair(values)) for values in message["released"]]
 
 
 def _with_pair(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,10 +13,10 @@ from jobs.replication.copy.contract import PartitionStart
 from jobs.replication.copy.fencing import fence_flow
 from jobs.replication.copy.fresh_starts import note_fresh_starts
 from jobs.replication.flow.plan import Known
+from jobs.replication.flow.preflight import Preflight, preflight_flow
 from jobs.replication.flow.spec import FlowSpec
-from jobs.replication.flow.survey import Survey, survey_flow
-from jobs.spark.flow_driver.following import Following
 from jobs.spark.flow_driver.recovery import recover
+from jobs.spark.flow_driver.topic_sync_schedule import TopicSyncSchedule
 
 
 @dataclass(slots=True)
@@ -29,9 +29,9 @@ class Clusters:
     flow: FlowSpec
     source: ClusterClient
     target: ClusterClient
-    following: Following = field(default_factory=Following)
+    following: TopicSyncSchedule = field(default_factory=TopicSyncSchedule)
 
-    def begin(self, topic_ids: Mapping[str, str], reset_topics: frozenset[str]) -> Survey:
+    def begin(self, topic_ids: Mapping[str, str], reset_topics: frozenset[str]) -> Preflight:
         """Fence every writer of the flow, then ask: so nobody moves positions afterwards.
 
         Raises `SameCluster` before anything is written when source and target are one cluster.
@@ -50,15 +50,15 @@ class Clusters:
             note_fresh_starts(self.target, self.flow.source.alias, fresh)
         return survey
 
-    def survey(self, topic_ids: Mapping[str, str], reset_topics: frozenset[str]) -> Survey:
+    def survey(self, topic_ids: Mapping[str, str], reset_topics: frozenset[str]) -> Preflight:
         """Ask both clusters what there is to copy from where on."""
         known = Known(
             topic_ids=topic_ids, reset_topics=reset_topics, on_recreated=self.flow.on_recreated
         )
-        survey = survey_flow(self.flow, self.source, self.target, known)
+        survey = preflight_flow(self.flow, self.source, self.target, known)
         topics = survey.copied_topics()
-        if self.following.follow(self.flow, self.source, self.target, topics):
-            return survey_flow(self.flow, self.source, self.target, known)
+        if self.following.sync_if_due(self.flow, self.source, self.target, topics):
+            return preflight_flow(self.flow, self.source, self.target, known)
         return survey
 
     def _refuse_same_cluster(self) -> None:

@@ -12,12 +12,12 @@ from jobs.replication.copy.contract import PartitionStart
 from jobs.replication.copy.fencing import fence_slot
 from jobs.replication.copy.positions import Positions, read_positions
 from jobs.replication.flow.spec import FlowSpec
-from jobs.spark.flow_driver.holdings import start_at
+from jobs.spark.flow_driver.partition_assignment import start_at
 
 logger = logging.getLogger(__name__)
 
-PATIENCE_S = 10.0
-LOOK_S = 0.25
+POSITIONS_TIMEOUT_S = 10.0
+POLL_INTERVAL_S = 0.25
 
 
 class PositionsBehind(Exception):
@@ -49,7 +49,7 @@ def find_starts(
     told: Mapping[TopicPartition, int],
     read: Callable[[], Positions],
     *,
-    patience_s: float = PATIENCE_S,
+    patience_s: float = POSITIONS_TIMEOUT_S,
 ) -> list[PartitionStart]:
     """Read positions until they have reached what was told; raises `PositionsBehind`."""
     lost = list(lost)
@@ -64,7 +64,7 @@ def find_starts(
                 f"{behind[0].where} was committed up to {told[behind[0].where]}, but the target says "
                 f"{positions.get(behind[0].where)}."
             )
-        time.sleep(LOOK_S)
+        time.sleep(POLL_INTERVAL_S)
 
 
 def _start(start: PartitionStart, positions: Positions) -> PartitionStart:

@@ -1,6 +1,6 @@
 """The driver of a replication flow: one Spark application that copies until it is told to stop.
 
-It surveys both clusters and lets `Copying` work on what it found. Only what cannot be mended while
+It surveys both clusters and lets `FlowDriverLoop` work on what it found. Only what cannot be mended while
 tasks run comes back here: then everything begins anew, from the positions on the target.
 """
 
@@ -21,28 +21,28 @@ from pyspark import SparkContext
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import ClusterFault, SameCluster
 from jobs.replication.checkpoints.thread import CheckpointThread
-from jobs.replication.copy.contract import PartitionState
+from jobs.replication.copy.contract import CopyState
 from jobs.replication.copy.heartbeats import Heartbeats
 from jobs.replication.flow.spec import FlowSpec
 from jobs.spark import contract, submit
 from jobs.spark.channel.line import DriverChannel, Event
 from jobs.spark.contract import JobResult, JobSpec, Outcome
 from jobs.spark.control import ControlFile
+from jobs.spark.flow_driver.balancing import Balance
 from jobs.spark.flow_driver.clusters import Clusters
-from jobs.spark.flow_driver.copying import Copying, Rhythm
-from jobs.spark.flow_driver.crew import SparkJob, backoff_s
-from jobs.spark.flow_driver.dealing import Balance
+from jobs.spark.flow_driver.driver_loop import DriverIntervals, FlowDriverLoop
 from jobs.spark.flow_driver.state import FlowState
+from jobs.spark.flow_driver.task_pool import SparkJob, backoff_s
 from jobs.spark.secret import is_one_process, open_context, why_over
 from jobs.spark.settings import master_of
 
 logger = logging.getLogger(__name__)
 
-REFRESH_S = 10.0
-HOME_S = 15.0
-BALANCE_S = 60.0
+SURVEY_INTERVAL_S = 10.0
+RECONNECT_TIMEOUT_S = 15.0
+BALANCE_INTERVAL_S = 60.0
 BALANCE_LASTING_S = 20.0
-LOOK_S = 0.2
+POLL_INTERVAL_S = 0.2
 SPARK_S = 1.0
 
 
@@ -91,11 +91,11 @@ class FlowDriver:
     def __init__(self, spec: JobSpec, run_dir: Path, context: SparkContext) -> None:
         arguments = spec.arguments
         self.until_caught_up = bool(arguments.get("until_caught_up"))
-        self.rhythm = Rhythm(
-            refresh_s=float(arguments.get("refresh_s", REFRESH_S)),
-            home_s=float(arguments.get("home_s", HOME_S)),
+        self.rhythm = DriverIntervals(
+            refresh_s=float(arguments.get("refresh_s", SURVEY_INTERVAL_S)),
+            reconnect_timeout_s=float(arguments.get("home_s", RECONNECT_TIMEOUT_S)),
             balance=Balance(
-                every_s=float(arguments.get("balance_s", BALANCE_S)),
+                every_s=float(arguments.get("balance_s", BALANCE_INTERVAL_S)),
                 lasting_s=float(arguments.get("balance_lasting_s", BALANCE_LASTING_S)),
             ),
         )
@@ -127,7 +127,7 @@ class FlowDriver:
             Companions(self.state, source, target) as companions,
         ):
             self.state.on_settings = companions.begin
-            clusters = Clusters(flow, source, target, self.state.following)
+            clusters = Clusters(flow, source, target, self.state.topic_sync)
             while not self._should_stop() and not self.state.is_done:
                 try:
                     self._begin(clusters)
@@ -154,8 +154,10 @@ class FlowDriver:
             self.state.end_here(survey)
         self.state.show()
 
-    def _copying(self, clusters: Clusters) -> Copying:
-        return Copying(self.state, clusters, self._start_job, self._make_channel, self.rhythm)
+    def _copying(self, clusters: Clusters) -> FlowDriverLoop:
+        return FlowDriverLoop(
+            self.state, clusters, self._start_job, self._make_channel, self.rhythm
+        )
 
     def _make_channel(self, on_event: Callable[[Event], None]) -> DriverChannel:
         found = self.context.getConf()
@@ -170,7 +172,7 @@ class FlowDriver:
     def _wait_for(self, fault: ClusterFault, failures: int) -> None:
         logger.warning("survey failed flow=%s error=%s", self.state.flow.name, fault)
         self.state.message = self.state.fault = f"{fault} {fault.hint}"
-        self.state.board.fail_all_open(PartitionState.RETRYING, str(fault))
+        self.state.progress.fail_all_open(CopyState.RETRYING, str(fault))
         self.state.show()
         self._pause(backoff_s(failures))
 
@@ -182,14 +184,14 @@ class FlowDriver:
     def _begin_anew_after(self, problem: str, failures: int) -> None:
         logger.warning("all tasks begin anew flow=%s: %s", self.state.flow.name, problem)
         self.state.restart(f"All tasks are started again: {problem}")
-        self.state.board.fail_all_open(PartitionState.RETRYING, self.state.message)
+        self.state.progress.fail_all_open(CopyState.RETRYING, self.state.message)
         self.state.show()
         self._pause(backoff_s(failures))
 
     def _pause(self, seconds: float) -> None:
         end = time.monotonic() + seconds
         while time.monotonic() < end and not self._should_stop():
-            time.sleep(LOOK_S)
+            time.sleep(POLL_INTERVAL_S)
 
     def _should_stop(self) -> bool:
         if time.monotonic() >= self.spark_at:
@@ -210,7 +212,7 @@ class FlowDriver:
         if self.over is not None and not self._is_asked_to_stop():
             return JobResult(Outcome.FAILED, self.over, summary)
         if state.is_done and state.ends is not None:
-            short = state.board.short_of(state.ends)
+            short = state.progress.short_of(state.ends)
             if short:
                 return JobResult(Outcome.FAILED, short[0]["reason"], summary)
             return JobResult(Outcome.SUCCEEDED, None, summary)

@@ -12,21 +12,21 @@ from typing import Any
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import InvalidFields
-from jobs.replication.copy.contract import PartitionProgress, PartitionStart, PartitionState
+from jobs.replication.copy.contract import CopyState, PartitionProgress, PartitionStart
+from jobs.replication.flow.preflight import Preflight
 from jobs.replication.flow.spec import FlowSpec
-from jobs.replication.flow.survey import Survey
 from jobs.spark import contract, processes
 from jobs.spark.control import ControlFile
-from jobs.spark.flow_driver.board import Board
-from jobs.spark.flow_driver.following import Following
 from jobs.spark.flow_driver.live_settings import with_settings
+from jobs.spark.flow_driver.progress_table import ProgressTable
+from jobs.spark.flow_driver.topic_sync_schedule import TopicSyncSchedule
 from jobs.spark.stages import DRIVER_STARTED, FIRST_RECORD, SURVEYED, TASKS_STARTED
 
 Row = dict[str, Any]
 # Of a task that crashes every second, all of the last minutes; the console keeps a day of them.
 MOST_CRASHES = 1000
 
-_WITH_A_TASK = frozenset({PartitionState.COPYING, PartitionState.CAUGHT_UP})
+_WITH_A_TASK = frozenset({CopyState.COPYING, CopyState.CAUGHT_UP})
 
 
 @dataclass(slots=True)
@@ -47,11 +47,11 @@ class FlowState:
     control: ControlFile
     topic_ids: dict[str, str] = field(default_factory=dict)
     reset_topics: frozenset[str] = frozenset()
-    board: Board = field(default_factory=Board)
-    following: Following = field(default_factory=Following)
+    progress: ProgressTable = field(default_factory=ProgressTable)
+    topic_sync: TopicSyncSchedule = field(default_factory=TopicSyncSchedule)
     checkpoints: Callable[[], Row | None] = lambda: None
     on_settings: Callable[[], None] = lambda: None
-    survey: Survey | None = None
+    survey: Preflight | None = None
     given_up: set[TopicPartition] = field(default_factory=set)
     anew: set[str] = field(default_factory=set)
     ends: dict[TopicPartition, int] | None = None
@@ -66,26 +66,26 @@ class FlowState:
     began_as: FlowSpec | None = None
     taken: Mapping[str, Any] = field(default_factory=dict)
 
-    def begin(self, survey: Survey) -> None:
+    def begin(self, survey: Preflight) -> None:
         """Begin anew with a survey: partitions that failed in this run stay as they are."""
         self._take(survey)
         self.stages.setdefault(SURVEYED, _now_ms())
         self.fault = ""
-        failed = {_where(row): row for row in self.board.failed()}
+        failed = {_where(row): row for row in self.progress.failed()}
         planned = {start.where for start in survey.plan.starts}
         self.given_up = {w for w in planned & failed.keys() if w.topic not in self.anew}
         self.anew = set()
         starts = [progress_of(s) for s in survey.plan.starts if s.where not in self.given_up]
         rows = [asdict(row) for row in [*starts, *survey.plan.refused]]
-        self.board.start([*rows, *(failed[where] for where in self.given_up)])
-        self.board.know_ends(known_ends(survey), time.monotonic())
+        self.progress.start([*rows, *(failed[where] for where in self.given_up)])
+        self.progress.know_ends(known_ends(survey), time.monotonic())
 
-    def see(self, survey: Survey) -> None:
+    def see(self, survey: Preflight) -> None:
         """Take a survey that was made while the flow runs."""
         self._take(survey)
-        self.board.know_ends(known_ends(survey), time.monotonic())
+        self.progress.know_ends(known_ends(survey), time.monotonic())
 
-    def _take(self, survey: Survey) -> None:
+    def _take(self, survey: Preflight) -> None:
         self.survey = survey
         self.topic_ids = dict(survey.plan.topic_ids)
         self.reset_topics = frozenset()
@@ -117,12 +117,12 @@ class FlowState:
         self.flow = changed
         return True
 
-    def end_here(self, survey: Survey) -> None:
+    def end_here(self, survey: Preflight) -> None:
         """Let the run end at the offsets that the source has now; what is unknown is filled in later."""
         if self.ends is None:
             self.ends = {}
             self.unknown_ends = set(survey.ranges)
-            self.board.ends = self.ends
+            self.progress.ends = self.ends
         found = known_ends(survey)
         for where in self.unknown_ends & found.keys():
             self.ends[where] = found[where]
@@ -131,7 +131,9 @@ class FlowState:
     @property
     def is_done(self) -> bool:
         """Whether everything that the run is to copy is copied, or cannot be."""
-        return self.ends is not None and not self.unknown_ends and self.board.is_finished(self.ends)
+        return (
+            self.ends is not None and not self.unknown_ends and self.progress.is_finished(self.ends)
+        )
 
     def limit_bytes_per_s(self) -> int | None:
         """Return the limit of the whole flow: what is asked for now, else its own setting."""
@@ -143,7 +145,7 @@ class FlowState:
     ) -> None:
         """Write `progress.json`."""
         now_s = time.monotonic()
-        rows = self.board.rows(now_s)
+        rows = self.progress.rows(now_s)
         for row in rows:
             row["task"] = (owners or {}).get(_where(row))
         self._pass_stages(rows)
@@ -157,7 +159,7 @@ class FlowState:
             "restarts": self.restarts,
             "crashes": list(self.crashes),
             "moves": self.moves,
-            "eta_s": self.board.eta_s(now_s),
+            "eta_s": self.progress.eta_s(now_s),
             "rss_bytes": processes.resident_bytes([jvm, *processes.children_of(jvm)]),
             "control": {
                 "problem": self.control.problem,
@@ -165,7 +167,7 @@ class FlowState:
             },
             "tasks": [_with_load(task, rows) for task in tasks],
             "topics": self._topics(),
-            "topic_sync": self.following.to_mapping(),
+            "topic_sync": self.topic_sync.to_mapping(),
             "checkpoints": self.checkpoints(),
             "partitions": rows,
         }
@@ -197,13 +199,13 @@ class FlowState:
 
     def summary(self) -> Row:
         """Return what stands in the result: counts of the whole run."""
-        rows = self.board.rows(time.monotonic())
+        rows = self.progress.rows(time.monotonic())
         return {
             "records": sum(row["records"] for row in rows),
             "bytes": sum(row["bytes"] for row in rows),
             "seconds": round(time.monotonic() - self.began_s, 3),
             "partitions": len(rows),
-            "partitions_failed": len(self.board.failed()),
+            "partitions_failed": len(self.progress.failed()),
             "restarts": self.restarts,
             "moves": self.moves,
         }
@@ -218,12 +220,12 @@ def progress_of(start: PartitionStart) -> PartitionProgress:
     return PartitionProgress(start.topic, start.partition, start.position)
 
 
-def known_ends(survey: Survey) -> dict[TopicPartition, int]:
+def known_ends(survey: Preflight) -> dict[TopicPartition, int]:
     """Return where the source ends (read_committed), where it said so."""
     return {w: r.end_offset for w, r in survey.ranges.items() if r.end_offset is not None}
 
 
-def seen_ids(survey: Survey) -> dict[str, str]:
+def seen_ids(survey: Preflight) -> dict[str, str]:
     """Return the ids that topics have on the source now; the plan's own are those that are accepted."""
     return {topic.name: topic.topic_id for topic in survey.topics if topic.topic_id}
 

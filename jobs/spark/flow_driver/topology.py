@@ -15,7 +15,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.copy.contract import PartitionProgress, PartitionStart, PartitionState
+from jobs.replication.copy.contract import CopyState, PartitionProgress, PartitionStart
 from jobs.replication.flow.plan import FlowPlan
 
 
@@ -53,7 +53,7 @@ def compare(
         where = TopicPartition(row.topic, row.partition)
         if where not in held:
             found.refused.append(row)
-        elif row.state is PartitionState.STOPPED or _differs(row.topic, ids, seen_ids):
+        elif row.state is CopyState.STOPPED or _differs(row.topic, ids, seen_ids):
             found.ended.append(row)
     mentioned = {start.where for start in plan.starts}
     mentioned |= {TopicPartition(row.topic, row.partition) for row in plan.refused}

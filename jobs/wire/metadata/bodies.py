@@ -41,22 +41,22 @@ _CORDONED_SINCE = 3
 
 
 @inlined
-def line(desk: int, table: int, column: int) -> int:
+def line(context: int, table: int, column: int) -> int:
     """Return where a column of a table begins."""
-    at: int = get_64(desk + 8 * table) + column * get_64(desk + 8 * table + 8)
+    at: int = get_64(context + 8 * table) + column * get_64(context + 8 * table + 8)
     return at
 
 
 @inlined
-def put(desk: int, table: int, column: int, row: int, value: int) -> None:
+def put(context: int, table: int, column: int, row: int, value: int) -> None:
     """Write a value of a table of INT64."""
-    put_64(line(desk, table, column) + 8 * row, value)
+    put_64(line(context, table, column) + 8 * row, value)
 
 
 @inlined
-def add(desk: int, counter: int) -> None:
+def add(context: int, counter: int) -> None:
     """Count one more."""
-    put_64(desk + 8 * counter, get_64(desk + 8 * counter) + 1)
+    put_64(context + 8 * counter, get_64(context + 8 * counter) + 1)
 
 
 @inlined
@@ -70,7 +70,7 @@ def unsigned(at: int, end: int) -> tuple[int, int]:
 
 
 @compiled
-def tags(at: int, end: int, desk: int) -> int:
+def tags(at: int, end: int, context: int) -> int:
     """Pass by a section of tags that nobody knows, and count them."""
     left, at = unsigned(at, end)
     while left > 0 and at < end:
@@ -78,7 +78,7 @@ def tags(at: int, end: int, desk: int) -> int:
         size, at = unsigned(at, end)
         at += size
         left -= 1
-        add(desk, t.UNKNOWN_TAGS)
+        add(context, t.UNKNOWN_TAGS)
     return at if left == 0 and at <= end else BEYOND
 
 
@@ -103,16 +103,16 @@ def _uuids(at: int, end: int, least: int) -> tuple[int, int, int]:
 
 
 @inlined
-def _list(which: int, at: int, end: int, least: int, desk: int) -> int:
-    row = get_64(desk + 8 * t.PARTITIONS)
+def _list(which: int, at: int, end: int, least: int, context: int) -> int:
+    row = get_64(context + 8 * t.PARTITIONS)
     count, at = unsigned(at, end)
     count -= 1
     if count < least or at > end or 4 * count > end - at:
         return BEYOND
-    end_at = line(desk, t.END_TABLE, which) + 4 * row
+    end_at = line(context, t.END_TABLE, which) + 4 * row
     begin = get_32(end_at)
-    put_8(line(desk, t.VALID_TABLE, which) + row, 1 if count >= 0 else 0)
-    to = line(desk, t.VALUE_TABLE, which) + 4 * begin
+    put_8(line(context, t.VALID_TABLE, which) + row, 1 if count >= 0 else 0)
+    to = line(context, t.VALUE_TABLE, which) + 4 * begin
     count = max(count, 0)
     for index in range(0, 4 * count, 4):
         put_32(to + index, int_32(at + index))
@@ -121,37 +121,37 @@ def _list(which: int, at: int, end: int, least: int, desk: int) -> int:
 
 
 @inlined
-def _begin_partition(at: int, leader: int, recovery: int, desk: int) -> int:
+def _begin_partition(at: int, leader: int, recovery: int, context: int) -> int:
     """Fill the next row with what both records begin with, and with what they say when they say nothing."""
-    row: int = get_64(desk + 8 * t.PARTITIONS)
-    put(desk, t.PARTITION_TABLE, t.PARTITION, row, int_32(at))
-    put(desk, t.PARTITION_TABLE, t.TOPIC_HIGH, row, int_64(at + 4))
-    put(desk, t.PARTITION_TABLE, t.TOPIC_LOW, row, int_64(at + 12))
-    put(desk, t.PARTITION_TABLE, t.LEADER, row, leader)
-    put(desk, t.PARTITION_TABLE, t.LEADER_EPOCH, row, t.ABSENT)
-    put(desk, t.PARTITION_TABLE, t.PARTITION_EPOCH, row, t.ABSENT)
-    put(desk, t.PARTITION_TABLE, t.RECOVERY, row, recovery)
-    put(desk, t.PARTITION_TABLE, t.DIRECTORIES_AT, row, 0)
-    put(desk, t.PARTITION_TABLE, t.DIRECTORIES, row, t.ABSENT)
+    row: int = get_64(context + 8 * t.PARTITIONS)
+    put(context, t.PARTITION_TABLE, t.PARTITION, row, int_32(at))
+    put(context, t.PARTITION_TABLE, t.TOPIC_HIGH, row, int_64(at + 4))
+    put(context, t.PARTITION_TABLE, t.TOPIC_LOW, row, int_64(at + 12))
+    put(context, t.PARTITION_TABLE, t.LEADER, row, leader)
+    put(context, t.PARTITION_TABLE, t.LEADER_EPOCH, row, t.ABSENT)
+    put(context, t.PARTITION_TABLE, t.PARTITION_EPOCH, row, t.ABSENT)
+    put(context, t.PARTITION_TABLE, t.RECOVERY, row, recovery)
+    put(context, t.PARTITION_TABLE, t.DIRECTORIES_AT, row, 0)
+    put(context, t.PARTITION_TABLE, t.DIRECTORIES, row, t.ABSENT)
     for which in range(t.LISTS):
-        end_at = line(desk, t.END_TABLE, which) + 4 * row
+        end_at = line(context, t.END_TABLE, which) + 4 * row
         put_32(end_at + 4, get_32(end_at))
-        put_8(line(desk, t.VALID_TABLE, which) + row, 0)
+        put_8(line(context, t.VALID_TABLE, which) + row, 0)
     return row
 
 
 @inlined
-def partition_change(at: int, end: int, version: int, desk: int) -> int:
+def partition_change(at: int, end: int, version: int, context: int) -> int:
     """Read a PartitionChangeRecord: what it names is tagged, what it does not name stays as it is."""
     if end - at <= _PARTITION_HEAD_BYTES:
         return BEYOND
-    row = _begin_partition(at, t.SAME_LEADER, t.ABSENT, desk)
+    row = _begin_partition(at, t.SAME_LEADER, t.ABSENT, context)
     left, at = unsigned(at + _PARTITION_HEAD_BYTES, end)
     while left > 0 and at < end:
         tag, at = unsigned(at, end)
         size, at = unsigned(at, end)
         stop = at + size
-        if stop > end or _change_tag(tag, version, at, stop, row, desk) != stop:
+        if stop > end or _change_tag(tag, version, at, stop, row, context) != stop:
             return BEYOND
         at = stop
         left -= 1
@@ -159,57 +159,57 @@ def partition_change(at: int, end: int, version: int, desk: int) -> int:
 
 
 @inlined
-def _change_tag(tag: int, version: int, at: int, end: int, row: int, desk: int) -> int:
+def _change_tag(tag: int, version: int, at: int, end: int, row: int, context: int) -> int:
     if tag == _LEADER_TAG:
-        return _number(t.LEADER, 4, at, end, row, desk)
+        return _number(t.LEADER, 4, at, end, row, context)
     if tag == _RECOVERY_TAG:
-        return _number(t.RECOVERY, 1, at, end, row, desk)
+        return _number(t.RECOVERY, 1, at, end, row, context)
     if tag < _FIRST_ELR_TAG or (tag < _DIRECTORIES_TAG and version >= _HAS_ELR):
-        return _list(_LIST_OF_TAG[tag], at, end, -1, desk)
+        return _list(_LIST_OF_TAG[tag], at, end, -1, context)
     if tag == _DIRECTORIES_TAG and version >= _HAS_DIRECTORIES:
-        return _directories(at, end, -1, row, desk)
-    add(desk, t.UNKNOWN_TAGS)
+        return _directories(at, end, -1, row, context)
+    add(context, t.UNKNOWN_TAGS)
     return end
 
 
 @inlined
-def _number(column: int, size: int, at: int, end: int, row: int, desk: int) -> int:
+def _number(column: int, size: int, at: int, end: int, row: int, context: int) -> int:
     if at + size > end:
         return BEYOND
-    put(desk, t.PARTITION_TABLE, column, row, integer(at, size))
+    put(context, t.PARTITION_TABLE, column, row, integer(at, size))
     return at + size
 
 
 @compiled
-def _directories(at: int, end: int, least: int, row: int, desk: int) -> int:
+def _directories(at: int, end: int, least: int, row: int, context: int) -> int:
     start, count, after = _uuids(at, end, least)
-    put(desk, t.PARTITION_TABLE, t.DIRECTORIES_AT, row, start - get_64(desk + 8 * t.CONTENT))
-    put(desk, t.PARTITION_TABLE, t.DIRECTORIES, row, count)
+    put(context, t.PARTITION_TABLE, t.DIRECTORIES_AT, row, start - get_64(context + 8 * t.CONTENT))
+    put(context, t.PARTITION_TABLE, t.DIRECTORIES, row, count)
     return after
 
 
 @compiled
-def partition(at: int, end: int, version: int, desk: int) -> int:
+def partition(at: int, end: int, version: int, context: int) -> int:
     """Read a PartitionRecord: a partition as it is from then on."""
     if end - at <= _PARTITION_HEAD_BYTES:
         return BEYOND
-    row = _begin_partition(at, t.ABSENT, 0, desk)
+    row = _begin_partition(at, t.ABSENT, 0, context)
     at += _PARTITION_HEAD_BYTES
     for which in _PLAIN_LISTS:
-        at = _list(which, at, end, 0, desk)
+        at = _list(which, at, end, 0, context)
     if at + _LEADERSHIP_BYTES > end:
         return BEYOND
-    put(desk, t.PARTITION_TABLE, t.LEADER, row, int_32(at))
-    put(desk, t.PARTITION_TABLE, t.LEADER_EPOCH, row, int_32(at + 4))
-    put(desk, t.PARTITION_TABLE, t.PARTITION_EPOCH, row, int_32(at + 8))
+    put(context, t.PARTITION_TABLE, t.LEADER, row, int_32(at))
+    put(context, t.PARTITION_TABLE, t.LEADER_EPOCH, row, int_32(at + 4))
+    put(context, t.PARTITION_TABLE, t.PARTITION_EPOCH, row, int_32(at + 8))
     at += _LEADERSHIP_BYTES
     if version >= _HAS_DIRECTORIES:
-        at = _directories(at, end, 0, row, desk)
-    return _partition_tags(at, end, version, row, desk)
+        at = _directories(at, end, 0, row, context)
+    return _partition_tags(at, end, version, row, context)
 
 
 @compiled
-def _partition_tags(at: int, end: int, version: int, row: int, desk: int) -> int:
+def _partition_tags(at: int, end: int, version: int, row: int, context: int) -> int:
     left, at = unsigned(at, end)
     while left > 0 and at < end:
         tag, at = unsigned(at, end)
@@ -218,11 +218,11 @@ def _partition_tags(at: int, end: int, version: int, row: int, desk: int) -> int
         if stop > end:
             return BEYOND
         if tag == 0:
-            at = _number(t.RECOVERY, 1, at, stop, row, desk)
+            at = _number(t.RECOVERY, 1, at, stop, row, context)
         elif tag <= _HAS_ELR <= version:
-            at = _list(t.ELR + tag - 1, at, stop, -1, desk)
+            at = _list(t.ELR + tag - 1, at, stop, -1, context)
         else:
-            add(desk, t.UNKNOWN_TAGS)
+            add(context, t.UNKNOWN_TAGS)
             at = stop
         if at != stop:
             return BEYOND
@@ -231,40 +231,40 @@ def _partition_tags(at: int, end: int, version: int, row: int, desk: int) -> int
 
 
 @inlined
-def _begin_broker(at: int, desk: int) -> int:
-    row: int = get_64(desk + 8 * t.BROKERS)
-    put(desk, t.BROKER_TABLE, t.BROKER, row, int_32(at))
+def _begin_broker(at: int, context: int) -> int:
+    row: int = get_64(context + 8 * t.BROKERS)
+    put(context, t.BROKER_TABLE, t.BROKER, row, int_32(at))
     for column in range(t.BROKER_EPOCH, t.LOG_DIRS):
-        put(desk, t.BROKER_TABLE, column, row, 0)
-    put(desk, t.BROKER_TABLE, t.LOG_DIRS, row, t.ABSENT)
+        put(context, t.BROKER_TABLE, column, row, 0)
+    put(context, t.BROKER_TABLE, t.LOG_DIRS, row, t.ABSENT)
     return row
 
 
 @compiled
-def broker_event(key: int, at: int, end: int, desk: int) -> int:
+def broker_event(key: int, at: int, end: int, context: int) -> int:
     """Read what Unregister-, Fence- and UnfenceBrokerRecord are: a broker and its epoch."""
     if end - at <= _BROKER_HEAD_BYTES:
         return BEYOND
-    row = _begin_broker(at, desk)
-    put(desk, t.BROKER_TABLE, t.BROKER_EPOCH, row, int_64(at + 4))
+    row = _begin_broker(at, context)
+    put(context, t.BROKER_TABLE, t.BROKER_EPOCH, row, int_64(at + 4))
     if key != t.UNREGISTER_BROKER:
-        put(desk, t.BROKER_TABLE, t.FENCED, row, 1 if key == t.FENCE_BROKER else -1)
-    return tags(at + _BROKER_HEAD_BYTES, end, desk)
+        put(context, t.BROKER_TABLE, t.FENCED, row, 1 if key == t.FENCE_BROKER else -1)
+    return tags(at + _BROKER_HEAD_BYTES, end, context)
 
 
 @compiled
-def broker_change(at: int, end: int, version: int, desk: int) -> int:
+def broker_change(at: int, end: int, version: int, context: int) -> int:
     """Read a BrokerRegistrationChangeRecord."""
     if end - at <= _BROKER_HEAD_BYTES:
         return BEYOND
-    row = _begin_broker(at, desk)
-    put(desk, t.BROKER_TABLE, t.BROKER_EPOCH, row, int_64(at + 4))
+    row = _begin_broker(at, context)
+    put(context, t.BROKER_TABLE, t.BROKER_EPOCH, row, int_64(at + 4))
     left, at = unsigned(at + _BROKER_HEAD_BYTES, end)
     while left > 0 and at < end:
         tag, at = unsigned(at, end)
         size, at = unsigned(at, end)
         stop = at + size
-        if stop > end or _broker_tag(tag, version, at, stop, row, desk) != stop:
+        if stop > end or _broker_tag(tag, version, at, stop, row, context) != stop:
             return BEYOND
         at = stop
         left -= 1
@@ -272,46 +272,46 @@ def broker_change(at: int, end: int, version: int, desk: int) -> int:
 
 
 @compiled
-def _broker_tag(tag: int, version: int, at: int, end: int, row: int, desk: int) -> int:
+def _broker_tag(tag: int, version: int, at: int, end: int, row: int, context: int) -> int:
     if tag > min(version, _CORDONED_SINCE):
-        add(desk, t.UNKNOWN_TAGS)
+        add(context, t.UNKNOWN_TAGS)
         return end
     if tag > 1:
         _, count, after = _uuids(at, end, -1 if tag == _CORDONED_SINCE else 0)
         if tag != _CORDONED_SINCE:
-            put(desk, t.BROKER_TABLE, t.LOG_DIRS, row, count if count else t.ABSENT)
+            put(context, t.BROKER_TABLE, t.LOG_DIRS, row, count if count else t.ABSENT)
         return after
     if at >= end:
         return BEYOND
-    put(desk, t.BROKER_TABLE, t.FENCED if tag == 0 else t.SHUTDOWN, row, integer(at, 1))
+    put(context, t.BROKER_TABLE, t.FENCED if tag == 0 else t.SHUTDOWN, row, integer(at, 1))
     return at + 1
 
 
 @compiled
-def register(at: int, end: int, version: int, desk: int) -> int:
+def register(at: int, end: int, version: int, context: int) -> int:
     """Read a RegisterBrokerRecord; endpoints, features and rack are passed by."""
     if end - at <= _BROKER_HEAD_BYTES + UUID_BYTES:
         return BEYOND
-    row = _begin_broker(at, desk)
+    row = _begin_broker(at, context)
     at += 5 if version >= 2 else 4  # noqa: PLR2004 - IsMigratingZkBroker, since version 2
-    put(desk, t.BROKER_TABLE, t.INCARNATION_HIGH, row, int_64(at))
-    put(desk, t.BROKER_TABLE, t.INCARNATION_LOW, row, int_64(at + 8))
+    put(context, t.BROKER_TABLE, t.INCARNATION_HIGH, row, int_64(at))
+    put(context, t.BROKER_TABLE, t.INCARNATION_LOW, row, int_64(at + 8))
     if end - at < UUID_BYTES + 8:
         return BEYOND
-    put(desk, t.BROKER_TABLE, t.BROKER_EPOCH, row, int_64(at + UUID_BYTES))
-    at = _structs(at + UUID_BYTES + 8, end, 2, desk)
-    at = _structs(at, end, 1, desk)
+    put(context, t.BROKER_TABLE, t.BROKER_EPOCH, row, int_64(at + UUID_BYTES))
+    at = _structs(at + UUID_BYTES + 8, end, 2, context)
+    at = _structs(at, end, 1, context)
     _, _, at = _text(at, end, -1)
     flags = 2 if version >= 1 else 1
     if at + flags > end:
         return BEYOND
-    put(desk, t.BROKER_TABLE, t.FENCED, row, 1 if load(at) else 0)
-    put(desk, t.BROKER_TABLE, t.SHUTDOWN, row, 1 if flags > 1 and load(at + 1) else 0)
-    return _register_tags(at + flags, end, version, row, desk)
+    put(context, t.BROKER_TABLE, t.FENCED, row, 1 if load(at) else 0)
+    put(context, t.BROKER_TABLE, t.SHUTDOWN, row, 1 if flags > 1 and load(at + 1) else 0)
+    return _register_tags(at + flags, end, version, row, context)
 
 
 @compiled
-def _structs(at: int, end: int, texts: int, desk: int) -> int:
+def _structs(at: int, end: int, texts: int, context: int) -> int:
     """Pass by an array of endpoints or features: texts, four bytes of numbers, tags."""
     left, at = unsigned(at, end)
     if left == 0:
@@ -319,13 +319,13 @@ def _structs(at: int, end: int, texts: int, desk: int) -> int:
     while left > 1 and at < end:
         for _ in range(texts):
             _, _, at = _text(at, end, 0)
-        at = tags(at + 4, end, desk)
+        at = tags(at + 4, end, context)
         left -= 1
     return at if left == 1 else BEYOND
 
 
 @compiled
-def _register_tags(at: int, end: int, version: int, row: int, desk: int) -> int:
+def _register_tags(at: int, end: int, version: int, row: int, context: int) -> int:
     left, at = unsigned(at, end)
     while left > 0 and at < end:
         tag, at = unsigned(at, end)
@@ -336,9 +336,9 @@ def _register_tags(at: int, end: int, version: int, row: int, desk: int) -> int:
         if tag + 3 <= version and tag <= 1:
             _, count, at = _uuids(at, stop, -tag)
             if tag == 0:
-                put(desk, t.BROKER_TABLE, t.LOG_DIRS, row, count if count else t.ABSENT)
+                put(context, t.BROKER_TABLE, t.LOG_DIRS, row, count if count else t.ABSENT)
         else:
-            add(desk, t.UNKNOWN_TAGS)
+            add(context, t.UNKNOWN_TAGS)
             at = stop
         if at != stop:
             return BEYOND
@@ -347,27 +347,27 @@ def _register_tags(at: int, end: int, version: int, row: int, desk: int) -> int:
 
 
 @compiled
-def topic(key: int, at: int, end: int, desk: int) -> int:
+def topic(key: int, at: int, end: int, context: int) -> int:
     """Read a TopicRecord, a RemoveTopicRecord (it has no name), or a ClearElrRecord (it has no id)."""
-    row = get_64(desk + 8 * t.TOPICS)
+    row = get_64(context + 8 * t.TOPICS)
     for column in range(t.TOPIC_HIGH, t.NAME_BYTES):
-        put(desk, t.TOPIC_TABLE, column, row, 0)
-    put(desk, t.TOPIC_TABLE, t.NAME_BYTES, row, t.ABSENT)
+        put(context, t.TOPIC_TABLE, column, row, 0)
+    put(context, t.TOPIC_TABLE, t.NAME_BYTES, row, t.ABSENT)
     if key != t.REMOVE_TOPIC:
         start, size, at = _text(at, end, 0)
-        put(desk, t.TOPIC_TABLE, t.NAME_AT, row, start - get_64(desk + 8 * t.CONTENT))
-        put(desk, t.TOPIC_TABLE, t.NAME_BYTES, row, size)
+        put(context, t.TOPIC_TABLE, t.NAME_AT, row, start - get_64(context + 8 * t.CONTENT))
+        put(context, t.TOPIC_TABLE, t.NAME_BYTES, row, size)
     if key != t.CLEAR_ELR:
         if at + UUID_BYTES > end:
             return BEYOND
-        put(desk, t.TOPIC_TABLE, t.TOPIC_HIGH, row, int_64(at))
-        put(desk, t.TOPIC_TABLE, t.TOPIC_LOW, row, int_64(at + 8))
+        put(context, t.TOPIC_TABLE, t.TOPIC_HIGH, row, int_64(at))
+        put(context, t.TOPIC_TABLE, t.TOPIC_LOW, row, int_64(at + 8))
         at += UUID_BYTES
-    return tags(at, end, desk)
+    return tags(at, end, context)
 
 
 @compiled
-def one_text_tag(at: int, end: int, desk: int) -> int:
+def one_text_tag(at: int, end: int, context: int) -> int:
     """Pass by a body that is nothing but a tagged text, as those of transactions are."""
     left, at = unsigned(at, end)
     while left > 0 and at < end:
@@ -377,7 +377,7 @@ def one_text_tag(at: int, end: int, desk: int) -> int:
         if stop > end:
             return BEYOND
         if tag > 0:
-            add(desk, t.UNKNOWN_TAGS)
+            add(context, t.UNKNOWN_TAGS)
             at = stop
         else:
             _, _, at = _text(at, stop, -1)

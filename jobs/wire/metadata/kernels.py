@@ -121,11 +121,11 @@ def _ordinary(at: int, left: int, expected: int, with_crc: int) -> int:
 
 
 @compiled
-def decode(content: int, table: Int64s, desk: Int64s) -> None:
+def decode(content: int, table: Int64s, context: Int64s) -> None:
     """Read the records of all batches; a malformed one keeps the rows before the fault, and says so."""
-    desk_at = desk.ctypes.data
+    desk_at = context.ctypes.data
     for row in range(len(table)):
-        table[row, t.FIRST] = desk[t.RECORDS]
+        table[row, t.FIRST] = context[t.RECORDS]
         batch = table.ctypes.data + 8 * t.BATCH_FIELDS * row
         at, end = content + table[row, t.START], content + table[row, t.END]
         for _ in range(table[row, t.COUNT]):
@@ -156,7 +156,7 @@ def _behind_headers(at: int, end: int) -> int:
 
 
 @inlined
-def _record(at: int, end: int, batch: int, row: int, desk: int) -> int:
+def _record(at: int, end: int, batch: int, row: int, context: int) -> int:
     """Read one record into its row; return where the next begins, behind every end for a malformed one."""
     length, start = varint(at, end)
     stop = start + length
@@ -170,106 +170,112 @@ def _record(at: int, end: int, batch: int, row: int, desk: int) -> int:
         after = _behind_headers(after, stop)
         if after != stop:
             return BEYOND
-    number = get_64(desk + 8 * t.RECORDS)
-    _place(batch, row, number, time_delta, desk)
-    put(desk, t.RECORD_TABLE, t.VALUE_AT, number, value - get_64(desk + 8 * t.CONTENT))
-    put(desk, t.RECORD_TABLE, t.VALUE_BYTES, number, value_bytes)
+    number = get_64(context + 8 * t.RECORDS)
+    _place(batch, row, number, time_delta, context)
+    put(context, t.RECORD_TABLE, t.VALUE_AT, number, value - get_64(context + 8 * t.CONTENT))
+    put(context, t.RECORD_TABLE, t.VALUE_BYTES, number, value_bytes)
     if get_64(batch + 8 * t.ATTRIBUTES) & CONTROL_MASK:
-        _control(key, key_bytes, value, value_bytes, number, desk)
+        _control(key, key_bytes, value, value_bytes, number, context)
     else:
-        _metadata(value, value + max(value_bytes, 0), number, desk)
-    put_64(desk + 8 * t.RECORDS, number + 1)
+        _metadata(value, value + max(value_bytes, 0), number, context)
+    put_64(context + 8 * t.RECORDS, number + 1)
     return stop
 
 
 @inlined
-def _place(batch: int, row: int, number: int, time_delta: int, desk: int) -> None:
+def _place(batch: int, row: int, number: int, time_delta: int, context: int) -> None:
     """Write what the batch says of a record; its place in the batch is its offset, as Kafka's reader does."""
     begun = get_64(batch + 8 * t.FIRST)
-    put(desk, t.RECORD_TABLE, t.OFFSET, number, get_64(batch + 8 * t.BASE_OFFSET) + number - begun)
+    put(
+        context,
+        t.RECORD_TABLE,
+        t.OFFSET,
+        number,
+        get_64(batch + 8 * t.BASE_OFFSET) + number - begun,
+    )
     if get_64(batch + 8 * t.ATTRIBUTES) & TIMESTAMP_TYPE_MASK:
         timestamp = get_64(batch + 8 * t.MAX_TIMESTAMP)
     else:
         timestamp = get_64(batch + 8 * t.BASE_TIMESTAMP) + time_delta
-    put(desk, t.RECORD_TABLE, t.TIMESTAMP, number, timestamp)
-    put(desk, t.RECORD_TABLE, t.BATCH, number, row)
+    put(context, t.RECORD_TABLE, t.TIMESTAMP, number, timestamp)
+    put(context, t.RECORD_TABLE, t.BATCH, number, row)
 
 
 @inlined
-def _frame(kind: int, version: int, reading: int, number: int, desk: int) -> None:
-    put(desk, t.RECORD_TABLE, t.TYPE, number, kind)
-    put(desk, t.RECORD_TABLE, t.VERSION, number, version)
-    put(desk, t.RECORD_TABLE, t.READING, number, reading)
+def _frame(kind: int, version: int, reading: int, number: int, context: int) -> None:
+    put(context, t.RECORD_TABLE, t.TYPE, number, kind)
+    put(context, t.RECORD_TABLE, t.VERSION, number, version)
+    put(context, t.RECORD_TABLE, t.READING, number, reading)
 
 
 @compiled
 def _control(
-    key: int, key_bytes: int, value: int, value_bytes: int, number: int, desk: int
+    key: int, key_bytes: int, value: int, value_bytes: int, number: int, context: int
 ) -> None:
     """A control record: its key is a version and a type, and its value begins with its own version."""
     if key_bytes < _CONTROL_KEY_BYTES or integer(key, 2) < 0:
-        _frame(t.NO_TYPE, t.NO_TYPE, t.UNDECODABLE, number, desk)
+        _frame(t.NO_TYPE, t.NO_TYPE, t.UNDECODABLE, number, context)
     else:
         version = integer(value, 2) if value_bytes > 1 else t.NO_TYPE
-        _frame(integer(key + 2, 2), version, t.FRAMED, number, desk)
+        _frame(integer(key + 2, 2), version, t.FRAMED, number, context)
 
 
 @inlined
-def _metadata(at: int, end: int, number: int, desk: int) -> None:
+def _metadata(at: int, end: int, number: int, context: int) -> None:
     """A metadata record: frame version, apiKey, version; then its body, where it has a table."""
     frame, at = unsigned(at, end)
     key, at = unsigned(at, end)
     version, at = unsigned(at, end)
     if at >= BEYOND or frame != 1 or max(key, version) > _HIGHEST_NUMBER:
-        _frame(t.NO_TYPE, t.NO_TYPE, t.UNDECODABLE, number, desk)
+        _frame(t.NO_TYPE, t.NO_TYPE, t.UNDECODABLE, number, context)
         return
-    unknown_tags = get_64(desk + 8 * t.UNKNOWN_TAGS)
-    after = _body(key, version, at, end, desk)
+    unknown_tags = get_64(context + 8 * t.UNKNOWN_TAGS)
+    after = _body(key, version, at, end, context)
     if after < 0:
-        _frame(key, version, t.FRAMED, number, desk)
+        _frame(key, version, t.FRAMED, number, context)
     elif after == end:
-        _frame(key, version, t.TYPED, number, desk)
-        _keep(key, number, desk)
+        _frame(key, version, t.TYPED, number, context)
+        _keep(key, number, context)
     else:
-        _frame(key, version, t.UNDECODABLE, number, desk)
-        put_64(desk + 8 * t.UNKNOWN_TAGS, unknown_tags)
+        _frame(key, version, t.UNDECODABLE, number, context)
+        put_64(context + 8 * t.UNKNOWN_TAGS, unknown_tags)
 
 
 @inlined
-def _body(key: int, version: int, at: int, end: int, desk: int) -> int:
+def _body(key: int, version: int, at: int, end: int, context: int) -> int:
     """Read a body into the next row of its table; return where it ends, -1 for what has no table."""
     if key == t.PARTITION_CHANGE and version <= _LATEST_PARTITION:
-        return partition_change(at, end, version, desk)
-    return _other(key, version, at, end, desk)
+        return partition_change(at, end, version, context)
+    return _other(key, version, at, end, context)
 
 
 @compiled
-def _other(key: int, version: int, at: int, end: int, desk: int) -> int:
+def _other(key: int, version: int, at: int, end: int, context: int) -> int:
     if key == t.PARTITION_RECORD and version <= _LATEST_PARTITION:
-        return partition(at, end, version, desk)
+        return partition(at, end, version, context)
     if key == t.REGISTER_BROKER and version <= _LATEST_REGISTER:
-        return register(at, end, version, desk)
+        return register(at, end, version, context)
     if key == t.BROKER_CHANGE and version <= _LATEST_CHANGE:
-        return broker_change(at, end, version, desk)
-    return -1 if version else _single(key, at, end, desk)
+        return broker_change(at, end, version, context)
+    return -1 if version else _single(key, at, end, context)
 
 
 @compiled
-def _single(key: int, at: int, end: int, desk: int) -> int:
+def _single(key: int, at: int, end: int, context: int) -> int:
     """Read the body of a record that has one version only."""
     if key in (t.NO_OP, t.END_TRANSACTION):
-        return tags(at, end, desk)
+        return tags(at, end, context)
     if key in (t.UNREGISTER_BROKER, t.FENCE_BROKER, t.UNFENCE_BROKER):
-        return broker_event(key, at, end, desk)
+        return broker_event(key, at, end, context)
     if key in (t.TOPIC, t.REMOVE_TOPIC, t.CLEAR_ELR):
-        return topic(key, at, end, desk)
+        return topic(key, at, end, context)
     if key in (t.BEGIN_TRANSACTION, t.ABORT_TRANSACTION):
-        return one_text_tag(at, end, desk)
+        return one_text_tag(at, end, context)
     return -1
 
 
 @compiled
-def _keep(key: int, number: int, desk: int) -> None:
+def _keep(key: int, number: int, context: int) -> None:
     """Count the row that a body was read into, and write there which record it was."""
     if key in (t.PARTITION_CHANGE, t.PARTITION_RECORD):
         table, counter = t.PARTITION_TABLE, t.PARTITIONS
@@ -279,5 +285,5 @@ def _keep(key: int, number: int, desk: int) -> None:
         return
     else:
         table, counter = t.BROKER_TABLE, t.BROKERS
-    put(desk, table, t.RECORD, get_64(desk + 8 * counter), number)
-    add(desk, counter)
+    put(context, table, t.RECORD, get_64(context + 8 * counter), number)
+    add(context, counter)

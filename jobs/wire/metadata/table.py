@@ -119,7 +119,7 @@ VALUE_TABLE = 13
 BROKER_TABLE = 15
 TOPIC_TABLE = 17
 CONTENT = 19
-DESK_FIELDS = 20
+CONTEXT_FIELDS = 20
 
 # The apiKeys that have tables, and those that frame a transaction.
 REGISTER_BROKER = 0
@@ -157,11 +157,11 @@ class Tables(NamedTuple):
 
 def lay_out(content: Bytes, tables: Tables) -> None:
     """Write behind the counters where everything stands."""
-    desk = tables.counts
+    context = tables.counts
     arrays: tuple[npt.NDArray[Any], ...] = tables[:-1]
     for place, array in zip(range(RECORD_TABLE, CONTENT, 2), arrays, strict=True):
-        desk[place], desk[place + 1] = array.ctypes.data, array.strides[0]
-    desk[CONTENT] = content.ctypes.data
+        context[place], context[place + 1] = array.ctypes.data, array.strides[0]
+    context[CONTENT] = content.ctypes.data
 
 
 def room(records: int, body_bytes: int) -> Tables:
@@ -175,7 +175,7 @@ def room(records: int, body_bytes: int) -> Tables:
         np.empty((LISTS, body_bytes // 4 + 1), np.int32),
         np.empty((BROKER_COLUMNS, min(records, body_bytes // _BROKER_BYTES + 1)), np.int64),
         np.empty((TOPIC_COLUMNS, min(records, body_bytes // _TOPIC_BYTES + 1)), np.int64),
-        np.zeros(DESK_FIELDS, np.int64),
+        np.zeros(CONTEXT_FIELDS, np.int64),
     )
 
 

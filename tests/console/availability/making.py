@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from console.availability.collection.count_book import CountBook
-from console.availability.collection.ledger import Ledger
-from console.availability.collection.ledger_rows import News, Place
+from console.availability.collection.rollup_writer import RollupWriter
+from console.availability.collection.status_rows import PartitionId, PartitionUpdate
+from console.availability.collection.status_writer import StatusWriter
 from console.availability.status.models import (
     AvailabilityRound,
     BrokerStatus,
@@ -164,8 +164,8 @@ def make_available(cluster: Cluster, now: datetime = NOW) -> None:
     )
     for seconds, isrs in told:
         at = now - timedelta(seconds=seconds)
-        counts = CountBook(cluster, row, RACKS, now)
-        ledger = Ledger(cluster, Source.POLL, counts)
+        counts = RollupWriter(cluster, row, RACKS, now)
+        ledger = StatusWriter(cluster, Source.POLL, counts)
         ledger.take([_polled(*where, at, isr) for where, isr in isrs.items()])
         ledger.save()
         counts.pass_time(at, Source.LOG)
@@ -182,9 +182,11 @@ def make_available(cluster: Cluster, now: datetime = NOW) -> None:
     )  # fmt: skip
 
 
-def _polled(topic: str, partition: int, at: datetime, isr: tuple[int, ...]) -> News:
+def _polled(topic: str, partition: int, at: datetime, isr: tuple[int, ...]) -> PartitionUpdate:
     seen = PartitionSeen(
         at=at, replicas=(1, 2, 3), isr=isr, leader=isr[0] if isr else None, cause="polled",
         min_insync_replicas=2, not_before=at - timedelta(seconds=10),
     )  # fmt: skip
-    return News(Place(topic, f"{topic}-id", partition), at, seen, MinIsrOrigin.STATIC)
+    return PartitionUpdate(
+        PartitionId(topic, f"{topic}-id", partition), at, seen, MinIsrOrigin.STATIC
+    )

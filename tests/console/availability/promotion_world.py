@@ -29,7 +29,7 @@ from console.clusters.models import Broker, Cluster, CollectionRound, Noun, Part
 from jobs.availability.acting.plans import Outcome, Plan, PlannedRequest, Verdict
 from jobs.availability.promotion.actors.kinds import ActorKind
 from jobs.availability.promotion.advice import ReplicaStanding
-from jobs.availability.promotion.looking import Looked, PartitionLook
+from jobs.availability.promotion.live_state import LivePartition, LiveState
 from tests.console.making import make_cluster
 
 STANDBY = 3
@@ -315,11 +315,11 @@ class PaperDoor:
         self.asked.append("look")
         if self.look_fault is not None:
             raise self.look_fault
-        found = PartitionLook(
+        found = LivePartition(
             self.leader, self.isr, (1, 2, STANDBY), (), self.leader_epoch, None, self.high_watermark,
             self.high_watermark, {STANDBY: ReplicaStanding(self.lag)},
         )  # fmt: skip
-        return Looked(self.clock.ms, {("orders", 0): found}, self.alive, True)
+        return LiveState(self.clock.ms, {("orders", 0): found}, self.alive, True)
 
     def actor(self, action):
         return PaperActor(self, action.broker, ActorKind(action.actor))

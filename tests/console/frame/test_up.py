@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from console.frame.processes.alive import Signs
+from console.frame.processes.liveness import LivenessSigns
 from console.frame.processes.supervisor import free_port, is_url_ok
 from jobs.spark.processes import children_of, start_ticks
 from tests.support import tcp_ports_of, wait_until
@@ -85,7 +85,7 @@ def test_the_console_comes_up_heals_itself_and_ends_in_order(console):
     assert not (console.home / "gunicorn.ctl").exists()
     wait_until(lambda: len(children_of(console.program("gunicorn"))) == 2)  # two answer pages
 
-    signs = Signs(console.home / "alive")
+    signs = LivenessSigns(console.home / "alive")
     programs = ("collect", "spark", "follower", "metadata", "promoter", "beat")
     wait_until(lambda: all(signs.last(program) for program in programs), SLOW_S)
     before = signs.last("collect")

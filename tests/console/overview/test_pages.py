@@ -6,8 +6,8 @@ from django.utils import timezone
 
 from console.accounts.models import Role
 from console.clusters.models import CollectionRound, Noun
-from console.frame.processes.alive import Restart, Signs
-from console.overview.queries import read_picture
+from console.frame.processes.liveness import LivenessSigns, Restart
+from console.overview.queries import read_overview
 from tests.console.making import NOW, count_queries, make_cluster, make_flow, make_topic, make_user
 
 pytestmark = pytest.mark.django_db
@@ -81,7 +81,7 @@ def test_what_is_worst_comes_first_and_what_is_older_before():
     cluster = make_cluster("east")
     make_rounds(cluster)
     make_topic(cluster, "t", severity=1, under_replicated_count=1)
-    whats = [finding.what.split(":")[0] for finding in read_picture(NOW, make_user()).findings]
+    whats = [finding.what.split(":")[0] for finding in read_overview(NOW, make_user()).findings]
     assert whats == ["Flow old", "Flow young", "Cluster east"]
 
 
@@ -107,7 +107,7 @@ def test_a_program_that_was_restarted_for_getting_nothing_done_is_told_for_an_ho
     now = timezone.now()
     for minutes in (61, 50, 10):
         at = now - timedelta(minutes=minutes)
-        Signs(tmp_path).note_restart(Restart("collect", at, 121, "/logs/collect.log"))
+        LivenessSigns(tmp_path).note_restart(Restart("collect", at, 121, "/logs/collect.log"))
     text = text_of(as_viewer)
     assert "Program collect" in text
     assert "It had finished nothing for 121 s" in text

@@ -11,7 +11,7 @@ from console.replication.failover import actions, work
 from console.replication.failover.models import FailoverPlan, FailoverRun
 from jobs.cluster.errors import ClusterFault
 from jobs.replication.failover.evidence import Evidence
-from jobs.replication.failover.read_evidence import Asking, Route
+from jobs.replication.failover.read_evidence import EvidenceRequest, Route
 from jobs.replication.translation.translator import Translator
 from tests.console.making import make_flow
 from tests.jobs.replication.failover.making import GROUP, PaperDoor, empty, failover_evidence
@@ -26,12 +26,12 @@ class PaperClusters:
     def __init__(self, evidence=None, groups: PaperDoor | None = None) -> None:
         self.answer = evidence or failover_evidence
         self.groups = groups or PaperDoor()
-        self.asked: list[Asking] = []
+        self.asked: list[EvidenceRequest] = []
 
     def route(self, flow):
         return Route(flow.spec(), Translator(), int(timezone.now().timestamp() * 1000))
 
-    def evidence(self, asking: Asking) -> Evidence:
+    def evidence(self, asking: EvidenceRequest) -> Evidence:
         self.asked.append(asking)
         found = self.answer() if callable(self.answer) else self.answer
         if isinstance(found, ClusterFault):

@@ -6,7 +6,7 @@ import pytest
 from console.frame.errors import ActionRefused
 from console.runs.actions import (
     KEEP_ENDED_RUNS,
-    Wish,
+    RunRequest,
     cancel_run,
     finish_run,
     launch_run,
@@ -25,23 +25,23 @@ def runs_folder(settings, tmp_path):
 
 
 def test_a_subject_has_at_most_one_live_run():
-    assert queue_run(Wish("replicate", "first", "flow:1"), NOW) is not None
-    assert queue_run(Wish("replicate", "second", "flow:1"), NOW) is None
+    assert queue_run(RunRequest("replicate", "first", "flow:1"), NOW) is not None
+    assert queue_run(RunRequest("replicate", "second", "flow:1"), NOW) is None
 
 
 def test_an_ended_run_makes_room_for_the_next():
     make_run(subject="flow:1", state=RunState.ERRORED)
-    assert queue_run(Wish("replicate", "next", "flow:1"), NOW) is not None
+    assert queue_run(RunRequest("replicate", "next", "flow:1"), NOW) is not None
 
 
 def test_runs_without_a_subject_do_not_exclude_each_other():
-    assert queue_run(Wish("audit", "one"), NOW) is not None
-    assert queue_run(Wish("audit", "two"), NOW) is not None
+    assert queue_run(RunRequest("audit", "one"), NOW) is not None
+    assert queue_run(RunRequest("audit", "two"), NOW) is not None
 
 
 def test_launching_starts_the_process_with_the_arguments_and_a_lease():
     launcher = StubLauncher()
-    run = queue_run(Wish("replicate", "r", "flow:1", {"flow": {"name": "f"}}), NOW)
+    run = queue_run(RunRequest("replicate", "r", "flow:1", {"flow": {"name": "f"}}), NOW)
     assert launch_run(run.pk, NOW, launcher)
     run.refresh_from_db()
     assert (run.state, launcher.started) == (RunState.RUNNING, [Path(run.folder)])
@@ -49,7 +49,7 @@ def test_launching_starts_the_process_with_the_arguments_and_a_lease():
 
 def test_a_launch_that_is_delivered_twice_starts_one_process():
     launcher = StubLauncher()
-    run = queue_run(Wish("replicate", "r", "flow:1"), NOW)
+    run = queue_run(RunRequest("replicate", "r", "flow:1"), NOW)
     assert [launch_run(run.pk, NOW, launcher), launch_run(run.pk, NOW, launcher)] == [True, False]
     assert len(launcher.started) == 1
 
@@ -57,7 +57,7 @@ def test_a_launch_that_is_delivered_twice_starts_one_process():
 def test_a_run_that_cannot_be_started_says_why():
     launcher = StubLauncher()
     launcher.problem = FileNotFoundError("no java on the PATH")
-    run = queue_run(Wish("replicate", "r"), NOW)
+    run = queue_run(RunRequest("replicate", "r"), NOW)
     launch_run(run.pk, NOW, launcher)
     run.refresh_from_db()
     assert run.state == RunState.ERRORED
@@ -71,12 +71,12 @@ def test_a_run_that_was_given_up_while_it_started_is_killed():
             return super().start_run(spec, run_dir)
 
     launcher = Slow()
-    launch_run(queue_run(Wish("replicate", "r"), NOW).pk, NOW, launcher)
+    launch_run(queue_run(RunRequest("replicate", "r"), NOW).pk, NOW, launcher)
     assert launcher.killed == launcher.started
 
 
 def test_cancelling_a_queued_run_ends_it_at_once():
-    run = queue_run(Wish("replicate", "r"), NOW)
+    run = queue_run(RunRequest("replicate", "r"), NOW)
     cancel_run(run.pk, NOW)
     run.refresh_from_db()
     assert run.state == RunState.CANCELLED

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from console.runs.actions import Wish, cancel_run, launch_run, queue_run
+from console.runs.actions import RunRequest, cancel_run, launch_run, queue_run
 from console.runs.collect import START_GRACE, STOP_GRACE, observe_runs
 from console.runs.models import RunState
 from jobs.spark import contract
@@ -24,7 +24,7 @@ def launcher(settings, tmp_path):
 
 @pytest.fixture
 def run(launcher):
-    run = queue_run(Wish("replicate", "r", "flow:1"), NOW)
+    run = queue_run(RunRequest("replicate", "r", "flow:1"), NOW)
     launch_run(run.pk, NOW, launcher)
     run.refresh_from_db()
     return run
@@ -35,7 +35,7 @@ def folder_of(launcher):
 
 
 def test_a_queued_run_that_nobody_launched_is_launched(launcher):
-    run = queue_run(Wish("replicate", "r"), NOW)
+    run = queue_run(RunRequest("replicate", "r"), NOW)
     observe_runs(NOW, launcher)
     run.refresh_from_db()
     assert run.state == RunState.RUNNING
@@ -142,7 +142,7 @@ def test_runs_of_a_host_that_is_silent_are_given_up(launcher, settings):
 def test_a_damaged_folder_does_not_stop_the_lease_of_other_runs(launcher, run, caplog):
     caplog.set_level(logging.CRITICAL, "console.runs")
     (folder_of(launcher) / contract.PROGRESS).write_text("{ not json")
-    other = queue_run(Wish("replicate", "r", "flow:2"), NOW)
+    other = queue_run(RunRequest("replicate", "r", "flow:2"), NOW)
     launch_run(other.pk, NOW, launcher)
     observe_runs(LATER, launcher)
     other.refresh_from_db()

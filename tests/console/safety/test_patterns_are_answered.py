@@ -7,7 +7,7 @@ import pytest
 from console.availability.advice.round import advise_cluster
 from console.availability.placements.placements import rules_of
 from console.availability.promotion.acted_topics import acted_topics_of
-from console.availability.promotion.policies import PolicyBook
+from console.availability.promotion.policies import PolicyLookup
 from console.availability.promotion.queries import list_policies
 from console.clusters.models import Group, Topic
 from console.replication.failover.queries import groups_to_choose
@@ -35,7 +35,7 @@ def test_in_a_promotion_policy():
     cluster = make_short()
     Topic.objects.filter(cluster=cluster).update(name=LONG)
     make_policy(cluster, kind="regex", pattern=EVIL, mode="act")
-    assert PolicyBook(list_policies(cluster)).of(LONG) is None
+    assert PolicyLookup(list_policies(cluster)).of(LONG) is None
     assert acted_topics_of(cluster).of(LONG, None) is None
     clock = Clock()
     assert advise_cluster(cluster.pk, clock, PaperDoor(clock)) is not None

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from console.accounts.models import AuditEntry, Outcome
-from console.replication.control.ensure import ensure_flow
+from console.replication.control.reconcile import reconcile_flow
 from console.replication.flows.models import ReplicationFlow
 from console.runs.models import Run
 from jobs.cluster.admin.topics import NewTopicSpec, create_topics, delete_topics
@@ -119,7 +119,7 @@ def test_people_still_sign_in_and_out(read_only, client):
 @pytest.mark.django_db
 def test_no_run_is_started(read_only):
     flow = make_flow(is_wanted=True)
-    ensure_flow(flow, NOW, StubLauncher())
+    reconcile_flow(flow, NOW, StubLauncher())
     assert not Run.objects.exists()
 
 
@@ -127,7 +127,7 @@ def test_no_run_is_started(read_only):
 def test_a_run_that_copies_is_ended(read_only):
     flow = make_flow(is_wanted=True)
     run = make_run(flow)
-    ensure_flow(ReplicationFlow.objects.get(), NOW + timedelta(seconds=1), StubLauncher())
+    reconcile_flow(ReplicationFlow.objects.get(), NOW + timedelta(seconds=1), StubLauncher())
     run.refresh_from_db()
     assert run.cancel_requested_at is not None
 

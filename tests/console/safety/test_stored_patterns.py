@@ -7,10 +7,10 @@ import pytest
 
 from console.availability.advice.models import PromotionFinding, PromotionRound
 from console.availability.advice.round import advise_cluster
-from console.availability.promotion.policies import PolicyBook
+from console.availability.promotion.policies import PolicyLookup
 from console.availability.promotion.queries import list_policies
 from console.replication.checkpoints.rounds.collect import collect_readiness
-from console.replication.control.ensure import ensure_flows
+from console.replication.control.reconcile import reconcile_flows
 from console.replication.findings.collect import look_at_flow
 from console.replication.findings.models import FlowWatch
 from console.replication.flows.actions import check_settings, start_flow
@@ -61,7 +61,7 @@ def test_policies_before_it_go_on_and_behind_it_nothing_acts(cluster):
     make_policy(cluster, kind="glob", pattern="clicks*", priority=5)
     make_policy(cluster, kind="regex", pattern=OLD, priority=1)
     make_policy(cluster, kind="glob", pattern="*", mode="act")
-    book = PolicyBook(list_policies(cluster))
+    book = PolicyLookup(list_policies(cluster))
     told = [book.of(topic) for topic in ("orders", "clicks.eu", "payments")]
     assert [row and row.pattern for row in told] == ["orders", "clicks*", None]
 
@@ -103,13 +103,13 @@ def test_it_is_not_started_and_its_run_goes_on_as_it_began(caplog, settings, tmp
     run = make_run(flow)
     type(flow).objects.filter(pk=flow.pk).update(topics=[OLD])
     with caplog.at_level(logging.ERROR):
-        ensure_flows(NOW, StubLauncher())
+        reconcile_flows(NOW, StubLauncher())
     assert caplog.records == []
     run.refresh_from_db()
     assert run.cancel_requested_at is None
     Run.objects.filter(pk=run.pk).update(state="succeeded", finished_at=NOW)
-    ensure_flows(NOW + timedelta(hours=1), StubLauncher())
-    ensure_flows(NOW + timedelta(hours=2), StubLauncher())
+    reconcile_flows(NOW + timedelta(hours=1), StubLauncher())
+    reconcile_flows(NOW + timedelta(hours=2), StubLauncher())
     flow.refresh_from_db()
     assert SAID in flow.failure
     with pytest.raises(InvalidFields):

@@ -16,7 +16,7 @@ from jobs.availability.placements.placement import (
     parse_placement,
 )
 from jobs.availability.what_if.model.cluster import BrokerModel, ClusterModel, ControllerModel
-from jobs.availability.what_if.model.story_json import steps_of
+from jobs.availability.what_if.model.scenario_json import steps_of
 from jobs.availability.what_if.model.topics import placed_replicas
 from jobs.availability.what_if.simulation import Loss, UncleanElection, simulate
 from tests.jobs.availability.clusters import RACKS, cluster, lose, partition

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.availability.acting.doors import Doors
+from jobs.availability.acting.cluster_connections import ClusterConnections
 from jobs.lab.lab import Lab
 from jobs.lab.plan import ClusterPlan
 from jobs.lab.ports import find_base_port
@@ -35,7 +35,7 @@ def sites(kafka, tmp_path_factory) -> Iterator[World]:
     SHARED.append((Path(__file__).parent, lab))
     lab.start()
     cluster = lab.cluster("standby")
-    doors = Doors(cluster.connection)
+    doors = ClusterConnections(cluster.connection)
     voter = next(one for one in described(cluster).voters if one.id == STANDBY)
     remove_voter(cluster, STANDBY, voter.directory_id)
     topic = topic_on(cluster, [[1, 2, STANDBY], [2, 1, STANDBY]], min_insync_replicas="2")

@@ -17,7 +17,7 @@ from pathlib import Path
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from jobs.availability.acting.doors import Doors
+from jobs.availability.acting.cluster_connections import ClusterConnections
 from jobs.availability.acting.standby.loop import StandbyLoop
 from jobs.availability.acting.standby.promotions import HeldPromotion, PromotionEvent
 from jobs.availability.acting.standby.standbys import Standby, read_standbys
@@ -39,7 +39,7 @@ class World:
     """A running cluster, the way to it, and a topic with a replica on the standby."""
 
     cluster: Cluster
-    doors: Doors
+    doors: ClusterConnections
     topic: str
 
 
@@ -59,7 +59,7 @@ def topic_on(cluster, replicas: list[list[int]], **configs: str) -> str:
     return name
 
 
-def partitions(doors: Doors, *topics: str) -> dict[TopicPartition, PartitionReplicas]:
+def partitions(doors: ClusterConnections, *topics: str) -> dict[TopicPartition, PartitionReplicas]:
     async def ask() -> dict[TopicPartition, PartitionReplicas]:
         async with doors.cluster() as cluster:
             return await describe_partitions(cluster, topics or None)
@@ -67,11 +67,11 @@ def partitions(doors: Doors, *topics: str) -> dict[TopicPartition, PartitionRepl
     return asyncio.run(ask())
 
 
-def in_all_isrs(doors: Doors, broker: int, *topics: str) -> bool:
+def in_all_isrs(doors: ClusterConnections, broker: int, *topics: str) -> bool:
     return all(broker in one.isr for one in partitions(doors, *topics).values())
 
 
-def standby(doors: Doors, broker: int = STANDBY) -> Standby:
+def standby(doors: ClusterConnections, broker: int = STANDBY) -> Standby:
     async def ask() -> Standby:
         async with doors.cluster() as cluster, doors.leader(cluster) as controllers:
             return (await read_standbys(cluster, controllers)).brokers[broker]
@@ -79,7 +79,7 @@ def standby(doors: Doors, broker: int = STANDBY) -> Standby:
     return asyncio.run(ask())
 
 
-def wait_until_fenced(doors: Doors) -> None:
+def wait_until_fenced(doors: ClusterConnections) -> None:
     wait_until(lambda: standby(doors).is_fenced, 60, every=0.3)
 
 
@@ -116,7 +116,9 @@ class Events:
 
 
 @contextlib.contextmanager
-def looping(doors: Doors, store, loop_id: str = "test", decider=None) -> Iterator[Events]:
+def looping(
+    doors: ClusterConnections, store, loop_id: str = "test", decider=None
+) -> Iterator[Events]:
     """Run a loop in a thread."""
     stop, events = threading.Event(), Events()
     loop = StandbyLoop(doors, store, loop_id=loop_id, heard=events, decider=decider)
@@ -229,7 +231,7 @@ class Acked:
 class IsrWatch:
     """Looks at an ISR again and again and keeps every moment at which a broker was not in it."""
 
-    def __init__(self, doors: Doors, topic: str, broker: int = STANDBY) -> None:
+    def __init__(self, doors: ClusterConnections, topic: str, broker: int = STANDBY) -> None:
         self.missing: list[float] = []
         self.looks = 0
         self._doors, self._topic, self._broker = doors, topic, broker
@@ -255,7 +257,7 @@ class IsrWatch:
                 await asyncio.sleep(0.02)
 
 
-def fencings(doors: Doors, work: Callable[[], None], broker: int = STANDBY) -> int:
+def fencings(doors: ClusterConnections, work: Callable[[], None], broker: int = STANDBY) -> int:
     """Return how often a broker was fenced while `work` was done, as the metadata log has it."""
 
     async def count() -> int:

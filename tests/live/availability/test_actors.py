@@ -24,7 +24,7 @@ from jobs.cluster.protocol.admin.resource_configs import (
     read_settings,
 )
 from jobs.cluster.protocol.data.replica_log_dirs import describe_replica_logs
-from jobs.cluster.protocol.transport.lanes import COORDINATOR
+from jobs.cluster.protocol.transport.connection_pool import COORDINATOR
 from jobs.cluster.read_only import VARIABLE, ReadOnly
 from tests.live.availability.standby_world import Acked, partitions, topic_on
 from tests.support import wait_until

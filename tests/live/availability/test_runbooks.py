@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from jobs.availability.designer.design import Site, Wish, WritableAfter, design
-from jobs.availability.runbooks.commands import Ask, See, check, commands
+from jobs.availability.designer.design import DesignRequirements, Site, WritableAfter, design
+from jobs.availability.runbooks.commands import CheckKind, CommandKind, check, commands
 from jobs.availability.runbooks.kafka_commands import KafkaTools
-from jobs.availability.runbooks.parts import RunbookFacts
+from jobs.availability.runbooks.model import RunbookFacts
 from jobs.lab.cluster import Cluster
 from jobs.lab.install.jvm import KafkaJvm
 from jobs.lab.lab import Lab
@@ -35,11 +35,11 @@ MAINS = {
 }
 # For a machine of Kafka, or for crosslog itself, whose orders have tests of their own.
 NOT_OF_KAFKAS_TOOLS = {
-    Ask.NONE,
-    Ask.START_BROKER,
-    Ask.RESTART_BROKER,
-    Ask.PROMOTE,
-    Ask.DEMOTE,
+    CommandKind.NONE,
+    CommandKind.START_BROKER,
+    CommandKind.RESTART_BROKER,
+    CommandKind.PROMOTE,
+    CommandKind.DEMOTE,
 }
 
 
@@ -104,7 +104,7 @@ def facts_of(shell: Shell, **changes) -> RunbookFacts:
 def test_the_designers_commands_make_the_topic(shell: Shell) -> None:
     """Sites a, b and c with a broker each; the runbooks' topic is made by the same designer."""
     sites = tuple(Site(name, (number,)) for number, name in enumerate("abc", start=1))
-    made = design(Wish(sites, topic="designed", partitions=3), tools_of(shell))
+    made = design(DesignRequirements(sites, topic="designed", partitions=3), tools_of(shell))
     (create,) = [one.text for one in made.commands if one.title == "Create the topic"]
     shell.run(create)
     told = shell.run(tools_of(shell).describe_topic("designed"))
@@ -122,7 +122,9 @@ def test_an_existing_topic_is_moved_by_the_designers_commands(shell: Shell) -> N
     shell.run(
         tools.tool("kafka-topics", "--create", "--topic", "moved", "--replica-assignment", "1")
     )
-    wish = Wish(sites, topic="moved", writable_after=WritableAfter.BROKER, is_existing_topic=True)
+    wish = DesignRequirements(
+        sites, topic="moved", writable_after=WritableAfter.BROKER, is_existing_topic=True
+    )
     for group in design(wish, tools).commands:
         if not group.is_file and not group.text.startswith("crosslog"):
             for line in group.lines:
@@ -152,11 +154,11 @@ def test_every_command_of_the_runbooks_is_taken_by_kafkas_tools(shell: Shell) ->
     make_topic(shell)
     set_throttles(shell)
     known = facts_of(shell)
-    for ask in Ask:
+    for ask in CommandKind:
         if ask in NOT_OF_KAFKAS_TOOLS:
             continue
         # The tool says of a partition that has a leader that no election is needed, and takes the command.
-        facts = facts_of(shell, leader=None) if ask is Ask.UNCLEAN_ELECTION else known
+        facts = facts_of(shell, leader=None) if ask is CommandKind.UNCLEAN_ELECTION else known
         lines = commands(ask, facts)
         assert lines, ask
         for line in lines:
@@ -164,22 +166,22 @@ def test_every_command_of_the_runbooks_is_taken_by_kafkas_tools(shell: Shell) ->
 
 
 SHOWN = {
-    See.STATE: ("Leader: ", "Replicas: ", "Isr: ", "Elr: "),
-    See.UNFENCED: ("unfenced",),
-    See.LAG: ("offsetLag",),
-    See.DISKS: ('"error":null',),
-    See.NO_REASSIGNMENT: ("",),
-    See.NO_THROTTLE: ("follower.replication.throttled.replicas",),
-    See.QUORUM: ("LeaderId:", "MaxFollowerLag:"),
-    See.MIN_ISR: ("min.insync.replicas=",),
-    See.OFFSETS: (f"{TOPIC}:0:0",),
-    See.UNCLEAN_OFF: ("unclean.leader.election.enable=",),
+    CheckKind.STATE: ("Leader: ", "Replicas: ", "Isr: ", "Elr: "),
+    CheckKind.UNFENCED: ("unfenced",),
+    CheckKind.LAG: ("offsetLag",),
+    CheckKind.DISKS: ('"error":null',),
+    CheckKind.NO_REASSIGNMENT: ("",),
+    CheckKind.NO_THROTTLE: ("follower.replication.throttled.replicas",),
+    CheckKind.QUORUM: ("LeaderId:", "MaxFollowerLag:"),
+    CheckKind.MIN_ISR: ("min.insync.replicas=",),
+    CheckKind.OFFSETS: (f"{TOPIC}:0:0",),
+    CheckKind.UNCLEAN_OFF: ("unclean.leader.election.enable=",),
 }
 
 
 def test_every_check_of_the_runbooks_shows_what_it_promises(shell: Shell) -> None:
     make_topic(shell)
-    for see in See:
+    for see in CheckKind:
         told = shell.run(check(see, facts_of(shell)).command)
-        for word in SHOWN.get(see, SHOWN[See.STATE]):
+        for word in SHOWN.get(see, SHOWN[CheckKind.STATE]):
             assert word in told, see

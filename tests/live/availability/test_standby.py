@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from jobs.availability.acting.doors import Doors
+from jobs.availability.acting.cluster_connections import ClusterConnections
 from jobs.availability.acting.elections import hold_election, plan_election
 from jobs.availability.acting.fenced_standby import FencedStandby
 from jobs.availability.acting.standby.folder_store import FolderStore
@@ -338,7 +338,7 @@ def _leader(world: World, topic: str) -> int | None:
     return one.leader
 
 
-async def _elect(doors: Doors, topic: str, *, is_held: bool):
+async def _elect(doors: ClusterConnections, topic: str, *, is_held: bool):
     async with doors.cluster() as cluster:
         elect = hold_election if is_held else plan_election
         return await elect(cluster, ElectionType.UNCLEAN, [topic])

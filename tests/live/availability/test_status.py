@@ -18,8 +18,8 @@ from console.availability.status.models import (
 from console.clusters import actions as cluster_actions
 from console.clusters.collection import collect as cluster_rounds
 from console.clusters.models import CollectionRound
-from console.frame.processes.threads import Ways
-from console.quorum.log.follower import Following, Wanted
+from console.frame.processes.threads import ThreadDependencies
+from console.quorum.log.follower import ClusterFollower, Wanted
 from jobs.availability.status.severity import Severity
 from jobs.cluster.admin.configs import ConfigAlteration, alter_topic_configs
 from jobs.cluster.client import ClusterClient
@@ -63,7 +63,9 @@ class Watched:
             follow(source, archive, stop, hear)
 
         wanted = Wanted(self.row, self.row.connection())
-        Following(wanted, threading.Event(), door, Ways(Clock(), renew=lambda: None)).run()
+        ClusterFollower(
+            wanted, threading.Event(), door, ThreadDependencies(Clock(), renew=lambda: None)
+        ).run()
         assert is_so(), list(AvailabilityRound.objects.values())
 
     def statuses(self):

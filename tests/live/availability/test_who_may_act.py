@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from jobs.availability.acting.doors import Doors
+from jobs.availability.acting.cluster_connections import ClusterConnections
 from jobs.availability.acting.fenced_standby import FencedStandby
 from jobs.cluster.admin.acls import AclBinding, create_acls
 from jobs.cluster.client import ClusterClient
@@ -40,9 +40,9 @@ SASL_CONTROLLERS = {
 @dataclass
 class Secure:
     cluster: object
-    plain: Doors
+    plain: ClusterConnections
 
-    def doors(self, user: str) -> Doors:
+    def doors(self, user: str) -> ClusterConnections:
         """Return the way in for a user, through SASL to brokers and controllers."""
         plan = self.cluster.plan
 
@@ -56,7 +56,7 @@ class Secure:
                 sasl_password=SecretRef("env", f"CROSSLOG_SECRET_STANDBY_{user.upper()}"),
             )
 
-        return Doors(connection("SASL_PLAINTEXT"), connection("CONTROLLER"))
+        return ClusterConnections(connection("SASL_PLAINTEXT"), connection("CONTROLLER"))
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def secure(kafka, tmp_path_factory) -> Iterator[Secure]:
     lab = Lab(tmp_path_factory.mktemp("guarded-lab"), plans(find_base_port(plans)), jvm=kafka)
     lab.start()
     cluster = lab.cluster("guarded")
-    found = Secure(cluster, Doors(cluster.connection))
+    found = Secure(cluster, ClusterConnections(cluster.connection))
     topic_on(cluster, [[1, 2]])
     wait_until(lambda: standby(found.doors("admin"), 2).is_fenced, 60, every=0.3)
     yield found
@@ -99,7 +99,7 @@ def grant(secure: Secure, kind: str, name: str, *operations: str) -> None:
         assert create_acls(client, bindings) == dict.fromkeys(bindings)
 
 
-def beat(doors: Doors):
+def beat(doors: ClusterConnections):
     async def send():
         async with doors.cluster() as cluster, doors.leader(cluster) as controllers:
             return await send_heartbeat(controllers, Heartbeat(2, 1, 1))
@@ -134,7 +134,7 @@ def test_with_cluster_action_and_describe_a_standby_is_promoted_through_sasl(sec
         assert actor.revert(done.undo).is_done
 
 
-def _is_readable(doors: Doors) -> bool:
+def _is_readable(doors: ClusterConnections) -> bool:
     """Say whether the new rights have reached every node."""
     try:
         return standby(doors, 2).is_set_up

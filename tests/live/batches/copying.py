@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Sequence
 
 from jobs.cluster.client import ClusterClient
-from jobs.replication.copy.contract import PartitionProgress, PartitionStart, PartitionState
+from jobs.replication.copy.contract import CopyState, PartitionProgress, PartitionStart
 from jobs.replication.copy.flow_copier import FlowCopier
 from jobs.replication.flow.spec import FlowSpec
 from tests.live.surveying import survey
@@ -74,7 +74,7 @@ class Copying:
         assert self.error is None, self.error
 
     def wait_for_state(
-        self, state: PartitionState, partition: int = 0, within_s=WITHIN_S
+        self, state: CopyState, partition: int = 0, within_s=WITHIN_S
     ) -> PartitionProgress:
         wait_until(lambda: partition in self.rows and self.rows[partition].state is state, within_s)
         return self.rows[partition]

@@ -10,9 +10,13 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.errors import LeaderMoved
-from jobs.replication.copy.batches.produce.delivery import Delivery, ProducerSettings, Unfinished
-from jobs.replication.copy.batches.produce.ending import Ends
-from jobs.replication.copy.batches.produce.producing import produce_until_taken
+from jobs.replication.copy.batches.produce.delivery import (
+    Delivery,
+    ProducerSettings,
+    UnfinishedTransaction,
+)
+from jobs.replication.copy.batches.produce.produce_request import produce_until_acknowledged
+from jobs.replication.copy.batches.produce.transaction_markers import TransactionCompletion
 from jobs.replication.copy.fencing import fence_slot, transactional_id
 from jobs.replication.flow.spec import FlowSpec
 from jobs.wire.batches.records import PlacedRecord, encode_batch
@@ -37,7 +41,7 @@ def lab(small_lab):
 
 async def write(target: RawCluster, name: str) -> tuple[Delivery, int]:
     """Open a transaction with one record; returns it and who leads the partition."""
-    delivery = Delivery(target, ProducerSettings(name), unfinished=Unfinished())
+    delivery = Delivery(target, ProducerSettings(name), unfinished=UnfinishedTransaction())
     await delivery.begin()
     return delivery, await add(target, delivery, b"held")
 
@@ -47,15 +51,19 @@ async def add(target: RawCluster, delivery: Delivery, value: bytes) -> int:
     leader = (await target.metadata([WHERE.topic])).leader(WHERE)
     batch = encode_batch([PlacedRecord(0, NOW_MS, None, value)])
     claimed = {WHERE: delivery.claim(WHERE, memoryview(batch))}
-    async for answers in produce_until_taken(target, leader, claimed, delivery.transactional_id):
+    async for answers in produce_until_acknowledged(
+        target, leader, claimed, delivery.transactional_id
+    ):
         assert all(produced.error is None for produced in answers.values())
     return leader
 
 
-async def end_without_marker(lab, target, delivery, leader, *, commit: bool) -> Ends:
+async def end_without_marker(
+    lab, target, delivery, leader, *, commit: bool
+) -> TransactionCompletion:
     """End a transaction in the moment in which its partition has no leader, as a race would."""
     await asyncio.to_thread(lab.node(f"hurt-{leader}").stop)
-    ends = Ends(target, delivery.transactional_id, delivery.identity)
+    ends = TransactionCompletion(target, delivery.transactional_id, delivery.identity)
     await ends.end(commit=commit)
     await ends.completed()
     await asyncio.to_thread(come_back, lab, leader)
@@ -107,7 +115,7 @@ def test_an_end_that_missed_a_partition_is_told_again_before_anything_follows(la
 
     async def go_on() -> None:
         async with RawCluster(hurt.connection, client_id="test") as target:
-            left = Unfinished({WHERE})
+            left = UnfinishedTransaction({WHERE})
             delivery, leader = await write(target, "told-again")
             await end_without_marker(lab, target, delivery, leader, commit=commit)
             again = Delivery(target, ProducerSettings("told-again"), delivery.identity, left)
@@ -127,7 +135,7 @@ def test_a_commit_stays_one_although_a_try_to_go_on_left_an_abort_of_nothing(lab
 
     async def go_on_twice() -> None:
         async with RawCluster(hurt.connection, client_id="test") as target:
-            left = Unfinished({WHERE}, is_committed=True)
+            left = UnfinishedTransaction({WHERE}, is_committed=True)
             delivery, leader = await write(target, "tried-twice")
             ends = await end_without_marker(lab, target, delivery, leader, commit=True)
             await ends.end(commit=False)

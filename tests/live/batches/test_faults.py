@@ -7,7 +7,7 @@ import time
 import pytest
 
 from jobs.cluster.protocol.errors import ProducerFenced
-from jobs.replication.copy.contract import PartitionState
+from jobs.replication.copy.contract import CopyState
 from jobs.replication.copy.fencing import fence_flow
 from jobs.replication.flow.internal_topics import syncs_place
 from jobs.replication.flow.spec import Guarantee, SyncsLocation
@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 COUNT = 40_000
 # As much as a second of copying, so that something is under way when it breaks.
 SLOW = {"max_bytes_per_s": 400_000}
-COPYING = PartitionState.COPYING
+COPYING = CopyState.COPYING
 OF_OTHERS = re.compile(r"west|Broker [23] of hurt has not answered a fetch")
 
 
@@ -38,7 +38,7 @@ def assert_copied(source, target, topic: str, flow) -> None:
 
 
 def reasons(copying: Copying) -> set[str]:
-    return {row.reason for row in copying.history if row.state is PartitionState.RETRYING}
+    return {row.reason for row in copying.history if row.state is CopyState.RETRYING}
 
 
 def test_a_lost_source_broker_is_told_by_its_partitions_only(small_lab, west):
@@ -54,12 +54,12 @@ def test_a_lost_source_broker_is_told_by_its_partitions_only(small_lab, west):
         copying.wait_for_positions(dict.fromkeys(range(3), COUNT), 120)
         lab.start()
         for partition in range(3):
-            copying.wait_for_state(PartitionState.CAUGHT_UP, partition)
+            copying.wait_for_state(CopyState.CAUGHT_UP, partition)
     told = {
         row.partition
         for row in copying.history
         # The others may be late for a moment, too, on a machine that is busy.
-        if row.state is PartitionState.RETRYING and not OF_OTHERS.search(row.reason)
+        if row.state is CopyState.RETRYING and not OF_OTHERS.search(row.reason)
     }
     assert len(told) < 3
     assert_copied(hurt, west, topic, flow)
@@ -76,11 +76,11 @@ def test_a_target_that_goes_away_in_the_middle_is_told_and_nothing_is_doubled(sm
     with Copying(flow) as copying:
         wait_until(lambda: any(row.records for row in copying.rows.values()), 60)
         getattr(node, how)()
-        row = copying.wait_for_state(PartitionState.RETRYING)
+        row = copying.wait_for_state(CopyState.RETRYING)
         node.resume()
         lab.start()
         copying.wait_for_positions(dict.fromkeys(range(2), COUNT), 120)
-        copying.wait_for_state(PartitionState.CAUGHT_UP)
+        copying.wait_for_state(CopyState.CAUGHT_UP)
     assert "hurt" in row.reason
     assert_copied(east, hurt, topic, flow)
 
@@ -92,11 +92,11 @@ def test_a_source_that_is_away_is_told_and_followed_when_it_is_back(small_lab, w
     produce(hurt, topic, 5)
     flow = flow_between(hurt, west, topic)
     with Copying(flow) as copying:
-        copying.wait_for_state(PartitionState.CAUGHT_UP)
+        copying.wait_for_state(CopyState.CAUGHT_UP)
         lab.node("hurt-1").kill()
-        row = copying.wait_for_state(PartitionState.RETRYING)
+        row = copying.wait_for_state(CopyState.RETRYING)
         lab.start()
-        copying.wait_for_state(PartitionState.CAUGHT_UP)
+        copying.wait_for_state(CopyState.CAUGHT_UP)
         produce(hurt, topic, 5)
         copying.wait_for_position(10)
     assert "hurt" in row.reason
@@ -114,7 +114,7 @@ def test_a_stop_while_the_target_is_away_ends_in_time_and_keeps_the_position(sma
         copying.wait_for_position(5)
         getattr(node, how)()
         produce(east, topic, 5)
-        copying.wait_for_state(PartitionState.RETRYING)
+        copying.wait_for_state(CopyState.RETRYING)
         with Stalls() as stalls:
             began = time.monotonic()
             copying.stop()
@@ -137,7 +137,7 @@ def test_a_copier_begins_although_the_target_is_away(small_lab, east):
     starts = survey(flow).plan.starts
     lab.node("hurt-1").kill()
     with Copying(flow, starts) as copying:
-        row = copying.wait_for_state(PartitionState.RETRYING)
+        row = copying.wait_for_state(CopyState.RETRYING)
         lab.start()
         copying.wait_for_position(5)
     assert "hurt" in row.reason
@@ -183,7 +183,7 @@ def test_of_two_copiers_with_the_same_slot_the_older_one_ends(east, west):
     with Copying(flow) as older:
         older.wait_for_position(10)
         with Copying(flow) as newer:
-            wait_until(lambda: newer.rows and newer.rows[0].state is PartitionState.CAUGHT_UP, 60)
+            wait_until(lambda: newer.rows and newer.rows[0].state is CopyState.CAUGHT_UP, 60)
             produce(east, topic, 500)
             newer.wait_for_position(510)
             older.wait_for_end()

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from jobs.replication.copy.contract import PartitionStart, PartitionState
+from jobs.replication.copy.contract import CopyState, PartitionStart
 from jobs.wire.batches.record_batch import Codec
 from tests.live.batches.copying import Copying, flow_between, survey
 from tests.live.batches.placed import assert_equal, content, read_placed
@@ -54,7 +54,7 @@ def test_a_record_that_is_too_large_is_named_and_everything_before_it_is_copied(
     write_batches(east, topic, 0, [before, [*numbered(3), record(3, os.urandom(LIMIT))], before])
     flow = flow_between(east, west, topic)
     with Copying(flow) as copying:
-        row = copying.wait_for_state(PartitionState.FAILED)
+        row = copying.wait_for_state(CopyState.FAILED)
         produce(east, topic, 20, 1)
         copying.wait_for_position(20, 1)
     assert row.position == 703
@@ -75,7 +75,7 @@ def test_a_record_without_a_key_for_a_compacted_topic_is_named(east, west):
     batch[42] = record(42, b"nobody's", None)
     write_batches(east, topic, 0, [numbered(500), batch, numbered(5)], codec=Codec.LZ4)
     with Copying(flow_between(east, west, topic)) as copying:
-        row = copying.wait_for_state(PartitionState.FAILED)
+        row = copying.wait_for_state(CopyState.FAILED)
         produce(east, topic, 20, 1)
         copying.wait_for_position(20, 1)
     assert row.position == 542
@@ -90,7 +90,7 @@ def test_a_record_from_the_future_is_named(east, west):
     batch = [record(n, timestamp=2**42 if n == 7 else NOW) for n in range(3000)]
     write_batches(east, topic, 0, [batch])
     with Copying(flow_between(east, west, topic)) as copying:
-        row = copying.wait_for_state(PartitionState.FAILED)
+        row = copying.wait_for_state(CopyState.FAILED)
     assert row.position == 7
     assert "record at offset 7" in row.reason
     assert contents(west, f"east.{topic}") == contents(east, topic)[:7]
@@ -119,7 +119,7 @@ def test_a_target_topic_that_is_not_there_is_told_and_tried_again_while_others_g
             rows.update({row.topic: row for row in told})
 
     with Both(flow, starts) as copying:
-        wait_until(lambda: topic in rows and rows[topic].state is PartitionState.RETRYING, 60)
+        wait_until(lambda: topic in rows and rows[topic].state is CopyState.RETRYING, 60)
         told = rows[topic]
         for turn in range(5):
             produce(east, other, 10)

@@ -6,7 +6,7 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import ClusterFault
-from jobs.replication.copy.contract import PartitionState
+from jobs.replication.copy.contract import CopyState
 from tests.live.batches.copying import Copying, copy_all, flow_between, survey
 from tests.live.batches.placed import assert_equal, content, read_placed
 from tests.live.batches.writing import delete_before, delete_topic
@@ -37,7 +37,7 @@ def test_a_position_beyond_the_end_of_the_log_stops_the_partition(east, west):
     flow = flow_between(east, west, topic)
     (start,) = survey(flow).plan.starts
     with Copying(flow, [start_of(start, position=50)]) as copying:
-        row = copying.wait_for_state(PartitionState.FAILED)
+        row = copying.wait_for_state(CopyState.FAILED)
         wait_until(lambda: not copying.is_running)
     assert "ends at offset 3 but was copied up to 50" in row.reason
     assert "created again" in row.reason
@@ -51,10 +51,10 @@ def test_a_topic_that_is_created_again_while_it_is_copied_is_named(east, west, c
     with Copying(flow) as copying:
         copying.wait_for_position(10)
         delete_topic(east, topic)
-        copying.wait_for_state(PartitionState.RETRYING)
+        copying.wait_for_state(CopyState.RETRYING)
         wait_until(lambda: is_made(east, topic), 30)
         produce(east, topic, count)
-        row = copying.wait_for_state(PartitionState.FAILED)
+        row = copying.wait_for_state(CopyState.FAILED)
     assert f"Topic {topic} was deleted and created again (id " in row.reason
     assert "Position 10 belongs to the old topic" in row.reason
     copied = read_placed(west, f"east.{topic}")[0]

@@ -9,7 +9,7 @@ from confluent_kafka.admin import AdminClient
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import TimedOut
-from jobs.cluster.reading import TopicFollower, read_whole_topic
+from jobs.cluster.topic_reader import TopicFollower, read_whole_topic
 from tests.live.batches.writing import Transactions
 from tests.live.records import make_topic, new_topic, produce
 from tests.live.writing_on import WritingOn

@@ -17,7 +17,7 @@ from jobs.cluster.protocol.data.fetch import fetch
 from jobs.cluster.protocol.data.offsets import LATEST, list_offsets
 from jobs.cluster.protocol.data.transactions import end_txn, init_producer_id
 from jobs.cluster.protocol.errors import ConnectionLost, RequestTimedOut
-from jobs.cluster.protocol.transport.lanes import FETCH
+from jobs.cluster.protocol.transport.connection_pool import FETCH
 from jobs.cluster.protocol.transport.timing import Timing
 from tests.jobs.cluster.protocol.batches import claimed
 from tests.jobs.cluster.protocol.coroutines import until

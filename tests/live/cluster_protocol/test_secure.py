@@ -9,7 +9,7 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import AuthenticationFailed, ProtocolMismatch, TlsFailed
 from jobs.cluster.protocol.data.produce import produce
 from jobs.cluster.protocol.errors import ConnectionLost, Denied
-from jobs.cluster.protocol.transport.lanes import FETCH
+from jobs.cluster.protocol.transport.connection_pool import FETCH
 from jobs.cluster.secrets import SecretRef
 from jobs.lab.security import USERS
 from tests.jobs.cluster.protocol.batches import batch, claimed

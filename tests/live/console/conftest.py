@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from console.frame.processes.visitor import Refused, Visitor
+from console.frame.processes.demo_client import DemoClient, Refused
 from jobs.spark import processes
 from tests.browser.conftest import browser, context, page  # noqa: F401  fixtures
 from tests.support import wait_until
@@ -52,7 +52,7 @@ class RunningConsole:
                 stderr=log,
                 stdin=subprocess.DEVNULL,
             )
-        self.visitor = Visitor(self.url)
+        self.visitor = DemoClient(self.url)
 
     def log_in(self) -> None:
         wait_until(self._answers, UP_WITHIN_S)

@@ -6,10 +6,10 @@ import pytest
 from django.utils import timezone
 
 from console.clusters import actions as cluster_actions
-from console.frame.processes.threads import Ways
+from console.frame.processes.threads import ThreadDependencies
 from console.quorum.history import queries as history
 from console.quorum.history.queries import Moment
-from console.quorum.log.follower import Following, Wanted
+from console.quorum.log.follower import ClusterFollower, Wanted
 from console.quorum.models import (
     Election,
     Kind,
@@ -42,7 +42,9 @@ class Kept:
         QuorumStatus.objects.update(claimed_until=None)
         collect.collect_quorum(self.row.pk)
         wanted = Wanted(self.row, self.row.connection())
-        Following(wanted, threading.Event(), self._read, Ways(Clock(), renew=lambda: None)).run()
+        ClusterFollower(
+            wanted, threading.Event(), self._read, ThreadDependencies(Clock(), renew=lambda: None)
+        ).run()
         log = MetadataLog.objects.select_related("status").get(cluster=self.row)
         assert log.error == ""
         return log

@@ -8,8 +8,8 @@ from jobs.lab.cluster import Cluster
 from jobs.replication.copy.contract import PartitionProgress
 from jobs.replication.copy.flow_copier import FlowCopier
 from jobs.replication.flow.plan import Known
+from jobs.replication.flow.preflight import preflight_flow
 from jobs.replication.flow.spec import FlowSpec
-from jobs.replication.flow.survey import survey_flow
 from tests.live.records import read_all
 from tests.support import wait_until
 
@@ -50,7 +50,7 @@ class Flowing:
     def _run(self) -> None:
         try:
             with ClusterClient(self.flow.source) as east, ClusterClient(self.flow.target) as west:
-                starts = survey_flow(self.flow, east, west, Known()).plan.starts
+                starts = preflight_flow(self.flow, east, west, Known()).plan.starts
             FlowCopier(self.flow).copy(starts, self._stop.is_set, self._report)
         except BaseException as error:  # noqa: BLE001  the test's thread raises it
             self.error = error

@@ -12,7 +12,7 @@ from jobs.cluster.admin.groups import alter_group_offsets
 from jobs.cluster.admin.offsets import read_offset_ranges
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import CommittedOffset, TopicPartition
-from jobs.cluster.reading import read_whole_topic
+from jobs.cluster.topic_reader import read_whole_topic
 from jobs.lab.cluster import Cluster
 from jobs.lab.mirror_maker import MirrorMaker
 from jobs.wire.mirror_records import decode_offset_sync

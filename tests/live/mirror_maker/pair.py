@@ -2,12 +2,12 @@
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.reading import read_whole_topic
+from jobs.cluster.topic_reader import read_whole_topic
 from jobs.lab.lab import Lab
 from jobs.lab.mirror_maker import MirrorMaker
 from jobs.replication.checkpoints.group_reading import read_groups
 from jobs.replication.checkpoints.topic import GroupPartition, read_checkpoint_topic
-from jobs.replication.findings.picture import GroupPicture
+from jobs.replication.findings.snapshot import GroupSnapshot
 from jobs.replication.flow.spec import CopiedBy, FlowSpec, SyncsLocation
 from jobs.replication.translation.translator import Translator
 from jobs.wire.mirror_records import decode_offset_sync
@@ -54,7 +54,7 @@ class Pair:
             (kept.checkpoint.upstream_offset, kept.checkpoint.downstream_offset) if kept else None
         )
 
-    def group(self, group: str) -> GroupPicture | None:
+    def group(self, group: str) -> GroupSnapshot | None:
         with (
             ClusterClient(self.east.connection) as east,
             ClusterClient(self.west.connection) as west,

@@ -134,7 +134,7 @@ def test_the_source_of_a_flow_with_default_settings_is_upstream(kafka, east, wes
     with ClusterClient(east.connection) as source, ClusterClient(west.connection) as target:
 
         def arrived_at():
-            return read_heartbeats(source, target, flow).picture.arrived_at
+            return read_heartbeats(source, target, flow).snapshot.arrived_at
 
         ensure_internal_topics(source, target, flow)
         with Heartbeats(flow, source, target):

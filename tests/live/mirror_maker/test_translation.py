@@ -21,9 +21,9 @@ from jobs.replication.findings.connect_topics import SOURCE_CONNECTOR, read_conf
 from jobs.replication.findings.finding import Code
 from jobs.replication.findings.group_failures import find_groups_ahead
 from jobs.replication.findings.memory import FlowMemory
-from jobs.replication.findings.picture import FlowPicture, GroupPicture, PartitionPicture
 from jobs.replication.findings.reading import read_wire
-from jobs.replication.findings.silent_failures import judge_picture
+from jobs.replication.findings.silent_failures import evaluate_snapshot
+from jobs.replication.findings.snapshot import FlowSnapshot, GroupSnapshot, PartitionSnapshot
 from tests.console.making import make_cluster, make_flow
 from tests.console.replication.finding import make_group_offset
 from tests.live.mirror_maker.mirroring import (
@@ -250,7 +250,7 @@ def test_a_healthy_mirror_maker_has_no_findings_on_the_wire(pair):
         copied_back=wire.copied_back,
         returned=wire.returned,
         partitions=[
-            PartitionPicture(
+            PartitionSnapshot(
                 where,
                 positions[where],
                 0,
@@ -261,7 +261,7 @@ def test_a_healthy_mirror_maker_has_no_findings_on_the_wire(pair):
             for where in partitions
         ],
     )
-    assert judge_picture(picture, FlowMemory()).findings == ()
+    assert evaluate_snapshot(picture, FlowMemory()).findings == ()
 
 
 def test_the_next_look_goes_on_where_the_last_one_ended(pair):
@@ -309,10 +309,10 @@ def test_a_killed_mirror_maker_still_says_running_and_is_found_not_moving(pair):
     memory, begun = FlowMemory(), datetime.now(UTC)
     findings = ()
     for minute in range(7):
-        row = PartitionPicture(TopicPartition(PLAIN, 0), position, 0, end + minute)
+        row = PartitionSnapshot(TopicPartition(PLAIN, 0), position, 0, end + minute)
         now = begun + timedelta(minutes=minute)
         picture = _picture(pair, at=now, partitions=[row], statuses=statuses.said)
-        judgement = judge_picture(picture, memory)
+        judgement = evaluate_snapshot(picture, memory)
         findings, memory = judgement.findings, judgement.memory
     (found,) = findings
     assert found.code is Code.NOT_MOVING
@@ -335,12 +335,12 @@ def _positions(pair: Pair) -> Positions:
         return read_positions(west, "east")
 
 
-def _picture(pair, **parts) -> FlowPicture:
+def _picture(pair, **parts) -> FlowSnapshot:
     values = {"at": datetime.fromtimestamp(time.time(), UTC), "is_watched": True, **parts}
-    return FlowPicture("mirrored", "east", "west", **values)
+    return FlowSnapshot("mirrored", "east", "west", **values)
 
 
-def _with_proof(group: GroupPicture, at_most: int | None) -> GroupPicture:
+def _with_proof(group: GroupSnapshot, at_most: int | None) -> GroupSnapshot:
     return replace(group, target_at_most=at_most)
 
 

@@ -12,7 +12,7 @@ from jobs.lab.cluster import Cluster
 from jobs.quorum.history.changes import AnyChange
 from jobs.quorum.history.histories import partition_history, read_changes
 from jobs.quorum.image.image import MetadataImage
-from jobs.quorum.image.moments import Moment, state_of_folder
+from jobs.quorum.image.point_in_time import LogPosition, state_of_folder
 from jobs.quorum.log.folder import read_folder
 from tests.support import wait_until
 
@@ -78,7 +78,7 @@ def log_folder(cluster: Cluster, node: int) -> Path:
 
 def image(cluster: Cluster, node: int) -> MetadataImage:
     """Return what a node's own log says now."""
-    return state_of_folder(read_folder(log_folder(cluster, node)), Moment()).image
+    return state_of_folder(read_folder(log_folder(cluster, node)), LogPosition()).image
 
 
 def log_says(cluster: Cluster, node: int, topic: str | None = None) -> dict[tuple[str, int], Told]:

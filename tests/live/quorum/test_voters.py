@@ -13,9 +13,9 @@ from jobs.quorum.advisor.advice import plan_change
 from jobs.quorum.advisor.commands import Tools
 from jobs.quorum.advisor.plan import DiskReplacement, RefusalCode, WantedChange
 from jobs.quorum.advisor.state import state_from_description
-from jobs.quorum.health.rules import QuorumPicture, judge_quorum
+from jobs.quorum.health.rules import QuorumSnapshot, evaluate_quorum
 from jobs.quorum.log.folder import read_folder
-from jobs.quorum.log.log_digest import digest_folder
+from jobs.quorum.log.replica_digest import digest_folder
 from jobs.quorum.timeline.clock import LogClock
 from jobs.quorum.voters.voter_sets import ReplicaKey, VoterNode
 from tests.live.quorum.quorums import LOG, TOOL, described, leader
@@ -195,16 +195,18 @@ def test_deaths_of_leaders_are_elections_with_their_time_and_health_sees_them(qu
         digest_folder(read_folder(node.plan.data / LOG), node.name)
         for node in quorum.nodes.values()
     )
-    picture = QuorumPicture(description=described(quorum), replicas=replicas)
-    assert "replicas_differ" not in {one.code for one in judge_quorum(picture, now_ms()).findings}
+    picture = QuorumSnapshot(description=described(quorum), replicas=replicas)
+    assert "replicas_differ" not in {
+        one.code for one in evaluate_quorum(picture, now_ms()).findings
+    }
 
 
 def judge(quorum, node):
     """Judge the quorum with a node's log beside what its leader says, in the way the console does."""
     now = described(quorum)
     timeline = timeline_of(quorum, node, now.high_watermark)
-    picture = QuorumPicture(description=now, timeline=timeline)
-    found = judge_quorum(picture, now_ms()).findings
+    picture = QuorumSnapshot(description=now, timeline=timeline)
+    found = evaluate_quorum(picture, now_ms()).findings
     assert not [one for one in found if one.code == "log_disagrees"]
     return found
 

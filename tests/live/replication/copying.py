@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Sequence
 
-from jobs.replication.copy.contract import PartitionProgress, PartitionStart, PartitionState
+from jobs.replication.copy.contract import CopyState, PartitionProgress, PartitionStart
 from jobs.replication.copy.records.copier import RecordCopier
 from jobs.replication.flow.spec import FlowSpec
 from tests.live.surveying import survey
@@ -59,7 +59,7 @@ class Copying:
         assert self.error is None
 
     def wait_for_state(
-        self, state: PartitionState, partition: int = 0, within_s=WITHIN_S
+        self, state: CopyState, partition: int = 0, within_s=WITHIN_S
     ) -> PartitionProgress:
         wait_until(lambda: partition in self.rows and self.rows[partition].state is state, within_s)
         return self.rows[partition]

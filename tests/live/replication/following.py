@@ -17,8 +17,8 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault, UnknownTopicOrPartition
 from jobs.replication.flow.plan import Known
+from jobs.replication.flow.preflight import Preflight, preflight_flow
 from jobs.replication.flow.spec import FlowSpec
-from jobs.replication.flow.survey import Survey, survey_flow
 from jobs.replication.topics.plan import TopicPlan
 from jobs.replication.topics.sync import TopicSync, plan_sync, sync_topics
 from tests.support import wait_until
@@ -32,16 +32,16 @@ class Following:
     source: ClusterClient
     target: ClusterClient
 
-    def survey(self) -> Survey:
+    def survey(self) -> Preflight:
         """Ask again as a driver does while the flow's own topics, just made, have no leaders yet."""
         for _ in range(20):
             try:
-                return survey_flow(self.flow, self.source, self.target, Known())
+                return preflight_flow(self.flow, self.source, self.target, Known())
             except ClusterFault as fault:
                 if not fault.retriable:
                     raise
                 time.sleep(0.2)
-        return survey_flow(self.flow, self.source, self.target, Known())
+        return preflight_flow(self.flow, self.source, self.target, Known())
 
     def sync(self, last: TopicSync | None = None) -> TopicSync:
         survey = self.survey()

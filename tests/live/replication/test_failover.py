@@ -12,8 +12,8 @@ from jobs.replication.failover.applying import OutcomeState, apply_group, undo_g
 from jobs.replication.failover.freshness import PlanRefused
 from jobs.replication.failover.kafka_door import KafkaOffsetsDoor
 from jobs.replication.failover.last_checkpoints import read_last_checkpoints
-from jobs.replication.failover.model import CheckState, Direction, Wish
-from jobs.replication.failover.read_evidence import Asking, Route
+from jobs.replication.failover.model import CheckState, Direction, FailoverRequest
+from jobs.replication.failover.read_evidence import EvidenceRequest, Route
 from jobs.replication.failover.read_syncs import read_translator
 from jobs.replication.failover.session import ask_plan, confirm_plan
 from tests.live.batches.copying import Copying, copy_all, flow_between
@@ -25,14 +25,14 @@ pytestmark = pytest.mark.live
 RECORDS = 400
 
 
-def asking(flow, group: str, *, back: bool = False, others=()) -> Asking:
+def asking(flow, group: str, *, back: bool = False, others=()) -> EvidenceRequest:
     flows = (flow, *others)
     routes = tuple(Route(one, read_translator(one), 0) for one in flows)
     direction = Direction.FAILBACK if back else Direction.FAILOVER
-    return Asking(Wish(direction, (group,)), routes)
+    return EvidenceRequest(FailoverRequest(direction, (group,)), routes)
 
 
-def apply(asked: Asking, group: str):
+def apply(asked: EvidenceRequest, group: str):
     """Plan and apply; return the group's plan and what it had before."""
     plan = ask_plan(asked)
     confirm_plan(plan, [group], asked, 60)

@@ -8,7 +8,7 @@ from confluent_kafka import Producer
 from jobs.cluster.admin.offsets import read_offset_ranges
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.copy.contract import PartitionState
+from jobs.replication.copy.contract import CopyState
 from jobs.replication.flow.spec import PolicyName
 from tests.live.records import Record, make_topic, new_topic, produce, read_all, write
 from tests.live.replication.copying import Copying, copy_all, flow_between
@@ -55,16 +55,16 @@ def test_many_records_arrive_once_in_order_and_in_their_partitions(east, west):
         3: 0,
         4: 3000,
     }
-    assert {row.state for row in copying.rows.values()} == {PartitionState.CAUGHT_UP}
+    assert {row.state for row in copying.rows.values()} == {CopyState.CAUGHT_UP}
 
 
 def test_records_that_come_while_copying_follow(east, west):
     topic = new_topic(east)
     with Copying(flow_between(east, west, topic)) as copying:
-        copying.wait_for_state(PartitionState.CAUGHT_UP)
+        copying.wait_for_state(CopyState.CAUGHT_UP)
         sent = produce(east, topic, 10)
         copying.wait_for_position(10)
-        row = copying.wait_for_state(PartitionState.CAUGHT_UP)
+        row = copying.wait_for_state(CopyState.CAUGHT_UP)
     assert [r.value for r in read_all(west, f"east.{topic}")] == [r.value for r in sent]
     assert row.last_timestamp_ms == read_all(east, topic)[-1].timestamp_ms
     assert row.bytes == sum(len(r.key) + len(r.value) for r in sent)

@@ -11,7 +11,7 @@ import pytest
 from confluent_kafka import TopicPartition as ClientPartition
 from confluent_kafka.admin import AdminClient
 
-from jobs.replication.copy.contract import PartitionStart, PartitionState
+from jobs.replication.copy.contract import CopyState, PartitionStart
 from tests.live.records import make_topic, new_topic, produce, read_all
 from tests.live.replication.copying import Copying, copy_all, flow_between, survey
 from tests.support import wait_until
@@ -57,10 +57,10 @@ def test_a_target_killed_during_the_copy_loses_nothing_and_is_told(small_lab, ea
         wait_until(lambda: copying.rows and copying.rows[0].records, 60)
         lab.node("hurt-1").kill()
         more = produce(east, topic, 1000)
-        row = copying.wait_for_state(PartitionState.RETRYING)
+        row = copying.wait_for_state(CopyState.RETRYING)
         lab.start()
         copying.wait_for_position(COUNT + len(more), 0, 120)
-        copying.wait_for_state(PartitionState.CAUGHT_UP)
+        copying.wait_for_state(CopyState.CAUGHT_UP)
     assert "hurt" in row.reason
     copied, sent = values(hurt, f"east.{topic}"), values(east, topic)
     assert list(dict.fromkeys(copied)) == sent
@@ -74,11 +74,11 @@ def test_a_source_that_is_away_is_told_and_followed_when_it_is_back(small_lab, w
     topic = new_topic(hurt)
     produce(hurt, topic, 5)
     with Copying(flow_between(hurt, west, topic)) as copying:
-        copying.wait_for_state(PartitionState.CAUGHT_UP)
+        copying.wait_for_state(CopyState.CAUGHT_UP)
         lab.node("hurt-1").kill()
-        row = copying.wait_for_state(PartitionState.RETRYING)
+        row = copying.wait_for_state(CopyState.RETRYING)
         lab.start()
-        copying.wait_for_state(PartitionState.CAUGHT_UP)
+        copying.wait_for_state(CopyState.CAUGHT_UP)
         produce(hurt, topic, 5)
         copying.wait_for_position(10)
     assert "hurt" in row.reason
@@ -96,7 +96,7 @@ def test_a_stop_while_the_target_is_away_ends_in_time_and_keeps_the_position(sma
         copying.wait_for_position(5)
         lab.node("hurt-1").kill()
         produce(east, topic, 5)
-        copying.wait_for_state(PartitionState.RETRYING)
+        copying.wait_for_state(CopyState.RETRYING)
         copying.stop(within_s=25)
     assert copying.rows[0].position == 5
     lab.start()
@@ -153,7 +153,7 @@ def test_a_position_beyond_the_end_of_the_log_stops_the_partition(east, west):
     flow = flow_between(east, west, topic)
     (start,) = survey(flow).plan.starts
     with Copying(flow, [start_of(start, position=50)]) as copying:
-        row = copying.wait_for_state(PartitionState.FAILED)
+        row = copying.wait_for_state(CopyState.FAILED)
         wait_until(lambda: not copying.is_running)
     assert "ends at offset 3 but was copied up to 50" in row.reason
     assert values(west, f"east.{topic}") == []
@@ -170,6 +170,6 @@ def test_a_target_topic_that_is_not_there_is_told_and_tried_again(east, west):
         row = copying.rows[0]
         make_topic(west, f"east.{topic}")
         copying.wait_for_position(5)
-    assert row.state is PartitionState.RETRYING
+    assert row.state is CopyState.RETRYING
     assert f"Target partition east.{topic}-0 takes no records" in row.reason
     assert values(west, f"east.{topic}") == [r.value for r in sent]

@@ -5,7 +5,7 @@ import os
 import pytest
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 
-from jobs.replication.copy.contract import PartitionState
+from jobs.replication.copy.contract import CopyState
 from tests.live.records import Record, make_topic, new_topic, produce, read_all, write
 from tests.live.replication.copying import Copying, flow_between, survey
 
@@ -36,7 +36,7 @@ def test_a_record_that_is_too_large_stops_its_partition_only_and_is_named(east, 
     write(east, topic, [Record(0, b"k", os.urandom(LIMIT + 1))])
     produce(east, topic, 4)
     with Copying(flow_between(east, west, topic)) as copying:
-        row = copying.wait_for_state(PartitionState.FAILED)
+        row = copying.wait_for_state(CopyState.FAILED)
         others = produce(east, topic, 20, 1)
         copying.wait_for_position(20, 1)
     assert row.position == 3
@@ -54,7 +54,7 @@ def test_after_the_limit_is_raised_a_restart_goes_on_with_the_refused_record(eas
     produce(east, topic, 3)
     flow = flow_between(east, west, topic)
     with Copying(flow) as copying:
-        copying.wait_for_state(PartitionState.FAILED)
+        copying.wait_for_state(CopyState.FAILED)
     set_config(west, f"east.{topic}", "max.message.bytes", "1000000")
     with Copying(flow) as copying:
         copying.wait_for_position(7)
@@ -103,7 +103,7 @@ def test_a_record_refused_for_its_timestamp_is_found_among_many_and_named(east, 
     write(east, topic, [Record(0, b"k", b"from the future", None, 2**42)])
     produce(east, topic, 500)
     with Copying(flow_between(east, west, topic)) as copying:
-        row = copying.wait_for_state(PartitionState.FAILED)
+        row = copying.wait_for_state(CopyState.FAILED)
         others = produce(east, topic, 20, 1)
         copying.wait_for_position(20, 1)
     assert row.position == 2345

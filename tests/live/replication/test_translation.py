@@ -4,8 +4,8 @@ import pytest
 
 from console.replication.translation.limits import read_limits
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.failover.model import Wish
-from jobs.replication.failover.read_evidence import Asking, Route
+from jobs.replication.failover.model import FailoverRequest
+from jobs.replication.failover.read_evidence import EvidenceRequest, Route
 from jobs.replication.failover.read_syncs import read_translator
 from jobs.replication.failover.session import ask_plan
 from jobs.replication.offset_syncs.archive import open_translator
@@ -29,7 +29,9 @@ def test_page_and_plan_say_the_same_and_the_topic_says_it_too(east, west, tmp_pa
         catch_up(place_of(flow), archive)
     archived, told = open_translator(tmp_path), read_translator(flow)
     (planned,) = (
-        ask_plan(Asking(Wish(groups=(group,)), (Route(flow, archived, 0),))).groups[0].items
+        ask_plan(EvidenceRequest(FailoverRequest(groups=(group,)), (Route(flow, archived, 0),)))
+        .groups[0]
+        .items
     )
     for translator in (archived, told):
         found = translator.translate(planned.origin, planned.committed)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.copy.changes import Changes, Tuning
+from jobs.replication.copy.assignment import AssignmentChanges, CopyLimits
 from jobs.replication.copy.flow_copier import FlowCopier
 from jobs.replication.flow.spec import CopyPath, FlowSpec, Guarantee
 from tests.live.records import Record, new_topic, produce, read_all, write
@@ -26,7 +26,9 @@ class Share:
     def __init__(self, flow, slot, starts=()):
         self.rows = {}
         self.released = {}
-        self.changes = Changes(lambda all_: self.released.update({r.where: r for r in all_}))
+        self.changes = AssignmentChanges(
+            lambda all_: self.released.update({r.where: r for r in all_})
+        )
         self.error = None
         self.stop = threading.Event()
         self._copier = FlowCopier(flow, slot)
@@ -143,12 +145,12 @@ def test_a_limit_holds_from_the_moment_it_is_set(east, west, path):
     flow = flow_of(east, west, topic, path=path)
     (start,) = survey(flow).plan.starts
     with Share(flow, 0, [start]) as share:
-        share.changes.tuning = Tuning(max_bytes_per_s=20_000.0)
+        share.changes.tuning = CopyLimits(max_bytes_per_s=20_000.0)
         wait_until(lambda: share.rows, WITHIN_S)
         produce(east, topic, 50_000)
         wait_until(lambda: share.rows[start.where].throttled_ms > 0, WITHIN_S)
         assert share.position(start.where) < 50_000
-        share.changes.tuning = Tuning()
+        share.changes.tuning = CopyLimits()
         wait_until(lambda: share.position(start.where) == 50_000, WITHIN_S)
 
 
@@ -162,12 +164,12 @@ def test_when_not_everything_can_be_copied_the_higher_priority_is_first(east, we
     starts = survey(flow).plan.starts
     first, second = TopicPartition(urgent, 0), TopicPartition(other, 0)
     share = Share(flow, 0)
-    share.changes.tuning = Tuning(max_bytes_per_s=250_000.0, priorities={urgent: 3})
+    share.changes.tuning = CopyLimits(max_bytes_per_s=250_000.0, priorities={urgent: 3})
     with share:
         share.changes.add(starts)
         # Before the end: from then on the other one has everything to itself.
         wait_until(lambda: share.position(first) >= 4000, WITHIN_S)
         assert 0 < share.position(second) < 2000
-        share.changes.tuning = Tuning()
+        share.changes.tuning = CopyLimits()
         for where in (first, second):
             wait_until(lambda at=where: share.position(at) == 5000, WITHIN_S)

@@ -105,7 +105,7 @@ def test_a_run_that_is_asked_to_stop_ends_cleanly(start):
 @pytest.mark.parametrize(
     ("word", "result"),
     [
-        pytest.param("jobs.spark.keeper", None, id="the keeper"),
+        pytest.param("jobs.spark.run_supervisor", None, id="the keeper"),
         pytest.param("org.apache.spark.deploy.SparkSubmit", Outcome.ERRORED, id="the JVM"),
         pytest.param("entry/run.py", Outcome.ERRORED, id="the Python driver"),
     ],

@@ -12,8 +12,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from console.frame.processes.demonstration import Demonstration
-from console.frame.processes.only_one import only_one
+from console.frame.processes.demo_client import DemoClient, Refused
+from console.frame.processes.demo_setup import DemoSetup
+from console.frame.processes.single_instance import single_instance
 from console.frame.processes.supervisor import (
     POLL_S,
     Program,
@@ -25,7 +26,6 @@ from console.frame.processes.supervisor import (
     kill_on_next_signal,
     signals_as_interrupts,
 )
-from console.frame.processes.visitor import Refused, Visitor
 from console.frame.security.private import FOR_THIS_USER_ONLY
 from jobs.lab import control
 from jobs.lab.errors import LabError
@@ -81,7 +81,7 @@ class Command(BaseCommand):
         os.umask(FOR_THIS_USER_ONLY)
         with signals_as_interrupts():
             try:
-                with only_one(home / "demo"):
+                with single_instance(home / "demo"):
                     self._run(home, options["port"], stay=not options["exit_after_first_record"])
             except KeyboardInterrupt:
                 return
@@ -112,9 +112,9 @@ class Command(BaseCommand):
             supervisor.start(archive_program())
         supervisor.wait_until(lambda: is_url_ok(f"{url}healthz"), "console", CONSOLE_TIMEOUT_S)
         self.say(f"the console is up after {self._elapsed_s():.1f} s")
-        visitor = Visitor(url)
+        visitor = DemoClient(url)
         visitor.log_in(USERNAME, password)
-        show = Demonstration(visitor, self.say, supervisor.watch)
+        show = DemoSetup(visitor, self.say, supervisor.watch)
         for plan in plans:
             show.register_cluster(plan.alias, plan.bootstrap_servers(), LAB_TIMEOUT_S)
         self._wait_for_archive(supervisor)
@@ -125,7 +125,7 @@ class Command(BaseCommand):
             self._show_mirror_maker(show, home, url)
         self._tell(url, password, flow, row)
 
-    def _show_mirror_maker(self, show: Demonstration, home: Path, url: str) -> None:
+    def _show_mirror_maker(self, show: DemoSetup, home: Path, url: str) -> None:
         """Start MirrorMaker 2 when everything else is up: it wants a whole core for half a minute."""
         control.ask(home / "lab", "start-mirror-maker")
         watched = show.ensure_watched_flow()

@@ -19,8 +19,8 @@ from django.db import connection
 from console.broker import SOCKET, is_listened_to, redis_folder, redis_socket
 from console.env import env_str
 from console.frame.processes import programs
-from console.frame.processes.alive import Signs
-from console.frame.processes.only_one import only_one, only_one_on_database
+from console.frame.processes.liveness import LivenessSigns
+from console.frame.processes.single_instance import single_instance, single_instance_on_database
 from console.frame.processes.supervisor import (
     POLL_S,
     StartFailed,
@@ -69,7 +69,7 @@ class Command(BaseCommand):
     def _run(self, host: str, port: int) -> None:
         home = Path(settings.CROSSLOG_HOME)
         os.umask(FOR_THIS_USER_ONLY)
-        with only_one(home), only_one_on_database():
+        with single_instance(home), single_instance_on_database():
             for problem in readable_by_others(home):
                 self.say(f"warning: {problem}")
             check_port(port, host, "choose another one with --port")
@@ -78,7 +78,7 @@ class Command(BaseCommand):
                 self.say,
                 largest_log_bytes=settings.LOG_FILE_MB * 1_000_000,
                 kept_logs=settings.LOG_FILES,
-                signs=Signs(settings.SIGNS_DIR),
+                signs=LivenessSigns(settings.SIGNS_DIR),
             )
             try:
                 self._start(supervisor, home, host, port)

@@ -16,13 +16,13 @@ from django.db import transaction
 from django.db.models import Q
 
 from console.frame.errors import ActionRefused
-from console.frame.processes.turns import longest_waiting
+from console.frame.processes.work_sharing import longest_waiting
 from console.replication.checkpoints import series as checkpoint_series
 from console.replication.checkpoints.rounds import store as readiness_save
 from console.replication.checkpoints.rounds.answers import Answers
 from console.replication.checkpoints.rounds.door import KAFKA, CheckpointDoor, OpenTranslator
+from console.replication.checkpoints.rounds.evaluation import RoundReadings, answer_all
 from console.replication.checkpoints.rounds.facts import StoredFacts, read_stored
-from console.replication.checkpoints.rounds.judge import Asked, answer_all
 from console.replication.checkpoints.rounds.memory import MEMORIES, Memory
 from console.replication.checkpoints.rounds.order import groups_to_ask, take_commits
 from console.replication.flows.models import FlowReadiness, GroupReadiness, ReplicationFlow
@@ -131,7 +131,7 @@ class _Round:
         read = self._ask(lambda: self.door.checkpoints(stored.spec, known))
         checkpoints = read or known
         unproven = self._commits(stored, checkpoints)
-        asked = Asked(
+        asked = RoundReadings(
             checkpoints,
             self._state_of(read, known),
             self._ends(stored),

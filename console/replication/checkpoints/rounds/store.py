@@ -14,9 +14,9 @@ from console.clusters.collection.rows import remove, update_changed
 from console.replication.checkpoints.history import unasked_since
 from console.replication.checkpoints.models import Answer
 from console.replication.checkpoints.rounds.answers import Answers, GroupAnswer
+from console.replication.checkpoints.rounds.evaluation import partition_document
 from console.replication.checkpoints.rounds.facts import Names
 from console.replication.checkpoints.rounds.hold import answer_of, hold
-from console.replication.checkpoints.rounds.judge import partition_document
 from console.replication.flows.models import (
     FlowReadiness,
     GroupReadiness,

@@ -12,8 +12,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
-from jobs.availability.acting.doors import Doors
-from jobs.availability.acting.standby.decisions import Beat, BrokerView
+from jobs.availability.acting.cluster_connections import ClusterConnections
+from jobs.availability.acting.standby.decisions import BrokerView, FencingHeartbeat
 from jobs.availability.acting.standby.standbys import ALIVE_MS, fetched_ago_ms, reached_offset
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.admin.broker_heartbeat import Heartbeat, HeartbeatAnswer, send_heartbeat
@@ -22,7 +22,7 @@ from jobs.cluster.protocol.admin.quorum import QuorumDescription, quorum_at
 from jobs.cluster.protocol.admin.registrations import RegistrationLog
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.controllers import Controllers
-from jobs.cluster.protocol.transport.lanes import COORDINATOR
+from jobs.cluster.protocol.transport.connection_pool import COORDINATOR
 from jobs.cluster.protocol.transport.transport_faults import Server
 
 logger = logging.getLogger(__name__)
@@ -47,11 +47,11 @@ class BrokerWatch:
     def __init__(
         self,
         cluster: RawCluster,
-        doors: tuple[Controllers, Controllers, Controllers],
+        connections: tuple[Controllers, Controllers, Controllers],
         now_ms: Callable[[], int],
     ) -> None:
         self._cluster = cluster
-        self._following, self._polling, self._sending = doors
+        self._following, self._polling, self._sending = connections
         self._now_ms = now_ms
         self._log = RegistrationLog(self._following)
         self._lives: dict[int, _Life] = {}
@@ -62,11 +62,13 @@ class BrokerWatch:
 
     @classmethod
     @asynccontextmanager
-    async def opened(cls, doors: Doors, now_ms: Callable[[], int]) -> AsyncIterator[BrokerWatch]:
+    async def opened(
+        cls, connections: ClusterConnections, now_ms: Callable[[], int]
+    ) -> AsyncIterator[BrokerWatch]:
         """Open the connections; nothing is asked before `follow` and `poll` run."""
         async with AsyncExitStack() as stack:
-            cluster = await stack.enter_async_context(doors.cluster())
-            three = [await stack.enter_async_context(doors.leader(cluster)) for _ in range(3)]
+            cluster = await stack.enter_async_context(connections.cluster())
+            three = [await stack.enter_async_context(connections.leader(cluster)) for _ in range(3)]
             yield cls(cluster, (three[0], three[1], three[2]), now_ms)
 
     @property
@@ -94,7 +96,7 @@ class BrokerWatch:
             await self._outlive(self._look, "Looking who is alive")
             await asyncio.sleep(_POLL_S)
 
-    async def send(self, beat: Beat) -> HeartbeatAnswer:
+    async def send(self, beat: FencingHeartbeat) -> HeartbeatAnswer:
         """Send one heartbeat; raises `ClusterFault`."""
         heartbeat = Heartbeat(
             beat.broker_id, beat.broker_epoch, beat.metadata_offset, beat.want_fence

@@ -55,7 +55,7 @@ class BrokerView:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SentHeartbeat:
     """The last thing that this loop said for a broker and that was taken."""
 
     at_ms: int
@@ -65,7 +65,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Beat:
+class FencingHeartbeat:
     """A heartbeat to be sent."""
 
     broker_id: int
@@ -91,7 +91,7 @@ class TickFacts:
     is_fresh: bool
     has_lease: bool
     brokers: Mapping[int, BrokerView]
-    said: Mapping[int, Said] = field(default_factory=dict)
+    said: Mapping[int, SentHeartbeat] = field(default_factory=dict)
     dropped: frozenset[str] = frozenset()
     fenced_since_ms: Mapping[int, int] = field(default_factory=dict)
 
@@ -100,7 +100,7 @@ class TickFacts:
 class TickPlan:
     """What follows: heartbeats to send, demotions that are over, promotions let go of with the reason why."""
 
-    beats: tuple[Beat, ...] = ()
+    beats: tuple[FencingHeartbeat, ...] = ()
     ended: tuple[HeldPromotion, ...] = ()
     let_go: Mapping[str, str] = field(default_factory=dict)
     silent: Mapping[int, str] = field(default_factory=dict)
@@ -108,7 +108,7 @@ class TickPlan:
 
 def plan_tick(facts: TickFacts, timing: LoopTiming) -> TickPlan:
     """Return what a loop does now."""
-    beats: list[Beat] = []
+    beats: list[FencingHeartbeat] = []
     ended: list[HeldPromotion] = []
     let_go: dict[str, str] = {}
     silent: dict[int, str] = {}
@@ -145,7 +145,7 @@ def _hold(
     promotion: HeldPromotion,
     facts: TickFacts,
     timing: LoopTiming,
-    beats: list[Beat],
+    beats: list[FencingHeartbeat],
     silent: dict[int, str],
 ) -> None:
     broker = facts.brokers.get(promotion.broker_id)
@@ -178,7 +178,7 @@ def _demote(
     promotion: HeldPromotion,
     facts: TickFacts,
     timing: LoopTiming,
-    beats: list[Beat],
+    beats: list[FencingHeartbeat],
     ended: list[HeldPromotion],
 ) -> None:
     broker = facts.brokers.get(promotion.broker_id)
@@ -202,8 +202,8 @@ def _all_have_seen(promotion: HeldPromotion, facts: TickFacts, timing: LoopTimin
     )
 
 
-def _beat(promotion: HeldPromotion, broker: BrokerView, *, want_fence: bool) -> Beat:
-    return Beat(
+def _beat(promotion: HeldPromotion, broker: BrokerView, *, want_fence: bool) -> FencingHeartbeat:
+    return FencingHeartbeat(
         broker.broker_id,
         promotion.promotion_id,
         broker.broker_epoch,

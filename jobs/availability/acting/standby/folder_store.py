@@ -20,7 +20,7 @@ from typing import Any
 from jobs.availability.acting.standby.promotions import (
     HeldPromotion,
     Lease,
-    LoopSign,
+    LoopHeartbeat,
     Phase,
     PromotionEvent,
     StoreAway,
@@ -101,7 +101,7 @@ class FolderStore:
             self._save(with_promotion(state, after))
             return True
 
-    def sign(self, sign: LoopSign) -> None:
+    def sign(self, sign: LoopHeartbeat) -> None:
         """See `PromotionStore.sign`."""
         with self._locked() as state:
             self._save(with_sign(state, sign))
@@ -204,7 +204,7 @@ def _state(values: dict[str, Any]) -> StoreState:
     lease = values["lease"]
     return StoreState(
         tuple(_promotion(one) for one in values["promotions"]),
-        tuple(LoopSign(**one) for one in values["signs"]),
+        tuple(LoopHeartbeat(**one) for one in values["signs"]),
         None if lease is None else Lease(**lease),
         bool(values["is_stopped"]),
     )

@@ -16,13 +16,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from jobs.availability.acting.doors import Doors
+from jobs.availability.acting.cluster_connections import ClusterConnections
 from jobs.availability.acting.standby.broker_watch import BrokerWatch
 from jobs.availability.acting.standby.decisions import (
-    Beat,
     BrokerView,
+    FencingHeartbeat,
     LoopTiming,
-    Said,
+    SentHeartbeat,
     TickFacts,
     TickPlan,
     plan_tick,
@@ -31,7 +31,7 @@ from jobs.availability.acting.standby.promotions import (
     EventKind,
     HeldPromotion,
     Lease,
-    LoopSign,
+    LoopHeartbeat,
     Phase,
     PromotionEvent,
     PromotionStore,
@@ -49,7 +49,7 @@ Heard = Callable[[PromotionEvent], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class PromotionRequest:
     """What a decider wants: a new promotion (`begin`), or a held one demoted (its id, and the reason why)."""
 
     begin: HeldPromotion | None = None
@@ -60,7 +60,9 @@ class Wish:
 class Decider(Protocol):
     """Says what is to be promoted or demoted; asked only while this loop holds the lease."""
 
-    async def wishes(self, state: StoreState, brokers: Mapping[int, BrokerView]) -> Sequence[Wish]:
+    async def wishes(
+        self, state: StoreState, brokers: Mapping[int, BrokerView]
+    ) -> Sequence[PromotionRequest]:
         """Return what to do now; may ask the cluster, and may raise `ClusterFault`."""
 
 
@@ -71,7 +73,7 @@ class _Memory:
     state: StoreState = field(default_factory=StoreState)
     read_at_ms: int = 0
     lease: Lease | None = None
-    said: dict[int, Said] = field(default_factory=dict)
+    said: dict[int, SentHeartbeat] = field(default_factory=dict)
     dropped: set[str] = field(default_factory=set)
     fenced_since_ms: dict[int, int] = field(default_factory=dict)
     was_fenced: dict[int, bool] = field(default_factory=dict)
@@ -90,7 +92,7 @@ class StandbyLoop:
 
     def __init__(  # noqa: PLR0913  settings of its life, all but two with a default
         self,
-        doors: Doors,
+        connections: ClusterConnections,
         store: PromotionStore,
         *,
         loop_id: str,
@@ -99,7 +101,7 @@ class StandbyLoop:
         decider: Decider | None = None,
         heard: Heard = lambda event: None,
     ) -> None:
-        self._doors = doors
+        self._connections = connections
         self._store = store
         self._loop_id = loop_id
         self._timing = timing or LoopTiming()
@@ -130,7 +132,7 @@ class StandbyLoop:
         asyncio.run(self._until(stop))
 
     async def _until(self, stop: threading.Event) -> None:
-        async with BrokerWatch.opened(self._doors, self._now_ms) as watch:
+        async with BrokerWatch.opened(self._connections, self._now_ms) as watch:
             tasks = [
                 asyncio.create_task(work)
                 for work in (
@@ -233,7 +235,7 @@ class StandbyLoop:
         lease = self._store.take_lease(self._loop_id, now_ms, self._timing.lease_ms)
         state = self._store.read()
         seen = {one.promotion_id: one.generation for one in state.promotions}
-        self._store.sign(LoopSign(self._loop_id, now_ms, seen, self.problem))
+        self._store.sign(LoopHeartbeat(self._loop_id, now_ms, seen, self.problem))
         while memory.events:
             self._store.record(memory.events[0])
             memory.events.pop(0)
@@ -249,14 +251,14 @@ class StandbyLoop:
         for one in memory.state.promotions:
             self._tell(EventKind.GONE_ON_FROM_MEMORY, one.broker_id, one.promotion_id, why)
 
-    def _start(self, watch: BrokerWatch, beat: Beat, fencings: int) -> None:
+    def _start(self, watch: BrokerWatch, beat: FencingHeartbeat, fencings: int) -> None:
         """Send a heartbeat beside everything else, one at a time per broker."""
         running = self._sending.get(beat.broker_id)
         if running is not None and not running.done():
             return
         self._sending[beat.broker_id] = asyncio.create_task(self._send(watch, beat, fencings))
 
-    async def _send(self, watch: BrokerWatch, beat: Beat, fencings: int) -> None:
+    async def _send(self, watch: BrokerWatch, beat: FencingHeartbeat, fencings: int) -> None:
         memory, number = self._memory, beat.broker_id
         sent_ms = self._now_ms()
         try:
@@ -269,7 +271,7 @@ class StandbyLoop:
             return
         memory.failing.pop(number, None)
         before = memory.said.get(number)
-        memory.said[number] = Said(sent_ms, beat.broker_epoch, beat.want_fence, fencings)
+        memory.said[number] = SentHeartbeat(sent_ms, beat.broker_epoch, beat.want_fence, fencings)
         if beat.want_fence:
             self._tell(EventKind.FENCE_SENT, number, beat.promotion_id)
         elif before is None or before.want_fence or before.broker_epoch != beat.broker_epoch:
@@ -328,7 +330,7 @@ class StandbyLoop:
             else:
                 self._memory.failing.pop(-2, None)
 
-    def _grant(self, wish: Wish) -> bool:
+    def _grant(self, wish: PromotionRequest) -> bool:
         """Write a wish into the store (in a thread), which refuses it without the lease."""
         lease = self._memory.lease
         if lease is None:

@@ -11,11 +11,11 @@ import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from jobs.availability.acting.doors import Doors
+from jobs.availability.acting.cluster_connections import ClusterConnections
 from jobs.availability.acting.partition_facts import PartitionFacts, read_partitions
 from jobs.availability.acting.relaxed_min_isr import MIN_ISR
 from jobs.availability.acting.standby.decisions import BrokerView
-from jobs.availability.acting.standby.loop import Wish
+from jobs.availability.acting.standby.loop import PromotionRequest
 from jobs.availability.acting.standby.promotions import HeldPromotion, Phase, StoreState
 from jobs.availability.promotion.advice import (
     Advice,
@@ -26,7 +26,7 @@ from jobs.availability.promotion.advice import (
 )
 from jobs.availability.promotion.advisor import advise
 from jobs.availability.promotion.broker_advice import BrokerAdvice, by_broker
-from jobs.availability.promotion.tracking import Tracked, track
+from jobs.availability.promotion.promotion_history import PromotionHistory, update_history
 from jobs.availability.what_if.model.cluster import PartitionModel
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.protocol.admin.fenced_brokers import list_brokers
@@ -64,7 +64,7 @@ class Look:
 class _Kept:
     """What is remembered between two looks."""
 
-    tracked: dict[TopicPartition, Tracked] = field(default_factory=dict)
+    tracked: dict[TopicPartition, PromotionHistory] = field(default_factory=dict)
     before: dict[int, BrokerAdvice] = field(default_factory=dict)
     demoted_at_ms: dict[int, int] = field(default_factory=dict)
 
@@ -72,19 +72,25 @@ class _Kept:
 class PolicyDecider:
     """A `Decider` by a policy; see `ActingRules`. `now_ms` is the wall clock."""
 
-    def __init__(self, doors: Doors, rules: ActingRules, now_ms: Callable[[], int]) -> None:
-        self._doors = doors
+    def __init__(
+        self, connections: ClusterConnections, rules: ActingRules, now_ms: Callable[[], int]
+    ) -> None:
+        self._connections = connections
         self._rules = rules
         self._now_ms = now_ms
         self._kept = _Kept()
 
-    async def wishes(self, state: StoreState, brokers: Mapping[int, BrokerView]) -> Sequence[Wish]:
+    async def wishes(
+        self, state: StoreState, brokers: Mapping[int, BrokerView]
+    ) -> Sequence[PromotionRequest]:
         """See `Decider.wishes`; raises `ClusterFault`."""
-        async with self._doors.cluster() as cluster:
+        async with self._connections.cluster() as cluster:
             look = await _look(cluster, self._rules, self._now_ms)
         return self.judge(look, state, brokers)
 
-    def judge(self, look: Look, state: StoreState, brokers: Mapping[int, BrokerView]) -> list[Wish]:
+    def judge(
+        self, look: Look, state: StoreState, brokers: Mapping[int, BrokerView]
+    ) -> list[PromotionRequest]:
         """Return what follows from a look; pure but for what is remembered of the looks before."""
         alive = {number for number, one in brokers.items() if one.is_alive or not one.is_fenced}
         advices = [self._advice(where, look, alive) for where in look.partitions]
@@ -104,7 +110,7 @@ class PolicyDecider:
         facts = look.partitions[where]
         model = self._model(where, look)
         policy = self._rules.policy
-        tracked = track(self._kept.tracked.get(where), model, policy.policy, look.at_ms)
+        tracked = update_history(self._kept.tracked.get(where), model, policy.policy, look.at_ms)
         self._kept.tracked[where] = tracked
         known = PromotionFacts(
             at_ms=look.at_ms,
@@ -136,16 +142,18 @@ class PolicyDecider:
             is_acted_on=True,
         )
 
-    def _wish(self, advice: BrokerAdvice, held: HeldPromotion | None, at_ms: int) -> list[Wish]:
+    def _wish(
+        self, advice: BrokerAdvice, held: HeldPromotion | None, at_ms: int
+    ) -> list[PromotionRequest]:
         if advice.action is AdviceAction.PROMOTE and held is None:
             since = self._kept.demoted_at_ms.get(advice.broker_id)
             if since is not None and 0 <= at_ms - since < self._rules.cooldown_ms:
                 return []
-            return [Wish(begin=_promotion(advice, at_ms))]
+            return [PromotionRequest(begin=_promotion(advice, at_ms))]
         is_ours = held is not None and held.asked_by == ASKED_BY and held.phase is Phase.HELD
         if advice.action is AdviceAction.DEMOTE and held is not None and is_ours:
             self._kept.demoted_at_ms[advice.broker_id] = at_ms
-            return [Wish(demote=held.promotion_id, why=advice.why)]
+            return [PromotionRequest(demote=held.promotion_id, why=advice.why)]
         return []
 
 

@@ -58,7 +58,7 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
-class LoopSign:
+class LoopHeartbeat:
     """What a loop says of itself in every round: it is alive, and what it has seen of each promotion.
 
     `problem` is empty when all is well, else one sentence for people.
@@ -108,7 +108,7 @@ class StoreState:
     """
 
     promotions: tuple[HeldPromotion, ...] = ()
-    signs: tuple[LoopSign, ...] = ()
+    signs: tuple[LoopHeartbeat, ...] = ()
     lease: Lease | None = None
     is_stopped: bool = False
 
@@ -163,7 +163,7 @@ class PromotionStore(Protocol):
         With a `lease`, it must be the one that holds now. A step backwards raises ValueError.
         """
 
-    def sign(self, sign: LoopSign) -> None:
+    def sign(self, sign: LoopHeartbeat) -> None:
         """Keep the newest sign of a loop; signs older than an hour may be forgotten."""
 
     def record(self, event: PromotionEvent) -> None:

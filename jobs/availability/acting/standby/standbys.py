@@ -21,7 +21,7 @@ from jobs.cluster.protocol.admin.topic_partitions import PartitionReplicas, desc
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.controllers import Controllers
 from jobs.cluster.protocol.data.replica_offsets import replica_end_offsets
-from jobs.cluster.protocol.transport.lanes import COORDINATOR
+from jobs.cluster.protocol.transport.connection_pool import COORDINATOR
 from jobs.cluster.protocol.transport.transport_faults import Server
 
 INTERVAL, SESSION = "broker.heartbeat.interval.ms", "broker.session.timeout.ms"
@@ -77,7 +77,7 @@ class Standby:
 
 
 @dataclass(frozen=True, slots=True)
-class StandbyPicture:
+class StandbySnapshot:
     """All brokers of a cluster as standbys, and what could not be found out, as sentences."""
 
     brokers: Mapping[int, Standby] = field(default_factory=dict)
@@ -91,7 +91,7 @@ class StandbyPicture:
 
 async def read_standbys(
     cluster: RawCluster, controllers: Controllers, topics: Collection[str] | None = None
-) -> StandbyPicture:
+) -> StandbySnapshot:
     """Return every registered broker with what tells whether it is a standby; raises `ClusterFault`.
 
     `topics` limits the partitions that are looked at; None: all.
@@ -108,7 +108,7 @@ async def read_standbys(
         )
     )
     by_id = {one.broker_id: one for one in found}
-    return StandbyPicture(by_id, tuple(_problems(by_id)))
+    return StandbySnapshot(by_id, tuple(_problems(by_id)))
 
 
 async def _listed(cluster: RawCluster, log: RegistrationLog) -> dict[int, RegisteredBroker]:

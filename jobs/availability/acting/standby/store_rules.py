@@ -7,7 +7,7 @@ from dataclasses import replace
 from jobs.availability.acting.standby.promotions import (
     HeldPromotion,
     Lease,
-    LoopSign,
+    LoopHeartbeat,
     Phase,
     StoreState,
     may_move,
@@ -85,7 +85,7 @@ def with_promotion(state: StoreState, promotion: HeldPromotion) -> StoreState:
     return replace(state, promotions=(*others, promotion))
 
 
-def with_sign(state: StoreState, sign: LoopSign) -> StoreState:
+def with_sign(state: StoreState, sign: LoopHeartbeat) -> StoreState:
     """Return the state with the newest sign of a loop, without those of loops that are long gone."""
     kept = tuple(
         one

@@ -13,7 +13,7 @@ from jobs.availability.what_if.outcome import Counts
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PartitionStates:
     """All partitions at one moment, as they are shown. `leader`: place in the replica list, -1 for none."""
 
     leader: Numbers
@@ -26,9 +26,9 @@ class Shown:
     has_living: Flags
     is_unclean: Flags
 
-    def of(self, rows: NDArray[np.intp]) -> Shown:
+    def of(self, rows: NDArray[np.intp]) -> PartitionStates:
         """Return the same of some partitions."""
-        return Shown(
+        return PartitionStates(
             self.leader[rows], self.isr[rows], self.elr[rows], self.is_writable[rows],
             self.severity[rows], self.observers_in_isr[rows], self.is_alone[rows],
             self.has_living[rows], self.is_unclean[rows],
@@ -39,7 +39,7 @@ class Shown:
         """Whether acknowledged records are gone."""
         return ~self.has_living & (self.leader < 0) | self.is_unclean
 
-    def differs_from(self, other: Shown) -> Flags:
+    def differs_from(self, other: PartitionStates) -> Flags:
         """Return which partitions look otherwise; the last known leader alone is no difference."""
         found: Flags = (
             (self.leader != other.leader)
@@ -51,7 +51,7 @@ class Shown:
         return found
 
 
-def shown(tables: Tables, states: States, serving: Flags) -> Shown:
+def states_after(tables: Tables, states: States, serving: Flags) -> PartitionStates:
     """Return what the states are worth with these brokers up; see `judging.state_of`."""
     up = serving[tables.replicas]
     rows = np.arange(len(states.leader))
@@ -67,7 +67,7 @@ def shown(tables: Tables, states: States, serving: Flags) -> Shown:
         [Severity.OFFLINE, Severity.UNDER_MIN_ISR, Severity.OK, Severity.AT_MIN_ISR],
         Severity.UNDER_REPLICATED,
     )
-    return Shown(
+    return PartitionStates(
         leader=np.where(has_leader, states.leader, -1),
         isr=states.isr,
         elr=states.elr,
@@ -80,7 +80,9 @@ def shown(tables: Tables, states: States, serving: Flags) -> Shown:
     )
 
 
-def counts_of(before: Shown, after: Shown, *, has_majority: bool = True) -> Counts:
+def counts_of(
+    before: PartitionStates, after: PartitionStates, *, has_majority: bool = True
+) -> Counts:
     """Return the sums over partitions; see `outcome.count_outcomes`."""
     has_leader = after.leader >= 0
     by_severity = np.bincount(after.severity, minlength=len(Severity))

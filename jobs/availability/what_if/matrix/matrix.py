@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jobs.availability.what_if.election import Registered, first_state
-from jobs.availability.what_if.judging import Moment, outcome_of, state_of
-from jobs.availability.what_if.matrix.counts import Shown, counts_of, shown
-from jobs.availability.what_if.matrix.rules import Surroundings, settle_all
+from jobs.availability.what_if.election import SimulatedPartition, first_state
+from jobs.availability.what_if.matrix.counts import PartitionStates, counts_of, states_after
+from jobs.availability.what_if.matrix.rules import ElectionContext, settle_all
 from jobs.availability.what_if.matrix.standbys import unfenced_after
 from jobs.availability.what_if.matrix.tables import (
     Flags,
@@ -24,6 +23,7 @@ from jobs.availability.what_if.matrix.tables import (
 )
 from jobs.availability.what_if.model.cluster import ClusterModel
 from jobs.availability.what_if.outcome import Counts, PartitionOutcome, QuorumOutcome
+from jobs.availability.what_if.partition_risk import BrokerLiveness, outcome_of, state_of
 from jobs.availability.what_if.quorum_outlook import quorum_outlook
 from jobs.availability.what_if.standbys import governed_standbys, promoter_of, standby_ids
 from jobs.availability.what_if.steps import Loss, check_steps, nodes_of, step_name
@@ -32,12 +32,12 @@ from jobs.availability.what_if.steps import Loss, check_steps, nodes_of, step_na
 class MatrixColumn:
     """What one loss does: sums at hand, single partitions on demand."""
 
-    def __init__(self, loss: Loss, scene: _Scene, after: _After) -> None:
+    def __init__(self, loss: Loss, scene: _Baseline, after: _After) -> None:
         self.loss = loss
         self.quorum: QuorumOutcome = after.quorum
         self._scene = scene
         self._after = after
-        self.shown: Shown = after.shown
+        self.shown: PartitionStates = after.shown
 
     @property
     def name(self) -> str:
@@ -56,7 +56,7 @@ class MatrixColumn:
         before, after = self._scene.before, self.shown
         return {name: self._counts(before.of(some), after.of(some)) for name, some in rows.items()}
 
-    def _counts(self, before: Shown, after: Shown) -> Counts:
+    def _counts(self, before: PartitionStates, after: PartitionStates) -> Counts:
         return counts_of(before, after, has_majority=self.quorum.has_majority)
 
     def outcome(self, index: int) -> PartitionOutcome:
@@ -134,10 +134,10 @@ class _After:
     serving: frozenset[int]
     fenced: frozenset[int]
     quorum: QuorumOutcome
-    shown: Shown
+    shown: PartitionStates
 
 
-class _Scene:
+class _Baseline:
     """A cluster as arrays, with everything that does not depend on the loss."""
 
     def __init__(self, cluster: ClusterModel) -> None:
@@ -151,7 +151,7 @@ class _Scene:
         serving = self.tables.flags(self.alive)
         self.first = first_states(cluster, self.tables, serving)
         self.quorum = quorum_outlook(cluster, self.voters)
-        self.before = shown(self.tables, self.first, serving)
+        self.before = states_after(self.tables, self.first, serving)
         inside = self.tables.replicas[self.first.isr & self.tables.standby]
         names = sorted(cluster.brokers)
         self.unfenced = frozenset(names[one] for one in np.unique(inside))
@@ -176,7 +176,7 @@ class _Scene:
             unfenced = self._unfenced(serving, unfenced)
             states = self._states(serving, unfenced, self.alive & nodes)
         flags = self.tables.flags(serving)
-        seen = shown(self.tables, states, flags)
+        seen = states_after(self.tables, states, flags)
         fenced = self.standbys - unfenced
         return _After(states, serving, fenced, quorum, seen)
 
@@ -211,9 +211,9 @@ class _Scene:
         acceptable = self.tables.flags(serving - (self.standbys - unfenced))
         elr = self.cluster.has_elr
         if rows is None:
-            return settle_all(self.tables, self.first, Surroundings(acceptable, self.told, elr))
-        around = Surroundings(acceptable, self.told[rows], elr)
-        return settle_all(self.tables.of(rows), self.first.of(rows), around)
+            return settle_all(self.tables, self.first, ElectionContext(acceptable, self.told, elr))
+        context = ElectionContext(acceptable, self.told[rows], elr)
+        return settle_all(self.tables.of(rows), self.first.of(rows), context)
 
     def outcome(self, index: int, after: _After) -> PartitionOutcome:
         """Return one partition in full."""
@@ -225,16 +225,16 @@ class _Scene:
             state_of(partition, first_state(partition), self.alive, observers),
             state_of(partition, now, after.serving, observers),
             now,
-            Moment(after.serving, after.quorum.has_majority, after.fenced),
+            BrokerLiveness(after.serving, after.quorum.has_majority, after.fenced),
             promoter_of(self.cluster, partition, observers),
         )
 
-    def _registered(self, index: int, states: States) -> Registered:
+    def _registered(self, index: int, states: States) -> SimulatedPartition:
         partition = self.cluster.partitions[index]
         ids = partition.replicas
         last = int(states.last_known[index])
         told = {-2: partition.last_known_elr, -1: ()}
-        return Registered(
+        return SimulatedPartition(
             leader=_id(ids, int(states.leader[index])),
             isr=_ids(ids, states.isr[index]),
             elr=_ids(ids, states.elr[index]),
@@ -255,7 +255,7 @@ def _ids(ids: tuple[int, ...], places: Flags) -> tuple[int, ...]:
 def matrix(cluster: ClusterModel, losses: Sequence[Loss]) -> Matrix:
     """Return what each loss alone would do to the cluster as it is; raises `UnknownTarget`."""
     check_steps(cluster, losses)
-    scene = _Scene(cluster)
+    scene = _Baseline(cluster)
     columns = tuple(MatrixColumn(one, scene, scene.after(one)) for one in losses)
     return Matrix(columns, scene.quorum)
 
@@ -285,7 +285,7 @@ def worst_single_failure(
     Harm is, in this order: partitions that become unwritable or lose records, a quorum that ends, partitions
     without leader, records at risk, partitions with one copy left, leaders that change.
     """
-    scene = _Scene(cluster)
+    scene = _Baseline(cluster)
     worst: MatrixColumn | None = None
     for one in single_failures(cluster) if losses is None else losses:
         column = MatrixColumn(one, scene, scene.after(one))

@@ -12,7 +12,7 @@ _LAST = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ElectionContext:
     """`acceptable`: by broker number, who lives and is not fenced; `told`: last known leaders."""
 
     acceptable: Flags
@@ -20,16 +20,16 @@ class Surroundings:
     has_elr: bool
 
 
-def settle_all(tables: Tables, now: States, around: Surroundings) -> States:
+def settle_all(tables: Tables, now: States, context: ElectionContext) -> States:
     """Return every partition when everything that follows by itself has happened."""
-    ready = around.acceptable[tables.replicas]
-    now = _shrink(tables, now, ready, has_elr=around.has_elr)
-    now = _elect(tables, now, ready, around)
+    ready = context.acceptable[tables.replicas]
+    now = _shrink(tables, now, ready, has_elr=context.has_elr)
+    now = _elect(tables, now, ready, context)
     led: Flags = now.leader >= 0
     isr = now.isr | (ready & ~now.lagging & ~tables.held_back)
     isr = _with_observers(tables, now, isr, ready)
     isr = np.where(led[:, None], isr, now.isr)
-    if not around.has_elr:
+    if not context.has_elr:
         return replace(now, isr=isr)
     is_short = isr.sum(axis=1) < tables.least
     elr = (now.elr | now.isr) & ~isr & is_short[:, None]
@@ -58,7 +58,7 @@ def _shrink(tables: Tables, now: States, ready: Flags, *, has_elr: bool) -> Stat
     return replace(now, isr=isr, elr=elr, last_known=last_known)
 
 
-def _elect(tables: Tables, now: States, ready: Flags, around: Surroundings) -> States:
+def _elect(tables: Tables, now: States, ready: Flags, context: ElectionContext) -> States:
     has_isr: Flags = np.any(now.isr, axis=1)
     valid = np.where(has_isr[:, None], now.isr, now.elr) & ready
     is_kept = _is_in(now.leader, valid)
@@ -73,14 +73,14 @@ def _elect(tables: Tables, now: States, ready: Flags, around: Surroundings) -> S
         elr=now.elr & ~alone,
         lagging=now.lagging & ~is_anew[:, None],
     )
-    return _elect_uncleanly(tables, now, ready, around)
+    return _elect_uncleanly(tables, now, ready, context)
 
 
-def _elect_uncleanly(tables: Tables, now: States, ready: Flags, around: Surroundings) -> States:
+def _elect_uncleanly(tables: Tables, now: States, ready: Flags, context: ElectionContext) -> States:
     is_open = now.leader < 0
-    last = np.where(now.last_known == -2, around.told, now.last_known)  # noqa: PLR2004  the model's own
+    last = np.where(now.last_known == -2, context.told, now.last_known)  # noqa: PLR2004  the model's own
     is_empty = ~(now.isr | now.elr).any(axis=1)
-    is_last_known = is_open & is_empty & _is_in(last, ready) & around.has_elr
+    is_last_known = is_open & is_empty & _is_in(last, ready) & context.has_elr
     is_first = is_open & ~is_last_known & tables.is_unclean_allowed & ready.any(axis=1)
     is_unclean = is_last_known | is_first
     chosen = np.where(is_last_known, last, np.argmax(ready, axis=1)).astype(np.int32)

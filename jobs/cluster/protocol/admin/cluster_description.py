@@ -17,7 +17,7 @@ from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.errors import ConnectionLost, VersionNotOffered, Where, answer_fault
 from jobs.cluster.protocol.transport.apis import DESCRIBE_LIVE_CLUSTER
 from jobs.cluster.protocol.transport.connection import BrokerConnection
-from jobs.cluster.protocol.transport.timing import Tries
+from jobs.cluster.protocol.transport.timing import RetryBudget
 
 _DOING = "Describing the cluster"
 # So long it is asked again where nobody answers: a broker may be starting.
@@ -48,7 +48,10 @@ async def describe_whole_cluster(cluster: RawCluster, *, budget_s: float) -> Clu
     are told. Raises `ClusterFault`, `TimedOut` when the budget is over.
     Source: DescribeCluster 0 to 2 (KIP-700).
     """
-    tries, short = Tries(cluster.timing, budget_s), Tries(cluster.timing, min(_GRACE_S, budget_s))
+    tries, short = (
+        RetryBudget(cluster.timing, budget_s),
+        RetryBudget(cluster.timing, min(_GRACE_S, budget_s)),
+    )
     fault: ClusterFault = TimedOut(
         f"{_DOING}: no answer within {budget_s:g} s.", cluster=cluster.alias
     )

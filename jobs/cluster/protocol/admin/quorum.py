@@ -24,7 +24,7 @@ from jobs.cluster.protocol.transport.apis import DESCRIBE_QUORUM
 from jobs.cluster.protocol.transport.apis import METADATA as METADATA_API
 from jobs.cluster.protocol.transport.connection import BrokerConnection
 from jobs.cluster.protocol.transport.primitives import int32, topic_name
-from jobs.cluster.protocol.transport.timing import Timing, Tries
+from jobs.cluster.protocol.transport.timing import RetryBudget, Timing
 
 METADATA_TOPIC = "__cluster_metadata"
 CLIENT_ID = "quorum"
@@ -118,7 +118,7 @@ async def read_quorum(
     While no leader is elected it is asked again, with pauses, until the budget is over. A leader that is not
     among the bootstrap servers is found by those who may read the metadata log.
     """
-    tries = Tries(cluster.timing, budget_s)
+    tries = RetryBudget(cluster.timing, budget_s)
     while True:
         try:
             return await cluster.ask_any(lambda connection: _ask(cluster, connection, now_s))

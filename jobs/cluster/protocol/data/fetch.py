@@ -20,8 +20,8 @@ from jobs.cluster.protocol.data.fetch_format import (
 )
 from jobs.cluster.protocol.errors import AnswerFault, Where, answer_fault
 from jobs.cluster.protocol.transport.apis import FETCH as FETCH_API
+from jobs.cluster.protocol.transport.connection_pool import FETCH
 from jobs.cluster.protocol.transport.frames import Call
-from jobs.cluster.protocol.transport.lanes import FETCH
 
 _UNKNOWN = -1
 

@@ -41,9 +41,9 @@ from jobs.cluster.protocol.transport.apis import (
     OFFSET_FETCH_ONE,
 )
 from jobs.cluster.protocol.transport.connection import BrokerConnection
-from jobs.cluster.protocol.transport.lanes import COORDINATOR
+from jobs.cluster.protocol.transport.connection_pool import COORDINATOR
 from jobs.cluster.protocol.transport.primitives import int8, int32, topic_name
-from jobs.cluster.protocol.transport.timing import Tries
+from jobs.cluster.protocol.transport.timing import RetryBudget
 from jobs.cluster.read_only import refuse_when_read_only
 
 _GROUP = int8(0)
@@ -64,7 +64,7 @@ async def read_offsets(
     only. Raises `ClusterFault` when nobody says who coordinates.
     Source: FindCoordinator 3 and 4 (KIP-699), OffsetFetch 5 to 8 (KIP-709).
     """
-    tries = Tries(cluster.timing, budget_s)
+    tries = RetryBudget(cluster.timing, budget_s)
     found: dict[str, Offsets | ClusterFault] = {}
     waiting = sorted(set(group_ids))
     while waiting:
@@ -82,7 +82,7 @@ async def read_offsets(
 
 
 async def _read_once(
-    cluster: RawCluster, group_ids: Collection[str], tries: Tries
+    cluster: RawCluster, group_ids: Collection[str], tries: RetryBudget
 ) -> dict[str, Offsets | ClusterFault]:
     """Ask every coordinator at the same time."""
     coordinators = await _coordinators_of(cluster, group_ids)
@@ -100,7 +100,7 @@ async def _read_once(
 
 
 async def _read_from(
-    cluster: RawCluster, broker_id: int, group_ids: list[str], tries: Tries
+    cluster: RawCluster, broker_id: int, group_ids: list[str], tries: RetryBudget
 ) -> dict[str, Offsets | ClusterFault]:
     """Return what one broker says of the groups that it coordinates."""
     found: dict[str, Offsets | ClusterFault] = {}

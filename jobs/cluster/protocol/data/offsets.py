@@ -26,7 +26,7 @@ from jobs.cluster.protocol.errors import Where, answer_fault
 from jobs.cluster.protocol.leaders import ask_leaders
 from jobs.cluster.protocol.metadata import PartitionMetadata
 from jobs.cluster.protocol.transport.apis import LIST_OFFSETS, OFFSET_FOR_LEADER_EPOCH
-from jobs.cluster.protocol.transport.lanes import COORDINATOR
+from jobs.cluster.protocol.transport.connection_pool import COORDINATOR
 from jobs.cluster.protocol.transport.primitives import broker_number, int8, int32, int64
 from jobs.cluster.protocol.transport.topics import by_topic
 

@@ -15,7 +15,7 @@ from jobs.cluster.protocol.data.fetch import LeaderHint
 from jobs.cluster.protocol.data.produce_format import encode_produce
 from jobs.cluster.protocol.errors import AnswerFault, Where, answer_fault
 from jobs.cluster.protocol.transport.apis import PRODUCE as PRODUCE_API
-from jobs.cluster.protocol.transport.lanes import PRODUCE
+from jobs.cluster.protocol.transport.connection_pool import PRODUCE
 from jobs.cluster.protocol.transport.primitives import milliseconds
 from jobs.cluster.read_only import refuse_when_read_only
 

@@ -18,10 +18,10 @@ from jobs.cluster.protocol.metadata import ClusterMetadata
 from jobs.cluster.protocol.transport.apis import DESCRIBE_TRANSACTIONS, LIST_TRANSACTIONS
 from jobs.cluster.protocol.transport.compact import read_bytes, read_count, read_tags
 from jobs.cluster.protocol.transport.connection import BrokerConnection
+from jobs.cluster.protocol.transport.connection_pool import COORDINATOR
 from jobs.cluster.protocol.transport.frames import Call
-from jobs.cluster.protocol.transport.lanes import COORDINATOR
 from jobs.cluster.protocol.transport.primitives import transactional_name
-from jobs.cluster.protocol.transport.timing import Tries
+from jobs.cluster.protocol.transport.timing import RetryBudget
 
 _STATE_TOPIC = "__transaction_state"
 _NOT_FOUND = "TRANSACTIONAL_ID_NOT_FOUND"
@@ -73,7 +73,7 @@ async def list_transactions(
     changed meanwhile. Ids that the principal may not DESCRIBE are not in it. Raises `ClusterFault`,
     also when a broker does not answer: a list with a hole would leave a zombie alive.
     """
-    tries = Tries(cluster.timing, budget_s)
+    tries = RetryBudget(cluster.timing, budget_s)
     while True:
         try:
             before = await cluster.metadata([_STATE_TOPIC])

@@ -58,7 +58,7 @@ _Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True, slots=True)
-class Speaks:
+class SupportedApi:
     """A request by name and number (`api_key`), and the versions that crosslog speaks, best first."""
 
     name: str
@@ -71,7 +71,7 @@ class Api(Generic[_Request, _Answer]):
 
     def __init__(self, request: type[_Request], answer: type[_Answer], *versions: int) -> None:
         key: int = request.__api_key__  # type: ignore[attr-defined]  # every request of kio has it
-        self.speaks = Speaks(request.__name__.removesuffix("Request"), key, versions)
+        self.speaks = SupportedApi(request.__name__.removesuffix("Request"), key, versions)
         self.answer = answer
 
     def call(self, request: _Request, version: int) -> Call[_Answer]:
@@ -164,7 +164,7 @@ DESCRIBE_QUORUM = Api(
     describe_quorum.DescribeQuorumRequest, describe_quorum.DescribeQuorumResponse, 2, 1, 0
 )
 # Fetch has its own form, see `fetch_format`. 16: hints about new leaders; 13: topic ids (KIP-516).
-FETCH = Speaks("Fetch", 1, (16, 13, 12))
+FETCH = SupportedApi("Fetch", 1, (16, 13, 12))
 # The metadata log is small, and its answers say more than those of topics: kio reads them. Controllers
 # serve 13 and later only; 17 and later tell where the leader listens (KIP-853).
 FETCH_LOG = Api(fetch_log.FetchRequest, fetch_log.FetchResponse, 18, 17, 16, 15, 14, 13)

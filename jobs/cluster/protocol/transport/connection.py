@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.errors import RequestTimedOut, VersionNotOffered
-from jobs.cluster.protocol.transport.apis import UNREADABLE, Api, Speaks
+from jobs.cluster.protocol.transport.apis import UNREADABLE, Api, SupportedApi
 from jobs.cluster.protocol.transport.frames import (
     Call,
     FrameReader,
@@ -133,7 +133,7 @@ class BrokerConnection:
         """The number of requests without an answer."""
         return len(self._pending)
 
-    def version(self, speaks: Speaks, *, at_most: int | None = None) -> int:
+    def version(self, speaks: SupportedApi, *, at_most: int | None = None) -> int:
         """Return the best version of a request that both sides speak; raises `VersionNotOffered`."""
         version = self.versions.best(speaks, at_most=at_most)
         if version is None:

@@ -19,7 +19,7 @@ from jobs.cluster.protocol.transport.primitives import milliseconds
 from jobs.cluster.protocol.transport.scram import ScramClient, ScramFailed
 from jobs.cluster.protocol.transport.security import Credentials
 from jobs.cluster.protocol.transport.transport_faults import Server
-from jobs.cluster.words_of_others import remember, shortened
+from jobs.cluster.untrusted_text import register_secret, shortened
 
 _Request = TypeVar("_Request")
 _Answer = TypeVar("_Answer")
@@ -48,7 +48,7 @@ async def log_in(asks: Asks, credentials: Credentials) -> int:
     Raises `AuthenticationFailed`, `MechanismNotSpoken`, `ProtocolMismatch` and the connection's faults.
     KIP-43, KIP-152, KIP-368.
     """
-    remember(credentials.password)
+    register_secret(credentials.password)
     exchange = _EXCHANGES.get(credentials.mechanism)
     if exchange is None:
         raise MechanismNotSpoken(

@@ -46,12 +46,12 @@ class Backoff:
         spread = 1 - _JITTER + 2 * _JITTER * self._timing.chance()
         return min(pause, self._timing.backoff_longest_s) * spread
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Begin with the first pause again: it worked."""
         self._failures = 0
 
 
-class Tries:
+class RetryBudget:
     """The tries of one question within a budget, with pauses between them."""
 
     def __init__(self, timing: Timing, budget_s: float) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kio.schema.api_versions.v3.request import ApiVersionsRequest
 from kio.schema.api_versions.v3.response import ApiVersionsResponse
 
-from jobs.cluster.protocol.transport.apis import API_VERSIONS, END_TXN, PRODUCE, Speaks
+from jobs.cluster.protocol.transport.apis import API_VERSIONS, END_TXN, PRODUCE, SupportedApi
 from jobs.cluster.protocol.transport.frames import Call
 from jobs.version import VERSION
 
@@ -31,7 +31,7 @@ class BrokerVersions:
     features: Mapping[str, int]
     error: int = 0
 
-    def best(self, speaks: Speaks, *, at_most: int | None = None) -> int | None:
+    def best(self, speaks: SupportedApi, *, at_most: int | None = None) -> int | None:
         """Return the best version that both sides speak, None when there is none."""
         lowest, highest = self.ranges.get(speaks.key, (0, -1))
         if at_most is not None:

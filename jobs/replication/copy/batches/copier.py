@@ -15,39 +15,39 @@ from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.data.offsets import LATEST, ListedOffset, list_offsets
 from jobs.cluster.protocol.data.transactions import ProducerIdentity
 from jobs.cluster.protocol.transport.timing import Timing
-from jobs.replication.copy.batches.changing import Changing
-from jobs.replication.copy.batches.fetching import Fetching, Reading
-from jobs.replication.copy.batches.intake import Intake
-from jobs.replication.copy.batches.judging import is_late, judge, leaves
-from jobs.replication.copy.batches.knowledge import DEFAULT_LIMIT_BYTES, Knowledge
+from jobs.replication.copy.assignment import AssignmentChanges
+from jobs.replication.copy.batches.assignment_updates import AssignmentUpdates
+from jobs.replication.copy.batches.batch_filter import BatchFilter
+from jobs.replication.copy.batches.error_policy import apply_error, is_late, leaves
+from jobs.replication.copy.batches.fetcher import Fetcher, FetchOptions
+from jobs.replication.copy.batches.leader_monitor import LeaderMonitor
 from jobs.replication.copy.batches.leaders import Leaders
-from jobs.replication.copy.batches.lookout import Lookout
 from jobs.replication.copy.batches.partition import BatchPartition, Reached
+from jobs.replication.copy.batches.produce.commit_writer import CommitWriter
 from jobs.replication.copy.batches.produce.delivery import (
     SLACK_MS,
     Delivery,
     ProducerSettings,
-    Unfinished,
+    UnfinishedTransaction,
 )
-from jobs.replication.copy.batches.produce.ledger import Ledger
-from jobs.replication.copy.batches.produce.sending import Sending, Window
+from jobs.replication.copy.batches.produce.sender import Sender, Window
 from jobs.replication.copy.batches.quotas import Quotas
 from jobs.replication.copy.batches.session import BatchSession, Loops, Pace
-from jobs.replication.copy.batches.source_surprises import check_topic_id
+from jobs.replication.copy.batches.source_resets import check_topic_id
+from jobs.replication.copy.batches.target_state import DEFAULT_LIMIT_BYTES, TargetState
 from jobs.replication.copy.batches.threads import in_thread
 from jobs.replication.copy.batches.throttle import Throttle
-from jobs.replication.copy.changes import Changes
 from jobs.replication.copy.contract import PartitionProgress, PartitionStart
 from jobs.replication.copy.fencing import transactional_id
+from jobs.replication.copy.fetch_scheduler import FetchScheduler
 from jobs.replication.copy.positions_format import positions_topic
 from jobs.replication.copy.progress_report import Report
-from jobs.replication.copy.turns import Turns
 from jobs.replication.flow.spec import FlowSpec, Guarantee, IsolationLevel
 
 logger = logging.getLogger(__name__)
 
-TELL_S = 0.5
-LOOK_S = 0.1
+REPORT_INTERVAL_S = 0.5
+POLL_INTERVAL_S = 0.1
 LONGEST_BACKOFF_S = 5.0
 # After being told to stop, what is on its way gets this long to arrive; the next start aborts it.
 STOP_GRACE_S = 8.0
@@ -76,7 +76,7 @@ class BatchCopier:
         should_stop: Callable[[], bool],
         report: Report,
         hand_over: HandOver,
-        changes: Changes | None = None,
+        changes: AssignmentChanges | None = None,
     ) -> None:
         """Copy until told to stop; `hand_over` takes what only the record path can go on with.
 
@@ -105,33 +105,33 @@ class _Copying:
             flow.commit_interval_ms + SLACK_MS,
         )
         self._identity: ProducerIdentity | None = None
-        self._unfinished = Unfinished()
+        self._unfinished = UnfinishedTransaction()
         self._parts = [self._make(start) for start in starts]
-        self._changing = Changing(self._parts, None, self._make)
+        self._assignment_updates = AssignmentUpdates(self._parts, None, self._make)
         limit = flow.max_bytes_per_s
         self._throttle = Throttle(limit / copier.shares if limit else None, time.monotonic)
         self._quotas = Quotas(time.monotonic)
-        self._turns = Turns()
+        self._fetch_scheduler = FetchScheduler()
         self._window = Window()
         self._should_stop = should_stop
         self._report = report
         self._hand_over = hand_over
         self._told: dict[TopicPartition, PartitionProgress] = {}
         self._tell_at = 0.0
-        self._knowledge = Knowledge(flow)
+        self._target_state = TargetState(flow)
         self._session: BatchSession | None = None
         self._commit_ms: float | None = None
         self._pending: dict[TopicPartition, Reached] = {}
         self._problem = ""
 
-    def accept(self, changes: Changes | None) -> None:
+    def accept(self, changes: AssignmentChanges | None) -> None:
         """Let partitions be taken on and let go of while this runs."""
-        self._changing = Changing(self._parts, changes, self._make)
+        self._assignment_updates = AssignmentUpdates(self._parts, changes, self._make)
 
     def _make(self, start: PartitionStart) -> BatchPartition:
         read_committed = self._flow.isolation_level is IsolationLevel.READ_COMMITTED
-        intake = Intake(DEFAULT_LIMIT_BYTES, read_committed)
-        return BatchPartition(start, intake, counts_duplicates=not self._is_exact)
+        batch_filter = BatchFilter(DEFAULT_LIMIT_BYTES, read_committed)
+        return BatchPartition(start, batch_filter, counts_duplicates=not self._is_exact)
 
     async def run(self) -> None:
         """Copy until told to stop or, where nothing can be asked for, until no partition can go on."""
@@ -147,17 +147,17 @@ class _Copying:
         self._tell()
 
     def _has_work(self) -> bool:
-        return self._changing.may_come or any(part.is_open for part in self._parts)
+        return self._assignment_updates.may_come or any(part.is_open for part in self._parts)
 
     def _change(self) -> None:
         """Do what is asked for, unless nobody knows yet whether the last commit counts."""
-        if self._changing.is_waiting and not self._pending:
+        if self._assignment_updates.is_waiting and not self._pending:
             self._tell()
-            for where in self._changing.do():
+            for where in self._assignment_updates.apply():
                 self._told.pop(where, None)
 
     def _is_interrupted(self) -> bool:
-        return self._should_stop() or self._changing.is_waiting
+        return self._should_stop() or self._assignment_updates.is_waiting
 
     def _part_ways(self) -> None:
         """Hand over the partitions that stopped because of what only the record path can copy."""
@@ -187,7 +187,7 @@ class _Copying:
             logger.warning("session ended: %s", "; ".join(map(str, leaves(error))))
             if is_late(error):
                 self._window.shrink()
-            return judge(error, self._parts)
+            return apply_error(error, self._parts)
         finally:
             session.cancel()
         return ""
@@ -196,7 +196,7 @@ class _Copying:
         """Tell how it goes until a session ends, or must end."""
         end = math.inf
         while not session.done():
-            await asyncio.wait({session}, timeout=LOOK_S)
+            await asyncio.wait({session}, timeout=POLL_INTERVAL_S)
             self._tell_in_time()
             if end == math.inf and self._should_stop():
                 end = time.monotonic() + STOP_GRACE_S
@@ -205,9 +205,9 @@ class _Copying:
 
     async def _run_session(self) -> None:
         flow = self._flow
-        unprepared = self._changing.unprepared
+        unprepared = self._assignment_updates.unprepared
         if unprepared:
-            await in_thread(lambda: self._knowledge.prepare(unprepared))
+            await in_thread(lambda: self._target_state.prepare(unprepared))
             unprepared.clear()
         async with (
             RawCluster(flow.source, client_id=flow.name, rack=flow.client_rack or None) as source,
@@ -226,7 +226,9 @@ class _Copying:
         """Copy as the only producer; what is known of the partitions is true from here on."""
         if self._pending:
             pending = dict(self._pending)
-            await in_thread(lambda: self._knowledge.clear_up(self._parts, pending))
+            await in_thread(
+                lambda: self._target_state.resolve_uncertain_commit(self._parts, pending)
+            )
             self._pending.clear()
         parts = [part for part in self._parts if part.is_open]
         for part in parts:
@@ -243,14 +245,20 @@ class _Copying:
     async def _run_loops(
         self, parts: list[BatchPartition], source: Leaders, target: Leaders, delivery: Delivery
     ) -> None:
-        sending = Sending(target, parts, delivery, window=self._window, quotas=self._quotas)
+        sender = Sender(target, parts, delivery, window=self._window, quotas=self._quotas)
         committed = self._flow.isolation_level is IsolationLevel.READ_COMMITTED
-        reading = Reading(committed, self._throttle, self._quotas, self._turns)
-        fetching = Fetching(source, parts, reading, sending)
-        lookout = Lookout(source, target, parts, fetching, sending)
-        ledger = Ledger(source, target, delivery, self._knowledge.books, self._knowledge.known)
+        reading = FetchOptions(committed, self._throttle, self._quotas, self._fetch_scheduler)
+        fetcher = Fetcher(source, parts, reading, sender)
+        leader_monitor = LeaderMonitor(source, target, parts, fetcher, sender)
+        commit_writer = CommitWriter(
+            source,
+            target,
+            delivery,
+            self._target_state.internal_topics,
+            self._target_state.positions,
+        )
         pace = Pace(self._is_interrupted, self._tick, self._flow.commit_interval_ms / 1000)
-        session = BatchSession(parts, Loops(fetching, sending, lookout), ledger, pace)
+        session = BatchSession(parts, Loops(fetcher, sender, leader_monitor), commit_writer, pace)
         self._session, self._problem = session, ""
         try:
             await session.run()
@@ -272,18 +280,18 @@ class _Copying:
                 part.needs_note = True
 
     def _source_topics(self, parts: list[BatchPartition]) -> set[str]:
-        books = self._knowledge.books
+        books = self._target_state.internal_topics
         own = {books.syncs_topic} if books.syncs_on_source else set()
         return {part.where.topic for part in parts} | {name for name in own if name}
 
     def _target_topics(self, parts: list[BatchPartition]) -> set[str]:
-        books = self._knowledge.books
+        books = self._target_state.internal_topics
         own = set() if books.syncs_on_source else {books.syncs_topic}
         own.add(positions_topic(self._flow.source.alias))
         return {part.remote.topic for part in parts} | {name for name in own if name}
 
     def _tick(self) -> None:
-        self._changing.tune(self._throttle, self._turns)
+        self._assignment_updates.tune(self._throttle, self._fetch_scheduler)
         self._part_ways()
         if self._session is not None and self._session.commit_ms is not None:
             self._commit_ms = round(self._session.commit_ms, 1)
@@ -291,7 +299,7 @@ class _Copying:
     def _tell_in_time(self) -> None:
         now = time.monotonic()
         if now >= self._tell_at:
-            self._tell_at = now + TELL_S
+            self._tell_at = now + REPORT_INTERVAL_S
             self._tell()
 
     def _tell(self) -> None:
@@ -323,7 +331,7 @@ class _Copying:
         end = time.monotonic() + seconds
         while not self._should_stop() and self._has_work():
             is_due = time.monotonic() >= end and any(part.is_open for part in self._parts)
-            if is_due or (self._changing.is_waiting and not self._pending):
+            if is_due or (self._assignment_updates.is_waiting and not self._pending):
                 return
             self._tell_in_time()
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(POLL_INTERVAL_S)

@@ -36,7 +36,7 @@ class Leaders:
             await asyncio.sleep(max(REFRESH_S - age_s, 0.0))
         self._known = await self.cluster.metadata(self._topics, newer_than=known)
 
-    async def look_again(self) -> None:
+    async def request_refresh(self) -> None:
         """Refresh, unless nobody answers now; raises `ClusterFault` for what is not retriable."""
         try:
             await self.refresh()

@@ -1,4 +1,4 @@
-"""How much memory a copier holds: answers of brokers stay whole while one parcel looks into them."""
+"""How much memory a copier holds: answers of brokers stay whole while one outgoing batch looks into them."""
 
 from __future__ import annotations
 

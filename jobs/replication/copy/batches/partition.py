@@ -8,8 +8,8 @@ from typing import NamedTuple
 from uuid import UUID
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.copy.batches.intake import Intake, Parcel, Taken
-from jobs.replication.copy.contract import PartitionProgress, PartitionStart, PartitionState
+from jobs.replication.copy.batches.batch_filter import BatchFilter, FilteredBatches, OutgoingBatch
+from jobs.replication.copy.contract import CopyState, PartitionProgress, PartitionStart
 from jobs.replication.copy.sync_tracker import SyncTracker
 from jobs.wire.rebatch.rebatcher import change_points
 
@@ -49,19 +49,19 @@ class BatchPartition:
     """
 
     start: PartitionStart
-    intake: Intake
+    batch_filter: BatchFilter
     counts_duplicates: bool = False
     committed: int = 0
     committed_epoch: int = -1
     fetched: int = 0
     leader_epoch: int = -1
     sent_epoch: int = -1
-    queue: deque[Parcel] = field(default_factory=deque)
+    queue: deque[OutgoingBatch] = field(default_factory=deque)
     queued_bytes: int = 0
     syncs: SyncTracker = field(default_factory=SyncTracker)
     count: Count = field(default_factory=Count)
     safe: Count = field(default_factory=Count)
-    state: PartitionState = PartitionState.STARTING
+    state: CopyState = CopyState.STARTING
     reason: str = ""
     blocked: str = ""
     retry_at: float | None = None
@@ -95,12 +95,12 @@ class BatchPartition:
     @property
     def is_open(self) -> bool:
         """Whether this partition can go on, now or later."""
-        return self.state not in (PartitionState.FAILED, PartitionState.STOPPED)
+        return self.state not in (CopyState.FAILED, CopyState.STOPPED)
 
     @property
     def is_wanted(self) -> bool:
         """Whether more is to be fetched, as far as this partition is concerned."""
-        until = self.intake.until
+        until = self.batch_filter.until
         return self.is_open and self.retry_at is None and (until is None or self.fetched < until)
 
     @property
@@ -131,40 +131,40 @@ class BatchPartition:
         self.remote_end = self.safe_end
         self.blocked = ""
         if self.is_open and self.retry_at is None:
-            self.state, self.reason = PartitionState.STARTING, ""
+            self.state, self.reason = CopyState.STARTING, ""
 
-    def receive(self, taken: Taken) -> None:
+    def receive(self, filtered: FilteredBatches) -> None:
         """Queue what came out of a fetch."""
         if not self.queue:
             self.sent_epoch = self.leader_epoch
-        self.queue.extend(taken.parcels)
-        self.queued_bytes += sum(len(parcel.batch) for parcel in taken.parcels)
-        self.fetched = taken.next_offset
-        if taken.leader_epoch >= 0:
-            self.leader_epoch = taken.leader_epoch
+        self.queue.extend(filtered.batches)
+        self.queued_bytes += sum(len(outgoing.batch) for outgoing in filtered.batches)
+        self.fetched = filtered.next_offset
+        if filtered.leader_epoch >= 0:
+            self.leader_epoch = filtered.leader_epoch
 
-    def pick(self) -> Parcel:
-        """Take the next parcel off the queue, to be sent."""
-        parcel = self.queue.popleft()
-        self.queued_bytes -= len(parcel.batch)
-        self.sent_epoch = parcel.leader_epoch
-        return parcel
+    def pick(self) -> OutgoingBatch:
+        """Take the next outgoing batch off the queue, to be sent."""
+        outgoing = self.queue.popleft()
+        self.queued_bytes -= len(outgoing.batch)
+        self.sent_epoch = outgoing.leader_epoch
+        return outgoing
 
-    def acknowledged(self, parcel: Parcel, base_offset: int) -> None:
-        """Note where the target put a parcel."""
+    def acknowledged(self, outgoing: OutgoingBatch, base_offset: int) -> None:
+        """Note where the target put an outgoing batch."""
         changes = change_points(
-            parcel.offsets, parcel.first_offset, parcel.record_count, base_offset
+            outgoing.offsets, outgoing.first_offset, outgoing.record_count, base_offset
         )
-        last = (parcel.last_offset, base_offset + parcel.record_count - 1)
+        last = (outgoing.last_offset, base_offset + outgoing.record_count - 1)
         self.syncs.copied(changes, last)
         self._note_end(base_offset, last[1] + 1)
         self.refusals = 0
-        self.count.records += parcel.record_count
-        self.count.bytes += len(parcel.batch)
+        self.count.records += outgoing.record_count
+        self.count.bytes += len(outgoing.batch)
         self.count.batches += 1
-        self.count.packed += parcel.is_packed
-        if parcel.max_timestamp_ms >= 0:
-            self.count.last_timestamp_ms = parcel.max_timestamp_ms
+        self.count.packed += outgoing.is_packed
+        if outgoing.max_timestamp_ms >= 0:
+            self.count.last_timestamp_ms = outgoing.max_timestamp_ms
 
     def _note_end(self, base_offset: int, end: int) -> None:
         if not self.counts_duplicates:
@@ -214,17 +214,21 @@ class BatchPartition:
 
         `needs_records`: the record path can, and takes over.
         """
-        if self.intake.until is None or offset < self.intake.until:
-            self.intake.until = offset
+        if self.batch_filter.until is None or offset < self.batch_filter.until:
+            self.batch_filter.until = offset
             self.stop_reason, self.needs_records = reason, needs_records
 
     def end_when_done(self) -> None:
         """End here when everything before `stop_at`'s offset is committed."""
-        if not self.is_open or self.intake.until is None or self.committed < self.intake.until:
+        if (
+            not self.is_open
+            or self.batch_filter.until is None
+            or self.committed < self.batch_filter.until
+        ):
             return
         if self.needs_records:
             self.record_path_reason = self.stop_reason
-            self.state = PartitionState.STOPPED
+            self.state = CopyState.STOPPED
             self.reason = f"The record path goes on here: {self.stop_reason}."
         else:
             self.fail(self.stop_reason)
@@ -236,27 +240,27 @@ class BatchPartition:
 
     def fail(self, reason: str) -> None:
         """Stop here for good: somebody has to do something."""
-        self.state, self.reason, self.retry_at = PartitionState.FAILED, reason, None
+        self.state, self.reason, self.retry_at = CopyState.FAILED, reason, None
 
     def set_aside(self, reason: str, now_s: float) -> None:
         """Stop here for a while, longer each time until something is acknowledged; `now_s`: monotonic."""
         pause_s = min(FIRST_PAUSE_S * 2.0 ** min(self.refusals, 30), LONGEST_PAUSE_S)
-        self.state, self.reason, self.retry_at = PartitionState.RETRYING, reason, now_s + pause_s
+        self.state, self.reason, self.retry_at = CopyState.RETRYING, reason, now_s + pause_s
         self.retries += 1
         self.refusals += 1
 
     def come_back(self, now_s: float) -> None:
         """Go on where it was set aside, when its time has come."""
         if self.retry_at is not None and self.retry_at <= now_s:
-            self.state, self.reason, self.retry_at = PartitionState.STARTING, "", None
+            self.state, self.reason, self.retry_at = CopyState.STARTING, "", None
 
     def progress(self, away: str = "") -> PartitionProgress:
         """Return what a person sees; `away` is why a whole cluster does not answer now."""
         state, reason = self.state, self.reason
-        if state is PartitionState.CAUGHT_UP and self.is_dirty:
-            state = PartitionState.COPYING
+        if state is CopyState.CAUGHT_UP and self.is_dirty:
+            state = CopyState.COPYING
         if self.is_open and (away or self.blocked):
-            state, reason = PartitionState.RETRYING, away or self.blocked
+            state, reason = CopyState.RETRYING, away or self.blocked
         return PartitionProgress(
             topic=self.start.topic,
             partition=self.start.partition,

@@ -2,9 +2,9 @@
 
 Whatever breaks ends the session, and the next one begins at the committed positions: there is no
 other way back, so there is no state to repair. Inside, every source broker has a loop that fetches
-(`fetching`), every target broker one that sends (`sending`), one looks after brokers that do not answer
-(`lookout`), and this file commits: it lets what is on its way arrive, writes the positions and ends the
-transaction.
+(`fetcher`), every target broker one that sends (`sender`), one looks after brokers that do not answer
+(`leader_monitor`), and this file commits: it lets what is on its way arrive, writes the positions and ends
+the transaction.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from dataclasses import dataclass
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import TimedOut
-from jobs.replication.copy.batches.fetching import Fetching
-from jobs.replication.copy.batches.lookout import Lookout
+from jobs.replication.copy.batches.fetcher import Fetcher
+from jobs.replication.copy.batches.leader_monitor import LeaderMonitor
 from jobs.replication.copy.batches.partition import BatchPartition, Reached
-from jobs.replication.copy.batches.produce.ledger import Ledger
-from jobs.replication.copy.batches.produce.sending import Sending
-from jobs.replication.copy.contract import PartitionState
+from jobs.replication.copy.batches.produce.commit_writer import CommitWriter
+from jobs.replication.copy.batches.produce.sender import Sender
+from jobs.replication.copy.contract import CopyState
 
-LOOK_S = 0.01
-LOOK_AROUND_S = 0.1
+POLL_INTERVAL_S = 0.01
+TICK_INTERVAL_S = 0.1
 # Longer than a produce request may take, shorter than the broker keeps a transaction open (`delivery`).
 COMMIT_WITHIN_S = 45.0
 # When nothing waits to be sent, commits come sooner than the interval: after this part of it. When the source
@@ -62,27 +62,31 @@ def idle_wait_s(commit_s: float, last_commit_s: float, partitions: int) -> float
 class Loops:
     """The two halves of a session, and who looks after them."""
 
-    fetching: Fetching
-    sending: Sending
-    lookout: Lookout
+    fetcher: Fetcher
+    sender: Sender
+    leader_monitor: LeaderMonitor
 
 
 class BatchSession:
     """Copies from the committed positions until told to stop or until something breaks.
 
-    `ledger` is where positions and offset syncs are written. `committing` are the positions of a commit
-    of which nobody knows yet whether it counts. Raises a group of `PartitionsRefused`, `SourceChanged` and
-    any `ClusterFault` that no retry inside helps against.
+    `commit_writer` is where positions and offset syncs are written. `committing` are the positions of a
+    commit of which nobody knows yet whether it counts. Raises a group of `PartitionsRefused`,
+    `SourceChanged` and any `ClusterFault` that no retry inside helps against.
     """
 
     def __init__(
-        self, parts: Collection[BatchPartition], loops: Loops, ledger: Ledger, pace: Pace
+        self,
+        parts: Collection[BatchPartition],
+        loops: Loops,
+        commit_writer: CommitWriter,
+        pace: Pace,
     ) -> None:
         self._parts = parts
-        self._fetching = loops.fetching
-        self._sending = loops.sending
-        self._lookout = loops.lookout
-        self._ledger = ledger
+        self._fetcher = loops.fetcher
+        self._sender = loops.sender
+        self._leader_monitor = loops.leader_monitor
+        self._commit_writer = commit_writer
         self._pace = pace
         self._dirty_since: float | None = None
         self._commit_began: float | None = None
@@ -92,17 +96,17 @@ class BatchSession:
     def waited_s(self) -> float:
         """Return for how long the target has let something wait."""
         began = self._commit_began
-        return max(self._sending.waited_s(), 0.0 if began is None else self._pace.clock() - began)
+        return max(self._sender.waited_s(), 0.0 if began is None else self._pace.clock() - began)
 
     async def run(self) -> None:
         """Run until told to stop or until no partition can go on; commits before it returns."""
         tasks: set[asyncio.Task[None]] = set()
         async with asyncio.TaskGroup() as group:
-            self._sending.start(group)
+            self._sender.start(group)
             try:
                 await self._keep_pace(group, tasks)
             finally:
-                self._sending.stop()
+                self._sender.stop()
                 for task in tasks:
                     task.cancel()
 
@@ -110,17 +114,17 @@ class BatchSession:
         clock = self._pace.clock
         look_at = 0.0
         await self.commit()  # what is to be noted although nothing was copied
-        tasks.add(group.create_task(self._lookout.keep()))
+        tasks.add(group.create_task(self._leader_monitor.run()))
         while not self._is_over():
             self._pace.tick()
             if clock() >= look_at:
                 self._move_on()
-                tasks |= {group.create_task(loop) for loop in self._fetching.new_loops()}
-                tasks |= {group.create_task(loop) for loop in self._sending.new_loops()}
-                look_at = clock() + LOOK_AROUND_S
+                tasks |= {group.create_task(loop) for loop in self._fetcher.new_loops()}
+                tasks |= {group.create_task(loop) for loop in self._sender.new_loops()}
+                look_at = clock() + TICK_INTERVAL_S
             if self._is_commit_due():
                 await self.commit()
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(POLL_INTERVAL_S)
         await self.commit()
 
     def _is_over(self) -> bool:
@@ -141,12 +145,12 @@ class BatchSession:
         if self._dirty_since is None:
             self._dirty_since = now
         wait_s = self._pace.commit_s
-        if self._sending.is_idle and not any(part.queue for part in self._parts):
+        if self._sender.is_idle and not any(part.queue for part in self._parts):
             wait_s = self._idle_wait_s(dirty)
         return now - self._dirty_since >= wait_s
 
     def _idle_wait_s(self, dirty: int) -> float:
-        if any(part.state is PartitionState.COPYING for part in self._parts):
+        if any(part.state is CopyState.COPYING for part in self._parts):
             return IDLE_SHARE * self._pace.commit_s
         return idle_wait_s(self._pace.commit_s, (self.commit_ms or 0.0) / 1000, dirty)
 
@@ -160,16 +164,16 @@ class BatchSession:
                 await self._commit()
         except TimeoutError:
             message = f"A commit was not done within {COMMIT_WITHIN_S:g} s."
-            raise TimedOut(message, cluster=self._ledger.target_alias) from None
+            raise TimedOut(message, cluster=self._commit_writer.target_alias) from None
         finally:
             self._commit_began = None
         self._dirty_since = None
         self.commit_ms = (self._pace.clock() - began) * 1000
 
     async def _commit(self) -> None:
-        async with self._sending.paused():
+        async with self._sender.paused():
             reached = {part.where: part.reached for part in self._parts if part.is_dirty}
             if reached:
                 self.committing = reached
-                await self._ledger.commit(self._parts, reached)
+                await self._commit_writer.commit(self._parts, reached)
                 self.committing = {}

@@ -11,7 +11,7 @@ BURST_S = 1.0
 # use up the turns of others.
 AT_ONCE_S = 0.25
 # A rest is taken in pieces, so that a higher limit counts at once.
-LOOK_S = 0.2
+POLL_INTERVAL_S = 0.2
 
 
 @dataclass(slots=True)
@@ -50,6 +50,6 @@ class Throttle:
         rest_s = self.rest_s(taken_bytes)
         while rest_s > 0:
             began = self.clock()
-            await asyncio.sleep(min(rest_s, LOOK_S))
+            await asyncio.sleep(min(rest_s, POLL_INTERVAL_S))
             self.rested_ms += round((self.clock() - began) * 1000)
             rest_s = self.rest_s(0)

@@ -23,8 +23,8 @@ from jobs.cluster.records import (
     is_record_too_large,
     sentence_of,
 )
+from jobs.replication.copy.assignment import AssignmentChanges, RevokedPartition
 from jobs.replication.copy.batches.throttle import Throttle
-from jobs.replication.copy.changes import Changes, Released
 from jobs.replication.copy.contract import PartitionStart
 from jobs.replication.copy.positions import Positions, PositionWriter, read_positions
 from jobs.replication.copy.progress_report import ProgressReport, Report
@@ -36,7 +36,7 @@ from jobs.replication.flow.spec import FlowSpec
 logger = logging.getLogger(__name__)
 
 COMMIT_S = 1.0
-LOOK_S = 0.2
+POLL_INTERVAL_S = 0.2
 STOP_GRACE_S = 10.0
 LONGEST_BACKOFF_S = 30.0
 FIRST_CHUNK = 1000
@@ -59,7 +59,7 @@ class RecordCopier:
         partitions: Sequence[PartitionStart],
         should_stop: Callable[[], bool],
         report: Report,
-        changes: Changes | None = None,
+        changes: AssignmentChanges | None = None,
     ) -> None:
         """Copy until told to stop; raises `ClusterFault` for what nobody but a person can mend."""
         name = CLIENT_ID_PREFIX + self.flow.name
@@ -80,7 +80,7 @@ class _Copying:
     """One call of `copy`: one session after the other."""
 
     commit_s = COMMIT_S
-    changes: Changes | None = None
+    changes: AssignmentChanges | None = None
 
     def __init__(
         self,
@@ -126,13 +126,13 @@ class _Copying:
                 released += self._let_go(change)
         self.changes.release(released)
 
-    def _let_go(self, where: TopicPartition) -> list[Released]:
+    def _let_go(self, where: TopicPartition) -> list[RevokedPartition]:
         left = [part for part in self._parts if part.where == where]
         for part in left:
             self._parts.remove(part)
             self._progress.forget(where)
         self._unprepared = [part for part in self._unprepared if part.where != where]
-        return [Released(*where, part.committed, part.safe.remote_end) for part in left]
+        return [RevokedPartition(*where, part.committed, part.safe.remote_end) for part in left]
 
     def _tick(self) -> None:
         if self.changes is not None:
@@ -248,7 +248,7 @@ class _Copying:
             end = max(end, self._next_retry())
         while time.monotonic() < end and not self._is_interrupted() and self._is_waiting():
             self._progress.tell(problem)
-            time.sleep(LOOK_S)
+            time.sleep(POLL_INTERVAL_S)
 
     def _is_waiting(self) -> bool:
         """Whether something is left to do: who may be asked for more waits for it."""

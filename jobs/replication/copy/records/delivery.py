@@ -20,7 +20,7 @@ from jobs.cluster.records import (
 
 FLUSH_S = 0.5
 PURGE_S = 2.0
-PURGE_LOOK_S = 0.1
+PURGE_POLL_INTERVAL_S = 0.1
 LARGEST_BATCH_BYTES = 1_000_000
 # librdkafka's own ceiling; the target's limit is checked per record, where the offset is known.
 LARGEST_RECORD_BYTES = 1_000_000_000
@@ -162,7 +162,7 @@ class Delivery:
         while len(self.producer) > 0 and time.monotonic() < give_up_at:
             # After a fatal error each of these calls says so again.
             with contextlib.suppress(KafkaException, SystemError):
-                self.producer.poll(PURGE_LOOK_S)
+                self.producer.poll(PURGE_POLL_INTERVAL_S)
 
     def _poll(self, timeout_s: float) -> None:
         try:

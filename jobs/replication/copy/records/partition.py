@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.copy.contract import PartitionProgress, PartitionStart, PartitionState
+from jobs.replication.copy.contract import CopyState, PartitionProgress, PartitionStart
 
 # What a record takes in a batch of its own, beside key, value and headers.
 BATCH_OVERHEAD_BYTES = 100
@@ -36,7 +36,7 @@ class CopiedPartition:
     limit_bytes: int = UNLIMITED_BYTES
     position: int = 0
     committed: int = 0
-    state: PartitionState = PartitionState.STARTING
+    state: CopyState = CopyState.STARTING
     reason: str = ""
     retry_at: float | None = None
     records: int = 0
@@ -71,7 +71,7 @@ class CopiedPartition:
     @property
     def is_open(self) -> bool:
         """Whether this partition can go on, now or later."""
-        return self.state not in (PartitionState.FAILED, PartitionState.STOPPED)
+        return self.state not in (CopyState.FAILED, CopyState.STOPPED)
 
     @property
     def pending(self) -> int:
@@ -95,16 +95,16 @@ class CopiedPartition:
         self.position = self.committed
         self.records, self.bytes = self.safe.records, self.safe.bytes
         self.last_timestamp_ms = self.safe.last_timestamp_ms
-        self.state, self.reason, self.retry_at = PartitionState.STARTING, "", None
+        self.state, self.reason, self.retry_at = CopyState.STARTING, "", None
 
     def receives(self) -> None:
         """Note that records come."""
-        self.state, self.reason = PartitionState.COPYING, ""
+        self.state, self.reason = CopyState.COPYING, ""
 
     def reached_end(self, offset: int) -> None:
         """Note the end of the log: markers up to there are no records, so the position passes them."""
         self.position = max(self.position, offset)
-        self.state, self.reason = PartitionState.CAUGHT_UP, ""
+        self.state, self.reason = CopyState.CAUGHT_UP, ""
 
     def remote_end_now(self) -> int | None:
         """Return where the remote partition ends when everything queued is written once."""
@@ -155,19 +155,19 @@ class CopiedPartition:
 
     def fail(self, reason: str) -> None:
         """Stop here for good: somebody has to do something."""
-        self.state, self.reason, self.retry_at = PartitionState.FAILED, reason, None
+        self.state, self.reason, self.retry_at = CopyState.FAILED, reason, None
 
     def set_aside(self, reason: str, retry_at: float) -> None:
         """Stop here for a while."""
-        self.state, self.reason, self.retry_at = PartitionState.RETRYING, reason, retry_at
+        self.state, self.reason, self.retry_at = CopyState.RETRYING, reason, retry_at
 
     def progress(self, away: str = "") -> PartitionProgress:
         """Return what a person sees; `away` is why a whole cluster does not answer now."""
         state, reason = self.state, self.reason
-        if state is PartitionState.CAUGHT_UP and self.position != self.committed:
-            state = PartitionState.COPYING
+        if state is CopyState.CAUGHT_UP and self.position != self.committed:
+            state = CopyState.COPYING
         if away and self.is_open:
-            state, reason = PartitionState.RETRYING, away
+            state, reason = CopyState.RETRYING, away
         return PartitionProgress(
             topic=self.start.topic,
             partition=self.start.partition,

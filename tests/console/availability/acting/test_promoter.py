@@ -6,15 +6,15 @@ from django.db import OperationalError
 from console.availability.acting.models import HeldPromotion, StandbyLease
 from console.availability.acting.promoter import (
     ClusterPromoter,
-    Looking,
     Promoter,
-    Ways,
+    PromoterDependencies,
+    PromotionCycle,
     wanted_clusters,
 )
 from console.availability.drills.models import Drill, DrillState
 from console.availability.drills.work import carry_out_drills
 from console.availability.promotion.models import ActionState, Mode, PromotionAction
-from console.availability.promotion.parts import shown_loops
+from console.availability.promotion.page_context import shown_loops
 from console.availability.promotion.queries import is_promoter_running
 from jobs.availability.drills import DrillMeasure, shape_of
 from jobs.availability.promotion.actors.kinds import ActorKind
@@ -78,7 +78,7 @@ def ways(clock):
         started.append(label)
         return Idle(run)
 
-    made = Ways(
+    made = PromoterDependencies(
         door=PaperDoor(clock),
         drills=PaperDrills(),
         keep=lambda cluster, loop_id, stop: None,
@@ -194,7 +194,7 @@ def test_a_database_that_is_away_ends_nothing(ways):
             stop.set()
         raise OperationalError("server closed the connection")
 
-    away = Ways(renew=gone, start=ways.start)
+    away = PromoterDependencies(renew=gone, start=ways.start)
     stop.wait = lambda timeout=None: stop.is_set()
     Promoter("here:1", away).run(stop)
     assert len(asked) == 2
@@ -203,7 +203,7 @@ def test_a_database_that_is_away_ends_nothing(ways):
 def test_of_two_programs_one_acts(ways, clock):
     cluster = make_short()
     make_policy(cluster, mode=Mode.ACT)
-    one, two = (Looking(cluster, name, ways) for name in ("a:1", "b:1"))
+    one, two = (PromotionCycle(cluster, name, ways) for name in ("a:1", "b:1"))
     assert one.tick() == 1
     assert two.tick() == 0
     assert ways.door.acts == ["act"]
@@ -213,7 +213,7 @@ def test_of_two_programs_one_acts(ways, clock):
 def test_the_other_one_decides_when_the_first_is_gone(ways, clock):
     cluster = make_short()
     make_policy(cluster, mode=Mode.ACT)
-    one, two = (Looking(cluster, name, ways) for name in ("a:1", "b:1"))
+    one, two = (PromotionCycle(cluster, name, ways) for name in ("a:1", "b:1"))
     one.tick()
     clock.go(7)
     ways.door.isr, ways.door.alive = (1, 2, STANDBY), frozenset({1, 2, STANDBY})
@@ -227,7 +227,7 @@ def test_the_other_one_decides_when_the_first_is_gone(ways, clock):
 def test_where_nobody_acts_and_nothing_stands_the_cluster_is_left_alone(ways):
     cluster = make_short()
     make_policy(cluster)
-    Looking(cluster, "a:1", ways).tick()
+    PromotionCycle(cluster, "a:1", ways).tick()
     assert ways.door.asked == []
 
 

@@ -19,7 +19,7 @@ from console.availability.status.models import (
     SeveritySpan,
     UncleanElection,
 )
-from console.frame.news import metadata_stored
+from console.frame.signals import metadata_stored
 from jobs.availability.status.severity import Severity
 from tests.console.availability.making import Story, describe_topic, finish_round
 from tests.console.making import NOW

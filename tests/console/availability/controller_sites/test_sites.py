@@ -9,7 +9,7 @@ import pytest
 from console.accounts.models import AuditEntry
 from console.availability.controller_sites.sites import sites_of
 from console.availability.placements.models import ControllerSite
-from console.availability.what_if.cluster_models import picture_of
+from console.availability.what_if.cluster_models import snapshot_of
 from console.availability.what_if.matrix_store import keep_picture, matrix_of
 from tests.console.availability.placed_world import make_placed, make_sites
 from tests.console.making import NOW
@@ -76,7 +76,7 @@ def test_with_their_sites_the_loss_of_a_site_takes_the_controllers_along(visitor
 def test_what_was_kept_of_the_cluster_is_made_again(visitor, cluster):
     keep_picture(cluster, NOW)
     post(visitor, c2="west", c3="west")
-    racks = {one.node_id: one.rack for one in picture_of(cluster).voters}
+    racks = {one.node_id: one.rack for one in snapshot_of(cluster).voters}
     assert racks == {1: "west", 2: "west", 3: "west"}
     keep_picture(cluster, NOW)
     assert not has_majority_without(cluster, "west")

@@ -6,9 +6,13 @@ from django.utils import timezone
 from console.availability.placements.placements import rules_of
 from console.availability.promotion.acted_topics import acted_topics_of
 from console.availability.promotion.models import Actor, Mode, PromotionStop
-from console.availability.what_if.cluster_pictures import PartitionClass, Picture, TopicFacts
+from console.availability.what_if.cluster_snapshots import (
+    ClusterSnapshot,
+    PartitionClass,
+    TopicFacts,
+)
 from console.availability.what_if.matrix_store import matrix_digest
-from console.availability.what_if.simulating import ask
+from console.availability.what_if.simulation import simulate_snapshot
 from jobs.availability.what_if.model.cluster import BrokerModel
 from jobs.availability.what_if.steps import Loss
 from tests.console.availability.promotion_world import STANDBY, make_policy
@@ -22,7 +26,7 @@ BROKERS = (
     BrokerModel(STANDBY, "east", is_standby=True),
 )
 # min.insync.replicas 2, two brokers in sync, and a standby that has everything.
-PICTURE = Picture(
+PICTURE = ClusterSnapshot(
     BROKERS,
     (),
     False,
@@ -38,7 +42,7 @@ def cluster():
 
 def outcome_of(cluster):
     """What the loss of broker 1 leaves of the only partition."""
-    answer = ask(
+    answer = simulate_snapshot(
         PICTURE,
         rules_of(cluster),
         [Loss(brokers=frozenset({1}))],

@@ -10,7 +10,7 @@ from console.availability.drills import actions as drill_actions
 from console.availability.drills.models import Drill
 from console.availability.promotion import actions
 from console.availability.promotion.models import ActionState, Actor, Mode, PromotionPolicy
-from console.availability.promotion.policies import PolicyBook
+from console.availability.promotion.policies import PolicyLookup
 from console.frame.errors import ActionRefused
 from jobs.cluster.errors import InvalidFields
 from tests.console.availability.promotion_world import (
@@ -121,7 +121,7 @@ def test_the_closest_policy_counts(cluster, topic, wanted):
     make_policy(cluster)
     make_policy(cluster, kind="glob", pattern="orders*", priority=5)
     make_policy(cluster, kind="regex", pattern=".*")
-    found = PolicyBook(PromotionPolicy.objects.all()).of(topic)
+    found = PolicyLookup(PromotionPolicy.objects.all()).of(topic)
     assert found is not None
     assert found.pattern == wanted
 

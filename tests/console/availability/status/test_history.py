@@ -7,7 +7,7 @@ import pytest
 from console.availability.collection import collect
 from console.availability.status.history import read_history
 from console.availability.status.models import PartitionStatus, PolledMoment
-from console.availability.status.pictures import draw_partition
+from console.availability.status.timelines import draw_partition
 from console.frame.pages.timerange import TimeRange
 from tests.console.availability.making import NOW, Story, describe_topic, finish_round
 

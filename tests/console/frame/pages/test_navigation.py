@@ -1,9 +1,9 @@
 import pytest
 from django.contrib.auth.models import AnonymousUser
 
-from console.frame.pages.navigation import Jump, Place, list_places, same_tab_of
+from console.frame.pages.navigation import NavItem, SearchHit, list_places, same_tab_of
 
-CLUSTERS = [Jump("cluster", alias, f"/clusters/{alias}/") for alias in ("east", "west")]
+CLUSTERS = [SearchHit("cluster", alias, f"/clusters/{alias}/") for alias in ("east", "west")]
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ CLUSTERS = [Jump("cluster", alias, f"/clusters/{alias}/") for alias in ("east", 
 )
 def test_switcher_leads_to_the_same_tab_of_another_cluster(path, east, west):
     assert same_tab_of(CLUSTERS, path) == [
-        Place(alias, f"/clusters/{alias}/{tab}", is_current=is_current)
+        NavItem(alias, f"/clusters/{alias}/{tab}", is_current=is_current)
         for alias, (tab, is_current) in (("east", east), ("west", west))
     ]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from console.frame.processes.alive import Signs, restarts_since
+from console.frame.processes.liveness import LivenessSigns, restarts_since
 from console.frame.processes.supervisor import (
     Program,
     StartFailed,
@@ -58,7 +58,9 @@ def supervisor(tmp_path, said):
 @pytest.fixture
 def listening(tmp_path, said):
     """A supervisor that listens for signs all the time."""
-    supervisor = Supervisor(tmp_path, said.append, signs=Signs(tmp_path / "alive", every_s=0.02))
+    supervisor = Supervisor(
+        tmp_path, said.append, signs=LivenessSigns(tmp_path / "alive", every_s=0.02)
+    )
     yield supervisor
     supervisor.kill_all()
     supervisor.stop_all()

@@ -5,7 +5,7 @@ import threading
 import pytest
 from django.db import InterfaceError, OperationalError
 
-from console.frame.processes.threads import REST_S, KeptThreads, Ways
+from console.frame.processes.threads import REST_S, SupervisedThreads, ThreadDependencies
 from tests.support import Clock
 
 
@@ -18,8 +18,8 @@ class Work:
         self.error = None
         self.is_alive = True
         self.begun = []
-        self.kept = KeptThreads(
-            "test", self.find, self.go, Ways(self.clock, self.start, lambda: None)
+        self.kept = SupervisedThreads(
+            "test", self.find, self.go, ThreadDependencies(self.clock, self.start, lambda: None)
         )
 
     def find(self):
@@ -105,5 +105,7 @@ def test_a_database_that_is_away_ends_nothing(error):
         stop.set()
         raise error
 
-    KeptThreads("test", find, lambda wanted, stop: None, Ways(renew=lambda: None)).run(stop)
+    SupervisedThreads(
+        "test", find, lambda wanted, stop: None, ThreadDependencies(renew=lambda: None)
+    ).run(stop)
     assert begun == [None]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from console.frame.processes.threads import REST_S, Ways
+from console.frame.processes.threads import REST_S, ThreadDependencies
 from console.quorum.log.follower import WRITE_S, metadata_follower, wanted_clusters
 from console.quorum.models import MetadataChange, MetadataLog
 from jobs.archives import MANIFEST
@@ -67,7 +67,7 @@ def cluster(settings, tmp_path):
 
 def follower(door, clock=None, thread=Thread):
     # In a test the connection holds a transaction that must not end.
-    return metadata_follower(door, Ways(clock or Clock(), thread, renew=lambda: None))
+    return metadata_follower(door, ThreadDependencies(clock or Clock(), thread, renew=lambda: None))
 
 
 def log_of(cluster):

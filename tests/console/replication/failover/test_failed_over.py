@@ -9,8 +9,8 @@ from console.replication.failover.queries import groups_failed_over
 from console.replication.findings.models import FlowFinding
 from console.replication.flows.models import GroupReadiness, ReplicationFlow
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.findings.picture import GroupPicture
 from jobs.replication.findings.reading import WireAnswers
+from jobs.replication.findings.snapshot import GroupSnapshot
 from tests.console.making import NOW
 from tests.console.replication.control.test_pages import SYNCED, written
 from tests.console.replication.finding import StubFindingDoor
@@ -98,7 +98,7 @@ def test_a_group_ahead_is_a_finding_only_without_a_plan(moved, has_plan, expecte
     if not has_plan:
         FailoverPlan.objects.all().delete()
     ReplicationFlow.objects.update(is_wanted=True)
-    seen = GroupPicture("readers", ORDERS, 100, 590, checkpoint=(100, 500))
+    seen = GroupSnapshot("readers", ORDERS, 100, 590, checkpoint=(100, 500))
     door = StubFindingDoor(WireAnswers(**checkpoints(100, 500)), [seen])
     for minute in range(2):
         look(moved, door, minute, translator_of=translator)

@@ -10,8 +10,12 @@ from console.replication.findings.models import FlowFinding
 from console.replication.findings.store import prune_findings
 from console.replication.flows.models import FlowRound
 from jobs.replication.checkpoints.topic import CheckpointTopic
-from jobs.replication.findings.picture import CheckpointsPicture, GroupPicture, SyncsPicture
 from jobs.replication.findings.reading import WireAnswers
+from jobs.replication.findings.snapshot import (
+    CheckpointsSnapshot,
+    GroupSnapshot,
+    OffsetSyncsSnapshot,
+)
 from jobs.replication.offset_syncs.tail import SyncTail
 from jobs.replication.topics.drift import TopicDrift
 from jobs.replication.translation.translator import Translator
@@ -157,7 +161,9 @@ def test_the_newest_syncs_are_remembered_for_the_next_look(flow):
     row(flow, lag=0, position=110)
     door = StubFindingDoor(
         WireAnswers(
-            syncs=SyncsPicture("s", "east", partitions=1), tail=tail, remote_ends={ORDERS: 80}
+            syncs=OffsetSyncsSnapshot("s", "east", partitions=1),
+            tail=tail,
+            remote_ends={ORDERS: 80},
         )
     )
     for minute in range(2):
@@ -188,7 +194,7 @@ def test_a_flow_of_crosslog_knows_which_topic_it_copied():
 def test_a_flow_of_crosslog_that_copied_nothing_lacks_no_offset_syncs():
     flow = make_flow(measured_at=NOW, is_wanted=True)
     row(flow, position=0, lag=110)
-    door = StubFindingDoor(WireAnswers(syncs=SyncsPicture("s", "west", exists=False)))
+    door = StubFindingDoor(WireAnswers(syncs=OffsetSyncsSnapshot("s", "west", exists=False)))
     for minute in range(3):
         look(flow, door, minute)
     assert codes(flow) == []
@@ -200,7 +206,7 @@ def checkpoints(upstream, downstream):
     topic.take(*encode_checkpoint(place), 1_000, 0)
     return {
         "checkpoint_topic": topic,
-        "checkpoints": CheckpointsPicture(topic.topic, newest_at=NOW),
+        "checkpoints": CheckpointsSnapshot(topic.topic, newest_at=NOW),
     }
 
 
@@ -209,7 +215,7 @@ def billing(flow):
     """A group that stands at 100 here and at 90 there, with a checkpoint (100, 80)."""
     make_group_offset(flow.source, "billing", "orders", 100)
     make_group_offset(flow.target, "billing", "east.orders", 90)
-    return GroupPicture("billing", ORDERS, 100, 90, checkpoint=(100, 80))
+    return GroupSnapshot("billing", ORDERS, 100, 90, checkpoint=(100, 80))
 
 
 def test_a_group_that_seems_to_be_ahead_is_asked_for_again_before_it_is_told(flow, billing):

@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from console.overview.queries import read_picture
+from console.overview.queries import read_overview
 from console.replication.findings.models import FlowWatch
 from tests.console.making import NOW, count_queries, make_flow, make_user
 from tests.console.replication.finding import make_finding
@@ -115,7 +115,7 @@ def test_the_overview_has_a_line_for_each_rule_of_a_flow(flow):
     make_finding(flow, "topic_left_out", "warn", subject="B.foo")
     make_finding(flow, "heartbeats_absent", "notice", subject="")
     make_finding(flow, "loop", **ENDED)
-    found = read_picture(NOW, make_user()).findings
+    found = read_overview(NOW, make_user()).findings
     assert [(f.severity, f.word) for f in found] == [
         ("crit", "Retention loss"),
         ("warn", "Topic left out"),

@@ -6,7 +6,7 @@ from console.frame.pages.states import Severity
 from console.replication.flows.models import ReplicationFlow
 from console.replication.flows.status import SILENT_AFTER, FlowState, in_short, judge_flow
 from console.runs.models import Run, RunState
-from jobs.spark.flow_driver.holding_back import BY_A_PERSON
+from jobs.spark.flow_driver.pause_rules import PAUSED_BY_USER
 from tests.console.making import NOW, make_flow, make_run
 
 
@@ -112,11 +112,11 @@ WINDOW = "Bulk copying waits for its window (01:00-05:00)."
     ("held_back", "reason"),
     [
         pytest.param(
-            {BY_A_PERSON: 3}, "3 of 12 partitions are paused by a person.", id="by a person"
+            {PAUSED_BY_USER: 3}, "3 of 12 partitions are paused by a person.", id="by a person"
         ),
         pytest.param({WINDOW: 2}, f"2 of 12 partitions are paused. {WINDOW}", id="by a window"),
         pytest.param(
-            {WINDOW: 2, BY_A_PERSON: 1},
+            {WINDOW: 2, PAUSED_BY_USER: 1},
             f"1 of 12 partitions are paused by a person. 2 of 12 partitions are paused. {WINDOW}",
             id="by both",
         ),
@@ -130,7 +130,8 @@ def test_a_flow_that_runs_says_what_of_it_is_paused(held_back, reason):
 
 
 @pytest.mark.parametrize(
-    ("why", "hint"), [(BY_A_PERSON, "Resume what is to go on."), (WINDOW, "It goes on by itself.")]
+    ("why", "hint"),
+    [(PAUSED_BY_USER, "Resume what is to go on."), (WINDOW, "It goes on by itself.")],
 )
 def test_a_paused_flow_says_what_lets_it_go_on(why, hint):
     status = judge_flow(flow(states={"paused": 4}, held_back={why: 4}, worst_since=NOW), NOW)

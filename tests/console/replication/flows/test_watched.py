@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from console.frame.errors import ActionRefused
 from console.replication.control import actions as control_actions
-from console.replication.control.ensure import ensure_flows
+from console.replication.control.reconcile import reconcile_flows
 from console.replication.flows import actions
 from console.replication.flows.models import ReplicationFlow
 from console.replication.flows.status import judge_flow
@@ -76,7 +76,7 @@ def test_nothing_of_it_is_steered_here(flow, act):
 def test_no_run_of_it_is_started_even_if_its_row_says_that_it_is_wanted(flow, settings, tmp_path):
     settings.CROSSLOG_RUNS_DIR = tmp_path
     ReplicationFlow.objects.update(is_wanted=True)
-    ensure_flows(NOW, StubLauncher())
+    reconcile_flows(NOW, StubLauncher())
     assert not Run.objects.exists()
 
 

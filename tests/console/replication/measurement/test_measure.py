@@ -14,10 +14,10 @@ from console.replication.measurement.measure import (
     with_source,
 )
 from jobs.cluster.descriptions import OffsetRange
-from jobs.replication.copy.contract import PartitionState
+from jobs.replication.copy.contract import CopyState
 from tests.console.making import partition_row, progress
 
-COPYING = Measured("orders", 0, state=PartitionState.COPYING, position=90, last_timestamp_ms=1_000)
+COPYING = Measured("orders", 0, state=CopyState.COPYING, position=90, last_timestamp_ms=1_000)
 
 
 def test_lag_is_end_minus_position_and_head_minus_last_timestamp():
@@ -37,9 +37,9 @@ def test_markers_behind_the_last_record_are_no_lag():
 
 
 def test_a_failed_partition_keeps_its_reason_when_no_run_copies():
-    failed = replace(COPYING, state=PartitionState.FAILED, reason="too large", rate_per_s=0.0)
+    failed = replace(COPYING, state=CopyState.FAILED, reason="too large", rate_per_s=0.0)
     rest = at_rest(failed, None)
-    assert (rest.state, rest.reason, rest.rate_per_s) == (PartitionState.FAILED, "too large", None)
+    assert (rest.state, rest.reason, rest.rate_per_s) == (CopyState.FAILED, "too large", None)
 
 
 def test_a_position_that_moved_without_a_run_forgets_the_last_timestamp():
@@ -62,7 +62,7 @@ def test_totals_of_nothing_are_unknown():
 
 
 def test_the_worst_partition_gives_the_reason():
-    failed = replace(COPYING, state=PartitionState.FAILED, reason="record too large")
+    failed = replace(COPYING, state=CopyState.FAILED, reason="record too large")
     assert total([COPYING, failed]).reason == "record too large"
 
 
@@ -81,7 +81,7 @@ def test_a_run_that_has_not_seen_the_clusters_says_why(surveyed, fault, because)
 
 def test_partitions_known_from_before_wait_with_the_run():
     waiting = not_surveyed(COPYING, progress(surveyed=False, fault="west: no broker answered"))
-    assert (waiting.state, waiting.reason) == (PartitionState.RETRYING, "west: no broker answered")
+    assert (waiting.state, waiting.reason) == (CopyState.RETRYING, "west: no broker answered")
 
 
 def test_progress_becomes_partitions_with_their_remote_topic():
@@ -95,8 +95,8 @@ def test_progress_becomes_partitions_with_their_remote_topic():
 
 def test_only_a_topic_that_was_created_again_can_be_accepted():
     again = replace(
-        COPYING, state=PartitionState.FAILED, reason="Topic orders was deleted and created again."
+        COPYING, state=CopyState.FAILED, reason="Topic orders was deleted and created again."
     )
-    large = replace(COPYING, state=PartitionState.FAILED, reason="Record at 7 is too large.")
+    large = replace(COPYING, state=CopyState.FAILED, reason="Record at 7 is too large.")
     assert accepts_new_topic([COPYING, again])
     assert not accepts_new_topic([COPYING, large])

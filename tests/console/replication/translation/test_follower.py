@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from console.frame.processes.threads import REST_S, Ways
+from console.frame.processes.threads import REST_S, ThreadDependencies
 from console.replication.flows import queries
 from console.replication.flows.models import FlowRound, ReplicationFlow
 from console.replication.translation.follower import WRITE_S, syncs_follower, wanted_flows
@@ -66,7 +66,7 @@ def flow(archives):
 
 def follower(door, clock=None, thread=Thread):
     # In a test the connection holds a transaction that must not end.
-    return syncs_follower(door, Ways(clock or Clock(), thread, renew=lambda: None))
+    return syncs_follower(door, ThreadDependencies(clock or Clock(), thread, renew=lambda: None))
 
 
 def round_of(flow):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from jobs.availability.acting.standby.promotions import (
     HeldPromotion,
     Lease,
-    LoopSign,
+    LoopHeartbeat,
     Phase,
     PromotionEvent,
     StoreAway,
@@ -87,7 +87,7 @@ class MemoryStore:
                 self.ended.append(after)
             return True
 
-    def sign(self, sign: LoopSign) -> None:
+    def sign(self, sign: LoopHeartbeat) -> None:
         """See `PromotionStore.sign`."""
         with self._lock:
             self._answer()

@@ -9,7 +9,7 @@ import pytest
 
 from jobs.availability.acting.standby.promotions import (
     HeldPromotion,
-    LoopSign,
+    LoopHeartbeat,
     Phase,
     PromotionEvent,
     StoreState,
@@ -131,11 +131,11 @@ class StoreContract:
         assert store.begin(TWO)
 
     def test_every_loop_leaves_its_newest_sign(self, store, other):
-        store.sign(LoopSign("a", NOW_MS, {"promotion-1": 1}))
-        other.sign(LoopSign("b", NOW_MS, {}, "the controllers do not answer"))
-        store.sign(LoopSign("a", NOW_MS + 500, {"promotion-1": 2}))
+        store.sign(LoopHeartbeat("a", NOW_MS, {"promotion-1": 1}))
+        other.sign(LoopHeartbeat("b", NOW_MS, {}, "the controllers do not answer"))
+        store.sign(LoopHeartbeat("a", NOW_MS + 500, {"promotion-1": 2}))
         signs = {one.loop_id: one for one in store.read().signs}
-        assert signs["a"] == LoopSign("a", NOW_MS + 500, {"promotion-1": 2})
+        assert signs["a"] == LoopHeartbeat("a", NOW_MS + 500, {"promotion-1": 2})
         assert signs["b"].problem == "the controllers do not answer"
 
     def test_events_are_taken(self, store):

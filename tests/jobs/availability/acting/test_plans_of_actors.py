@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from jobs.availability.acting.doors import Doors
+from jobs.availability.acting.cluster_connections import ClusterConnections
 from jobs.availability.acting.fenced_standby import FencedStandby
 from jobs.availability.acting.held_back_replica import lifted, throttles
 from jobs.availability.acting.reassign_to_spare import target_of
-from jobs.availability.acting.standby.promotions import HeldPromotion, LoopSign, StoreState
+from jobs.availability.acting.standby.promotions import HeldPromotion, LoopHeartbeat, StoreState
 from jobs.availability.acting.standby.standbys import (
     Standby,
-    StandbyPicture,
+    StandbySnapshot,
     fetched_ago_ms,
     reached_offset,
 )
@@ -35,14 +35,14 @@ READY = Standby(
     partitions=12,
     most_lag_records=3,
 )
-ALIVE = StoreState(signs=(LoopSign("one", NOW - 100),))
+ALIVE = StoreState(signs=(LoopHeartbeat("one", NOW - 100),))
 
 
 def refusals(broker=READY, state=ALIVE, **fields):
-    doors = Doors(Connection("east", "b:9092"))
+    doors = ClusterConnections(Connection("east", "b:9092"))
     actor = FencedStandby(doors, 4, MemoryStore(), now_ms=lambda: NOW, **fields)
     brokers = {} if broker is None else {4: broker}
-    return actor.plan_from(StandbyPicture(brokers), state).refusals
+    return actor.plan_from(StandbySnapshot(brokers), state).refusals
 
 
 def test_a_standby_that_follows_may_be_promoted():
@@ -56,7 +56,7 @@ def test_a_standby_that_follows_may_be_promoted():
         pytest.param(READY, StoreState(), "No standby loop runs", id="no loop"),
         pytest.param(
             READY,
-            StoreState(signs=(LoopSign("one", NOW - 60_000),)),
+            StoreState(signs=(LoopHeartbeat("one", NOW - 60_000),)),
             "No standby loop",
             id="dead loop",
         ),

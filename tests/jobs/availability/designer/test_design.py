@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from jobs.availability.designer.cluster import cluster_of
 from jobs.availability.designer.design import (
-    ImpossibleWish,
-    InvalidWish,
+    DesignRequirements,
+    ImpossibleRequirements,
+    InvalidRequirements,
     LossAllowed,
     ObserverSupport,
     Site,
-    Wish,
     WritableAfter,
     design,
 )
@@ -40,7 +40,7 @@ THREE = (Site("a", (1, 2)), Site("b", (3, 4)), Site("c", (5, 6)))
 
 
 def designed(*sites, **wishes):
-    return design(Wish(sites, **wishes))
+    return design(DesignRequirements(sites, **wishes))
 
 
 def shape(made):
@@ -127,7 +127,7 @@ def test_what_is_wished_survives_by_the_simulation(sites, wishes, expected, leas
     made = designed(*sites, **wishes)
     wished = [one for one in made.survives if one.is_wished]
     assert all(one.is_writable for one in wished)
-    if made.wish.rpo is LossAllowed.ZERO:
+    if made.requirements.rpo is LossAllowed.ZERO:
         assert not any(one.data_at_risk for one in made.survives)
 
 
@@ -235,7 +235,7 @@ IMPOSSIBLE = [
 
 @pytest.mark.parametrize(("sites", "wishes", "fields"), IMPOSSIBLE)
 def test_an_impossible_wish_says_at_its_field_what_would_be_possible(sites, wishes, fields):
-    with pytest.raises(ImpossibleWish) as refused:
+    with pytest.raises(ImpossibleRequirements) as refused:
         designed(*sites, **wishes)
     problems = refused.value.problems
     assert fields is None or set(problems) == fields
@@ -250,17 +250,20 @@ def test_what_is_said_to_be_possible_is(sites, wishes, fields):
         "observers": [FENCED, ITSELF],
         "most_copies": [None],
     }
-    with pytest.raises(ImpossibleWish) as refused:
+    with pytest.raises(ImpossibleRequirements) as refused:
         designed(*sites, **wishes)
     for field in set(refused.value.problems) & set(others):
-        tried = [_try(replace(Wish(sites, **wishes), **{field: value})) for value in others[field]]
+        tried = [
+            _try(replace(DesignRequirements(sites, **wishes), **{field: value}))
+            for value in others[field]
+        ]
         assert any(tried), field
 
 
 def _try(wish):
     try:
         return design(wish)
-    except ImpossibleWish:
+    except ImpossibleRequirements:
         return None
 
 
@@ -293,14 +296,15 @@ INVALID = [
 
 @pytest.mark.parametrize(("sites", "wishes", "field"), INVALID)
 def test_a_malformed_wish_is_refused_at_its_field(sites, wishes, field):
-    with pytest.raises(InvalidWish) as refused:
+    with pytest.raises(InvalidRequirements) as refused:
         designed(*sites, **wishes)
     assert field in refused.value.problems
 
 
 class TestCommands:
     def lines(self, **wishes):
-        made = design(Wish((WEST, EAST, HUB), topic="orders", **wishes), KafkaTools("b:9092"))
+        wanted = DesignRequirements((WEST, EAST, HUB), topic="orders", **wishes)
+        made = design(wanted, KafkaTools("b:9092"))
         return made, {one.title: one for one in made.commands}
 
     def test_plain_kafka_gets_an_assignment(self):
@@ -360,7 +364,7 @@ def test_the_sizing_rule_says_what_the_simulation_says(sync, observers, least, s
     sites = tuple(
         Site(name, tuple(range(n, n + 4))) for name, n in (("a", 0), ("b", 10), ("c", 20))
     )
-    wish = Wish(sites, observers=support, writable_after=after, partitions=3)
+    wish = DesignRequirements(sites, observers=support, writable_after=after, partitions=3)
     split = Split(sync, observers, least)
     assume(sum(sync) >= least)
     told = survivals(cluster_of(split, wish), wish)
@@ -371,7 +375,8 @@ def test_the_sizing_rule_says_what_the_simulation_says(sync, observers, least, s
 
 
 def test_the_worst_start_is_the_least_that_takes_writes():
-    cluster = cluster_of(Split((2, 2), (1, 1), 3), Wish((WEST, EAST, HUB), observers=FENCED))
+    wanted = DesignRequirements((WEST, EAST, HUB), observers=FENCED)
+    cluster = cluster_of(Split((2, 2), (1, 1), 3), wanted)
     (partition,) = worst_start(cluster, frozenset({21, 22})).partitions
     assert set(partition.isr) == {21, 22, 11}
 
@@ -385,10 +390,10 @@ def test_the_worst_start_is_the_least_that_takes_writes():
     ),
 )
 def test_every_wish_is_fulfilled_or_refused_with_a_reason(sites, rpo, after, support):
-    wish = Wish(sites, rpo=rpo, writable_after=after, observers=support)
+    wish = DesignRequirements(sites, rpo=rpo, writable_after=after, observers=support)
     made = _try(wish)
     if made is None:
-        with pytest.raises(ImpossibleWish) as refused:
+        with pytest.raises(ImpossibleRequirements) as refused:
             design(wish)
         assert refused.value.problems
     else:

@@ -2,19 +2,25 @@
 
 import pytest
 
-from jobs.availability.designer.design import InvalidWish, LossAllowed, Site, Wish, WritableAfter
-from jobs.availability.designer.input import WISH_FIELDS, parse_wish
+from jobs.availability.designer.design import (
+    DesignRequirements,
+    InvalidRequirements,
+    LossAllowed,
+    Site,
+    WritableAfter,
+)
+from jobs.availability.designer.input import REQUIREMENT_FIELDS, parse_requirements
 
 SITES = [{"name": "a", "brokers": [1, 2]}, {"name": "b", "brokers": [3]}, {"name": "hub"}]
 
 
 def test_only_sites_are_needed():
     sites = (Site("a", (1, 2)), Site("b", (3,)), Site("hub"))
-    assert parse_wish({"sites": SITES}) == Wish(sites)
+    assert parse_requirements({"sites": SITES}) == DesignRequirements(sites)
 
 
 def test_every_field_can_be_given():
-    wish = parse_wish(
+    wish = parse_requirements(
         {
             "sites": SITES[:2],
             "rpo": "bounded",
@@ -33,7 +39,7 @@ def test_every_field_can_be_given():
     )
     assert (wish.rpo, wish.writable_after) == (LossAllowed.BOUNDED, WritableAfter.SITE)
     assert (wish.rto_s, wish.partitions, wish.is_existing_topic) == (30.0, 12, True)
-    assert set(WISH_FIELDS) == set(Wish.__dataclass_fields__)
+    assert set(REQUIREMENT_FIELDS) == set(DesignRequirements.__dataclass_fields__)
 
 
 MISTAKES = [
@@ -57,12 +63,12 @@ MISTAKES = [
 
 @pytest.mark.parametrize(("document", "field"), MISTAKES)
 def test_a_mistake_is_told_at_its_field(document, field):
-    with pytest.raises(InvalidWish) as refused:
-        parse_wish(document)
+    with pytest.raises(InvalidRequirements) as refused:
+        parse_requirements(document)
     assert field in refused.value.problems
 
 
 def test_all_mistakes_are_told_at_once():
-    with pytest.raises(InvalidWish) as refused:
-        parse_wish({"sites": SITES, "rpo": "x", "voters": 2, "topic": 7})
+    with pytest.raises(InvalidRequirements) as refused:
+        parse_requirements({"sites": SITES, "rpo": "x", "voters": 2, "topic": 7})
     assert {"rpo", "voters", "topic"} <= set(refused.value.problems)

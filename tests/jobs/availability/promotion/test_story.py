@@ -7,13 +7,18 @@ from hypothesis import strategies as st
 
 from jobs.availability.promotion.advice import AdviceAction, Mode, PromotionFacts
 from jobs.availability.promotion.advisor import advise
-from jobs.availability.promotion.guard import GuardRules, GuardState, guard, keys_after
-from jobs.availability.promotion.tracking import Tracked, track
+from jobs.availability.promotion.preconditions import (
+    PreconditionRules,
+    PreconditionState,
+    check_preconditions,
+    keys_after,
+)
+from jobs.availability.promotion.promotion_history import PromotionHistory, update_history
 from tests.jobs.availability.partitions import LEVEL, NOW_MS, RACKS, partition, policy, seen_again
 
 SYNC, OBSERVERS = (1, 2, 3, 4), (5, 6)
 TICK_MS = 5_000
-RULES = GuardRules(mode=Mode.ACT, opted_in=frozenset({"orders"}), cooldown_ms=60_000)
+RULES = PreconditionRules(mode=Mode.ACT, opted_in=frozenset({"orders"}), cooldown_ms=60_000)
 POLICY = policy(hold_ms=20_000)
 
 
@@ -23,7 +28,7 @@ class Story:
 
     now_ms: int = NOW_MS
     promoted: set = field(default_factory=set)
-    tracked: Tracked = field(default_factory=Tracked)
+    tracked: PromotionHistory = field(default_factory=PromotionHistory)
     ended: dict = field(default_factory=dict)
     done: list = field(default_factory=list)
     epoch: int = 1
@@ -33,13 +38,13 @@ class Story:
         """Let a moment pass with these sync replicas alive; at most one action follows."""
         self.now_ms += TICK_MS
         self._settle(alive)
-        self.tracked = track(self.tracked, self.model, POLICY.policy, self.now_ms)
+        self.tracked = update_history(self.tracked, self.model, POLICY.policy, self.now_ms)
         told = advise(self.model, self._facts(alive, has_quorum), POLICY, self.now_ms)
-        state = GuardState(
+        state = PreconditionState(
             is_dry_run_done=True, last_ended_ms=dict(self.ended), has_quorum=has_quorum
         )
         current = seen_again(told.evidence, at_ms=self.now_ms)
-        if not guard(told, current, RULES, state, self.now_ms):
+        if not check_preconditions(told, current, RULES, state, self.now_ms):
             self._act(told)
             self._settle(alive)
         return told

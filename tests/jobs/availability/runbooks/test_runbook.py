@@ -7,7 +7,14 @@ from itertools import product
 
 import pytest
 
-from jobs.availability.runbooks.commands import NEEDS, Ask, See, check, commands, known
+from jobs.availability.runbooks.commands import (
+    NEEDS,
+    CheckKind,
+    CommandKind,
+    check,
+    commands,
+    known,
+)
 from jobs.availability.runbooks.kafka_commands import KafkaTools
 from jobs.availability.runbooks.runbook import (
     RunbookFacts,
@@ -113,8 +120,8 @@ def test_every_command_and_every_check_is_used():
     steps = [LOOK, LEAD_AGAIN, DONE]
     for table in (OF_CAUSE, OF_TROUBLE):
         steps += [step for found in table.values() for step in found]
-    assert {step.ask for step in steps} == set(Ask)
-    assert {step.see for step in steps} == set(See)
+    assert {step.ask for step in steps} == set(CommandKind)
+    assert {step.see for step in steps} == set(CheckKind)
 
 
 def test_every_step_that_names_a_fact_has_other_words_or_is_left_out():
@@ -211,7 +218,7 @@ def test_an_observer_is_promoted_and_demoted_by_name():
 
 def test_what_the_quorum_shows_is_seen_on_its_page():
     on = replace(FULL, quorum_page="/quorum/c/")
-    assert check(See.QUORUM, on).page == "/quorum/c/"
+    assert check(CheckKind.QUORUM, on).page == "/quorum/c/"
 
 
 WORDS = [

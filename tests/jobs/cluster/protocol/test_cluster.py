@@ -13,7 +13,7 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, ClusterIdChanged, TimedOut, Unreachable
 from jobs.cluster.protocol.cluster import bootstrap_servers
 from jobs.cluster.protocol.errors import BrokerNotKnown, ConnectionLost, TopicUnknown
-from jobs.cluster.protocol.transport.lanes import FETCH, PRODUCE
+from jobs.cluster.protocol.transport.connection_pool import FETCH, PRODUCE
 from jobs.cluster.protocol.transport.transport_faults import Server
 from tests.jobs.cluster.protocol import fake_broker
 from tests.jobs.cluster.protocol.coroutines import until

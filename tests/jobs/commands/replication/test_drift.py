@@ -9,7 +9,7 @@ import pytest
 from jobs.cli import build_parser
 from jobs.cluster.errors import Unreachable
 from jobs.commands.replication.drift import lines, run
-from jobs.replication.findings.surprises import Surprise
+from jobs.replication.findings.selection_findings import SelectionFinding
 from jobs.replication.topics.drift import AclDrift, ConfigDrift, DriftReport, TopicDrift
 
 FLOW = """
@@ -84,7 +84,7 @@ def test_topics_that_are_equal_end_well(asked):
             id="problem",
         ),
         pytest.param(
-            DriftReport("f", (SAME,), (Surprise("x.internal", "Left out."),)),
+            DriftReport("f", (SAME,), (SelectionFinding("x.internal", "Left out."),)),
             "x.internal: Left out.",
             id="surprise",
         ),

@@ -5,7 +5,7 @@ import pytest
 
 from jobs.cli import main
 from jobs.cluster.descriptions import CommittedOffset
-from jobs.commands.replication import failover_words as words
+from jobs.commands.replication import failover_text as words
 from jobs.commands.replication.failover_file import BadUndoFile, UndoFile
 from jobs.replication.failover.applying import apply_group
 from tests.jobs.replication.failover.making import (

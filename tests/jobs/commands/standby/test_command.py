@@ -9,7 +9,7 @@ from jobs.availability.acting.standby.folder_store import FolderStore
 from jobs.availability.acting.standby.promotions import HeldPromotion
 from jobs.availability.promotion.actors.catalogue import ActorKind
 from jobs.cli import main
-from jobs.commands.standby.words import outcome_lines, plan_lines
+from jobs.commands.standby.output import outcome_lines, plan_lines
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from jobs.quorum.history.changes import Anomaly, ChangeKind, PartitionChange
 from jobs.quorum.history.histories import read_changes
 from jobs.quorum.image.diff import Difference, diff_images
 from jobs.quorum.image.image import MetadataImage
-from jobs.quorum.image.moments import Moment, state_at, state_of_folder
+from jobs.quorum.image.point_in_time import LogPosition, state_at, state_of_folder
 from jobs.quorum.image.records import image_records
 from jobs.quorum.log.folder import read_folder
 from jobs.wire.metadata.log import Gap, LogRecord, read_log
@@ -127,7 +127,7 @@ def test_the_difference_of_two_moments_is_empty_only_for_the_same_state(
     records: list[LogRecord], data: st.DataObject
 ) -> None:
     offset = data.draw(st.integers(0, max(len(records), 1)))
-    before = state_at(records, Moment(offset=offset)).image
+    before = state_at(records, LogPosition(offset=offset)).image
     after = fold(records)
     found = list(diff_images(before, after))
     assert bool(found) == (before != after)
@@ -192,7 +192,7 @@ def test_no_content_of_a_record_stops_the_fold(specs: list[tuple[str, dict[str, 
 @pytest.mark.parametrize("end_offset", [885, 1092])
 def test_a_real_snapshot_is_the_fold_of_the_log_up_to_it(end_offset: int) -> None:
     folder = read_folder(KRAFT_LOG)
-    from_log = state_at(folder.records(), Moment(offset=end_offset - 1)).image
+    from_log = state_at(folder.records(), LogPosition(offset=end_offset - 1)).image
     file = next((KRAFT_LOG / "__cluster_metadata-0").glob(f"*{end_offset}-*.checkpoint"))
     from_snapshot = MetadataImage()
     from_snapshot.expect_snapshot(end_offset)
@@ -217,7 +217,7 @@ def test_a_real_log_is_folded_without_a_single_anomaly() -> None:
 @pytest.mark.parametrize("offset", [764, 800, 930, 931, 1000, 1092, 5000])
 def test_the_nearest_snapshot_leads_to_the_same_state(offset: int) -> None:
     folder = read_folder(KRAFT_LOG)
-    near = state_of_folder(folder, Moment(offset=offset))
-    far = state_at(folder.records(), Moment(offset=offset))
+    near = state_of_folder(folder, LogPosition(offset=offset))
+    far = state_at(folder.records(), LogPosition(offset=offset))
     assert near.image == far.image
     assert near.image.last_offset == far.image.last_offset

@@ -7,7 +7,7 @@ import pytest
 from jobs.cluster.protocol.admin.quorum import QuorumDescription, QuorumReplica
 from jobs.quorum.health.compare import LogDigest
 from jobs.quorum.health.finding import QuorumCode, Severity
-from jobs.quorum.health.rules import QuorumPicture, judge_quorum
+from jobs.quorum.health.rules import QuorumSnapshot, evaluate_quorum
 from jobs.quorum.timeline.voter_timeline import read_voter_timeline
 from tests.jobs.quorum.voter_sets import Log, key_of, minus, plus, voters
 
@@ -48,7 +48,7 @@ def started(epoch: int = 1) -> Log:
 
 def found(**known) -> dict[QuorumCode, list]:
     codes: dict[QuorumCode, list] = {}
-    for finding in judge_quorum(QuorumPicture(**known), NOW).findings:
+    for finding in evaluate_quorum(QuorumSnapshot(**known), NOW).findings:
         codes.setdefault(finding.code, []).append(finding)
     return codes
 
@@ -149,7 +149,7 @@ class TestLog:
             log.leader(number % 3 + 1, [1, 2, 3], epoch=log.epoch + 3).noop(3)
         later = NOW + 48 * 3_600_000
         timeline = read_voter_timeline(log)
-        assert judge_quorum(QuorumPicture(timeline=timeline), later).findings == ()
+        assert evaluate_quorum(QuorumSnapshot(timeline=timeline), later).findings == ()
 
     @pytest.mark.parametrize(("skipped", "severity"), [(1, Severity.NOTICE), (4, Severity.WARN)])
     def test_epochs_without_a_leader_are_told(self, skipped, severity):
@@ -227,15 +227,15 @@ class TestComparison:
 
 
 def test_what_was_not_asked_is_not_judged():
-    assert judge_quorum(QuorumPicture(), NOW).judged == frozenset()
-    judged = judge_quorum(QuorumPicture(description=described()), NOW).judged
+    assert evaluate_quorum(QuorumSnapshot(), NOW).judged == frozenset()
+    judged = evaluate_quorum(QuorumSnapshot(description=described()), NOW).judged
     assert QuorumCode.BARE_MAJORITY in judged
     assert QuorumCode.HIGH_WATERMARK_STALLED not in judged
     assert QuorumCode.GHOST_REGISTRATION not in judged
 
 
 def test_everything_is_judged_when_everything_is_known():
-    picture = QuorumPicture(
+    picture = QuorumSnapshot(
         description=described(),
         before=described(),
         timeline=read_voter_timeline(started()),
@@ -243,12 +243,12 @@ def test_everything_is_judged_when_everything_is_known():
         registered_ids=(),
         replicas=(LogDigest("a", {}), LogDigest("b", {})),
     )
-    assert judge_quorum(picture, NOW).judged == set(QuorumCode)
+    assert evaluate_quorum(picture, NOW).judged == set(QuorumCode)
 
 
 def test_the_worst_comes_first_and_each_is_json_values():
     now = described(leader(), replica(2, fetched_ago=60_000), replica(3, caught_up_ago=30_000))
-    findings = judge_quorum(QuorumPicture(description=now), NOW).findings
+    findings = evaluate_quorum(QuorumSnapshot(description=now), NOW).findings
     assert [finding.severity for finding in findings] == [
         Severity.CRIT,
         Severity.RISK,

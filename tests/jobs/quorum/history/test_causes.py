@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from jobs.quorum.history.changes import BrokerChange, Cause, Election, PartitionChange
-from jobs.quorum.history.partition_causes import judge
-from jobs.quorum.image.partition_state import PartitionState, merge
+from jobs.quorum.history.partition_causes import cause_of_change
+from jobs.quorum.image.partition_registration import PartitionRegistration, merge
 from tests.jobs.quorum.log_records import (
     ORDERS,
     Log,
@@ -26,7 +26,7 @@ from tests.jobs.quorum.log_records import (
 )
 
 
-def state(**fields: Any) -> PartitionState:
+def state(**fields: Any) -> PartitionRegistration:
     told = {
         "replicas": (1, 2, 3),
         "isr": (1, 2, 3),
@@ -34,7 +34,7 @@ def state(**fields: Any) -> PartitionState:
         "leader_epoch": 5,
         "partition_epoch": 9,
     }
-    return PartitionState(**(told | {"directories": ("a", "b", "c")} | fields))
+    return PartitionRegistration(**(told | {"directories": ("a", "b", "c")} | fields))
 
 
 REASSIGNING = {"replicas": (1, 2, 3, 4), "adding": (4,), "removing": (3,)}
@@ -149,14 +149,14 @@ def test_a_record_shows_its_own_cause(
     before: dict[str, Any], record: dict[str, Any], cause: Cause, broker: int | None
 ) -> None:
     old = state(**before)
-    judged = judge(old, merge(old, record))
+    judged = cause_of_change(old, merge(old, record))
     assert (judged.cause, judged.cause_broker) == (cause, broker)
 
 
 def test_both_signs_of_an_unclean_election_are_kept_apart() -> None:
     old = state(leader=-1, isr=(1,))
-    outside = judge(old, merge(old, {"leader": 2, "isr": [2]}))
-    recovering = judge(old, merge(old, {"leader": 1, "leaderRecoveryState": 1}))
+    outside = cause_of_change(old, merge(old, {"leader": 2, "isr": [2]}))
+    recovering = cause_of_change(old, merge(old, {"leader": 1, "leaderRecoveryState": 1}))
     assert (outside.leader_was_outside, outside.began_recovering) == (True, False)
     assert (recovering.leader_was_outside, recovering.began_recovering) == (False, True)
     assert outside.election is recovering.election is Election.UNCLEAN

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.quorum.health.finding import QuorumCode
-from jobs.quorum.health.rules import QuorumPicture, judge_quorum
+from jobs.quorum.health.rules import QuorumSnapshot, evaluate_quorum
 from jobs.quorum.timeline.voter_timeline import read_voter_timeline
 from jobs.wire.metadata.log import DamageKind, Gap, LogDamage, LogRecord
 from tests.jobs.quorum.voter_sets import Log, minus, plus, renewed, voters
@@ -62,7 +62,7 @@ def test_no_record_ends_the_reading(items):
     timeline = read_voter_timeline(items)
     parts = (*timeline.entries, *timeline.elections, *timeline.epochs, *timeline.anomalies)
     json.dumps([part.to_mapping() for part in parts])
-    judge_quorum(QuorumPicture(timeline=timeline), 0)
+    evaluate_quorum(QuorumSnapshot(timeline=timeline), 0)
     assert all(start < end for start, end in timeline.unknown)
 
 
@@ -99,6 +99,6 @@ def test_every_change_of_more_than_one_is_found(ids, drawn):
     log = Log(epoch=0).leader(min(ids), ids).kraft_version(1).voters(before).together(3)
     timeline = read_voter_timeline(log.noop().voters(after))
     now = log.at_ms
-    codes = {one.code for one in judge_quorum(QuorumPicture(timeline=timeline), now).findings}
+    codes = {one.code for one in evaluate_quorum(QuorumSnapshot(timeline=timeline), now).findings}
     assert codes == {QuorumCode.UNSAFE_CHANGE}
     assert not before.has_overlapping_majority(after)

@@ -15,7 +15,7 @@ from jobs.replication.checkpoints.rounds import NO_SYNCS, CheckpointRounds
 from jobs.replication.checkpoints.thread import AGAIN_S, TimedRounds
 from jobs.replication.checkpoints.topic import TOPIC_ID_HEADER, CheckpointTopic, GroupPartition
 from jobs.replication.flow.spec import FlowSpec
-from jobs.replication.translation.kept_syncs import KeptSyncs
+from jobs.replication.translation.offset_sync_window import OffsetSyncWindow
 from jobs.wire.mirror_records import Checkpoint, encode_checkpoint
 
 ORDERS, REMOTE = TopicPartition("orders", 0), TopicPartition("east.orders", 0)
@@ -26,7 +26,7 @@ class Clusters:
     """Both clusters of a flow in memory: 100 records of `orders`, copied 50 offsets further."""
 
     def __init__(self) -> None:
-        self.kept = KeptSyncs()
+        self.kept = OffsetSyncWindow()
         self.kept.add(ORDERS, (0, 50), None)
         self.kept.add(ORDERS, (99, 149), (0, 50))
         self.ids = {"east.orders": "first-id", "audit": "audit-id"}

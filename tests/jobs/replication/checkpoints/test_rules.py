@@ -3,11 +3,11 @@
 import pytest
 
 from jobs.cluster.descriptions import OffsetRange, TopicPartition
-from jobs.replication.checkpoints.rules import Told, Why, decide
+from jobs.replication.checkpoints.rules import CheckpointOffsets, Why, decide
 from jobs.replication.naming.mirror_maker import rename_topic
 from jobs.replication.offset_sync_store import OffsetSyncStore
 from jobs.replication.policy import DefaultReplicationPolicy
-from jobs.replication.translation.kept_syncs import KeptSyncs
+from jobs.replication.translation.offset_sync_window import OffsetSyncWindow
 from jobs.replication.translation.sync_history import Certificate
 from tests.support import conformance_cases
 
@@ -22,41 +22,58 @@ def between(lo: int, hi: int | None) -> Certificate:
 @pytest.mark.parametrize(
     ("upstream", "certificate", "previous", "told", "why"),
     [
-        pytest.param(10, between(20, 20), None, Told(10, 20), Why.FIRST, id="the first time"),
         pytest.param(
-            9, between(19, 19), Told(10, 20), Told(9, 19), Why.REWOUND, id="the group went back"
+            10, between(20, 20), None, CheckpointOffsets(10, 20), Why.FIRST, id="the first time"
         ),
         pytest.param(
-            12, between(22, None), Told(10, 20), Told(12, 22), Why.ADVANCED, id="it went on"
+            9,
+            between(19, 19),
+            CheckpointOffsets(10, 20),
+            CheckpointOffsets(9, 19),
+            Why.REWOUND,
+            id="the group went back",
+        ),
+        pytest.param(
+            12,
+            between(22, None),
+            CheckpointOffsets(10, 20),
+            CheckpointOffsets(12, 22),
+            Why.ADVANCED,
+            id="it went on",
         ),
         pytest.param(
             12,
             between(20, 30),
-            Told(10, 20),
-            Told(10, 20),
+            CheckpointOffsets(10, 20),
+            CheckpointOffsets(10, 20),
             Why.UNCHANGED,
             id="it went on, and no more is known",
         ),
         pytest.param(
             12,
             between(15, 30),
-            Told(10, 20),
-            Told(10, 20),
+            CheckpointOffsets(10, 20),
+            CheckpointOffsets(10, 20),
             Why.UNCHANGED,
             id="less is known than before",
         ),
         pytest.param(
-            12, between(15, 19), Told(10, 20), Told(12, 15), Why.CORRECTED, id="it was too far"
+            12,
+            between(15, 19),
+            CheckpointOffsets(10, 20),
+            CheckpointOffsets(12, 15),
+            Why.CORRECTED,
+            id="it was too far",
         ),
         pytest.param(
             12,
             between(15, None),
-            Told(10, 1001),
-            Told(12, 15),
+            CheckpointOffsets(10, 1001),
+            CheckpointOffsets(12, 15),
             Why.CORRECTED,
             id="it was of a topic that is gone",
         ),
-        pytest.param(10, None, Told(10, 20), None, Why.NO_SYNC, id="no offset sync"),
+        pytest.param(10, None, CheckpointOffsets(10, 20), None, Why.NO_SYNC, id="no offset sync"),
         pytest.param(10, between(1001, None), None, None, Why.BEYOND_TARGET, id="not copied yet"),
     ],
 )
@@ -70,8 +87,10 @@ def test_a_checkpoint_is_written_when_it_says_something_new(
 
 def test_an_offset_that_retention_deleted_on_the_target_becomes_its_log_start():
     target = OffsetRange(log_start_offset=500, end_offset=1000, high_watermark=1000)
-    assert decide(10, between(20, 20), target, None).told == Told(10, 500)
-    assert decide(10, between(20, 20), target, Told(10, 20)).told == Told(10, 500)
+    assert decide(10, between(20, 20), target, None).told == CheckpointOffsets(10, 500)
+    assert decide(10, between(20, 20), target, CheckpointOffsets(10, 20)).told == CheckpointOffsets(
+        10, 500
+    )
 
 
 @pytest.mark.parametrize("target", [None, OffsetRange(error="no leader")], ids=["none", "away"])
@@ -103,13 +122,13 @@ def test_over_restarts_checkpoints_are_as_monotonic_as_upstreams(case):
 @pytest.mark.parametrize("case", conformance_cases(FILE, "checkpoint"))
 def test_a_group_behind_one_sync_gets_upstreams_checkpoint(case):
     sync, expected = case["sync"], case["expected"]
-    kept = KeptSyncs()
+    kept = OffsetSyncWindow()
     where = TopicPartition(sync["topic"], sync["partition"])
     kept.add(where, (sync["upstream"], sync["downstream"]))
     decision = decide(
         case["group_offset"], kept.translate(where, case["group_offset"]), TARGET, None
     )
-    assert decision.told == Told(
+    assert decision.told == CheckpointOffsets(
         expected.get("upstream", case["group_offset"]), expected["downstream"]
     )
     aliases = {"source_alias": case["source_alias"], "target_alias": case["target_alias"]}

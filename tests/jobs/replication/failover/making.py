@@ -15,7 +15,7 @@ from jobs.cluster.descriptions import (
     TopicPartition,
 )
 from jobs.replication.failover.evidence import Evidence, Leg, Side, Way
-from jobs.replication.failover.model import Direction, FailoverPlan, Wish
+from jobs.replication.failover.model import Direction, FailoverPlan, FailoverRequest
 from jobs.replication.failover.planner import make_plan
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.translation.translator import Translator
@@ -124,7 +124,7 @@ def failback_evidence(
 def plan_of(found: Evidence | None = None, **wish) -> FailoverPlan:
     evidence = found or failover_evidence()
     direction = Direction.FAILBACK if evidence.origin.alias == "west" else Direction.FAILOVER
-    return make_plan("to west", Wish(direction, **wish), evidence)
+    return make_plan("to west", FailoverRequest(direction, **wish), evidence)
 
 
 class PaperDoor:

@@ -4,8 +4,8 @@ from dataclasses import replace
 import pytest
 
 from jobs.cluster.errors import InvalidFields
-from jobs.replication.failover.model import CheckState, FailoverPlan, Wish
-from jobs.replication.failover.planner import check_wish
+from jobs.replication.failover.model import CheckState, FailoverPlan, FailoverRequest
+from jobs.replication.failover.planner import check_request
 from tests.jobs.replication.failover.making import (
     GROUP,
     NOW_MS,
@@ -113,11 +113,13 @@ def test_a_plan_survives_json(found):
 @pytest.mark.parametrize(
     ("wish", "fields"),
     [
-        pytest.param(Wish(groups=("(",)), {"groups"}, id="no regular expression"),
-        pytest.param(Wish(groups=(), topics=("",)), {"groups", "topics"}, id="nothing named"),
+        pytest.param(FailoverRequest(groups=("(",)), {"groups"}, id="no regular expression"),
+        pytest.param(
+            FailoverRequest(groups=(), topics=("",)), {"groups", "topics"}, id="nothing named"
+        ),
     ],
 )
 def test_a_wish_that_makes_no_sense_is_refused_at_its_field(wish, fields):
     with pytest.raises(InvalidFields) as wrong:
-        check_wish(wish)
+        check_request(wish)
     assert wrong.value.errors.keys() == fields

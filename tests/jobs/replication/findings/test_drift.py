@@ -4,7 +4,7 @@ import pytest
 
 from jobs.cluster.admin.acls import AclBinding
 from jobs.replication.findings.drift import broken_patterns, drift_findings
-from jobs.replication.findings.surprises import Surprise, find_surprises
+from jobs.replication.findings.selection_findings import SelectionFinding, find_selection_findings
 from jobs.replication.flow.spec import CopiedBy
 from jobs.replication.topics.drift import (
     AclDrift,
@@ -113,7 +113,9 @@ def test_it_names_what_is_deleted_with_its_value():
 
 def test_topics_left_out_by_surprise_and_topics_of_others_are_findings():
     findings = found(
-        surprises=(Surprise("west.foo", "Left out: its name says that it came from west."),),
+        surprises=(
+            SelectionFinding("west.foo", "Left out: its name says that it came from west."),
+        ),
         refused={"east.orders": "It was there before."},
     )
     assert [(f.code.value, f.subject) for f in findings] == [
@@ -163,7 +165,7 @@ def test_patterns_of_a_flow_of_crosslog_may_have_commas():
 
 def test_mirror_maker_copies_what_looks_like_heartbeats_whatever_the_patterns_say():
     topics = [topic("shop.heartbeats"), topic("heartbeats"), topic("west.heartbeats")]
-    watched = find_surprises(flow(topics=("orders",), **WATCHED), topics, frozenset())
+    watched = find_selection_findings(flow(topics=("orders",), **WATCHED), topics, frozenset())
     assert [one.topic for one in watched] == ["shop.heartbeats"]
     assert "Copied although no pattern asks for it" in watched[0].text
-    assert find_surprises(flow(topics=("orders",)), topics, frozenset()) == []
+    assert find_selection_findings(flow(topics=("orders",)), topics, frozenset()) == []

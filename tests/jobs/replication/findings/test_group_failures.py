@@ -3,7 +3,7 @@
 import pytest
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.findings.picture import CheckpointsPicture, GroupPicture
+from jobs.replication.findings.snapshot import CheckpointsSnapshot, GroupSnapshot
 from tests.jobs.replication.pictures import MINUTE, NOW, codes, look, picture
 
 ORDERS = TopicPartition("orders", 0)
@@ -11,7 +11,7 @@ TOPIC = "east.checkpoints.internal"
 
 
 def group(committed=100, target=None, **more):
-    return GroupPicture("billing", ORDERS, committed, target, **more)
+    return GroupSnapshot("billing", ORDERS, committed, target, **more)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_it_says_how_much_would_be_skipped_and_what_to_set():
 
 def test_a_group_that_is_ahead_at_many_partitions_is_one_finding():
     many = [
-        GroupPicture("billing", TopicPartition("orders", n), 100, 91 + n, target_at_most=90)
+        GroupSnapshot("billing", TopicPartition("orders", n), 100, 91 + n, target_at_most=90)
         for n in range(40)
     ]
     (finding,) = look(picture(groups=many)).findings
@@ -72,7 +72,7 @@ def test_a_group_that_is_ahead_at_many_partitions_is_one_finding():
 def moving(minute, newest=NOW, committed=None):
     return picture(
         NOW + minute * MINUTE,
-        checkpoints=CheckpointsPicture(TOPIC, newest_at=newest),
+        checkpoints=CheckpointsSnapshot(TOPIC, newest_at=newest),
         groups=[group(100 + minute if committed is None else committed)],
     )
 
@@ -95,7 +95,7 @@ def test_what_is_no_missing_checkpoint(one):
 
 
 def test_a_watched_flow_without_a_topic_of_checkpoints_is_told():
-    gone = CheckpointsPicture(TOPIC, exists=False)
+    gone = CheckpointsSnapshot(TOPIC, exists=False)
     assert codes(look(picture(checkpoints=gone, groups=[group()]))) == ["checkpoints_missing"]
     assert codes(look(picture(checkpoints=gone, groups=[], is_watched=True))) == []
     assert codes(look(picture(checkpoints=gone, groups=[group()], is_watched=False))) == []

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.replication.findings.picture import TopicPicture
+from jobs.replication.findings.snapshot import TopicSnapshot
 from tests.jobs.replication.pictures import (
     MINUTE,
     NOW,
@@ -16,7 +16,7 @@ from tests.jobs.replication.pictures import (
 
 
 def over_minutes(minutes, rows, **parts):
-    """One picture a minute; `rows` makes the partitions of a minute."""
+    """One snapshot a minute; `rows` makes the partitions of a minute."""
     return [
         picture(NOW + minute * MINUTE, partitions=rows(minute), **parts)
         for minute in range(minutes + 1)
@@ -139,7 +139,7 @@ def test_a_copy_that_ends_before_what_had_been_copied_is_found(known, expected):
 
 
 def topic(topic_id="a", remote_id="x", copied=""):
-    return TopicPicture("orders", "east.orders", topic_id, remote_id, copied)
+    return TopicSnapshot("orders", "east.orders", topic_id, remote_id, copied)
 
 
 def test_a_topic_made_again_is_found_on_either_side_and_told_for_a_day():

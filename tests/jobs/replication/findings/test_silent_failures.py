@@ -1,8 +1,8 @@
-"""All rules over one picture: what is judged, what is remembered."""
+"""All rules over one snapshot: what is judged, what is remembered."""
 
 from jobs.replication.findings.finding import Code
 from jobs.replication.findings.memory import FlowMemory
-from jobs.replication.findings.picture import CheckpointsPicture, GroupPicture, TopicPicture
+from jobs.replication.findings.snapshot import CheckpointsSnapshot, GroupSnapshot, TopicSnapshot
 from tests.jobs.replication.pictures import MINUTE, NOW, look, partition, picture
 
 
@@ -28,9 +28,9 @@ def test_the_memory_survives_being_stored():
         picture(
             NOW + n * MINUTE,
             partitions=[partition(0, 100, 110), partition(1, 100, 102, data_end=100)],
-            topics=[TopicPicture("orders", "east.orders", f"id-{n}", "y")],
-            checkpoints=CheckpointsPicture("c", newest_at=NOW),
-            groups=[GroupPicture("g", partition().where, 100 + n)],
+            topics=[TopicSnapshot("orders", "east.orders", f"id-{n}", "y")],
+            checkpoints=CheckpointsSnapshot("c", newest_at=NOW),
+            groups=[GroupSnapshot("g", partition().where, 100 + n)],
         )
         for n in range(2)
     ]

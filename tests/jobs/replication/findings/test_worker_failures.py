@@ -4,11 +4,11 @@ from datetime import timedelta
 
 import pytest
 
-from jobs.replication.findings.picture import HeartbeatsPicture, SyncsPicture
+from jobs.replication.findings.snapshot import HeartbeatsSnapshot, OffsetSyncsSnapshot
 from jobs.wire.topics.connect_records import StatusKey
 from tests.jobs.replication.pictures import MINUTE, NOW, codes, look, picture, said, task
 
-SYNCS = SyncsPicture("mm2-offset-syncs.west.internal", "east", partitions=3)
+SYNCS = OffsetSyncsSnapshot("mm2-offset-syncs.west.internal", "east", partitions=3)
 
 
 def test_a_failed_task_is_told_with_its_reason_and_since_when():
@@ -44,7 +44,7 @@ def beats(emitted=None, at_source=None, arrived=None):
     def ago(seconds):
         return None if seconds is None else NOW - timedelta(seconds=seconds)
 
-    return HeartbeatsPicture(ago(emitted), ago(at_source), ago(arrived), "east.heartbeats")
+    return HeartbeatsSnapshot(ago(emitted), ago(at_source), ago(arrived), "east.heartbeats")
 
 
 @pytest.mark.parametrize(
@@ -76,31 +76,34 @@ def test_a_flow_of_crosslog_needs_no_heartbeats_from_the_source():
     [
         pytest.param(SYNCS, [], "", id="all well"),
         pytest.param(
-            SyncsPicture("", "east", is_enabled=False),
+            OffsetSyncsSnapshot("", "east", is_enabled=False),
             ["syncs_missing"],
             "writes no",
             id="turned off",
         ),
         pytest.param(
-            SyncsPicture("s", "east", exists=False),
+            OffsetSyncsSnapshot("s", "east", exists=False),
             ["syncs_missing"],
             "does not exist",
             id="absent",
         ),
         pytest.param(
-            SyncsPicture("s", "east", error="east: not authorized"),
+            OffsetSyncsSnapshot("s", "east", error="east: not authorized"),
             ["syncs_unreadable"],
             "not authorized",
             id="no right to read it",
         ),
         pytest.param(
-            SyncsPicture("s", "east", refused=9),
+            OffsetSyncsSnapshot("s", "east", refused=9),
             ["syncs_unreadable"],
             "none is an",
             id="foreign records",
         ),
         pytest.param(
-            SyncsPicture("s", "east", partitions=1, refused=9), [], "", id="some foreign records"
+            OffsetSyncsSnapshot("s", "east", partitions=1, refused=9),
+            [],
+            "",
+            id="some foreign records",
         ),
     ],
 )
@@ -111,7 +114,7 @@ def test_offset_syncs(syncs, expected, words):
 
 
 def test_a_topic_on_the_other_cluster_is_pointed_out():
-    syncs = SyncsPicture("s", "east", exists=False, is_elsewhere=True)
+    syncs = OffsetSyncsSnapshot("s", "east", exists=False, is_elsewhere=True)
     assert "on the other cluster" in look(picture(syncs=syncs)).findings[0].todo
 
 

@@ -8,7 +8,7 @@ from jobs.cluster.descriptions import (
     TopicDescription,
     TopicPartition,
 )
-from jobs.replication.copy.contract import PartitionState
+from jobs.replication.copy.contract import CopyState
 from jobs.replication.flow.plan import Known, RemotePlace, plan_flow
 from jobs.replication.flow.spec import OnRecreated
 
@@ -84,7 +84,7 @@ def test_a_start_carries_where_the_remote_partition_ended_at_the_commit():
 
 def test_a_recreated_topic_is_refused_and_says_both_ids():
     refused = only_refusal(plan(positions={WHERE: 42}, topic_ids={"orders": "id-0"}))
-    assert refused.state is PartitionState.FAILED
+    assert refused.state is CopyState.FAILED
     assert "id-0 -> id-1" in refused.reason
     assert refused.position == 42
 
@@ -97,7 +97,7 @@ def test_the_old_id_of_a_recreated_topic_is_remembered_until_it_is_accepted():
 
 def test_a_position_beyond_the_end_is_refused_as_truncated():
     refused = only_refusal(plan(positions={WHERE: 101}))
-    assert refused.state is PartitionState.FAILED
+    assert refused.state is CopyState.FAILED
     assert "truncated" in refused.reason
 
 
@@ -115,7 +115,7 @@ def test_a_topic_whose_remote_topic_has_a_problem_says_that_problem():
 
 def test_a_partition_whose_offsets_are_unknown_is_retried():
     refused = only_refusal(plan(ranges={WHERE: OffsetRange(error="no leader")}))
-    assert refused.state is PartitionState.RETRYING
+    assert refused.state is CopyState.RETRYING
     assert "no leader" in refused.reason
 
 
@@ -123,7 +123,7 @@ def test_a_copied_topic_that_is_gone_is_shown_as_stopped():
     gone = TopicPartition("old", 0)
     found = plan(positions={gone: 7}, topic_ids={"old": "id-9"})
     (refused,) = found.refused
-    assert (refused.topic, refused.state, refused.position) == ("old", PartitionState.STOPPED, 7)
+    assert (refused.topic, refused.state, refused.position) == ("old", CopyState.STOPPED, 7)
 
 
 def test_positions_of_another_flow_with_the_same_source_are_none_of_its_business():

@@ -13,7 +13,7 @@ from jobs.replication.flow.internal_topics import syncs_place
 from jobs.replication.flow.selection import policy_of, should_replicate
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.naming.custom_policy import CustomReplicationPolicy, PolicyTemplates
-from jobs.replication.naming.hops import (
+from jobs.replication.naming.topology import (
     checkpoint_topics,
     heartbeat_topics,
     remote_topics,
@@ -209,7 +209,13 @@ def test_instances_with_different_names_on_one_cluster_do_not_see_each_others_to
 # Names that only a policy may spell out. mm2-offsets, -configs and -status are the worker's.
 _NAMES = re.compile(r"""["'](heartbeats|mm2-offset-syncs[^"']*|[^"']*checkpoints\.internal)["']""")
 # `internal_logs` guesses what a broker's folder holds where nobody says it, by MirrorMaker 2's own names.
-_MAY = {"policy.py", "custom_policy.py", "detection.py", "surprises.py", "internal_logs.py"}
+_MAY = {
+    "policy.py",
+    "custom_policy.py",
+    "detection.py",
+    "selection_findings.py",
+    "internal_logs.py",
+}
 
 
 def test_nobody_but_the_policies_spells_out_the_names_of_internal_topics():

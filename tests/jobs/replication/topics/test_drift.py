@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from jobs.cluster.admin.acls import AclBinding
-from jobs.replication.findings.surprises import Surprise, find_surprises
+from jobs.replication.findings.selection_findings import SelectionFinding, find_selection_findings
 from jobs.replication.flow.spec import PolicyName
 from jobs.replication.topics.drift import compare_topics
 from jobs.replication.topics.state import AclsState, TopicsState
@@ -122,7 +122,7 @@ def test_a_refused_topic_is_not_compared_and_not_changed():
 
 def test_a_report_is_json():
     found = report(
-        {"east.orders": "no"}, [Surprise("x", "y")], **configs(override("1"), default("2"))
+        {"east.orders": "no"}, [SelectionFinding("x", "y")], **configs(override("1"), default("2"))
     )
     values = json.loads(json.dumps(found.to_mapping()))
     assert values["surprises"] == [{"topic": "x", "text": "y"}]
@@ -164,6 +164,6 @@ def test_a_report_is_json():
     ],
 )
 def test_topics_left_out_by_surprise_are_told(name, settings, words):
-    found = find_surprises(flow(**settings), [topic(name)], {"there"})
+    found = find_selection_findings(flow(**settings), [topic(name)], {"there"})
     assert bool(found) is bool(words)
     assert words in "".join(surprise.text for surprise in found)

@@ -8,7 +8,7 @@ import pytest
 
 from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.copy.changes import Released, Tuning
+from jobs.replication.copy.assignment import CopyLimits, RevokedPartition
 from jobs.replication.copy.contract import PartitionStart
 from jobs.replication.flow.spec import FlowSpec
 from jobs.spark.channel import messages
@@ -76,14 +76,14 @@ def test_what_a_task_is_to_let_go_of_arrives_in_the_order_of_asking(driver, task
 
 
 def test_a_task_answers_with_the_position_that_it_committed(driver, task):
-    let_go = Released("orders", 3, 80, leader_epoch=2, last_sync=(79, 73))
+    let_go = RevokedPartition("orders", 3, 80, leader_epoch=2, last_sync=(79, 73))
     task.changes.release([let_go])
     wait_until(lambda: driver.heard)
     assert messages.released_in(driver.heard[0][1]) == [let_go]
 
 
 def test_limit_and_priorities_reach_a_task(driver, task):
-    tuning = Tuning(1000.0, {"orders": 2})
+    tuning = CopyLimits(1000.0, {"orders": 2})
     driver.lines[1].send(messages.tuning(tuning))
     wait_until(lambda: task.changes.tuning == tuning)
 

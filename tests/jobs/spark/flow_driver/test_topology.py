@@ -1,7 +1,7 @@
 """What a new survey means for partitions that are being copied (rules T1 to T5)."""
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.copy.contract import PartitionProgress, PartitionStart, PartitionState
+from jobs.replication.copy.contract import CopyState, PartitionProgress, PartitionStart
 from jobs.replication.flow.plan import FlowPlan
 from jobs.spark.flow_driver.topology import Difference, compare
 
@@ -10,7 +10,7 @@ START = PartitionStart("t", 0, 5, "east.t")
 IDS = {"t": "old"}
 
 
-def refused(state: PartitionState) -> PartitionProgress:
+def refused(state: CopyState) -> PartitionProgress:
     return PartitionProgress("t", 0, 5, state, "because")
 
 
@@ -32,27 +32,27 @@ def test_t2_a_topic_created_again_and_accepted_begins_again():
 
 
 def test_t2_a_topic_created_again_and_not_accepted_ends():
-    row = refused(PartitionState.FAILED)
+    row = refused(CopyState.FAILED)
     assert compare([WHERE], IDS, plan(refuses=[row]), {"t": "new"}).ended == [row]
 
 
 def test_t3_a_topic_that_is_gone_ends():
-    row = refused(PartitionState.STOPPED)
+    row = refused(CopyState.STOPPED)
     assert compare([WHERE], IDS, plan(refuses=[row]), {}).ended == [row]
 
 
 def test_t4_a_partition_that_has_no_leader_just_now_is_left_to_its_task():
-    found = compare([WHERE], IDS, plan(refuses=[refused(PartitionState.RETRYING)]), IDS)
+    found = compare([WHERE], IDS, plan(refuses=[refused(CopyState.RETRYING)]), IDS)
     assert found == Difference()
 
 
 def test_t4_a_log_that_became_shorter_is_left_to_its_task():
-    found = compare([WHERE], IDS, plan(refuses=[refused(PartitionState.FAILED)]), IDS)
+    found = compare([WHERE], IDS, plan(refuses=[refused(CopyState.FAILED)]), IDS)
     assert found == Difference()
 
 
 def test_t5_a_partition_that_cannot_be_copied_is_refused():
-    row = refused(PartitionState.FAILED)
+    row = refused(CopyState.FAILED)
     assert compare([], {}, plan(refuses=[row]), IDS).refused == [row]
 
 

@@ -3,8 +3,9 @@
 Exactly once: records, positions and (when they are kept on the target) offset syncs belong to one
 transaction; a reader with read_committed sees all of them or none. The transactional id fences every
 older producer of the same share of the flow, and a producer that begins again never fences a newer one.
-The next transaction begins only when the end of the last one has reached every partition (`ending`).
-At least once: an idempotent producer whose positions follow after everything before them is acknowledged.
+The next transaction begins only when the end of the last one has reached every partition
+(`transaction_markers`). At least once: an idempotent producer whose positions follow after everything before
+them is acknowledged.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ from jobs.cluster.protocol.data.transactions import (
     init_producer_id,
 )
 from jobs.cluster.protocol.errors import TransactionFailed
-from jobs.replication.copy.batches.produce.ending import Ends, Witness
+from jobs.replication.copy.batches.produce.transaction_markers import (
+    LeaderSnapshot,
+    TransactionCompletion,
+)
 from jobs.wire.batches.record_batch import HEADER_BYTES, BatchHeader, claim_batch
 
 _SEQUENCES = 1 << 31
@@ -43,7 +47,7 @@ class ProducerSettings:
 
 
 @dataclass(slots=True)
-class Unfinished:
+class UnfinishedTransaction:
     """Where the last transaction has written, until its end is known to have reached all of it.
 
     It outlives the one who writes. `is_committed` None: it is not decided, or nobody knows. `gone` are those
@@ -83,9 +87,9 @@ class Delivery:
         target: RawCluster,
         settings: ProducerSettings,
         before: ProducerIdentity | None = None,
-        unfinished: Unfinished | None = None,
+        unfinished: UnfinishedTransaction | None = None,
     ) -> None:
-        self._unfinished = unfinished if unfinished is not None else Unfinished()
+        self._unfinished = unfinished if unfinished is not None else UnfinishedTransaction()
         self._target = target
         self._settings = settings
         self._identity = before
@@ -139,21 +143,21 @@ class Delivery:
             await self._settle(self._ends(), witness)
         self._start_over()
 
-    def _ends(self) -> Ends:
+    def _ends(self) -> TransactionCompletion:
         """Return what ends this producer's transactions."""
         assert self.transactional_id is not None  # noqa: S101  only then there are transactions
-        return Ends(self._target, self.transactional_id, self.identity)
+        return TransactionCompletion(self._target, self.transactional_id, self.identity)
 
-    async def _end_what_is_left(self, ends: Ends) -> Witness | None:
+    async def _end_what_is_left(self, completion: TransactionCompletion) -> LeaderSnapshot | None:
         """Decide about the last transaction, if that is left to do; returns who led then, if it is known."""
         left = self._unfinished
-        seen = await ends.see({*left.partitions, *left.gone})
+        seen = await completion.read_leaders({*left.partitions, *left.gone})
         left.forget_gone(seen.gone, self._target.timing.clock())
-        last = await ends.completed()
+        last = await completion.completed()
         witness = None
         if last.is_open:
             left.add(last.partitions)
-            witness = await ends.see_all_led(left.partitions)
+            witness = await completion.require_leaders(left.partitions)
             # One that was decided already is only told again, by a transaction that must end likewise.
             left.is_committed = left.is_committed is True
         elif left.is_committed is None:
@@ -161,19 +165,23 @@ class Delivery:
             left.is_committed = last.is_committed
         try:
             # Also where nothing is open: who was fenced is told so here.
-            await ends.end(commit=last.is_open and left.is_committed is True)
+            await completion.end(commit=last.is_open and left.is_committed is True)
         except TransactionFailed:
             witness = None  # nothing was open, or the broker ended it, because it took too long
-        self._identity = ends.identity
+        self._identity = completion.identity
         return witness
 
-    async def _settle(self, ends: Ends, before: Witness | None) -> None:
+    async def _settle(
+        self, completion: TransactionCompletion, before: LeaderSnapshot | None
+    ) -> None:
         """Make the end of the last transaction reach all of its partitions."""
         left = self._unfinished
         try:
-            await ends.settle(left.partitions, before, commit=left.is_committed is True)
+            await completion.complete_markers(
+                left.partitions, before, commit=left.is_committed is True
+            )
         finally:
-            self._identity = ends.identity
+            self._identity = completion.identity
         left.clear()
 
     def claim(self, remote: TopicPartition, batch: memoryview) -> BatchBytes:
@@ -213,11 +221,11 @@ class Delivery:
         """
         if self.transactional_id is None or not self._is_open:
             return
-        before, ends = self.identity, self._ends()
-        witness = await ends.see_all_led(self._unfinished.partitions)
-        await ends.end(commit=True, budget_s=COMMIT_BUDGET_S)
-        self._identity, self._unfinished.is_committed = ends.identity, True
-        await self._settle(ends, witness)
+        before, completion = self.identity, self._ends()
+        witness = await completion.require_leaders(self._unfinished.partitions)
+        await completion.end(commit=True, budget_s=COMMIT_BUDGET_S)
+        self._identity, self._unfinished.is_committed = completion.identity, True
+        await self._settle(completion, witness)
         if self._identity != before:
             self._sequences.clear()
         self._added.clear()

@@ -21,7 +21,7 @@ from console.runs.models import Run
 from jobs.cluster.descriptions import CommittedOffset, OffsetRange, TopicPartition
 from jobs.replication.checkpoints.follow import CheckpointsRead
 from jobs.replication.checkpoints.lag import SeenCheckpoint
-from jobs.replication.checkpoints.rules import Told, decide
+from jobs.replication.checkpoints.rules import CheckpointOffsets, decide
 from jobs.replication.checkpoints.topic import GroupPartition
 from jobs.replication.translation.sync_history import Facts
 from jobs.replication.translation.translator import SourceEnd, Translator
@@ -109,7 +109,9 @@ class Clusters:
                 end = SourceEnd(self.end(t), copy_end, position)
                 proof = self.driver.translate(where, upstream, end=end)
                 kept = before.get(key)
-                previous = None if kept is None else Told(kept.upstream, kept.downstream)
+                previous = (
+                    None if kept is None else CheckpointOffsets(kept.upstream, kept.downstream)
+                )
                 decision = decide(upstream, proof, OffsetRange(0, copy_end, copy_end), previous)
                 if decision.is_written:
                     found[key] = SeenCheckpoint(*decision.told, at_ms=_ms(t))

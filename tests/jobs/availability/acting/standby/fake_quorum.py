@@ -13,7 +13,7 @@ from kio.schema.describe_cluster.v2 import response as described
 from kio.schema.describe_quorum.v2 import response as quorum
 from kio.schema.errors import ErrorCode
 
-from jobs.availability.acting.doors import Doors
+from jobs.availability.acting.cluster_connections import ClusterConnections
 from jobs.cluster.connection import Connection
 from jobs.wire.batches.records import PlacedRecord, encode_batch
 from jobs.wire.metadata.records import encode_metadata_record
@@ -50,9 +50,9 @@ class FakeQuorum(FakeBroker):
         }
 
     @property
-    def doors(self) -> Doors:
+    def doors(self) -> ClusterConnections:
         connection = Connection("east", f"127.0.0.1:{self.port}")
-        return Doors(connection, connection, PATIENT)
+        return ClusterConnections(connection, connection, PATIENT)
 
     @property
     def heartbeats(self) -> list[bool]:

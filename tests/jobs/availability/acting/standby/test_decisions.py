@@ -9,11 +9,16 @@ from hypothesis import strategies as st
 from jobs.availability.acting.standby.decisions import (
     BrokerView,
     LoopTiming,
-    Said,
+    SentHeartbeat,
     TickFacts,
     plan_tick,
 )
-from jobs.availability.acting.standby.promotions import HeldPromotion, LoopSign, Phase, StoreState
+from jobs.availability.acting.standby.promotions import (
+    HeldPromotion,
+    LoopHeartbeat,
+    Phase,
+    StoreState,
+)
 
 NOW = 1_700_000_000_000
 TIMING = LoopTiming()
@@ -42,7 +47,7 @@ def beats(*arguments, **fields):
 
 
 def said(ago_ms, *, want_fence=False, epoch=26, fencings=0):
-    return {4: Said(NOW - ago_ms, epoch, want_fence, fencings)}
+    return {4: SentHeartbeat(NOW - ago_ms, epoch, want_fence, fencings)}
 
 
 def test_a_new_promotion_gets_its_first_heartbeat_at_once():
@@ -165,11 +170,11 @@ def test_a_broker_that_was_fenced_all_the_time_is_waited_for_from_the_order_on()
 @pytest.mark.parametrize(
     ("sign", "ends"),
     [
-        pytest.param(LoopSign("other", NOW - 100, {"p": 1}), False, id="has not seen it"),
-        pytest.param(LoopSign("other", NOW - 100, {"p": 2}), True, id="has seen it"),
-        pytest.param(LoopSign("other", NOW - 100, {}), False, id="knows nothing of it"),
-        pytest.param(LoopSign("other", NOW - 60_000, {"p": 1}), True, id="is dead"),
-        pytest.param(LoopSign("me", NOW, {"p": 1}), True, id="is me"),
+        pytest.param(LoopHeartbeat("other", NOW - 100, {"p": 1}), False, id="has not seen it"),
+        pytest.param(LoopHeartbeat("other", NOW - 100, {"p": 2}), True, id="has seen it"),
+        pytest.param(LoopHeartbeat("other", NOW - 100, {}), False, id="knows nothing of it"),
+        pytest.param(LoopHeartbeat("other", NOW - 60_000, {"p": 1}), True, id="is dead"),
+        pytest.param(LoopHeartbeat("me", NOW, {"p": 1}), True, id="is me"),
     ],
 )
 def test_a_demotion_ends_when_every_living_loop_has_seen_it(sign, ends):

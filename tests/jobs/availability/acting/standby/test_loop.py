@@ -10,8 +10,8 @@ import pytest
 from kio.schema.errors import ErrorCode
 
 from jobs.availability.acting.standby.decisions import LoopTiming
-from jobs.availability.acting.standby.loop import StandbyLoop, Wish
-from jobs.availability.acting.standby.promotions import HeldPromotion, LoopSign, Phase
+from jobs.availability.acting.standby.loop import PromotionRequest, StandbyLoop
+from jobs.availability.acting.standby.promotions import HeldPromotion, LoopHeartbeat, Phase
 from tests.jobs.availability.acting.memory_store import MemoryStore
 from tests.jobs.availability.acting.standby.fake_quorum import STANDBY, FakeQuorum
 from tests.jobs.cluster.protocol.coroutines import until
@@ -179,7 +179,7 @@ async def test_a_demotion_waits_for_a_living_loop_that_has_not_seen_it():
 
         def slow_loop():
             while not stop.wait(0.05):
-                store.sign(LoopSign("slow", now_ms(), {"p": 1}))
+                store.sign(LoopHeartbeat("slow", now_ms(), {"p": 1}))
 
         slow = threading.Thread(target=slow_loop)
         slow.start()
@@ -218,7 +218,7 @@ class Wants:
     """A decider that wants the same thing again and again."""
 
     def __init__(self):
-        self.wanted = [Wish(begin=promotion())]
+        self.wanted = [PromotionRequest(begin=promotion())]
 
     async def wishes(self, state, brokers):
         return self.wanted
@@ -233,7 +233,7 @@ async def test_what_a_decider_wants_is_done_once_by_the_loop_that_decides():
         looping(quorum, store, "two", decider=wants) as also,
     ):
         await until(lambda: not quorum.is_fenced)
-        wants.wanted = [Wish(demote="p", why="it is well again")]
+        wants.wanted = [PromotionRequest(demote="p", why="it is well again")]
         await until(lambda: not store.read().promotions and store.ended)
         # The store has it a moment before the loop tells it.
         await until(lambda: "ended" in kinds(heard) + kinds(also))

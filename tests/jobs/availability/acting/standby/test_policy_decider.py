@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from jobs.availability.acting.doors import Doors
+from jobs.availability.acting.cluster_connections import ClusterConnections
 from jobs.availability.acting.partition_facts import PartitionFacts
 from jobs.availability.acting.standby.decisions import BrokerView
 from jobs.availability.acting.standby.policy_decider import (
@@ -38,7 +38,7 @@ def look(at_ms, isr, *, epoch=3, high_watermark=100, lag=0, leader=1):
 
 @pytest.fixture
 def decider():
-    return PolicyDecider(Doors(Connection("east", "b:9092")), RULES, lambda: NOW)
+    return PolicyDecider(ClusterConnections(Connection("east", "b:9092")), RULES, lambda: NOW)
 
 
 def decide(decider, *looks, state=EMPTY, views=VIEWS):
@@ -73,7 +73,9 @@ def test_what_changed_in_between_is_not_acted_on(decider, second):
 
 def test_a_broker_that_was_not_allowed_is_not_promoted():
     other = PolicyDecider(
-        Doors(Connection("east", "b:9092")), replace(RULES, brokers=frozenset({9})), lambda: NOW
+        ClusterConnections(Connection("east", "b:9092")),
+        replace(RULES, brokers=frozenset({9})),
+        lambda: NOW,
     )
     assert decide(other, look(NOW, (1,)), look(NOW + 2_000, (1,))) == []
 

@@ -15,7 +15,7 @@ from jobs.availability.what_if.model.cluster import (
     InvalidCluster,
     PartitionModel,
 )
-from jobs.availability.what_if.model.story_json import steps_of
+from jobs.availability.what_if.model.scenario_json import steps_of
 from jobs.availability.what_if.simulation import Loss, PreferredElection, Return, UncleanElection
 from tests.jobs.availability.clusters import clusters
 

@@ -33,7 +33,7 @@ from jobs.cluster.protocol.admin.topic_partitions import PartitionReplicas, desc
 from jobs.cluster.protocol.data.replica_log_dirs import ReplicaLog, describe_replica_logs
 from jobs.cluster.protocol.data.replica_offsets import replica_end_offsets
 from jobs.cluster.protocol.errors import VersionNotOffered
-from jobs.cluster.protocol.transport.lanes import COORDINATOR
+from jobs.cluster.protocol.transport.connection_pool import COORDINATOR
 from jobs.cluster.read_only import VARIABLE, ReadOnly
 from tests.jobs.cluster.protocol.fake_broker import LIST_OFFSETS, NOW, OFFERED
 from tests.jobs.cluster.protocol.fake_cluster import brokers, cluster_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.cluster.protocol.transport.timing import Backoff, Timing, Tries
+from jobs.cluster.protocol.transport.timing import Backoff, RetryBudget, Timing
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ def test_a_pause_never_overflows():
 def test_a_pause_begins_again_after_a_success():
     backoff = Backoff(Timing(backoff_first_s=0.1, chance=lambda: 0.5))
     backoff.next_s()
-    backoff.forget()
+    backoff.reset()
     assert backoff.next_s() == pytest.approx(0.1)
 
 
@@ -32,7 +32,7 @@ async def test_tries_end_without_a_pause_that_the_budget_does_not_have():
     timing = Timing(
         backoff_first_s=0.001, backoff_longest_s=0.001, clock=lambda: now[0], chance=lambda: 0.5
     )
-    tries = Tries(timing, budget_s=5.0)
+    tries = RetryBudget(timing, budget_s=5.0)
     assert await tries.pause()
     now[0] += 4.9995
     assert not await tries.pause()

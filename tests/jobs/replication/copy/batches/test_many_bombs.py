@@ -10,17 +10,17 @@ ROOT = Path(__file__).resolve().parents[5]
 # Eight batches of 100 MB each would be 0.8 GB, three times over where all are opened at once.
 BATCHES, RECORD_BYTES, MOST_MB = 8, 100_000_000, 1100
 COPYING = f"""
-from jobs.replication.copy.batches.intake import Intake
+from jobs.replication.copy.batches.batch_filter import BatchFilter
 from jobs.wire.batches.record_batch import Codec
 from jobs.wire.batches.records import PlacedRecord, encode_batch
 codec = Codec[sys.argv[1]]
 one = encode_batch([PlacedRecord(0, 0, None, bytes({RECORD_BYTES}))], codec=codec)
 batches = [at.to_bytes(8, "big") + one[8:] for at in range({BATCHES})]
-intake = Intake(1 << 30, small_bytes=dict.fromkeys(Codec, 1 << 30))
-taken = intake.take(memoryview(b"".join(batches)), 0)
-assert taken.problem is None, taken.problem
-assert [taken.parcels[0].offset_of(0), taken.next_offset] == [0, {BATCHES}], taken.next_offset
-assert sum(one.record_count for one in taken.parcels) == {BATCHES}
+batch_filter = BatchFilter(1 << 30, small_bytes=dict.fromkeys(Codec, 1 << 30))
+found = batch_filter.filter(memoryview(b"".join(batches)), 0)
+assert found.problem is None, found.problem
+assert [found.batches[0].offset_of(0), found.next_offset] == [0, {BATCHES}], found.next_offset
+assert sum(one.record_count for one in found.batches) == {BATCHES}
 """
 SYNCS = """
 from jobs.wire.topics.offset_syncs import decode_compiled

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.replication.copy.contract import PartitionStart, PartitionState
+from jobs.replication.copy.contract import CopyState, PartitionStart
 from jobs.replication.copy.records.partition import BATCH_OVERHEAD_BYTES, CopiedPartition
 
 
@@ -88,16 +88,16 @@ def test_caught_up_is_shown_when_everything_is_safe():
     copied = part()
     queue(copied, 1)
     copied.reached_end(11)
-    assert copied.progress().state is PartitionState.COPYING
+    assert copied.progress().state is CopyState.COPYING
     copied.settle()
-    assert copied.progress().state is PartitionState.CAUGHT_UP
+    assert copied.progress().state is CopyState.CAUGHT_UP
 
 
 def test_a_cluster_that_is_away_is_the_reason_of_open_partitions_only():
     copied, failed = part(), part()
     failed.fail("too large")
     assert copied.progress("west is away").reason == "west is away"
-    assert copied.progress("west is away").state is PartitionState.RETRYING
+    assert copied.progress("west is away").state is CopyState.RETRYING
     assert failed.progress("west is away").reason == "too large"
 
 

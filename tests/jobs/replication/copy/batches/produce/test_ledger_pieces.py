@@ -5,13 +5,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.copy.batches.produce.ledger import SYNCS_PER_BATCH, ToldSyncs, pieces
+from jobs.replication.copy.batches.produce.commit_writer import (
+    SYNCS_PER_BATCH,
+    SyncsToWrite,
+    pieces,
+)
 from jobs.wire.topics.sync_links import SyncLinks
 
 
 def told(partition, count, follows):
     pairs = np.column_stack((np.arange(count) * 2 + 10, np.arange(count) + 100))
-    return ToldSyncs("orders", partition, pairs, follows)
+    return SyncsToWrite("orders", partition, pairs, follows)
 
 
 counts = st.lists(st.sampled_from([1, 2, 2999, 3000, 3001, 6500]), min_size=1, max_size=4)

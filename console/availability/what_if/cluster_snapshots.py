@@ -1,0 +1,147 @@
+"""A cluster as what-if sees it: who has which partition, in a form that is small and read in milliseconds.
+
+Partitions with the same replicas, ISR, leader and ELR are one class: clusters of 50,000 partitions have few.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+
+from jobs.availability.what_if.model.cluster import BrokerModel, ControllerModel
+
+# Written into every snapshot: another version's is made anew.
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionClass:
+    """What partitions have in common; `leader` None: no leader."""
+
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    leader: int | None
+    elr: tuple[int, ...] = ()
+    last_known_elr: tuple[int, ...] = ()
+
+    def to_row(self) -> list[Any]:
+        """Return it as JSON can hold it."""
+        return [*map(list, (self.replicas, self.isr)), self.leader, self.elr, self.last_known_elr]
+
+    @classmethod
+    def from_row(cls, row: Sequence[Any]) -> PartitionClass:
+        """Return what `to_row` made."""
+        replicas, isr, leader, elr, last = row
+        return cls(tuple(replicas), tuple(isr), leader, tuple(elr), tuple(last))
+
+
+@dataclass(frozen=True, slots=True)
+class TopicFacts:
+    """A topic: its settings, and the class of each partition in the order of `numbers`.
+
+    `config` is the text of its own placement, empty for none; `min_insync_replicas` None: not known.
+    """
+
+    name: str
+    min_insync_replicas: int | None
+    is_unclean_allowed: bool
+    config: str
+    numbers: Sequence[int]
+    classes: Sequence[int]
+
+    def to_row(self) -> list[Any]:
+        """Return it as JSON can hold it; the usual numbers are told by how many there are."""
+        usual = list(self.numbers) == list(range(len(self.numbers)))
+        numbers = len(self.numbers) if usual else list(self.numbers)
+        settings = [self.min_insync_replicas, self.is_unclean_allowed, self.config]
+        return [self.name, *settings, numbers, list(self.classes)]
+
+    @classmethod
+    def from_row(cls, row: Sequence[Any]) -> TopicFacts:
+        """Return what `to_row` made."""
+        name, least, is_unclean, config, numbers, classes = row
+        counted = range(numbers) if isinstance(numbers, int) else numbers
+        return cls(name, least, is_unclean, config, counted, classes)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSnapshot:
+    """A cluster at one moment; `gaps` are sentences: what could not be known.
+
+    `digest` names the content of a snapshot that is kept, empty for one that was made just now.
+    """
+
+    brokers: Sequence[BrokerModel]
+    voters: Sequence[ControllerModel]
+    has_elr: bool
+    classes: Sequence[PartitionClass]
+    topics: Sequence[TopicFacts]
+    gaps: Sequence[str] = ()
+    seen_at: datetime | None = None
+    digest: str = ""
+
+    @property
+    def partition_count(self) -> int:
+        """How many partitions there are."""
+        return sum(len(topic.classes) for topic in self.topics)
+
+    @property
+    def racks(self) -> dict[int, str | None]:
+        """The rack of each broker."""
+        return {one.broker_id: one.rack for one in self.brokers}
+
+    @property
+    def promotes_itself(self) -> bool:
+        """Whether the brokers promote observers: only those that take placements as topic configs do."""
+        return any(topic.config for topic in self.topics)
+
+
+def pack(snapshot: ClusterSnapshot) -> tuple[bytes, str]:
+    """Return a snapshot as bytes, and the digest of its content."""
+    content = {
+        "format": FORMAT,
+        "brokers": [[b.broker_id, b.rack, b.is_alive, b.is_standby] for b in snapshot.brokers],
+        "voters": [[one.node_id, one.rack, one.is_alive] for one in snapshot.voters],
+        "has_elr": snapshot.has_elr,
+        "classes": [one.to_row() for one in snapshot.classes],
+        "topics": [topic.to_row() for topic in snapshot.topics],
+    }
+    text = json.dumps(content, separators=(",", ":")).encode()
+    return zlib.compress(text, 1), sha256(text).hexdigest()
+
+
+def unpack(packed: bytes, gaps: Sequence[str], seen_at: datetime | None) -> ClusterSnapshot | None:
+    """Return the snapshot of bytes; None for one of another version."""
+    content: Mapping[str, Any] = json.loads(zlib.decompress(packed))
+    if content.get("format") != FORMAT:
+        return None
+    return ClusterSnapshot(
+        [BrokerModel(*row) for row in content["brokers"]],
+        [ControllerModel(*row) for row in content["voters"]],
+        content["has_elr"],
+        [PartitionClass.from_row(row) for row in content["classes"]],
+        [TopicFacts.from_row(row) for row in content["topics"]],
+        tuple(gaps),
+        seen_at,
+    )
+
+
+@dataclass(slots=True)
+class ClassNumbering:
+    """Numbers the classes of partitions as they come."""
+
+    found: dict[Any, int] = field(default_factory=dict)
+    classes: list[PartitionClass] = field(default_factory=list)
+
+    def number(self, key: Any, make: Any) -> int:
+        """Return the number of the class that a key stands for; `make` is asked once per key."""
+        known = self.found.get(key)
+        if known is None:
+            known = self.found[key] = len(self.classes)
+            self.classes.append(make())
+        return known

@@ -1,0 +1,275 @@
+"""What a simulation is asked about: partitions that are alike are one unit: 50,000 of them cost little."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from console.availability.placements.placements import PlacementRules, Proposed, Resolved
+from console.availability.promotion.acted_topics import Acted, ActedTopics
+from console.availability.what_if.cluster_snapshots import (
+    ClusterSnapshot,
+    PartitionClass,
+    TopicFacts,
+)
+from jobs.availability.placements.placement import Placement
+from jobs.availability.placements.roles import assign_roles
+from jobs.availability.what_if.model.cluster import ClusterModel, PartitionModel
+
+# What Kafka takes when nobody sets min.insync.replicas.
+KAFKA_MIN_ISR = 1
+NOBODY_ACTS = ActedTopics()
+
+
+@dataclass(frozen=True, slots=True)
+class TopicClasses:
+    """A topic, its placement, and the unit of each partition in the order of `facts.numbers`."""
+
+    facts: TopicFacts
+    resolved: Resolved
+    units: Sequence[int]
+
+    @property
+    def name(self) -> str:
+        """The topic's name."""
+        return self.facts.name
+
+
+@dataclass
+class PartitionClasses:
+    """A cluster with one partition per unit, and which topics have which units."""
+
+    model: ClusterModel
+    topics: Sequence[TopicClasses]
+
+    @cached_property
+    def unit_of(self) -> NDArray[np.intp]:
+        """The unit of every partition, topic by topic."""
+        units = [unit for topic in self.topics for unit in topic.units]
+        return np.asarray(units, dtype=np.intp)
+
+    @cached_property
+    def sizes(self) -> NDArray[np.intp]:
+        """How many partitions each unit stands for."""
+        return np.bincount(self.unit_of, minlength=len(self.model.partitions))
+
+    @property
+    def partition_count(self) -> int:
+        """How many partitions there are."""
+        return len(self.unit_of)
+
+    def per_topic(self, of_units: NDArray[Any]) -> NDArray[Any]:
+        """Return the sums of a row per unit over the partitions of each topic."""
+        if not self.topics:
+            return of_units[:0]
+        lengths = [len(topic.units) for topic in self.topics]
+        starts = np.concatenate(([0], np.cumsum(lengths)[:-1]))
+        return np.add.reduceat(of_units[self.unit_of], starts, axis=0)
+
+    def places(
+        self, keeps: Sequence[bool] | NDArray[Any], order: Iterable[int] | None = None
+    ) -> Iterator[tuple[TopicClasses, int, int]]:
+        """Yield topic, partition and unit of the partitions whose unit is kept, topics in their `order`."""
+        numbers = range(len(self.topics)) if order is None else order
+        for index in numbers:
+            topic = self.topics[index]
+            for number, unit in zip(topic.facts.numbers, topic.units, strict=True):
+                if keeps[unit]:
+                    yield topic, number, unit
+
+
+@dataclass(slots=True)
+class _Builder:
+    snapshot: ClusterSnapshot
+    rules: PlacementRules
+    apart: frozenset[str]
+    acted: ActedTopics
+    racks: Mapping[int, str | None]
+    standbys: frozenset[int]
+    partitions: list[PartitionModel] = field(default_factory=list)
+    known: dict[Any, int] = field(default_factory=dict)
+    profiles: dict[Any, dict[int, int]] = field(default_factory=dict)
+
+    def topic(self, facts: TopicFacts) -> TopicClasses:
+        resolved = self.rules.of(facts.name, facts.config)
+        proposed = self.rules.proposed_for(facts.name)
+        if proposed is not None and proposed.placement is not None:
+            return TopicClasses(facts, resolved, self._as_proposed(facts, resolved, proposed))
+        least = facts.min_insync_replicas
+        known = self.profiles.setdefault(self._profile(facts, resolved, least), {})
+        units = [known.get(number, -1) for number in facts.classes]
+        if -1 in units:
+            for number in set(facts.classes) - known.keys():
+                found = self.snapshot.classes[number]
+                known[number] = self._add(facts, number, found, resolved, least)
+            units = [known[number] for number in facts.classes]
+        return TopicClasses(facts, resolved, units)
+
+    def _profile(self, facts: TopicFacts, resolved: Resolved, least: int | None) -> Any:
+        """What topics share whose partitions of one class are one unit."""
+        apart = facts.name if facts.name in self.apart else ""
+        acted = self._acted(facts, resolved)
+        return least, facts.is_unclean_allowed, resolved.placement, apart, acted
+
+    def _acted(self, facts: TopicFacts, resolved: Resolved) -> Acted | None:
+        placed = resolved.placement.policy if resolved.placement is not None else None
+        return self.acted.of(facts.name, placed)
+
+    def _as_proposed(self, facts: TopicFacts, resolved: Resolved, proposed: Proposed) -> list[int]:
+        placement = proposed.placement
+        if placement is None:
+            return []
+        least = proposed.min_insync_replicas or facts.min_insync_replicas
+        profile = self._profile(facts, resolved, least)
+        units = []
+        for number, class_number in zip(facts.numbers, facts.classes, strict=True):
+            found = as_placed(placement, self.snapshot.classes[class_number], self.snapshot, number)
+            key = (found, profile)
+            if key not in self.known:
+                self.known[key] = self._add(facts, number, found, resolved, least)
+            units.append(self.known[key])
+        return units
+
+    def _add(
+        self,
+        facts: TopicFacts,
+        number: int,
+        found: PartitionClass,
+        resolved: Resolved,
+        least: int | None,
+    ) -> int:
+        roles = assign_roles(resolved.placement, found.replicas, self.racks)
+        model = partition_model(facts, number, found, resolved.placement, least, roles.observers)
+        self.partitions.append(as_acted(model, self._acted(facts, resolved), self.standbys))
+        return len(self.partitions) - 1
+
+
+def classes_of(
+    snapshot: ClusterSnapshot,
+    rules: PlacementRules,
+    apart: frozenset[str] = frozenset(),
+    acted: ActedTopics = NOBODY_ACTS,
+) -> PartitionClasses:
+    """Return the units of a snapshot under the placements that count; topics of `apart` share no unit.
+
+    `acted` are the topics for which crosslog promotes.
+    """
+    standbys = frozenset(one.broker_id for one in snapshot.brokers if one.is_standby)
+    builder = _Builder(snapshot, rules, apart, acted, snapshot.racks, standbys)
+    topics = [builder.topic(facts) for facts in snapshot.topics]
+    return PartitionClasses(_model(snapshot, builder.partitions), topics)
+
+
+def classes_of_model(model: ClusterModel) -> PartitionClasses:
+    """Return a cluster that somebody describes: each partition is a unit."""
+    by_topic: dict[str, list[int]] = {}
+    for unit, one in enumerate(model.partitions):
+        by_topic.setdefault(one.topic, []).append(unit)
+    topics = []
+    for name, units in by_topic.items():
+        first = model.partitions[units[0]]
+        numbers = [model.partitions[unit].partition for unit in units]
+        least, unclean = first.min_insync_replicas, first.is_unclean_allowed
+        facts = TopicFacts(name, least, unclean, "", numbers, units)
+        topics.append(TopicClasses(facts, Resolved(), units))
+    return PartitionClasses(model, topics)
+
+
+def whole_model(
+    snapshot: ClusterSnapshot, rules: PlacementRules, acted: ActedTopics = NOBODY_ACTS
+) -> ClusterModel:
+    """Return the cluster with every partition under its own name."""
+    found = classes_of(snapshot, rules, acted=acted)
+    partitions = []
+    for topic in found.topics:
+        for number, unit in zip(topic.facts.numbers, topic.units, strict=True):
+            one = found.model.partitions[unit]
+            partitions.append(renamed(one, topic.name, number))
+    return _model(snapshot, partitions)
+
+
+def renamed(one: PartitionModel, topic: str, number: int) -> PartitionModel:
+    """Return the same partition under another name."""
+    return replace(one, topic=topic, partition=number)
+
+
+def partition_model(
+    facts: TopicFacts,
+    number: int,
+    found: PartitionClass,
+    placement: Placement | None,
+    least: int | None,
+    observers: tuple[int, ...] = (),
+) -> PartitionModel:
+    """Return a partition for the rules."""
+    return PartitionModel(
+        topic=facts.name,
+        partition=number,
+        replicas=found.replicas,
+        isr=found.isr,
+        leader=found.leader,
+        observers=observers,
+        elr=found.elr,
+        last_known_elr=found.last_known_elr,
+        min_insync_replicas=KAFKA_MIN_ISR if least is None else least,
+        policy=placement.policy if placement is not None else None,
+        is_unclean_allowed=facts.is_unclean_allowed,
+        sync_count=placement.sync_count if placement is not None else None,
+    )
+
+
+def as_acted(one: PartitionModel, acted: Acted | None, standbys: frozenset[int]) -> PartitionModel:
+    """Return a partition for which crosslog promotes, where it may touch a standby with a replica."""
+    if acted is None or not acted.brokers & standbys & {*one.replicas}:
+        return one
+    return replace(one, is_acted_on=True, policy=acted.trigger)
+
+
+def as_placed(
+    placement: Placement, found: PartitionClass, snapshot: ClusterSnapshot, number: int
+) -> PartitionClass:
+    """Return a partition as a reassignment would leave it: caught up, led by its first replica.
+
+    In each rack replicas that are there stay, then brokers take turns by the partition's number. A rack
+    with too few brokers gives what it has.
+    """
+    taken: list[int] = []
+    sync = [b for rack in placement.replicas for b in _pick(rack, found, snapshot, number, taken)]
+    watching = [
+        b for rack in placement.observers for b in _pick(rack, found, snapshot, number, taken)
+    ]
+    dead = {one.broker_id for one in snapshot.brokers if not one.is_alive}
+    turn = number % len(sync) if sync else 0
+    ordered = sync[turn:] + sync[:turn]
+    isr = tuple(one for one in ordered if one not in dead)
+    return PartitionClass((*ordered, *watching), isr, isr[0] if isr else None)
+
+
+def _pick(
+    rack: Any, found: PartitionClass, snapshot: ClusterSnapshot, number: int, taken: list[int]
+) -> list[int]:
+    there = [
+        one for one in snapshot.brokers if one.rack == rack.rack and one.broker_id not in taken
+    ]
+    alive = [one.broker_id for one in there if one.is_alive] or [one.broker_id for one in there]
+    kept = [one for one in found.replicas if one in alive][: rack.count]
+    turn = number % len(alive) if alive else 0
+    rest = [one for one in alive[turn:] + alive[:turn] if one not in kept]
+    chosen = [*kept, *rest][: rack.count]
+    taken.extend(chosen)
+    return chosen
+
+
+def _model(snapshot: ClusterSnapshot, partitions: Sequence[PartitionModel]) -> ClusterModel:
+    return ClusterModel(
+        brokers={one.broker_id: one for one in snapshot.brokers},
+        partitions=partitions,
+        voters=snapshot.voters,
+        has_elr=snapshot.has_elr,
+        promotes_itself=snapshot.promotes_itself,
+    )

@@ -1,0 +1,212 @@
+"""What somebody asks of a what-if, from an address or from JSON: steps, the moment, proposed placements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from console.availability.placements.drafts import at_field
+from console.availability.placements.placements import (
+    PlacementRules,
+    Proposed,
+    check_pattern,
+    rules_of,
+)
+from console.availability.promotion.acted_topics import ActedTopics, acted_topics_of
+from console.availability.what_if import steps_text
+from console.availability.what_if.cluster_models import UnknownMoment, snapshot_of
+from console.availability.what_if.cluster_snapshots import ClusterSnapshot
+from console.availability.what_if.recent import Recent
+from console.availability.what_if.simulation import WhatIfResult, simulate_snapshot
+from console.clusters.models import Cluster
+from jobs.availability.placements.check import check_placement
+from jobs.availability.placements.placement import InvalidPlacement, parse_placement
+from jobs.availability.what_if.model.cluster import ControllerModel
+from jobs.availability.what_if.steps import Step, UnknownTarget
+from jobs.cluster.errors import InvalidFields
+
+_ANSWERS: Recent[WhatIfResult] = Recent(4)
+LARGEST_MIN_ISR = 2**15
+MOST_SITES = 100
+# Who keeps observers out of the ISR and promotes them: as it is, or the brokers themselves.
+BROKERS = "brokers"
+OBSERVERS = ("", BROKERS)
+_SITE_FORM = "Write node=site with blanks between: 4=west 5=east."
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIfRequest:
+    """A what-if that was understood; `sites` are the racks of controllers that no broker tells.
+
+    `brokers_promote`: as if the brokers knew observers and promoted them, as Confluent Server does.
+    """
+
+    steps: tuple[Step, ...] = ()
+    at: datetime | None = None
+    proposed: tuple[Proposed, ...] = ()
+    sites: Mapping[int, str] | None = None
+    brokers_promote: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIfAnswer:
+    """The answer with what it was asked of."""
+
+    asked: WhatIfRequest
+    snapshot: ClusterSnapshot
+    answer: WhatIfResult
+
+
+def answer_for(cluster: Cluster, asked: WhatIfRequest) -> WhatIfAnswer:
+    """Return what the steps do to a cluster; raises `InvalidFields` at the field that is wrong."""
+    try:
+        snapshot = with_sites(snapshot_of(cluster, asked.at), asked.sites or {})
+    except UnknownMoment as problem:
+        raise InvalidFields({"at": str(problem)}) from None
+    _check_proposed(snapshot, asked.proposed)
+    rules, acted = rules_of(cluster, asked.proposed), acted_topics_of(cluster)
+    snapshot = replace(snapshot, gaps=(*snapshot.gaps, *rules.problems))
+    try:
+        return WhatIfAnswer(asked, snapshot, _answer(snapshot, rules, acted, asked))
+    except UnknownTarget as unknown:
+        raise InvalidFields(step_errors(unknown.problems)) from None
+
+
+def _answer(
+    snapshot: ClusterSnapshot, rules: PlacementRules, acted: ActedTopics, asked: WhatIfRequest
+) -> WhatIfResult:
+    """Return the answer; that of a kept snapshot is remembered while its pages are looked through."""
+    sites = tuple(sorted((asked.sites or {}).items()))
+    promote = asked.brokers_promote
+    about = (snapshot.digest, rules.key, acted.key, asked.steps, sites, promote)
+    return _ANSWERS.get(
+        about if snapshot.digest else None,
+        lambda: simulate_snapshot(
+            snapshot, rules, asked.steps, acted=acted, brokers_promote=promote
+        ),
+    )
+
+
+def step_errors(problems: Mapping[str, str]) -> dict[str, str]:
+    """Return what is wrong with steps under the name of their field."""
+    return {
+        path if path.startswith("steps") else f"steps.{path}".rstrip("."): text
+        for path, text in problems.items()
+    }
+
+
+def with_sites(snapshot: ClusterSnapshot, sites: Mapping[int, str]) -> ClusterSnapshot:
+    """Return the snapshot with the given racks of controllers."""
+    unknown = sorted(set(sites) - {one.node_id for one in snapshot.voters})
+    if unknown and snapshot.voters:
+        raise InvalidFields({"sites": f"{unknown[0]} is no voter of the quorum."})
+    voters = [replace(one, rack=sites.get(one.node_id, one.rack)) for one in snapshot.voters]
+    return replace(snapshot, voters=voters) if sites else snapshot
+
+
+def _check_proposed(snapshot: ClusterSnapshot, proposed: Sequence[Proposed]) -> None:
+    """Refuse a placement that this cluster cannot hold."""
+    racks = snapshot.racks
+    for one in proposed:
+        if one.placement is None:
+            continue
+        problems = check_placement(one.placement, racks)
+        if problems:
+            raise InvalidFields(at_field(problems))
+
+
+def read_query(given: Mapping[str, Any]) -> WhatIfRequest:
+    """Return what an address asks; raises `InvalidFields` naming every field that is wrong.
+
+    Fields: `steps`, `at`, `sites`, `observers` (`brokers` or nothing), and of a proposed placement `kind`,
+    `pattern`, `placement` (JSON) and `min_insync_replicas`; all texts.
+    """
+    errors: dict[str, str] = {}
+    steps: list[Step] = []
+    try:
+        steps = steps_text.read_steps(str(given.get("steps") or ""))
+    except steps_text.BadStep as bad:
+        errors["steps"] = str(bad)
+    at = _read_at(str(given.get("at") or ""), errors)
+    sites = _read_sites(str(given.get("sites") or ""), errors)
+    proposed = read_proposed(given, errors)
+    observers = str(given.get("observers") or "")
+    if observers not in OBSERVERS:
+        errors["observers"] = f"One of {', '.join(OBSERVERS[1:])}, or nothing."
+    if errors:
+        raise InvalidFields(errors)
+    proposals = (proposed,) if proposed else ()
+    return WhatIfRequest(tuple(steps), at, proposals, sites, observers == BROKERS)
+
+
+def read_proposed(given: Mapping[str, Any], errors: dict[str, str]) -> Proposed | None:
+    """Return the proposed placement, None when none is; what is wrong is added to `errors`."""
+    placement, least = given.get("placement"), given.get("min_insync_replicas")
+    pattern, kind = str(given.get("pattern") or ""), str(given.get("kind") or "exact")
+    if not placement and least in {None, ""}:
+        if pattern:
+            errors["placement"] = (
+                "Give a placement, or other min.insync.replicas, for these topics."
+            )
+        return None
+    if wrong := check_pattern(kind, pattern):
+        errors["pattern"] = wrong
+    number = _read_least(least, errors)
+    if not placement:
+        errors["placement"] = "Give the placement in whose stead it is asked."
+        return None
+    try:
+        return Proposed(kind, pattern, parse_placement(placement), number)
+    except InvalidPlacement as invalid:
+        errors.update(at_field(invalid.problems))
+        return None
+
+
+def query_of(asked: WhatIfRequest, given: Mapping[str, Any]) -> str:
+    """Return the address that asks the same: short, and good to share."""
+    names = ("at", "sites", "observers", "kind", "pattern", "placement", "min_insync_replicas")
+    values = {name: str(given[name]) for name in names if given.get(name)}
+    if not asked.proposed:
+        values.pop("kind", None)
+    steps = {"steps": steps_text.write_steps(asked.steps)} if asked.steps else {}
+    return urlencode({**steps, **values}, safe=":;,")
+
+
+def _read_at(text: str, errors: dict[str, str]) -> datetime | None:
+    if not text.strip():
+        return None
+    try:
+        at = datetime.fromisoformat(text.strip())
+        return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        errors["at"] = f"{text!r} is not a time: write 2026-11-21T03:04:00Z. Empty: now."
+        return None
+
+
+def _read_sites(text: str, errors: dict[str, str]) -> dict[int, str]:
+    found: dict[int, str] = {}
+    for word in text.replace(",", " ").split()[: MOST_SITES + 1]:
+        number, sign, site = word.partition("=")
+        if not (sign and site and number.isascii() and number.isdecimal() and len(number) < 10):  # noqa: PLR2004 - ids have fewer digits
+            errors["sites"] = f"{word!r}: {_SITE_FORM}"
+            return {}
+        found[int(number)] = site
+    return found
+
+
+def _read_least(value: Any, errors: dict[str, str]) -> int | None:
+    if value in {None, ""}:
+        return None
+    text = str(value)
+    if not (text.isascii() and text.isdecimal() and 1 <= int(text[:9]) <= LARGEST_MIN_ISR):
+        errors["min_insync_replicas"] = f"A number from 1 to {LARGEST_MIN_ISR:,}."
+        return None
+    return int(text)
+
+
+def voters_without_site(voters: Sequence[ControllerModel]) -> list[int]:
+    """Return the voters of which nobody knows where they stand."""
+    return [one.node_id for one in voters if one.rack is None]

@@ -1,0 +1,231 @@
+"""Asks the rules what steps do to a cluster: once per unit, told per topic and partition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from console.availability.placements.placements import PlacementRules
+from console.availability.promotion.acted_topics import ActedTopics
+from console.availability.what_if.cluster_snapshots import ClusterSnapshot
+from console.availability.what_if.partition_classes import (
+    NOBODY_ACTS,
+    PartitionClasses,
+    TopicClasses,
+    classes_of,
+    classes_of_model,
+)
+from console.availability.what_if.steps_text import topics_of
+from jobs.availability.status.severity import Severity
+from jobs.availability.what_if.model.cluster import ClusterModel
+from jobs.availability.what_if.outcome import Counts, PartitionOutcome, QuorumOutcome, RiskCode
+from jobs.availability.what_if.simulation import WhatIf, simulate
+from jobs.availability.what_if.steps import Loss, Step
+
+Keeps = Callable[[PartitionOutcome], bool]
+_AT_RISK = frozenset({RiskCode.WAITING, RiskCode.UNCLEAN, RiskCode.LOST})
+# What partitions of an answer can be narrowed down to.
+KINDS: Mapping[str, Keeps] = {
+    "changed": lambda one: one.is_changed,
+    "unwritable": lambda one: not one.after.is_writable,
+    "offline": lambda one: one.after.leader is None,
+    "at_risk": lambda one: one.data_at_risk.code in _AT_RISK,
+    "exposed": lambda one: one.data_at_risk.code is RiskCode.EXPOSED,
+    "unclean": lambda one: one.needs_unclean,
+    "all": lambda one: True,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """What stands after one step."""
+
+    step: Step
+    name: str
+    counts: Counts
+    quorum: QuorumOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class TopicResult:
+    """A topic from before the first step to after the last; `worst_before` is that of its worst partition."""
+
+    topic: TopicClasses
+    counts: Counts
+    worst_before: Severity
+
+    @property
+    def name(self) -> str:
+        """The topic's name."""
+        return self.topic.name
+
+
+@dataclass(frozen=True)
+class WhatIfResult:
+    """What steps do to a cluster."""
+
+    units: PartitionClasses
+    what_if: WhatIf
+    asked: Sequence[Step]
+
+    @cached_property
+    def overall(self) -> tuple[PartitionOutcome, ...]:
+        """Each unit from before the first step to after the last; without steps as it is now."""
+        if self.what_if.steps:
+            return self.what_if.overall
+        return simulate(self.units.model, [Loss()]).overall
+
+    @cached_property
+    def counts(self) -> Counts:
+        """The same for the cluster."""
+        return weighted_counts(self.overall, self.units.sizes)
+
+    @cached_property
+    def steps(self) -> list[StepResult]:
+        """What stands after each step."""
+        return [
+            StepResult(
+                asked, done.name, weighted_counts(done.partitions, self.units.sizes), done.quorum
+            )
+            for asked, done in zip(self.asked, self.what_if.steps, strict=True)
+        ]
+
+    @property
+    def quorum_before(self) -> QuorumOutcome:
+        """The quorum before the first step."""
+        return self.what_if.quorum_before
+
+    @property
+    def quorum(self) -> QuorumOutcome:
+        """The quorum after the last step."""
+        return self.what_if.quorum
+
+    @property
+    def topic_count(self) -> int:
+        """How many topics there are."""
+        return len(self.units.topics)
+
+    @property
+    def topics(self) -> Iterator[TopicResult]:
+        """Every topic, those that it hits worst first."""
+        for index in self._order:
+            before = max(np.flatnonzero(self._before_of_topics[index]), default=0)
+            topic = self.units.topics[index]
+            yield TopicResult(topic, _counts(self._of_topics[index]), Severity(int(before)))
+
+    def count_partitions(self, keeps: Keeps, topic: str = "") -> int:
+        """Return how many partitions are of a kind, of one topic when it is named."""
+        if topic:
+            return sum(1 for _ in self._places(keeps, topic))
+        kept = [keeps(one) for one in self.overall]
+        return int(self.units.sizes[np.asarray(kept, dtype=np.bool_)].sum()) if kept else 0
+
+    def partitions(
+        self, keeps: Keeps, topic: str = "", *, first: int = 0, most: int | None = None
+    ) -> Iterator[PartitionOutcome]:
+        """Yield partitions of a kind under their own names, those of the worst topics first."""
+        last = None if most is None else first + most
+        for where, number, unit in islice(self._places(keeps, topic), first, last):
+            yield replace(self.overall[unit], topic=where.name, partition=number)
+
+    def _places(self, keeps: Keeps, topic: str) -> Iterator[tuple[TopicClasses, int, int]]:
+        kept = [keeps(one) for one in self.overall]
+        order = [int(one) for one in self._order]
+        if topic:
+            order = [one for one in order if self.units.topics[one].name == topic]
+        return self.units.places(kept, order)
+
+    @cached_property
+    def _of_topics(self) -> NDArray[np.int64]:
+        return self.units.per_topic(flags_of(self.overall))
+
+    @cached_property
+    def _before_of_topics(self) -> NDArray[np.int64]:
+        before = np.zeros((len(self.overall), len(Severity)), dtype=np.int64)
+        for unit, one in enumerate(self.overall):
+            before[unit, one.before.severity] = 1
+        return self.units.per_topic(before)
+
+    @cached_property
+    def _order(self) -> NDArray[np.intp]:
+        """The topics in the order of how badly they are hit: severity, unwritable, at risk, name."""
+        found = self._of_topics
+        if not len(found):
+            return np.zeros(0, dtype=np.intp)
+        ladder = found[:, len(_FLAGS) :] > 0
+        worst = len(Severity) - 1 - np.argmax(ladder[:, ::-1], axis=1)
+        names = np.argsort(np.argsort([topic.name for topic in self.units.topics]))
+        unwritable, at_risk = (found[:, _NAMES.index(n)] for n in ("unwritable", "at_risk"))
+        return np.lexsort((names, -at_risk, -unwritable, -worst))
+
+
+def simulate_snapshot(
+    snapshot: ClusterSnapshot,
+    rules: PlacementRules,
+    steps: Sequence[Step],
+    *,
+    acted: ActedTopics = NOBODY_ACTS,
+    brokers_promote: bool = False,
+) -> WhatIfResult:
+    """Return what steps do; raises `UnknownTarget` for what the cluster has not.
+
+    `acted` are the topics for which crosslog promotes. `brokers_promote` asks as if the brokers kept
+    observers out of the ISR and promoted them.
+    """
+    units = classes_of(snapshot, rules, topics_of(steps), acted)
+    if brokers_promote:
+        units.model = replace(units.model, promotes_itself=True)
+    return simulate_classes(units, steps)
+
+
+def simulate_model(model: ClusterModel, steps: Sequence[Step]) -> WhatIfResult:
+    """Return what steps do to a cluster that somebody describes; raises `UnknownTarget`."""
+    return simulate_classes(classes_of_model(model), steps)
+
+
+def simulate_classes(units: PartitionClasses, steps: Sequence[Step]) -> WhatIfResult:
+    """Return what steps do to units; raises `UnknownTarget`."""
+    return WhatIfResult(units, simulate(units.model, steps), steps)
+
+
+def weighted_counts(outcomes: Sequence[PartitionOutcome], sizes: NDArray[np.intp]) -> Counts:
+    """Return `count_outcomes` of partitions, where each outcome stands for so many of them."""
+    return _counts(sizes @ flags_of(outcomes))
+
+
+def flags_of(outcomes: Sequence[PartitionOutcome]) -> NDArray[np.int64]:
+    """Return a row per outcome: what `Counts` sums up, then its severity as a one in its place."""
+    width = len(_FLAGS)
+    found = np.zeros((len(outcomes), width + len(Severity)), dtype=np.int64)
+    for row, one in enumerate(outcomes):
+        found[row, :width] = [of(one) for of in _FLAGS.values()]
+        found[row, width + one.after.severity] = 1
+    return found
+
+
+def _counts(sums: NDArray[np.int64]) -> Counts:
+    numbers = [int(one) for one in sums]
+    width = len(_FLAGS)
+    severities = dict(zip(Severity, numbers[width:], strict=True))
+    worst = max((word for word, count in severities.items() if count), default=Severity.OK)
+    named = dict(zip(_NAMES, numbers[:width], strict=True))
+    return Counts(partitions=sum(numbers[width:]), severities=severities, worst=worst, **named)
+
+
+_FLAGS: Mapping[str, Callable[[PartitionOutcome], int]] = {
+    "offline": lambda one: one.after.leader is None,
+    "unwritable": lambda one: not one.after.is_writable,
+    "became_unwritable": lambda one: one.became_unwritable,
+    "needs_unclean": lambda one: one.needs_unclean,
+    "lost": lambda one: one.is_lost,
+    "at_risk": lambda one: one.data_at_risk.code in _AT_RISK,
+    "exposed": lambda one: one.data_at_risk.code is RiskCode.EXPOSED,
+    "leader_changes": lambda one: one.after.leader not in {None, one.before.leader},
+    "observers_in_isr": lambda one: len(one.after.observers_in_isr),
+}
+_NAMES = tuple(_FLAGS)

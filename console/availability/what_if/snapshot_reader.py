@@ -1,0 +1,355 @@
+"""Reads a cluster's snapshot from rows: as it was last collected, or as the metadata log says that it was."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import TextField
+from django.db.models.functions import Cast
+
+from console.availability.controller_sites.sites import sites_of
+from console.availability.placements.placements import CONFIG
+from console.availability.status.models import AvailabilityRound, PartitionStatus
+from console.availability.what_if.cluster_snapshots import (
+    ClassNumbering,
+    ClusterSnapshot,
+    PartitionClass,
+    TopicFacts,
+)
+from console.clusters.models import Broker, Cluster, CollectionRound, Noun, Partition, Topic
+from console.quorum import queries as quorum
+from jobs.availability.what_if.model.cluster import BrokerModel, ControllerModel
+
+MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
+ELR_FEATURE = "eligible.leader.replicas.version"
+NO_LEADER = -1
+# A quorum observer that fetched so shortly before the description is alive, fenced or not.
+FETCHES_WITHIN = timedelta(seconds=10)
+
+
+class UnknownMoment(Exception):
+    """The moment cannot be told: it lies before the history, or there is none."""
+
+
+def read_now(cluster: Cluster) -> ClusterSnapshot:
+    """Return a cluster as it was last collected; ten queries, whatever its size."""
+    log = quorum.log_of(cluster)
+    known = _LogFacts.newest(log)
+    book = ClassNumbering()
+    partitions = _partitions_now(cluster, book)
+    topics = list(_topics_now(cluster, partitions))
+    brokers = _brokers_now(cluster, known)
+    voters = placed_voters(_voters_now(log), brokers, sites_of(cluster))
+    return ClusterSnapshot(
+        brokers,
+        voters,
+        known.has_elr,
+        book.classes,
+        topics,
+        tuple(_gaps_now(log, topics, brokers, voters)),
+        _seen_at(cluster),
+    )
+
+
+def read_then(cluster: Cluster, at: datetime) -> ClusterSnapshot:
+    """Return a cluster as the metadata log says that it was; raises `UnknownMoment` with a sentence."""
+    log = quorum.log_of(cluster)
+    if log is None:
+        raise UnknownMoment(
+            f"No metadata log of {cluster.alias} is kept: only its present state is known."
+        )
+    try:
+        moment = quorum.moment_at(log, at)
+    except quorum.OutsideHistory as problem:
+        raise UnknownMoment(str(problem)) from None
+    known = _LogFacts.at(log, moment)
+    book = ClassNumbering()
+    numbers: dict[str, list[tuple[int, int]]] = {}
+    states = quorum.states_then(log, moment, quorum.ChangeKind.PARTITION)
+    for topic, partition, state in states.values_list("topic", "partition", "state").iterator():
+        if state and state.get("replicas"):
+            number = book.number(json.dumps(_placed(state)), lambda s=state: _class_then(s))
+            numbers.setdefault(topic, []).append((partition, number))
+    least_now = _least_now(cluster, numbers)
+    topics = [
+        _topic(name, known.least_of(name, least_now), known.configs.get(name, {}), found)
+        for name, found in sorted(numbers.items())
+    ]
+    brokers = _brokers_then(known)
+    voters, unknown_voters = _voters_then(log, moment)
+    voters = placed_voters(voters, brokers, sites_of(cluster))
+    unknown_voters += _voters_without_rack(voters)
+    gaps = [*_gaps_then(known, topics), *unknown_voters, *_gaps_of_topics(topics)]
+    return ClusterSnapshot(brokers, voters, known.has_elr, book.classes, topics, tuple(gaps), at)
+
+
+@dataclass(slots=True)
+class _LogFacts:
+    """What the metadata log says at a moment of brokers, settings and features."""
+
+    log: Any = None
+    moment: Any = None
+    brokers: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
+    # Settings of topics by name, and those of all brokers under "".
+    configs: dict[str, dict[str, str]] = field(default_factory=dict)
+    default_least: str = ""
+    has_elr: bool = False
+
+    @classmethod
+    def newest(cls, log: Any) -> _LogFacts:
+        """What counts now; settings of topics are collected from the cluster itself."""
+        if log is None or not log.next_offset:
+            return cls(log)
+        moment = quorum.newest_moment(log)
+        return cls(log, moment, _broker_states(log, moment), has_elr=_has_elr(log, moment))
+
+    @classmethod
+    def at(cls, log: Any, moment: Any) -> _LogFacts:
+        """What counted then."""
+        found = cls(log, moment, _broker_states(log, moment), has_elr=_has_elr(log, moment))
+        rows = quorum.states_then(log, moment, quorum.ChangeKind.CONFIG)
+        for name, key, state in rows.values_list("topic", "key", "state"):
+            kind, _, rest = key.partition(":")
+            resource, _, setting = rest.rpartition(":")
+            value = (state or {}).get("value")
+            if kind == "TOPIC" and value is not None:
+                found.configs.setdefault(name or resource, {})[setting] = value
+            elif kind == "BROKER" and not resource and setting == MIN_ISR:
+                found.default_least = value or ""
+        return found
+
+    def least_of(self, topic: str, now: Mapping[str, int | None]) -> int | None:
+        """Return min.insync.replicas of a topic: its own, the cluster's default, else what it is now."""
+        own = self.configs.get(topic, {}).get(MIN_ISR) or self.default_least
+        return int(own) if own.isdecimal() else now.get(topic)
+
+
+def _broker_states(log: Any, moment: Any) -> dict[int, Mapping[str, Any]]:
+    rows = quorum.states_then(log, moment, quorum.ChangeKind.BROKER).values_list("broker", "state")
+    return {number: state for number, state in rows if number is not None and state}
+
+
+def _has_elr(log: Any, moment: Any) -> bool:
+    rows = quorum.states_then(log, moment, quorum.ChangeKind.FEATURE).filter(name=ELR_FEATURE)
+    return any((state or {}).get("level") for state in rows.values_list("state", flat=True))
+
+
+def _partitions_now(cluster: Cluster, book: ClassNumbering) -> dict[str, list[tuple[int, int]]]:
+    """Return number and class of the partitions of each topic; lists stay text until they are new.
+
+    What the room of availability follows is seconds old and knows the ELR; before its first round what was
+    collected with the topics has to do.
+    """
+    texts = {f"{name}_text": Cast(name, TextField()) for name in ("replicas", "isr")}
+    told: Any
+    if _status_round(cluster) is not None:
+        texts |= {f"{name}_text": Cast(name, TextField()) for name in ("elr", "last_known_elr")}
+        rows = PartitionStatus.objects.filter(cluster=cluster).order_by("topic", "partition")
+        told = rows.annotate(**texts).values_list("topic", "partition", "leader", *texts)
+    else:
+        polled = Partition.objects.filter(cluster=cluster).order_by("topic_id", "partition")
+        names = ("topic__name", "partition", "leader")
+        told = polled.annotate(**texts).values_list(*names, *texts)
+    found: dict[str, list[tuple[int, int]]] = {}
+    for topic, number, *key in told.iterator(chunk_size=5000):
+        held = tuple(key)
+        known = book.found.get(held)
+        if known is None:
+            known = book.number(held, lambda k=held: _class_now(*k))
+        found.setdefault(topic, []).append((number, known))
+    return found
+
+
+def _class_now(
+    leader: int | None, replicas: str, isr: str, elr: str | None = None, last: str | None = None
+) -> PartitionClass:
+    lists = [tuple(json.loads(text) or ()) if text else () for text in (replicas, isr, elr, last)]
+    return PartitionClass(lists[0], lists[1], leader, lists[2], lists[3])
+
+
+def _elr_of(state: Mapping[str, Any]) -> tuple[Any, Any]:
+    return state.get("elr") or (), state.get("last_known_elr") or ()
+
+
+def _placed(state: Mapping[str, Any]) -> list[Any]:
+    return [state["replicas"], state.get("isr"), state.get("leader"), *_elr_of(state)]
+
+
+def _class_then(state: Mapping[str, Any]) -> PartitionClass:
+    replicas, isr, leader, elr, last = _placed(state)
+    alive = None if leader in {None, NO_LEADER} else leader
+    return PartitionClass(tuple(replicas), tuple(isr or ()), alive, tuple(elr), tuple(last))
+
+
+def _topics_now(
+    cluster: Cluster, partitions: Mapping[str, list[tuple[int, int]]]
+) -> Iterable[TopicFacts]:
+    rows = Topic.objects.filter(cluster=cluster).values_list(
+        "name", "min_insync_replicas", "configs"
+    )
+    known = {name: (least, configs) for name, least, configs in rows}
+    for name in sorted(partitions):
+        least, configs = known.get(name, (None, {}))
+        yield _topic(name, least, configs, partitions[name])
+
+
+def _topic(
+    name: str, least: int | None, configs: Mapping[str, str], found: list[tuple[int, int]]
+) -> TopicFacts:
+    ordered = sorted(found)
+    return TopicFacts(
+        name,
+        least,
+        configs.get(UNCLEAN) == "true",
+        configs.get(CONFIG) or "",
+        [number for number, _ in ordered],
+        [known for _, known in ordered],
+    )
+
+
+def _least_now(cluster: Cluster, names: Iterable[str]) -> dict[str, int | None]:
+    wanted = set(names)
+    rows = Topic.objects.filter(cluster=cluster).values_list("name", "min_insync_replicas")
+    return {name: least for name, least in rows if name in wanted}
+
+
+def _brokers_now(cluster: Cluster, known: _LogFacts) -> list[BrokerModel]:
+    """Return brokers; one that is fenced and still follows the metadata log is a fenced standby broker."""
+    rows = Broker.objects.filter(cluster=cluster).order_by("broker_id")
+    following = _followers(known.log)
+    found = {}
+    for number, rack, is_live in rows.values_list("broker_id", "rack", "is_live"):
+        state = known.brokers.get(number, {})
+        is_standby = not is_live and bool(state.get("is_fenced")) and number in following
+        told = rack or state.get("rack") or None
+        found[number] = BrokerModel(number, told, is_live or is_standby, is_standby)
+    for number, state in known.brokers.items():
+        if number not in found:
+            is_standby = bool(state.get("is_fenced")) and number in following
+            is_alive = is_standby or not state.get("is_fenced")
+            found[number] = BrokerModel(number, state.get("rack") or None, is_alive, is_standby)
+    return [found[number] for number in sorted(found)]
+
+
+def _followers(log: Any) -> set[int]:
+    """Return the nodes that fetched the metadata log just before the quorum was last described."""
+    status = quorum.status_of(log) if log is not None else None
+    if status is None or status.described_at is None:
+        return set()
+    found = set()
+    for row in status.replicas:
+        fetched = row.get("last_fetch_at")
+        is_leader = row.get("role") == "leader"
+        at = datetime.fromisoformat(fetched) if fetched else None
+        is_near = at is not None and status.described_at - at <= FETCHES_WITHIN
+        if is_leader or (is_near and "silent" not in row.get("words", ())):
+            found.add(row["id"])
+    return found
+
+
+def _brokers_then(known: _LogFacts) -> list[BrokerModel]:
+    """Return brokers as they stood; whether a fenced one was alive nobody can tell any more."""
+    return [
+        BrokerModel(number, state.get("rack") or None, not state.get("is_fenced"))
+        for number, state in sorted(known.brokers.items())
+    ]
+
+
+def placed_voters(
+    voters: Iterable[ControllerModel], brokers: Iterable[BrokerModel], sites: Mapping[int, str]
+) -> list[ControllerModel]:
+    """Return voters with their racks: that of the broker with the same id, else what a person said."""
+    racks = {one.broker_id: one.rack for one in brokers}
+    return [
+        replace(one, rack=racks.get(one.node_id) or sites.get(one.node_id) or None)
+        for one in voters
+    ]
+
+
+def _voters_now(log: Any) -> list[ControllerModel]:
+    status = quorum.status_of(log) if log is not None else None
+    if status is None:
+        return []
+    return [
+        ControllerModel(row["id"], None, "silent" not in row.get("words", ()))
+        for row in status.replicas
+        if row.get("role") != "observer"
+    ]
+
+
+def _voters_then(log: Any, moment: Any) -> tuple[list[ControllerModel], list[str]]:
+    entry = quorum.voters_then(log, moment)
+    if entry is None:
+        return [], ["The voters of the quorum at that time are not known."]
+    voters = [ControllerModel(row["id"]) for row in entry.voters]
+    told = "Whether a controller was alive at that time is not recorded: all voters count as alive."
+    return voters, [told]
+
+
+def _gaps_now(
+    log: Any,
+    topics: list[TopicFacts],
+    brokers: list[BrokerModel],
+    voters: list[ControllerModel],
+) -> Iterable[str]:
+    if log is None or not log.next_offset:
+        yield (
+            "The metadata log is not followed: eligible leader replicas (ELR) and fenced brokers are "
+            "not known."
+        )
+    if not voters:
+        yield "The quorum was not described: what a loss does to it is not told."
+    yield from _voters_without_rack(voters)
+    yield from _gaps_of_topics(topics)
+    bare = [str(one.broker_id) for one in brokers if one.rack is None]
+    if bare:
+        yield f"No rack is known of broker{'s' * (len(bare) > 1)} {', '.join(bare[:10])}."
+
+
+def _voters_without_rack(voters: Iterable[ControllerModel]) -> Iterable[str]:
+    bare = [str(one.node_id) for one in voters if one.rack is None]
+    if bare:
+        yield (
+            f"Where controller{'s' * (len(bare) > 1)} {', '.join(bare[:10])} stand is not known: they are "
+            "lost only when they are named. Say it on the page of the controllers' sites."
+        )
+
+
+def _gaps_of_topics(topics: Iterable[TopicFacts]) -> Iterable[str]:
+    unknown = [topic.name for topic in topics if topic.min_insync_replicas is None]
+    if unknown:
+        yield (
+            f"min.insync.replicas of {len(unknown):,} topics is not known, such as {unknown[0]}: "
+            "1 is assumed."
+        )
+
+
+def _gaps_then(known: _LogFacts, topics: list[TopicFacts]) -> Iterable[str]:
+    taken = [t for t in topics if not known.configs.get(t.name, {}).get(MIN_ISR)]
+    if taken and not known.default_least:
+        yield (
+            f"The log has no min.insync.replicas of {len(taken):,} topics: the brokers' own setting is taken "
+            "as it is now."
+        )
+    fenced = [str(n) for n, state in sorted(known.brokers.items()) if state.get("is_fenced")]
+    if fenced:
+        yield f"Brokers that were fenced count as dead, as no log tells a standby: {', '.join(fenced)}."
+
+
+def _seen_at(cluster: Cluster) -> datetime | None:
+    """Return how old the oldest part of the snapshot is; None before the first round."""
+    rows = CollectionRound.objects.filter(cluster=cluster, noun__in=[Noun.BROKERS, Noun.TOPICS])
+    rounds = dict(rows.values_list("noun", "succeeded_at"))
+    times = [rounds.get(Noun.BROKERS), _status_round(cluster) or rounds.get(Noun.TOPICS)]
+    known = [at for at in times if at is not None]
+    return min(known) if len(known) == len(times) else None
+
+
+def _status_round(cluster: Cluster) -> datetime | None:
+    """Return when the room of availability last knew how partitions stand; None: never."""
+    rows = AvailabilityRound.objects.filter(cluster=cluster, noun=AvailabilityRound.Noun.STATUS)
+    return rows.values_list("succeeded_at", flat=True).first()

@@ -1,0 +1,133 @@
+"""The demo as its visitor sees it: registers clusters, makes a flow, waits for the first record.
+
+It uses the running console over HTTP and nothing else, as a person with a browser would.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from console.frame.processes.demo_client import NOT_FOUND, DemoClient, Refused
+from console.frame.processes.supervisor import StartFailed
+
+FLOW = "east to west"
+WATCHED_FLOW = "east to west by MirrorMaker 2"
+# What the lab lets its MirrorMaker 2 copy (`jobs.lab.daemon.MIRRORED`).
+MIRRORED = "mirrored-.*"
+TOPICS = ("orders", "payments", "clicks", "customers")
+ASK_EVERY_S = 0.5
+NOT_REACHABLE_YET = (409, 503)
+BAD_INPUT = 400
+
+Say = Callable[[str], None]
+Watch = Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class DemoSetup:
+    """One visit: `watch` is called while waiting, so that programs that die are noticed."""
+
+    client: DemoClient
+    say: Say
+    watch: Watch
+
+    def register_cluster(self, alias: str, bootstrap_servers: str, timeout_s: float) -> None:
+        """Register a cluster, as soon as it answers; one that is registered already stays."""
+        if self._exists(f"api/v1/clusters/{alias}/"):
+            return
+        values = {"alias": alias, "bootstrap_servers": bootstrap_servers}
+        self._until(
+            lambda: self._is_accepted("api/v1/clusters/", values), f"cluster {alias}", timeout_s
+        )
+        self.say(f"cluster {alias} is registered")
+
+    def ensure_flow(self) -> int:
+        """Return the id of the demo's flow, which is made when it is not there, and started."""
+        there = self._find_flow(FLOW)
+        if there is not None:
+            self.client.post(f"api/v1/flows/{there}/start/")
+            return there
+        values = {
+            "name": FLOW,
+            "source": "east",
+            "target": "west",
+            "topics": list(TOPICS),
+            "start": True,
+        }
+        flow = self.client.post("api/v1/flows/", values)
+        self.say(f"flow {FLOW} is made and started")
+        return int(flow["id"])
+
+    def ensure_watched_flow(self) -> int:
+        """Return the id of the flow that MirrorMaker 2 copies, which is made when it is not there."""
+        there = self._find_flow(WATCHED_FLOW)
+        if there is not None:
+            return there
+        values = {
+            "name": WATCHED_FLOW,
+            "source": "east",
+            "target": "west",
+            "topics": [MIRRORED],
+            "groups": [MIRRORED],
+            "copied_by": "mirror_maker",
+        }
+        flow = self.client.post("api/v1/flows/", values)
+        self.say(f"flow {WATCHED_FLOW} is made: crosslog only watches it")
+        return int(flow["id"])
+
+    def _find_flow(self, name: str) -> int | None:
+        flows = self.client.get("api/v1/flows/?limit=500")["results"]
+        return next((int(flow["id"]) for flow in flows if flow["name"] == name), None)
+
+    def wait_for_record(self, flow_id: int, timeout_s: float) -> Mapping[str, Any]:
+        """Return the first partition of the flow whose position is seen to move."""
+        path = f"api/v1/flows/{flow_id}/partitions/?limit=500"
+        before = {_key(row): row["position"] or 0 for row in self.client.get(path)["results"]}
+        found: list[Mapping[str, Any]] = []
+
+        def is_seen() -> bool:
+            for row in self.client.get(path)["results"]:
+                # A partition that was not there before begins where its log begins.
+                begin = before.get(_key(row), row["log_start_offset"] or 0)
+                if (row["position"] or 0) > begin:
+                    found.append(row)
+            return bool(found)
+
+        self._until(is_seen, "the first replicated record", timeout_s)
+        return found[0]
+
+    def _until(self, is_true: Callable[[], bool], what: str, timeout_s: float) -> None:
+        end = time.monotonic() + timeout_s
+        while not is_true():
+            self.watch()
+            if time.monotonic() > end:
+                raise StartFailed(
+                    f"{what} did not show up in the console within {timeout_s:.0f} s."
+                )
+            time.sleep(ASK_EVERY_S)
+
+    def _exists(self, path: str) -> bool:
+        try:
+            self.client.get(path)
+        except Refused as refusal:
+            if refusal.status == NOT_FOUND:
+                return False
+            raise
+        return True
+
+    def _is_accepted(self, path: str, values: Mapping[str, object]) -> bool:
+        try:
+            self.client.post(path, values)
+        except Refused as refusal:
+            # The console checks the connection first: until the brokers serve, it says no.
+            if refusal.status in (*NOT_REACHABLE_YET, BAD_INPUT):
+                return False
+            raise
+        return True
+
+
+def _key(row: Mapping[str, Any]) -> tuple[str, int]:
+    return row["topic"], row["partition"]

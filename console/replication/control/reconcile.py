@@ -1,0 +1,170 @@
+"""Make what runs agree with what is wanted: at most one live run per flow, and one when it is wanted.
+
+Everything here may run twice or die in the middle: truth is in the run rows (a unique constraint
+allows one live run per subject) and every change is a conditional UPDATE.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime, timedelta
+
+from django.db.models import Q
+
+from console.frame.errors import ActionRefused
+from console.frame.security.read_only import is_read_only
+from console.replication.control.backoff import LONGEST_WAIT_S, has_worked, judge_end
+from console.replication.control.control import hand_over, takes_settings
+from console.replication.flows.models import ReplicationFlow
+from console.replication.measurement.collect import measure_soon
+from console.runs import actions as runs
+from console.runs import queries as run_queries
+from console.runs.launcher import SPARK, Launcher
+from console.runs.models import LIVE_STATES, Run
+from jobs.cluster.errors import InvalidFields
+from jobs.spark.flow_driver.live_settings import needs_restart
+
+logger = logging.getLogger(__name__)
+
+
+def reconcile_flows(now: datetime, launcher: Launcher = SPARK) -> None:
+    """Bring every flow that is wanted, going or to be deleted one step closer to what is wanted."""
+    due = Q(is_wanted=True) | Q(deletion_asked_at__isnull=False) | Q(run__state__in=LIVE_STATES)
+    for flow in ReplicationFlow.objects.filter(due).select_related("source", "target", "run"):
+        try:
+            reconcile_flow(flow, now, launcher)
+        except Exception:
+            # One flow that cannot be looked after must not stop the others.
+            logger.exception("flow could not be ensured flow=%s", flow.name)
+
+
+def reconcile_flow(flow: ReplicationFlow, now: datetime, launcher: Launcher = SPARK) -> None:
+    """Bring one flow one step closer to what is wanted."""
+    run = _adopt_live_run(flow) or flow.run
+    if run is not None and run.is_live:
+        hand_over(flow, run)
+        _watch(flow, run, now)
+        return
+    if run is not None and flow.judged_run != run.pk:
+        _judge(flow, run, now)
+    if flow.deletion_asked_at is not None:
+        flow.delete()
+    elif is_read_only() or flow.is_watched:
+        return
+    elif flow.is_wanted and (flow.next_try_at is None or flow.next_try_at <= now):
+        _start(flow, now, launcher)
+
+
+def run_arguments(flow: ReplicationFlow) -> dict[str, object]:
+    """Return the arguments of a run that copies this flow as it is set now; raises `InvalidFields`."""
+    arguments: dict[str, object] = {
+        "flow": flow.spec().to_mapping(),
+        "topic_ids": flow.topic_ids,
+        "reset_topics": sorted(flow.reset_topics),
+    }
+    # A restart that stands there when a run begins counts as done: the run begins all anew.
+    return arguments | ({runs.CONTROL: flow.control} if flow.control else {})
+
+
+def _adopt_live_run(flow: ReplicationFlow) -> Run | None:
+    """Find the live run that the flow does not point at, left by a worker that died in between."""
+    if flow.run is not None and flow.run.is_live:
+        return None
+    found = run_queries.live_run_of(flow.subject)
+    if found is not None:
+        ReplicationFlow.objects.filter(pk=flow.pk).update(run=found)
+        flow.run = found
+    return found
+
+
+def _watch(flow: ReplicationFlow, run: Run, now: datetime) -> None:
+    if run.cancel_requested_at is None and _why_to_end(flow, run):
+        logger.info("flow's run is ended flow=%s because=%s", flow.name, _why_to_end(flow, run))
+        _cancel(run, now)
+    elif flow.failures and has_worked(run, now):
+        _forget_failures(flow)
+
+
+def _why_to_end(flow: ReplicationFlow, run: Run) -> str:
+    if not flow.is_wanted or flow.is_watched:
+        return "stopped"
+    if is_read_only():
+        return "crosslog is read-only"
+    if restarts_for_settings(flow, run):
+        return "settings changed"
+    if not set(flow.reset_topics) <= set(run.arguments.get("reset_topics") or ()):
+        return "topics to be copied from their beginning"
+    return ""
+
+
+def restarts_for_settings(flow: ReplicationFlow, run: Run) -> bool:
+    """Say whether a setting changed that the run cannot take over while it is running.
+
+    For settings that do not hold any more no new run could begin: this one goes on as it began.
+    """
+    try:
+        before, after = run.arguments.get("flow") or {}, flow.spec().to_mapping()
+    except InvalidFields:
+        return False
+    return needs_restart(before, after) if takes_settings(run) else before != after
+
+
+def _cancel(run: Run, now: datetime) -> None:
+    try:
+        runs.ask_to_end(run.pk, now)
+    except ActionRefused:
+        logger.info("run ended by itself before it was cancelled run_id=%s", run.pk)
+
+
+def _forget_failures(flow: ReplicationFlow) -> None:
+    ReplicationFlow.objects.filter(pk=flow.pk).update(
+        failures=0, failure="", failing_since=None, next_try_at=None
+    )
+
+
+def _judge(flow: ReplicationFlow, run: Run, now: datetime) -> None:
+    """Take the end of a run into account, once."""
+    verdict = judge_end(run, flow.failures, flow.failing_since, now)
+    changed = ReplicationFlow.objects.filter(pk=flow.pk, judged_run=flow.judged_run).update(
+        judged_run=run.pk,
+        failures=verdict.failures,
+        failure=verdict.failure,
+        failing_since=verdict.failing_since,
+        next_try_at=verdict.next_try_at,
+    )
+    if changed:
+        flow.refresh_from_db()
+
+
+def _start(flow: ReplicationFlow, now: datetime, launcher: Launcher) -> None:
+    try:
+        arguments = run_arguments(flow)
+    except InvalidFields as problem:
+        _cannot_start(flow, str(problem), now)
+        return
+    wish = runs.RunRequest("replicate", _title(flow), flow.subject, arguments, flow.created_by)
+    run = runs.queue_run(wish, now)
+    if run is None:
+        return  # another worker was faster; the next look finds its run
+    pointed = ReplicationFlow.objects.filter(pk=flow.pk, is_wanted=True).update(run=run)
+    if not pointed:
+        _cancel(run, now)
+        return
+    runs.launch_run(run.pk, now, launcher)
+    measure_soon(flow.pk, now)
+
+
+def _cannot_start(flow: ReplicationFlow, problem: str, now: datetime) -> None:
+    """Write why no run can be queued at all; it is looked at again after the longest wait."""
+    ReplicationFlow.objects.filter(pk=flow.pk).update(
+        failures=flow.failures + 1,
+        failure=f"The flow's settings do not hold any more: {problem}",
+        failing_since=flow.failing_since or now,
+        next_try_at=now + timedelta(seconds=LONGEST_WAIT_S),
+    )
+
+
+def _title(flow: ReplicationFlow) -> str:
+    return f"Replicate {flow.name}: {flow.source.alias} \N{RIGHTWARDS ARROW} {flow.target.alias}"[
+        :200
+    ]

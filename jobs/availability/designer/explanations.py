@@ -1,0 +1,239 @@
+"""Why each number of a design is what it is, and why other placements were not taken. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from jobs.availability.designer.cluster import standbys_of, voters_of
+from jobs.availability.designer.model import Alternative, Reason, SiteLayout
+from jobs.availability.designer.requirements import (
+    DesignRequirements,
+    LossAllowed,
+    ObserverSupport,
+    WritableAfter,
+    count,
+)
+from jobs.availability.designer.split import (
+    Split,
+    faults,
+    fits,
+    needs_promotion_for_a_broker,
+    required_losses,
+)
+from jobs.availability.promotion.expected_times import detection_span, seconds
+
+
+def layout_of(split: Split, requirements: DesignRequirements) -> tuple[SiteLayout, ...]:
+    """Return what stands at each site, witnesses too, in the order of the wish."""
+    voters, standbys = voters_of(requirements), standbys_of(split, requirements)
+    by_name = {
+        site.name: (sync, observers)
+        for site, sync, observers in zip(
+            requirements.data_sites, split.sync, split.observers, strict=True
+        )
+    }
+    return tuple(
+        SiteLayout(
+            site.name,
+            *by_name.get(site.name, (0, 0)),
+            voters=voters[site.name],
+            standbys=tuple(one for one in site.brokers if one in standbys),
+        )
+        for site in requirements.sites
+    )
+
+
+def reasons(split: Split, requirements: DesignRequirements) -> Iterator[Reason]:
+    """Yield a sentence for each number: copies, min.insync.replicas, observers, policy, voters, time."""
+    sync = count(sum(split.sync), "sync replica")
+    yield Reason(
+        "replicas",
+        f"{sync}, {_per_site(split.sync, requirements)}: {_why_sync(split, requirements)}",
+    )
+    yield Reason("min_insync_replicas", f"{split.least}: {_why_least(split, requirements)}")
+    yield Reason("observers", _why_observers(split, requirements))
+    if any(split.observers):
+        yield Reason(
+            "promotion_policy",
+            "under-min-isr: an observer is needed exactly when fewer than min.insync.replicas are in "
+            "sync; promoted earlier it would only make writes wait for it.",
+        )
+    yield Reason("voters", _why_voters(requirements))
+    yield Reason("rto_s", _why_time(requirements))
+
+
+def _per_site(numbers: tuple[int, ...], requirements: DesignRequirements) -> str:
+    sites = zip(requirements.data_sites, numbers, strict=True)
+    return ", ".join(f"{number} in {site.name}" for site, number in sites if number)
+
+
+def _why_sync(split: Split, requirements: DesignRequirements) -> str:
+    if requirements.writable_after is WritableAfter.NOTHING:
+        return f"as few as min.insync.replicas {split.least} allows."
+    if needs_promotion_for_a_broker(split):
+        return (
+            "the sites have brokers for no more; the loss of one broker already needs an observer."
+        )
+    left = sum(split.sync) - 1
+    return f"without any one broker {left} are left, which is enough for min.insync.replicas {split.least}."
+
+
+def _why_least(split: Split, requirements: DesignRequirements) -> str:
+    most = max(split.sync)
+    name = requirements.data_sites[split.sync.index(most)].name
+    if requirements.rpo is LossAllowed.ZERO:
+        first = (
+            f"more than the {count(most, 'sync replica')} of {name}, the most that one site has, so that "
+            "every acked record is in two sites at least (RPO 0)"
+        )
+    else:
+        first = "an acked record is on so many brokers at least"
+    losses = required_losses(requirements)
+    if not losses:
+        return f"{first}."
+    fewest = min(losses, key=lambda index: sum(split.without(index)))
+    sync, observers = split.without(fewest)
+    lost = requirements.data_sites[fewest].name
+    with_observers = f" and {count(observers, 'observer')}" if observers else ""
+    return (
+        f"{first}; and not more than the {count(sync, 'sync replica')}{with_observers} that are left "
+        f"without {lost}."
+    )
+
+
+def _why_observers(split: Split, requirements: DesignRequirements) -> str:
+    if not any(split.observers):
+        return "none: the sync replicas alone fulfil the wish."
+    losses = required_losses(requirements)
+    short = [index for index in losses if split.without(index)[0] < split.least]
+    why = "the sync replicas that are left after a loss are too few to write, and an observer stands in."
+    if short:
+        lost = requirements.data_sites[short[0]].name
+        sync = split.without(short[0])[0]
+        why = (
+            f"without {lost} only {count(sync, 'sync replica')} can be in sync of the {split.least} that "
+            "writes need, and observers stand in for the rest. They cost no write its time while they "
+            "are out of the ISR."
+        )
+    return f"{sum(split.observers)}, {_per_site(split.observers, requirements)}: {why}"
+
+
+def _why_voters(requirements: DesignRequirements) -> str:
+    voters = voters_of(requirements)
+    told = " + ".join(f"{number} in {name}" for name, number in voters.items())
+    total = sum(voters.values())
+    majority = total // 2 + 1
+    deadly = [name for name, number in voters.items() if total - number < majority]
+    if not deadly:
+        return (
+            f"{total} controllers, {told}: {majority} are a majority, and no site alone holds so many "
+            "that its loss ends it."
+        )
+    if len(requirements.sites) == 1:
+        return f"{total} controllers in the only site: {total - majority} may fail."
+    return (
+        f"{total} controllers, {told}: with two sites one must hold the majority. The loss of "
+        f"{deadly[0]} is not survived without a person: no election, no promotion, until voters are "
+        "back. Only a third site for one controller changes that."
+    )
+
+
+def _why_time(requirements: DesignRequirements) -> str:
+    span = detection_span(requirements.session_timeout_ms)
+    return (
+        f"A dead broker is noticed after {span} ({span.source}; broker.session.timeout.ms is "
+        f"{requirements.session_timeout_ms}); everything after that takes less than a second, and a new "
+        "leader of the quorum up to 3.3 s."
+    )
+
+
+def alternatives(split: Split, requirements: DesignRequirements) -> Iterator[Alternative]:
+    """Yield the usual other placements and why each was not taken."""
+    seen = {split}
+    for title, other in _usual(requirements):
+        if other in seen or not any(other.sync):
+            continue
+        seen.add(other)
+        found = list(faults(other, requirements))
+        why = found[0] if found else _why_not(other, split)
+        layout = (
+            layout_of(other, requirements)
+            if fits(other, requirements)
+            else _bare(other, requirements)
+        )
+        yield Alternative(title, layout, other.least, why, is_possible=not found)
+
+
+def _bare(split: Split, requirements: DesignRequirements) -> tuple[SiteLayout, ...]:
+    voters = voters_of(requirements)
+    return tuple(
+        SiteLayout(site.name, sync, observers, voters[site.name])
+        for site, sync, observers in zip(
+            requirements.data_sites, split.sync, split.observers, strict=True
+        )
+    )
+
+
+def _why_not(other: Split, chosen: Split) -> str:
+    if needs_promotion_for_a_broker(other) and not needs_promotion_for_a_broker(chosen):
+        return (
+            "It fulfils the wish, but each restart of a broker needs a promotion: writes wait for it, "
+            "and for whoever makes it."
+        )
+    if other.copies > chosen.copies:
+        return f"It fulfils the wish with {other.copies} copies instead of {chosen.copies}."
+    return "It fulfils the wish as well; the chosen one has fewer observers or more even sites."
+
+
+def _usual(requirements: DesignRequirements) -> Iterator[tuple[str, Split]]:
+    sites = len(requirements.data_sites)
+    none, one, two = ((number,) * sites for number in range(3))
+    yield "One copy per site, min.insync.replicas 2", Split(one, none, 2)
+    yield "Two copies per site, min.insync.replicas 2", Split(two, none, 2)
+    yield "Two copies per site, min.insync.replicas 3", Split(two, none, 3)
+    yield "All three copies in one site, min.insync.replicas 2", Split((3, *none[1:]), none, 2)
+    if requirements.observers is ObserverSupport.NONE:
+        return
+    yield "One copy and one observer per site, min.insync.replicas 2", Split(one, one, 2)
+    yield "Two copies and one observer per site, min.insync.replicas 3", Split(two, one, 3)
+    first = (2, *none[1:])
+    others = (0, *two[1:])
+    yield "Two copies in the first site, two observers in each other", Split(first, others, 2)
+
+
+def relaxations(requirements: DesignRequirements) -> Iterator[tuple[str, DesignRequirements, str]]:
+    """Yield the wish with a single thing given up: the field, the lesser wish, and that in words."""
+    if requirements.writable_after is WritableAfter.SITE:
+        less = replace(requirements, writable_after=WritableAfter.BROKER)
+        yield "writable_after", less, "writes that go on after the loss of a broker, not of a site"
+    if requirements.writable_after is not WritableAfter.NOTHING:
+        less = replace(requirements, writable_after=WritableAfter.NOTHING, rto_s=None)
+        yield "writable_after", less, "writes that stop with the first loss"
+    if requirements.rpo is LossAllowed.ZERO:
+        less = replace(requirements, rpo=LossAllowed.BOUNDED)
+        yield "rpo", less, "a bounded loss of records with a site (rpo bounded)"
+    if requirements.rpo is not LossAllowed.ANY:
+        less = replace(requirements, rpo=LossAllowed.ANY)
+        yield "rpo", less, "no word about the loss of a site (rpo any)"
+    if requirements.observers is ObserverSupport.NONE:
+        for support, words in _SUPPORTS.items():
+            yield "observers", replace(requirements, observers=support), words
+    if requirements.most_copies is not None:
+        yield "most_copies", replace(requirements, most_copies=None), "more copies"
+
+
+_SUPPORTS = {
+    ObserverSupport.FENCED_STANDBY: "fenced standby brokers as observers",
+    ObserverSupport.PROMOTES_ITSELF: "brokers that promote observers by themselves",
+}
+
+
+def least_time(takes_s: float, requirements: DesignRequirements) -> str:
+    """Return what keeps writes from going on sooner than after `takes_s`."""
+    more = takes_s * 1000 - detection_span(requirements.session_timeout_ms).most_ms
+    words = f"It takes up to {takes_s:.1f} s: a dead broker is noticed only after broker.session.timeout.ms."
+    left = (requirements.rto_s or 0) * 1000 - more - 400
+    if left < 1_000:  # noqa: PLR2004  below a second brokers would be fenced by every pause
+        return f"{words} Possible would be {takes_s:.1f} s."
+    return f"{words} Possible would be {takes_s:.1f} s, or a session timeout of {seconds(left)} at most."

@@ -1,0 +1,156 @@
+"""What the designer answers: layout, reasons, what it survives, alternatives, commands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from jobs.availability.designer.requirements import DesignRequirements
+from jobs.availability.placements.placement import Placement
+from jobs.availability.what_if.model.cluster import ClusterModel
+
+
+@dataclass(frozen=True, slots=True)
+class SiteLayout:
+    """What stands at one site: copies that are in sync, observers, voters; `standbys` are brokers."""
+
+    site: str
+    replicas: int
+    observers: int
+    voters: int
+    standbys: tuple[int, ...] = ()
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return JSON values."""
+        return {
+            "site": self.site,
+            "replicas": self.replicas,
+            "observers": self.observers,
+            "voters": self.voters,
+            "standbys": list(self.standbys),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Survival:
+    """What one loss does to the design, as `simulate` says it.
+
+    `is_wished`: the wish names it. `is_writable`: writes with acks=all go on without a person.
+    `data_at_risk`: acked records may be lost, also when the ISR had shrunk to the least that takes writes.
+    `promoted`: observers that are promoted. `takes_s`: at most so many seconds without writes; 0: none at
+    all, None: until a person acts, or there is no measured figure (`sentence` says which).
+    """
+
+    loss: str
+    is_wished: bool
+    is_writable: bool
+    data_at_risk: bool
+    needs_unclean: bool
+    has_quorum: bool
+    promoted: int
+    takes_s: float | None
+    sentence: str
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return JSON values."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a number is what it is; `subject` names the number like `min_insync_replicas`."""
+
+    subject: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """Another placement that was looked at, and why it was not taken.
+
+    `is_possible`: it fulfils the wish too, and costs more or leans on promotions more.
+    """
+
+    title: str
+    layout: tuple[SiteLayout, ...]
+    min_insync_replicas: int
+    why_not: str
+    is_possible: bool
+
+    @property
+    def copies(self) -> int:
+        """Replicas and observers together."""
+        return sum(site.replicas + site.observers for site in self.layout)
+
+
+@dataclass(frozen=True, slots=True)
+class CommandGroup:
+    """Lines that belong together, in their order: of a shell, or of a file (`is_file`)."""
+
+    title: str
+    lines: tuple[str, ...]
+    is_file: bool = False
+
+    @property
+    def text(self) -> str:
+        """The lines as one text."""
+        return "\n".join(self.lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """A placement that fulfils a wish, explained; `assignment`: each partition's brokers, leader first."""
+
+    requirements: DesignRequirements
+    layout: tuple[SiteLayout, ...]
+    placement: Placement
+    min_insync_replicas: int
+    assignment: tuple[tuple[int, ...], ...]
+    cluster: ClusterModel
+    reasons: tuple[Reason, ...]
+    survives: tuple[Survival, ...]
+    alternatives: tuple[Alternative, ...]
+    commands: tuple[CommandGroup, ...]
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def voters(self) -> int:
+        """How many controllers vote."""
+        return sum(site.voters for site in self.layout)
+
+    @property
+    def copies(self) -> int:
+        """Replicas and observers of each partition together."""
+        return self.placement.replication_factor
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return JSON values; the cluster is a document that `crosslog what-if` takes."""
+        return {
+            "layout": [site.to_mapping() for site in self.layout],
+            "placement": self.placement.as_json(),
+            "min_insync_replicas": self.min_insync_replicas,
+            "promotion_policy": self.placement.policy.value if self.placement.observers else None,
+            "copies": self.copies,
+            "voters": self.voters,
+            "assignment": [list(one) for one in self.assignment],
+            "reasons": [{"subject": r.subject, "sentence": r.sentence} for r in self.reasons],
+            "survives": [one.to_mapping() for one in self.survives],
+            "alternatives": [_alternative(one) for one in self.alternatives],
+            "commands": [
+                {"title": one.title, "lines": list(one.lines), "is_file": one.is_file}
+                for one in self.commands
+            ],
+            "warnings": list(self.warnings),
+            "cluster": self.cluster.to_json(),
+        }
+
+
+def _alternative(one: Alternative) -> dict[str, Any]:
+    return {
+        "title": one.title,
+        "layout": [site.to_mapping() for site in one.layout],
+        "min_insync_replicas": one.min_insync_replicas,
+        "copies": one.copies,
+        "why_not": one.why_not,
+        "is_possible": one.is_possible,
+    }

@@ -1,0 +1,252 @@
+"""Observers, also those of brokers that promote by themselves: what happened, what is not well. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from jobs.availability.promotion.advice import ReplicaStanding
+from jobs.availability.promotion.candidates import how_far
+from jobs.availability.promotion.expected_times import seconds
+from jobs.availability.promotion.promotion_history import PromotionHistory
+from jobs.availability.what_if.model.cluster import PartitionModel
+
+
+class ObserverEventKind(StrEnum):
+    """What happened to an observer; the value is stable, for programs."""
+
+    PROMOTED = "promoted"
+    DEMOTED = "demoted"
+    BECAME_LEADER = "became_leader"
+    LEFT_LEADERSHIP = "left_leadership"
+    ASSIGNED = "assigned"
+    UNASSIGNED = "unassigned"
+
+
+@dataclass(frozen=True, slots=True)
+class ObserverEvent:
+    """Something that happened between two looks at a partition; `at_ms` is the time of the later one.
+
+    `lasted_ms`: for demotions, for how long it was in the ISR; None: not known.
+    """
+
+    kind: ObserverEventKind
+    topic: str
+    partition: int
+    broker_id: int
+    at_ms: int
+    sentence: str
+    lasted_ms: int | None = None
+
+
+class ObserverFindingCode(StrEnum):
+    """What is not well with an observer; the value is stable, for programs."""
+
+    PROMOTED_TOO_LONG = "promoted_too_long"
+    NOT_NEEDED = "not_needed"
+    LEADS = "leads"
+    NOT_ALIVE = "not_alive"
+    NOT_CAUGHT_UP = "not_caught_up"
+    NOT_PROMOTED = "not_promoted"
+
+
+@dataclass(frozen=True, slots=True)
+class ObserverFinding:
+    """What is not well with one observer of one partition, and what to do."""
+
+    code: ObserverFindingCode
+    topic: str
+    partition: int
+    broker_id: int
+    sentence: str
+    todo: str
+
+
+@dataclass(frozen=True, slots=True)
+class ObserverLimits:
+    """When an observer is worth a word; milliseconds and records.
+
+    `promotion_ms`: the brokers have so long to promote by themselves before it is said that they did not;
+    `demotion_ms` likewise to demote when the sync replicas are back.
+    """
+
+    longest_promoted_ms: int = 3_600_000
+    most_lag_records: int = 1_000
+    most_caught_up_age_ms: int = 30_000
+    promotion_ms: int = 60_000
+    demotion_ms: int = 300_000
+
+
+def events(
+    before: PartitionModel,
+    after: PartitionModel,
+    at_ms: int,
+    tracked: PromotionHistory | None = None,
+) -> tuple[ObserverEvent, ...]:
+    """Return what happened to the observers of a partition between two states; `tracked` is of the earlier
+    one.
+
+    A replica that is an observer in one of them only was assigned or unassigned; what it did in the ISR
+    before or after is no promotion. What happened and ended between the two looks is not seen.
+    """
+    found = [*_roles(before, after, at_ms)]
+    for broker in (one for one in after.observers if one in before.observers):
+        found += _isr(broker, before, after, at_ms, tracked or PromotionHistory())
+        found += _leadership(broker, before, after, at_ms)
+    return tuple(found)
+
+
+def _event(
+    kind: ObserverEventKind,
+    after: PartitionModel,
+    broker: int,
+    at_ms: int,
+    sentence: str,
+    lasted_ms: int | None = None,
+) -> ObserverEvent:
+    place = f"{after.topic}-{after.partition}"
+    told = sentence.format(broker=broker, place=place)
+    return ObserverEvent(kind, after.topic, after.partition, broker, at_ms, told, lasted_ms)
+
+
+def _roles(before: PartitionModel, after: PartitionModel, at_ms: int) -> Iterator[ObserverEvent]:
+    for one in (one for one in after.observers if one not in before.observers):
+        words = "Broker {broker} is an observer of {place} now."
+        yield _event(ObserverEventKind.ASSIGNED, after, one, at_ms, words)
+    for one in (one for one in before.observers if one not in after.observers):
+        words = "Broker {broker} is no observer of {place} any more."
+        yield _event(ObserverEventKind.UNASSIGNED, after, one, at_ms, words)
+
+
+def _isr(
+    broker: int,
+    before: PartitionModel,
+    after: PartitionModel,
+    at_ms: int,
+    tracked: PromotionHistory,
+) -> Iterator[ObserverEvent]:
+    if broker in after.isr and broker not in before.isr:
+        had = len(before.isr)
+        words = (
+            f"Observer {{broker}} was promoted into the ISR of {{place}}, which had {had} of "
+            f"{before.min_insync_replicas}."
+        )
+        yield _event(ObserverEventKind.PROMOTED, after, broker, at_ms, words)
+    elif broker in before.isr and broker not in after.isr:
+        since = tracked.promoted_since_ms.get(broker)
+        lasted = None if since is None else max(0, at_ms - since)
+        long = "" if lasted is None else f" after {seconds(lasted)}"
+        words = f"Observer {{broker}} left the ISR of {{place}}{long}."
+        yield _event(ObserverEventKind.DEMOTED, after, broker, at_ms, words, lasted)
+
+
+def _leadership(
+    broker: int, before: PartitionModel, after: PartitionModel, at_ms: int
+) -> Iterator[ObserverEvent]:
+    if after.leader == broker != before.leader:
+        words = "Observer {broker} leads {place} now."
+        yield _event(ObserverEventKind.BECAME_LEADER, after, broker, at_ms, words)
+    elif before.leader == broker != after.leader:
+        words = "Observer {broker} leads {place} no more."
+        yield _event(ObserverEventKind.LEFT_LEADERSHIP, after, broker, at_ms, words)
+
+
+def findings(
+    partition: PartitionModel,
+    tracked: PromotionHistory,
+    standings: Mapping[int, ReplicaStanding],
+    alive: frozenset[int],
+    limits: ObserverLimits,
+    now_ms: int,
+) -> tuple[ObserverFinding, ...]:
+    """Return what is not well with the observers of a partition now, in the order of the observers."""
+    found: list[ObserverFinding] = []
+    for broker in partition.observers:
+        told = (
+            _of_promoted(broker, partition, tracked, limits, now_ms)
+            if broker in partition.isr
+            else _of_waiting(broker, standings.get(broker, ReplicaStanding()), alive, limits)
+        )
+        found += [_finding(partition, broker, *one) for one in told]
+    return (*found, *_not_promoted(partition, tracked, limits, now_ms))
+
+
+_Told = tuple[ObserverFindingCode, str, str]
+
+
+def _finding(
+    partition: PartitionModel, broker: int, code: ObserverFindingCode, sentence: str, todo: str
+) -> ObserverFinding:
+    return ObserverFinding(code, partition.topic, partition.partition, broker, sentence, todo)
+
+
+def _of_promoted(
+    broker: int,
+    partition: PartitionModel,
+    tracked: PromotionHistory,
+    limits: ObserverLimits,
+    now_ms: int,
+) -> Iterator[_Told]:
+    since, recovered = tracked.promoted_since_ms.get(broker), tracked.recovered_since_ms
+    if recovered is not None and now_ms - recovered > limits.demotion_ms:
+        yield (
+            ObserverFindingCode.NOT_NEEDED,
+            f"Observer {broker} is in the ISR, although the sync replicas are back for "
+            f"{seconds(now_ms - recovered)}.",
+            "Demote it, or look why the brokers do not.",
+        )
+    elif since is not None and now_ms - since > limits.longest_promoted_ms:
+        yield (
+            ObserverFindingCode.PROMOTED_TOO_LONG,
+            f"Observer {broker} is in the ISR for {seconds(now_ms - since)}: every write with acks=all "
+            "waits for it.",
+            "Bring the sync replicas back that it stands in for.",
+        )
+    if partition.leader == broker:
+        yield (
+            ObserverFindingCode.LEADS,
+            f"Observer {broker} leads: producers and consumers go to its site.",
+            "Elect the preferred replica as soon as it is in the ISR (kafka-leader-election "
+            "--election-type preferred).",
+        )
+
+
+def _of_waiting(
+    broker: int, standing: ReplicaStanding, alive: frozenset[int], limits: ObserverLimits
+) -> Iterator[_Told]:
+    if broker not in alive:
+        yield (
+            ObserverFindingCode.NOT_ALIVE,
+            f"Observer {broker} is not alive: nobody can promote it.",
+            f"Start broker {broker}.",
+        )
+        return
+    lag, age = standing.lag_records, standing.caught_up_ago_ms
+    is_far = lag is not None and lag > limits.most_lag_records
+    is_old = age is not None and age > limits.most_caught_up_age_ms
+    if is_far if lag is not None else is_old:
+        yield (
+            ObserverFindingCode.NOT_CAUGHT_UP,
+            f"Observer {broker} is {how_far(standing)}: it would not be in the ISR at once."
+            if lag is not None
+            else f"Observer {broker} was {how_far(standing)}: it would not be in the ISR at once.",
+            f"Look at the network and the disks of broker {broker}, and at throttles.",
+        )
+
+
+def _not_promoted(
+    partition: PartitionModel, tracked: PromotionHistory, limits: ObserverLimits, now_ms: int
+) -> Iterator[ObserverFinding]:
+    short = tracked.short_since_ms
+    if short is None or now_ms - short <= limits.promotion_ms:
+        return
+    waiting = [one for one in partition.observers if one not in partition.isr]
+    if waiting:
+        yield _finding(
+            partition,
+            waiting[0],
+            ObserverFindingCode.NOT_PROMOTED,
+            f"In-sync replicas are missing for {seconds(now_ms - short)}, and no observer was promoted.",
+            "Look whether an observer is alive and caught up, and whether the quorum has a majority.",
+        )

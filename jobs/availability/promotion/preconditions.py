@@ -1,0 +1,250 @@
+"""Whether an advised action may be made now: every reason why not, each a sentence with its code. Pure.
+
+Looked at just before acting, with facts that were read after those of the advice. What nobody knows refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from jobs.availability.promotion.actors.kinds import ActorKind
+from jobs.availability.promotion.advice import Advice, AdviceAction, Evidence, Mode
+from jobs.availability.promotion.evidence_checks import FactRefusal, check_facts
+from jobs.availability.promotion.expected_times import seconds
+
+
+class PreconditionCode(StrEnum):
+    """Why an action is refused; the value is stable, for programs."""
+
+    STOPPED = "stopped"
+    READ_ONLY = "read_only"
+    MAINTENANCE = "maintenance"
+    NOT_ADVISED = "not_advised"
+    ADVICE_ONLY = "advice_only"
+    NOT_OPTED_IN = "not_opted_in"
+    NOT_ALLOWED = "not_allowed"
+    NEEDS_A_PERSON = "needs_a_person"
+    NO_DRY_RUN = "no_dry_run"
+    ACTOR_UNUSABLE = "actor_unusable"
+    ANOTHER_ACTION = "another_action"
+    COOLDOWN = "cooldown"
+    CLOCK_WENT_BACK = "clock_went_back"
+    FACTS_MISSING = "facts_missing"
+    FACTS_TOO_OLD = "facts_too_old"
+    FACTS_BEFORE_ADVICE = "facts_before_advice"
+    NO_QUORUM = "no_quorum"
+    NO_LIVE_LEADER = "no_live_leader"
+    LEADER_CHANGED = "leader_changed"
+    LEADER_EPOCH_CHANGED = "leader_epoch_changed"
+    PARTITION_EPOCH_CHANGED = "partition_epoch_changed"
+    HIGH_WATERMARK_WENT_BACK = "high_watermark_went_back"
+    OBSERVER_FELL_BEHIND = "observer_fell_behind"
+
+
+@dataclass(frozen=True, slots=True)
+class PreconditionRules:
+    """What a person allowed. `opted_in` are topics by their exact name; `allowed_brokers` None: any observer.
+
+    `longest_fact_age_ms`: facts that are older when acting are refused.
+    """
+
+    mode: Mode = Mode.ADVISE
+    opted_in: frozenset[str] = frozenset()
+    allowed_brokers: frozenset[int] | None = None
+    cooldown_ms: int = 300_000
+    longest_fact_age_ms: int = 10_000
+    most_lag_records: int = 1_000
+    is_dry_run_needed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PreconditionState:
+    """How things stand on the cluster at the moment of acting.
+
+    `is_by_person`: a person asked for this action and confirmed it, so that it needs no opt-in. `running` are
+    actions not ended yet, as sentences like "promotion of broker 5". `last_ended_ms` maps keys of
+    `keys_after` to when the last action of that key ended, Unix milliseconds. `actor_problems` are the
+    sentences of `actors.catalogue.usability`. `has_quorum` None: nobody knows.
+    """
+
+    is_stopped: bool = False
+    is_read_only: bool = False
+    in_maintenance: bool = False
+    is_by_person: bool = False
+    running: tuple[str, ...] = ()
+    last_ended_ms: Mapping[str, int] = field(default_factory=dict)
+    is_dry_run_done: bool = False
+    has_quorum: bool | None = True
+    actor_problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PreconditionRefusal:
+    """One reason why an action is not made, and what to do about it."""
+
+    code: PreconditionCode
+    sentence: str
+    todo: str = ""
+
+
+def check_preconditions(
+    advice: Advice,
+    current: Evidence | None,
+    rules: PreconditionRules,
+    state: PreconditionState,
+    now_ms: int,
+) -> tuple[PreconditionRefusal, ...]:
+    """Return every reason why the advised action must not be made now; empty: it may.
+
+    `current` is read just before acting; None: it could not be read, which refuses. The stop switch refuses
+    promotions only: what is promoted may be taken back.
+    """
+    found = [
+        *_switches(advice, state),
+        *_permission(advice, rules, state),
+        *_one_at_a_time(advice, rules, state, now_ms),
+    ]
+    facts = check_facts(
+        advice,
+        current,
+        now_ms,
+        longest_age_ms=rules.longest_fact_age_ms,
+        most_lag_records=rules.most_lag_records,
+    )
+    return (*found, *(_of_facts(one) for one in facts))
+
+
+def _of_facts(one: FactRefusal) -> PreconditionRefusal:
+    return PreconditionRefusal(PreconditionCode(one.code), one.sentence, one.todo)
+
+
+def _switches(advice: Advice, state: PreconditionState) -> Iterator[PreconditionRefusal]:
+    if state.is_stopped and advice.action is AdviceAction.PROMOTE:
+        yield PreconditionRefusal(
+            PreconditionCode.STOPPED,
+            "The stop switch is on: nothing is promoted.",
+            "Turn it off when it is clear why somebody turned it on.",
+        )
+    if state.is_read_only:
+        yield PreconditionRefusal(
+            PreconditionCode.READ_ONLY,
+            "crosslog is read-only: it changes nothing on any cluster.",
+            "Use the commands of the plan by hand, or end the read-only mode.",
+        )
+    if state.in_maintenance:
+        yield PreconditionRefusal(
+            PreconditionCode.MAINTENANCE,
+            "The cluster is in maintenance: brokers go and come on purpose.",
+            "End the maintenance first.",
+        )
+    if state.has_quorum is not True:
+        no = "has no majority" if state.has_quorum is False else "is not known to have a majority"
+        yield PreconditionRefusal(
+            PreconditionCode.NO_QUORUM,
+            f"The KRaft quorum {no}: no ISR can change.",
+            "Look at the quorum first.",
+        )
+
+
+def _permission(
+    advice: Advice, rules: PreconditionRules, state: PreconditionState
+) -> Iterator[PreconditionRefusal]:
+    if advice.action not in {AdviceAction.PROMOTE, AdviceAction.DEMOTE}:
+        yield PreconditionRefusal(
+            PreconditionCode.NOT_ADVISED, f"Nothing is to be done with {advice.place}: {advice.why}"
+        )
+    if not state.is_by_person:
+        yield from _automatic(advice, rules)
+    observer, allowed = advice.observer, rules.allowed_brokers
+    if observer is not None and allowed is not None and observer not in allowed:
+        yield PreconditionRefusal(
+            PreconditionCode.NOT_ALLOWED,
+            f"Broker {observer} is not on the list of brokers that may be promoted.",
+            "Add it to the policy's allowed brokers.",
+        )
+    if rules.is_dry_run_needed and not state.is_dry_run_done:
+        yield PreconditionRefusal(
+            PreconditionCode.NO_DRY_RUN,
+            "No dry run was made.",
+            "Make the dry run and read its plan.",
+        )
+    for problem in state.actor_problems:
+        yield PreconditionRefusal(PreconditionCode.ACTOR_UNUSABLE, problem)
+
+
+def _automatic(advice: Advice, rules: PreconditionRules) -> Iterator[PreconditionRefusal]:
+    if rules.mode is not Mode.ACT:
+        yield PreconditionRefusal(
+            PreconditionCode.ADVICE_ONLY,
+            f"The policy of {advice.topic} only advises.",
+            "Set its mode to act, or act by hand.",
+        )
+    if advice.topic not in rules.opted_in:
+        yield PreconditionRefusal(
+            PreconditionCode.NOT_OPTED_IN,
+            f"Nobody opted in to automatic actions for {advice.topic}.",
+            "Opt in for this topic, or act by hand.",
+        )
+    if not advice.is_automatic_allowed:
+        yield PreconditionRefusal(
+            PreconditionCode.NEEDS_A_PERSON,
+            "This may lose records or copy data, so a person has to do it.",
+            advice.todo,
+        )
+
+
+def _one_at_a_time(
+    advice: Advice, rules: PreconditionRules, state: PreconditionState, now_ms: int
+) -> Iterator[PreconditionRefusal]:
+    if state.running:
+        yield PreconditionRefusal(
+            PreconditionCode.ANOTHER_ACTION,
+            f"Another action is not ended yet: {state.running[0]}.",
+            "Wait until it is verified or has failed; one action is made at a time.",
+        )
+    for key in cooldown_keys(advice):
+        ended = state.last_ended_ms.get(key)
+        if ended is None:
+            continue
+        if now_ms < ended:
+            yield PreconditionRefusal(
+                PreconditionCode.CLOCK_WENT_BACK,
+                f"The last action on {key} ended {seconds(ended - now_ms)} in the future: a clock went back.",
+                "Set the clocks right.",
+            )
+        elif now_ms - ended < rules.cooldown_ms:
+            left = seconds(rules.cooldown_ms - (now_ms - ended))
+            yield PreconditionRefusal(
+                PreconditionCode.COOLDOWN,
+                f"The last action on {key} ended {seconds(now_ms - ended)} ago; the next one may begin "
+                f"in {left}.",
+                f"Wait {left}, or shorten the policy's cooldown.",
+            )
+
+
+def target_of(advice: Advice) -> str:
+    """Return what an action would change: `broker 5` for a fenced standby broker, else `orders-0`."""
+    is_broker = advice.actor is ActorKind.FENCED_STANDBY and advice.observer is not None
+    return f"broker {advice.observer}" if is_broker else advice.place
+
+
+def cooldown_keys(advice: Advice) -> tuple[str, ...]:
+    """Return the keys whose last action must be a cooldown ago.
+
+    Its own target, so that nothing goes to and fro; and for a promotion the last demotion of its
+    partition, so that observers do not take turns. A second observer may follow the first at once: a
+    partition that needs two must not wait.
+    """
+    if advice.action is AdviceAction.PROMOTE:
+        return (target_of(advice), f"demotion of {advice.place}")
+    return (target_of(advice),)
+
+
+def keys_after(advice: Advice) -> tuple[str, ...]:
+    """Return the keys under which the end of this action is to be kept in
+    `PreconditionState.last_ended_ms`."""
+    if advice.action is AdviceAction.DEMOTE:
+        return (target_of(advice), f"demotion of {advice.place}")
+    return (target_of(advice),)

@@ -1,0 +1,159 @@
+"""What the state of a partition means: writable or not, how bad, which records are at risk. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from jobs.availability.status.severity import Severity, judge_partition
+from jobs.availability.what_if.election import SimulatedPartition
+from jobs.availability.what_if.model.cluster import PartitionModel
+from jobs.availability.what_if.outcome import (
+    DataAtRisk,
+    IsrState,
+    PartitionOutcome,
+    Promoter,
+    RiskCode,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerLiveness:
+    """What of the cluster matters at one moment. `serving`: brokers that are up, fenced standbys included."""
+
+    serving: AbstractSet[int]
+    has_majority: bool
+    fenced: AbstractSet[int] = frozenset()
+
+
+def state_of(
+    partition: PartitionModel,
+    now: SimulatedPartition,
+    serving: AbstractSet[int],
+    observers: tuple[int, ...],
+) -> IsrState:
+    """Return what a partition is worth with these brokers up.
+
+    A dead member that still stands in the ISR (no majority of voters) stops the high watermark, so that
+    writes with acks=all end in a timeout.
+    """
+    leader = now.leader if now.leader in serving else None
+    living = [one for one in now.isr if one in serving]
+    standing = judge_partition(
+        leader=leader,
+        replicas=partition.replicas,
+        isr=living,
+        min_insync_replicas=partition.min_insync_replicas,
+        observers=observers,
+    )
+    is_frozen = leader is not None and len(living) < len(now.isr)
+    return IsrState(
+        leader=leader,
+        isr=now.isr,
+        elr=now.elr,
+        last_known_elr=now.last_known_elr,
+        observers_in_isr=tuple(one for one in observers if one in now.isr),
+        is_writable=standing.is_writable and not is_frozen,
+        severity=max(standing.severity, Severity.UNDER_MIN_ISR) if is_frozen else standing.severity,
+    )
+
+
+def outcome_of(
+    partition: PartitionModel,
+    before: IsrState,
+    after: IsrState,
+    now: SimulatedPartition,
+    moment: BrokerLiveness,
+    promoter: Promoter,
+) -> PartitionOutcome:
+    """Return the outcome of a step for one partition; `now` is what `after` was made of."""
+    came = tuple(one for one in after.observers_in_isr if one not in before.isr)
+    left = tuple(
+        one for one in before.observers_in_isr if one not in after.isr and one in moment.serving
+    )
+    living = [one for one in partition.replicas if one in moment.serving]
+    return PartitionOutcome(
+        topic=partition.topic,
+        partition=partition.partition,
+        before=before,
+        after=after,
+        data_at_risk=data_at_risk(partition, after, now, moment, living),
+        needs_unclean=after.leader is None and moment.has_majority and bool(living),
+        promoter=promoter,
+        promoted=came,
+        demoted=left,
+    )
+
+
+def data_at_risk(
+    partition: PartitionModel,
+    after: IsrState,
+    now: SimulatedPartition,
+    moment: BrokerLiveness,
+    living: list[int],
+) -> DataAtRisk:
+    """Return what happens to records that were acknowledged with acks=all."""
+    if now.lost_by is not None and living:
+        return _unclean(partition, now.lost_by, is_last_known=now.is_last_known)
+    if after.leader is not None:
+        return _led(after)
+    if not living:
+        return DataAtRisk(
+            RiskCode.LOST,
+            f"No broker with a replica is alive: everything is lost unless the disk of one of "
+            f"{_ids(partition.replicas)} comes back.",
+        )
+    if not moment.has_majority:
+        return DataAtRisk(
+            RiskCode.WAITING,
+            "No leader until a majority of the voters is back; nothing is lost by that.",
+        )
+    return _waiting(partition, now, moment, living)
+
+
+def _unclean(partition: PartitionModel, leader: int, *, is_last_known: bool) -> DataAtRisk:
+    if is_last_known:
+        return DataAtRisk(
+            RiskCode.UNCLEAN,
+            f"Broker {leader} led last and came back after a crash, as did all that were in sync: what its "
+            "disk had not got is gone.",
+        )
+    lag = partition.lag_records.get(leader)
+    gone = (
+        "what it did not have is gone"
+        if lag is None
+        else f"{lag:,} records that it lacked are gone"
+    )
+    return DataAtRisk(RiskCode.UNCLEAN, f"Broker {leader} was elected uncleanly: {gone}.", lag)
+
+
+def _led(after: IsrState) -> DataAtRisk:
+    if after.is_writable and len(after.isr) == 1:
+        return DataAtRisk(
+            RiskCode.EXPOSED,
+            f"Only broker {after.isr[0]} gets new records: its loss loses what was acknowledged since.",
+        )
+    return DataAtRisk(RiskCode.NONE, "Every acknowledged record is on the replicas in the ISR.")
+
+
+def _waiting(
+    partition: PartitionModel, now: SimulatedPartition, moment: BrokerLiveness, living: list[int]
+) -> DataAtRisk:
+    """Return the risk of a partition that has living replicas, none of which may lead."""
+    complete = _ids(now.elr or now.isr or now.last_known_elr)
+    ready = [one for one in living if one not in moment.fenced]
+    candidate = (ready or living)[0]
+    lag = partition.lag_records.get(candidate)
+    loses = "what it lacks" if lag is None else f"{lag:,} records"
+    first = "" if ready else f"unfence standby broker {candidate}, then "
+    return DataAtRisk(
+        RiskCode.WAITING,
+        f"Nothing is lost if broker {complete} comes back; else {first}an unclean election of broker "
+        f"{candidate} loses {loses}.",
+        lag,
+    )
+
+
+def _ids(ids: Iterable[int]) -> str:
+    return " or ".join(map(str, ids)) or "of the ISR"

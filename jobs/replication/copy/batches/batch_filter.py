@@ -1,0 +1,305 @@
+"""From fetched bytes to outgoing batches: what is dropped, what passes as it is, what is packed anew.
+
+Dropped: transaction markers, batches of aborted transactions (read_committed), batches below the
+position. Passed: a dense batch of a good size. Packed anew: everything else that format v2 can hold,
+which is batches with gaps (compaction), batches that begin before the position, small ones, those
+that are too large for the target, and those whose timestamps the source's broker had set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+import numpy as np
+import numpy.typing as npt
+
+from jobs.replication.copy.batches.memory import Held
+from jobs.wire.batches.record_batch import (
+    BatchHeader,
+    Codec,
+    ControlType,
+    control_type,
+    iterate_batches,
+    verify_crc,
+)
+from jobs.wire.batches.records import encode_batch, placed_records
+from jobs.wire.errors import BatchError, Damaged, RecordFormatError
+from jobs.wire.rebatch.rebatcher import NewBatch, rebatch
+
+Aborted = tuple[int, int]
+"""Producer id and first offset of an aborted transaction, as Fetch tells."""
+Batch = tuple[BatchHeader, memoryview]
+
+# Below this many bytes a batch costs more as a request of its own than its packing with others. What
+# is compressed must be decompressed for that, so it is worth it for the very small ones only.
+SMALL_BYTES = {
+    Codec.NONE: 32 * 1024,
+    Codec.LZ4: 4096,
+    Codec.SNAPPY: 4096,
+    Codec.GZIP: 1024,
+    Codec.ZSTD: 2048,
+}
+TARGET_BYTES = 512 * 1024
+
+
+@dataclass(slots=True)
+class OutgoingBatch:
+    """One batch on its way to the target.
+
+    It stands for the upstream offsets from `from_offset` (where the one before it ended) up to
+    `next_offset`; `offsets` are those of its records, None when they are dense from `first_offset`.
+    `is_packed`: crosslog made this batch, it is not the source's own. `held` is the memory it looks into.
+    """
+
+    batch: memoryview
+    from_offset: int
+    first_offset: int
+    next_offset: int
+    record_count: int
+    max_timestamp_ms: int
+    leader_epoch: int
+    offsets: npt.NDArray[np.int64] | None = None
+    is_packed: bool = False
+    held: Held | None = None
+
+    @property
+    def last_offset(self) -> int:
+        """Upstream offset of the newest record."""
+        return self.offset_of(self.record_count - 1)
+
+    def offset_of(self, index: int) -> int:
+        """Return the upstream offset of a record, counted from 0."""
+        return self.first_offset + index if self.offsets is None else int(self.offsets[index])
+
+    def hold(self, held: Held) -> None:
+        """Look into other memory than before."""
+        held.use()
+        self.release()
+        self.held = held
+
+    def release(self) -> None:
+        """Look into no memory any more."""
+        if self.held is not None:
+            self.held.release()
+            self.held = None
+
+
+@dataclass(slots=True)
+class FilteredBatches:
+    """What came out of some fetched bytes: outgoing batches, and the position behind all that was looked at.
+
+    `problem` is why nothing can be taken from `next_offset` on. `last_seen` is the last offset of the last
+    whole batch.
+    """
+
+    batches: list[OutgoingBatch] = field(default_factory=list)
+    next_offset: int = 0
+    leader_epoch: int = -1
+    problem: RecordFormatError | None = None
+    last_seen: int | None = None
+
+    def stop(self, offset: int, problem: RecordFormatError) -> None:
+        """Note that nothing can be taken from an offset on."""
+        self.next_offset, self.problem = offset, problem
+
+
+@dataclass(slots=True)
+class BatchFilter:
+    """Takes the bytes of one partition, fetch after fetch; knows nothing of the fetch before.
+
+    `limit_bytes` is the remote topic's max.message.bytes. `until`: the first offset that is not wanted. Bytes
+    with a wrong checksum are found where they have to be opened; what passes unopened is checked by the
+    target.
+    """
+
+    limit_bytes: int
+    read_committed: bool = True
+    small_bytes: dict[Codec, int] = field(default_factory=lambda: dict(SMALL_BYTES))
+    target_bytes: int = TARGET_BYTES
+    until: int | None = None
+
+    def filter(
+        self, fetched: memoryview, position: int, aborted: Sequence[Aborted] = ()
+    ) -> FilteredBatches:
+        """Sort the batches of one fetch that began at `position`.
+
+        `aborted` are all aborted transactions that reach into these bytes, whenever they began.
+        """
+        filtered = FilteredBatches(next_offset=position)
+        waiting: list[Batch] = []
+        try:
+            for header, batch in self._kept(fetched, position, aborted, filtered):
+                if not self._passes(header, position):
+                    waiting.append((header, batch))
+                    continue
+                self._pack(waiting, position, filtered)
+                waiting = []
+                if filtered.problem is not None:
+                    break
+                filtered.batches.append(_as_it_is(header, batch))
+        except RecordFormatError as error:
+            self._stop(error, position, waiting, filtered)
+        else:
+            self._pack(waiting, position, filtered)
+            _check_headway(filtered, position)
+        _close_gaps(filtered.batches, position)
+        return filtered
+
+    def _stop(
+        self,
+        error: RecordFormatError,
+        position: int,
+        waiting: list[Batch],
+        filtered: FilteredBatches,
+    ) -> None:
+        """Take what stands before a batch that cannot be taken."""
+        offset = error.offset if isinstance(error, BatchError) else filtered.next_offset
+        self._pack(waiting, position, filtered)
+        if filtered.problem is None:
+            filtered.stop(max(position, offset), error)
+
+    def _kept(
+        self,
+        fetched: memoryview,
+        position: int,
+        aborted: Iterable[Aborted],
+        filtered: FilteredBatches,
+    ) -> Iterator[Batch]:
+        coming = sorted(aborted, key=lambda pair: pair[1], reverse=True)
+        aborting: set[int] = set()
+        for header, batch in iterate_batches(fetched):
+            filtered.last_seen = header.last_offset
+            if self.until is not None and header.base_offset >= self.until:
+                filtered.next_offset = max(position, self.until)
+                return
+            while coming and coming[-1][1] <= header.last_offset:
+                aborting.add(coming.pop()[0])
+            if self._wants(header, batch, aborting) and header.next_offset > position:
+                yield from self._cut(header, batch)
+            if header.next_offset > filtered.next_offset:
+                filtered.next_offset = self._until(header.next_offset)
+                filtered.leader_epoch = header.partition_leader_epoch
+
+    def _until(self, offset: int) -> int:
+        return offset if self.until is None else min(offset, self.until)
+
+    def _wants(self, header: BatchHeader, batch: memoryview, aborting: set[int]) -> bool:
+        """Whether this batch holds records for the target; an abort marker ends what it aborts."""
+        if header.is_control:
+            if control_type(batch) is ControlType.ABORT:
+                aborting.discard(header.producer_id)
+            return False
+        if self.read_committed and header.is_transactional and header.producer_id in aborting:
+            return False
+        return header.record_count > 0
+
+    def _cut(self, header: BatchHeader, batch: memoryview) -> Iterator[Batch]:
+        """Leave out the records of a batch that are not wanted any more; nearly always there are none."""
+        until = self.until
+        if until is None or header.last_offset < until:
+            yield header, batch
+            return
+        verify_crc(batch)
+        records = [record for record in placed_records(batch) if record.offset < until]
+        if records:
+            epoch = header.partition_leader_epoch
+            made = encode_batch(records, codec=header.codec, partition_leader_epoch=epoch)
+            yield BatchHeader.decode(made), memoryview(made)
+
+    def _could_pass(self, header: BatchHeader, position: int) -> bool:
+        return (
+            header.is_claimable
+            and header.base_offset >= position
+            and header.size_bytes <= self.limit_bytes
+            and not header.is_log_append_time
+        )
+
+    def _passes(self, header: BatchHeader, position: int) -> bool:
+        is_small = header.size_bytes < self.small_bytes[header.codec]
+        return not is_small and self._could_pass(header, position)
+
+    def _pack(self, group: list[Batch], position: int, filtered: FilteredBatches) -> None:
+        """Pack a run of batches anew; one alone that is only small passes as it is."""
+        if len(group) == 1 and self._could_pass(group[0][0], position):
+            filtered.batches.append(_as_it_is(*group[0]))
+            return
+        for run in _runs(group):
+            try:
+                filtered.batches.extend(self._packed(run, position))
+            except RecordFormatError:
+                if not self._pack_one_by_one(run, position, filtered):
+                    return
+
+    def _pack_one_by_one(
+        self, run: Sequence[Batch], position: int, filtered: FilteredBatches
+    ) -> bool:
+        """Take the batches before the one that cannot be opened; say whether it was all of them."""
+        for one in run:
+            try:
+                filtered.batches.extend(self._packed([one], position))
+            except RecordFormatError as error:
+                filtered.stop(max(position, one[0].base_offset), error)
+                return False
+        return True
+
+    def _packed(self, run: Sequence[Batch], position: int) -> list[OutgoingBatch]:
+        made = rebatch(
+            [batch for _, batch in run],
+            from_offset=position,
+            codec=run[0][0].codec,
+            target_bytes=min(self.target_bytes, self.limit_bytes),
+            limit_bytes=self.limit_bytes,
+        )
+        return [_as_packed(batch, run[-1][0].partition_leader_epoch) for batch in made]
+
+
+def _runs(group: Sequence[Batch]) -> Iterator[list[Batch]]:
+    """Split a run of batches so that every record keeps its compression and its leader epoch."""
+    for _, run in groupby(group, key=lambda one: (one[0].codec, one[0].partition_leader_epoch)):
+        yield list(run)
+
+
+def _as_it_is(header: BatchHeader, batch: memoryview) -> OutgoingBatch:
+    return OutgoingBatch(
+        batch=batch,
+        from_offset=header.base_offset,
+        first_offset=header.base_offset,
+        next_offset=header.next_offset,
+        record_count=header.record_count,
+        max_timestamp_ms=header.max_timestamp,
+        leader_epoch=header.partition_leader_epoch,
+    )
+
+
+def _as_packed(made: NewBatch, leader_epoch: int) -> OutgoingBatch:
+    return OutgoingBatch(
+        batch=memoryview(made.header_and_records),
+        from_offset=made.first_offset,
+        first_offset=made.first_offset,
+        next_offset=made.last_offset + 1,
+        record_count=made.record_count,
+        max_timestamp_ms=made.max_timestamp,
+        leader_epoch=leader_epoch,
+        offsets=made.offsets,
+        is_packed=True,
+    )
+
+
+def _check_headway(filtered: FilteredBatches, position: int) -> None:
+    """Stop where every batch of an answer ends before what was asked for: asking again would never end."""
+    if (
+        filtered.last_seen is not None
+        and filtered.last_seen < position
+        and filtered.problem is None
+    ):
+        text = f"ends the answer to a question for offset {position}"
+        filtered.stop(position, Damaged(filtered.last_seen, text))
+
+
+def _close_gaps(batches: Iterable[OutgoingBatch], position: int) -> None:
+    """Let every outgoing batch begin where the one before it ended: what lies between holds no records."""
+    for outgoing in batches:
+        outgoing.from_offset = position
+        position = outgoing.next_offset

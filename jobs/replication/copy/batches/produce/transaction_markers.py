@@ -1,0 +1,178 @@
+"""Ends of transactions that reach every partition they are about.
+
+Where nobody leads a partition for a moment, brokers (seen with 4.3.1) leave the marker of a transaction
+out there and call the transaction complete all the same. Its records stay open then, and the producer's next
+marker on that partition decides about them: aborted records would count, committed ones would not.
+Whether it happened can be told from what the coordinator's own broker knew of the leaders before and
+after: its knowledge only moves forward, and who was missed has another leader epoch. There the end is told
+once more, by a transaction that writes nothing and ends in the same way; where the marker was not missing,
+that changes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.errors import ClusterFault, TimedOut
+from jobs.cluster.protocol.cluster import RawCluster
+from jobs.cluster.protocol.coordinator import GaveUp, ask_coordinator
+from jobs.cluster.protocol.data.transaction_list import DescribedTransaction, describe_transaction
+from jobs.cluster.protocol.data.transactions import ProducerIdentity, add_partitions_to_txn, end_txn
+from jobs.cluster.protocol.errors import LeaderMoved
+from jobs.cluster.protocol.transport.connection import BrokerConnection
+
+logger = logging.getLogger(__name__)
+
+BUDGET_S = 15.0
+COMPLETE_WITHIN_S = 30.0
+# Markers are there after a few milliseconds, and nothing can be sent until then.
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.002, 0.1
+RETRY_DELAY_S = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderSnapshot:
+    """What one broker knew at one moment: the leader epoch of each partition, None where nobody leads it.
+
+    `gone` are partitions that it does not know at all: not yet, or deleted.
+    """
+
+    broker_id: int | None
+    epochs: Mapping[TopicPartition, int | None]
+    gone: frozenset[TopicPartition] = frozenset()
+
+    def missed_since(self, before: LeaderSnapshot | None) -> set[TopicPartition]:
+        """Return the partitions that may have been without a leader since `before` (None: all of them)."""
+        if before is None or before.broker_id != self.broker_id:
+            return set(self.epochs)
+        return {
+            where
+            for where, epoch in self.epochs.items()
+            if epoch is None or before.epochs.get(where) != epoch
+        }
+
+
+class TransactionCompletion:
+    """The ends of the transactions of one id; `identity` is its producer's newest.
+
+    Everything here raises `ClusterFault`; `LeaderMoved` while nobody leads one of the partitions.
+    """
+
+    def __init__(self, target: RawCluster, name: str, identity: ProducerIdentity) -> None:
+        self.identity = identity
+        self._target = target
+        self._name = name
+
+    async def read_leaders(self, partitions: Collection[TopicPartition]) -> LeaderSnapshot:
+        """Ask the coordinator's broker who leads these partitions."""
+        topics = {where.topic for where in partitions}
+
+        async def send(connection: BrokerConnection) -> LeaderSnapshot:
+            now = await self._target.metadata_from(connection, topics)
+            found = {where: now.partition(where) for where in partitions}
+            epochs = {
+                where: one.leader_epoch if one is not None and one.leader is not None else None
+                for where, one in found.items()
+            }
+            gone = frozenset(where for where, one in found.items() if one is None)
+            return LeaderSnapshot(connection.server.broker_id, epochs, gone)
+
+        try:
+            return await ask_coordinator(self._target, self._name, send, BUDGET_S)
+        except GaveUp as gave_up:
+            raise gave_up.fault from None
+
+    async def require_leaders(self, partitions: Collection[TopicPartition]) -> LeaderSnapshot:
+        """Likewise; raises `LeaderMoved` where nobody leads."""
+        found = await self.read_leaders(partitions)
+        for where in sorted(partitions):
+            if found.epochs[where] is None:
+                raise _not_led(where, self._target.alias, is_gone=where in found.gone)
+        return found
+
+    async def end(self, *, commit: bool, budget_s: float = BUDGET_S) -> None:
+        """Commit or abort what is open; the markers follow, see `complete_markers`. Raises `OutcomeUnknown`,
+        too."""
+        self.identity = await end_txn(
+            self._target, self._name, self.identity, commit=commit, budget_s=budget_s
+        )
+
+    async def complete_markers(
+        self, partitions: Collection[TopicPartition], before: LeaderSnapshot | None, *, commit: bool
+    ) -> None:
+        """Return when an end has reached all these partitions.
+
+        `before` is what `require_leaders` found before it; None: nothing is known, so it is told again
+        everywhere.
+        """
+        await self.completed()
+        while missed := (await self.read_leaders(partitions)).missed_since(before):
+            logger.warning(
+                "cluster=%s telling the end of %s again to %d partitions, among them %s",
+                self._target.alias, self._name, len(missed), min(missed),
+            )  # fmt: skip
+            before = await self.require_leaders(missed)
+            await add_partitions_to_txn(
+                self._target, self._name, self.identity, missed, budget_s=BUDGET_S
+            )
+            await self.end(commit=commit)
+            await self.completed()
+            partitions = missed
+
+    async def completed(self) -> DescribedTransaction:
+        """Wait until no end is under way; returns what there is then."""
+        clock = self._target.timing.clock
+        give_up_at, pause_s = clock() + COMPLETE_WITHIN_S, FIRST_PAUSE_S
+        while True:
+            told = await describe_transaction(self._target, self._name)
+            if not told.is_ending:
+                return told
+            if clock() >= give_up_at:
+                raise TimedOut(
+                    f"The end of transaction {self._name} has not reached all its partitions within "
+                    f"{COMPLETE_WITHIN_S:g} s.",
+                    cluster=self._target.alias,
+                )
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+
+def _not_led(where: TopicPartition, cluster: str, *, is_gone: bool) -> LeaderMoved:
+    waits = "so the transaction that wrote there is not ended now"
+    if is_gone:
+        return LeaderMoved(
+            f"The brokers do not know {where} now, {waits}.",
+            cluster=cluster,
+            hint="If somebody deleted the topic it goes on by itself, without what was written there last.",
+        )
+    return LeaderMoved(
+        f"Nobody leads {where}, {waits}: brokers would leave its end out there.",
+        cluster=cluster,
+        hint="It goes on by itself when the partition has a leader: start its brokers again, and give the "
+        "topic more replicas.",
+    )
+
+
+async def complete_markers_with_retries(
+    completion: TransactionCompletion,
+    partitions: Collection[TopicPartition],
+    before: LeaderSnapshot | None,
+    *,
+    commit: bool,
+    patience_s: float,
+) -> None:
+    """Settle, whatever waiting helps against; for those who cannot come back to it later."""
+    clock = asyncio.get_running_loop().time
+    give_up_at = clock() + patience_s
+    while True:
+        try:
+            return await completion.complete_markers(partitions, before, commit=commit)
+        except ClusterFault as fault:
+            if not fault.retriable or clock() >= give_up_at:
+                raise
+            before = None
+            await asyncio.sleep(RETRY_DELAY_S)

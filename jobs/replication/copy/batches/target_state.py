@@ -1,0 +1,100 @@
+"""What the target says about a flow: the limits of its topics, its positions, and where they are written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping
+from functools import cache
+
+from jobs.cache import cache_folder
+from jobs.cluster.admin.topics import describe_topics, read_topic_configs
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.errors import ClusterFault, UnknownTopicOrPartition
+from jobs.replication.copy.batches.partition import BatchPartition, Reached
+from jobs.replication.copy.batches.produce.commit_writer import InternalTopics
+from jobs.replication.copy.positions import Positions, read_positions
+from jobs.replication.copy.positions_format import positions_topic
+from jobs.replication.copy.sync_tracker import SyncTracker
+from jobs.replication.flow.internal_topics import syncs_place
+from jobs.replication.flow.spec import FlowSpec
+from jobs.wire.rebatch.rebatcher import warm_up
+
+DEFAULT_LIMIT_BYTES = 1_048_588
+_LIMIT = "max.message.bytes"
+
+
+class PositionsMoved(ClusterFault):
+    """Somebody else has written the positions of partitions that this copier copies."""
+
+    code = "positions_moved"
+    hint = "Only one program may copy a partition: stop MirrorMaker 2, or the other flow of the same name."
+
+
+class TargetState:
+    """Asks with the blocking client, in a thread of its own; every method raises `ClusterFault`."""
+
+    def __init__(self, flow: FlowSpec) -> None:
+        self._flow = flow
+        self.positions = Positions({})
+        self.internal_topics = InternalTopics(flow.source.alias, 1, None)
+
+    def prepare(self, parts: Collection[BatchPartition]) -> None:
+        """Find out what must be known before these partitions are copied."""
+        compile_loops()
+        flow = self._flow
+        with ClusterClient(flow.target) as target:
+            configs = read_topic_configs(target, {part.remote.topic for part in parts}, [_LIMIT])
+            self.positions = read_positions(target, flow.source.alias)
+            described = describe_topics(target, [positions_topic(flow.source.alias)])[0]
+        if described.error is not None or not described.partitions:
+            problem = described.error or "it has no partitions"
+            raise UnknownTopicOrPartition(
+                f"The topic of positions {described.name} cannot be used: {problem}",
+                cluster=flow.target.alias,
+            )
+        topic, on_source = syncs_place(flow)
+        self.internal_topics = InternalTopics(
+            flow.source.alias, len(described.partitions), topic, on_source
+        )
+        for part in parts:
+            limit = configs.get(part.remote.topic, {}).get(_LIMIT, DEFAULT_LIMIT_BYTES)
+            part.batch_filter.limit_bytes = int(limit)
+            self._load_position_notes(part)
+
+    def resolve_uncertain_commit(
+        self, parts: Collection[BatchPartition], pending: Mapping[TopicPartition, Reached]
+    ) -> None:
+        """Find out whether a commit counts of which nobody knows; no older producer can change it now."""
+        with ClusterClient(self._flow.target) as target:
+            self.positions = read_positions(target, self._flow.source.alias)
+        for part in parts:
+            reached = pending.get(part.where)
+            entry = self.positions.entry(part.where)
+            if reached is None or entry is None:
+                continue
+            if entry.next_offset == reached.next_offset:
+                part.settle(reached)
+            elif entry.next_offset != part.committed and not part.needs_note:
+                raise PositionsMoved(
+                    f"{part.where} was copied up to {part.committed} or {reached.next_offset}, but its "
+                    f"position says {entry.next_offset}.",
+                    cluster=self._flow.target.alias,
+                )
+
+    def _load_position_notes(self, part: BatchPartition) -> None:
+        """Take what was noted beside the position that this partition starts from."""
+        entry = self.positions.entry(part.where)
+        if entry is None or entry.next_offset != part.committed:
+            part.needs_note = True  # so that it is there even if nothing is copied
+            return
+        part.committed_epoch = -1 if entry.leader_epoch is None else entry.leader_epoch
+        if entry.last_sync is not None:
+            part.syncs = SyncTracker.after(entry.last_sync)
+
+
+@cache
+def compile_loops() -> None:
+    """Make the compiled loops ready, so that no transaction is open meanwhile; seconds, once a machine."""
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder() / "numba"))
+    warm_up()

@@ -1,0 +1,249 @@
+"""The newest state of every partition of a running flow, gathered from its tasks."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from jobs.cluster.descriptions import TopicPartition
+from jobs.replication.copy.contract import CopyState
+from jobs.spark.flow_driver.eta import Headway, eta_s, flow_eta_s
+
+RATE_WINDOW_S = 10.0
+# A rate is a fact only after this long: before, a partition counts as unknown.
+KNOWN_AFTER_S = 5.0
+MOST_FINDINGS = 20
+CLOSED = (CopyState.FAILED, CopyState.STOPPED)
+RESTING = (*CLOSED, CopyState.PAUSED)
+
+Row = dict[str, Any]
+
+
+class _Sample(NamedTuple):
+    """What was known at a moment (monotonic seconds)."""
+
+    at_s: float
+    records: int
+    bytes: int
+    position: int
+    end_offset: int
+
+
+class ProgressTable:
+    """Keeps one row per partition and works out rates; safe to use from several threads.
+
+    Counts and findings survive a restart of the tasks and a move to another task: `records` and `bytes`
+    count since the run began. `ends` are offsets at which the run is to end; without them it follows the
+    source.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._rows: dict[TopicPartition, Row] = {}
+        self._before: dict[TopicPartition, Row] = {}
+        self._findings: dict[TopicPartition, tuple[str, ...]] = {}
+        self._samples: dict[TopicPartition, deque[_Sample]] = {}
+        self._source_ends: dict[TopicPartition, int] = {}
+        self.ends: Mapping[TopicPartition, int] | None = None
+
+    def start(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Begin with these partitions (after a plan); rows of others are forgotten."""
+        with self._lock:
+            old, self._rows = self._rows, {}
+            for row in rows:
+                self._begin(dict(row), old.get(_where(row)))
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Begin with a partition, again or for the first time: its copier counts from 0."""
+        with self._lock:
+            self._begin(dict(row), self._rows.get(_where(row)))
+
+    def _begin(self, row: Row, old: Row | None) -> None:
+        where = _where(row)
+        self._before[where] = {name: (old or _NOTHING)[name] for name in _COUNTS}
+        self._findings[where] = tuple(old["findings"]) if old else ()
+        for name in _COUNTS:
+            row[name] = self._before[where][name]
+        row["findings"] = self._findings[where]
+        if old is not None and row["last_timestamp_ms"] is None:
+            row["last_timestamp_ms"] = old["last_timestamp_ms"]
+        if old is not None and row["position"] < old["position"]:  # another topic of the same name
+            self._source_ends.pop(where, None)
+            self._samples.pop(where, None)
+        self._rows[where] = row
+
+    def forget(self, where: TopicPartition) -> None:
+        """Show a partition no longer."""
+        with self._lock:
+            self._rows.pop(where, None)
+
+    def update(self, rows: Iterable[Mapping[str, Any]], now_s: float) -> None:
+        """Take a report of a task; `now_s` is a monotonic clock in seconds."""
+        with self._lock:
+            for row in rows:
+                if _where(row) in self._rows:
+                    self._take(_where(row), dict(row), now_s)
+
+    def _take(self, where: TopicPartition, row: Row, now_s: float) -> None:
+        for name in _COUNTS:
+            row[name] += self._before[where][name]
+        known = (*self._findings[where], *row["findings"])
+        row["findings"] = tuple(dict.fromkeys(known))[-MOST_FINDINGS:]
+        if row["last_timestamp_ms"] is None:
+            row["last_timestamp_ms"] = self._rows[where]["last_timestamp_ms"]
+        if row["end_offset"] is not None:
+            self._source_ends[where] = row["end_offset"]
+        self._rows[where] = row
+        self._sample(where, now_s)
+
+    def know_ends(self, ends: Mapping[TopicPartition, int], now_s: float) -> None:
+        """Take where the source ends, from a survey."""
+        with self._lock:
+            for where, end in ends.items():
+                self._source_ends[where] = max(end, self._source_ends.get(where, 0))
+                if where in self._rows:
+                    self._sample(where, now_s)
+
+    def _sample(self, where: TopicPartition, now_s: float) -> None:
+        row = self._rows[where]
+        end = self._source_ends.get(where, int(row["position"]))
+        self._samples.setdefault(where, deque()).append(
+            _Sample(now_s, row["records"], row["bytes"], row["position"], end)
+        )
+
+    def mark(self, where: TopicPartition, state: CopyState, reason: str = "") -> None:
+        """Say what happens to a partition that no task reports now."""
+        with self._lock:
+            row = self._rows.get(where)
+            if row is not None:
+                row["state"], row["reason"] = state.value, reason
+
+    def mark_open(self, where: TopicPartition, state: CopyState, reason: str) -> None:
+        """Say it of a partition unless that has failed, or waits for something else."""
+        with self._lock:
+            row = self._rows.get(where)
+            if row is not None and row["state"] not in RESTING:
+                row["state"], row["reason"] = state.value, reason
+
+    def rows(self, now_s: float) -> list[Row]:
+        """Return all rows by topic and partition, with rates over the last seconds and what is left."""
+        with self._lock:
+            return [self._full(where, row, now_s) for where, row in sorted(self._rows.items())]
+
+    def _full(self, where: TopicPartition, row: Row, now_s: float) -> Row:
+        rate = self._rate(where, now_s)
+        end = self._source_ends.get(where)
+        return {
+            **row,
+            "rate_per_s": round(rate.records, 3),
+            "bytes_per_s": round(rate.bytes, 3),
+            "end_offset": end,
+            "lag": None if end is None else max(end - row["position"], 0),
+            "eta_s": eta_s(self._headway(where, rate)) if row["state"] not in RESTING else None,
+        }
+
+    def eta_s(self, now_s: float) -> float | None:
+        """Return in how many seconds the flow has copied what is left, None when that is unknown."""
+        with self._lock:
+            going = [where for where, row in self._rows.items() if row["state"] not in RESTING]
+            return flow_eta_s(self._headway(w, self._rate(w, now_s)) for w in going)
+
+    def _headway(self, where: TopicPartition, rate: _Rate) -> Headway:
+        position = self._rows[where]["position"]
+        if self.ends is None:
+            end = self._source_ends.get(where)
+            return Headway(None if end is None else max(end - position, 0), rate.position, rate.end)
+        return Headway(max(self.ends.get(where, 0) - position, 0), rate.position)
+
+    def rates(self, now_s: float) -> dict[TopicPartition, float]:
+        """Return bytes per second of the partitions that were watched for long enough."""
+        with self._lock:
+            return {
+                where: self._rate(where, now_s).bytes
+                for where, samples in self._samples.items()
+                if where in self._rows and samples and now_s - samples[0].at_s >= KNOWN_AFTER_S
+            }
+
+    def lags(self) -> dict[TopicPartition, int]:
+        """Return how many offsets partitions are behind, where that is known."""
+        with self._lock:
+            return {
+                where: max(self._source_ends[where] - row["position"], 0)
+                for where, row in self._rows.items()
+                if where in self._source_ends
+            }
+
+    def positions(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """Return the committed positions that tasks told of these partitions."""
+        with self._lock:
+            return {w: self._rows[w]["position"] for w in partitions if w in self._rows}
+
+    def _rate(self, where: TopicPartition, now_s: float) -> _Rate:
+        samples = self._samples.get(where)
+        if not samples:
+            return _STILL
+        while len(samples) > 1 and samples[1].at_s <= now_s - RATE_WINDOW_S:
+            samples.popleft()
+        first, last = samples[0], samples[-1]
+        elapsed_s = min(now_s - first.at_s, RATE_WINDOW_S)
+        if elapsed_s <= 0 or first is last:
+            return _STILL
+        return _Rate(
+            (last.records - first.records) / elapsed_s,
+            (last.bytes - first.bytes) / elapsed_s,
+            (last.position - first.position) / elapsed_s,
+            (last.end_offset - first.end_offset) / elapsed_s,
+        )
+
+    def is_finished(self, ends: Mapping[TopicPartition, int]) -> bool:
+        """Return whether every partition that can go on has reached its end offset."""
+        with self._lock:
+            return all(
+                where in self._rows
+                and (self._rows[where]["state"] in CLOSED or self._rows[where]["position"] >= end)
+                for where, end in ends.items()
+            )
+
+    def short_of(self, ends: Mapping[TopicPartition, int]) -> list[Row]:
+        """Return the rows of partitions that have not reached their end offset."""
+        with self._lock:
+            rows = [(self._rows[where], end) for where, end in ends.items() if where in self._rows]
+            return [dict(row) for row, end in rows if row["position"] < end]
+
+    def failed(self) -> list[Row]:
+        """Return the rows of partitions that cannot go on."""
+        with self._lock:
+            return [dict(row) for row in self._rows.values() if row["state"] in CLOSED]
+
+    def closed(self, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
+        """Return those of these partitions that cannot go on."""
+        with self._lock:
+            return [w for w in partitions if w in self._rows and self._rows[w]["state"] in CLOSED]
+
+    def fail_all_open(self, state: CopyState, reason: str) -> None:
+        """Mark every partition that is not failed or paused, for example while a cluster is away."""
+        with self._lock:
+            for row in self._rows.values():
+                if row["state"] not in RESTING:
+                    row["state"], row["reason"] = state.value, reason
+
+
+class _Rate(NamedTuple):
+    """Per second."""
+
+    records: float
+    bytes: float
+    position: float
+    end: float
+
+
+_STILL = _Rate(0.0, 0.0, 0.0, 0.0)
+# What a copier counts from 0 each time it takes a partition on.
+_COUNTS = ("records", "bytes", "batches", "packed", "retries", "commits", "duplicates")
+_NOTHING = dict.fromkeys(_COUNTS, 0)
+
+
+def _where(row: Mapping[str, Any]) -> TopicPartition:
+    return TopicPartition(row["topic"], row["partition"])
