@@ -1,1 +1,10 @@
-"""Everything that is true of Kafka and everything that runs on Spark; never imports Django."""
+"""Everything that is true of Kafka and everything that runs on Spark; never imports Django.
+
+`entry` is no package: it holds what is given to spark-submit, alone in its folder.
+
+Rooms: `patterns`, `wire`, `cluster`, `replication`, `quorum`, `availability`, `spark`, `lab`,
+`commands`.
+
+In reading order: `cli`, `__main__`, `archives`, `files`, `cache`, `logs`, `visible`, `waiting`,
+`version`.
+"""

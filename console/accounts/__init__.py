@@ -1,0 +1,8 @@
+"""People, what they may do and where, their tokens, and the trail of what was done.
+
+Sub-rooms: `sign_in`.
+
+In reading order: `apps`, `urls`, `models`, `queries`, `actions`, `audit`, `tokens`,
+`token_actions`, `shown_once`, `backends`, `api`, `serializers`, `pages`, `own_pages`, `forms`,
+`tables`, `tasks`.
+"""

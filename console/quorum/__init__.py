@@ -1,0 +1,7 @@
+"""Quorums: who votes and leads, and the history that the metadata log tells.
+
+Sub-rooms: `voters`, `log`, `history`, `advisor`.
+
+In reading order: `apps`, `urls`, `models`, `queries`, `api`, `api_filters`, `serializers`, `pages`,
+`page_context`, `forms`, `tables`, `facts`, `labels`, `equivalents`, `navigation`, `tasks`.
+"""

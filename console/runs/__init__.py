@@ -1,0 +1,5 @@
+"""A row per job run: the truth about the job.
+
+In reading order: `apps`, `urls`, `models`, `queries`, `actions`, `collect`, `launcher`, `checks`,
+`api`, `serializers`, `pages`, `tables`, `navigation`, `tasks`.
+"""

@@ -1,1 +1,8 @@
-"""The only door to a Kafka cluster: typed connections, named errors, one file per family of requests."""
+"""The only door to a Kafka cluster: typed connections, named errors, one file per family of requests.
+
+Sub-rooms: `admin`, `protocol`.
+
+In reading order: `connection`, `secrets`, `client`, `question`, `descriptions`, `errors`,
+`librdkafka_errors`, `untrusted_text`, `check`, `read_only`, `settings_file`, `topic_reader`,
+`records`, `record_fingerprints`.
+"""

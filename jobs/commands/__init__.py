@@ -1,1 +1,6 @@
-"""The commands of `crosslog`, one file each."""
+"""The commands of `crosslog`, one file each.
+
+Sub-rooms: `replication`, `quorum`, `availability`, `standby`.
+
+In reading order: `bad_input`.
+"""

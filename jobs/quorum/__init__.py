@@ -1,1 +1,4 @@
-"""KRaft: the metadata log replayed, voter sets, elections, and what the cluster looked like at any moment."""
+"""KRaft: the metadata log replayed, voter sets, elections, and what the cluster looked like at any moment.
+
+Sub-rooms: `log`, `image`, `fold`, `history`, `replay`, `voters`, `timeline`, `health`, `advisor`.
+"""

@@ -1,1 +1,7 @@
-"""Spark in one place: the job contract, the submit door, sessions and progress."""
+"""Spark in one place: the job contract, the submit door, sessions and progress.
+
+Sub-rooms: `flow_driver`, `channel`.
+
+In reading order: `contract`, `submit`, `run_supervisor`, `processes`, `application`, `settings`,
+`secret`, `control`, `stages`, `class_archive`, `replay`, `backfill`.
+"""

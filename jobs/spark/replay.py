@@ -22,7 +22,7 @@ def run(spec: JobSpec, run_dir: Path) -> JobResult:
     """Fold every partition of a metadata log in the order of its offsets, over many tasks.
 
     Arguments: `folder` (of segments and snapshots, as a node or the follower keeps them), `output` (a folder
-    for `part-N.parquet`, of `replay_arrow.SCHEMA`; both where every worker sees them), `tasks` (2). A task
+    for `part-N.parquet`, of `arrow.SCHEMA`; both where every worker sees them), `tasks` (2). A task
     reads the whole log, which is the smallest part of the work, and folds its share of the partitions: so a
     partition stands whole in one file, in the order of offsets. Result: `rows`, `records`, `gaps` as [from,
     to], `damage` and `anomalies` by kind, `seconds`.

@@ -1,1 +1,6 @@
-"""Kafka's bytes to values and back: pure, no I/O, no clock."""
+"""Kafka's bytes to values and back: pure, no I/O, no clock.
+
+Sub-rooms: `batches`, `rebatch`, `messages`, `metadata`, `topics`.
+
+In reading order: `fields`, `mirror_records`, `timestamps`, `errors`, `machine_code`, `scratch`.
+"""

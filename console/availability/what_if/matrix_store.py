@@ -1,5 +1,4 @@
-"""Keeps the snapshot and the matrix of a cluster: made after a round that changed something, read by
-pages."""
+"""Keeps the snapshot and the matrix of a cluster: made after a round that changed it, read by pages."""
 
 from __future__ import annotations
 

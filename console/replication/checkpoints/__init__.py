@@ -1,5 +1,7 @@
 """Checkpoints beside their groups, and the answer to "can I fail over now?".
 
+Sub-rooms: `rounds`.
+
 In reading order: `models`, `queries`, `api`, `serializers`, `pages`, `tables`, `facts`,
 `partition_rows`, `history`, `text`, `series`, `news`, `news_serializers`.
 """

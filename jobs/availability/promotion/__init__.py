@@ -1,5 +1,7 @@
 """Advice about observers: which to promote or to demote, why, and whether it may be done now.
 
+Sub-rooms: `actors`.
+
 In reading order: `advisor`, `advice`, `required_isr`, `candidates`, `demotion`, `broker_advice`,
 `leaderless`, `live_state`, `preconditions`, `evidence_checks`, `promotion_history`, `observer_findings`,
 `expected_times`.

@@ -1,5 +1,7 @@
 """What becomes of a cluster when brokers, racks or controllers are lost, step by step.
 
+Sub-rooms: `model`, `matrix`.
+
 In reading order: `simulation`, `steps`, `simulation_state`, `election`, `standbys`, `partition_risk`,
 `quorum_outlook`, `outcome`, `answer_json`.
 """

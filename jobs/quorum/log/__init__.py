@@ -1,5 +1,4 @@
-"""Metadata logs as files: folders of nodes, the archive, and whoever follows, imports and reads
-them.
+"""Metadata logs as files: folders of nodes and the archive, followed, imported and read.
 
 In reading order: `folder`, `folder_records`, `folder_snapshots`, `file_source`, `batches`,
 `archive`, `archive_manifest`, `reader`, `follower`, `polling`, `source`, `importer`, `uploads`,

@@ -1,4 +1,4 @@
-"""What the states of all partitions are worth at a moment, and their sums: `judging` with arrays. Pure."""
+"""What the states of all partitions are worth at a moment, and their sums: `partition_risk` with arrays. Pure."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class PartitionStates:
 
 
 def states_after(tables: Tables, states: States, serving: Flags) -> PartitionStates:
-    """Return what the states are worth with these brokers up; see `judging.state_of`."""
+    """Return what the states are worth with these brokers up; see `partition_risk.state_of`."""
     up = serving[tables.replicas]
     rows = np.arange(len(states.leader))
     has_leader = (states.leader >= 0) & up[rows, np.maximum(states.leader, 0)]
