@@ -306,8 +306,8 @@ class PromotionCycle:
         rounds.update(claimed_until=self.ways.clock() + KEEPS_AWAY)
         model = self._known_model()
         topics = {one.topic for one in model.partitions}
-        book = PolicyLookup(acting)
-        polled = {topic for topic in topics if book.of(topic) is not None}
+        lookup = PolicyLookup(acting)
+        polled = {topic for topic in topics if lookup.of(topic) is not None}
         return take_round(self.cluster, self.ways.clock, self.ways.door, model, polled)
 
     def _known_model(self) -> ClusterModel:

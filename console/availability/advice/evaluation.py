@@ -86,11 +86,11 @@ def concerned(
     seen as such, and those that a policy names for this topic.
     """
     seen, by_topic = _standbys(model), {}
-    book, found = PolicyLookup(policies), []
+    lookup, found = PolicyLookup(policies), []
     for partition in model.partitions:
         topic = partition.topic
         if topic not in by_topic:
-            row = book.of(topic)
+            row = lookup.of(topic)
             by_topic[topic] = row, seen | _named(row)
         row, standbys = by_topic[topic]
         added = standing.added.get(_place(partition), ())

@@ -201,15 +201,15 @@ def _of_watched(found: ObserverFinding, partition: PartitionModel) -> Found:
     )
 
 
-def _of_policies(book: PolicyLookup) -> Iterator[Found]:
-    if book.unusable is not None:
-        pattern = book.unusable.pattern
+def _of_policies(lookup: PolicyLookup) -> Iterator[Found]:
+    if lookup.unusable is not None:
+        pattern = lookup.unusable.pattern
         yield Found(
             "promotion_policy_unusable",
             "risk",
             f"policy {pattern}",
             f"The promotion policy for {pattern} cannot be evaluated any more, and no policy of a lower "
-            f"precedence holds: {book.problem}",
+            f"precedence holds: {lookup.problem}",
             "Write its pattern otherwise, or remove the policy, on the page Promotion.",
         )
 

@@ -110,9 +110,9 @@ class LogReader:
             )
 
     def _write(self, news: Sequence[PartitionUpdate], stored: Any = None) -> None:
-        ledger = StatusWriter(self._cluster, Source.LOG, self._counts)
-        ledger.take(news, stored)
-        ledger.save()
+        writer = StatusWriter(self._cluster, Source.LOG, self._counts)
+        writer.take(news, stored)
+        writer.save()
 
     def _news(self, change: quorum.Change) -> PartitionUpdate:
         partition = change.partition or 0

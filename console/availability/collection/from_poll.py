@@ -46,9 +46,9 @@ def take_round(cluster: Cluster, row: AvailabilityRound, at: datetime, now: date
         if is_moved:
             counts.move_racks(brokers.racks)
         counts.pass_time(at, Source.POLL)
-        ledger = StatusWriter(cluster, Source.POLL, counts)
-        ledger.take(news)
-        ledger.save()
+        writer = StatusWriter(cluster, Source.POLL, counts)
+        writer.take(news)
+        writer.save()
         brokers.save()
         counts.pass_time(now, Source.POLL)
         counts.save()

@@ -39,8 +39,8 @@ def read_now(cluster: Cluster) -> ClusterSnapshot:
     """Return a cluster as it was last collected; ten queries, whatever its size."""
     log = quorum.log_of(cluster)
     known = _LogFacts.newest(log)
-    book = ClassNumbering()
-    partitions = _partitions_now(cluster, book)
+    numbering = ClassNumbering()
+    partitions = _partitions_now(cluster, numbering)
     topics = list(_topics_now(cluster, partitions))
     brokers = _brokers_now(cluster, known)
     voters = placed_voters(_voters_now(log), brokers, sites_of(cluster))
@@ -48,7 +48,7 @@ def read_now(cluster: Cluster) -> ClusterSnapshot:
         brokers,
         voters,
         known.has_elr,
-        book.classes,
+        numbering.classes,
         topics,
         tuple(_gaps_now(log, topics, brokers, voters)),
         _seen_at(cluster),
@@ -67,12 +67,12 @@ def read_then(cluster: Cluster, at: datetime) -> ClusterSnapshot:
     except quorum.OutsideHistory as problem:
         raise UnknownMoment(str(problem)) from None
     known = _LogFacts.at(log, moment)
-    book = ClassNumbering()
+    numbering = ClassNumbering()
     numbers: dict[str, list[tuple[int, int]]] = {}
     states = quorum.states_then(log, moment, quorum.ChangeKind.PARTITION)
     for topic, partition, state in states.values_list("topic", "partition", "state").iterator():
         if state and state.get("replicas"):
-            number = book.number(json.dumps(_placed(state)), lambda s=state: _class_then(s))
+            number = numbering.number(json.dumps(_placed(state)), lambda s=state: _class_then(s))
             numbers.setdefault(topic, []).append((partition, number))
     least_now = _least_now(cluster, numbers)
     topics = [
@@ -84,7 +84,9 @@ def read_then(cluster: Cluster, at: datetime) -> ClusterSnapshot:
     voters = placed_voters(voters, brokers, sites_of(cluster))
     unknown_voters += _voters_without_rack(voters)
     gaps = [*_gaps_then(known, topics), *unknown_voters, *_gaps_of_topics(topics)]
-    return ClusterSnapshot(brokers, voters, known.has_elr, book.classes, topics, tuple(gaps), at)
+    return ClusterSnapshot(
+        brokers, voters, known.has_elr, numbering.classes, topics, tuple(gaps), at
+    )
 
 
 @dataclass(slots=True)
@@ -138,7 +140,9 @@ def _has_elr(log: Any, moment: Any) -> bool:
     return any((state or {}).get("level") for state in rows.values_list("state", flat=True))
 
 
-def _partitions_now(cluster: Cluster, book: ClassNumbering) -> dict[str, list[tuple[int, int]]]:
+def _partitions_now(
+    cluster: Cluster, numbering: ClassNumbering
+) -> dict[str, list[tuple[int, int]]]:
     """Return number and class of the partitions of each topic; lists stay text until they are new.
 
     What the room of availability follows is seconds old and knows the ELR; before its first round what was
@@ -157,9 +161,9 @@ def _partitions_now(cluster: Cluster, book: ClassNumbering) -> dict[str, list[tu
     found: dict[str, list[tuple[int, int]]] = {}
     for topic, number, *key in told.iterator(chunk_size=5000):
         held = tuple(key)
-        known = book.found.get(held)
+        known = numbering.found.get(held)
         if known is None:
-            known = book.number(held, lambda k=held: _class_now(*k))
+            known = numbering.number(held, lambda k=held: _class_now(*k))
         found.setdefault(topic, []).append((number, known))
     return found
 

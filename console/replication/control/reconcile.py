@@ -142,8 +142,8 @@ def _start(flow: ReplicationFlow, now: datetime, launcher: Launcher) -> None:
     except InvalidFields as problem:
         _cannot_start(flow, str(problem), now)
         return
-    wish = runs.RunRequest("replicate", _title(flow), flow.subject, arguments, flow.created_by)
-    run = runs.queue_run(wish, now)
+    request = runs.RunRequest("replicate", _title(flow), flow.subject, arguments, flow.created_by)
+    run = runs.queue_run(request, now)
     if run is None:
         return  # another worker was faster; the next look finds its run
     pointed = ReplicationFlow.objects.filter(pk=flow.pk, is_wanted=True).update(run=run)

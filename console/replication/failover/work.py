@@ -261,7 +261,7 @@ def _plan_row(plan_id: int) -> FailoverPlan:
 
 
 def _asking(row: FailoverPlan, door: FailoverDoor) -> EvidenceRequest:
-    wish = FailoverRequest(
+    request = FailoverRequest(
         Direction(row.direction),
         tuple(row.groups),
         tuple(row.topics),
@@ -276,9 +276,9 @@ def _asking(row: FailoverPlan, door: FailoverDoor) -> EvidenceRequest:
     if row.direction == Direction.FAILOVER:
 
         def last() -> Known:
-            return last_seen(row.flow, row.flow.source.alias, wish.groups)
+            return last_seen(row.flow, row.flow.source.alias, request.groups)
 
-    return EvidenceRequest(wish, tuple(routes), last, clock=lambda: timezone.now().timestamp())
+    return EvidenceRequest(request, tuple(routes), last, clock=lambda: timezone.now().timestamp())
 
 
 def _reverse_flows(flow: ReplicationFlow) -> Iterable[ReplicationFlow]:

@@ -1,4 +1,4 @@
-"""What the states of all partitions are worth at a moment, and their sums: `partition_risk` with arrays. Pure."""
+"""What the states of all partitions are worth at a moment, and sums: `partition_risk` with arrays. Pure."""
 
 from __future__ import annotations
 
