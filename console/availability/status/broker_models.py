@@ -49,8 +49,7 @@ class BrokerStatus(models.Model):
 
 
 class BrokerChurn(models.Model):
-    """What a broker did to partitions in the hour that begins at `hour`; see
-    `jobs.availability.status.churn`."""
+    """What a broker did to partitions in the hour that begins at `hour`; see `status.churn` in jobs."""
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="+")
     broker_id = models.IntegerField()

@@ -80,8 +80,7 @@ class PartitionFacts:
 def read_evidence(
     connections: ClusterConnections, where: TopicPartition, observer: int | None, now_ms: int
 ) -> Evidence:
-    """Return the evidence about one partition now, for `jobs.availability.promotion.preconditions`; raises
-    `ClusterFault`.
+    """Return the evidence that `promotion.preconditions` needs of a partition; raises `ClusterFault`.
 
     Not to be called inside a running event loop.
     """

@@ -64,8 +64,7 @@ _SIMULATED = 60
 
 
 def design(requirements: DesignRequirements, tools: KafkaTools | None = None) -> Design:
-    """Return the cheapest placement that fulfils the wish; else raises `ImpossibleRequirements` with what
-    would."""
+    """Return the cheapest placement that fulfils the requirements; raises `ImpossibleRequirements`."""
     problems = check_requirements(requirements)
     if problems:
         raise InvalidRequirements(problems)

@@ -114,8 +114,7 @@ REQUIREMENT_FIELDS = tuple(_READ)
 
 
 def parse_requirements(document: Any) -> DesignRequirements:
-    """Return the wish of a document with the fields of `DesignRequirements`; raises `InvalidRequirements`
-    with all that is wrong.
+    """Return the requirements in a document; raises `InvalidRequirements` with all that is wrong.
 
     Fields that are left out keep their defaults; only `sites` is needed.
     """

@@ -243,8 +243,7 @@ def cooldown_keys(advice: Advice) -> tuple[str, ...]:
 
 
 def keys_after(advice: Advice) -> tuple[str, ...]:
-    """Return the keys under which the end of this action is to be kept in
-    `PreconditionState.last_ended_ms`."""
+    """Return the keys of `PreconditionState.last_ended_ms` for the end of this action."""
     if advice.action is AdviceAction.DEMOTE:
         return (target_of(advice), f"demotion of {advice.place}")
     return (target_of(advice),)

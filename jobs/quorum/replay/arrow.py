@@ -24,8 +24,7 @@ _STATE_LISTS = {
     "adding": t.ADDING,
     "removing": t.REMOVING,
 }
-# The columns of a history, in the words of `jobs.quorum.history.changes.PartitionChange`; absent values are
-# null.
+# The columns of a history, in the words of `history.changes.PartitionChange`; absent values are null.
 SCHEMA = pa.schema(
     [
         ("offset", pa.int64()),

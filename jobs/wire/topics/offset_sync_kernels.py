@@ -21,8 +21,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # Kinds of a record; above 0: why it is refused.
 SYNC, NULL, FOREIGN, BAD_NUMBER = 0, 1, 2, 3
-# Columns of a row. `NOTED`: there are headers of `jobs.wire.topics.sync_links`; what they say, -1 for
-# nothing.
+# Columns of a row. `NOTED`: there are headers of `sync_links`; what they say, -1 for nothing.
 KIND, OFFSET, KEY, UPSTREAM, DOWNSTREAM = 0, 1, 2, 3, 4
 NOTED, FOLLOWS_UPSTREAM, FOLLOWS_DOWNSTREAM, TOGETHER = 5, 6, 7, 8
 COLUMNS = 9

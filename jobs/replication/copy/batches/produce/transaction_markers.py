@@ -95,8 +95,7 @@ class TransactionCompletion:
         return found
 
     async def end(self, *, commit: bool, budget_s: float = BUDGET_S) -> None:
-        """Commit or abort what is open; the markers follow, see `complete_markers`. Raises `OutcomeUnknown`,
-        too."""
+        """Commit or abort what is open; markers: see `complete_markers`. May raise `OutcomeUnknown`."""
         self.identity = await end_txn(
             self._target, self._name, self.identity, commit=commit, budget_s=budget_s
         )
