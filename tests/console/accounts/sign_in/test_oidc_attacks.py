@@ -328,9 +328,14 @@ def test_an_address_cannot_have_the_provider_asked_all_the_time(client, provider
         asked.append(1),
         handler.answer(provider.description()),
     )
-    for _ in range(BEGINS_PER_MIN + 20):
+    began = time.monotonic()
+    while len(asked) < 10 * BEGINS_PER_MIN:
         answer = client.get("/login/oidc/")
-    assert len(asked) <= BEGINS_PER_MIN + 5
+        if answer["Location"] == "/login/":
+            break
+    # A bucket refills while it is emptied, by so much as the machine is slow.
+    refilled = (time.monotonic() - began) * BEGINS_PER_MIN / 60
+    assert BEGINS_PER_MIN <= len(asked) <= BEGINS_PER_MIN + refilled
     assert answer["Location"] == "/login/"
     assert "Too many sign-ins from this address" in client.get("/login/").content.decode()
 
