@@ -6,6 +6,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support import PATIENCE
+
 DOCUMENT = Path(__file__).parent.parent / "docs" / "automation.md"
 # What a reader replaces by their own, and so do the tests.
 SIGN_IN = {"url": "http://127.0.0.1:8000/api/v1", "user": "admin:PASSWORD"}
@@ -44,7 +46,7 @@ def run_examples(chosen: list[Example], replaced: dict[str, str], timeout_s: flo
         script = script.replace(old, new)
     told = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script],
-        capture_output=True, text=True, timeout=timeout_s, check=False,
+        capture_output=True, text=True, timeout=timeout_s * PATIENCE, check=False,
     )  # fmt: skip
     assert told.returncode == 0, f"{told.stdout}\n{told.stderr}"
     for example, printed in zip(chosen, told.stdout.split(_END), strict=False):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import wait_until
+from tests.support import PATIENCE, wait_until
 
 ROOT = Path(__file__).parents[1]
 # The rooms that keep state; the frame and the API around them have no queries of their own.
@@ -55,11 +55,13 @@ def database_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **who,
     )  # fmt: skip
     try:
-        wait_until((folder / f".s.PGSQL.{port}").exists, 60)
+        # The socket is there before the server answers at it.
+        status = data / "postmaster.pid"
+        wait_until(lambda: status.exists() and "ready" in status.read_text(), 60)
         yield f"postgresql://crosslog@127.0.0.1:{port}/postgres"
     finally:
         server.terminate()
-        server.wait(30)
+        server.wait(30 * PATIENCE)
         shutil.rmtree(folder, ignore_errors=True)
 
 

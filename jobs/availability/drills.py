@@ -27,7 +27,7 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, TimedOut
 from jobs.cluster.protocol.metadata_propagation import is_led_everywhere
 
-_READY_S = 15.0
+_READY_S = 60.0
 Heard = Callable[[str], None]
 
 

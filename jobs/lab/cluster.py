@@ -26,8 +26,10 @@ _TRY_S = 1.0
 # What Kafka's tool says of an addition that may be asked for again, and of one that was made meanwhile.
 _NOT_YET = (
     "BROKER_NOT_AVAILABLE",
+    "NOT_LEADER_OR_FOLLOWER",
     "REQUEST_TIMED_OUT",
     "BrokerNotAvailableException",
+    "NotLeaderOrFollowerException",
     "TimeoutException",
 )
 _MADE_BEFORE = ("DUPLICATE_VOTER", "DuplicateVoterException")

@@ -15,6 +15,8 @@ from jobs.lab.probe import accepts, live_brokers
 from jobs.lab.properties import NodePlan, logging_configuration, render, server_properties
 
 _LAST_LINES = 5
+# Where much else runs and a process has much memory to give back, its end takes its time.
+_KILLED_S = 60.0
 
 
 class Node:
@@ -101,7 +103,7 @@ class Node:
         """Kill the JVM at once, as a power cut of the process would."""
         self._signal(signal.SIGKILL)
         if self._process is not None:
-            self._process.wait(10)
+            self._process.wait(_KILLED_S)
         self.is_paused = False
 
     def pause(self) -> None:

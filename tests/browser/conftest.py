@@ -34,7 +34,9 @@ def browser() -> Iterator[Browser]:
     if path is None:
         pytest.skip("browser tests need Chromium: none of " + ", ".join(NAMES) + " is on the PATH")
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        chromium = playwright.chromium.launch(
+            executable_path=path, args=ARGUMENTS, timeout=30_000 * PATIENCE
+        )
         yield chromium
         chromium.close()
 

@@ -177,6 +177,7 @@ def test_a_relative_range_is_in_the_address_and_asked_of_every_chart(visit, flow
 def test_an_absolute_range_is_typed_in_the_clock_that_the_reader_chose(browser, watched, flow):
     watched.sign_in(make_person())
     context = browser.new_context(timezone_id="Asia/Kolkata")
+    context.set_default_timeout(30_000 * PATIENCE)
     context.add_cookies(watched.page.context.cookies())
     page = context.new_page()
     page.goto(f"{watched.url}{reverse('replication:detail', args=[flow.pk])}")

@@ -6,11 +6,12 @@ from typing import Any
 from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.records import ClientPartition, is_partition_eof
+from tests.support import PATIENCE
 
 
 def read_all(connection, topic: str, timeout_s: float = 30.0) -> list[Any]:
     """Return every committed record, by partition and offset."""
-    with ClusterClient(connection) as client:
+    with ClusterClient(connection, timeout_s=60) as client:
         (described,) = describe_topics(client, [topic])
         waiting = {p.partition for p in described.partitions}
         consumer = client.consumer(
@@ -22,7 +23,7 @@ def read_all(connection, topic: str, timeout_s: float = 30.0) -> list[Any]:
         )
         try:
             consumer.assign([ClientPartition(topic, p, 0) for p in waiting])
-            found = _read(consumer, waiting, time.monotonic() + timeout_s)
+            found = _read(consumer, waiting, time.monotonic() + timeout_s * PATIENCE)
         finally:
             consumer.close()
     return sorted(found, key=lambda m: (m.partition(), m.offset()))

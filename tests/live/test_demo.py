@@ -66,7 +66,7 @@ def test_the_demo_shows_a_replicated_record_and_leaves_nothing_behind(home):
     assert demo.wait(timeout=3 * SLOW_S) == 0, output(home)
     assert re.search(r"first replicated record seen in the console after \d+\.\d s", output(home))
     assert re.search(r"login +admin\n.*password +\S+", output(home))
-    wait_until(lambda: processes_of(home) == [])
+    wait_until(lambda: processes_of(home) == [], 40)
 
 
 def test_the_demo_shows_a_real_mirror_maker_beside_and_ends_it_too(home):
@@ -74,7 +74,7 @@ def test_the_demo_shows_a_real_mirror_maker_beside_and_ends_it_too(home):
     assert demo.wait(timeout=3 * SLOW_S) == 0, output(home)
     assert "flow east to west by MirrorMaker 2 is made: crosslog only watches it" in output(home)
     assert re.search(r"beside it, MirrorMaker 2 copies: http://\S+/replication/\d+/", output(home))
-    wait_until(lambda: processes_of(home) == [])
+    wait_until(lambda: processes_of(home) == [], 40)
 
 
 def test_the_next_demo_goes_on_with_the_same_data_and_survives_no_kill(home):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from jobs.spark.processes import start_ticks
-from tests.support import wait_until
+from tests.support import PATIENCE, wait_until
 
 ROOT = Path(__file__).parent.parent.parent
 pytestmark = pytest.mark.skipif(
@@ -56,7 +56,7 @@ def test_a_stopped_run_ends_what_it_started(project):
     left = project / "left.pid"
     wait_until(lambda: left.exists() and left.read_text().strip())
     run.send_signal(signal.SIGTERM)
-    assert run.wait(timeout=30) == 143
+    assert run.wait(timeout=30 * PATIENCE) == 143
     wait_until(lambda: start_ticks(int(left.read_text())) is None)
 
 

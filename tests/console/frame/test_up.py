@@ -12,7 +12,7 @@ import pytest
 from console.frame.processes.liveness import LivenessSigns
 from console.frame.processes.supervisor import free_port, is_url_ok
 from jobs.spark.processes import children_of, start_ticks
-from tests.support import tcp_ports_of, wait_until
+from tests.support import PATIENCE, tcp_ports_of, wait_until
 
 ROOT = Path(__file__).parent.parent.parent.parent
 SLOW_S = 120.0  # a busy machine imports Django five times at once
@@ -95,7 +95,7 @@ def test_the_console_comes_up_heals_itself_and_ends_in_order(console):
     wait_until(lambda: "redis started again" in console.output, SLOW_S)
 
     console.process.send_signal(signal.SIGTERM)
-    assert console.process.wait(timeout=SLOW_S) == 0
+    assert console.process.wait(timeout=SLOW_S * PATIENCE) == 0
     assert [pid for pid in family if start_ticks(pid) is not None] == []
 
 
@@ -121,7 +121,7 @@ def test_a_second_console_on_the_same_database_is_told_so_in_one_sentence(consol
     other = Console(console.home / "other")
     other.database = f"sqlite:///{console.home / 'crosslog.sqlite3'}"
     other.start()
-    assert other.process.wait(timeout=SLOW_S) == 1
+    assert other.process.wait(timeout=SLOW_S * PATIENCE) == 1
     (line,) = other.output.splitlines()
     assert f"Another crosslog (process {console.process.pid} on " in line
     assert f"runs with the database {console.home / 'crosslog.sqlite3'}" in line
@@ -144,13 +144,13 @@ def test_a_second_console_is_told_what_is_in_its_way(console):
 
     same_folder = Console(console.home)
     same_folder.start(output="second.txt")
-    assert same_folder.process.wait(timeout=SLOW_S) == 1
+    assert same_folder.process.wait(timeout=SLOW_S * PATIENCE) == 1
     assert f"crosslog already runs with the folder {console.home}" in same_folder.output
 
     same_port = Console(console.home / "other")
     same_port.port = console.port
     same_port.start()
-    assert same_port.process.wait(timeout=SLOW_S) == 1
+    assert same_port.process.wait(timeout=SLOW_S * PATIENCE) == 1
     assert f"Port {console.port} on 127.0.0.1 is taken" in same_port.output
     assert "--port" in same_port.output
 
@@ -160,7 +160,7 @@ def test_a_second_console_is_told_what_is_in_its_way(console):
         other.bind(str(same_redis.home / "redis" / "redis.sock"))
         other.listen()
         same_redis.start()
-        assert same_redis.process.wait(timeout=SLOW_S) == 1
+        assert same_redis.process.wait(timeout=SLOW_S * PATIENCE) == 1
     assert f"Another program listens at {same_redis.home}/redis/redis.sock" in same_redis.output
     assert "CROSSLOG_HOME" in same_redis.output
     assert "REDIS_URL" in same_redis.output

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from jobs.lab.child import start_child
-from tests.support import wait_until
+from tests.support import PATIENCE, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the death signal is Linux's")
 
@@ -46,10 +46,10 @@ def test_a_child_outlives_its_thread_and_ends_with_its_process(tmp_path, how):
 
 def test_the_output_of_a_child_goes_to_its_log(tmp_path):
     child = start_child([sys.executable, "-c", "print('hello')"], tmp_path / "log")
-    assert child.wait(10) == 0
+    assert child.wait(20 * PATIENCE) == 0
     assert (tmp_path / "log").read_text() == "hello\n"
 
 
 def test_a_program_that_does_not_exist_ends_at_once(tmp_path):
     child = start_child(["/nonexistent/program"], tmp_path / "log")
-    assert child.wait(10) != 0
+    assert child.wait(20 * PATIENCE) != 0

@@ -27,7 +27,7 @@ from jobs.cluster.protocol.data.replica_log_dirs import describe_replica_logs
 from jobs.cluster.protocol.transport.connection_pool import COORDINATOR
 from jobs.cluster.read_only import VARIABLE, ReadOnly
 from tests.live.availability.standby_world import Acked, partitions, topic_on
-from tests.support import wait_until
+from tests.support import PATIENCE, wait_until
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 
@@ -104,13 +104,14 @@ def test_a_replica_that_a_throttle_holds_back_is_let_in(world):
         change(doors, ResourceType.TOPIC, topic, **{FOLLOWERS: "0:3"})
     with Acked(world.cluster, brake, 0.2, 100), Acked(world.cluster, held.topic, 0.005):
         time.sleep(1.5)  # until the brake has used up the rate of the broker
-        facts, log = asyncio.run(asyncio.wait_for(held_back(doors, held), 120))
+        facts, log = asyncio.run(asyncio.wait_for(held_back(doors, held), 120 * PATIENCE))
         assert 3 not in facts.known.isr
         # What DescribeLogDirs says of a follower is no lag: it compares it with itself.
         assert log.offset_lag == 0
 
-        actor = HeldBackReplica(doors, held.topic, 3)
-        assert actor.plan().refusals == ()
+        actor = HeldBackReplica(doors, held.topic, 3, within_s=30 * PATIENCE)
+        # Each broker reads the metadata log in its own time.
+        wait_until(lambda: all(actor.plan().refusals == () for _ in range(8)), 10)
         done = actor.act()
         assert done.is_done, done.sentence
         # Any broker tells a setting, each as far as it has read the metadata log.
@@ -129,7 +130,7 @@ def test_min_isr_is_relaxed_without_a_stall_and_put_back(world):
     ended = topic_on(world.cluster, [[1, 2]], min_insync_replicas="2")
     left = topic_on(world.cluster, [[1, 2]], min_insync_replicas="2")
     actor, other = (
-        RelaxMinIsr(doors, ended, 1),
+        RelaxMinIsr(doors, ended, 1, within_s=15 * PATIENCE),
         RelaxMinIsr(doors, left, 1, ends_stall=False, within_s=1),
     )
     assert actor.plan().refusals != (), "nothing is wrong with it yet"

@@ -10,6 +10,7 @@ from jobs.availability.what_if.simulation import Loss, Return
 from tests.jobs.availability.acting.memory_store import MemoryStore
 from tests.live.availability.drilling import Drill
 from tests.live.availability.standby_world import STANDBY, World, looping
+from tests.support import PATIENCE, wait_until
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 
@@ -43,7 +44,9 @@ def test_the_whole_standby_comes_into_the_isr_and_leaves_it_when_the_broker_is_b
     assert outcomes["other-side"].after.isr == (3, 2, STANDBY)
     drill.kill(1)
     with looping(world.doors, store):
-        actor = FencedStandby(world.doors, STANDBY, store, asked_by="drill")
+        actor = FencedStandby(world.doors, STANDBY, store, asked_by="drill", within_s=20 * PATIENCE)
+        # Whoever answers late for a moment is not promoted.
+        wait_until(lambda: actor.plan().is_allowed, 30)
         done = actor.act()
         assert done.is_done, done.sentence
         drill.assert_came_true(predicted)

@@ -19,6 +19,8 @@ from jobs.lab.lab import Lab
 from jobs.lab.plan import ClusterPlan
 from jobs.lab.ports import find_base_port
 from jobs.lab.properties import logging_configuration
+from tests.live.knowing import wait_until_known
+from tests.support import wait_until
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 
@@ -59,7 +61,7 @@ class Shell:
     def _run(self, line: str) -> str:
         words = shlex.split(line)
         if words[0] == "printf":
-            subprocess.run(["sh", "-c", line], cwd=self.folder, check=True, timeout=10)
+            subprocess.run(["sh", "-c", line], cwd=self.folder, check=True, timeout=60)
             return ""
         name = words[0].removeprefix("bin/").removesuffix(".sh")
         logging = self.folder / "log4j2.yaml"
@@ -69,7 +71,7 @@ class Shell:
             cwd=self.folder,
             capture_output=True,
             encoding="utf-8",
-            timeout=60,
+            timeout=300,
             check=False,
             env={**os.environ, "LC_ALL": "C.UTF-8"},
         )
@@ -107,6 +109,7 @@ def test_the_designers_commands_make_the_topic(shell: Shell) -> None:
     made = design(DesignRequirements(sites, topic="designed", partitions=3), tools_of(shell))
     (create,) = [one.text for one in made.commands if one.title == "Create the topic"]
     shell.run(create)
+    wait_until_known(shell.cluster.connection, "designed", 3)
     told = shell.run(tools_of(shell).describe_topic("designed"))
     assert "min.insync.replicas=2" in told
     for number, replicas in enumerate(made.assignment):
@@ -122,6 +125,7 @@ def test_an_existing_topic_is_moved_by_the_designers_commands(shell: Shell) -> N
     shell.run(
         tools.tool("kafka-topics", "--create", "--topic", "moved", "--replica-assignment", "1")
     )
+    wait_until_known(shell.cluster.connection, "moved", 1)
     wish = DesignRequirements(
         sites, topic="moved", writable_after=WritableAfter.BROKER, is_existing_topic=True
     )
@@ -129,13 +133,14 @@ def test_an_existing_topic_is_moved_by_the_designers_commands(shell: Shell) -> N
         if not group.is_file and not group.text.startswith("crosslog"):
             for line in group.lines:
                 shell.run(line)
-    assert "Replicas: 1,2,3" in shell._run(tools.describe_topic("moved"))
+    wait_until(lambda: "Replicas: 1,2,3" in shell._run(tools.describe_topic("moved")), 30, every=1)
 
 
 def make_topic(shell: Shell) -> None:
     tools = tools_of(shell)
     words = ["--create", "--if-not-exists", "--topic", TOPIC, "--replica-assignment", "1:2"]
     shell.run(tools.tool("kafka-topics", *words))
+    wait_until_known(shell.cluster.connection, TOPIC, 1)
 
 
 def set_throttles(shell: Shell) -> None:
@@ -163,6 +168,12 @@ def test_every_command_of_the_runbooks_is_taken_by_kafkas_tools(shell: Shell) ->
         assert lines, ask
         for line in lines:
             shell.run(line)
+            if "--execute" in line:  # the tool begins no reassignment beside another one
+                wait_until(lambda: is_at_rest(shell), 60, every=1)
+
+
+def is_at_rest(shell: Shell) -> bool:
+    return "No partition reassignments found" in shell._run(tools_of(shell).list_reassignments())
 
 
 SHOWN = {

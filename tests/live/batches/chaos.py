@@ -138,7 +138,7 @@ class Copier:
 
     def stop(self) -> None:
         self._stop.set()
-        self._keeper.join(10)
+        self._keeper.join(60)  # it may be starting one more
         for worker in [*self.lives, *self.zombies]:
             worker.resume() if worker.is_running else None
             worker.stop()

@@ -8,8 +8,8 @@ from jobs.cluster.client import ClusterClient
 from jobs.replication.copy.contract import CopyState, PartitionProgress, PartitionStart
 from jobs.replication.copy.flow_copier import FlowCopier
 from jobs.replication.flow.spec import FlowSpec
-from tests.live.surveying import survey
-from tests.support import wait_until
+from tests.live.surveying import survey_whole
+from tests.support import PATIENCE, wait_until
 
 WITHIN_S = 60
 
@@ -28,7 +28,7 @@ class Copying:
         self, flow: FlowSpec, starts: Sequence[PartitionStart] | None = None, *, slot: int = 0
     ) -> None:
         self.flow = flow
-        self.starts = starts if starts is not None else survey(flow).plan.starts
+        self.starts = starts if starts is not None else survey_whole(flow).plan.starts
         self.rows: dict[int, PartitionProgress] = {}
         self.history: list[PartitionProgress] = []
         self.error: BaseException | None = None
@@ -55,7 +55,7 @@ class Copying:
             raise self.error
 
     def wait_for_end(self, within_s: float = WITHIN_S) -> None:
-        self._thread.join(within_s)
+        self._thread.join(within_s * PATIENCE)
         assert not self._thread.is_alive(), "the copier did not end"
 
     @property
@@ -74,14 +74,24 @@ class Copying:
         assert self.error is None, self.error
 
     def wait_for_state(
-        self, state: CopyState, partition: int = 0, within_s=WITHIN_S
+        self, state: CopyState, partition: int = 0, within_s=WITHIN_S, *, about: str = ""
     ) -> PartitionProgress:
-        wait_until(lambda: partition in self.rows and self.rows[partition].state is state, within_s)
-        return self.rows[partition]
+        """Wait for a state of a partition, and a reason that names `about`; return the row that tells it."""
+        seen: list[PartitionProgress] = []
+
+        def is_so() -> bool:
+            row = self.rows.get(partition)
+            if row is not None and row.state is state and about in row.reason:
+                seen.append(row)
+            return bool(seen)
+
+        wait_until(is_so, within_s)
+        return seen[0]
 
     def _report(self, rows: Sequence[PartitionProgress]) -> None:
         self.history += rows
-        self.rows |= {row.partition: row for row in rows}
+        # Another one, because a test may be going through the one before.
+        self.rows = self.rows | {row.partition: row for row in rows}
 
     def _run(self) -> None:
         try:
@@ -97,9 +107,16 @@ def ends_of(cluster, topic: str) -> dict[int, int]:
     from tests.live.batches.placed import partitions_of
 
     wanted = [TopicPartition(topic, p) for p in range(partitions_of(cluster, topic))]
-    with ClusterClient(cluster.connection) as client:
+    ends: dict[int, int] = {}
+
+    def are_read() -> bool:
         ranges = read_offset_ranges(client, wanted, with_timestamps=False)
-    return {where.partition: one.end_offset or 0 for where, one in ranges.items()}
+        ends.update({where.partition: one.end_offset or 0 for where, one in ranges.items()})
+        return all(one.error is None for one in ranges.values())
+
+    with ClusterClient(cluster.connection) as client:
+        wait_until(are_read, 60)  # a leader that did not answer in time has not ended at 0
+    return ends
 
 
 def copy_all(flow: FlowSpec, source, topic: str) -> Copying:

@@ -7,7 +7,7 @@ through the loops that re-batch.
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from jobs.cluster.admin.topics import describe_topics
+from jobs.cluster.admin.topics import describe_topics, is_missing
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.protocol.cluster import RawCluster
@@ -35,8 +35,10 @@ def read_placed(cluster, topic: str, *, committed: bool = True) -> dict[int, lis
 
 
 def partitions_of(cluster, topic: str) -> int:
-    with ClusterClient(cluster.connection) as client:
-        return len(describe_topics(client, [topic])[0].partitions)
+    with ClusterClient(cluster.connection, timeout_s=60) as client:
+        described = describe_topics(client, [topic])[0]
+    assert described.error is None or is_missing(described), described.error
+    return len(described.partitions)
 
 
 async def _read(door: RawCluster, where: TopicPartition, *, committed: bool) -> list[PlacedRecord]:

@@ -10,7 +10,7 @@ from jobs.replication.flow.internal_topics import syncs_place
 from jobs.replication.flow.spec import Guarantee, IsolationLevel, SyncsLocation
 from jobs.wire.batches.record_batch import Codec
 from tests.live.batches import writing
-from tests.live.batches.copying import Copying, ends_of, flow_between, survey
+from tests.live.batches.copying import Copying, ends_of, flow_between, survey_whole
 from tests.live.batches.placed import assert_equal, assert_mapped, read_placed, read_syncs
 from tests.live.batches.writing import DAY, NOW, numbered, record, write_batches
 from tests.live.records import make_topic, produce, read_all
@@ -99,7 +99,7 @@ def copy_topics(flow, east, topics) -> list[Copying]:
     """Copy every topic from its beginning to its end, whoever copied it before."""
     starts = [
         replace(start, position=0, remote_end=None, last_sync=None)
-        for start in survey(flow).plan.starts
+        for start in survey_whole(flow).plan.starts
     ]
     done = []
     for topic in topics:

@@ -9,7 +9,9 @@ from jobs.cluster.admin.topics import NewTopicSpec, create_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.protocol.cluster import RawCluster
+from jobs.cluster.protocol.data.transactions import init_producer_id
 from jobs.cluster.protocol.errors import LeaderMoved
+from jobs.cluster.protocol.metadata_propagation import topic_everywhere
 from jobs.replication.copy.batches.produce.delivery import (
     Delivery,
     ProducerSettings,
@@ -20,12 +22,16 @@ from jobs.replication.copy.batches.produce.transaction_markers import Transactio
 from jobs.replication.copy.fencing import fence_slot, transactional_id
 from jobs.replication.flow.spec import FlowSpec
 from jobs.wire.batches.records import PlacedRecord, encode_batch
+from tests.live.cluster_protocol.raw import follow
 from tests.live.knowing import wait_until_known
 from tests.live.records import read_all
+from tests.support import wait_until
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 WHERE = TopicPartition("one-copy", 0)
 NOW_MS = int(time.time() * 1000)
+# Longer than it takes to stop and start a broker, however busy the machine is.
+OPEN_MS = 600_000
 
 
 @pytest.fixture
@@ -33,41 +39,69 @@ def lab(small_lab):
     """Three nodes, and a topic of which there is one copy."""
     lab = small_lab("hurt", nodes=3)
     connection = lab.cluster("hurt").connection
-    with ClusterClient(connection) as client:
+    with ClusterClient(connection, timeout_s=60) as client:
         create_topics(client, {WHERE.topic: NewTopicSpec(1, 1)})
     wait_until_known(connection, WHERE.topic)
+    asyncio.run(make_coordinators(connection))
     return lab
+
+
+async def make_coordinators(connection) -> None:
+    """Use a first transactional id: who begins later does not wait for the topic of all of them."""
+    async with RawCluster(connection, client_id="test") as cluster:
+        await init_producer_id(cluster, "the-first", budget_s=180)
 
 
 async def write(target: RawCluster, name: str) -> tuple[Delivery, int]:
     """Open a transaction with one record; returns it and who leads the partition."""
-    delivery = Delivery(target, ProducerSettings(name), unfinished=UnfinishedTransaction())
+    settings = ProducerSettings(name, OPEN_MS)
+    delivery = Delivery(target, settings, unfinished=UnfinishedTransaction())
     await delivery.begin()
     return delivery, await add(target, delivery, b"held")
 
 
 async def add(target: RawCluster, delivery: Delivery, value: bytes) -> int:
     """Write one record more; returns who leads the partition."""
-    leader = (await target.metadata([WHERE.topic])).leader(WHERE)
     batch = encode_batch([PlacedRecord(0, NOW_MS, None, value)])
     claimed = {WHERE: delivery.claim(WHERE, memoryview(batch))}
-    async for answers in produce_until_acknowledged(
-        target, leader, claimed, delivery.transactional_id
-    ):
-        assert all(produced.error is None for produced in answers.values())
-    return leader
+
+    async def attempt() -> int:
+        leader = (await target.metadata([WHERE.topic])).leader(WHERE)
+        async for answers in produce_until_acknowledged(
+            target, leader or 0, claimed, delivery.transactional_id
+        ):
+            for fault in [one.error for one in answers.values() if one.error is not None]:
+                raise fault
+        return leader
+
+    # A broker may be told of as the leader a moment before it is one.
+    return await follow(target, WHERE, attempt)
 
 
 async def end_without_marker(
     lab, target, delivery, leader, *, commit: bool
 ) -> TransactionCompletion:
     """End a transaction in the moment in which its partition has no leader, as a race would."""
-    await asyncio.to_thread(lab.node(f"hurt-{leader}").stop)
+    await asyncio.to_thread(go_away, lab, leader)
     ends = TransactionCompletion(target, delivery.transactional_id, delivery.identity)
     await ends.end(commit=commit)
     await ends.completed()
     await asyncio.to_thread(come_back, lab, leader)
     return ends
+
+
+def go_away(lab, leader: int) -> None:
+    """Stop who leads, and wait until every other broker knows that nobody does."""
+    lab.node(f"hurt-{leader}").stop()
+    connection = lab.cluster("hurt").connection
+    wait_until(lambda: asyncio.run(is_led_by_nobody(connection)), 30)
+
+
+async def is_led_by_nobody(connection) -> bool:
+    async with RawCluster(connection, client_id="test") as cluster:
+        known = (await topic_everywhere(cluster, WHERE.topic)).values()
+    leaders = [part.leader for topic in known for part in topic.partitions.values()]
+    return bool(leaders) and leaders == [None] * len(leaders)
 
 
 def come_back(lab, leader: int) -> None:
@@ -81,7 +115,7 @@ def test_a_commit_waits_while_nobody_leads_what_it_wrote_to(lab):
     async def commit_twice() -> None:
         async with RawCluster(hurt.connection, client_id="test") as target:
             delivery, leader = await write(target, "waits")
-            await asyncio.to_thread(lab.node(f"hurt-{leader}").stop)
+            await asyncio.to_thread(go_away, lab, leader)
             with pytest.raises(LeaderMoved, match="Nobody leads one-copy-0"):
                 await delivery.commit()
             await asyncio.to_thread(come_back, lab, leader)
@@ -100,7 +134,7 @@ def test_who_takes_over_waits_while_nobody_leads_what_the_one_before_wrote_to(la
             return (await write(target, transactional_id(flow, 0)))[1]
 
     leader = asyncio.run(leave_open())
-    lab.node(f"hurt-{leader}").stop()
+    go_away(lab, leader)
     with pytest.raises(LeaderMoved, match="Nobody leads one-copy-0"):
         fence_slot(flow, 0)
     come_back(lab, leader)

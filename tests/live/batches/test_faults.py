@@ -3,21 +3,25 @@
 import os
 import re
 import time
+from dataclasses import replace
 
 import pytest
 
 from jobs.cluster.protocol.errors import ProducerFenced
+from jobs.replication.copy.batches.copier import STOP_GRACE_S
 from jobs.replication.copy.contract import CopyState
 from jobs.replication.copy.fencing import fence_flow
 from jobs.replication.flow.internal_topics import syncs_place
 from jobs.replication.flow.spec import Guarantee, SyncsLocation
-from tests.live.batches.copying import Copying, copy_all, flow_between, survey
+from tests.live.batches.copying import Copying, copy_all, ends_of, flow_between
 from tests.live.batches.placed import assert_equal, assert_mapped, content, read_placed, read_syncs
 from tests.live.batches.worker import Worker
 from tests.live.batches.writing import Transactions
 from tests.live.knowing import wait_until_known
 from tests.live.records import make_topic, new_topic, produce
-from tests.support import Stalls, wait_until
+from tests.live.surveying import survey
+from tests.live.writing_on import WritingOn
+from tests.support import PATIENCE, Stalls, wait_until
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 
@@ -25,7 +29,7 @@ COUNT = 40_000
 # As much as a second of copying, so that something is under way when it breaks.
 SLOW = {"max_bytes_per_s": 400_000}
 COPYING = CopyState.COPYING
-OF_OTHERS = re.compile(r"west|Broker [23] of hurt has not answered a fetch")
+OF_OTHERS = re.compile(r"west|Broker [23] of hurt has not answered|broker [23]\b.* did not answer")
 
 
 def assert_copied(source, target, topic: str, flow) -> None:
@@ -76,10 +80,12 @@ def test_a_target_that_goes_away_in_the_middle_is_told_and_nothing_is_doubled(sm
     with Copying(flow) as copying:
         wait_until(lambda: any(row.records for row in copying.rows.values()), 60)
         getattr(node, how)()
-        row = copying.wait_for_state(CopyState.RETRYING)
+        for partition in range(2):
+            produce(east, topic, 10, partition)  # however fast it was, something is left to be sent
+        row = copying.wait_for_state(CopyState.RETRYING, about="hurt")
         node.resume()
         lab.start()
-        copying.wait_for_positions(dict.fromkeys(range(2), COUNT), 120)
+        copying.wait_for_positions(dict.fromkeys(range(2), COUNT + 10), 120)
         copying.wait_for_state(CopyState.CAUGHT_UP)
     assert "hurt" in row.reason
     assert_copied(east, hurt, topic, flow)
@@ -94,7 +100,7 @@ def test_a_source_that_is_away_is_told_and_followed_when_it_is_back(small_lab, w
     with Copying(flow) as copying:
         copying.wait_for_state(CopyState.CAUGHT_UP)
         lab.node("hurt-1").kill()
-        row = copying.wait_for_state(CopyState.RETRYING)
+        row = copying.wait_for_state(CopyState.RETRYING, about="hurt")
         lab.start()
         copying.wait_for_state(CopyState.CAUGHT_UP)
         produce(hurt, topic, 5)
@@ -114,12 +120,12 @@ def test_a_stop_while_the_target_is_away_ends_in_time_and_keeps_the_position(sma
         copying.wait_for_position(5)
         getattr(node, how)()
         produce(east, topic, 5)
-        copying.wait_for_state(CopyState.RETRYING)
+        copying.wait_for_state(CopyState.RETRYING, about="hurt")
         with Stalls() as stalls:
             began = time.monotonic()
             copying.stop()
             took_s = time.monotonic() - began
-        assert took_s - stalls.seconds < 10.5
+        assert took_s - stalls.seconds < STOP_GRACE_S + 2.5 * PATIENCE
     assert copying.rows[0].position == 5
     node.resume()
     lab.start()
@@ -137,7 +143,7 @@ def test_a_copier_begins_although_the_target_is_away(small_lab, east):
     starts = survey(flow).plan.starts
     lab.node("hurt-1").kill()
     with Copying(flow, starts) as copying:
-        row = copying.wait_for_state(CopyState.RETRYING)
+        row = copying.wait_for_state(CopyState.RETRYING, about="hurt")
         lab.start()
         copying.wait_for_position(5)
     assert "hurt" in row.reason
@@ -161,10 +167,11 @@ def test_at_least_once_a_killed_copier_leaves_twice_what_its_successor_counts(ea
     topic = new_topic(east)
     produce(east, topic, COUNT)
     flow = flow_between(
-        east, west, topic, commit_interval_ms=60_000, delivery=Guarantee.AT_LEAST_ONCE, **SLOW
+        east, west, topic, commit_interval_ms=60_000, delivery=Guarantee.AT_LEAST_ONCE
     )
-    worker = Worker(flow, tmp_path / "first")
-    wait_until(lambda: len(read_placed(west, f"east.{topic}").get(0, ())) > 0, 60)
+    # Ten seconds of copying: one that had caught up would have committed, and left nothing twice.
+    worker = Worker(replace(flow, max_bytes_per_s=100_000), tmp_path / "first")
+    wait_until(lambda: ends_of(west, f"east.{topic}").get(0, 0) > 0, 60)
     worker.kill()
     again = copy_all(flow, east, topic)
     sent = [content(one) for one in read_placed(east, topic)[0]]
@@ -206,15 +213,16 @@ def test_a_copier_that_slept_while_another_one_took_over_never_takes_it_back(
     zombie = Worker(flow, tmp_path / "zombie")
     zombie.wait_until_copying()
     zombie.pause()
+    produce(east, topic, 10)  # the zombie may have copied everything else before it fell asleep
     with Copying(flow) as newer:
-        # Not its position: the zombie may have come as far before it fell asleep.
+        # Not its position: the zombie may have come as far.
         wait_until(lambda: newer.rows and newer.rows[0].records > 0, 60)
         lab.node("hurt-1").stop()
         lab.start()
         zombie.resume()
         produce(east, topic, 10)
         zombie.wait(90)
-        newer.wait_for_position(COUNT + 10)
+        newer.wait_for_position(COUNT + 20)
     assert zombie.error.startswith("ProducerFenced")
     assert_copied(east, hurt, topic, flow)
 
@@ -247,7 +255,7 @@ def test_a_transaction_of_somebody_else_does_not_hide_where_a_flow_is(east, west
     flow = flow_between(east, west, topic)
     produce(east, topic, 10)
     survey(flow)
-    stranger = Transactions(west, positions_topic("east"), **{"transaction.timeout.ms": 4000})
+    stranger = Transactions(west, positions_topic("east"), **{"transaction.timeout.ms": 10_000})
     stranger.begin()
     for partition in range(25):
         stranger.write(1, partition)
@@ -271,7 +279,8 @@ def test_leaders_that_move_on_the_target_are_followed(small_lab, east):
         lab.node("hurt-2").pause()
         time.sleep(1)
         copying.wait_for_positions(dict.fromkeys(range(3), COUNT), 150)
-        lab.node("hurt-2").resume()
+        # Waking up, it would take itself for the leader, and its logs end too soon.
+        lab.node("hurt-2").kill()
     assert_copied(east, hurt, topic, flow)
 
 
@@ -282,7 +291,8 @@ def test_no_transaction_is_ended_while_nobody_leads_what_it_wrote_to(small_lab, 
     topic = new_topic(east, 6)
     settings = SLOW | {"replication_factor": 1, "commit_interval_ms": 2000}
     flow = flow_between(east, hurt, topic, **settings)
-    with Copying(flow) as copying:
+    # Somebody goes on writing, so that something is under way whenever a broker stops.
+    with Copying(flow) as copying, WritingOn(east, topic, 6) as writing:
         for life, name in enumerate(("hurt-1", "hurt-2"), 1):
             for partition in range(6):
                 produce(east, topic, COUNT // 2, partition)
@@ -290,6 +300,8 @@ def test_no_transaction_is_ended_while_nobody_leads_what_it_wrote_to(small_lab, 
             lab.node(name).stop()
             lab.node(name).start()
             copying.wait_for_positions(dict.fromkeys(range(6), life * COUNT // 2), 100)
+        writing.stop()
+        copying.wait_for_positions(ends_of(east, topic), 100)
     assert_copied(east, hurt, topic, flow)
 
 

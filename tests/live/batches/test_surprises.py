@@ -7,12 +7,13 @@ from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import ClusterFault
 from jobs.replication.copy.contract import CopyState
-from tests.live.batches.copying import Copying, copy_all, flow_between, survey
+from tests.live.batches.copying import Copying, copy_all, flow_between
 from tests.live.batches.placed import assert_equal, content, read_placed
 from tests.live.batches.writing import delete_before, delete_topic
 from tests.live.knowing import wait_until_known
 from tests.live.records import make_topic, new_topic, produce
 from tests.live.replication.test_record_path_faults import start_of
+from tests.live.surveying import survey
 from tests.support import wait_until
 
 pytestmark = pytest.mark.live
@@ -76,7 +77,7 @@ def test_partitions_that_are_added_are_copied_from_their_beginning(east, west):
     copy_all(flow, east, topic)
     admin = AdminClient({"bootstrap.servers": east.bootstrap_servers})
     for future in admin.create_partitions([NewPartitions(topic, 3)]).values():
-        future.result(20)
+        future.result(60)
     wait_until_known(east.connection, topic, 3)
     wait_until(lambda: len(survey(flow).topics[0].partitions) == 3, 20)
     wait_until(lambda: not survey(flow).plan.refused, 20)
@@ -94,7 +95,7 @@ def test_records_lost_by_an_unclean_election_are_a_finding_and_the_new_ones_foll
     settings = {"unclean.leader.election.enable": "true", "min.insync.replicas": "1"}
     admin = AdminClient({"bootstrap.servers": torn.bootstrap_servers})
     new = NewTopic(topic, num_partitions=1, replica_assignment=[[1, 2]], config=settings)
-    admin.create_topics([new])[topic].result(20)
+    admin.create_topics([new])[topic].result(60)
     wait_until_known(torn.connection, topic)
     wait_until(lambda: leader_of(torn, topic) == 1, 30)
     flow = flow_between(torn, west, topic)
@@ -102,7 +103,7 @@ def test_records_lost_by_an_unclean_election_are_a_finding_and_the_new_ones_foll
     with Copying(flow) as copying:
         copying.wait_for_position(10)
         lab.node("torn-2").kill()
-        lost = produce(torn, topic, 20, **{"message.timeout.ms": 60_000})
+        lost = produce(torn, topic, 20)
         copying.wait_for_position(30)
         lab.node("torn-1").kill()
         lab.node("torn-2").start()

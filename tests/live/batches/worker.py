@@ -19,7 +19,7 @@ from jobs.replication.copy.fencing import fence_flow
 from jobs.replication.copy.flow_copier import FlowCopier
 from jobs.replication.flow.spec import FlowSpec
 from tests.live.surveying import survey_whole
-from tests.support import wait_until
+from tests.support import PATIENCE, wait_until
 
 ROOT = Path(__file__).parents[3]
 
@@ -57,10 +57,10 @@ class Worker:
         return self._process.poll() is None
 
     def records(self) -> int:
-        return sum(row["records"] for row in self.rows.values())
+        return sum(row["records"] for row in list(self.rows.values()))
 
     def duplicates(self) -> int:
-        return sum(row["duplicates"] for row in self.rows.values())
+        return sum(row["duplicates"] for row in list(self.rows.values()))
 
     def wait_until_begun(self) -> None:
         wait_until(lambda: self.rows or self.code is not None, 60)
@@ -77,7 +77,7 @@ class Worker:
         return int(line.split()[1]) * 1024
 
     def positions(self) -> dict[tuple[str, int], int]:
-        return {where: row["position"] for where, row in self.rows.items()}
+        return {where: row["position"] for where, row in list(self.rows.items())}
 
     def kill(self) -> None:
         self._end(signal.SIGKILL, 10)
@@ -93,8 +93,8 @@ class Worker:
         self._process.send_signal(signal.SIGCONT)
 
     def wait(self, within_s: float) -> int:
-        code = self._process.wait(within_s)
-        self._reader.join(10)
+        code = self._process.wait(within_s * PATIENCE)
+        self._reader.join(10 * PATIENCE)
         return code
 
     def _end(self, number: signal.Signals, within_s: float) -> None:

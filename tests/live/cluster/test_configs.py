@@ -19,7 +19,7 @@ pytestmark = pytest.mark.live
 
 @pytest.fixture
 def client(west):
-    with ClusterClient(west.connection) as opened:
+    with ClusterClient(west.connection, timeout_s=30) as opened:
         yield opened
 
 

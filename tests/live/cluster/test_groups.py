@@ -24,7 +24,7 @@ pytestmark = pytest.mark.live
 
 @pytest.fixture
 def client(east):
-    with ClusterClient(east.connection) as client:
+    with ClusterClient(east.connection, timeout_s=30) as client:
         yield client
 
 
@@ -57,7 +57,8 @@ def member_of(east, group: str, topic: str):
     )
     try:
         consumer.subscribe([topic])
-        wait_until(lambda: consumer.poll(0.2) is not None or consumer.assignment(), 60)
+        # What is polled may be an error, as while a coordinator loads.
+        wait_until(lambda: (consumer.poll(0.2), consumer.assignment())[1], 60)
         yield consumer
     finally:
         consumer.close()

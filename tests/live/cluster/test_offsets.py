@@ -24,11 +24,12 @@ from tests.live.knowing import wait_until_known
 from tests.support import wait_until
 
 pytestmark = pytest.mark.live
+ANSWER_S = 60
 
 
 @pytest.fixture
 def client(east):
-    with ClusterClient(east.connection) as opened:
+    with ClusterClient(east.connection, timeout_s=30) as opened:
         yield opened
 
 
@@ -44,18 +45,19 @@ def produce(client, topic, partition=0, timestamps=(1000, 2000, 3000)):
     producer = client.producer({"acks": "all"})
     for timestamp in timestamps:
         producer.produce(topic, b"value", partition=partition, timestamp=timestamp)
-    assert producer.flush(10) == 0
+    assert producer.flush(ANSWER_S) == 0
 
 
 def produce_transactions(client, topic, *, committed, aborted=0):
     """Each transaction writes one record and one marker."""
     producer = client.producer({"transactional.id": uuid.uuid4().hex})
-    producer.init_transactions(20)
+    producer.init_transactions(ANSWER_S)
     for number in range(committed + aborted):
         producer.begin_transaction()
         producer.produce(topic, b"value", partition=0, timestamp=7000)
-        producer.flush(10)
-        (producer.commit_transaction if number < committed else producer.abort_transaction)(20)
+        producer.flush(ANSWER_S)
+        end = producer.commit_transaction if number < committed else producer.abort_transaction
+        end(ANSWER_S)
 
 
 def commit(client, group, topic, count):
@@ -101,15 +103,16 @@ def test_a_partition_that_does_not_exist_is_an_error_among_answers(client, topic
 
 
 def test_an_open_transaction_holds_the_end_below_the_high_watermark(client, topic):
-    producer = client.producer({"transactional.id": uuid.uuid4().hex})
-    producer.init_transactions(20)
+    settings = {"transactional.id": uuid.uuid4().hex, "transaction.timeout.ms": 600_000}
+    producer = client.producer(settings)
+    producer.init_transactions(ANSWER_S)
     producer.begin_transaction()
     producer.produce(topic, b"value", partition=0)
-    producer.flush(10)
+    assert producer.flush(ANSWER_S) == 0
     where = TopicPartition(topic, 0)
     found = read_offset_ranges(client, [where], with_timestamps=False)[where]
     assert (found.end_offset, found.high_watermark) == (0, 1)
-    producer.abort_transaction(20)
+    producer.abort_transaction(ANSWER_S)
 
 
 def test_the_largest_timestamp_may_be_a_markers_and_a_record_tells_its_own(client, topic):
@@ -221,7 +224,13 @@ def test_a_group_of_the_new_protocol_has_its_type(client, topic):
     consumer = client.consumer({"group.id": group, "group.protocol": "consumer"})
     consumer.subscribe([topic])
     wait_until(lambda: consumer.poll(0.2) is None and len(consumer.assignment()) == 3, 30)
-    found = describe_groups(client, [group])[group]
+
+    def described():
+        return describe_groups(client, [group])[group]
+
+    # The group is stable when its coordinator has heard that the member took its partitions.
+    wait_until(lambda: consumer.poll(0.2) is None and described().state == "Stable", 30)
+    found = described()
     assert (found.type, found.member_count, found.state) == ("consumer", 1, "Stable")
     consumer.close()
 

@@ -74,7 +74,7 @@ async def test_a_batch_that_is_sent_twice_is_written_once(west):
     async with opened(west.connection) as cluster:
         me = await init_producer_id(cluster, None)
         source = TopicPartition(new_topic(west), 0)
-        produce_records(west, source.topic, 10)
+        produce_records(west, source.topic, 10, **{"linger.ms": 500})
         (one,) = await fetch_all(cluster, source)
         for _ in range(2):
             assert (await write(cluster, where, claimed(one, me, 0))).base_offset == 0
@@ -95,7 +95,8 @@ async def test_a_damaged_batch_is_refused_and_named(west):
 async def test_a_record_that_the_topic_does_not_take_is_told_by_its_place(west):
     where = TopicPartition(new_topic(west, cleanup_policy="compact"), 0)
     source = TopicPartition(new_topic(west), 0)
-    write_records(west, source.topic, [Record(0, b"k", b"v"), Record(0, None, b"v")])
+    both = [Record(0, b"k", b"v"), Record(0, None, b"v")]
+    write_records(west, source.topic, both, **{"linger.ms": 500})
     async with opened(west.connection) as cluster:
         (one,) = await fetch_all(cluster, source)
         done = await write(cluster, where, claimed(one))

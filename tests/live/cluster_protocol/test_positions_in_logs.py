@@ -83,6 +83,7 @@ async def test_an_offset_outside_of_the_log_is_named(west, offset):
 async def test_a_leader_epoch_that_the_broker_does_not_know_is_named(west):
     where = TopicPartition(new_topic(west), 0)
     async with opened(west.connection) as cluster:
+        await fetch_at(cluster, where)  # until its leader knows that it leads
         one = await fetch_once(cluster, where, leader_epoch=99)
     assert type(one.error) is LeaderMoved
     assert one.error.error == "UNKNOWN_LEADER_EPOCH"
@@ -106,7 +107,7 @@ async def test_a_topic_that_was_created_again_is_not_the_same(west):
         old = await position(cluster, where)
         metadata = await cluster.metadata([where.topic])
         with ClusterClient(west.connection) as client:
-            client.admin.delete_topics([where.topic])[where.topic].result(20)
+            client.admin.delete_topics([where.topic])[where.topic].result(60)
 
         async def is_gone() -> bool:
             nonlocal metadata

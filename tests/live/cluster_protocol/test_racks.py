@@ -3,7 +3,7 @@
 import pytest
 
 from jobs.cluster.descriptions import TopicPartition
-from tests.live.cluster_protocol.raw import fetch_at, opened
+from tests.live.cluster_protocol.raw import fetch_at, follow, opened
 from tests.live.records import new_topic, produce
 
 pytestmark = pytest.mark.live
@@ -28,8 +28,17 @@ async def test_a_client_is_sent_to_the_replica_in_its_rack(racks):
         other = next(n for n in metadata.brokers if n != leader)
         assert (await fetch_at(anywhere, where)).preferred_read_replica is None
     async with opened(racks.connection, rack=metadata.brokers[other].rack) as nearby:
-        sent = await fetch_at(nearby, where)
-        read = await fetch_at(nearby, where, broker_id=other)
+        # The replica may not be in sync at first, and it hears of what is committed a moment later.
+        async def is_sent():
+            one = await fetch_at(nearby, where)
+            return None if one.preferred_read_replica is None else one
+
+        async def is_read():
+            one = await fetch_at(nearby, where, broker_id=other)
+            return one if one.error is not None or len(one.records) else None
+
+        sent = await follow(nearby, where, is_sent)
+        read = await follow(nearby, where, is_read)
     assert sent.preferred_read_replica == other
     assert len(sent.records) == 0
     assert read.error is None

@@ -1,11 +1,13 @@
 """Transactions on a real cluster, with both protocols: committed, aborted, and taken over."""
 
+import asyncio
 import uuid
 
 import pytest
 from kio.schema.update_features.v1.request import FeatureUpdateKey, UpdateFeaturesRequest
 from kio.schema.update_features.v1.response import UpdateFeaturesResponse
 
+from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.protocol.data.transaction_list import list_transactions
 from jobs.cluster.protocol.data.transactions import (
@@ -17,8 +19,18 @@ from jobs.cluster.protocol.data.transactions import (
 from jobs.cluster.protocol.errors import ProducerFenced, TransactionFailed
 from jobs.cluster.protocol.transport.apis import Api
 from tests.jobs.cluster.protocol.batches import claimed
-from tests.live.cluster_protocol.raw import data_of, fetch_all, fetch_at, opened, settle, write
+from tests.live.cluster_protocol.raw import (
+    data_of,
+    fetch_all,
+    fetch_at,
+    follow,
+    opened,
+    settle,
+    write,
+)
+from tests.live.cluster_protocol.test_broken_brokers import all_lead_again
 from tests.live.records import new_topic, produce, read_all
+from tests.support import wait_until
 
 pytestmark = pytest.mark.live
 
@@ -132,6 +144,12 @@ async def downgrade(door, feature: str, level: int) -> None:
     assert not answer.error_code, answer
     assert not any(result.error_code for result in answer.results), answer
 
+    async def is_known() -> bool:
+        async with opened(door.connection) as another:
+            return not await another.supports_transactions_v2()
+
+    await follow(door, feature, is_known)  # a broker hears of it from the metadata log
+
 
 async def test_a_zombie_can_neither_write_nor_commit(east, source):
     where = TopicPartition(new_topic(east), 0)
@@ -183,9 +201,18 @@ async def test_a_batch_of_a_transaction_that_was_not_begun_is_refused_with_proto
         assert (await write(door, where, mine, transactional_id="nobody")).error is not None
 
 
+def lead_again(connection) -> None:
+    with ClusterClient(connection, timeout_s=20) as client:
+        wait_until(lambda: all_lead_again(client, "__transaction_state"), 60)
+
+
 async def test_every_transactional_id_of_a_flow_is_found(east):
     prefix = f"flow-{uuid.uuid4().hex[:8]}-"
     async with opened(east.connection) as door:
+        await init_producer_id(door, f"{prefix}0")
+        # Tests before may have killed brokers until one of them coordinated everything.
+        await asyncio.to_thread(lead_again, east.connection)
+        door.coordinators.clear()
         for n in range(8):
             await init_producer_id(door, f"{prefix}{n}")
         coordinators = set(door.coordinators.values())

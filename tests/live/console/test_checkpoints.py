@@ -1,5 +1,7 @@
 """Checkpoints of a real flow between real clusters, beside what is true of every record."""
 
+from functools import partial
+
 import pytest
 from django.utils import timezone
 
@@ -11,6 +13,7 @@ from console.replication.flows import actions
 from console.replication.flows.models import FlowReadiness, GroupReadiness, ReplicationFlow
 from console.replication.measurement.collect import collect_flow
 from console.replication.translation.translator import archive_of
+from jobs.cluster.check import check_connection
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.offset_syncs.archive_writer import SyncArchive
 from jobs.replication.offset_syncs.follower import catch_up, place_of
@@ -35,7 +38,8 @@ class Watched:
                 "alias": cluster.connection.alias,
                 "bootstrap_servers": cluster.bootstrap_servers,
             }
-            cluster_actions.create_cluster(values, now)
+            check = partial(check_connection, timeout_s=60)
+            cluster_actions.create_cluster(values, now, check=check)
         values = {"name": prefix, "source": "east", "target": "west", "topics": [self.topic]}
         values |= {"groups": [f"{prefix}.*"], "commit_interval_ms": 200}
         self.flow = actions.create_flow(values, None, now)

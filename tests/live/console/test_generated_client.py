@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 from jobs.lab.traffic.fill import Filling, fill
-from tests.support import wait_until
+from tests.support import PATIENCE, wait_until
 
 pytestmark = pytest.mark.live
 
@@ -25,8 +25,9 @@ class Generated:
     def __init__(self, package: str, url: str, password: str) -> None:
         self.package = package
         basic = b64encode(f"admin:{password}".encode()).decode()
+        # Five seconds, its default, are short on a busy machine.
         self.client = self.module("client").Client(
-            base_url=url, headers={"Authorization": f"Basic {basic}"}
+            base_url=url, headers={"Authorization": f"Basic {basic}"}, timeout=30 * PATIENCE
         )
         self.models = self.module("models")
 
@@ -54,7 +55,7 @@ def generated(running, tmp_path_factory) -> Generated:
             *("--fail-on-warning", "--path", schema, "--config", config),
             *("--output-path", folder / "crosslog_client"),
         ],
-        capture_output=True, text=True, timeout=240, check=False,
+        capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert told.returncode == 0, told.stdout + told.stderr
     sys.path.insert(0, str(folder))

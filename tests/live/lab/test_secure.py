@@ -21,5 +21,5 @@ pytestmark = pytest.mark.live
     ],
 )
 def test_every_listener_lets_the_admin_in(secure, protocol, mechanism):
-    with ClusterClient(secure.connection(protocol, mechanism)) as client:
+    with ClusterClient(secure.connection(protocol, mechanism), timeout_s=30) as client:
         assert len(describe_cluster(client).brokers) == 1

@@ -11,7 +11,7 @@ from jobs.replication.flow.plan import Known
 from jobs.replication.flow.preflight import preflight_flow
 from jobs.replication.flow.spec import FlowSpec
 from tests.live.records import read_all
-from tests.support import wait_until
+from tests.support import PATIENCE, wait_until
 
 WITHIN_S = 60
 
@@ -32,7 +32,7 @@ class Flowing:
 
     def __exit__(self, *_: object) -> None:
         self._stop.set()
-        self._thread.join(WITHIN_S)
+        self._thread.join(WITHIN_S * PATIENCE)
         assert not self._thread.is_alive(), "the copier did not stop"
         if self.error is not None:
             raise self.error

@@ -78,7 +78,7 @@ def java_answers(kafka, tmp_path, settings, questions) -> dict:
     command = kafka.command(
         str(PROGRAM), [json.dumps(settings), json.dumps(questions)], logging=logging
     )
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     if "jdk.compiler" in done.stderr:
         pytest.skip("this Java has no compiler")
     lines = [line for line in done.stdout.splitlines() if line.startswith("ANSWERS ")]

@@ -69,7 +69,7 @@ def answers(kafka, tmp_path_factory):
         path.write_bytes(text.encode("utf-8"))
         paths.append(str(path))
     command = kafka.command(str(PROGRAM), paths, logging=logging)
-    done = subprocess.run(command, capture_output=True, text=True, timeout=170, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     if "jdk.compiler" in done.stderr:
         pytest.skip("this Java has no compiler")
     lines = [line for line in done.stdout.splitlines() if line.startswith("ANSWERS ")]

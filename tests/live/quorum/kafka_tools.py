@@ -21,7 +21,7 @@ def run_tool(kafka, folder: Path, main: str, *arguments: str) -> str:
         command,
         capture_output=True,
         encoding="utf-8",
-        timeout=120,
+        timeout=300,
         check=False,
         env={**os.environ, "LC_ALL": "C.UTF-8"},
     )

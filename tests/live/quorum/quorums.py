@@ -7,7 +7,7 @@ import json
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,10 +22,21 @@ from jobs.quorum.log.batches import checked_batches
 from jobs.quorum.log.follower import Heard, follow
 from jobs.quorum.log.source import MetadataSource
 from tests.live.records import new_topic
-from tests.support import wait_until
+from tests.support import PATIENCE, wait_until
 
 TOOL = "org.apache.kafka.tools.MetadataQuorumCommand"
 LOG = "__cluster_metadata-0"
+# What Kafka's tool says of a change of voters that may be asked for again, and of one that was made before.
+NOT_YET = (
+    "BROKER_NOT_AVAILABLE",
+    "NOT_LEADER_OR_FOLLOWER",
+    "REQUEST_TIMED_OUT",
+    "BrokerNotAvailableException",
+    "NotLeaderOrFollowerException",
+    "TimeoutException",
+)
+ADDED_BEFORE = ("DUPLICATE_VOTER", "DuplicateVoterException")
+REMOVED_BEFORE = ("VOTER_NOT_FOUND", "VoterNotFoundException")
 
 
 @dataclass
@@ -68,7 +79,7 @@ def following(source: MetadataSource, folder: Path) -> Iterator[Followed]:
             yield followed
         finally:
             stop.set()
-            running.result(30)
+            running.result(30 * PATIENCE)
 
 
 def described(cluster: Cluster) -> QuorumDescription:
@@ -101,9 +112,33 @@ def tool_says(cluster: Cluster, *arguments: str) -> str:
 
 
 def remove_voter(cluster: Cluster, node_id: int, directory_id: str | None) -> None:
-    """Remove a voter with Kafka's tool."""
+    """Remove a voter with Kafka's tool, and wait until it is none."""
     words = [f"--controller-id={node_id}", f"--controller-directory-id={directory_id}"]
-    tool_says(cluster, "remove-controller", *words)
+    change_voters(lambda: tool_says(cluster, "remove-controller", *words), REMOVED_BEFORE)
+    gone = (node_id, directory_id)
+    wait_until(
+        lambda: gone not in {(one.id, one.directory_id) for one in described(cluster).voters}, 60
+    )
+
+
+def change_voters(ask: Callable[[], object], made_before: tuple[str, ...]) -> None:
+    """Ask Kafka's tool for a change of voters, again while it names what passes; callers look at the voters.
+
+    A change that was not answered in time may have been made: then the tool says `made_before` of it.
+    """
+
+    def is_made() -> bool:
+        try:
+            ask()
+        except AssertionError as error:
+            if any(word in str(error) for word in made_before):
+                return True
+            if not any(word in str(error) for word in NOT_YET):
+                raise
+            return False
+        return True
+
+    wait_until(is_made, 60, every=1)
 
 
 def status_of_tool(cluster: Cluster) -> dict[str, object]:

@@ -85,6 +85,7 @@ def test_a_quorum_is_followed_whatever_happens_to_its_voters(quorum, tmp_path):
             voter.pause()
             followed.wait_for(followed.next_offset + 5)
             voter.resume()
+            quorum.wait_until_serving()  # a busy machine may have taken longer than its session
         settle(quorum, followed)
         assert_as_the_tool_says(quorum)
 

@@ -35,6 +35,8 @@ pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 
 # A follower that lags is noticed before its session ends (9 s): so lag and fencing can be told apart.
 SETTINGS = {"replica.lag.time.max.ms": "2000"}
+# An orderly stop is waited for: one that is killed comes back as after a crash.
+STOP_S = 120
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +59,7 @@ def causes(cluster: Cluster, node: int, topic: str) -> list[tuple[Cause, int | N
 def test_a_broker_that_leads_nothing_is_fenced_at_once_when_it_stops(cluster: Cluster) -> None:
     """Kafka writes no controlled shutdown for it (BrokerHeartbeatManager): the log holds a fence alone."""
     tools.make_topic(cluster, "followed", (1, 2, 3))
-    cluster.node(3).stop()
+    cluster.node(3).stop(STOP_S)
     tools.wait_for_log(cluster, 1, "followed", isr={1, 2})
     assert causes(cluster, 1, "followed")[-1] == (Cause.BROKER_FENCED, 3)
     cluster.node(3).start()
@@ -69,7 +71,7 @@ def test_a_broker_that_leads_nothing_is_fenced_at_once_when_it_stops(cluster: Cl
 def test_a_follower_that_is_stopped_leaves_the_isr_and_comes_back(cluster: Cluster) -> None:
     tools.make_topic(cluster, "stopped", (1, 2, 3))
     tools.make_topic(cluster, "led", (3, 2, 1))
-    cluster.node(3).stop()
+    cluster.node(3).stop(STOP_S)
     tools.wait_for_log(cluster, 1, "stopped", isr={1, 2})
     assert causes(cluster, 1, "stopped")[-1] == (Cause.CONTROLLED_SHUTDOWN, 3)
     assert causes(cluster, 1, "led")[-1] == (Cause.CONTROLLED_SHUTDOWN, 3)
@@ -119,12 +121,15 @@ def test_a_follower_that_hangs_while_records_come_falls_behind(cluster: Cluster)
         cluster.node(3).pause()
         write()
         tools.wait_for_log(cluster, 1, "lagging", isr={1, 2})
-        (cause, broker) = causes(cluster, 1, "lagging")[-1]
-        assert broker == 3
+        # Another follower may fall behind for a moment, too.
+        left = next(
+            one for one in reversed(tools.history(cluster, 1, "lagging")) if 3 in one.left_isr
+        )
+        assert left.cause_broker == 3 or len(left.left_isr) > 1
         cluster.node(3).resume()
         tools.wait_for_log(cluster, 1, "lagging", isr={1, 2, 3})
         assert causes(cluster, 1, "lagging")[-1] == (Cause.ISR_EXPAND, 3)
-        return cause
+        return left.cause
 
     # Two clocks race: where the machine is slow, its session ends before its lag is noticed.
     seen = [hang()]
@@ -138,7 +143,7 @@ def test_an_eligible_replica_leads_and_an_unclean_election_shows_both_signs(
 ) -> None:
     tools.make_topic(cluster, "eligible", (1, 2), min_insync_replicas="2")
     tools.make_topic(cluster, "unclean", (1, 2), min_insync_replicas="1")
-    cluster.node(2).stop()
+    cluster.node(2).stop(STOP_S)
     tools.wait_for_log(cluster, 3, "eligible", isr={1}, elr={2})
     tools.wait_for_log(cluster, 3, "unclean", isr={1}, elr=set())
     cluster.node(1).kill()
@@ -148,7 +153,16 @@ def test_an_eligible_replica_leads_and_an_unclean_election_shows_both_signs(
     assert (last.cause, last.cause_broker) == (Cause.BROKER_FENCED, 1)
     tools.wait_for_log(cluster, 3, "eligible", leader=2, elr={1})
     (found,) = [one for one in tools.history(cluster, 3, "eligible") if one.leader == 2]
-    assert (found.cause_broker, found.is_unclean) == (1, False)
+    # Where the machine is slow it comes back only after the leader was fenced, and leads by that.
+    fenced, back = (
+        max(
+            one.offset
+            for one in broker_history(tools.changes(cluster, 3), broker)
+            if one.cause is cause
+        )
+        for broker, cause in ((1, Cause.BROKER_FENCED), (2, Cause.BROKER_UNFENCED))
+    )
+    assert (found.cause_broker, found.is_unclean) == (1 if back < fenced else 2, False)
     assert found.election is Election.ELIGIBLE_LEADER_REPLICA
     cluster.wait_until_serving()
     words = ["--topic", "unclean", "--partition", "0", "--election-type", "unclean"]

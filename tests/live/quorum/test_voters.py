@@ -17,8 +17,17 @@ from jobs.quorum.health.rules import QuorumSnapshot, evaluate_quorum
 from jobs.quorum.log.folder import read_folder
 from jobs.quorum.log.replica_digest import digest_folder
 from jobs.quorum.timeline.clock import LogClock
+from jobs.quorum.timeline.parts import Election
 from jobs.quorum.voters.voter_sets import ReplicaKey, VoterNode
-from tests.live.quorum.quorums import LOG, TOOL, described, leader
+from tests.live.quorum.quorums import (
+    ADDED_BEFORE,
+    LOG,
+    REMOVED_BEFORE,
+    TOOL,
+    change_voters,
+    described,
+    leader,
+)
 from tests.support import wait_until
 
 pytestmark = pytest.mark.live
@@ -73,15 +82,12 @@ def settled(quorum, voters: set[int], running=1):
 def add(quorum, command: str) -> None:
     """Run an addition as a plan says: again while the leader does not reach the new node yet."""
 
-    def is_added() -> bool:
-        try:
-            run(quorum, command)
-        except AssertionError as error:
-            assert "BROKER_NOT_AVAILABLE" in str(error)  # noqa: PT017  anything else is a failure
-            return False
-        return True
+    change_voters(lambda: run(quorum, command), ADDED_BEFORE)
 
-    wait_until(is_added, 60, every=1)
+
+def remove(quorum, command: str) -> None:
+    """Run a removal as a plan says: again while the leader cannot make it yet."""
+    change_voters(lambda: run(quorum, command), REMOVED_BEFORE)
 
 
 def start_observer(quorum, node, gone: str | None = None) -> ReplicaKey:
@@ -102,17 +108,21 @@ def start_observer(quorum, node, gone: str | None = None) -> ReplicaKey:
             None,
         )
 
-    wait_until(
-        lambda: seen() is not None and seen().last_caught_up_at_ms is not None, 60, every=0.5
-    )
-    return ReplicaKey(4, seen().directory_id)
+    found = []  # a new leader knows no observers for a moment
+
+    def has_caught_up() -> bool:
+        found[:] = [one for one in [seen()] if one and one.last_caught_up_at_ms is not None]
+        return bool(found)
+
+    wait_until(has_caught_up, 60, every=0.5)
+    return ReplicaKey(4, found[0].directory_id)
 
 
 def replace_disk(quorum, fourth, key: ReplicaKey) -> None:
     """Give a voter another disk by a plan that knows only its id; the history recognises the swap."""
     fourth.kill()
     removal, addition = plan(quorum, WantedChange(replace=(DiskReplacement(4),))).steps
-    run(quorum, removal.command)
+    remove(quorum, removal.command)
     settled(quorum, {1, 2, 3})
     shutil.rmtree(fourth.plan.data)
     new = start_observer(quorum, fourth, key.directory_id)
@@ -151,11 +161,21 @@ def test_plans_are_carried_out_and_the_history_tells_what_was_done(quorum):
     gone = leader(quorum).plan.node_id
     stays = next(id_ for id_ in (1, 2, 3) if id_ != gone)
     for step in plan(quorum, WantedChange(remove=(gone,)), stays).steps:
-        run(quorum, step.command)
+        remove(quorum, step.command)
+    settled(quorum, {1, 2, 3, 4} - {gone}, stays)
+    # It resigns only after its removal was committed.
+    wait_until(
+        lambda: timeline_of(quorum, quorum.node(stays)).elections[-1].leader_id != gone,
+        60,
+        every=0.5,
+    )
     read = settled(quorum, {1, 2, 3, 4} - {gone}, stays)
     assert [anomaly for anomaly in read.anomalies if anomaly.is_finding] == []
     assert read.elections[-1].leader_id != gone
-    assert read.elections[-1].previous_leader_id == gone
+    # Where the machine is slow others lead for a moment only.
+    after = next(one for one in reversed(read.elections) if one.leader_id == gone)
+    (left,) = [one for one in read.elections if one.offset > after.offset][:1]
+    assert left.previous_leader_id == gone
 
 
 @pytest.mark.timeout(900)
@@ -163,26 +183,28 @@ def test_deaths_of_leaders_are_elections_with_their_time_and_health_sees_them(qu
     settled(quorum, {1, 2, 3})
     killed = []
     for _ in range(2):
-        dead = leader(quorum)
-        killed.append((dead.plan.node_id, described(quorum).leader_epoch))
+        now = described(quorum)
+        dead = quorum.node(now.leader_id)
+        killed.append((now.leader_id, now.leader_epoch))
         at = time.time() * 1000
         dead.kill()
         alive = next(node for node in quorum.nodes.values() if node is not dead)
         wait_until(lambda: described(quorum).leader_id != killed[-1][0], 60, every=0.5)
         after = described(quorum)
+        took_ms = now_ms() - at
+        # Where the machine is slow there may be one more election by now.
+        wait_until(lambda: after.leader_epoch in elected(quorum, alive), 60, every=0.5)  # noqa: B023
+        assert elected(quorum, alive)[after.leader_epoch].leader_id == after.leader_id
         election = next(
-            one
-            for one in reversed(timeline_of(quorum, alive).elections)
-            if one.epoch <= after.leader_epoch
+            one for epoch, one in elected(quorum, alive).items() if epoch > killed[-1][1]
         )
         assert election.previous_leader_id == killed[-1][0]
-        assert election.leader_id == after.leader_id
-        assert 500 <= election.gap_ms <= 30_000
+        assert 500 <= election.gap_ms <= 30_000 + took_ms
         assert election.timestamp_ms >= at - 1_000
         assert len(election.granting) >= 2
 
-        codes = {one.code for one in judge(quorum, alive)}
-        assert {"bare_majority", "voter_silent"} <= codes
+        wait_until(lambda: {"bare_majority", "voter_silent"} <= codes_of(quorum, alive), 30)  # noqa: B023
+        codes = codes_of(quorum, alive)
         # What is much longer than the cadence of this log is a time without a controller.
         assert ("no_active_controller" in codes) or not is_long(alive, election.gap_ms), election
         dead.start()
@@ -203,12 +225,24 @@ def test_deaths_of_leaders_are_elections_with_their_time_and_health_sees_them(qu
 
 def judge(quorum, node):
     """Judge the quorum with a node's log beside what its leader says, in the way the console does."""
-    now = described(quorum)
-    timeline = timeline_of(quorum, node, now.high_watermark)
+    while True:
+        now = described(quorum)
+        timeline = timeline_of(quorum, node, now.high_watermark)
+        if described(quorum).leader_epoch == now.leader_epoch:  # no election between the two
+            break
     picture = QuorumSnapshot(description=now, timeline=timeline)
     found = evaluate_quorum(picture, now_ms()).findings
     assert not [one for one in found if one.code == "log_disagrees"]
     return found
+
+
+def codes_of(quorum, node) -> set[str]:
+    return {one.code for one in judge(quorum, node)}
+
+
+def elected(quorum, node) -> dict[int, Election]:
+    """Return the elections that a node's log has, by their epochs."""
+    return {one.epoch: one for one in timeline_of(quorum, node).elections}
 
 
 def is_long(node, gap_ms) -> bool:

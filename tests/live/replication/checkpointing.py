@@ -12,6 +12,10 @@ from jobs.cluster.descriptions import CommittedOffset, TopicPartition
 from jobs.replication.checkpoints.door import KafkaCheckpointDoor
 from jobs.replication.checkpoints.rounds import CheckpointReport, CheckpointRounds
 from jobs.replication.flow.spec import FlowSpec
+from tests.support import PATIENCE
+
+# A broker may be stalled for longer than the default.
+BUDGET_S = 60
 
 
 def group_name(prefix: str = "g") -> str:
@@ -21,12 +25,12 @@ def group_name(prefix: str = "g") -> str:
 def commit(cluster, group: str, offsets: dict[TopicPartition, int]) -> None:
     """Put a group without members where it is said to be."""
     wanted = {where: CommittedOffset(offset) for where, offset in offsets.items()}
-    with ClusterClient(cluster.connection) as client:
+    with ClusterClient(cluster.connection, timeout_s=BUDGET_S) as client:
         assert alter_group_offsets(client, group, wanted) == dict.fromkeys(wanted)
 
 
 def offsets_of(cluster, group: str) -> dict[TopicPartition, int | None]:
-    with ClusterClient(cluster.connection) as client:
+    with ClusterClient(cluster.connection, timeout_s=BUDGET_S) as client:
         found = read_committed_offsets(client, [group])[group]
     return {where: committed.offset for where, committed in found.items()}
 
@@ -35,7 +39,8 @@ class Rounds:
     """The rounds of one driver."""
 
     def __init__(self, flow: FlowSpec) -> None:
-        self._source, self._target = ClusterClient(flow.source), ClusterClient(flow.target)
+        self._source = ClusterClient(flow.source, timeout_s=BUDGET_S)
+        self._target = ClusterClient(flow.target, timeout_s=BUDGET_S)
         self._door = KafkaCheckpointDoor(flow, self._source, self._target)
         self._rounds = CheckpointRounds(flow, self._door)
 
@@ -65,7 +70,7 @@ def values_from(cluster, where: TopicPartition, offset: int, count: int) -> list
     found: list[bytes] = []
     try:
         consumer.assign([ClientPartition(*where, offset)])
-        give_up_at = time.monotonic() + 30
+        give_up_at = time.monotonic() + 30 * PATIENCE
         while len(found) < count:
             assert time.monotonic() < give_up_at, f"{len(found)} of {count} records came"
             message = consumer.poll(0.2)

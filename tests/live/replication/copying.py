@@ -7,7 +7,7 @@ from jobs.replication.copy.contract import CopyState, PartitionProgress, Partiti
 from jobs.replication.copy.records.copier import RecordCopier
 from jobs.replication.flow.spec import FlowSpec
 from tests.live.surveying import survey
-from tests.support import wait_until
+from tests.support import PATIENCE, wait_until
 
 WITHIN_S = 60
 
@@ -45,7 +45,7 @@ class Copying:
     def stop(self, within_s: float = WITHIN_S) -> None:
         """Tell the copier to stop and wait for its end."""
         self._stop.set()
-        self._thread.join(within_s)
+        self._thread.join(within_s * PATIENCE)
         assert not self._thread.is_alive(), "the copier did not stop"
         if self.error is not None:
             raise self.error
@@ -63,6 +63,11 @@ class Copying:
     ) -> PartitionProgress:
         wait_until(lambda: partition in self.rows and self.rows[partition].state is state, within_s)
         return self.rows[partition]
+
+    def wait_for_reason(self, words: str, within_s=WITHIN_S) -> PartitionProgress:
+        """Wait until some row has said why, whatever the rows after it say; return the first."""
+        wait_until(lambda: any(words in row.reason for row in self.history), within_s)
+        return next(row for row in self.history if words in row.reason)
 
     def _position(self, partition: int) -> int:
         return self.rows[partition].position if partition in self.rows else -1

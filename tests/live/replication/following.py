@@ -21,6 +21,7 @@ from jobs.replication.flow.preflight import Preflight, preflight_flow
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.topics.plan import TopicPlan
 from jobs.replication.topics.sync import TopicSync, plan_sync, sync_topics
+from tests.live.surveying import WITHIN_S
 from tests.support import wait_until
 
 
@@ -34,7 +35,8 @@ class Following:
 
     def survey(self) -> Preflight:
         """Ask again as a driver does while the flow's own topics, just made, have no leaders yet."""
-        for _ in range(20):
+        give_up_at = time.monotonic() + WITHIN_S
+        while time.monotonic() < give_up_at:
             try:
                 return preflight_flow(self.flow, self.source, self.target, Known())
             except ClusterFault as fault:
@@ -62,7 +64,8 @@ def following(
 ) -> Iterator[Following]:
     """Make a flow of one topic (a pattern) with open clients."""
     flow = FlowSpec(f"follow {topic}", source, target, (topic,), **settings)
-    with ClusterClient(source) as one, ClusterClient(target) as other:
+    # A broker may be stalled for longer than the default.
+    with ClusterClient(source, timeout_s=60) as one, ClusterClient(target, timeout_s=60) as other:
         yield Following(flow, one, other)
 
 

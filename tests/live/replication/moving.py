@@ -11,9 +11,11 @@ from confluent_kafka import TopicPartition as ClientPartition
 
 from jobs.cluster.admin.groups import describe_groups, read_committed_offsets
 from jobs.cluster.client import ClusterClient
-from tests.support import wait_until
+from tests.support import PATIENCE, wait_until
 
 WITHIN_S = 60
+# A broker may be stalled for longer than the default.
+BUDGET_S = 60
 
 
 def new_group() -> str:
@@ -45,7 +47,7 @@ def consume(cluster, group: str, topic: str, count: int | None = None) -> list[b
     found: list[bytes] = []
     ended: set[tuple[str, int]] = set()
     with consuming(cluster, group, topic) as consumer:
-        give_up_at = time.monotonic() + WITHIN_S
+        give_up_at = time.monotonic() + WITHIN_S * PATIENCE
         while count is None or len(found) < count:
             assert time.monotonic() < give_up_at, f"{group} read {len(found)} records of {topic}"
             left = 500 if count is None else min(500, count - len(found))
@@ -74,12 +76,13 @@ def _behind(messages) -> list[ClientPartition]:
 
 
 def wait_until_inactive(cluster, group: str) -> None:
-    with ClusterClient(cluster.connection) as client:
-        wait_until(lambda: not describe_groups(client, [group])[group].member_count, WITHIN_S)
+    with ClusterClient(cluster.connection, timeout_s=BUDGET_S) as client:
+        # Without an answer the number of members is None.
+        wait_until(lambda: describe_groups(client, [group])[group].member_count == 0, WITHIN_S)
 
 
 def committed(cluster, group: str) -> dict[str, int]:
     """Return the committed offsets of a group, by topic and partition."""
-    with ClusterClient(cluster.connection) as client:
+    with ClusterClient(cluster.connection, timeout_s=BUDGET_S) as client:
         found = read_committed_offsets(client, [group])[group]
     return {str(where): one.offset for where, one in found.items() if one.offset is not None}

@@ -15,6 +15,7 @@ from tests.live.batches.copying import Copying, copy_all, flow_between
 from tests.live.cluster.test_groups import member_of
 from tests.live.records import new_topic, produce, read_all
 from tests.live.replication.checkpointing import Rounds, commit, group_name, offsets_of, values_from
+from tests.live.replication.moving import wait_until_inactive
 
 pytestmark = pytest.mark.live
 
@@ -33,7 +34,7 @@ def transactions(cluster, topic: str) -> None:
             producer.begin_transaction()
             for at in range(20 if end == producer.commit_transaction else 5):
                 producer.produce(topic, f"tx-{number}-{at}", partition=0)
-            producer.flush(30)
+            producer.flush()
             end()
 
 
@@ -117,6 +118,7 @@ def test_a_group_that_goes_back_is_followed_and_one_in_use_is_left_alone(east, w
         assert (offsets_of(west, idle), offsets_of(west, used)) == ({remote: 5}, {remote: 1})
     assert offsets_of(west, foreign) == {remote: 45}
     assert foreign in report.sync.ahead
+    wait_until_inactive(west, used)
     with Rounds(flow) as rounds:  # another driver, and nobody uses the group any more
         rounds.run()
     assert offsets_of(west, used) == {remote: 5}

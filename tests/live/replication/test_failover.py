@@ -23,21 +23,23 @@ from tests.support import wait_until
 
 pytestmark = pytest.mark.live
 RECORDS = 400
+# How old a plan may be: that is not what most of these tests are about.
+LIMIT_S = 600
 
 
 def asking(flow, group: str, *, back: bool = False, others=()) -> EvidenceRequest:
     flows = (flow, *others)
-    routes = tuple(Route(one, read_translator(one), 0) for one in flows)
+    routes = tuple(Route(one, read_translator(one, timeout_s=60), 0) for one in flows)
     direction = Direction.FAILBACK if back else Direction.FAILOVER
-    return EvidenceRequest(FailoverRequest(direction, (group,)), routes)
+    return EvidenceRequest(FailoverRequest(direction, (group,)), routes, timeout_s=60)
 
 
 def apply(asked: EvidenceRequest, group: str):
     """Plan and apply; return the group's plan and what it had before."""
     plan = ask_plan(asked)
-    confirm_plan(plan, [group], asked, 60)
+    confirm_plan(plan, [group], asked, LIMIT_S)
     kept = {}
-    with ClusterClient(asked.destination) as client:
+    with ClusterClient(asked.destination, timeout_s=60) as client:
         outcome = apply_group(KafkaOffsetsDoor(client), plan.group(group), None, kept.update)
     assert outcome.state is OutcomeState.APPLIED, outcome.message
     return plan.group(group), kept
@@ -79,7 +81,7 @@ def test_undoing_brings_back_what_was_there_and_what_was_not(copied, west):
     planned, kept = apply(asking(flow, group), group)
     assert committed(west, group)
     written = {i.destination: replace(kept[i.destination], offset=i.target) for i in planned.items}
-    with ClusterClient(west.connection) as client:
+    with ClusterClient(west.connection, timeout_s=60) as client:
         outcome = undo_group(KafkaOffsetsDoor(client), group, kept, written)
     assert (outcome.state, committed(west, group)) == (OutcomeState.UNDONE, {})
 
@@ -89,12 +91,12 @@ def test_a_group_that_is_active_there_is_refused(copied, west):
     asked = asking(flow, group)
     plan = ask_plan(asked)
     with (
-        ClusterClient(west.connection) as client,
+        ClusterClient(west.connection, timeout_s=60) as client,
         consuming(west, group, f"east.{topic}") as member,
     ):
         wait_until(lambda: member.consume(1, 0.5) and member.assignment(), 60)
         with pytest.raises(PlanRefused, match="is active on west"):
-            confirm_plan(plan, [group], asked, 60)
+            confirm_plan(plan, [group], asked, LIMIT_S)
         outcome = apply_group(KafkaOffsetsDoor(client), plan.group(group), None, lambda _: None)
     assert (outcome.state, committed(west, group)) == (OutcomeState.REFUSED, {})
 
@@ -105,7 +107,7 @@ def test_a_plan_that_no_longer_holds_is_refused(copied, east):
     plan = ask_plan(asked)
     consume(east, group, topic, 3)
     with pytest.raises(PlanRefused, match=r"has moved on|has committed on") as refusal:
-        confirm_plan(plan, [group], asked, 60)
+        confirm_plan(plan, [group], asked, LIMIT_S)
     assert refusal.value.code == "evidence_changed"
     old = replace(plan, read_at_ms=plan.read_at_ms - 61_000)
     with pytest.raises(PlanRefused) as refusal:

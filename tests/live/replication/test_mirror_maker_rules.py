@@ -42,6 +42,8 @@ def mirror_maker(secure, kafka, tmp_path):
     def start(topic: str) -> MirrorMaker:
         servers = secure.cluster.bootstrap_servers
         extra = {"here->there.topics": topic, "emit.heartbeats.enabled": "false"}
+        # Every ten minutes by default: too seldom for one that had no answer in time.
+        extra |= {f"sync.topic.{what}.interval.seconds": "20" for what in ("configs", "acls")}
         properties = mirror_properties(("here", servers), ("there", servers), extra)
         made.append(MirrorMaker(tmp_path / "mm2", kafka, properties))
         made[-1].start()

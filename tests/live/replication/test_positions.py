@@ -13,6 +13,7 @@ from jobs.replication.copy.positions_format import positions_topic
 from jobs.replication.flow.internal_topics import POSITIONS_PARTITIONS, ensure_positions_topic
 from tests.live.records import Record, make_topic, new_topic, produce, read_all, write
 from tests.live.replication.copying import Copying, copy_all, flow_between
+from tests.support import wait_until
 
 pytestmark = pytest.mark.live
 
@@ -25,7 +26,7 @@ def records_of(cluster, topic: str) -> list[Record]:
 
 
 def position_of(cluster, topic: str, partition: int = 0) -> int | None:
-    with ClusterClient(cluster.connection) as client:
+    with ClusterClient(cluster.connection, timeout_s=60) as client:
         return read_positions(client, "east").get(TopicPartition(topic, partition))
 
 
@@ -40,7 +41,7 @@ def test_positions_are_written_byte_by_byte_as_mirror_maker_does(east, west):
 
 
 def test_the_topic_of_positions_is_made_as_connect_does(east, west):
-    with ClusterClient(west.connection) as client:
+    with ClusterClient(west.connection, timeout_s=60) as client:
         ensure_positions_topic(client, "east")
         ensure_positions_topic(client, "east")
         (described,) = describe_topics(client, [TOPIC])
@@ -50,7 +51,7 @@ def test_the_topic_of_positions_is_made_as_connect_does(east, west):
 
 
 def test_without_a_topic_of_positions_there_are_none(west):
-    with ClusterClient(west.connection) as client:
+    with ClusterClient(west.connection, timeout_s=60) as client:
         assert dict(read_positions(client, "nobody")) == {}
 
 
@@ -71,13 +72,13 @@ def test_a_position_of_mirror_maker_is_taken_over_under_its_own_key(east, west):
     topic = new_topic(east)
     sent = produce(east, topic, 10)
     key = json.dumps(["MirrorSourceConnector", {"topic": topic, "cluster": "east", "partition": 0}])
-    with ClusterClient(west.connection) as client:
+    with ClusterClient(west.connection, timeout_s=60) as client:
         ensure_positions_topic(client, "east")
     producer = Producer(
         {"bootstrap.servers": west.bootstrap_servers, "partitioner": "murmur2_random"}
     )
     producer.produce(TOPIC, b'{"offset":3}', key.encode())
-    producer.flush(20)
+    producer.flush()
     copy_all(flow_between(east, west, topic), {0: 10})
     assert [r.value for r in read_all(west, f"east.{topic}")] == [r.value for r in sent[4:]]
     keys = {record.key for record in records_of(west, topic)}
@@ -87,20 +88,20 @@ def test_a_position_of_mirror_maker_is_taken_over_under_its_own_key(east, west):
 
 def test_a_reset_position_is_none(east, west):
     topic = new_topic(east)
-    with ClusterClient(west.connection) as client:
+    with ClusterClient(west.connection, timeout_s=60) as client:
         ensure_positions_topic(client, "east")
         positions = read_positions(client, "east")
         producer = client.producer({"partitioner": "murmur2_random"})
         PositionWriter(producer, "east", positions).write(TopicPartition(topic, 0), 5, None)
-        producer.flush(20)
+        producer.flush()
         assert position_of(west, topic) == 5
         producer.produce(TOPIC, None, records_of(west, topic)[0].key)
-        producer.flush(20)
+        producer.flush()
     assert position_of(west, topic) is None
 
 
 def test_other_programs_records_among_the_positions_do_no_harm(east, west):
-    with ClusterClient(west.connection) as client:
+    with ClusterClient(west.connection, timeout_s=60) as client:
         ensure_positions_topic(client, "east")
     write(
         west,
@@ -118,4 +119,6 @@ def test_a_flow_that_was_reset_writes_its_new_beginning_at_once(east, west):
     make_topic(west, f"east.{topic}")
     with Copying(flow_between(east, west, topic)) as copying:
         copying.wait_for_position(0)
+        # It is told before the target has acknowledged it.
+        wait_until(lambda: position_of(west, topic) is not None, 20)
     assert position_of(west, topic) == 0

@@ -46,7 +46,10 @@ def test_many_records_arrive_once_in_order_and_in_their_partitions(east, west):
     topic = new_topic(east, 5)
     for partition in (0, 1, 2, 4):
         produce(east, topic, 3000, partition, **{"compression.type": "zstd"})
-    copying = copy_all(flow_between(east, west, topic), dict.fromkeys((0, 1, 2, 4), 3000))
+    with Copying(flow_between(east, west, topic)) as copying:
+        for partition, end in enumerate((3000, 3000, 3000, 0, 3000)):
+            copying.wait_for_position(end, partition)
+            copying.wait_for_state(CopyState.CAUGHT_UP, partition)
     assert read_all(west, f"east.{topic}") == read_all(east, topic)
     assert {p: row.records for p, row in copying.rows.items()} == {
         0: 3000,
@@ -75,7 +78,7 @@ def test_aborted_transactions_are_not_copied_and_markers_leave_no_lag(east, west
     producer = Producer(
         {"bootstrap.servers": east.bootstrap_servers, "transactional.id": f"tx-{topic}"}
     )
-    producer.init_transactions(30)
+    producer.init_transactions()
     for number, ends in enumerate(["commit", "abort", "commit", "abort", "abort"]):
         producer.begin_transaction()
         producer.produce(topic, f"{number}-{ends}".encode(), partition=0)

@@ -22,7 +22,7 @@ def set_config(cluster, topic: str, name: str, value: str) -> None:
     )
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
     for future in admin.incremental_alter_configs([resource]).values():
-        future.result(20)
+        future.result()
 
 
 def values(cluster, topic: str, partition: int = 0) -> list[bytes | None]:
@@ -135,7 +135,7 @@ def test_a_record_with_timestamp_0_is_copied_and_told(kafka, east, west):
     logging = east.node(1).logging
     main = "org.apache.kafka.tools.VerifiableProducer"
     with kafka.start_tool(main, arguments, logging=logging) as tool:
-        tool.communicate(timeout=60)
+        tool.communicate(timeout=180)
     (sent,) = read_all(east, topic)
     assert sent.timestamp_ms == 0
     with Copying(flow_between(east, west, topic)) as copying:

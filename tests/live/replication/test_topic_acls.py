@@ -55,8 +55,8 @@ def limited(secure):
         AclOperation.ANY,
         AclPermissionType.ANY,
     )
-    with ClusterClient(secure.cluster.connection) as client:
-        client.admin.delete_acls([own])[own].result(20)
+    with ClusterClient(secure.cluster.connection, timeout_s=60) as client:
+        client.admin.delete_acls([own])[own].result()
         wait_until(lambda: all(b.principal != "User:limited" for b in describe_acls(client) or ()))
 
 

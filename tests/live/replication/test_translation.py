@@ -27,9 +27,13 @@ def test_page_and_plan_say_the_same_and_the_topic_says_it_too(east, west, tmp_pa
     consume(east, group, topic, 100)
     with SyncArchive(tmp_path) as archive:
         catch_up(place_of(flow), archive)
-    archived, told = open_translator(tmp_path), read_translator(flow)
+    archived, told = open_translator(tmp_path), read_translator(flow, timeout_s=60)
     (planned,) = (
-        ask_plan(EvidenceRequest(FailoverRequest(groups=(group,)), (Route(flow, archived, 0),)))
+        ask_plan(
+            EvidenceRequest(
+                FailoverRequest(groups=(group,)), (Route(flow, archived, 0),), timeout_s=60
+            )
+        )
         .groups[0]
         .items
     )
@@ -46,7 +50,7 @@ def test_what_a_flow_told_before_it_was_restarted_still_counts(east, west):
     for _ in range(2):
         produce(east, topic, 300)
         copy_all(flow, east, topic)
-    found = read_translator(flow).translate(TopicPartition(topic, 0), 100)
+    found = read_translator(flow, timeout_s=60).translate(TopicPartition(topic, 0), 100)
     assert (found.lo, found.reason) == (100, Why.PERHAPS_NO_RECORD.text)
 
 
@@ -54,6 +58,6 @@ def test_a_cluster_says_which_partitions_there_are_and_where_they_end(east):
     topic = new_topic(east, 2)
     produce(east, topic, 5)
     asked = {TopicPartition(topic, 0), TopicPartition(topic, 7), TopicPartition("nowhere", 0)}
-    limits = read_limits(east.connection, asked, timeout_s=10)
+    limits = read_limits(east.connection, asked, timeout_s=60)
     assert limits.partition_counts == {topic: 2, "nowhere": 0}
     assert limits.ends == {TopicPartition(topic, 0): 5}

@@ -71,6 +71,13 @@ class RunningFlow:
 
         wait_until(are_there, within_s)
 
+    def wait_for_tasks(self, count: int) -> None:
+        """Wait until so many tasks listen: one that only comes up has nothing, and is not missed."""
+        wait_until(
+            lambda: [one["state"] for one in self.progress["tasks"]] == ["running"] * count,
+            STARTS_WITHIN_S,
+        )
+
     def log_tail(self) -> str:
         return submit.read_log_tail(self.folder, 3000)
 

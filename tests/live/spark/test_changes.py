@@ -13,7 +13,7 @@ from jobs.replication.flow.spec import CopyPath, FlowSpec, Guarantee
 from tests.live.records import Record, new_topic, produce, read_all, write
 from tests.live.replication.copying import survey
 from tests.live.spark.running import Writer, assert_copied
-from tests.support import wait_until
+from tests.support import PATIENCE, wait_until
 
 pytestmark = pytest.mark.live
 
@@ -41,7 +41,7 @@ class Share:
 
     def __exit__(self, *_):
         self.stop.set()
-        self._thread.join(WITHIN_S)
+        self._thread.join(WITHIN_S * PATIENCE)
         assert not self._thread.is_alive()
         assert self.error is None
 

@@ -168,7 +168,7 @@ def test_a_partition_added_under_a_running_flow_is_refused_with_the_command_that
     flow.start()
     flow.wait_for_position(1)
     with ClusterClient(east.connection) as client:
-        client.admin.create_partitions([NewPartitions(topic, 2)])[topic].result(10)
+        client.admin.create_partitions([NewPartitions(topic, 2)])[topic].result(60)
     wait_until(lambda: flow.row(1)["state"] == "failed", FOLLOWS_WITHIN_S)
     assert f"--alter --topic east.{topic} --partitions 2" in flow.row(1)["reason"]
     flow.wait_for_state("caught_up")

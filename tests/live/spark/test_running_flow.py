@@ -37,7 +37,7 @@ def test_partitions_move_to_the_task_that_has_less_to_do_and_no_record_is_double
 ):
     topic = new_topic(east, 4)
     flow = flow_of(east, west, topic)
-    with RunningFlow(flow, folder, home_s=120.0, balance_s=3.0, balance_lasting_s=3.0) as running:
+    with RunningFlow(flow, folder, home_s=600.0, balance_s=3.0, balance_lasting_s=3.0) as running:
         running.wait_for_states(dict.fromkeys(range(4), "caught_up"), within_s=90)
         tasks = {partition: row["task"] for partition, row in running.rows().items()}
         busy = [partition for partition, task in tasks.items() if task == 0]
@@ -58,6 +58,7 @@ def test_a_killed_task_comes_back_alone_while_the_other_goes_on(east, west, fold
         Writer(east, topic, range(4)) as writer,
     ):
         running.wait_for_positions(dict.fromkeys(range(4), 1))
+        running.wait_for_tasks(2)
         before = running.task_pids()
         os.kill(before[0], signal.SIGKILL)
         wait_until(lambda: running.progress["restarts"] == 1, WITHIN_S)
@@ -78,6 +79,7 @@ def test_a_task_that_hangs_is_given_up_and_its_partitions_go_on_elsewhere(east, 
         Writer(east, topic, range(2)) as writer,
     ):
         running.wait_for_positions(dict.fromkeys(range(2), 1))
+        running.wait_for_tasks(2)
         os.kill(running.task_pids()[0], signal.SIGSTOP)
         wait_until(lambda: running.progress["restarts"] == 1, WITHIN_S)
         writer.__exit__()
@@ -98,7 +100,7 @@ def test_new_topics_and_partitions_are_taken_on_without_a_restart(east, west, fo
         produce(east, second, 20)
         running.wait_for_positions({0: 20}, second)
         with ClusterClient(east.connection) as client:
-            client.admin.create_partitions([NewPartitions(first, 2)])[first].result(10)
+            client.admin.create_partitions([NewPartitions(first, 2)])[first].result(60)
         wait_until_known(east.connection, first, 2)
         produce(east, first, 30, partition=1)
         running.wait_for_positions({1: 30}, first)
@@ -172,7 +174,13 @@ def test_a_running_flow_keeps_groups_of_the_target_where_they_are_on_the_source(
         wait_until(lambda: offsets_of(west, group) == {remote: 40}, WITHIN_S)
         commit(east, group, {source: 7})
         wait_until(lambda: offsets_of(west, group) == {remote: 7}, WITHIN_S)
-        wait_until(lambda: (running.progress.get("checkpoints") or {}).get("told") == 1, WITHIN_S)
-        told = running.progress["checkpoints"]
-        assert (told["groups"], told["fault"], told["group_sync"]["errors"]) == (1, "", {})
+
+        def is_told() -> bool:
+            told = running.progress.get("checkpoints") or {}
+            errors = (told.get("group_sync") or {}).get("errors")
+            found = (told.get("told"), told.get("groups"), told.get("fault"), errors)
+            return found == (1, 1, "", {})
+
+        # A round that a stalled broker fails is followed by another one.
+        wait_until(is_told, WITHIN_S)
         running.stop()

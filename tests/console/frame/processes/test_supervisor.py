@@ -1,6 +1,7 @@
 """The supervisor, with real processes."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -21,7 +22,7 @@ from console.frame.processes.supervisor import (
     is_port_free,
 )
 from jobs.spark.processes import start_ticks
-from tests.support import wait_until
+from tests.support import PATIENCE, wait_until
 
 SLEEP = "import time; print('up', flush=True); time.sleep(60)"
 # Gets one thing done, then nothing, and does not hear that it should end.
@@ -110,8 +111,10 @@ def test_a_program_that_gets_nothing_done_is_killed_and_started_again(
         return listening.pid("collect") != first
 
     wait_until(is_back)
-    assert said[0].startswith("collect has finished nothing for 0 s; it is restarted")
-    assert said[1].startswith("collect ended with exit code -9; again in 1 s")
+    assert re.match(r"collect has finished nothing for \d+ s; it is restarted", said[0])
+    # At its start it may not have come to the line yet from which on it does not hear.
+    code = "-9" if has_begun else "-(9|15)"
+    assert re.match(rf"collect ended with exit code {code}; again in 1 s", said[1])
     assert said[2] == "collect started again"
     (kept,) = restarts_since(tmp_path / "alive", datetime.now(UTC) - timedelta(minutes=5))
     assert (kept.program, kept.log) == ("collect", str(tmp_path / "collect.log"))
@@ -211,7 +214,7 @@ def test_what_a_program_started_ends_with_it(supervisor, tmp_path):
 
 
 def wait_until_group_is_gone(group: int) -> None:
-    end = time.monotonic() + 5
+    end = time.monotonic() + 5 * PATIENCE
     while time.monotonic() < end:
         os.killpg(group, 0)
 

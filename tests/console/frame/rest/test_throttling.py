@@ -16,7 +16,8 @@ def clock():
 
 
 @pytest.fixture
-def limits(settings):
+def limits(settings, monkeypatch, clock):
+    monkeypatch.setattr(BUCKETS, "_clock", clock)  # it refills, however long a request takes
     settings.API_READS_PER_MIN = settings.API_WRITES_PER_MIN = 2
     BUCKETS.clear()
     yield settings
@@ -65,13 +66,14 @@ def test_a_crowd_of_callers_pushes_out_those_that_rested_longest(clock):
 # Another process takes from the same file.
 TAKE = "import sys; from pathlib import Path; from console.frame.rest.buckets import Buckets; "
 TAKE += (
-    "buckets = Buckets(file=Path(sys.argv[1])); print([buckets.take('ada', 3) for _ in range(2)])"
+    "buckets = Buckets(lambda: 50.0, Path(sys.argv[1])); "
+    "print([buckets.take('ada', 3) for _ in range(2)])"
 )
 
 
 def test_web_processes_of_a_machine_count_together(tmp_path):
     file = tmp_path / "rate-limits"
-    here = Buckets(file=file)
+    here = Buckets(lambda: 50.0, file)
     root = Path(__file__).parents[4]
     told = subprocess.run(
         [sys.executable, "-c", TAKE, file], cwd=root, capture_output=True, text=True, check=True

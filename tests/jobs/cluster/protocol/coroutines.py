@@ -3,7 +3,9 @@
 import asyncio
 import inspect
 
-LONGEST_S = 120
+from tests.support import PATIENCE
+
+LONGEST_S = 120 * PATIENCE
 
 
 def run_coroutine_test(pyfuncitem) -> bool | None:
@@ -17,8 +19,9 @@ def run_coroutine_test(pyfuncitem) -> bool | None:
 
 
 async def until(predicate, timeout_s: float = 20.0) -> None:
-    """Wait for a condition without holding up the event loop."""
+    """Wait for a condition without holding up the event loop; `PATIENCE` times as long at most."""
     loop = asyncio.get_running_loop()
+    timeout_s *= PATIENCE
     end = loop.time() + timeout_s
     while not predicate():
         assert loop.time() < end, f"not true within {timeout_s} s: {predicate}"

@@ -13,7 +13,7 @@ from jobs.replication.copy.contract import PartitionStart
 from jobs.replication.flow.spec import FlowSpec
 from jobs.spark.channel import messages
 from jobs.spark.channel.line import MOST_HELLO_BYTES, MOST_STRANGERS, DriverChannel, TaskChannel
-from tests.support import wait_until
+from tests.support import PATIENCE, wait_until
 
 FLOW = FlowSpec("f", Connection("east", "a:1"), Connection("west", "b:1"))
 START = PartitionStart("orders", 3, 70, "east.orders", 64, leader_epoch=2, last_sync=(69, 63))
@@ -108,7 +108,7 @@ def test_a_stop_reaches_a_task_that_still_waits_for_its_assignment(driver):
     thread.start()
     wait_until(lambda: 0 in driver.lines)
     driver.channel.stop_tasks()
-    thread.join(10)
+    thread.join(10 * PATIENCE)
     assert (made[0].assignment, made[0].should_stop()) == (None, True)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from jobs.spark.channel.line import DriverChannel, TaskChannel
 from jobs.spark.channel.sealed_line import Seal, SealedSocket, client_context
-from tests.support import wait_until
+from tests.support import PATIENCE, wait_until
 
 
 class Tap:
@@ -106,9 +106,9 @@ def test_both_ends_read_and_write_at_the_same_time_and_nothing_is_lost_or_mixed_
             pool.submit(lambda r: [next(r) for _ in lines], end.makefile("rb")) for end in ends
         ]
         for one in saying:
-            one.result(60)
+            one.result(60 * PATIENCE)
         for one in heard:
-            assert sorted(line.rstrip() for line in one.result(60)) == sorted(lines)
+            assert sorted(line.rstrip() for line in one.result(60 * PATIENCE)) == sorted(lines)
 
 
 def test_the_end_of_the_other_side_is_the_end_of_what_is_read(ends):

@@ -27,7 +27,7 @@ from jobs.spark.flow_driver.balancing import Balance
 from jobs.spark.flow_driver.driver_loop import DriverIntervals, FlowDriverLoop
 from jobs.spark.flow_driver.recovery import PositionsBehind
 from jobs.spark.flow_driver.state import FlowState
-from tests.support import wait_until
+from tests.support import PATIENCE, wait_until
 
 FLOW = FlowSpec("f", Connection("east", "a:1"), Connection("west", "b:1"), tasks=2)
 
@@ -139,7 +139,7 @@ class World:
 
     def __exit__(self, *_):
         self._stop.set()
-        self._thread.join(20)
+        self._thread.join(20 * PATIENCE)
         assert not self._thread.is_alive()
 
     def _run(self):
