@@ -40,7 +40,10 @@ def fold_topic(delta: MetadataDelta, position: ChangePosition, data: Data) -> It
 def fold_remove_topic(
     delta: MetadataDelta, position: ChangePosition, data: Data
 ) -> Iterator[AnyChange]:
-    """A RemoveTopicRecord takes the topic, all its partitions and its configs."""
+    """A RemoveTopicRecord takes the topic, all its partitions, and the configs of its name.
+
+    So does Kafka (`MetadataDelta`), also where a bad log has another topic of that name.
+    """
     topic_id = data["topicId"]
     topic = delta.tables.topics.pop(topic_id, None)
     if topic is None:
@@ -60,7 +63,7 @@ def fold_remove_topic(
         yield partition_change(position, topic, partition, (state, None), Cause.TOPIC_DELETED)
     if delta.tables.topic_ids.get(topic.name) == topic_id:
         del delta.tables.topic_ids[topic.name]
-        yield from _without_configs(delta, position, topic)
+    yield from _without_configs(delta, position, topic)
 
 
 def _without_configs(

@@ -100,6 +100,16 @@ def test_what_kafka_would_refuse_is_an_anomaly_and_not_a_crash(
     assert folded(log.records).configs
 
 
+@pytest.mark.parametrize("removed", [FOO, BAR], ids=["the first", "the second"])
+def test_a_topic_takes_the_configs_of_its_name_although_another_one_has_the_name(
+    removed: str,
+) -> None:
+    log = Log()
+    log.batch(topic("orders", FOO), topic("orders", BAR), config("retention.ms", "1"))
+    log.batch(remove_topic(removed))
+    assert folded(log.records).configs == {}
+
+
 def test_a_record_that_was_there_already_is_not_applied_again() -> None:
     log = Log()
     log.batch(config("retention.ms", "1"))
