@@ -23,8 +23,8 @@ SERVING_S = 120.0
 _PROBE_EVERY_S = 0.05
 _STOP_S = 15.0
 _TRY_S = 1.0
-# What Kafka's tool says of an addition that may be asked for again, and of one that was made meanwhile.
-_NOT_YET = (
+# What Kafka's tool says of a change of voters that may be asked for again, and of an addition that was made.
+NOT_YET = (
     "BROKER_NOT_AVAILABLE",
     "NOT_LEADER_OR_FOLLOWER",
     "REQUEST_TIMED_OUT",
@@ -32,7 +32,7 @@ _NOT_YET = (
     "NotLeaderOrFollowerException",
     "TimeoutException",
 )
-_MADE_BEFORE = ("DUPLICATE_VOTER", "DuplicateVoterException")
+ADDED_BEFORE = ("DUPLICATE_VOTER", "DuplicateVoterException")
 
 
 class Cluster:
@@ -183,10 +183,10 @@ class Cluster:
         end = time.monotonic() + timeout_s
         fine: tuple[str, ...] = ()
         while (said := self._try_to_add(node)) and not any(word in said for word in fine):
-            if not any(word in said for word in _NOT_YET) or time.monotonic() > end:
+            if not any(word in said for word in NOT_YET) or time.monotonic() > end:
                 raise LabError(f"{node.name} runs, but is no voter: {said.strip()[-600:]}")
             # An addition that was not answered in time may have been made.
-            fine = _MADE_BEFORE
+            fine = ADDED_BEFORE
             time.sleep(_TRY_S)
 
     def _try_to_add(self, node: Node) -> str | None:

@@ -97,13 +97,13 @@ def test_a_standby_is_promoted_and_demoted_by_heartbeats(world, store, record_pr
         began = time.monotonic()
         done = actor.act()
         assert done.is_done, done.sentence
-        assert done.took_ms < PATIENCE * 5_000 + 1000 * stalls.seconds
+        assert done.took_ms < 5_000 + 1000 * stalls.seconds
         assert actor.verify().is_there
         # Longer than a session: somebody speaks for it.
         assert fencings(world.doors, lambda: time.sleep(11)) == 0
         back = actor.revert(done.undo)
         assert back.is_done, back.sentence
-        assert back.took_ms < PATIENCE * 5_000 + 1000 * stalls.seconds
+        assert back.took_ms < 5_000 + 1000 * stalls.seconds
         producer.stop()
         control.stop()
     assert store.read().promotions == ()
@@ -214,10 +214,8 @@ def test_by_a_policy_the_standby_is_promoted_and_demoted_without_anybody(world, 
         Stalls() as stalls,
     ):
         killed = world.cluster.node(2)
-        began = time.monotonic()
         killed.kill()
         wait_until(lambda: in_all_isrs(world.doors, STANDBY, world.topic), 60)
-        came_s = time.monotonic() - began
         wait_until(lambda: time.monotonic() - producer.times[-1] < 0.5, 30)
         killed.start()
         world.cluster.wait_until_serving()
@@ -231,7 +229,7 @@ def test_by_a_policy_the_standby_is_promoted_and_demoted_without_anybody(world, 
     ]
     assert producer.refused == 0
     # The session of the dead broker, two looks, and a second for the rest.
-    assert producer.longest_gap_s() < max(25, came_s + 10) + stalls.seconds
+    assert producer.longest_gap_s() < 25 + stalls.seconds
 
 
 def test_a_standby_of_a_thousand_partitions_joins_all_their_isrs(world, store, record_property):
@@ -291,15 +289,6 @@ def test_when_the_primary_site_dies_a_fenced_standby_lacks_the_last_moments_at_m
         Stalls() as stalls,
     ):
         wait_until(lambda: len(producer.acked) > 1_000, 60)
-        had = 0
-
-        def follows() -> bool:
-            nonlocal had
-            acked, behind = len(producer.acked), standby(world.doors).most_lag_records
-            had = acked - (behind or 0)
-            return behind is not None and behind < 500
-
-        wait_until(follows, 30)
         killed_at = time.monotonic()
         kill_the_site(world)
         wait_until(lambda: _leader(world, topic) is None, 60)
@@ -321,9 +310,8 @@ def test_when_the_primary_site_dies_a_fenced_standby_lacks_the_last_moments_at_m
     record_property("leader_after_s", took_s)
     record_property("acked", len(producer.acked))
     record_property("lost", len(lost))
-    # It is outside of the ISR: nobody waited for it. What it lacks was acked within its last fetch, or since
-    # it was last asked what it has, where the machine is slow.
-    assert all(one >= had or when[one] > killed_at - 1.0 - stalls.seconds for one in lost), lost
+    # It is outside of the ISR: nobody waited for it. What it lacks was acked within its last fetch.
+    assert all(when[one] > killed_at - 1.0 - stalls.seconds for one in lost), lost
 
 
 def kill_the_site(world: World) -> None:

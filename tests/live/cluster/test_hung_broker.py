@@ -20,8 +20,6 @@ from tests.support import Stalls, wait_until
 pytestmark = pytest.mark.live
 
 BUDGET_S = 2.0
-# A broker is given up 9 s after its last heartbeat, which may be a few seconds old.
-TAKEN_OVER_S = 5.0
 # A few more, so that some of them have their coordinator on the broker that hangs.
 GROUPS = [f"hung-{n}" for n in range(12)]
 
@@ -87,17 +85,14 @@ def test_a_hung_broker_costs_its_own_answers_only(east, client, partitions):
         known: list[int | None] = []
         wait_until(lambda: known.extend(leaders(healthy, partitions)) or any(known), 20)
     node = east.node(next(leader for leader in known if leader))
-    began = time.monotonic()
     node.pause()
     try:
         # Not all of them may answer at first: a machine that is busy is as late as a broker that hangs.
         first = answered()
-        # Later, on a machine that stalled, others may lead what it has led.
-        is_soon = time.monotonic() - began < TAKEN_OVER_S
         wait_until(lambda: answered() > 0, 20)
     finally:
         node.resume()
-    assert first < len(partitions) or not is_soon
+    assert first < len(partitions)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +107,6 @@ def test_a_hung_broker_costs_its_own_answers_only(east, client, partitions):
 )
 def test_a_hung_broker_costs_the_budget_and_its_return_no_process(east, client, ask, budgets):
     """librdkafka aborts the process when a request to a coordinator was left to time out."""
-    within_s = budgets * BUDGET_S + 2.5
     # Not so long that others take over the groups that it coordinates.
     with paused(east.node(2), BUDGET_S + 3.5):
         with Stalls() as stalls:
@@ -120,5 +114,5 @@ def test_a_hung_broker_costs_the_budget_and_its_return_no_process(east, client, 
             with contextlib.suppress(ClusterFault):
                 ask(client)
             took_s = time.monotonic() - began
-        assert took_s - stalls.seconds < within_s
+        assert took_s - stalls.seconds < budgets * BUDGET_S + 1.5
     wait_until(lambda: describe_groups(client, GROUPS[:1]), 20)

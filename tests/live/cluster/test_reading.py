@@ -115,7 +115,7 @@ def test_of_a_topic_that_is_written_without_a_pause_each_record_is_taken_once_an
 ):
     topic = new_topic(west)
     reader = Reader(client, topic, is_complete=False)
-    times, quiet = [], []
+    times = []
     with WritingOn(west, topic, per_s=400):
         wait_until(lambda: reader.read() and len(reader.values) > 100)
         while len(times) < 50:
@@ -124,13 +124,7 @@ def test_of_a_topic_that_is_written_without_a_pause_each_record_is_taken_once_an
             times.append(time.monotonic() - began)
     reader.read()
     assert reader.values == [b"%d" % number for number in range(len(reader.values))]
-    for _ in range(10):
-        produce(west, topic, 1)
-        began = time.monotonic()
-        reader.read()
-        quiet.append(time.monotonic() - began)
-    # Half a second, and on a busy machine not much more than what comes to an end by itself takes there.
-    assert sorted(times)[25] < max(0.5, 5 * sorted(quiet)[5]), (times, quiet)
+    assert sorted(times)[25] < 0.5, times
     assert reader.forgotten == 1
 
 

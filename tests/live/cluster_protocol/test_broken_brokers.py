@@ -116,14 +116,11 @@ async def test_the_others_answer_while_one_hangs(whole, partition):
     async with opened(whole.connection, timing=IMPATIENT) as door:
         leader = await follow(door, partition, lambda: leader_of(door, partition))
         whole.node(leader).pause()
-        took_s = []
+        began = time.monotonic()
         with Stalls() as stalls:
             for _ in range(5):
-                began = time.monotonic()
                 metadata = await follow(door, partition, lambda: newer_metadata(door))
-                took_s.append(time.monotonic() - began)
-        # The middle one: once or twice one of the others may be as late, on a machine that is busy.
-        assert sorted(took_s)[2] - stalls.seconds < 2, took_s
+        assert time.monotonic() - began - stalls.seconds < 10
     assert metadata.cluster_id
 
 

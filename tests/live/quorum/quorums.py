@@ -14,7 +14,7 @@ from pathlib import Path
 
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.admin.quorum import QuorumDescription, describe_quorum
-from jobs.lab.cluster import Cluster
+from jobs.lab.cluster import NOT_YET, Cluster
 from jobs.lab.node import Node
 from jobs.quorum.log.archive import LogArchive
 from jobs.quorum.log.archive_manifest import read_manifest
@@ -26,16 +26,7 @@ from tests.support import PATIENCE, wait_until
 
 TOOL = "org.apache.kafka.tools.MetadataQuorumCommand"
 LOG = "__cluster_metadata-0"
-# What Kafka's tool says of a change of voters that may be asked for again, and of one that was made before.
-NOT_YET = (
-    "BROKER_NOT_AVAILABLE",
-    "NOT_LEADER_OR_FOLLOWER",
-    "REQUEST_TIMED_OUT",
-    "BrokerNotAvailableException",
-    "NotLeaderOrFollowerException",
-    "TimeoutException",
-)
-ADDED_BEFORE = ("DUPLICATE_VOTER", "DuplicateVoterException")
+# What Kafka's tool says of a removal that was made before.
 REMOVED_BEFORE = ("VOTER_NOT_FOUND", "VoterNotFoundException")
 
 

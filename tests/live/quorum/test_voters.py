@@ -8,6 +8,7 @@ from functools import partial
 import pytest
 
 from jobs.commands.quorum.voters import read_timeline
+from jobs.lab.cluster import ADDED_BEFORE
 from jobs.lab.storage import format_node
 from jobs.quorum.advisor.advice import plan_change
 from jobs.quorum.advisor.commands import Tools
@@ -20,7 +21,6 @@ from jobs.quorum.timeline.clock import LogClock
 from jobs.quorum.timeline.parts import Election
 from jobs.quorum.voters.voter_sets import ReplicaKey, VoterNode
 from tests.live.quorum.quorums import (
-    ADDED_BEFORE,
     LOG,
     REMOVED_BEFORE,
     TOOL,
@@ -191,7 +191,6 @@ def test_deaths_of_leaders_are_elections_with_their_time_and_health_sees_them(qu
         alive = next(node for node in quorum.nodes.values() if node is not dead)
         wait_until(lambda: described(quorum).leader_id != killed[-1][0], 60, every=0.5)
         after = described(quorum)
-        took_ms = now_ms() - at
         # Where the machine is slow there may be one more election by now.
         wait_until(lambda: after.leader_epoch in elected(quorum, alive), 60, every=0.5)  # noqa: B023
         assert elected(quorum, alive)[after.leader_epoch].leader_id == after.leader_id
@@ -199,7 +198,7 @@ def test_deaths_of_leaders_are_elections_with_their_time_and_health_sees_them(qu
             one for epoch, one in elected(quorum, alive).items() if epoch > killed[-1][1]
         )
         assert election.previous_leader_id == killed[-1][0]
-        assert 500 <= election.gap_ms <= 30_000 + took_ms
+        assert 500 <= election.gap_ms <= 30_000
         assert election.timestamp_ms >= at - 1_000
         assert len(election.granting) >= 2
 

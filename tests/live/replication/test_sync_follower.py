@@ -57,19 +57,15 @@ def following(place, folder):
 def test_what_is_told_is_in_the_archive_within_two_seconds(west, tmp_path):
     topic = new_topic(west)
     with following(SyncsPlace(west.connection, topic), tmp_path) as heard:
-        took_s = []
-        for number in range(5):
+        for number in range(3):
             tell(west, topic, (10 * number, 10 * number + 5))
             with Stalls() as stalls:
                 told_at = time.monotonic()
                 wait_until(lambda n=number: bounds(tmp_path, 10 * n) == (10 * n + 5,) * 2, 10, 0.1)
-                waited_s = time.monotonic() - told_at
-            took_s.append(waited_s - stalls.seconds)
-        # The broker may be stalled, too: the one in the middle is how long it takes.
-        assert sorted(took_s)[2] < 2, took_s
+                took_s = time.monotonic() - told_at
+            assert took_s - stalls.seconds < 2
         wait_until(lambda: heard[-1].is_at_end)
-    # A broker that was stalled is asked again.
-    assert [one.fault for one in heard if one.fault and not one.fault.retriable] == []
+    assert [one.fault for one in heard] == [None] * len(heard)
 
 
 def test_what_is_no_sync_is_counted_and_never_stops_it(west, tmp_path):

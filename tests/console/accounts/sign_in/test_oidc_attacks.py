@@ -23,7 +23,7 @@ from tests.console.accounts.oidc_provider import (
     go_there,
     is_signed_in,
 )
-from tests.support import PATIENCE, Stalls
+from tests.support import Stalls
 
 pytestmark = pytest.mark.django_db
 
@@ -236,14 +236,13 @@ DOCUMENTS = {
 
 @pytest.mark.parametrize("path", ["/jwks", "/token", "/.well-known/openid-configuration"])
 @pytest.mark.parametrize("what", DOCUMENTS)
-def test_a_document_that_is_none_is_refused(client, provider, settings, what, path):
-    settings.OUTBOUND_TIMEOUT_S = 60  # refused for what it is, not because the time is over
+def test_a_document_that_is_none_is_refused(client, provider, what, path):
     asked = go_there(client, provider)
     provider.instead[path] = DOCUMENTS[what]
     start = time.monotonic()
     with Stalls() as stalls:
         answer = come_back(client, asked)
-    assert time.monotonic() - start < 5 * PATIENCE + stalls.seconds
+    assert time.monotonic() - start < 5 + stalls.seconds
     assert_refused(client, answer)
 
 
@@ -360,5 +359,5 @@ def test_a_provider_that_sends_a_byte_now_and_then_is_given_up(client, provider,
             answer = come_back(client, asked)
     finally:
         ended.set()
-    assert time.monotonic() - start < 3 * PATIENCE + stalls.seconds
+    assert time.monotonic() - start < 3 + stalls.seconds
     assert_refused(client, answer)

@@ -112,9 +112,7 @@ def test_a_program_that_gets_nothing_done_is_killed_and_started_again(
 
     wait_until(is_back)
     assert re.match(r"collect has finished nothing for \d+ s; it is restarted", said[0])
-    # At its start it may not have come to the line yet from which on it does not hear.
-    code = "-9" if has_begun else "-(9|15)"
-    assert re.match(rf"collect ended with exit code {code}; again in 1 s", said[1])
+    assert said[1].startswith("collect ended with exit code -9; again in 1 s")
     assert said[2] == "collect started again"
     (kept,) = restarts_since(tmp_path / "alive", datetime.now(UTC) - timedelta(minutes=5))
     assert (kept.program, kept.log) == ("collect", str(tmp_path / "collect.log"))

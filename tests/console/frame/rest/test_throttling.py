@@ -16,8 +16,7 @@ def clock():
 
 
 @pytest.fixture
-def limits(settings, monkeypatch, clock):
-    monkeypatch.setattr(BUCKETS, "_clock", clock)  # it refills, however long a request takes
+def limits(settings):
     settings.API_READS_PER_MIN = settings.API_WRITES_PER_MIN = 2
     BUCKETS.clear()
     yield settings
