@@ -5,7 +5,7 @@ RUN := .venv/bin
 SETUP := $(PYTHON) tools/bootstrap.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run test bench campaign check lock clean
+.PHONY: help demo run test quick bench campaign check lock clean
 
 help:  ## say what there is
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -20,15 +20,20 @@ run:  ## the console alone, for your own clusters
 
 test:  ## all tests, on real clusters and in a real browser
 	@$(SETUP) dev --java --browser
-	@$(RUN)/python -m pytest -n 2 --durations 25
+	@$(RUN)/python -m pytest -n 3 --durations 25
+
+quick:  ## the tests that need no cluster, no browser and no Spark
+	@$(SETUP) dev
+	@$(RUN)/python -m pytest -q -n 2 -m "not live and not browser and not slow"
 
 bench:  ## measure speed and memory into bench/results/
 	@$(SETUP) dev --java
 	@$(RUN)/python bench/run.py
 
-campaign:  ## what needs hours: the demo while brokers are killed, hostile requests; figures into bench/results/
-	@$(SETUP) dev --java
-	@$(RUN)/python bench/run.py demo-hours hostile
+campaign:  ## what is long by nature, by name: make campaign chaos drills SEED=2 SECONDS=600; alone it says which
+	@$(SETUP) dev --java --browser
+	@$(RUN)/python bench/campaign.py $(filter-out campaign,$(MAKECMDGOALS)) $(if $(SEED),--seed $(SEED)) \
+	  $(if $(SECONDS),--duration-s $(SECONDS))
 
 check:  ## format, lint, types, migrations
 	@$(SETUP) dev
@@ -47,3 +52,10 @@ lock:  ## lock the dependencies again, with hashes, to the newest that requireme
 clean:  ## remove what make made here: environment, demo, results (not your own data or caches)
 	rm -rf .venv var/demo static-root bench/results/*.json *.egg-info
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+# Names of campaigns are no targets.
+ifeq (campaign,$(firstword $(MAKECMDGOALS)))
+.PHONY: $(filter-out campaign,$(MAKECMDGOALS))
+$(filter-out campaign,$(MAKECMDGOALS)):
+	@:
+endif

@@ -2,10 +2,8 @@
 """Run the benchmarks and write one JSON file each: `bench/run.py [NAME...] [--quick] [--runs N]`."""
 
 import argparse
-import json
 import subprocess
 import sys
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,16 +14,15 @@ import engines
 import group_pages
 import hostile
 import latency
-import machine
 import metadata
 import pages
 import record_path
 import translation
 import what_if
 import what_if_pages
+from reporting import say, write
 
 HERE = Path(__file__).parent
-RESULTS = HERE / "results"
 
 
 def measure_standby(*arguments: Any, **options: Any) -> Any:
@@ -90,26 +87,6 @@ def alone(name: str, options: argparse.Namespace) -> int:
     if options.duration_s is not None:
         words += ["--duration-s", str(options.duration_s)]
     return subprocess.run([*words, *(["--quick"] if options.quick else [])], check=False).returncode
-
-
-def write(name: str, result: dict[str, object], *, quick: bool) -> None:
-    """Put a result with everything that is needed to judge it into a file of its own."""
-    now = datetime.now(UTC)
-    document = {
-        "benchmark": name,
-        "at": now.isoformat(timespec="seconds"),
-        "is_quick": quick,
-        "machine": machine.describe(),
-        **result,
-    }
-    RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / f"{name}-{now:%Y%m%dT%H%M%SZ}.json"
-    path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-    say(f"{name}: written to {path}")
-
-
-def say(text: str) -> None:
-    print(f"bench: {text}", flush=True)
 
 
 if __name__ == "__main__":

@@ -61,7 +61,8 @@ class Times:
         cpu = float(told.get(f"cpu-{report.when}", 0.0))  # type: ignore[arg-type]
         family.cpu += cpu
         if self._file is not None:
-            row = {"test": report.nodeid, "when": report.when, "wall": report.duration, "cpu": cpu}
+            row = {"test": report.nodeid, "when": report.when, "outcome": report.outcome}
+            row |= {"wall": round(report.duration, 3), "cpu": round(cpu, 2)}
             with self._file.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row) + "\n")
 

@@ -4,7 +4,7 @@ They end with the last live test of a worker: what only computes has the machine
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from jobs.lab.lab import Lab
 from jobs.lab.plan import ClusterPlan, standard_plans
 from jobs.lab.ports import find_base_port
 from jobs.lab.security import USERS
+from tests.live.evidence import evidence_since
 from tests.live.shared_labs import SHARED
 
 FOLDER = Path(__file__).parent
@@ -33,10 +34,22 @@ NO_RETENTION = {
 @pytest.hookimpl(trylast=True)  # after fixtures that still need the clusters
 def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
     """End shared clusters when none of their tests follows: ten idle brokers take a third of a core."""
-    for folder, lab in tuple(SHARED):
+    for folder, end in tuple(SHARED):
         if nextitem is None or not nextitem.path.is_relative_to(folder):
-            SHARED.remove((folder, lab))
-            lab.kill()
+            SHARED.remove((folder, end))
+            end()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add to a failed test what its clusters, consoles and runs wrote meanwhile."""
+    report = yield
+    if report.failed:
+        folder = item._request.getfixturevalue("tmp_path_factory").getbasetemp()  # type: ignore[attr-defined]
+        report.sections += evidence_since(folder, call.start - 300)
+    return report
 
 
 @pytest.fixture(scope="session")
@@ -56,7 +69,7 @@ def lab(kafka: KafkaJvm, tmp_path_factory: pytest.TempPathFactory) -> Iterator[L
         for plan in standard_plans(find_base_port(standard_plans))
     ]
     started = Lab(tmp_path_factory.mktemp("lab"), plans, jvm=kafka)
-    SHARED.append((FOLDER, started))
+    SHARED.append((FOLDER, started.kill))
     started.start()
     yield started
     started.kill()  # nobody reads its data any more, and an orderly stop takes 5 s
@@ -134,7 +147,7 @@ def secure(kafka: KafkaJvm, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
     root = tmp_path_factory.mktemp("secure-lab")
     started = Lab(root, plans(find_base_port(plans)), jvm=kafka)
-    SHARED.append((FOLDER, started))
+    SHARED.append((FOLDER, started.kill))
     started.start()
     cluster = SecureCluster(started.cluster("secure"))
     secrets = {f"CROSSLOG_SECRET_LAB_{user.upper()}": text for user, text in USERS.items()}

@@ -1,8 +1,7 @@
-"""Labs that several files of live tests share; see `conftest.py` for their end."""
+"""What several files of live tests share, labs and consoles; see `conftest.py` for their end."""
 
+from collections.abc import Callable
 from pathlib import Path
 
-from jobs.lab.lab import Lab
-
-# Each with the folder of the tests that use it.
-SHARED: list[tuple[Path, Lab]] = []
+# Each folder whose tests use something, with what ends it.
+SHARED: list[tuple[Path, Callable[[], None]]] = []

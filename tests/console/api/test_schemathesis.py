@@ -1,31 +1,19 @@
 """Whatever is sent to a route: never a 500, always an answer that the schema describes."""
 
+import functools
 import json
 import os
 from base64 import b64encode
 
 import pytest
-import schemathesis
 from confluent_kafka import KafkaError, KafkaException
 from django.core.wsgi import get_wsgi_application
 from django.db import transaction
-from drf_spectacular.generators import SchemaGenerator
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from rest_framework.renderers import JSONRenderer
-from schemathesis.checks import not_a_server_error
-from schemathesis.config import (
-    GenerationConfig,
-    ProjectConfig,
-    ProjectsConfig,
-    SchemathesisConfig,
-)  # fmt: skip
-from schemathesis.specs.openapi.checks import (
-    content_type_conformance,
-    response_schema_conformance,
-    status_code_conformance,
-)  # fmt: skip
 
 from jobs.cluster import client as kafka_client
+from tests.console.api.operations import OPERATIONS, live_schema
 from tests.console.making import make_flow, make_partition, make_run, make_topic
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("seeded", "no_kafka")]
@@ -39,23 +27,21 @@ CREDENTIALS = {
 ERROR_SHAPE = {"code", "detail", "fields"}
 
 
-def live_schema():
-    """The schema as the route serves it, bound to the application itself: no server, no port."""
-    document = JSONRenderer().render(SchemaGenerator().get_schema(request=None, public=True))
-    config = SchemathesisConfig(
-        seed=1,
-        projects=ProjectsConfig(
-            default=ProjectConfig(
-                generation=GenerationConfig(max_examples=EXAMPLES, deterministic=True),
-            )
-        ),
-    )
-    schema = schemathesis.openapi.from_dict(json.loads(document), config=config)
+@functools.cache
+def operations():
+    """The operations by method and path, bound to the application itself: no server, no port."""
+    import schemathesis
+    from schemathesis.config import GenerationConfig, ProjectConfig, ProjectsConfig
+    from schemathesis.config import SchemathesisConfig as Config
+
+    generation = GenerationConfig(max_examples=EXAMPLES, deterministic=True)
+    project = ProjectConfig(generation=generation)
+    document = json.loads(JSONRenderer().render(live_schema()))
+    config = Config(seed=1, projects=ProjectsConfig(default=project))
+    schema = schemathesis.openapi.from_dict(document, config=config)
     schema.app = get_wsgi_application()
-    return schema
-
-
-schema = live_schema()
+    found = [one.ok() for one in schema.get_all_operations()]
+    return {(one.method, one.path): one for one in found}
 
 
 @pytest.fixture
@@ -84,24 +70,30 @@ def error_shape(ctx, response, case):
         assert body["detail"]
 
 
-@schema.parametrize()
-@settings(
-    max_examples=EXAMPLES,
-    derandomize=True,
-    deadline=None,
-    phases=[Phase.explicit, Phase.generate],
-    suppress_health_check=list(HealthCheck),
-)
-def test_every_answer_is_described(case):
-    with transaction.atomic():
-        case.call_and_validate(
-            headers=CREDENTIALS,
-            checks=[
-                not_a_server_error,
-                status_code_conformance,
-                content_type_conformance,
-                response_schema_conformance,
-                error_shape,
-            ],
-        )
-        transaction.set_rollback(True)
+@pytest.mark.parametrize(("method", "path"), OPERATIONS)
+def test_every_answer_is_described(method, path):
+    from schemathesis.checks import not_a_server_error
+    from schemathesis.specs.openapi import checks
+
+    wanted = [
+        not_a_server_error,
+        checks.status_code_conformance,
+        checks.content_type_conformance,
+        checks.response_schema_conformance,
+        error_shape,
+    ]
+
+    @given(case=operations()[method, path].as_strategy())
+    @settings(
+        max_examples=EXAMPLES,
+        derandomize=True,
+        deadline=None,
+        phases=[Phase.explicit, Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    def ask(case):
+        with transaction.atomic():
+            case.call_and_validate(headers=CREDENTIALS, checks=wanted)
+            transaction.set_rollback(True)
+
+    ask()

@@ -6,7 +6,7 @@ from django.test import Client
 
 from tests.console.safety.routes import EXPECTED, all_routes
 from tests.console.safety.test_every_route import objects_of
-from tests.console.safety.world import make_person, make_world
+from tests.console.safety.world import make_person
 from tests.console.safety.writes import noting_writes
 
 pytestmark = pytest.mark.django_db
@@ -17,10 +17,10 @@ OTHER_SITE = {"Origin": "https://evil.example"}
 
 
 @pytest.fixture
-def browser():
+def browser(world):
     """An administrator's browser that holds the cookie of our forms, and everything it could change."""
     client = Client(enforce_csrf_checks=True)
-    objects = objects_of(make_world(), is_dark=False)
+    objects = objects_of(world, is_dark=False)
     client.force_login(make_person("ada", "admin"))
     client.get("/account/tokens/")
     changes = [

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from tests.console.safety.page_forms import PageForm, forms_of
 from tests.console.safety.routes import EXPECTED, all_routes
 from tests.console.safety.test_every_route import objects_of
-from tests.console.safety.world import make_person, make_world
+from tests.console.safety.world import make_person
+from tests.examples import examples
 
 pytestmark = pytest.mark.django_db
 
@@ -36,9 +37,9 @@ NOT_SENT_BACK = {("/replication/mirror-config/", "text")}
 
 
 @pytest.fixture
-def ada(client):
+def ada(client, world):
     """An administrator, and the forms of all pages that she sees in a world with something of everything."""
-    objects = objects_of(make_world(), is_dark=False)
+    objects = objects_of(world, is_dark=False)
     client.force_login(make_person("ada", "admin"))
     return client, every_form(client, objects)
 
@@ -93,7 +94,7 @@ def test_an_odd_text_in_any_field_breaks_nothing_and_stays_on_the_page(ada):
     assert [text for text in wrong if text] == []
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(examples(100), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_text_in_any_field_breaks_nothing_and_stays_on_the_page(ada, data):
     client, forms = ada

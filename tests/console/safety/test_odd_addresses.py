@@ -8,7 +8,7 @@ from console.availability.status.models import PartitionStatus
 from console.clusters.models import Group, Topic
 from console.replication.flows.models import GroupReadiness
 from tests.console.safety.test_every_route import objects_of
-from tests.console.safety.world import make_person, make_world
+from tests.console.safety.world import make_person
 
 pytestmark = pytest.mark.django_db
 DIGITS = "9" * 5000
@@ -16,8 +16,8 @@ DASHES = "-" * 36
 
 
 @pytest.fixture
-def ada(client):
-    objects = objects_of(make_world(), is_dark=False)
+def ada(client, world):
+    objects = objects_of(world, is_dark=False)
     client.force_login(make_person("ada", "admin"))
     return client, objects["flow_id"]
 

@@ -6,15 +6,10 @@ from django.urls import reverse
 
 from tests.console.safety.routes import EXPECTED, OPEN, all_routes
 from tests.console.safety.test_every_route import objects_of
-from tests.console.safety.world import make_person, make_world
+from tests.console.safety.world import make_person
 
 pytestmark = pytest.mark.django_db
 PAGES = [route for route in all_routes() if not route.name.startswith("api-")]
-
-
-@pytest.fixture
-def world():
-    return make_world()
 
 
 @pytest.fixture

@@ -8,16 +8,11 @@ from django.test import RequestFactory
 
 from console.frame.pages.timerange import in_range
 from tests.console.replication.failover_world import make_plan
-from tests.console.safety.world import make_person, make_world
+from tests.console.safety.world import make_person
 
 pytestmark = pytest.mark.django_db
 ABSOLUTE = "from=2026-11-21T03%3A00%3A00Z&to=2026-11-21T04%3A00%3A00Z"
 SUBJECTS = ["/replication/{flow}/", "/clusters/east/", "/quorum/east/", "/availability/east/"]
-
-
-@pytest.fixture
-def world():
-    return make_world()
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ def sites(kafka, tmp_path_factory) -> Iterator[World]:
         return [ClusterPlan("standby", 4, base_port, racks=racks, node_overrides=SETTINGS)]
 
     lab = Lab(tmp_path_factory.mktemp("standby-lab"), plans(find_base_port(plans)), jvm=kafka)
-    SHARED.append((Path(__file__).parent, lab))
+    SHARED.append((Path(__file__).parent, lab.kill))
     lab.start()
     cluster = lab.cluster("standby")
     doors = ClusterConnections(cluster.connection)

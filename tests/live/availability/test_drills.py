@@ -97,6 +97,7 @@ def test_a_site_is_lost_at_once_and_its_nodes_come_back_one_by_one(drill: Drill)
     drill.assert_came_true(predicted)
 
 
+@pytest.mark.campaign("drills")
 def test_nodes_are_lost_in_sequence_until_the_majority_of_voters_is_gone(drill: Drill) -> None:
     predicted = drill.predict(Loss(nodes(3)))
     drill.kill(3)
@@ -115,6 +116,7 @@ def test_nodes_are_lost_in_sequence_until_the_majority_of_voters_is_gone(drill: 
     drill.assert_came_true(predicted)
 
 
+@pytest.mark.campaign("drills")
 def test_a_replica_that_missed_records_leads_only_after_an_unclean_election(drill: Drill) -> None:
     predicted = drill.predict(Loss(nodes(2)))
     drill.kill(2)

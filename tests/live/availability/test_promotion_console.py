@@ -115,6 +115,7 @@ def test_a_policy_promotes_when_a_sync_replica_dies(world, console, topic, recor
     assert told["evidence"]["leader"] == 1
 
 
+@pytest.mark.campaign("drills")
 def test_it_stays_while_both_programs_die_in_turn(world, console, second, topic):
     def kill_one_after_the_other() -> None:
         before = loops(console)
@@ -144,6 +145,7 @@ def test_it_is_taken_back_when_the_replica_returns_also_while_stopped(world, con
     wait_until(lambda: is_out(world, topic), 20)
 
 
+@pytest.mark.campaign("drills")
 def test_the_stop_switch_is_honoured(world, console, topic):
     wait_until(lambda: is_whole(world, topic), 60)
     world.cluster.node(2).kill()

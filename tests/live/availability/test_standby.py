@@ -122,6 +122,7 @@ def test_two_promotions_of_one_broker_are_one(world, store):
     assert "is promoted, or being demoted" in done.sentence
 
 
+@pytest.mark.campaign("drills")
 def test_a_promoted_standby_stays_when_one_of_two_loops_is_killed(world, tmp_path, capsys):
     folder = tmp_path / "store"
     store = FolderStore(folder)
@@ -162,6 +163,7 @@ def test_a_promoted_standby_stays_when_one_of_two_loops_is_killed(world, tmp_pat
         wait_until(lambda: "ended" in events_of(folder, survivor))
 
 
+@pytest.mark.campaign("drills")
 def test_a_promoted_standby_stays_while_the_store_is_away(world, tmp_path):
     folder = tmp_path / "store"
     store = FolderStore(folder)
@@ -185,6 +187,7 @@ def test_a_promoted_standby_stays_while_the_store_is_away(world, tmp_path):
     assert "gone_on_from_memory" in events.kinds()
 
 
+@pytest.mark.campaign("drills")
 def test_a_promoted_standby_stays_when_the_active_controller_dies(world, store):
     with looping(world.doors, store) as events:
         assert store.begin(promotion())
@@ -203,6 +206,7 @@ def test_a_promoted_standby_stays_when_the_active_controller_dies(world, store):
         demoted(world, store)
 
 
+@pytest.mark.campaign("drills")
 def test_by_a_policy_the_standby_is_promoted_and_demoted_without_anybody(world, store):
     rules = ActingRules(
         frozenset({world.topic}), frozenset({STANDBY}), TopicPolicy(hold_ms=3_000), cooldown_ms=0

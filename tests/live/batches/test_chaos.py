@@ -1,12 +1,10 @@
 """Everything breaks at random while records flow; in the end both sides hold the same.
 
-Seeded by CROSSLOG_CHAOS_SEED (default: 1) and bounded by CROSSLOG_CHAOS_S, the seconds of chaos. The normal
-suite takes 45 s for one case; from 120 s on all cases share the time: `CROSSLOG_CHAOS_S=180 pytest
-tests/live/batches/test_chaos.py` is what belongs to a change of the engine.
+`make test` takes half a minute for one case; all share the time of `make campaign chaos`, which belongs to
+a change of the engine.
 """
 
 import logging
-import os
 import random
 import time
 from collections import Counter
@@ -18,23 +16,23 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.flow.internal_topics import syncs_place
 from jobs.replication.flow.spec import Guarantee
+from tests.campaigns import seconds_of_campaign, seed_of_campaign
 from tests.live.batches.chaos import Copier, Writing, happenings
 from tests.live.batches.copying import ends_of, flow_between
 from tests.live.batches.placed import assert_equal, assert_mapped, content, read_placed, read_syncs
 from tests.live.records import make_topic
 from tests.support import wait_until
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(1200)]
-
 logger = logging.getLogger(__name__)
 
-CHAOS_S = float(os.environ.get("CROSSLOG_CHAOS_S", "45"))
-SEED = int(os.environ.get("CROSSLOG_CHAOS_SEED", "1"))
+CHAOS_S = seconds_of_campaign(20)
+SEED = seed_of_campaign()
+pytestmark = [pytest.mark.live, pytest.mark.timeout(1200 + CHAOS_S)]
 PARTITIONS = 6
 RECOVERY_S = 150
 
 
-LONG = pytest.mark.skipif(CHAOS_S < 120, reason="CROSSLOG_CHAOS_S is below 120")
+LONG = pytest.mark.campaign("chaos")
 CASES = [
     pytest.param(1, 3, Guarantee.EXACTLY_ONCE, id="three target brokers, exactly once"),
     pytest.param(3, 1, Guarantee.EXACTLY_ONCE, id="three source brokers, exactly once", marks=LONG),

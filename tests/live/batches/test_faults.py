@@ -265,6 +265,7 @@ def test_a_transaction_of_somebody_else_does_not_hide_where_a_flow_is(east, west
     assert_copied(east, west, topic, flow)
 
 
+@pytest.mark.campaign("faults")
 def test_leaders_that_move_on_the_target_are_followed(small_lab, east):
     lab = small_lab("hurt", nodes=3)
     hurt = lab.cluster("hurt")
@@ -283,6 +284,7 @@ def test_leaders_that_move_on_the_target_are_followed(small_lab, east):
     assert_copied(east, hurt, topic, flow)
 
 
+@pytest.mark.campaign("faults")
 def test_no_transaction_is_ended_while_nobody_leads_what_it_wrote_to(small_lab, east):
     """A broker leaves the marker out there, and the next transaction's decides about both."""
     lab = small_lab("hurt", nodes=3)

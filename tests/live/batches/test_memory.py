@@ -19,6 +19,7 @@ PARTITIONS = 100
 MOST_BYTES = 350 << 20
 
 
+@pytest.mark.campaign("faults")
 def test_a_target_that_hangs_does_not_fill_the_memory(small_lab, east, tmp_path):
     lab = small_lab("slow")
     slow, node = lab.cluster("slow"), lab.node("slow-1")

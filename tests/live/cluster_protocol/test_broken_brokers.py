@@ -153,6 +153,7 @@ def is_set(client, group: str, partition: TopicPartition) -> bool:
     return answers == {partition: None}
 
 
+@pytest.mark.campaign("faults")
 def test_committed_offsets_are_read_while_their_coordinators_die_and_come_back(whole, partition):
     """The client library's own reading ends the process here, with a segmentation fault."""
     groups = [f"{partition.topic}-{number}" for number in range(12)]

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,12 +15,22 @@ import pytest
 from console.frame.processes.demo_client import DemoClient, Refused
 from jobs.spark import processes
 from tests.browser.conftest import browser, context, page  # noqa: F401  fixtures
+from tests.live.shared_labs import SHARED
 from tests.support import wait_until
 
 ROOT = Path(__file__).parents[3]
 UP_WITHIN_S = 120
 # Longer than a worker needs to come back on a busy machine: its flows go on meanwhile.
 LEASE_S = 180
+
+
+class Visitor(DemoClient):
+    """Deletes, too."""
+
+    def delete(self, path: str) -> None:
+        headers = {"Referer": self.url, "X-CSRFToken": self._csrf()}
+        request = urllib.request.Request(f"{self.url}{path}", None, headers, method="DELETE")
+        self._open(request).close()
 
 
 class RunningConsole:
@@ -52,7 +63,7 @@ class RunningConsole:
                 stderr=log,
                 stdin=subprocess.DEVNULL,
             )
-        self.visitor = DemoClient(self.url)
+        self.visitor = Visitor(self.url)
 
     def log_in(self) -> None:
         wait_until(self._answers, UP_WITHIN_S)
@@ -87,6 +98,17 @@ class RunningConsole:
     def flow(self, flow_id: int) -> dict:
         return dict(self.visitor.get(f"api/v1/flows/{flow_id}/"))
 
+    def empty(self) -> None:
+        """Delete every flow, which ends its run, and every cluster."""
+        for flow in self._all("flows"):
+            self.visitor.delete(f"api/v1/flows/{flow['id']}/")
+        wait_until(lambda: self._all("flows") == [], 90, every=0.5)
+        for cluster in self._all("clusters"):
+            self.visitor.delete(f"api/v1/clusters/{cluster['alias']}/")
+
+    def _all(self, what: str) -> list[dict]:
+        return list(self.visitor.get(f"api/v1/{what}/")["results"])
+
     def end(self) -> None:
         self.supervisor.terminate()
         try:
@@ -101,12 +123,20 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+@pytest.fixture(scope="session")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningConsole]:
+    console = RunningConsole(tmp_path_factory.mktemp("console"), free_port())
+    SHARED.append((Path(__file__).parent, console.end))
+    console.log_in()
+    yield console
+    console.end()
+
+
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningConsole]:
-    started = RunningConsole(tmp_path_factory.mktemp("console"), free_port())
-    started.log_in()
+def running(started: RunningConsole) -> Iterator[RunningConsole]:
+    """One console for all files, without flows and clusters for each: it takes half a minute to start."""
     yield started
-    started.end()
+    started.empty()
 
 
 @pytest.fixture(scope="module")

@@ -144,6 +144,7 @@ def test_a_principal_without_rights_leaves_its_traces_and_not_a_blank_page(secur
     assert run_rounds(cluster)["brokers"].failing_since is None
 
 
+@pytest.mark.campaign("faults")
 def test_a_killed_broker_shows_in_the_severities_and_its_return_too(small_lab):
     lab = small_lab("three", nodes=3)
     cluster = lab.cluster("three")

@@ -18,7 +18,6 @@ from tests.support import wait_until
 pytestmark = pytest.mark.live
 
 COPIES_WITHIN_S = 120
-# A checkpoint is written once a minute, and looked at every half minute.
 READY_WITHIN_S = 150
 ARTIFACTS = Path(__file__).parents[3] / "artifacts"
 
@@ -32,7 +31,8 @@ class Flow:
         self.written = 0
         self.write(2_000)
         values = {"name": self.topic, "source": "east", "target": "west", "topics": [self.topic]}
-        self.id = console.visitor.post("api/v1/flows/", {**values, "start": True})["id"]
+        values |= {"emit_checkpoints_interval_s": 2, "start": True}
+        self.id = console.visitor.post("api/v1/flows/", values)["id"]
 
     def write(self, count: int) -> None:
         fill(self.east.connection, self.topic, Filling(count, partitions=2, seed=self.written))
@@ -169,6 +169,7 @@ def test_stopping_and_starting_resumes_without_copying_twice(flow, running):
     flow.wait_until_caught_up()
 
 
+@pytest.mark.campaign("faults")
 def test_nothing_is_left_after_kill_9_of_everything_that_could_clean_up(
     tmp_path_factory, east, west
 ):

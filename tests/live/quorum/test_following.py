@@ -67,6 +67,7 @@ def _facts_of_tool(cluster) -> dict:
     }
 
 
+@pytest.mark.campaign("faults")
 @pytest.mark.timeout(900)
 def test_a_quorum_is_followed_whatever_happens_to_its_voters(quorum, tmp_path):
     with following(MetadataSource(quorum.connection), tmp_path / "a") as followed:

@@ -61,6 +61,7 @@ def forgets(cluster, offset: int) -> None:
     wait_until(lambda: min(node_log(cluster.node(1))) > offset, 240, every=1.0)
 
 
+@pytest.mark.campaign("faults")
 @pytest.mark.timeout(900)
 def test_a_log_that_was_deleted_begins_with_its_snapshot(one_node, tmp_path):
     early, late, files = tmp_path / "early", tmp_path / "late", tmp_path / "files"

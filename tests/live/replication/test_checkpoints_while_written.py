@@ -1,11 +1,10 @@
 """Checkpoints of a running flow whose source is written without a pause: each true, and none before its last.
 
-`TEST_CHECKPOINTS_S` says for how many seconds it is watched: 300 make thousands of checkpoints.
+`make campaign soak` watches it for twenty minutes, which make tens of thousands of checkpoints.
 """
 
 import json
 import logging
-import os
 import threading
 import time
 from dataclasses import asdict
@@ -18,6 +17,7 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.checkpoints.thread import CheckpointThread
 from jobs.replication.failover.read_syncs import read_translator
 from jobs.replication.flow.internal_topics import syncs_place
+from tests.campaigns import seconds_of_campaign
 from tests.live.batches.copying import Copying, flow_between
 from tests.live.records import new_topic
 from tests.live.replication.checkpoint_truth import examine
@@ -25,12 +25,11 @@ from tests.live.replication.checkpointing import group_name
 from tests.live.writing_on import WritingOn
 from tests.support import wait_until
 
-pytestmark = pytest.mark.live
-
 logger = logging.getLogger(__name__)
 
 PARTITIONS, RECORDS_PER_S, COMMIT_S, ROUND_S = 6, 400, 0.7, 2
-WATCHED_S = float(os.environ.get("TEST_CHECKPOINTS_S", "40"))
+WATCHED_S = seconds_of_campaign(16)
+pytestmark = [pytest.mark.live, pytest.mark.timeout(900 + WATCHED_S)]
 # So many records behind the writer are the groups, in each partition.
 BEHIND = (0, 3, 40, 400)
 

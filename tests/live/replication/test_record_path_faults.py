@@ -31,6 +31,7 @@ def start_of(copying_start, **changes) -> PartitionStart:
     return PartitionStart(**known | changes)
 
 
+@pytest.mark.campaign("faults")
 @pytest.mark.timeout(900)
 def test_a_source_broker_killed_during_the_copy_loses_nothing(small_lab, west):
     lab = small_lab("hurt", nodes=3)
@@ -48,6 +49,7 @@ def test_a_source_broker_killed_during_the_copy_loses_nothing(small_lab, west):
     assert sum(row.duplicates for row in copying.rows.values()) == 0
 
 
+@pytest.mark.campaign("faults")
 @pytest.mark.timeout(900)
 def test_a_target_killed_during_the_copy_loses_nothing_and_is_told(small_lab, east):
     lab = small_lab("hurt")
@@ -86,6 +88,7 @@ def test_a_source_that_is_away_is_told_and_followed_when_it_is_back(small_lab, w
     assert values(west, f"hurt.{topic}") == values(hurt, topic)
 
 
+@pytest.mark.campaign("faults")
 @pytest.mark.timeout(900)
 def test_a_stop_while_the_target_is_away_ends_in_time_and_keeps_the_position(small_lab, east):
     lab = small_lab("hurt")

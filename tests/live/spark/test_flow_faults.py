@@ -5,7 +5,6 @@ import signal
 import time
 import uuid
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -47,16 +46,19 @@ class RunningFlow:
     def progress(self) -> dict:
         return submit.read_progress(self.folder) or {"partitions": [], "topics": {}}
 
-    def row(self, partition: int = 0) -> dict:
-        rows = [r for r in self.progress()["partitions"] if r["partition"] == partition]
-        return rows[0] if rows else {"state": None, "position": 0, "reason": ""}
+    def row(self, topic: str, partition: int = 0) -> dict:
+        rows = self.progress()["partitions"]
+        found = [r for r in rows if (r["topic"], r["partition"]) == (topic, partition)]
+        return found[0] if found else {"state": None, "position": 0, "reason": ""}
 
-    def wait_for_state(self, state: str, within_s: float = STARTS_WITHIN_S) -> dict:
-        wait_until(lambda: self.row()["state"] == state, within_s)
-        return self.row()
+    def wait_for_state(self, topic: str, state: str, within_s: float = STARTS_WITHIN_S) -> dict:
+        wait_until(lambda: self.row(topic)["state"] == state, within_s)
+        return self.row(topic)
 
-    def wait_for_position(self, position: int, within_s: float = STARTS_WITHIN_S) -> None:
-        wait_until(lambda: self.row()["position"] >= position, within_s)
+    def wait_for_position(
+        self, topic: str, position: int, within_s: float = STARTS_WITHIN_S
+    ) -> None:
+        wait_until(lambda: self.row(topic)["position"] >= position, within_s)
 
     def kill_spark(self) -> None:
         """Kill -9 everything below the keeper at once: JVM, Python driver, tasks."""
@@ -82,16 +84,24 @@ def produce(cluster, topic: str, count: int):
 
 @pytest.fixture
 def topic(east):
-    name = f"fault-{uuid.uuid4().hex[:8]}"
-    create(east, name)
+    return create(east, f"fault-{uuid.uuid4().hex[:8]}")
+
+
+def create(cluster, name: str) -> str:
+    """Create a topic; return its name once the cluster knows it."""
+    with ClusterClient(cluster.connection) as client:
+        create_topics(client, {name: NewTopicSpec(1, None, {})})
+        wait_until_known(cluster.connection, name, 1)
     return name
 
 
-def create(cluster, name: str, partitions: int = 1) -> str:
-    """Create a topic and return its id once the cluster knows it."""
+def create_again(cluster, name: str) -> str:
+    """Delete a topic and create it again with three records; return its new id."""
     with ClusterClient(cluster.connection) as client:
-        create_topics(client, {name: NewTopicSpec(partitions, None, {})})
-        wait_until_known(cluster.connection, name, partitions)
+        delete_topics(client, [name])
+        wait_until(lambda: not ids_of(client, name))
+        create(cluster, name)
+        produce(cluster, name, 3)
         return ids_of(client, name)[0]
 
 
@@ -107,83 +117,93 @@ def flow(east, west, topic, tmp_path):
     running.kill()
 
 
-def test_a_topic_created_again_under_a_running_flow_stops_with_both_ids(flow, east, topic):
+@pytest.fixture(scope="module")
+def strict(east, west, tmp_path_factory):
+    """A run that stops at what it did not expect; its pattern begins with its name."""
+    yield from running_pattern(east, west, "strict", tmp_path_factory.mktemp("strict"))
+
+
+@pytest.fixture(scope="module")
+def anew(east, west, tmp_path_factory):
+    """A run that copies a new topic of an old name from its beginning, and makes no partitions."""
+    settings = {"on_recreated": OnRecreated.FROM_START, "grow_partitions": False}
+    yield from running_pattern(east, west, "anew", tmp_path_factory.mktemp("anew"), **settings)
+
+
+def running_pattern(east, west, word, folder, **settings):
+    name = f"{word}-{uuid.uuid4().hex[:8]}"
+    spec = FlowSpec(name, east.connection, west.connection, (f"{name}.*",), **settings)
+    running = RunningFlow(spec, folder)
+    running.start()
+    yield running
+    running.kill()
+
+
+def copied(running: RunningFlow, east) -> str:
+    """Make a topic of the run's pattern with five records, and wait until they are copied."""
+    topic = create(east, f"{running.flow.name}-{uuid.uuid4().hex[:8]}")
     produce(east, topic, 5)
-    flow.start()
-    flow.wait_for_position(5)
-    old = flow.progress()["topics"][topic]["topic_id"]
+    running.wait_for_position(topic, 5)
+    return topic
+
+
+def test_a_topic_created_again_under_a_running_flow_stops_with_both_ids(strict, east):
+    topic = copied(strict, east)
+    old = strict.progress()["topics"][topic]["topic_id"]
+    new = create_again(east, topic)
+    wait_until(lambda: f"{old} -> {new}" in strict.row(topic)["reason"], FOLLOWS_WITHIN_S)
+    assert (strict.row(topic)["state"], strict.row(topic)["position"]) == ("failed", 5)
+
+
+def test_a_topic_deleted_under_a_running_flow_is_shown_as_stopped(strict, east):
+    topic = copied(strict, east)
     with ClusterClient(east.connection) as client:
         delete_topics(client, [topic])
-        wait_until(lambda: not ids_of(client, topic))
-    new = create(east, topic)
-    produce(east, topic, 3)
-    wait_until(lambda: f"{old} -> {new}" in flow.row()["reason"], FOLLOWS_WITHIN_S)
-    assert (flow.row()["state"], flow.row()["position"]) == ("failed", 5)
+    row = strict.wait_for_state(topic, "stopped", FOLLOWS_WITHIN_S)
+    assert "no longer exists on the source" in row["reason"]
 
 
 def test_a_topic_created_again_under_a_running_flow_is_copied_anew_where_that_is_wanted(
-    flow, east, west, topic
+    anew, east, west
 ):
-    flow.flow = replace(flow.flow, on_recreated=OnRecreated.FROM_START)
-    produce(east, topic, 5)
-    flow.start()
-    flow.wait_for_position(5)
-    with ClusterClient(east.connection) as client:
-        delete_topics(client, [topic])
-        wait_until(lambda: not ids_of(client, topic))
-    new = create(east, topic)
-    produce(east, topic, 3)
+    topic = copied(anew, east)
+    new = create_again(east, topic)
     wait_until(
-        lambda: (flow.row()["position"], flow.row()["state"]) == (3, "caught_up"),
+        lambda: (anew.row(topic)["position"], anew.row(topic)["state"]) == (3, "caught_up"),
         2 * FOLLOWS_WITHIN_S,
     )
-    assert flow.progress()["topics"][topic]["topic_id"] == new
+    assert anew.progress()["topics"][topic]["topic_id"] == new
     assert len(read_all(west.connection, f"east.{topic}")) == 8
+
+
+def test_a_partition_added_under_a_running_flow_is_refused_with_the_command_that_helps(anew, east):
+    topic = copied(anew, east)
+    with ClusterClient(east.connection) as client:
+        client.admin.create_partitions([NewPartitions(topic, 2)])[topic].result(60)
+    wait_until(lambda: anew.row(topic, 1)["state"] == "failed", FOLLOWS_WITHIN_S)
+    assert f"--alter --topic east.{topic} --partitions 2" in anew.row(topic, 1)["reason"]
+    anew.wait_for_state(topic, "caught_up")
 
 
 def test_an_accepted_new_topic_is_copied_from_its_beginning(flow, east, west, topic):
     old = "AAAAAAAAAAAAAAAAAAAAAA"
     produce(east, topic, 4)
     flow.start(topic_ids={topic: old}, reset_topics=[topic])
-    flow.wait_for_position(4)
+    flow.wait_for_position(topic, 4)
     assert flow.progress()["topics"][topic]["topic_id"] != old
     assert len(read_all(west.connection, f"east.{topic}")) == 4
-
-
-def test_a_topic_deleted_under_a_running_flow_is_shown_as_stopped(flow, east, topic):
-    produce(east, topic, 5)
-    flow.start()
-    flow.wait_for_position(5)
-    with ClusterClient(east.connection) as client:
-        delete_topics(client, [topic])
-    row = flow.wait_for_state("stopped", FOLLOWS_WITHIN_S)
-    assert "no longer exists on the source" in row["reason"]
-
-
-def test_a_partition_added_under_a_running_flow_is_refused_with_the_command_that_helps(
-    flow, east, topic
-):
-    flow.flow = replace(flow.flow, grow_partitions=False)
-    produce(east, topic, 1)
-    flow.start()
-    flow.wait_for_position(1)
-    with ClusterClient(east.connection) as client:
-        client.admin.create_partitions([NewPartitions(topic, 2)])[topic].result(60)
-    wait_until(lambda: flow.row(1)["state"] == "failed", FOLLOWS_WITHIN_S)
-    assert f"--alter --topic east.{topic} --partitions 2" in flow.row(1)["reason"]
-    flow.wait_for_state("caught_up")
 
 
 def test_a_killed_driver_loses_nothing_and_counts_what_it_wrote_twice(flow, east, west, topic):
     first = produce(east, topic, 200_000)
     flow.start()
-    wait_until(lambda: flow.row()["position"] > 0, STARTS_WITHIN_S)
+    wait_until(lambda: flow.row(topic)["position"] > 0, STARTS_WITHIN_S)
     flow.kill_spark()
     rest = produce(east, topic, 500)
     flow.start()
-    flow.wait_for_position(200_500)
+    flow.wait_for_position(topic, 200_500)
     copied = Counter(
         message.timestamp()[1] for message in read_all(west.connection, f"east.{topic}")
     )
     assert set(copied) == {record.timestamp_ms for record in [*first, *rest]}
-    assert flow.row()["duplicates"] == sum(copied.values()) - len(copied)
+    assert flow.row(topic)["duplicates"] == sum(copied.values()) - len(copied)

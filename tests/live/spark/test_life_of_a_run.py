@@ -78,12 +78,13 @@ def is_copying_for_its_owner(folder: Path) -> bool:
     return is_copying(folder)
 
 
-def pid_of(folder: Path, word: str) -> int:
-    """Return the first process of the run whose command line has this word."""
+def pid_of(folder: Path, word: str, program: str = "") -> int:
+    """Return the first process of the run that runs a program, any by default, and has this word."""
     for pid in sorted(pids_in(folder)):
-        if word in Path(f"/proc/{pid}/cmdline").read_text(errors="replace"):
+        words = Path(f"/proc/{pid}/cmdline").read_text(errors="replace").split("\0")
+        if Path(words[0]).name.startswith(program) and any(word in one for one in words):
             return pid
-    raise AssertionError(f"no process with {word} in {folder}")
+    raise AssertionError(f"no process of {program} with {word} in {folder}")
 
 
 def worker_of(folder: Path) -> int:
@@ -103,16 +104,16 @@ def test_a_run_that_is_asked_to_stop_ends_cleanly(start):
 
 
 @pytest.mark.parametrize(
-    ("word", "result"),
+    ("program", "word", "result"),
     [
-        pytest.param("jobs.spark.run_supervisor", None, id="the keeper"),
-        pytest.param("org.apache.spark.deploy.SparkSubmit", Outcome.ERRORED, id="the JVM"),
-        pytest.param("entry/run.py", Outcome.ERRORED, id="the Python driver"),
+        pytest.param("python", "jobs.spark.run_supervisor", None, id="the keeper"),
+        pytest.param("java", "deploy.SparkSubmit", Outcome.ERRORED, id="the JVM"),
+        pytest.param("python", "entry/run.py", Outcome.ERRORED, id="the Python driver"),
     ],
 )
-def test_nothing_is_left_after_kill_9_of(start, word, result):
+def test_nothing_is_left_after_kill_9_of(start, program, word, result):
     folder = start()
-    os.kill(pid_of(folder, word), signal.SIGKILL)
+    os.kill(pid_of(folder, word, program), signal.SIGKILL)
     wait_until(lambda: pids_in(folder) == [], ENDS_WITHIN_S)
     wait_until(lambda: not submit.is_alive(folder))
     found = contract.read_result(folder)

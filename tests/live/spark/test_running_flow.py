@@ -13,7 +13,7 @@ from jobs.replication.flow.spec import FlowSpec
 from jobs.spark.contract import Outcome
 from tests.live.knowing import wait_until_known
 from tests.live.records import make_topic, new_topic, produce
-from tests.live.replication.checkpointing import commit, group_name, offsets_of
+from tests.live.replication.checkpointing import commit, offsets_of
 from tests.live.spark.running import RunningFlow, Writer, assert_copied
 from tests.support import wait_until
 
@@ -71,6 +71,7 @@ def test_a_killed_task_comes_back_alone_while_the_other_goes_on(east, west, fold
     assert_copied(writer.written, west, f"east.{topic}")
 
 
+@pytest.mark.campaign("faults")
 def test_a_task_that_hangs_is_given_up_and_its_partitions_go_on_elsewhere(east, west, folder):
     topic = new_topic(east, 2)
     flow = flow_of(east, west, topic)
@@ -88,55 +89,75 @@ def test_a_task_that_hangs_is_given_up_and_its_partitions_go_on_elsewhere(east, 
     assert_copied(writer.written, west, f"east.{topic}")
 
 
-def test_new_topics_and_partitions_are_taken_on_without_a_restart(east, west, folder):
-    prefix = f"grow-{uuid.uuid4().hex[:6]}"
-    first, second = f"{prefix}-a", f"{prefix}-b"
-    make_topic(east, first, 1)
-    with RunningFlow(flow_of(east, west, f"{prefix}.*"), folder) as running:
-        produce(east, first, 10)
-        running.wait_for_positions({0: 10}, first)
-        (pid,) = running.task_pids()
-        make_topic(east, second, 1)
-        produce(east, second, 20)
-        running.wait_for_positions({0: 20}, second)
-        with ClusterClient(east.connection) as client:
-            client.admin.create_partitions([NewPartitions(first, 2)])[first].result(60)
-        wait_until_known(east.connection, first, 2)
-        produce(east, first, 30, partition=1)
-        running.wait_for_positions({1: 30}, first)
-        assert pid in running.task_pids()
-        assert running.progress["restarts"] == 0
+@pytest.fixture(scope="module")
+def shared(east, west, tmp_path_factory):
+    """One run for what its tests ask of topics and groups of their own, and its prefix for them."""
+    prefix = f"asked-{uuid.uuid4().hex[:6]}"
+    settings = {"emit_checkpoints_interval_s": 1, "sync_group_offsets_interval_s": 1}
+    flow = flow_of(
+        east, west, f"{prefix}.*", groups=(f"{prefix}.*",), sync_group_offsets=True, **settings
+    )
+    with RunningFlow(flow, (tmp_path_factory.mktemp("shared") / "run").resolve()) as running:
+        yield Asked(running, prefix, east)
 
 
-def test_people_pause_resume_and_restart_single_partitions(east, west, folder):
-    topic = new_topic(east, 2)
-    produce(east, topic, 10)
-    produce(east, topic, 10, partition=1)
-    with RunningFlow(flow_of(east, west, topic, tasks=1), folder) as running:
-        running.wait_for_positions({0: 10, 1: 10})
-        running.ask(paused=[f"{topic}:0"])
-        running.wait_for_states({0: "paused"})
-        assert running.rows()[0]["reason"] == "Paused by a person."
-        produce(east, topic, 5)
-        produce(east, topic, 5, partition=1)
-        running.wait_for_positions({1: 15})
-        assert running.rows()[0]["position"] == 10
-        wait_until(lambda: running.rows()[0]["lag"] == 5, WITHIN_S)
-        running.ask(restart={"token": "a", "topics": [topic]})
-        running.wait_for_positions({0: 15})
-        wait_until(lambda: running.progress["control"]["restart_token"] == "a", WITHIN_S)
-        running.wait_for_states({0: "caught_up", 1: "caught_up"})
-        assert running.progress["restarts"] == 0
+class Asked:
+    """A run, with topics that it copies."""
+
+    def __init__(self, running: RunningFlow, prefix: str, source) -> None:
+        self.running, self._prefix, self._source = running, prefix, source
+
+    def name(self) -> str:
+        return f"{self._prefix}-{uuid.uuid4().hex[:6]}"
+
+    def new_topic(self, *counts: int) -> str:
+        """Make a topic with so many records in each partition, and wait until they are copied."""
+        topic = self.name()
+        make_topic(self._source, topic, len(counts))
+        for partition, count in enumerate(counts):
+            produce(self._source, topic, count, partition)
+        self.running.wait_for_positions(dict(enumerate(counts)), topic)
+        return topic
 
 
-def test_a_nonsensical_control_file_is_told_and_changes_nothing(east, west, folder):
-    topic = new_topic(east)
-    produce(east, topic, 10)
-    with RunningFlow(flow_of(east, west, topic, tasks=1), folder) as running:
-        running.wait_for_positions({0: 10})
-        running.ask(paused="everything")
-        wait_until(lambda: "paused" in running.progress["control"]["problem"], WITHIN_S)
-        running.wait_for_states({0: "caught_up"})
+def test_new_topics_and_partitions_are_taken_on_without_a_restart(shared, east):
+    running = shared.running
+    first = shared.new_topic(10)
+    pids = running.task_pids()
+    shared.new_topic(20)
+    with ClusterClient(east.connection) as client:
+        client.admin.create_partitions([NewPartitions(first, 2)])[first].result(60)
+    wait_until_known(east.connection, first, 2)
+    produce(east, first, 30, partition=1)
+    running.wait_for_positions({1: 30}, first)
+    assert set(pids) <= set(running.task_pids())
+    assert running.progress["restarts"] == 0
+
+
+def test_people_pause_resume_and_restart_single_partitions(shared, east):
+    running, topic = shared.running, shared.new_topic(10, 10)
+    running.ask(paused=[f"{topic}:0"])
+    running.wait_for_states({0: "paused"}, topic)
+    assert running.rows(topic)[0]["reason"] == "Paused by a person."
+    produce(east, topic, 5)
+    produce(east, topic, 5, partition=1)
+    running.wait_for_positions({1: 15}, topic)
+    assert running.rows(topic)[0]["position"] == 10
+    wait_until(lambda: running.rows(topic)[0]["lag"] == 5, WITHIN_S)
+    running.ask(restart={"token": "a", "topics": [topic]})
+    running.wait_for_positions({0: 15}, topic)
+    wait_until(lambda: running.progress["control"]["restart_token"] == "a", WITHIN_S)
+    running.wait_for_states({0: "caught_up", 1: "caught_up"}, topic)
+    assert running.progress["restarts"] == 0
+
+
+def test_a_nonsensical_control_file_is_told_and_changes_nothing(shared):
+    running, topic = shared.running, shared.new_topic(10)
+    running.ask(paused="everything")
+    wait_until(lambda: "paused" in running.progress["control"]["problem"], WITHIN_S)
+    running.wait_for_states({0: "caught_up"}, topic)
+    running.ask()
+    wait_until(lambda: not running.progress["control"]["problem"], WITHIN_S)
 
 
 def test_outside_of_its_windows_only_bulk_copying_waits(east, west, folder):
@@ -162,25 +183,19 @@ def _closed_window() -> str:
     return f"{begin:02}:00-{begin:02}:30"
 
 
-def test_a_running_flow_keeps_groups_of_the_target_where_they_are_on_the_source(east, west, folder):
-    topic, group = new_topic(east), group_name("driver")
+def test_a_running_flow_keeps_groups_of_the_target_where_they_are_on_the_source(shared, east, west):
+    topic, group = shared.new_topic(100), shared.name()
     source, remote = TopicPartition(topic, 0), TopicPartition(f"east.{topic}", 0)
-    settings = {"emit_checkpoints_interval_s": 1, "sync_group_offsets_interval_s": 1}
-    flow = flow_of(east, west, topic, tasks=1, groups=(group,), sync_group_offsets=True, **settings)
-    produce(east, topic, 100)
     commit(east, group, {source: 40})
-    with RunningFlow(flow, folder) as running:
-        running.wait_for_positions({0: 100})
-        wait_until(lambda: offsets_of(west, group) == {remote: 40}, WITHIN_S)
-        commit(east, group, {source: 7})
-        wait_until(lambda: offsets_of(west, group) == {remote: 7}, WITHIN_S)
+    wait_until(lambda: offsets_of(west, group) == {remote: 40}, WITHIN_S)
+    commit(east, group, {source: 7})
+    wait_until(lambda: offsets_of(west, group) == {remote: 7}, WITHIN_S)
 
-        def is_told() -> bool:
-            told = running.progress.get("checkpoints") or {}
-            errors = (told.get("group_sync") or {}).get("errors")
-            found = (told.get("told"), told.get("groups"), told.get("fault"), errors)
-            return found == (1, 1, "", {})
+    def is_told() -> bool:
+        told = shared.running.progress.get("checkpoints") or {}
+        errors = (told.get("group_sync") or {}).get("errors")
+        found = (told.get("told"), told.get("groups"), told.get("fault"), errors)
+        return found == (1, 1, "", {})
 
-        # A round that a stalled broker fails is followed by another one.
-        wait_until(is_told, WITHIN_S)
-        running.stop()
+    # A round that a stalled broker fails is followed by another one.
+    wait_until(is_told, WITHIN_S)

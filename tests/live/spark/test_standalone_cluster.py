@@ -53,6 +53,7 @@ def test_two_workers_copy_and_when_one_is_killed_nothing_is_lost_or_doubled(
     assert "code=jobs.zip/jobs" in spark.executor_logs()
 
 
+@pytest.mark.campaign("faults")
 def test_a_cluster_that_has_another_secret_is_named_with_what_to_look_at(spark, tmp_path):
     running = RunningFlow(
         flow_to_nobody(),

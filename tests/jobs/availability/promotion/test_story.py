@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.availability.promotion.advice import AdviceAction, Mode, PromotionFacts
@@ -14,6 +14,7 @@ from jobs.availability.promotion.preconditions import (
     keys_after,
 )
 from jobs.availability.promotion.promotion_history import PromotionHistory, update_history
+from tests.examples import examples
 from tests.jobs.availability.partitions import LEVEL, NOW_MS, RACKS, partition, policy, seen_again
 
 SYNC, OBSERVERS = (1, 2, 3, 4), (5, 6)
@@ -89,7 +90,7 @@ TICKS = st.lists(st.tuples(ALIVE, st.booleans()), min_size=1, max_size=60)
 
 
 @given(ticks=TICKS)
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_whatever_happens_no_rule_of_acting_is_broken(ticks):
     story = Story()
     for alive, has_quorum in ticks:
@@ -113,7 +114,7 @@ def test_whatever_happens_no_rule_of_acting_is_broken(ticks):
 
 
 @given(ticks=TICKS)
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_a_promotion_is_always_taken_back_when_all_is_well_again(ticks):
     story = Story()
     for alive, has_quorum in ticks:
@@ -125,7 +126,7 @@ def test_a_promotion_is_always_taken_back_when_all_is_well_again(ticks):
 
 
 @given(ticks=TICKS)
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_when_all_is_well_nothing_is_done_for_ever(ticks):
     story = Story()
     for alive, has_quorum in ticks:

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.quorum.history.changes import Anomaly, ChangeKind, PartitionChange
@@ -14,6 +14,7 @@ from jobs.quorum.image.point_in_time import LogPosition, state_at, state_of_fold
 from jobs.quorum.image.records import image_records
 from jobs.quorum.log.folder import read_folder
 from jobs.wire.metadata.log import Gap, LogRecord, read_log
+from tests.examples import examples
 from tests.jobs.quorum.conformance import KRAFT_LOG, needs_kraft_log
 from tests.jobs.quorum.log_records import (
     Log,
@@ -86,14 +87,14 @@ def fold(records: list[LogRecord], image: MetadataImage | None = None) -> Metada
 
 
 @given(logs(), st.data())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_a_prefix_and_the_rest_are_the_whole(records: list[LogRecord], data: st.DataObject) -> None:
     cut = data.draw(st.integers(0, len(records)))
     assert fold(records[cut:], fold(records[:cut])) == fold(records)
 
 
 @given(logs(), st.data())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_a_snapshot_and_the_tail_are_the_log(records: list[LogRecord], data: st.DataObject) -> None:
     cut = data.draw(st.integers(0, len(records)))
     before = fold(records[:cut])
@@ -106,7 +107,7 @@ def test_a_snapshot_and_the_tail_are_the_log(records: list[LogRecord], data: st.
 
 
 @given(logs())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_the_last_change_of_a_partition_is_its_state(records: list[LogRecord]) -> None:
     image = MetadataImage()
     last: dict[tuple[str, int], PartitionChange] = {}
@@ -122,7 +123,7 @@ def test_the_last_change_of_a_partition_is_its_state(records: list[LogRecord]) -
 
 
 @given(logs(), st.data())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_the_difference_of_two_moments_is_empty_only_for_the_same_state(
     records: list[LogRecord], data: st.DataObject
 ) -> None:
@@ -179,7 +180,7 @@ _FIELDS = [
         st.tuples(st.sampled_from(_TYPES), st.dictionaries(st.sampled_from(_FIELDS), _anything))
     )
 )
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_no_content_of_a_record_stops_the_fold(specs: list[tuple[str, dict[str, Any]]]) -> None:
     log = Log()
     for spec in specs:

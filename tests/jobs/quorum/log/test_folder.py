@@ -8,13 +8,14 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.quorum.log.folder import BadFolder, Gap, LogDamage, LogRecord, read_folder
 from jobs.wire.metadata.log import DamageKind
 from jobs.wire.metadata.records import encode_metadata_record
 from jobs.wire.metadata.snapshots import SnapshotWriter, segment_file_name, snapshot_file_name
+from tests.examples import examples
 from tests.jobs.wire.kraft_dump import FOLDER, expected_dump, needs_kraft_log
 from tests.jobs.wire.metadata_values import data_batch, log_of
 
@@ -313,7 +314,7 @@ def test_a_real_folder_is_one_history(tmp_path):
 
 @needs_kraft_log
 @given(st.data())
-@settings(deadline=None, max_examples=40)
+@examples(40)
 def test_a_real_folder_in_any_state_of_damage_is_read_without_an_exception(data):
     with tempfile.TemporaryDirectory() as temporary:
         copy = Path(shutil.copytree(FOLDER / "node-1", Path(temporary) / "copy"))

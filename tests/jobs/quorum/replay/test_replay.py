@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from jobs.quorum.history.changes import Cause, PartitionChange
 from jobs.quorum.history.histories import read_changes
@@ -16,6 +16,7 @@ from jobs.wire.batches.records import PlacedRecord, encode_batch
 from jobs.wire.metadata.columns import read_columns
 from jobs.wire.metadata.log import read_log
 from jobs.wire.metadata.records import encode_metadata_record
+from tests.examples import examples
 from tests.jobs.quorum.metadata_stories import stories, uuid
 
 KRAFT_LOG = Path(__file__).parents[5] / "shared" / "conformance" / "kraft_log"
@@ -64,7 +65,7 @@ def segment(folder, offset, *batches):
     (folder / f"{offset:020}.log").write_bytes(b"".join(batches))
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(stories())
 def test_both_ways_tell_the_same_history(log):
     assert replayed(log) == folded(read_log(log))
@@ -81,13 +82,13 @@ def test_an_id_that_gets_another_name_leaves_the_old_one():
     assert replayed(log) == folded(read_log(log))
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(stories())
 def test_the_history_does_not_depend_on_the_pieces_it_is_read_in(log):
     assert replayed(log, room_bytes=1) == replayed(log)
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(stories())
 def test_shards_tell_every_partition_once_and_whole(log):
     parts = [replayed(log, shard, 3) for shard in range(3)]

@@ -4,7 +4,7 @@ import shutil
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.archives import MANIFEST, ArchiveBusy, BadArchive
@@ -15,6 +15,7 @@ from jobs.replication.offset_syncs.archive_writer import Increment, Limits, Sync
 from jobs.replication.offset_syncs.runs import SyncRows, build_runs
 from jobs.replication.translation.sync_history import Why
 from jobs.replication.translation.translator import Translator
+from tests.examples import examples
 from tests.jobs.replication.offset_syncs.test_runs import LINKS, followed
 
 SOURCE = Source("west", "mm2-offset-syncs.east.internal", "A" * 22)
@@ -96,7 +97,7 @@ def assert_same_answers(one, other) -> None:
             assert found == answered(other.translate(where, offset))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(PIECES, st.sampled_from([SOON, Limits()]))
 def test_it_answers_as_if_all_syncs_had_come_one_by_one(tmp_path_factory, pieces, limits):
     folder = tmp_path_factory.mktemp("archive")
@@ -110,7 +111,7 @@ def test_it_answers_as_if_all_syncs_had_come_one_by_one(tmp_path_factory, pieces
     assert_same_answers(open_translator(folder), one_by_one(pieces))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(PIECES)
 def test_merging_and_arrays_lose_no_run(tmp_path_factory, pieces):
     tables = []

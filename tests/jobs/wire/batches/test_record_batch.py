@@ -1,7 +1,7 @@
 """The frame of a batch: its header, its CRC, a walk over many, and the claim of one."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.wire.batches.record_batch import (
@@ -26,6 +26,7 @@ from jobs.wire.errors import (
     OldMagic,
     RecordFormatError,
 )
+from tests.examples import examples
 from tests.jobs.wire.strategies import dense, flipped, int64, shapes, stretches
 
 CLAIM = {"producer_id": 7, "producer_epoch": 3, "base_sequence": 41, "transactional": True}
@@ -247,7 +248,7 @@ def test_a_batch_with_one_flipped_bit_stays_damaged_when_claimed():
         assert not has_valid_crc(taken), f"bit {bit % 8} of byte {bit // 8}"
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.data())
 def test_a_large_batch_with_flipped_bits_stays_damaged_when_claimed(data):
     batch = encode_batch([PlacedRecord(0, 0, None, b"x" * 20_000)], codec=Codec.NONE)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.wire.batches.record_batch import Codec, iterate_batches
@@ -18,6 +18,7 @@ from jobs.wire.metadata.columns import MetadataColumns, find_batches, read_colum
 from jobs.wire.metadata.log import LogDamage, LogRecord, read_log
 from jobs.wire.metadata.records import encode_metadata_record
 from jobs.wire.metadata.schema import CONTROL_SCHEMA_BY_TYPE, SCHEMA_BY_TYPE
+from tests.examples import examples
 from tests.jobs.wire.metadata.metadata_logs import damaged_logs, logs
 from tests.jobs.wire.mutations import damaged_batch
 
@@ -95,7 +96,7 @@ def batch(offset, *values, **fields):
     return encode_batch(records, partition_leader_epoch=3, **fields)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(logs())
 def test_the_compiled_loop_reads_what_the_plain_one_reads(log):
     compiled = list(read_columns(log, loops=metadata_compiled))
@@ -103,7 +104,7 @@ def test_the_compiled_loop_reads_what_the_plain_one_reads(log):
     same_as_records(compiled, list(read_log(log)))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(damaged_logs())
 def test_damage_is_found_where_the_decoder_of_single_records_finds_it(log):
     found = list(read_log(log))
@@ -111,7 +112,7 @@ def test_damage_is_found_where_the_decoder_of_single_records_finds_it(log):
     same_as_records(list(read_columns(log, loops=metadata_plain)), found)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(logs(), st.integers(0, 2**32))
 def test_batches_that_were_damaged_before_their_crc_read_alike(log, seed):
     chance = random.Random(seed)

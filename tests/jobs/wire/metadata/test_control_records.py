@@ -1,7 +1,7 @@
 """Control records of the quorum and of transactions."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.wire.errors import RecordFormatError
@@ -11,6 +11,7 @@ from jobs.wire.metadata.control_records import (
     encode_control_record,
 )
 from jobs.wire.metadata.schema import CONTROL_SCHEMAS
+from tests.examples import examples
 from tests.jobs.wire.metadata_values import every_version, structs
 from tests.support import conformance_cases
 
@@ -69,7 +70,7 @@ def test_a_key_says_what_its_value_is(case):
     [pytest.param(*one, id=f"{one[0].type} v{one[1]}") for one in every_version(CONTROL_SCHEMAS)],
 )
 @given(st.data())
-@settings(deadline=None, max_examples=20)
+@examples(20)
 def test_every_control_record_survives_the_round_trip(schema, version, data):
     fields = data.draw(structs(schema.fields, version)) | {"version": version}
     key, value = encode_control_record(schema.type, fields)

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.wire.batches.compression import compress
@@ -13,6 +13,7 @@ from jobs.wire.batches.records import PlacedRecord, encode_batch, seal
 from jobs.wire.errors import RecordFormatError
 from jobs.wire.metadata.log import DamageKind, LogDamage, LogRecord, read_log
 from jobs.wire.metadata.records import encode_metadata_record
+from tests.examples import examples
 from tests.jobs.wire.kraft_dump import METADATA_FOLDER, expected_dump, needs_kraft_log
 from tests.jobs.wire.metadata_values import (
     NO_OP,
@@ -114,7 +115,7 @@ def test_a_broken_batch_of_the_vectors_is_named_and_strictly_refused(case):
     st.lists(st.lists(metadata_values(), min_size=1, max_size=6), min_size=1, max_size=5),
     st.sampled_from(Codec),
 )
-@settings(deadline=None, max_examples=40)
+@examples(40)
 def test_batches_of_every_codec_are_read_strictly(batches, codec):
     at, parts, kinds = 100, [], []
     for batch in batches:
@@ -312,7 +313,7 @@ def test_headers_without_end_do_not_hold_the_reader_up():
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=150)
+@examples(150)
 def test_a_flipped_bit_never_costs_more_than_its_batch_and_invents_nothing(data):
     batches = log_of(1000, 5)
     content = b"".join(batches)
@@ -336,7 +337,7 @@ def test_a_flipped_bit_never_costs_more_than_its_batch_and_invents_nothing(data)
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_any_bytes_are_read_without_an_exception(data):
     noise = data.draw(st.binary(max_size=400))
     real = b"".join(log_of(0, 2, each=1))

@@ -14,6 +14,7 @@ from jobs.wire.messages.writer import encode_uvarint
 from jobs.wire.metadata.records import decode_metadata_record, encode_metadata_record
 from jobs.wire.metadata.redaction import redact
 from jobs.wire.metadata.schema import METADATA_SCHEMAS
+from tests.examples import examples
 from tests.jobs.wire.metadata_values import every_version, metadata_values, structs
 from tests.support import conformance_cases
 
@@ -73,7 +74,7 @@ def test_what_was_written_is_read_again_without_its_secrets(record):
 
 @pytest.mark.parametrize(("schema", "version"), EVERY)
 @given(st.data())
-@settings(deadline=None, max_examples=8)
+@examples(8)
 def test_every_record_and_version_survives_the_round_trip(schema, version, data):
     fields = data.draw(structs(schema.fields, version))
     value = encode_metadata_record(schema.type, version, fields)

@@ -1,7 +1,7 @@
 """Snapshots: names, the frame from header to footer, and what is written."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.wire.batches.log_batches import BytesSource
@@ -18,6 +18,7 @@ from jobs.wire.metadata.snapshots import (
     segment_file_name,
     snapshot_file_name,
 )
+from tests.examples import examples
 from tests.jobs.wire.kraft_dump import FOLDER, METADATA_FOLDER, needs_kraft_log
 from tests.jobs.wire.metadata_values import NO_OP, control_batch, data_batch
 from tests.support import conformance_cases
@@ -168,7 +169,7 @@ def test_a_snapshot_without_its_frame_is_not_whole(content, problem):
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_every_flipped_bit_that_a_crc_covers_is_found(data):
     snapshot = writer(kraft_version=1, voters=VOTERS)
     snapshot.append([NO_OP] * 3)

@@ -19,6 +19,7 @@ from jobs.wire.errors import (
 )
 from jobs.wire.rebatch import plain as rebatch_plain
 from jobs.wire.rebatch.rebatcher import rebatch
+from tests.examples import examples
 from tests.jobs.wire.batches.test_record_batch import DAMAGES, OLD, changed, marker
 from tests.jobs.wire.batches.test_records import MALFORMED, with_body
 from tests.jobs.wire.strategies import codecs, dense, flipped, stretches
@@ -167,7 +168,7 @@ def test_any_records_with_a_valid_crc_come_out_alike(data):
     assert outcome(batches, rebatch_compiled) == outcome(batches, rebatch_plain)
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(st.data())
 def test_flipped_bits_behind_a_valid_crc_come_out_alike(data):
     """Damage that happened before the producer's CRC, in header fields and in records."""

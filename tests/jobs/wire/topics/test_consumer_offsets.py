@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.wire.errors import RecordFormatError
@@ -15,6 +15,7 @@ from jobs.wire.topics.consumer_offsets import (
     decode_group_record,
     encode_group_record,
 )
+from tests.examples import examples
 from tests.jobs.wire.metadata_values import every_version, structs
 from tests.support import CONFORMANCE
 
@@ -60,7 +61,7 @@ def test_an_offset_commit_of_the_version_that_brokers_write_today():
 
 @pytest.mark.parametrize(("number", "version"), EVERY)
 @given(st.data())
-@settings(deadline=None, max_examples=15)
+@examples(15)
 def test_every_version_survives_the_round_trip_and_no_prefix_does(number, version, data):
     key = data.draw(structs(KEY_SCHEMAS[number].fields, 0))
     value = data.draw(structs(VALUE_SCHEMAS[number].fields, version))

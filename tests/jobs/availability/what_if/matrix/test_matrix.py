@@ -1,6 +1,6 @@
 """The matrix says of every loss exactly what the simulation says."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.availability.what_if.simulation import (
@@ -10,11 +10,12 @@ from jobs.availability.what_if.simulation import (
     single_failures,
     worst_single_failure,
 )
+from tests.examples import examples
 from tests.jobs.availability.clusters import cluster, clusters, losses, partition
 
 
 @given(st.data())
-@settings(max_examples=300)
+@examples(300)
 def test_every_partition_sum_and_quorum_is_that_of_the_simulation(data):
     model = data.draw(clusters())
     asked = data.draw(st.lists(losses(model), min_size=1, max_size=3))
@@ -28,7 +29,7 @@ def test_every_partition_sum_and_quorum_is_that_of_the_simulation(data):
 
 
 @given(st.data())
-@settings(max_examples=100)
+@examples(100)
 def test_partitions_can_be_picked_by_what_became_of_them(data):
     model = data.draw(clusters())
     loss = data.draw(losses(model))

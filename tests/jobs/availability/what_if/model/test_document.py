@@ -4,7 +4,7 @@ import contextlib
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.availability.placements.placement import PromotionPolicy
@@ -17,6 +17,7 @@ from jobs.availability.what_if.model.cluster import (
 )
 from jobs.availability.what_if.model.scenario_json import steps_of
 from jobs.availability.what_if.simulation import Loss, PreferredElection, Return, UncleanElection
+from tests.examples import examples
 from tests.jobs.availability.clusters import clusters
 
 RACKS = {"1": "west", "2": "west", "3": "east", "4": "east"}
@@ -43,7 +44,7 @@ def consistent(model: ClusterModel) -> bool:
 
 
 @given(clusters().filter(consistent))
-@settings(max_examples=100)
+@examples(100)
 def test_what_is_written_is_read_again(model):
     again = ClusterModel.from_json(json.loads(json.dumps(model.to_json())))
     assert again.to_json() == ClusterModel.from_json(again.to_json()).to_json()
@@ -293,7 +294,7 @@ JSON = st.recursive(
 
 
 @given(JSON)
-@settings(max_examples=300)
+@examples(300)
 def test_whatever_is_given_is_a_cluster_or_refused(value):
     for told in (value, {"brokers": RACKS, "partitions": value}, {"topics": value}):
         with contextlib.suppress(InvalidCluster):

@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.replication.copy.batches.batch_filter import BatchFilter, OutgoingBatch
@@ -16,6 +16,7 @@ from jobs.wire.batches.record_batch import (
 )
 from jobs.wire.batches.records import PlacedRecord, encode_batch, placed_records
 from jobs.wire.errors import Damaged, ExpandsTooFar, OldMagic
+from tests.examples import examples
 from tests.jobs.replication.copy.batches.logs import Log, data, logs, marker, plain
 from tests.jobs.wire.strategies import flipped
 
@@ -60,7 +61,7 @@ def _swapped(answer, position):
     return fetched, position, aborted
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     log=logs(),
     committed=st.booleans(),
@@ -87,7 +88,7 @@ def test_what_comes_out_is_what_a_reader_of_single_records_sees(
         assert claim_batch(parcel.batch, **identity, transactional=True)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(log=logs(), until=st.integers(0, 60), step=st.integers(1, 13))
 def test_nothing_comes_out_from_the_first_unwanted_offset_on(log, until, step):
     position = BatchHeader.decode(log.batches[0]).base_offset

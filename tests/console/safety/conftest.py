@@ -1,0 +1,17 @@
+"""One world for the tests of a file: made once, and as it was for each."""
+
+import copy
+
+import pytest
+
+from tests.console.safety.world import World, make_world
+
+
+@pytest.fixture(scope="module")
+def made_world(data_of_file) -> World:
+    return data_of_file(make_world)
+
+
+@pytest.fixture
+def world(db, made_world) -> World:
+    return copy.deepcopy(made_world)

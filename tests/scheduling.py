@@ -1,0 +1,104 @@
+"""Which worker runs which test of `pytest -n 3`, and who waits for whom.
+
+Tests with clusters or a browser go file by file in one order: by folders, so that a lab of a folder starts
+once, those first for which a second matters. The first worker takes them from the beginning, the others from
+the end; the last one takes everything that only computes before it helps. What only computes is niced: what
+waits with a clock in its hand has the processors first. Where most wait, three workers use two cores best.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gc
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from xdist.scheduler import LoadScopeScheduling
+
+# In the order of their turn.
+WITH_CLUSTERS = (
+    "live/availability",
+    "live/quorum",
+    "live/cluster",
+    "live/cluster_protocol",
+    "live/batches",
+    "live/console",
+    "live/test_demo.py",
+    "live",
+    "live/spark",
+    "test_postgresql.py",
+    "console/frame/test_up.py",
+    "browser",
+)
+
+
+@functools.cache
+def turn_of(nodeid: str) -> int | None:
+    """Return the turn of a test with clusters or a browser; None for one that only computes."""
+    path = nodeid.removeprefix("tests/").partition("::")[0]
+    found = [
+        (len(start), turn)
+        for turn, start in enumerate(WITH_CLUSTERS)
+        if path == start or path.startswith(start + "/")
+    ]
+    return max(found)[1] if found else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put what has clusters first, in its order; the sort leaves everything else as it is."""
+    last = len(WITH_CLUSTERS)
+    turns = [turn_of(item.nodeid) for item in items]
+    keyed = zip((last if turn is None else turn for turn in turns), range(len(items)), strict=True)
+    items[:] = [items[at] for _, at in sorted(keyed)]
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was collected out of every later search for garbage: it is a gigabyte, and stays."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
+    """Tell pytest-xdist which tests stay together, and who takes them."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByTurns(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return nodeid.partition("::")[0]
+
+        def _assign_work_unit(self, node: Any) -> None:
+            with_clusters = [scope for scope in self.workqueue if turn_of(scope) is not None]
+            others = [scope for scope in self.workqueue if turn_of(scope) is None]
+            number = int(node.gateway.id.removeprefix("gw"))
+            if number == 0:
+                scope = (with_clusters + others)[0]
+            elif number == len(self.nodes) - 1:
+                scope = (others + with_clusters[::-1])[0]
+            else:
+                scope = (with_clusters[::-1] + others)[0]
+            self.workqueue.move_to_end(scope, last=False)
+            super()._assign_work_unit(node)
+
+    config.option.loadscopereorder = False
+    return ByTurns(config, log)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Let tests that only compute wait for those that wait for a cluster with a clock in their hand."""
+    if hasattr(item.config, "workerinput"):
+        _be_nice(10 if turn_of(item.nodeid) is None else 0)
+
+
+def _be_nice(value: int) -> None:
+    """Set how nice this process is: on Linux every thread has a value of its own."""
+    if os.getpriority(os.PRIO_PROCESS, 0) == value:
+        return
+    for thread in [int(one.name) for one in Path("/proc/self/task").glob("*")] or [0]:
+        # Only root may go back; without that right a worker stays niced for good, which is slower but right.
+        with contextlib.suppress(PermissionError, ProcessLookupError):
+            os.setpriority(os.PRIO_PROCESS, thread, value)
