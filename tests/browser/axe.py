@@ -10,20 +10,23 @@ AXE = Path(__file__).parent.parent / "vendor" / "axe-4.14.1.min.js"
 # WCAG 2.2 A and AA, and what axe itself calls good practice.
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 GRAVE = {"serious", "critical"}
-_ASK = """async (tags) => (await axe.run(document, {
-  runOnly: {type: "tag", values: tags}, resultTypes: ["violations"],
+# The only rule whose answer depends on the theme.
+OF_COLOURS = ["color-contrast"]
+_ASK = """async ([type, values]) => (await axe.run(document, {
+  runOnly: {type, values}, resultTypes: ["violations"],
 })).violations.map(({id, impact, help, nodes}) => ({
   id, impact, help, where: nodes.slice(0, 4).map(({target, failureSummary}) =>
     `${target.join(" ")}: ${failureSummary.split("\\n").slice(1, 2).join("").trim()}`),
 }))"""
 
 
-def grave_violations(page: Page) -> list[str]:
+def grave_violations(page: Page, *, only_colours: bool = False) -> list[str]:
     """Return a sentence for each serious or critical violation on the page as it is now."""
+    asked = ["rule", OF_COLOURS] if only_colours else ["tag", TAGS]
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.read_text("utf-8"))
     return [
         f"{found['impact']} {found['id']}: {found['help']}. {' | '.join(found['where'])}"
-        for found in page.evaluate(_ASK, TAGS)
+        for found in page.evaluate(_ASK, asked)
         if found["impact"] in GRAVE
     ]

@@ -5,10 +5,17 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
+from django.core.management import call_command
+from django.utils import timezone
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from pytest_django import DjangoDbBlocker
+from pytest_django.live_server_helper import LiveServer
 
+from console.accounts.models import User
+from console.replication.flows.models import ReplicationFlow
 from tests.browser.open_requests import OpenRequests
 from tests.browser.watching import Watched
+from tests.browser.world import make_person, make_world
 from tests.support import PATIENCE, wait_until
 
 # Playwright runs an event loop in this thread; the tests use Django's database beside it, not inside it.
@@ -63,8 +70,44 @@ def page(context: BrowserContext) -> Page:
 
 
 @pytest.fixture
-def watched(page: Page, live_server) -> Iterator[Watched]:
+def watched(page: Page, live_server: LiveServer) -> Iterator[Watched]:
     """The page, which fails the test when a script, the security policy or a stranger was met."""
     seen = Watched(page, live_server.url)
+    yield seen
+    assert seen.complaints == []
+
+
+class Site:
+    """A full console that one file's tests look at, and who looks."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.flow: ReplicationFlow = make_world(timezone.now())
+        self.people: dict[str, User] = {
+            role: make_person(role, name) for role, name in (("admin", "ana"), ("viewer", "vera"))
+        }
+
+    def person(self, role: str = "admin") -> User:
+        """Return the person of this role."""
+        return self.people[role]
+
+
+@pytest.fixture(scope="module")
+def site(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Site]:
+    """Rows and a server for all tests of a file: what a test writes is taken back, and it changes no row.
+
+    Its tests are marked with `django_db`, without a transaction of their own.
+    """
+    with django_db_blocker.unblock():
+        server = LiveServer("localhost")
+        yield Site(server.url)
+        server.stop()
+        call_command("flush", verbosity=0, interactive=False)
+
+
+@pytest.fixture
+def reader(page: Page, site: Site) -> Iterator[Watched]:
+    """A page of the site, watched likewise."""
+    seen = Watched(page, site.url)
     yield seen
     assert seen.complaints == []

@@ -1,21 +1,19 @@
 """Every page in both themes and on a narrow screen: readable for all, quiet, kept as a picture."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
-from django.utils import timezone
 
 from console.availability.drills.models import Drill
 from console.availability.placements.models import TopicPlacement
 from console.availability.promotion.models import PromotionAction, PromotionPolicy
 from tests.browser.axe import grave_violations
-from tests.browser.world import RUN, fill_cluster, make_person, make_world
+from tests.browser.watching import Watched
+from tests.browser.world import RUN
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
-THEMES = ("light", "dark")
-NARROW = {"width": 380, "height": 800}
 FLOW = "flow"
 # Likewise those of its failover plan, of a group in it, and of a run that has ended.
 PLAN, GROUP_ROW, DRILL = "plan", "group row", "drill"
@@ -121,7 +119,6 @@ class Odd:
     path: str
     role: str | None = "admin"
     expects: str = ""
-    has: str = field(default="all", kw_only=True)
 
 
 ODD_PAGES = {
@@ -162,14 +159,7 @@ ODD_PAGES = {
     "no-promotion": Odd("/availability/west/promotion/", "admin", "Not judged yet"),
     "nothing-placed": Odd("/availability/west/placements/", "admin", "No topic has a placement"),
     "flow-absolute": Odd("/replication/1/?from=2026-01-01T00:00&to=2026-01-01T06:00", "admin", ""),
-    "first-overview": Odd("/", "admin", "first copied record", has="nothing"),
     "topic-not-found": Odd("/clusters/east/topics/gone/", "admin", "east has no topic gone"),
-    "first-overview-viewer": Odd("/", "viewer", "role admin", has="nothing"),
-    "second-overview": Odd("/", "admin", "Add the other cluster", has="one cluster"),
-    "first-clusters": Odd("/clusters/", "admin", "No cluster yet", has="nothing"),
-    "first-flows": Odd("/replication/", "admin", "two clusters", has="nothing"),
-    "first-new-flow": Odd("/replication/new/", "admin", "two clusters", has="nothing"),
-    "first-runs": Odd("/runs/", "admin", "Nothing has run yet", has="nothing"),
 }
 
 
@@ -189,21 +179,20 @@ def test_every_route_is_looked_at_or_is_no_page():
     assert route_names(get_resolver().url_patterns) == set(PLACES) | NOT_PAGES
 
 
-def look(watched, name: str) -> list[str]:
-    """Return what is wrong with the page that is open, in both themes and on a narrow screen."""
-    page, found = watched.page, []
-    for theme in THEMES:
-        page.emulate_media(color_scheme=theme)
-        watched.keep_picture(f"pages/{name}-{theme}")
-        with watched.unheard():
-            found += [f"{theme}: {problem}" for problem in grave_violations(page)]
-    page.emulate_media(color_scheme="light")
-    page.set_viewport_size(NARROW)
-    watched.keep_picture(f"pages/{name}-narrow")
-    width = page.evaluate("document.documentElement.scrollWidth")
-    if width > NARROW["width"]:
-        found.append(f"narrow: the page is {width} px wide")
-    return found
+@pytest.fixture(scope="module")
+def one_page(browser, site):
+    """One page of the browser for all pages of the console: another one costs more than to look at it."""
+    with browser.new_context(color_scheme="light") as context:
+        yield Watched(context.new_page(), site.url)
+
+
+@pytest.fixture
+def reader(one_page):
+    one_page.page.set_viewport_size({"width": 1440, "height": 900})
+    one_page.page.context.clear_cookies()
+    one_page.complaints.clear()
+    yield one_page
+    assert one_page.complaints == []
 
 
 def test_what_people_would_trip_over_is_found(page):
@@ -212,33 +201,27 @@ def test_what_people_would_trip_over_is_found(page):
 
 
 @pytest.mark.parametrize("name", PLACES)
-def test_page_is_readable_for_all(name, watched):
-    person = make_person()
-    flow = make_world(timezone.now())
-    plan = flow.failover_plans.first()
+def test_page_is_readable_for_all(name, reader, site):
+    plan = site.flow.failover_plans.first()
     numbers = {
-        FLOW: flow.pk, "person": person.pk, PLAN: plan.pk,
+        FLOW: site.flow.pk, "person": site.person().pk, PLAN: plan.pk,
         POLICY: PromotionPolicy.objects.get().pk,
         ACTION: PromotionAction.objects.filter(state="planned").get().pk,
         TRIAL: Drill.objects.get().pk,
         PLACEMENT: TopicPlacement.objects.filter(cluster__alias="east").first().pk,
         GROUP_ROW: plan.plan_groups.first().pk, DRILL: plan.failover_runs.first().pk,
     }  # fmt: skip
-    watched.sign_in(person)
-    page = watched.open(reverse(name, args=[numbers.get(arg, arg) for arg in PLACES[name]]))
+    reader.sign_in(site.person())
+    page = reader.open(reverse(name, args=[numbers.get(arg, arg) for arg in PLACES[name]]))
     assert page.locator("h1").count() == 1
-    assert look(watched, name.replace(":", "-")) == []
+    assert reader.look(name.replace(":", "-")) == []
 
 
 @pytest.mark.parametrize("name", ODD_PAGES)
-def test_page_for_the_odd_case_is_readable_for_all(name, watched):
+def test_page_for_the_odd_case_is_readable_for_all(name, reader, site):
     odd = ODD_PAGES[name]
-    flow = make_world(timezone.now()) if odd.has == "all" else None
-    if odd.has == "one cluster":
-        fill_cluster("east", timezone.now(), is_well=True)
     if odd.role:
-        watched.sign_in(make_person(odd.role))
-    path = odd.path.replace("/replication/1/", f"/replication/{flow.pk}/") if flow else odd.path
-    page = watched.open(path)
+        reader.sign_in(site.person(odd.role))
+    page = reader.open(odd.path.replace("/replication/1/", f"/replication/{site.flow.pk}/"))
     assert odd.expects in page.inner_text("main")
-    assert look(watched, name) == []
+    assert reader.look(name) == []

@@ -4,7 +4,6 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import Page, expect
 
-from tests.browser.test_every_page import look
 from tests.browser.world import make_person
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -37,7 +36,7 @@ def test_a_pasted_configuration_is_explained_and_readable_for_all(watched, expla
         explained.get_by_role("cell", name="source.cluster.bootstrap.servers").first
     ).to_be_visible()
     assert "hunter2" not in explained.locator("#explained").inner_text()
-    assert look(watched, "replication-mirror-config-explained") == []
+    assert watched.look("replication-mirror-config-explained") == []
 
 
 def test_words_filter_the_values_and_the_text_stays(explained):

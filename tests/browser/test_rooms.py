@@ -6,30 +6,26 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from django.urls import reverse
-from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from console.replication.flows.models import ReplicationFlow
-from tests.browser.world import RUN, make_person, make_world
+from tests.browser.world import RUN
 from tests.support import PATIENCE, wait_until
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-# Longer than the fast interval of refresh.js.
-REFRESHED_MS = 12_000 * PATIENCE
+pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
 
 @pytest.fixture
-def flow(db):
-    return make_world(timezone.now())
+def flow(site):
+    return site.flow
 
 
 @pytest.fixture
-def visit(watched, flow):
+def visit(reader, site):
     """Open a route as an administrator."""
-    watched.sign_in(make_person())
+    reader.sign_in(site.person())
 
     def visit(name: str, *args: object, query: str = "") -> Page:
-        return watched.open(reverse(name, args=args) + query)
+        return reader.open(reverse(name, args=args) + query)
 
     return visit
 
@@ -174,13 +170,13 @@ def test_a_relative_range_is_in_the_address_and_asked_of_every_chart(visit, flow
     assert len([url for url in asked if "range=6h" in url]) >= 3
 
 
-def test_an_absolute_range_is_typed_in_the_clock_that_the_reader_chose(browser, watched, flow):
-    watched.sign_in(make_person())
+def test_an_absolute_range_is_typed_in_the_clock_that_the_reader_chose(browser, reader, site, flow):
+    reader.sign_in(site.person())
     context = browser.new_context(timezone_id="Asia/Kolkata")
     context.set_default_timeout(30_000 * PATIENCE)
-    context.add_cookies(watched.page.context.cookies())
+    context.add_cookies(reader.page.context.cookies())
     page = context.new_page()
-    page.goto(f"{watched.url}{reverse('replication:detail', args=[flow.pk])}")
+    page.goto(f"{reader.url}{reverse('replication:detail', args=[flow.pk])}")
     page.click(".tools button[value=local]")
     page.click("summary:has-text('Absolute')")
     expect(page.locator("label[for=range-from]")).to_have_text("From (local)")
@@ -229,23 +225,3 @@ def test_the_switcher_leads_to_the_same_tab_of_another_cluster(visit):
     page.click("#switcher summary")
     page.click("#switcher a:has-text('west')")
     page.wait_for_url("**/clusters/west/topics/")
-
-
-def test_the_rail_follows_what_happens(visit, flow):
-    page = visit("clusters:list")
-    badge = page.locator("#rail-places a", has_text="Replication").locator(".rail__badge")
-    expect(badge).to_have_text("2 need attention")
-    flow.is_wanted = False
-    flow.save()
-    expect(badge).to_have_text("1 needs attention", timeout=REFRESHED_MS)
-    expect(page.locator("#rail-places [aria-current]")).to_contain_text("Clusters")
-
-
-def test_heading_buttons_and_tabs_follow_what_happens(visit, flow):
-    page = visit("replication:detail", flow.pk)
-    expect(page.locator("h1")).to_contain_text("Degraded")
-    ReplicationFlow.objects.filter(pk=flow.pk).update(is_wanted=False, run=None, states={})
-    expect(page.locator("h1")).to_contain_text("Stopped", timeout=REFRESHED_MS)
-    expect(page.locator("#page-tools button", has_text="Start")).to_be_visible()
-    partitions = page.locator(".tabs a", has_text="Partitions")
-    expect(partitions.locator(".tabs__count--bad")).to_have_count(0)

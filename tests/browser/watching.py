@@ -11,7 +11,11 @@ from django.conf import settings
 from django.test import Client
 from playwright.sync_api import ConsoleMessage, Page, Request, Response, expect
 
-ARTIFACTS = Path(os.environ.get("CROSSLOG_ARTIFACTS", "artifacts"))
+from tests.browser.axe import grave_violations
+
+# Where pictures of the pages go, for people who want to look at them.
+ARTIFACTS = os.environ.get("CROSSLOG_ARTIFACTS")
+NARROW = {"width": 380, "height": 800}
 SERVER_ERROR = 500
 
 
@@ -43,11 +47,30 @@ class Watched:
         return self.page
 
     def keep_picture(self, name: str) -> None:
-        """Write a picture of the whole page to the artifacts of the test run."""
-        path = ARTIFACTS / f"{name}.png"
+        """Write a picture of the whole page, where somebody asked for pictures."""
+        if ARTIFACTS is None:
+            return
+        path = Path(ARTIFACTS) / f"{name}.png"
         path.parent.mkdir(parents=True, exist_ok=True)
         # Hiding the caret would need an inline style, which the policy forbids.
         self.page.screenshot(path=path, full_page=True, caret="initial")
+
+    def look(self, name: str) -> list[str]:
+        """Return what is wrong with the page that is open, in both themes and on a narrow screen."""
+        found = []
+        for theme in ("light", "dark"):
+            self.page.emulate_media(color_scheme=theme)
+            self.keep_picture(f"pages/{name}-{theme}")
+            with self.unheard():
+                problems = grave_violations(self.page, only_colours=theme == "dark")
+            found += [f"{theme}: {problem}" for problem in problems]
+        self.page.emulate_media(color_scheme="light")
+        self.page.set_viewport_size(NARROW)
+        self.keep_picture(f"pages/{name}-narrow")
+        width = self.page.evaluate("document.documentElement.scrollWidth")
+        if width > NARROW["width"]:
+            found.append(f"narrow: the page is {width} px wide")
+        return found
 
     @contextmanager
     def unheard(self) -> Iterator[None]:

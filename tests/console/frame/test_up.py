@@ -68,42 +68,27 @@ class Console:
             self.process.wait()
 
 
-@pytest.fixture
-def console(tmp_path):
-    console = Console(tmp_path)
+@pytest.fixture(scope="module")
+def console(tmp_path_factory):
+    """A console that is up, in a home that was there before and that others may read."""
+    console = Console(tmp_path_factory.mktemp("up") / "home")
+    console.home.mkdir(mode=0o755)
+    console.start()
+    console.wait_until_ready()
     yield console
     console.end()
 
 
-def test_the_console_comes_up_heals_itself_and_ends_in_order(console):
-    console.start()
-    console.wait_until_ready()
-    family = children_of(console.process.pid)
+def test_a_console_that_is_up_answers_at_one_port_and_nothing_else(console):
     assert is_url_ok(f"http://127.0.0.1:{console.port}/readyz", timeout_s=SLOW_S)
     assert "password:" in console.output
+    family = children_of(console.process.pid)
     assert {port for pid in family for port in tcp_ports_of(pid)} == {console.port}
     assert not (console.home / "gunicorn.ctl").exists()
     wait_until(lambda: len(children_of(console.program("gunicorn"))) == 2)  # two answer pages
 
-    signs = LivenessSigns(console.home / "alive")
-    programs = ("collect", "spark", "follower", "metadata", "promoter", "beat")
-    wait_until(lambda: all(signs.last(program) for program in programs), SLOW_S)
-    before = signs.last("collect")
-    wait_until(lambda: signs.last("collect") > before, SLOW_S)
-
-    os.kill(console.program("redis-server"), signal.SIGKILL)
-    wait_until(lambda: "redis started again" in console.output, SLOW_S)
-
-    console.process.send_signal(signal.SIGTERM)
-    assert console.process.wait(timeout=SLOW_S * PATIENCE) == 0
-    assert [pid for pid in family if start_ticks(pid) is not None] == []
-
 
 def test_a_home_is_made_for_its_user_only_and_an_open_one_is_said(console):
-    console.home = console.home / "home"
-    console.home.mkdir(mode=0o755)
-    console.start()
-    console.wait_until_ready()
     assert f"warning: {console.home} can be read by other users (0755)" in console.output
     made = [path for path in console.home.rglob("*") if path.name != "up.txt" and in_home(path)]
     assert console.home / "crosslog.sqlite3" in made
@@ -115,52 +100,70 @@ def in_home(path: Path) -> bool:
     return "static" not in path.parts and not path.is_symlink() and path.exists()
 
 
-def test_a_second_console_on_the_same_database_is_told_so_in_one_sentence(console):
-    console.start()
-    console.wait_until_ready()
-    other = Console(console.home / "other")
-    other.database = f"sqlite:///{console.home / 'crosslog.sqlite3'}"
-    other.start()
+def test_every_program_gives_signs_of_life(console):
+    signs = LivenessSigns(console.home / "alive")
+    programs = ("collect", "spark", "follower", "metadata", "promoter", "beat")
+    wait_until(lambda: all(signs.last(program) for program in programs), SLOW_S)
+    before = signs.last("collect")
+    wait_until(lambda: signs.last("collect") > before, SLOW_S)
+
+
+def refused(other: Console, **options: str) -> str:
+    """Start another console that is in the way of one, and return what it says."""
+    other.start(**options)
     assert other.process.wait(timeout=SLOW_S * PATIENCE) == 1
-    (line,) = other.output.splitlines()
+    return other.output
+
+
+def test_a_second_console_on_the_same_database_is_told_so_in_one_sentence(console, tmp_path):
+    other = Console(tmp_path)
+    other.database = f"sqlite:///{console.home / 'crosslog.sqlite3'}"
+    (line,) = refused(other).splitlines()
     assert f"Another crosslog (process {console.process.pid} on " in line
     assert f"runs with the database {console.home / 'crosslog.sqlite3'}" in line
     assert "DATABASE_URL" in line
 
 
+def test_a_second_console_in_the_same_folder_is_told_so(console):
+    said = refused(Console(console.home), output="second.txt")
+    assert f"crosslog already runs with the folder {console.home}" in said
+
+
+def test_a_second_console_at_the_same_port_is_told_which_option_changes_it(console, tmp_path):
+    other = Console(tmp_path)
+    other.port = console.port
+    said = refused(other)
+    assert f"Port {console.port} on 127.0.0.1 is taken" in said
+    assert "--port" in said
+
+
+def test_a_stranger_at_the_socket_of_redis_is_told_with_both_ways_out(tmp_path):
+    third = Console(tmp_path)
+    (third.home / "redis").mkdir()
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(third.home / "redis" / "redis.sock"))
+        other.listen()
+        said = refused(third)
+    assert f"Another program listens at {third.home}/redis/redis.sock" in said
+    assert "CROSSLOG_HOME" in said
+    assert "REDIS_URL" in said
+
+
+def test_a_console_heals_itself_and_ends_in_order(console):
+    family = children_of(console.process.pid)
+    os.kill(console.program("redis-server"), signal.SIGKILL)
+    wait_until(lambda: "redis started again" in console.output, SLOW_S)
+
+    console.process.send_signal(signal.SIGTERM)
+    assert console.process.wait(timeout=SLOW_S * PATIENCE) == 0
+    assert [pid for pid in family if start_ticks(pid) is not None] == []
+
+
 def test_nothing_outlives_a_killed_supervisor(console):
-    console.start()
+    console.start("again.txt")  # it has ended in order
     console.wait_until_ready()
     family = children_of(console.process.pid)
     assert len(family) >= 5
     console.process.kill()
     console.process.wait()
     wait_until(lambda: [pid for pid in family if start_ticks(pid) is not None] == [], 30)
-
-
-def test_a_second_console_is_told_what_is_in_its_way(console):
-    console.start()
-    console.wait_until_ready()
-
-    same_folder = Console(console.home)
-    same_folder.start(output="second.txt")
-    assert same_folder.process.wait(timeout=SLOW_S * PATIENCE) == 1
-    assert f"crosslog already runs with the folder {console.home}" in same_folder.output
-
-    same_port = Console(console.home / "other")
-    same_port.port = console.port
-    same_port.start()
-    assert same_port.process.wait(timeout=SLOW_S * PATIENCE) == 1
-    assert f"Port {console.port} on 127.0.0.1 is taken" in same_port.output
-    assert "--port" in same_port.output
-
-    same_redis = Console(console.home / "third")
-    (same_redis.home / "redis").mkdir(parents=True)
-    with socket.socket(socket.AF_UNIX) as other:
-        other.bind(str(same_redis.home / "redis" / "redis.sock"))
-        other.listen()
-        same_redis.start()
-        assert same_redis.process.wait(timeout=SLOW_S * PATIENCE) == 1
-    assert f"Another program listens at {same_redis.home}/redis/redis.sock" in same_redis.output
-    assert "CROSSLOG_HOME" in same_redis.output
-    assert "REDIS_URL" in same_redis.output

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -72,6 +73,15 @@ def refusals_of(console, topic):
     return [one["code"] for one in actions_of(console, topic)[0]["refusals"]]
 
 
+@contextmanager
+def stopped(console):
+    """The stop switch is on."""
+    switch = {"cluster": ALIAS, "is_on": True, "why": "a test"}
+    console.visitor.post("api/v1/promotion-stop/", switch)
+    yield
+    console.visitor.post("api/v1/promotion-stop/", {**switch, "is_on": False})
+
+
 def loops(console):
     """How many loops were ever heard of, dead ones too."""
     return console.visitor.page(f"availability/{ALIAS}/promotion/").count("Loop <code>")
@@ -136,24 +146,23 @@ def test_it_stays_while_both_programs_die_in_turn(world, console, second, topic)
 
 
 def test_it_is_taken_back_when_the_replica_returns_also_while_stopped(world, console, topic):
-    switch = {"cluster": ALIAS, "is_on": True, "why": "a test"}
-    console.visitor.post("api/v1/promotion-stop/", switch)
-    world.cluster.node(2).start()
-    wait_until(lambda: is_whole(world, topic), 60)
-    wait_until(lambda: state_of(console, topic) == "reverted", 60)
-    # Each broker reads the metadata log in its own time.
-    wait_until(lambda: is_out(world, topic), 20)
+    with stopped(console):
+        world.cluster.node(2).start()
+        wait_until(lambda: is_whole(world, topic), 60)
+        wait_until(lambda: state_of(console, topic) == "reverted", 60)
+        # Each broker reads the metadata log in its own time.
+        wait_until(lambda: is_out(world, topic), 20)
 
 
 @pytest.mark.campaign("drills")
 def test_the_stop_switch_is_honoured(world, console, topic):
     wait_until(lambda: is_whole(world, topic), 60)
-    world.cluster.node(2).kill()
-    wait_until(lambda: not is_whole(world, topic), 40)
-    wait_until(lambda: state_of(console, topic) in {"advised", "planned"}, 30)
-    wait_until(lambda: "stopped" in refusals_of(console, topic), 30)
-    assert is_out(world, topic)
-    console.visitor.post("api/v1/promotion-stop/", {"cluster": ALIAS, "is_on": False})
+    with stopped(console):
+        world.cluster.node(2).kill()
+        wait_until(lambda: not is_whole(world, topic), 40)
+        wait_until(lambda: state_of(console, topic) in {"advised", "planned"}, 30)
+        wait_until(lambda: "stopped" in refusals_of(console, topic), 30)
+        assert is_out(world, topic)
     wait_until(lambda: in_all_isrs(world.doors, STANDBY, topic), 60)
     world.cluster.node(2).start()
     wait_until(lambda: is_out(world, topic), 90)
