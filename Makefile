@@ -4,6 +4,9 @@ PYTHON ?= python3
 RUN := .venv/bin
 SETUP := $(PYTHON) tools/bootstrap.py
 
+# What is not kept compiled is compiled again by every process: a console is eleven of them.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help demo run test quick bench campaign check lock clean
 
@@ -24,7 +27,7 @@ test:  ## all tests, on real clusters and in a real browser
 
 quick:  ## the tests that need no cluster, no browser and no Spark
 	@$(SETUP) dev
-	@$(RUN)/python -m pytest -q -n 2 -m "not live and not browser and not slow"
+	@$(RUN)/python -m pytest -q -n 3 -m "not live and not browser and not slow"
 
 bench:  ## measure speed and memory into bench/results/
 	@$(SETUP) dev --java

@@ -14,6 +14,8 @@ import pytest
 from tests.support import PATIENCE, wait_until
 from tests.times import TO_FILE
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 # The rooms that keep state; the frame and the API around them have no queries of their own.
 ROOMS = ("accounts", "clusters", "quorum", "replication", "runs")

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from tests.browser.world import make_person, make_world
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 PAGES = {
     "clusters:list": [],

@@ -18,6 +18,8 @@ from tests.console.making import NOW, make_flow, make_partition, make_run, make_
 from tests.console.quorum.making import make_quorum
 from tests.console.replication.failover_world import PaperClusters, carry_out, make_plan
 
+pytestmark = pytest.mark.slow
+
 V1 = "/api/v1/"
 # What a person can do in a page, by the name of its address: the routes that do the same.
 ROUTES_OF_PAGES = {

@@ -16,7 +16,11 @@ from jobs.cluster import client as kafka_client
 from tests.console.api.operations import OPERATIONS, live_schema
 from tests.console.making import make_flow, make_partition, make_run, make_topic
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("seeded", "no_kafka")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.django_db,
+    pytest.mark.usefixtures("seeded", "no_kafka"),
+]
 # More of everything: SCHEMATHESIS_EXAMPLES=500 pytest tests/console/api
 EXAMPLES = int(os.environ.get("SCHEMATHESIS_EXAMPLES", "8"))
 # The WSGI transport does not unpack what is compressed.

@@ -17,7 +17,10 @@ from tests.support import PATIENCE, tcp_ports_of, wait_until
 ROOT = Path(__file__).parent.parent.parent.parent
 SLOW_S = 120.0  # a busy machine imports Django five times at once
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the supervisor needs Linux")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="the supervisor needs Linux"),
+]
 
 
 class Console:

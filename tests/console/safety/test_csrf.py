@@ -9,7 +9,7 @@ from tests.console.safety.test_every_route import objects_of
 from tests.console.safety.world import make_person
 from tests.console.safety.writes import noting_writes
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 # A form of another site sends the first, a script of it may try the second.
 FORM, JSON = "application/x-www-form-urlencoded", "application/json"

@@ -13,7 +13,7 @@ from tests.console.safety.test_every_route import objects_of
 from tests.console.safety.world import make_person
 from tests.examples import examples
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 ODD = [
     "\x00",

@@ -26,7 +26,7 @@ from tests.console.safety.world import (
     promotion_of,
 )
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 ROUTES = all_routes()
 LEVELS = {"view": 1, "operate": 2, "administer": 3}

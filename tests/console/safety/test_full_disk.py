@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 # No file can grow: what a full disk says, without filling one. SQLite calls it an error of the disk.
 WHILE_FULL = """
 import django, json, resource, time

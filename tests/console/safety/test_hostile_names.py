@@ -12,7 +12,7 @@ from tests.console.safety.routes import EXPECTED, all_routes
 from tests.console.safety.test_every_route import objects_of
 from tests.console.safety.world import make_person, make_world
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 

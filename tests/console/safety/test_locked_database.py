@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 PASSWORD = "correct horse battery"
 WHILE_LOCKED = f"""
 import django, json, sqlite3, time

@@ -8,7 +8,7 @@ from tests.console.safety.routes import EXPECTED, OPEN, all_routes
 from tests.console.safety.test_every_route import objects_of
 from tests.console.safety.world import make_person
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 PAGES = [route for route in all_routes() if not route.name.startswith("api-")]
 
 

@@ -10,7 +10,7 @@ from console.frame.pages.timerange import in_range
 from tests.console.replication.failover_world import make_plan
 from tests.console.safety.world import make_person
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 ABSOLUTE = "from=2026-11-21T03%3A00%3A00Z&to=2026-11-21T04%3A00%3A00Z"
 SUBJECTS = ["/replication/{flow}/", "/clusters/east/", "/quorum/east/", "/availability/east/"]
 

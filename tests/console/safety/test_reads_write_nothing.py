@@ -9,7 +9,7 @@ from tests.console.safety.test_every_route import objects_of
 from tests.console.safety.world import make_person, make_world
 from tests.console.safety.writes import noting_writes
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.mark.parametrize("method", ["GET", "OPTIONS"])

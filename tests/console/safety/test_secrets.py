@@ -16,6 +16,8 @@ from tests.console.safety.routes import EXPECTED, all_routes
 from tests.console.safety.test_every_route import objects_of
 from tests.console.safety.world import bearer, make_person, make_token, make_world
 
+pytestmark = pytest.mark.slow
+
 PLANTED = {
     "environment": "PLANTED-env-7f3a",
     "file": "PLANTED-file-91cc",

@@ -155,6 +155,7 @@ def set_throttles(shell: Shell) -> None:
     shell.run(tools.tool("kafka-configs", *entity, "--alter", "--add-config", lists))
 
 
+@pytest.mark.campaign("drills")
 def test_every_command_of_the_runbooks_is_taken_by_kafkas_tools(shell: Shell) -> None:
     make_topic(shell)
     set_throttles(shell)

@@ -236,6 +236,7 @@ def test_by_a_policy_the_standby_is_promoted_and_demoted_without_anybody(world, 
     assert producer.longest_gap_s() < 25 + stalls.seconds
 
 
+@pytest.mark.campaign("drills")
 def test_a_standby_of_a_thousand_partitions_joins_all_their_isrs(world, store, record_property):
     replicas = [[1, 2, STANDBY], [2, 3, STANDBY], [3, 1, STANDBY]]
     topics = [
@@ -282,6 +283,7 @@ def test_when_the_primary_site_dies_a_promoted_standby_leads_with_every_acked_re
         demoted(world, store)
 
 
+@pytest.mark.campaign("drills")
 @pytest.mark.usefixtures("quorum_of_both_sites")
 def test_when_the_primary_site_dies_a_fenced_standby_lacks_the_last_moments_at_most(
     world, store, record_property

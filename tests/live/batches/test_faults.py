@@ -28,6 +28,8 @@ COUNT = 40_000
 # As much as a second of copying, so that something is under way when it breaks.
 SLOW = {"max_bytes_per_s": 400_000}
 COPYING = CopyState.COPYING
+LONG = pytest.mark.campaign("faults")
+KILL, PAUSE = pytest.param("kill", marks=LONG), pytest.param("pause", marks=LONG)
 OF_OTHERS = re.compile(r"west|Broker [23] of hurt has not answered|broker [23]\b.* did not answer")
 
 
@@ -68,7 +70,7 @@ def test_a_lost_source_broker_is_told_by_its_partitions_only(small_lab, west):
     assert_copied(hurt, west, topic, flow)
 
 
-@pytest.mark.parametrize("how", ["kill", "pause"])
+@pytest.mark.parametrize("how", ["kill", PAUSE])
 def test_a_target_that_goes_away_in_the_middle_is_told_and_nothing_is_doubled(small_lab, east, how):
     lab = small_lab("hurt")
     hurt, node = lab.cluster("hurt"), lab.node("hurt-1")
@@ -108,7 +110,7 @@ def test_a_source_that_is_away_is_told_and_followed_when_it_is_back(small_lab, w
     assert_copied(hurt, west, topic, flow)
 
 
-@pytest.mark.parametrize("how", ["kill", "pause"])
+@pytest.mark.parametrize("how", [KILL, "pause"])
 def test_a_stop_while_the_target_is_away_ends_in_time_and_keeps_the_position(small_lab, east, how):
     lab = small_lab("hurt")
     hurt, node = lab.cluster("hurt"), lab.node("hurt-1")
@@ -226,6 +228,7 @@ def test_a_copier_that_slept_while_another_one_took_over_never_takes_it_back(
     assert_copied(east, hurt, topic, flow)
 
 
+@pytest.mark.campaign("faults")
 def test_offset_syncs_on_the_source_are_whole_after_a_kill(east, west, tmp_path):
     topic = new_topic(east)
     writer = Transactions(east, topic)

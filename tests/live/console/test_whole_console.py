@@ -134,6 +134,7 @@ def test_a_killed_jvm_is_followed_by_a_run_that_goes_on_and_its_crash_is_told(fl
     assert flow.shown()["crashes"]["count"] == 1
 
 
+@pytest.mark.campaign("faults")
 def test_redis_restarted_changes_nothing_but_a_pause(flow, running):
     running.kill("redis-server")
     flow.write(500)

@@ -107,7 +107,14 @@ def test_a_run_that_is_asked_to_stop_ends_cleanly(start):
     ("program", "word", "result"),
     [
         pytest.param("python", "jobs.spark.run_supervisor", None, id="the keeper"),
-        pytest.param("java", "deploy.SparkSubmit", Outcome.ERRORED, id="the JVM"),
+        # Killed in a console, too, by tests/live/console/test_whole_console.py.
+        pytest.param(
+            "java",
+            "deploy.SparkSubmit",
+            Outcome.ERRORED,
+            id="the JVM",
+            marks=pytest.mark.campaign("faults"),
+        ),
         pytest.param("python", "entry/run.py", Outcome.ERRORED, id="the Python driver"),
     ],
 )

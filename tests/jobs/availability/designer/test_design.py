@@ -28,7 +28,6 @@ from jobs.availability.runbooks.kafka_commands import KafkaTools
 from jobs.availability.what_if.model.cluster import ClusterModel
 from jobs.availability.what_if.simulation import simulate
 from jobs.availability.what_if.steps import Loss
-from tests.examples import examples
 
 FENCED, ITSELF, NONE = (
     ObserverSupport.FENCED_STANDBY,
@@ -360,7 +359,6 @@ COUNTS = st.integers(0, 2)
     support=st.sampled_from([FENCED, ITSELF]),
     after=st.sampled_from([WritableAfter.BROKER, WritableAfter.SITE]),
 )
-@examples(150)
 def test_the_sizing_rule_says_what_the_simulation_says(sync, observers, least, support, after):
     sites = tuple(
         Site(name, tuple(range(n, n + 4))) for name, n in (("a", 0), ("b", 10), ("c", 20))

@@ -252,6 +252,7 @@ def test_a_log_that_is_cut_while_it_is_read_ends_the_reading_only(tmp_path):
     assert all(isinstance(one, LogRecord | LogDamage) for one in reading)
 
 
+@pytest.mark.slow
 def test_a_file_of_two_gigabytes_with_a_hole_is_read_to_its_end(tmp_path):
     path = tmp_path / segment_file_name(0)
     end = b"".join(log_of(6, 2))

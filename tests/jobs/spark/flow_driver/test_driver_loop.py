@@ -29,6 +29,8 @@ from jobs.spark.flow_driver.recovery import PositionsBehind
 from jobs.spark.flow_driver.state import FlowState
 from tests.support import PATIENCE, wait_until
 
+pytestmark = pytest.mark.slow
+
 FLOW = FlowSpec("f", Connection("east", "a:1"), Connection("west", "b:1"), tasks=2)
 
 
@@ -41,10 +43,8 @@ class FakeClusters:
 
     def __init__(self, **topics: int):
         self.topics = topics
-        self.ids = {}
-        self.accepted = {}
+        self.ids, self.accepted, self.positions = {}, {}, {}
         self.records = 100
-        self.positions = {}
         self.fault = None
         self.recovered = []
 

@@ -17,6 +17,7 @@ def changes(group=""):
     return ReadinessChange.objects.filter(group=group).count() - 1
 
 
+@pytest.mark.slow
 def test_an_hour_of_a_healthy_flow_is_ready_and_changes_at_most_once():
     answers = Simulation(restarts=RESTARTS).go(BEGIN_S + HOUR_S, BEGIN_S)
     ready = [second for second, word in answers if word == "ready"]

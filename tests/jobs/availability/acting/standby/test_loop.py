@@ -17,6 +17,8 @@ from tests.jobs.availability.acting.standby.fake_quorum import STANDBY, FakeQuor
 from tests.jobs.cluster.protocol.coroutines import until
 from tests.support import PATIENCE
 
+pytestmark = pytest.mark.slow
+
 QUICK = LoopTiming(tick_ms=20, beat_ms=80, lease_ms=400, late_ms=200, sign_ms=800, store_ms=200)
 # For a loop whose store answers, however busy the machine is.
 NEVER_AWAY = replace(QUICK, store_ms=30_000)

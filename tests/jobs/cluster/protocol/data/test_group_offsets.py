@@ -122,6 +122,7 @@ async def test_a_coordinator_that_hangs_costs_its_own_groups_only():
     assert isinstance(found["group-1"], TimedOut)
 
 
+@pytest.mark.slow
 async def test_what_was_read_stays_read_when_nobody_says_any_more_who_coordinates():
     def mixed(asked):
         moved = offsets(error=ErrorCode.not_coordinator)(asked)

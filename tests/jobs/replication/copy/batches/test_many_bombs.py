@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[5]
 # Eight batches of 100 MB each would be 0.8 GB, three times over where all are opened at once.
 BATCHES, RECORD_BYTES, MOST_MB = 8, 100_000_000, 1100
