@@ -90,8 +90,11 @@ CAMPAIGNS = {
         settings=MANY,
     ),
     "soak": Campaign(
-        "checkpoints of a topic that is written without a pause, judged by every record",
-        tests=["tests/live/replication/test_checkpoints_while_written.py"],
+        "checkpoints of a topic that is written without a pause, and an hour of the answer on the flow",
+        tests=[
+            "tests/live/replication/test_checkpoints_while_written.py",
+            "tests/console/replication/checkpoints/rounds/test_steady.py",
+        ],
         duration_s=1200,
         takes_time=True,
     ),

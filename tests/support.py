@@ -49,7 +49,8 @@ def wait_until(predicate: Callable[[], object], timeout: float = 10.0, every: fl
         now = time.monotonic()
         if now > end:
             raise AssertionError(f"not true within {timeout * PATIENCE} s: {predicate}") from fault
-        time.sleep(max(every, now - began))
+        took = now - began
+        time.sleep(max(every, min(4 * took, took + 1.0)))
 
 
 def tcp_ports_of(pid: int) -> list[int]:

@@ -30,6 +30,7 @@ def drill(world: World) -> Iterator[Drill]:
     drill.wait_until_whole()
 
 
+@pytest.mark.campaign("drills")
 def test_the_whole_standby_comes_into_the_isr_and_leaves_it_when_the_broker_is_back(
     drill: Drill, world: World
 ) -> None:

@@ -125,6 +125,7 @@ def test_a_commit_waits_while_nobody_leads_what_it_wrote_to(lab):
     assert [record.value for record in read_all(hurt, WHERE.topic)] == [b"held"]
 
 
+@pytest.mark.campaign("faults")
 def test_who_takes_over_waits_while_nobody_leads_what_the_one_before_wrote_to(lab):
     hurt = lab.cluster("hurt")
     flow = FlowSpec("waits", hurt.connection, hurt.connection, (WHERE.topic,))
@@ -142,7 +143,13 @@ def test_who_takes_over_waits_while_nobody_leads_what_the_one_before_wrote_to(la
     assert read_all(hurt, WHERE.topic) == []
 
 
-@pytest.mark.parametrize("commit", [True, False], ids=["committed", "aborted"])
+@pytest.mark.parametrize(
+    "commit",
+    [
+        pytest.param(True, id="committed"),
+        pytest.param(False, id="aborted", marks=pytest.mark.campaign("faults")),
+    ],
+)
 def test_an_end_that_missed_a_partition_is_told_again_before_anything_follows(lab, commit):
     """The answer to the end was lost; who goes on finds out how it was decided."""
     hurt = lab.cluster("hurt")

@@ -135,6 +135,7 @@ def test_a_stop_while_the_target_is_away_ends_in_time_and_keeps_the_position(sma
     assert_copied(east, hurt, topic, flow)
 
 
+@pytest.mark.campaign("faults")
 def test_a_copier_begins_although_the_target_is_away(small_lab, east):
     lab = small_lab("hurt")
     hurt = lab.cluster("hurt")

@@ -88,6 +88,7 @@ def test_partitions_that_are_added_are_copied_from_their_beginning(east, west):
 
 
 @pytest.mark.timeout(900)
+@pytest.mark.campaign("faults")
 def test_records_lost_by_an_unclean_election_are_a_finding_and_the_new_ones_follow(small_lab, west):
     lab = small_lab("torn", nodes=3)
     torn = lab.cluster("torn")

@@ -85,6 +85,7 @@ def flow_of(pair: Lab, topic: str) -> FlowSpec:
     return FlowSpec(f"take over {topic}", east.connection, west.connection, (topic,))
 
 
+@pytest.mark.campaign("mirror-maker")
 def test_a_flow_goes_on_where_mirror_maker_stopped_and_hands_back(pair, mirror_maker):
     east, west = pair.cluster("east"), pair.cluster("west")
     make_topic(east, "orders", PARTITIONS)

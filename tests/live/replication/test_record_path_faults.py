@@ -168,6 +168,7 @@ def test_a_position_beyond_the_end_of_the_log_stops_the_partition(east, west):
 
 
 @pytest.mark.timeout(900)
+@pytest.mark.campaign("faults")
 def test_a_target_topic_that_is_not_there_is_told_and_tried_again(east, west):
     topic = new_topic(east)
     sent = produce(east, topic, 5)

@@ -194,6 +194,7 @@ def test_an_accepted_new_topic_is_copied_from_its_beginning(flow, east, west, to
     assert len(read_all(west.connection, f"east.{topic}")) == 4
 
 
+@pytest.mark.campaign("faults")
 def test_a_killed_driver_loses_nothing_and_counts_what_it_wrote_twice(flow, east, west, topic):
     first = produce(east, topic, 200_000)
     flow.start()

@@ -51,6 +51,7 @@ def test_partitions_move_to_the_task_that_has_less_to_do_and_no_record_is_double
     assert_copied(writer.written, west, f"east.{topic}")
 
 
+@pytest.mark.campaign("faults")
 def test_a_killed_task_comes_back_alone_while_the_other_goes_on(east, west, folder):
     topic = new_topic(east, 4)
     with (

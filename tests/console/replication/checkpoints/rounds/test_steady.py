@@ -18,10 +18,17 @@ def changes(group=""):
 
 
 @pytest.mark.slow
-def test_an_hour_of_a_healthy_flow_is_ready_and_changes_at_most_once():
-    answers = Simulation(restarts=RESTARTS).go(BEGIN_S + HOUR_S, BEGIN_S)
+@pytest.mark.parametrize(
+    "length_s",
+    [
+        pytest.param(1200, id="twenty minutes"),
+        pytest.param(HOUR_S, id="an hour", marks=pytest.mark.campaign("soak")),
+    ],
+)
+def test_a_healthy_flow_is_ready_and_changes_at_most_once_in(length_s):
+    answers = Simulation(restarts=RESTARTS).go(BEGIN_S + length_s, BEGIN_S)
     ready = [second for second, word in answers if word == "ready"]
-    assert len(answers) > HOUR_S / 12
+    assert len(answers) > length_s / 12
     assert len(ready) / len(answers) >= 0.99
     assert changes() <= 1
     assert all(changes(group) <= 1 for group in GROUPS)
