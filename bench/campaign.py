@@ -142,7 +142,7 @@ def run(name: str, seed: int, duration_s: float | None) -> int:
         "failed_rounds": len(failed),
         "rounds": rounds,
     }
-    reporting.write(f"campaign-{name}", result)
+    reporting.write(f"campaign-{name}", result, quick=False)
     return 1 if failed else 0
 
 

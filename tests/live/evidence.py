@@ -3,6 +3,7 @@
 It is what lies below pytest's temporary folder and was written while the test ran.
 """
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,14 +16,24 @@ def evidence_since(folder: Path, began: float) -> Iterator[tuple[str, str]]:
     """Yield name and last lines of files written since `began` (seconds of the epoch), the newest first."""
     paths = (path for pattern in LOGS for path in folder.rglob(pattern))
     # A segment of a partition is called by a number.
-    found = [(one.stat().st_mtime, one) for one in paths if not one.stem.isdigit()]
+    found = [(_written_at(one), one) for one in paths if not one.stem.isdigit()]
     for written, path in sorted(found, reverse=True)[:FILES]:
         if written >= began and (text := _end_of(path)):
             yield str(path.relative_to(folder)), text
 
 
+def _written_at(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:  # removed meanwhile
+        return 0.0
+
+
 def _end_of(path: Path) -> str:
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - LINES * LINE_CHARS))
-        lines = file.read().decode("utf-8", "replace").splitlines()
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - LINES * LINE_CHARS))
+            lines = file.read().decode("utf-8", "replace").splitlines()
+    except FileNotFoundError:
+        return ""
     return "\n".join(line[:LINE_CHARS] for line in lines[-LINES:])

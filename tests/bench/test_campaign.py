@@ -1,0 +1,31 @@
+"""What `make campaign` knows, and what the tests are marked with."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = ROOT / "bench" / "campaign.py"
+
+
+def told(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, PROGRAM, *words]
+    return subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+
+
+def test_every_test_that_is_left_to_a_campaign_has_one():
+    known = {line.split()[0] for line in told().stdout.splitlines()}
+    marked = {
+        name
+        for path in (ROOT / "tests").rglob("*.py")
+        for name in re.findall(r'mark\.campaign\("([^"]+)"\)', path.read_text("utf-8"))
+    }
+    assert marked
+    assert marked <= known
+
+
+def test_a_campaign_that_does_not_exist_is_refused_by_its_name():
+    refused = told("choas")
+    assert refused.returncode == 2
+    assert "there is no campaign choas" in refused.stderr
