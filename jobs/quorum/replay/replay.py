@@ -185,6 +185,7 @@ class Replay:
                 self._transaction = []
                 continue
             waiting, self._transaction = [*self._transaction, piece], None
+            self._end_creation(waiting)
             if kind == t.END_TRANSACTION:
                 yield from self._published(waiting, row)
         rest = part._replace(first=at)
@@ -196,13 +197,20 @@ class Replay:
     def _published(self, waiting: list[_Part], end: int) -> Iterator[_Part]:
         last = waiting[-1]
         applied = int(last.columns.offset[end])
-        batch = int(last.columns.tables.records[t.BATCH, end])
-        begin = waiting[0].first - 1
-        if len(waiting) > 1 or self._batch_of(waiting[0].columns, begin) != batch:
-            # The border of a batch ended the creation of a topic that had begun before.
-            self._last_reset = max(self._last_reset, int(waiting[0].columns.offset[begin]))
+        group = int(last.groups[self._batch_of(last.columns, end)])
         for piece in waiting:
-            yield piece._replace(applied=applied, group=int(last.groups[batch]))
+            yield piece._replace(applied=applied, group=group)
+
+    def _end_creation(self, waiting: list[_Part]) -> None:
+        """Let a border of batches, from BEGIN to END or ABORT, end the creation of a topic from before."""
+        begin = waiting[0].first - 1
+        for number, piece in enumerate(waiting):
+            first = piece.first - (number == 0)
+            last = piece.last + (number == len(waiting) - 1)
+            begins = piece.columns.batches[:, t.FIRST]
+            if np.any(piece.borders[(begins >= first) & (begins < last)]):
+                begun_at = int(waiting[0].columns.offset[begin])
+                self._last_reset = max(self._last_reset, begun_at)
 
     @staticmethod
     def _batch_of(columns: MetadataColumns, row: int) -> int:

@@ -82,6 +82,36 @@ def test_an_id_that_gets_another_name_leaves_the_old_one():
     assert replayed(log) == folded(read_log(log))
 
 
+@pytest.mark.parametrize(
+    ("batches", "cause"),
+    [
+        pytest.param("T/P", Cause.PARTITIONS_ADDED, id="a border"),
+        pytest.param("T/be P", Cause.PARTITIONS_ADDED, id="a transaction that begins a batch"),
+        pytest.param("T/ba P", Cause.PARTITIONS_ADDED, id="one that is aborted"),
+        pytest.param("Tb/ea P", Cause.PARTITIONS_ADDED, id="one that ends a batch"),
+        pytest.param("Tb/n/e P", Cause.PARTITIONS_ADDED, id="one over three batches"),
+        pytest.param("T b e P", Cause.TOPIC_CREATED, id="one inside a batch"),
+        pytest.param("b T/P e", Cause.TOPIC_CREATED, id="a border inside a transaction"),
+        pytest.param("T b/P e", Cause.PARTITIONS_ADDED, id="a border behind the topic"),
+    ],
+)
+@pytest.mark.parametrize("options", [{}, {"room_bytes": 1}], ids=["at once", "in pieces"])
+def test_a_border_of_batches_ends_the_creation_of_a_topic_when_it_is_read(batches, cause, options):
+    topic, partition = created()
+    values = {
+        "T": topic, "P": partition, "b": encode_metadata_record("BEGIN_TRANSACTION_RECORD", 0, {}),
+        "e": encode_metadata_record("END_TRANSACTION_RECORD", 0, {}),
+        "a": encode_metadata_record("ABORT_TRANSACTION_RECORD", 0, {}),
+        "n": encode_metadata_record("NO_OP_RECORD", 0, {}),
+    }  # fmt: skip
+    log, offset = b"", 0
+    for one in batches.replace(" ", "").split("/"):
+        log += batch(offset, *(values[letter] for letter in one))
+        offset += len(one)
+    assert [one.cause for one in replayed(log, **options)] == [cause]
+    assert replayed(log, **options) == folded(read_log(log))
+
+
 @examples(50)
 @given(stories())
 def test_the_history_does_not_depend_on_the_pieces_it_is_read_in(log):
