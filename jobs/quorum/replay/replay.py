@@ -203,13 +203,13 @@ class Replay:
 
     def _end_creation(self, waiting: list[_Part]) -> None:
         """Let a border of batches, from BEGIN to END or ABORT, end the creation of a topic from before."""
-        begin = waiting[0].first - 1
         for number, piece in enumerate(waiting):
             first = piece.first - (number == 0)
-            last = piece.last + (number == len(waiting) - 1)
-            begins = piece.columns.batches[:, t.FIRST]
-            if np.any(piece.borders[(begins >= first) & (begins < last)]):
-                begun_at = int(waiting[0].columns.offset[begin])
+            last = piece.last - (number < len(waiting) - 1)
+            batch = self._batch_of(piece.columns, first)
+            batch += int(piece.columns.batches[batch, t.FIRST] != first)
+            if np.any(piece.borders[batch : self._batch_of(piece.columns, last) + 1]):
+                begun_at = int(waiting[0].columns.offset[waiting[0].first - 1])
                 self._last_reset = max(self._last_reset, begun_at)
 
     @staticmethod
