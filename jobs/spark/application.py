@@ -12,13 +12,18 @@ from jobs.spark.contract import JobResult, JobSpec, Outcome
 
 logger = logging.getLogger(__name__)
 
+PARENT_LOST_WITHIN_S = 2.0
+
 
 def main(folder: str) -> int:
     """Run the job of this run folder; the exit code agrees with the result: 0 only for success."""
-    processes.end_with_parent()
+    parent = processes.end_with_parent()
     log_to_stderr()
     run_dir = Path(folder)
     result = _run(contract.read_spec(run_dir), run_dir)
+    if result.outcome is Outcome.ERRORED:
+        # What broke may be Spark's JVM, killed: then the supervisor says so, if there still is one.
+        processes.end_if_orphaned(parent, PARENT_LOST_WITHIN_S)
     contract.write_result(run_dir, result)
     return 0 if result.outcome in {Outcome.SUCCEEDED, Outcome.CANCELLED} else 1
 

@@ -13,6 +13,7 @@ _PR_SET_PDEATHSIG = 1
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _START_TICKS_FIELD = 19  # of /proc/PID/stat, counted after the command's closing bracket
 _PARENT_LOST_EXIT = 143
+_ORPHANED_POLL_S = 0.1
 
 
 def end_with_parent_thread() -> None:
@@ -23,10 +24,11 @@ def end_with_parent_thread() -> None:
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
-def end_with_parent(poll_s: float = 0.5) -> None:
+def end_with_parent(poll_s: float = 0.5) -> int:
     """Watch from a thread that the parent process stays the same, and exit at once when it does not.
 
     Unlike the kernel's signal this does not depend on which thread of the parent made this process.
+    Returns the parent's pid, for `end_if_orphaned`.
     """
     parent = os.getppid()
 
@@ -36,6 +38,22 @@ def end_with_parent(poll_s: float = 0.5) -> None:
         os._exit(_PARENT_LOST_EXIT)
 
     threading.Thread(target=watch, name="end-with-parent", daemon=True).start()
+    return parent
+
+
+def end_if_orphaned(parent: int, within_s: float) -> None:
+    """Return after this time where the parent still is this one, exit at once where it is not.
+
+    A parent that is killed closes its connections before the kernel gives its children to another: who
+    lost a connection to it waits here to know which of the two ended.
+    """
+    until = time.monotonic() + within_s
+    while os.getppid() == parent:
+        left = until - time.monotonic()
+        if left <= 0:
+            return
+        time.sleep(min(left, _ORPHANED_POLL_S))
+    os._exit(_PARENT_LOST_EXIT)
 
 
 def start_ticks(pid: int) -> int | None:
