@@ -4,6 +4,7 @@ import pytest
 
 pytest_plugins = (
     "tests.campaigns",
+    "tests.compiled",
     "tests.database",
     "tests.examples",
     "tests.scheduling",

@@ -4,8 +4,10 @@ Migrating takes seconds, for a single test as for ten thousand. Where a copy lie
 loaded before Django migrates, which then finds nothing to do. SQLite in memory only: PostgreSQL migrates.
 """
 
+import fcntl
 import hashlib
 import os
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -44,17 +46,44 @@ def django_db_modify_db_settings(kept_database: Path | None) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None, kept_database: Path | None) -> None:
-    """Keep what was migrated for the next time."""
+def alone(kept_database: Path | None) -> Iterator[Callable[[], None]]:
+    """Of several workers with nothing kept, one migrates and the others wait until this is called."""
     if kept_database is None or kept_database.exists():
+        yield lambda: None
         return
-    made = kept_database.with_suffix(f".{os.getpid()}")
-    with (
-        closing(sqlite3.connect(MEMORY, uri=True)) as memory,
-        closing(sqlite3.connect(made)) as file,
-    ):
-        memory.backup(file)
-    made.replace(kept_database)
+    with kept_database.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield lock.close
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(
+    alone: Callable[[], None], django_db_setup: None, kept_database: Path | None
+) -> None:
+    """Keep what was migrated for the next time."""
+    if kept_database is not None and not kept_database.exists():
+        made = kept_database.with_suffix(f".{os.getpid()}")
+        with (
+            closing(sqlite3.connect(MEMORY, uri=True)) as memory,
+            closing(sqlite3.connect(made)) as file,
+        ):
+            memory.backup(file)
+        made.replace(kept_database)
+    alone()
+
+
+@pytest.fixture(scope="session")
+def put_database(django_db_setup: None, kept_database: Path | None) -> Callable[[Path], None]:
+    """Puts a migrated database where a program looks for its own; where none is kept, it migrates.
+
+    That a console makes its own is what `test_up` and the demo show.
+    """
+
+    def put(path: Path) -> None:
+        if kept_database is not None:
+            shutil.copyfile(kept_database, path)
+
+    return put
 
 
 @pytest.fixture(scope="module")

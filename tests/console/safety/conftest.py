@@ -3,8 +3,16 @@
 import copy
 
 import pytest
+from django.core.cache import cache
 
 from tests.console.safety.world import World, make_world
+
+
+@pytest.fixture(autouse=True)
+def rail(settings):
+    """The numbers in the rail, once per person and test: a third of each page, and a test asks hundreds."""
+    cache.clear()
+    settings.RAIL_FRESH_S = 600
 
 
 @pytest.fixture(scope="module")

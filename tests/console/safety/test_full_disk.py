@@ -41,11 +41,12 @@ print(json.dumps({"full": full, "afterwards": afterwards, "whole": whole, "token
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory):
+def told(tmp_path_factory, put_database):
     """What a console answers whose disk is full, and afterwards."""
     from django.conf import settings
 
     home = tmp_path_factory.mktemp("home")
+    put_database(home / "console.sqlite3")
     environment = {
         **os.environ,
         "TEST_DATABASE_URL": f"sqlite:///{home / 'console.sqlite3'}",

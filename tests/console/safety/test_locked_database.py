@@ -66,11 +66,12 @@ print(json.dumps(told))
 
 
 @pytest.fixture(scope="module")
-def answers(tmp_path_factory):
+def answers(tmp_path_factory, put_database):
     """What a console answers whose database file is locked by another connection."""
     from django.conf import settings
 
     home = tmp_path_factory.mktemp("home")
+    put_database(home / "console.sqlite3")
     environment = {
         **os.environ,
         "TEST_DATABASE_URL": f"sqlite:///{home / 'console.sqlite3'}",

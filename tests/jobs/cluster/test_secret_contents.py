@@ -15,10 +15,25 @@ FIELDS = {
     "ssl_ca": {"ssl_ca": "file:secret"},
     "ssl_certificate": {"ssl_certificate": "file:secret", "ssl_key": "file:secret"},
 }
+
+
+def unlike_words(text: str) -> bytes:
+    """Begin each line with a letter that no message has: secrets are cut out of all later ones."""
+    marked = "".join(f"\u0416{line}" for line in text.splitlines(keepends=True))
+    return marked.encode("utf-8", "surrogatepass")
+
+
+def binary(content: bytes) -> bytes:
+    try:
+        return unlike_words(content.decode())
+    except UnicodeDecodeError:
+        return content
+
+
 CONTENTS = st.one_of(
-    st.binary(max_size=200),
-    st.text(max_size=200).map(lambda text: text.encode("utf-8", "surrogatepass")),
-    st.text(max_size=60).map(lambda text: HALF_PEM.format(text).encode("utf-8", "surrogatepass")),
+    st.binary(max_size=200).map(binary),
+    st.text(max_size=200).map(unlike_words),
+    st.text(max_size=60).map(lambda text: HALF_PEM.encode().replace(b"{}", unlike_words(text))),
 )
 
 

@@ -20,7 +20,7 @@ from tests.live.availability.standby_world import (
     topic_on,
     wait_until_fenced,
 )
-from tests.live.console.conftest import ROOT, RunningConsole, free_port
+from tests.live.console.conftest import DATABASE, ROOT, RunningConsole, free_port
 from tests.support import Stalls, wait_until
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
@@ -28,8 +28,10 @@ ALIAS = "standby"
 
 
 @pytest.fixture(scope="module")
-def console(tmp_path_factory) -> Iterator[RunningConsole]:
-    started = RunningConsole(tmp_path_factory.mktemp("promotion"), free_port())
+def console(tmp_path_factory, put_database) -> Iterator[RunningConsole]:
+    home = tmp_path_factory.mktemp("promotion")
+    put_database(home / DATABASE)
+    started = RunningConsole(home, free_port())
     started.log_in()
     yield started
     started.end()

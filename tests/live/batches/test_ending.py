@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+import uuid
 
 import pytest
 
@@ -12,6 +13,9 @@ from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.data.transactions import init_producer_id
 from jobs.cluster.protocol.errors import LeaderMoved
 from jobs.cluster.protocol.metadata_propagation import topic_everywhere
+from jobs.lab.lab import Lab
+from jobs.lab.plan import ClusterPlan
+from jobs.lab.ports import find_base_port
 from jobs.replication.copy.batches.produce.delivery import (
     Delivery,
     ProducerSettings,
@@ -28,22 +32,44 @@ from tests.live.records import read_all
 from tests.support import wait_until
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
-WHERE = TopicPartition("one-copy", 0)
 NOW_MS = int(time.time() * 1000)
 # Longer than it takes to stop and start a broker, however busy the machine is.
 OPEN_MS = 600_000
 
 
+class Hurt:
+    """Three nodes that stop and come back, and a partition of which there is one copy."""
+
+    def __init__(self, lab: Lab, topic: str) -> None:
+        self.lab = lab
+        self.cluster = lab.cluster("hurt")
+        self.connection = self.cluster.connection
+        self.where = TopicPartition(topic, 0)
+
+    def values(self) -> list[bytes | None]:
+        return [record.value for record in read_all(self.cluster, self.where.topic)]
+
+
+@pytest.fixture(scope="module")
+def three_nodes(kafka, tmp_path_factory):
+    def plans(base_port: int) -> list[ClusterPlan]:
+        return [ClusterPlan("hurt", 3, base_port)]
+
+    with Lab(tmp_path_factory.mktemp("hurt"), plans(find_base_port(plans)), jvm=kafka) as lab:
+        asyncio.run(make_coordinators(lab.cluster("hurt").connection))
+        yield lab
+
+
 @pytest.fixture
-def lab(small_lab):
-    """Three nodes, and a topic of which there is one copy."""
-    lab = small_lab("hurt", nodes=3)
-    connection = lab.cluster("hurt").connection
-    with ClusterClient(connection, timeout_s=60) as client:
-        create_topics(client, {WHERE.topic: NewTopicSpec(1, 1)})
-    wait_until_known(connection, WHERE.topic)
-    asyncio.run(make_coordinators(connection))
-    return lab
+def hurt(three_nodes):
+    """All nodes as they were before, and a partition for this test alone."""
+    for node in three_nodes.cluster("hurt").nodes.values():
+        node.start()
+    found = Hurt(three_nodes, f"one-copy-{uuid.uuid4().hex[:8]}")
+    with ClusterClient(found.connection, timeout_s=60) as client:
+        create_topics(client, {found.where.topic: NewTopicSpec(1, 1)})
+    wait_until_known(found.connection, found.where.topic)
+    return found
 
 
 async def make_coordinators(connection) -> None:
@@ -52,21 +78,21 @@ async def make_coordinators(connection) -> None:
         await init_producer_id(cluster, "the-first", budget_s=180)
 
 
-async def write(target: RawCluster, name: str) -> tuple[Delivery, int]:
+async def write(target: RawCluster, where: TopicPartition, name: str) -> tuple[Delivery, int]:
     """Open a transaction with one record; returns it and who leads the partition."""
     settings = ProducerSettings(name, OPEN_MS)
     delivery = Delivery(target, settings, unfinished=UnfinishedTransaction())
     await delivery.begin()
-    return delivery, await add(target, delivery, b"held")
+    return delivery, await add(target, where, delivery, b"held")
 
 
-async def add(target: RawCluster, delivery: Delivery, value: bytes) -> int:
+async def add(target: RawCluster, where: TopicPartition, delivery: Delivery, value: bytes) -> int:
     """Write one record more; returns who leads the partition."""
     batch = encode_batch([PlacedRecord(0, NOW_MS, None, value)])
-    claimed = {WHERE: delivery.claim(WHERE, memoryview(batch))}
+    claimed = {where: delivery.claim(where, memoryview(batch))}
 
     async def attempt() -> int:
-        leader = (await target.metadata([WHERE.topic])).leader(WHERE)
+        leader = (await target.metadata([where.topic])).leader(where)
         async for answers in produce_until_acknowledged(
             target, leader or 0, claimed, delivery.transactional_id
         ):
@@ -75,72 +101,68 @@ async def add(target: RawCluster, delivery: Delivery, value: bytes) -> int:
         return leader
 
     # A broker may be told of as the leader a moment before it is one.
-    return await follow(target, WHERE, attempt)
+    return await follow(target, where, attempt)
 
 
 async def end_without_marker(
-    lab, target, delivery, leader, *, commit: bool
+    hurt: Hurt, target, delivery, leader, *, commit: bool
 ) -> TransactionCompletion:
     """End a transaction in the moment in which its partition has no leader, as a race would."""
-    await asyncio.to_thread(go_away, lab, leader)
+    await asyncio.to_thread(go_away, hurt, leader)
     ends = TransactionCompletion(target, delivery.transactional_id, delivery.identity)
     await ends.end(commit=commit)
     await ends.completed()
-    await asyncio.to_thread(come_back, lab, leader)
+    await asyncio.to_thread(come_back, hurt, leader)
     return ends
 
 
-def go_away(lab, leader: int) -> None:
+def go_away(hurt: Hurt, leader: int) -> None:
     """Stop who leads, and wait until every other broker knows that nobody does."""
-    lab.node(f"hurt-{leader}").stop()
-    connection = lab.cluster("hurt").connection
-    wait_until(lambda: asyncio.run(is_led_by_nobody(connection)), 30)
+    hurt.lab.node(f"hurt-{leader}").stop()
+    wait_until(lambda: asyncio.run(is_led_by_nobody(hurt)), 30)
 
 
-async def is_led_by_nobody(connection) -> bool:
-    async with RawCluster(connection, client_id="test") as cluster:
-        known = (await topic_everywhere(cluster, WHERE.topic)).values()
+async def is_led_by_nobody(hurt: Hurt) -> bool:
+    async with RawCluster(hurt.connection, client_id="test") as cluster:
+        known = (await topic_everywhere(cluster, hurt.where.topic)).values()
     leaders = [part.leader for topic in known for part in topic.partitions.values()]
     return bool(leaders) and leaders == [None] * len(leaders)
 
 
-def come_back(lab, leader: int) -> None:
-    lab.node(f"hurt-{leader}").start()
-    wait_until_known(lab.cluster("hurt").connection, WHERE.topic)
+def come_back(hurt: Hurt, leader: int) -> None:
+    hurt.lab.node(f"hurt-{leader}").start()
+    wait_until_known(hurt.connection, hurt.where.topic)
 
 
-def test_a_commit_waits_while_nobody_leads_what_it_wrote_to(lab):
-    hurt = lab.cluster("hurt")
-
+def test_a_commit_waits_while_nobody_leads_what_it_wrote_to(hurt):
     async def commit_twice() -> None:
         async with RawCluster(hurt.connection, client_id="test") as target:
-            delivery, leader = await write(target, "waits")
-            await asyncio.to_thread(go_away, lab, leader)
-            with pytest.raises(LeaderMoved, match="Nobody leads one-copy-0"):
+            delivery, leader = await write(target, hurt.where, "waits")
+            await asyncio.to_thread(go_away, hurt, leader)
+            with pytest.raises(LeaderMoved, match="Nobody leads one-copy-"):
                 await delivery.commit()
-            await asyncio.to_thread(come_back, lab, leader)
+            await asyncio.to_thread(come_back, hurt, leader)
             await delivery.commit()
 
     asyncio.run(commit_twice())
-    assert [record.value for record in read_all(hurt, WHERE.topic)] == [b"held"]
+    assert hurt.values() == [b"held"]
 
 
 @pytest.mark.campaign("faults")
-def test_who_takes_over_waits_while_nobody_leads_what_the_one_before_wrote_to(lab):
-    hurt = lab.cluster("hurt")
-    flow = FlowSpec("waits", hurt.connection, hurt.connection, (WHERE.topic,))
+def test_who_takes_over_waits_while_nobody_leads_what_the_one_before_wrote_to(hurt):
+    flow = FlowSpec("waits", hurt.connection, hurt.connection, (hurt.where.topic,))
 
     async def leave_open() -> int:
         async with RawCluster(hurt.connection, client_id="test") as target:
-            return (await write(target, transactional_id(flow, 0)))[1]
+            return (await write(target, hurt.where, transactional_id(flow, 0)))[1]
 
     leader = asyncio.run(leave_open())
-    go_away(lab, leader)
-    with pytest.raises(LeaderMoved, match="Nobody leads one-copy-0"):
+    go_away(hurt, leader)
+    with pytest.raises(LeaderMoved, match="Nobody leads one-copy-"):
         fence_slot(flow, 0)
-    come_back(lab, leader)
+    come_back(hurt, leader)
     fence_slot(flow, 0)
-    assert read_all(hurt, WHERE.topic) == []
+    assert hurt.values() == []
 
 
 @pytest.mark.parametrize(
@@ -150,53 +172,49 @@ def test_who_takes_over_waits_while_nobody_leads_what_the_one_before_wrote_to(la
         pytest.param(False, id="aborted", marks=pytest.mark.campaign("faults")),
     ],
 )
-def test_an_end_that_missed_a_partition_is_told_again_before_anything_follows(lab, commit):
+def test_an_end_that_missed_a_partition_is_told_again_before_anything_follows(hurt, commit):
     """The answer to the end was lost; who goes on finds out how it was decided."""
-    hurt = lab.cluster("hurt")
 
     async def go_on() -> None:
         async with RawCluster(hurt.connection, client_id="test") as target:
-            left = UnfinishedTransaction({WHERE})
-            delivery, leader = await write(target, "told-again")
-            await end_without_marker(lab, target, delivery, leader, commit=commit)
+            left = UnfinishedTransaction({hurt.where})
+            delivery, leader = await write(target, hurt.where, "told-again")
+            await end_without_marker(hurt, target, delivery, leader, commit=commit)
             again = Delivery(target, ProducerSettings("told-again"), delivery.identity, left)
             await again.begin()
             assert not left.partitions
-            await add(target, again, b"next")
+            await add(target, hurt.where, again, b"next")
             await again.commit()
 
     asyncio.run(go_on())
-    values = [record.value for record in read_all(hurt, WHERE.topic)]
+    values = hurt.values()
     assert values == ([b"held", b"next"] if commit else [b"next"])
 
 
-def test_a_commit_stays_one_although_a_try_to_go_on_left_an_abort_of_nothing(lab):
+def test_a_commit_stays_one_although_a_try_to_go_on_left_an_abort_of_nothing(hurt):
     """Who goes on aborts first, to be told whether it was fenced; then the coordinator went away."""
-    hurt = lab.cluster("hurt")
 
     async def go_on_twice() -> None:
         async with RawCluster(hurt.connection, client_id="test") as target:
-            left = UnfinishedTransaction({WHERE}, is_committed=True)
-            delivery, leader = await write(target, "tried-twice")
-            ends = await end_without_marker(lab, target, delivery, leader, commit=True)
+            left = UnfinishedTransaction({hurt.where}, is_committed=True)
+            delivery, leader = await write(target, hurt.where, "tried-twice")
+            ends = await end_without_marker(hurt, target, delivery, leader, commit=True)
             await ends.end(commit=False)
             again = Delivery(target, ProducerSettings("tried-twice"), ends.identity, left)
             await again.begin()
 
     asyncio.run(go_on_twice())
-    assert [record.value for record in read_all(hurt, WHERE.topic)] == [b"held"]
+    assert hurt.values() == [b"held"]
 
 
-def test_an_end_that_reached_everything_is_not_told_again(lab, caplog):
-    hurt = lab.cluster("hurt")
-
+def test_an_end_that_reached_everything_is_not_told_again(hurt, caplog):
     async def write_twice() -> None:
         async with RawCluster(hurt.connection, client_id="test") as target:
-            delivery, _ = await write(target, "once")
+            delivery, _ = await write(target, hurt.where, "once")
             await delivery.commit()
-            await add(target, delivery, b"next")
+            await add(target, hurt.where, delivery, b"next")
             await delivery.commit()
 
     asyncio.run(write_twice())
     assert "again" not in caplog.text
-    assert [record.value for record in read_all(hurt, WHERE.topic)] == [b"held", b"next"]
+    assert hurt.values() == [b"held", b"next"]

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -22,6 +22,7 @@ ROOT = Path(__file__).parents[3]
 UP_WITHIN_S = 120
 # Longer than a worker needs to come back on a busy machine: its flows go on meanwhile.
 LEASE_S = 180
+DATABASE = "crosslog.sqlite3"
 
 
 class Visitor(DemoClient):
@@ -124,8 +125,12 @@ def free_port() -> int:
 
 
 @pytest.fixture(scope="session")
-def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningConsole]:
-    console = RunningConsole(tmp_path_factory.mktemp("console"), free_port())
+def started(
+    tmp_path_factory: pytest.TempPathFactory, put_database: Callable[[Path], None]
+) -> Iterator[RunningConsole]:
+    home = tmp_path_factory.mktemp("console")
+    put_database(home / DATABASE)
+    console = RunningConsole(home, free_port())
     SHARED.append((Path(__file__).parent, console.end))
     console.log_in()
     yield console

@@ -96,13 +96,6 @@ def worker_of(folder: Path) -> int:
     raise AssertionError(f"no task in {folder}")
 
 
-def test_a_run_that_is_asked_to_stop_ends_cleanly(start):
-    folder = start()
-    submit.request_stop(folder)
-    wait_until(lambda: pids_in(folder) == [], ENDS_WITHIN_S)
-    assert contract.read_result(folder).outcome is Outcome.CANCELLED
-
-
 @pytest.mark.parametrize(
     ("program", "word", "result"),
     [
@@ -127,7 +120,7 @@ def test_nothing_is_left_after_kill_9_of(start, program, word, result):
     assert (found and found.outcome) == result
 
 
-def test_a_killed_task_is_started_again_and_the_run_says_so(start):
+def test_a_killed_task_is_started_again_and_the_run_says_so_until_it_is_asked_to_stop(start):
     folder = start()
     os.kill(worker_of(folder), signal.SIGKILL)
 
@@ -137,6 +130,9 @@ def test_a_killed_task_is_started_again_and_the_run_says_so(start):
 
     wait_until(is_started_again, ENDS_WITHIN_S)
     wait_until(lambda: is_copying_for_its_owner(folder), STARTS_WITHIN_S)
+    submit.request_stop(folder)
+    wait_until(lambda: pids_in(folder) == [], ENDS_WITHIN_S)
+    assert contract.read_result(folder).outcome is Outcome.CANCELLED
 
 
 def test_a_run_whose_owner_stopped_renewing_the_lease_ends_by_itself(start):

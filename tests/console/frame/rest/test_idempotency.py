@@ -187,8 +187,9 @@ print(json.dumps([answers, ReplicationFlow.objects.count()]))
 """
 
 
-def test_requests_at_the_same_time_are_done_once(tmp_path, settings):
+def test_requests_at_the_same_time_are_done_once(tmp_path, settings, put_database):
     """Real threads, each with its connection to a database in a file; one does the work."""
+    put_database(tmp_path / "crosslog.sqlite3")
     environment = {
         **os.environ,
         "CROSSLOG_HOME": str(tmp_path),
