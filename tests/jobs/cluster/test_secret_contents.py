@@ -1,7 +1,7 @@
 """What stands behind a reference is anybody's text: it is refused at its field, whatever it is."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from jobs.cluster.check import check_connection
@@ -48,6 +48,7 @@ def secret_file(tmp_path_factory):
 
 @pytest.mark.parametrize("field", FIELDS)
 @given(content=CONTENTS)
+@example(content=b"no certificate at all")
 def test_a_certificate_that_is_none_is_refused_at_its_field(secret_file, field, content):
     secret_file.write_bytes(content)
     settings = AWAY | FIELDS[field] | {"security_protocol": SecurityProtocol.SSL.value}
