@@ -1,9 +1,10 @@
-"""The metadata log: decoding beside Kafka's own tool, and ten million records replayed on Spark.
+"""The metadata log: decoding beside Kafka's own tool, and analyses of ten million records on Spark.
 
 Both read the same bytes: batches of 50 PartitionChangeRecords, as a controller writes them when brokers come
 and go. Decoding is timed in this process, on one thread, from bytes in memory to Arrow columns, every CRC
-verified; kafka-dump-log writes to the null device, its JVM included. The replay is the job on Spark, from the
-start of its keeper to its end, and without that start.
+verified; kafka-dump-log writes to the null device, its JVM included. Analyses are asked of the warm engine: a
+small log cold (the engine's start included) and warm, then the history of the large log and every question
+about it, from the handing over to the result, with the resident memory of all processes of the engine.
 """
 
 import base64
@@ -13,16 +14,22 @@ import resource
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
+from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
+from crc32c import crc32c
 from watch import Family
 
 from jobs.lab.install.preparation import kafka_jvm
 from jobs.spark import contract, submit
+from jobs.spark.analyses.analysis import checked_arguments
+from jobs.spark.analyses.kinds import ANALYSES
 from jobs.spark.contract import JobSpec
+from jobs.spark.engine import door
 from jobs.wire.batches.records import PlacedRecord, encode_batch
 from jobs.wire.metadata import table as t
 from jobs.wire.metadata.columns import MetadataColumns, read_columns
@@ -36,8 +43,11 @@ TOPICS, PARTITIONS = 1000, 100
 TEMPLATES = 2000
 TASKS = 2
 TIMES = 5
+NOTHING: Mapping[str, object] = MappingProxyType({})
 LOGGING = '<Configuration status="WARN"><Loggers><Root level="WARN"/></Loggers></Configuration>'
 FIRST_MS = 1_790_000_000_000
+# Ten million records are a month.
+STEP_MS = 250
 
 
 def measure(say: Say, *, quick: bool) -> dict[str, object]:
@@ -50,10 +60,9 @@ def measure(say: Say, *, quick: bool) -> dict[str, object]:
         decoded = decode(segment.read_bytes(), say)
         dumped = dump_log(segment, DECODED // part)
         say(f"kafka-dump-log: {json.dumps(dumped)}")
-        replayed = replay(Path(folder), REPLAYED // part)
-        say(f"replay: {json.dumps(replayed)}")
+        answered = analyses(Path(folder), REPLAYED // part, say)
     times = round(decoded["records_per_s"] / dumped["records_per_s"], 1)
-    return {"decode": decoded, "kafka_dump_log": dumped, "times": times, "replay": replayed}
+    return {"decode": decoded, "kafka_dump_log": dumped, "times": times, "analyses": answered}
 
 
 def uuid(number: int) -> str:
@@ -82,9 +91,12 @@ def changes(offset: int, count: int) -> Iterator[bytes]:
     chance = np.random.default_rng(7)
     templates = [batch(0, some_changes(chance)) for _ in range(TEMPLATES)]
     for number in range(count // PER_BATCH):
-        # The base offset stands outside of the CRC, so batches can be used again.
-        at = offset + number * PER_BATCH
-        yield at.to_bytes(8, "big") + templates[number % TEMPLATES][8:]
+        # Offset and times are written into a batch that was made before.
+        at = (offset + number * PER_BATCH).to_bytes(8, "big")
+        now = (FIRST_MS + (offset + number * PER_BATCH) * STEP_MS).to_bytes(8, "big")
+        made = templates[number % TEMPLATES]
+        body = made[21:27] + now + now + made[43:]
+        yield at + made[8:17] + crc32c(body).to_bytes(4, "big") + body
 
 
 def some_changes(chance: np.random.Generator) -> list[bytes]:
@@ -175,41 +187,86 @@ def dump_log(segment: Path, records: int) -> dict[str, object]:
     }
 
 
-def replay(folder: Path, count: int) -> dict[str, object]:
-    """Replay so many changes of 100,000 partitions into Parquet by the job on Spark."""
+def analyses(folder: Path, count: int, say: Say) -> dict[str, object]:
+    """Ask the engine about a log of so many changes of 100,000 partitions, and about a small one."""
+    large = a_log(folder / "large", count)
+    small = a_log(folder / "small", count // 1000)
+    cold = Asking(folder / "cold")
+    found: dict[str, object] = {"cold": cold.ask("quorum-history", small)}
+    found["warm"] = [cold.ask("quorum-history", small)["wall_s"] for _ in range(TIMES)]
+    say(f"engine: {json.dumps(found)}")
+    cold.end()
+    asking = Asking(folder / "runs")
+    found["metadata-history"] = asking.ask("metadata-history", large)
+    say(f"metadata-history: {json.dumps(found['metadata-history'])}")
+    at = {"before-a-moment": {"at": FIRST_MS + count * STEP_MS // 2}}
+    for kind in ANALYSES:
+        if kind != "metadata-history":
+            found[kind] = asking.ask(kind, large, at.get(kind, {}))
+            say(f"{kind}: {json.dumps(found[kind])}")
+    found |= asking.end()
+    return found
+
+
+class Asking:
+    """Questions to one engine, whose processes are watched."""
+
+    def __init__(self, runs: Path) -> None:
+        runs.mkdir()
+        self.runs = runs
+        self.family: Family | None = None
+
+    def ask(self, kind: str, log: Path, more: Mapping[str, object] = NOTHING) -> dict[str, object]:
+        """Hand a question over and wait for its answer; the first one starts the engine."""
+        run_dir = self.runs / uuid4().hex
+        given = checked_arguments(ANALYSES[kind], {"log": str(log), **more})
+        values = {"arguments": given, "tables": str(run_dir / "tables"), "tasks": TASKS}
+        values["histories"] = str(self.runs / "histories")
+        began = time.monotonic()
+        keeper = door.start_run(JobSpec(run_dir.name, kind, values, lease_s=3600.0), run_dir)
+        if self.family is None:
+            self.family = Family(keeper)
+            self.family.start()
+        while door.is_alive(run_dir):
+            time.sleep(0.02)
+        wall = time.monotonic() - began
+        result = contract.read_result(run_dir)
+        if result is None or result.error:
+            raise RuntimeError(result.error if result else door.read_log_tail(run_dir))
+        facts = result.summary["facts"]
+        told = {name: facts[name] for name in ("records", "records_per_second") if name in facts}
+        rows = {table["name"]: table["rows"] for table in result.summary["tables"]}
+        return {
+            "wall_s": round(wall, 2),
+            **told,
+            "rows": sum(rows.values()),
+            "peak_rss_mb": self.family.peak_rss // 1_000_000,
+            "peak_pss_mb": self.family.peak_pss // 1_000_000,
+        }
+
+    def end(self) -> dict[str, object]:
+        """End the engine; returns what all of its processes used."""
+        for engine in self.runs.glob("engine-*"):
+            submit.request_stop(engine)
+            while submit.is_alive(engine):
+                time.sleep(0.1)
+        assert self.family is not None
+        self.family.stop()
+        return {
+            "cpu_s": round(self.family.cpu_seconds(), 1),
+            "peak_rss_mb_by_role": {
+                role: size // 1_000_000 for role, size in self.family.peak_by_role.items()
+            },
+        }
+
+
+def a_log(folder: Path, count: int) -> Path:
+    """Write a log of so many changes, in segments; returns its folder."""
     log = folder / "__cluster_metadata-0"
-    log.mkdir()
+    log.mkdir(parents=True)
     created = TOPICS * (PARTITIONS + 1)
     write_log(log / f"{0:020}.log", creations())
     for part in range(10):
         offset = created + part * (count // 10)
         write_log(log / f"{offset:020}.log", changes(offset, count // 10))
-    run_dir = folder / "run"
-    values = {"folder": str(log), "output": str(folder / "history"), "tasks": TASKS}
-    began = time.monotonic()
-    keeper = submit.start_run(JobSpec("replay", "replay", values, lease_s=3600.0), run_dir)
-    family = Family(keeper)
-    family.start()
-    while (result := contract.read_result(run_dir)) is None:
-        if not submit.is_alive(run_dir):
-            raise RuntimeError(submit.read_log_tail(run_dir))
-        time.sleep(0.1)
-    seconds = time.monotonic() - began
-    family.stop()
-    if result.error:
-        raise RuntimeError(result.error)
-    return {
-        **{name: result.summary[name] for name in ("records", "rows", "seconds", "anomalies")},
-        "tasks": TASKS,
-        "seconds_with_start_up": round(seconds, 1),
-        "cpu_s": round(family.cpu_seconds(), 1),
-        # Two workers share their libraries: the sum of resident memory counts those twice.
-        "peak_rss_mb": family.peak_rss // 1_000_000,
-        "peak_pss_mb": family.peak_pss // 1_000_000,
-        "peak_rss_mb_by_role": {
-            role: size // 1_000_000 for role, size in family.peak_by_role.items()
-        },
-        "parquet_mb": round(
-            sum(one.stat().st_size for one in (folder / "history").iterdir()) / 1e6, 1
-        ),
-    }
+    return log

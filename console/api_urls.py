@@ -49,6 +49,7 @@ from console.replication.failover.api import FailoverPlanViewSet, ReportKeyViewS
 from console.replication.flows.api import FlowViewSet
 from console.replication.mirror_config.api import MirrorConfigViewSet, NamingViewSet
 from console.runs.api import RunViewSet
+from console.schedules.api import ScheduleViewSet
 
 router = SimpleRouter()
 router.register("clusters", ClusterViewSet, "api-cluster")
@@ -91,6 +92,7 @@ router.register("observer-events", EventViewSet, "api-observer-event")
 router.register("drills", DrillViewSet, "api-drill")
 router.register("runbooks", RunbookViewSet, "api-runbook")
 router.register("runs", RunViewSet, "api-run")
+router.register("schedules", ScheduleViewSet, "api-schedule")
 router.register("tokens", TokenViewSet, "api-token")
 router.register("people", PersonViewSet, "api-person")
 router.register("audit-trail", AuditViewSet, "api-audit")

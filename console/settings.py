@@ -47,6 +47,8 @@ READY_RPO_S = env_int("READY_RPO_S", 60, least=1)
 BLOCKED_RPO_S = env_int("BLOCKED_RPO_S", 600, least=1)
 READY_REREAD = env_int("READY_REREAD", 10_000)
 LEASE_S = env_int("LEASE_S", 30, least=5)
+# So many analyses run on one host at once; the others wait.
+ANALYSES_AT_ONCE = env_int("ANALYSES_AT_ONCE", 2, least=1)
 # A failover plan is applied only while what both clusters said is at most so old.
 FAILOVER_EVIDENCE_S = env_int("FAILOVER_EVIDENCE_S", 300, least=10)
 # The Ed25519 key (PEM) that signs reports; without it one is made in the home.
@@ -74,6 +76,7 @@ INSTALLED_APPS = [
     "console.accounts",
     "console.clusters",
     "console.runs",
+    "console.schedules",
     "console.replication",
     "console.quorum",
     "console.availability",
@@ -243,6 +246,8 @@ SPECTACULAR_SETTINGS = {
         "Role": "console.accounts.models.Role",
         "PartitionSeverity": "console.clusters.serializers.SEVERITY_CHOICES",
         "PartitionState": "console.replication.flows.models.STATE_CHOICES",
+        "OutcomeEnum": "console.accounts.models.Outcome",
+        "ScheduleOutcome": "console.schedules.models.Outcome",
         "RunState": "console.runs.models.RunState",
         "FailoverPlanState": "console.replication.failover.models.SHOWN_STATES",
         "FailoverGroupState": "console.replication.failover.models.GroupState",

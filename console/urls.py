@@ -22,6 +22,7 @@ urlpatterns = [
     path("", include("console.quorum.urls")),
     path("", include("console.availability.urls")),
     path("", include("console.runs.urls")),
+    path("", include("console.schedules.urls")),
     path("", include("console.overview.urls")),
 ]
 

@@ -19,6 +19,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     They are imported here and not at the top, so that `main` sees a Ctrl-C that comes meanwhile.
     """
+    from jobs.commands import analysis
     from jobs.commands.availability import design, what_if
     from jobs.commands.quorum import (
         dump_log,
@@ -66,6 +67,7 @@ def build_parser() -> argparse.ArgumentParser:
     quorum_change.add_parser(commands)
     standby.add_parser(commands)
     what_if.add_parser(commands)
+    analysis.add_parsers(commands)
     lab_cli.add_parser(commands)
     return parser
 

@@ -26,7 +26,7 @@ FLOORS = (
 )
 # librdkafka 2.16.0 aborts the process when the answer names no broker.
 ABORTS = "admin.describe_cluster("
-SHARED_ROOMS = {"frame", "clusters", "runs", "accounts"}
+SHARED_ROOMS = {"frame", "clusters", "runs", "schedules", "accounts"}
 READS_ALL_QUERIES = {"overview", "checks", "reports", "metrics"}
 # Status over time is read from the changes of the metadata log.
 ALSO_READS = {("availability", "quorum")}

@@ -18,9 +18,15 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[1]
 # The rooms that keep state; the frame and the API around them have no queries of their own.
-ROOMS = ("accounts", "clusters", "quorum", "replication", "runs")
+ROOMS = ("accounts", "clusters", "quorum", "replication", "runs", "schedules")
 # What writes many rows at once, locks them, and is append-only.
-FEW = ("accounts/test_audit.py", "clusters/collection", "replication/flows", "runs")
+FEW = (
+    "accounts/test_audit.py",
+    "clusters/collection",
+    "replication/flows",
+    "runs",
+    "schedules/test_firing.py",
+)
 
 
 def as_nobody() -> dict[str, object]:

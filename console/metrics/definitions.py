@@ -343,7 +343,9 @@ PROMOTION_FINDINGS = Definition(
     "Open findings about observers and their promotion.",
 )
 RUNS = Definition(
-    "crosslog_runs", ("kind", "state"), "Runs by state; ended ones are kept for 14 days."
+    "crosslog_runs",
+    ("kind", "state"),
+    "Runs by state; ended ones are kept for 14 days, analyses longer.",
 )
 LEFT_OUT = Definition(
     "crosslog_metrics_left_out",

@@ -1,9 +1,19 @@
 """The room of the quorum: voters, elections and the history that the metadata log tells."""
 
+from importlib import import_module
+
 from django.apps import AppConfig
+
+from console.runs.analyses import sources
 
 
 class QuorumConfig(AppConfig):
     name = "console.quorum"
     label = "quorum"
     verbose_name = "Quorum"
+
+    def ready(self) -> None:
+        """Let analyses ask about metadata logs, and take what they make of imported ones."""
+        sources.register(import_module("console.quorum.log.sources"))
+        ended = import_module("console.runs.actions").run_ended
+        ended.connect(import_module("console.quorum.tasks").take_when_ended)

@@ -1,5 +1,7 @@
 """A row per job run: the truth about the job.
 
+Sub-rooms: `analyses`.
+
 In reading order: `apps`, `urls`, `models`, `queries`, `actions`, `collect`, `launcher`, `checks`,
 `api`, `serializers`, `pages`, `tables`, `navigation`, `tasks`.
 """

@@ -12,35 +12,47 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
+from django.db.models import Q
+from django.dispatch import Signal
 
 from console.accounts.audit import audit, change
 from console.accounts.models import User
 from console.frame.errors import ActionRefused
-from console.runs.launcher import SPARK, Launcher, this_host
+from console.runs.analyses.spec import SourceGone, remove_tables, spec_of
+from console.runs.launcher import Launcher, launcher_of, this_host
 from console.runs.models import LIVE_STATES, Run, RunState
 from jobs.spark import contract
+from jobs.spark.analyses.kinds import ANALYSES
 from jobs.spark.contract import JobSpec
 
 logger = logging.getLogger(__name__)
 
 KEEP_ENDED_RUNS = timedelta(days=14)
+# Sent once when a run has ended, with `run_id`.
+run_ended = Signal()
+# Of a kind of analysis that this release does not have any more.
+KEEP_UNKNOWN_ANALYSES = timedelta(days=90)
 # The argument of a run that goes into its `control.json` before it begins.
 CONTROL = "control"
 
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """A job that somebody wants: `subject` ("flow:12") has at most one live run, "" any number."""
+    """A job that somebody wants: `subject` ("flow:12") has at most one live run, "" any number.
+
+    With a `question_key` it is an analysis, and the key has at most one live run.
+    """
 
     kind: str
     title: str
     subject: str = ""
     arguments: Mapping[str, Any] = field(default_factory=dict)
     requested_by: User | None = None
+    question_key: str = ""
 
 
 def queue_run(request: RunRequest, now: datetime) -> Run | None:
-    """Write a run that waits for its start; None when the subject has a live run already."""
+    """Write a run that waits for its start; None when subject or question have a live run already."""
     try:
         with transaction.atomic():
             return Run.objects.create(
@@ -48,6 +60,7 @@ def queue_run(request: RunRequest, now: datetime) -> Run | None:
                 title=request.title,
                 subject=request.subject,
                 arguments=dict(request.arguments),
+                question_key=request.question_key,
                 requested_by=request.requested_by,
                 created_at=now,
             )
@@ -55,22 +68,22 @@ def queue_run(request: RunRequest, now: datetime) -> Run | None:
         return None
 
 
-def launch_run(run_id: UUID, now: datetime, launcher: Launcher = SPARK) -> bool:
-    """Start the processes of a queued run on this host; False when somebody else already did."""
-    folder = Path(settings.CROSSLOG_RUNS_DIR) / str(run_id)
-    claimed = Run.objects.filter(pk=run_id, state=RunState.QUEUED).update(
-        state=RunState.RUNNING,
-        host=this_host(),
-        folder=str(folder),
-        started_at=now,
-        heartbeat_at=now,
-    )
-    if not claimed:
+def launch_run(run_id: UUID, now: datetime, launcher: Launcher | None = None) -> bool:
+    """Start the processes of a queued run on this host.
+
+    False when somebody else already did, and of an analysis while another one of its subject runs.
+    """
+    run = Run.objects.filter(pk=run_id, state=RunState.QUEUED).first()
+    if run is None or not _claim(run, now):
         return False
-    run = Run.objects.get(pk=run_id)
+    launcher = launcher or launcher_of(run.kind)
+    folder = Path(run.folder)
     try:
         _write_control(run, folder)
         launcher.start_run(_job_spec(run), folder)
+    except SourceGone as gone:
+        finish_run(run_id, RunState.FAILED, now, error=str(gone))
+        return False
     except Exception as error:
         # Whatever it was (no JDK, disk full, a wrong installation), the run ends here and says so.
         logger.exception("run could not be started run_id=%s", run_id)
@@ -81,6 +94,43 @@ def launch_run(run_id: UUID, now: datetime, launcher: Launcher = SPARK) -> bool:
         # It was given up while it started slowly: nobody would look after these processes.
         launcher.kill_run(folder)
     return True
+
+
+def _claim(run: Run, now: datetime) -> bool:
+    """Make a queued run one that runs here; each attempt has a folder of its own."""
+    name = f"{run.pk}-{run.attempts + 1}" if run.attempts else str(run.pk)
+    changes = {
+        "state": RunState.RUNNING,
+        "host": this_host(),
+        "folder": str(Path(settings.CROSSLOG_RUNS_DIR) / name),
+        "started_at": now,
+        "heartbeat_at": now,
+        "attempts": run.attempts + 1,
+    }
+    waiting = Run.objects.filter(pk=run.pk, state=RunState.QUEUED, attempts=run.attempts)
+    try:
+        with transaction.atomic():
+            claimed = waiting.update(**changes)
+    except IntegrityError:
+        return False
+    run.refresh_from_db()
+    return bool(claimed)
+
+
+def queue_again(run: Run) -> bool:
+    """Let an analysis whose processes are lost wait again; False when it has an end already."""
+    lost = Run.objects.filter(pk=run.pk, state=RunState.RUNNING, attempts=run.attempts)
+    return bool(
+        lost.filter(cancel_requested_at=None).update(
+            state=RunState.QUEUED,
+            host="",
+            folder="",
+            started_at=None,
+            heartbeat_at=None,
+            reported_at=None,
+            progress=None,
+        )
+    )
 
 
 @change("run.cancel")
@@ -98,9 +148,11 @@ def ask_to_end(run_id: UUID, now: datetime) -> None:
     """
     waiting = Run.objects.filter(pk=run_id, state=RunState.QUEUED)
     if waiting.update(state=RunState.CANCELLED, finished_at=now, cancel_requested_at=now):
+        run_ended.send(Run, run_id=run_id)
         return
     running = Run.objects.filter(pk=run_id, state=RunState.RUNNING)
     if running.filter(cancel_requested_at=None).update(cancel_requested_at=now):
+        _stop_here(run_id)
         return
     if not running.exists():
         raise ActionRefused("run_ended", "This run has ended already: there is nothing to cancel.")
@@ -123,20 +175,51 @@ def finish_run(
     )
     if changed:
         logger.info("run ended run_id=%s state=%s", run_id, state)
+        run_ended.send(Run, run_id=run_id)
     return bool(changed)
 
 
-def remove_old_runs(now: datetime, launcher: Launcher = SPARK) -> int:
+def remove_old_runs(now: datetime, launcher: Launcher | None = None) -> int:
     """Remove runs that ended long ago, on the host that has their folders; return how many."""
     old = Run.objects.exclude(state__in=LIVE_STATES).filter(
-        finished_at__lt=now - KEEP_ENDED_RUNS, host__in=["", this_host()]
+        _is_old(now), host__in=["", this_host()]
     )
     removed = 0
-    for run in old.only("pk", "folder")[:500]:
+    for run in old.only("pk", "kind", "folder", "question_key")[:500]:
         if run.folder:
-            launcher.remove_run(Path(run.folder))
+            (launcher or launcher_of(run.kind)).remove_run(Path(run.folder))
+        if run.is_analysis:
+            remove_tables(run)
         removed += Run.objects.filter(pk=run.pk).delete()[0]
     return removed
+
+
+def kept_for(run: Run) -> timedelta:
+    """Return how long a run is kept after its end."""
+    if not run.is_analysis:
+        return KEEP_ENDED_RUNS
+    analysis = ANALYSES.get(run.kind)
+    return timedelta(days=analysis.keep_days) if analysis else KEEP_UNKNOWN_ANALYSES
+
+
+def _is_old(now: datetime) -> Q:
+    old = Q(question_key="", finished_at__lt=now - KEEP_ENDED_RUNS)
+    answers = ~Q(question_key="")
+    for analysis in ANALYSES.values():
+        limit = now - timedelta(days=analysis.keep_days)
+        old |= answers & Q(kind=analysis.kind, finished_at__lt=limit)
+    unknown = answers & ~Q(kind__in=list(ANALYSES))
+    return old | (unknown & Q(finished_at__lt=now - KEEP_UNKNOWN_ANALYSES))
+
+
+def _stop_here(run_id: UUID) -> None:
+    """Tell an analysis at once when it runs on this host; other runs and hosts are told by the watch."""
+    here = Run.objects.filter(pk=run_id, host=this_host()).exclude(question_key="")
+    for kind, folder in here.values_list("kind", "folder"):
+        try:
+            launcher_of(kind).request_stop(Path(folder))
+        except OSError:
+            logger.info("run could not be told to stop yet run_id=%s", run_id)
 
 
 def _write_control(run: Run, folder: Path) -> None:
@@ -147,5 +230,7 @@ def _write_control(run: Run, folder: Path) -> None:
 
 
 def _job_spec(run: Run) -> JobSpec:
+    if run.is_analysis:
+        return spec_of(run)
     arguments = {name: value for name, value in run.arguments.items() if name != CONTROL}
     return JobSpec(run_id=str(run.pk), kind=run.kind, arguments=arguments, lease_s=settings.LEASE_S)

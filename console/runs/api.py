@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 from django.db.models import QuerySet
-from django.http import Http404
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework import mixins
@@ -13,8 +12,10 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from console.frame.rest.viewset import UUID_PATTERN, ApiViewSet
+from console.frame.rest.viewset import UUID_PATTERN
 from console.runs import actions, queries
+from console.runs.analyses.api import AnalysisRoutes
+from console.runs.analyses.serializers import RowsQuery
 from console.runs.models import Run
 from console.runs.serializers import (
     LogQuery,
@@ -25,17 +26,20 @@ from console.runs.serializers import (
 )
 
 
-class RunViewSet(mixins.ListModelMixin, ApiViewSet[Run]):
+class RunViewSet(mixins.ListModelMixin, AnalysisRoutes):
     """Job runs, newest first."""
 
     serializer_class = RunSerializer
     ordering = "-created_at"
-    parameters: ClassVar = {"list": RunFilters, "log": LogQuery}
+    parameters: ClassVar = {"list": RunFilters, "log": LogQuery, "rows": RowsQuery}
+    # What a question is about stands in its body, and is looked at there.
+    anywhere_actions: ClassVar = ("create", "kinds")
     lookup_value_regex = UUID_PATTERN
     where = staticmethod(queries.where)
 
     def get_queryset(self) -> QuerySet[Run]:
-        wanted = {name: self.asked[name] for name in ("subject", "state") if name in self.asked}
+        names = ("subject", "state", "kind")
+        wanted = {name: self.asked[name] for name in names if name in self.asked}
         return queries.list_runs().filter(**wanted)
 
     def list(self, request: Request) -> Response:
@@ -45,13 +49,13 @@ class RunViewSet(mixins.ListModelMixin, ApiViewSet[Run]):
     @extend_schema(responses=RunDetailSerializer)
     def retrieve(self, request: Request, pk: str) -> Response:
         """Return one run with its progress."""
-        return Response(RunDetailSerializer(self._run()).data)
+        return Response(RunDetailSerializer(self.run()).data)
 
     @extend_schema(responses=LogSerializer)
     @action(detail=True, pagination_class=None)
     def log(self, request: Request, pk: str) -> Response:
         """Return the last lines of the run's log."""
-        run = self._run()
+        run = self.run()
         text = queries.read_log(run, self.asked["lines"])
         return Response({"is_here": text is not None, "host": run.host, "text": text or ""})
 
@@ -59,12 +63,6 @@ class RunViewSet(mixins.ListModelMixin, ApiViewSet[Run]):
     @action(detail=True, methods=["post"])
     def cancel(self, request: Request, pk: str) -> Response:
         """Ask the run to end cleanly."""
-        run = self._run()
+        run = self.run()
         actions.cancel_run(run.pk, timezone.now())
-        return Response(RunSerializer(self._run()).data)
-
-    def _run(self) -> Run:
-        run = queries.get_run(self.kwargs["pk"])
-        if run is None:
-            raise Http404
-        return run
+        return Response(RunSerializer(self.run()).data)

@@ -11,8 +11,10 @@ from typing import Any
 from django.conf import settings
 from django.db.models import QuerySet
 
-from console.runs.actions import finish_run, launch_run
-from console.runs.launcher import SPARK, Launcher, this_host
+from console.runs.actions import finish_run, launch_run, queue_again
+from console.runs.analyses.queue import start_queued
+from console.runs.analyses.results import own_document
+from console.runs.launcher import Launcher, launcher_of, this_host
 from console.runs.models import Run, RunState
 from jobs.spark import contract
 from jobs.spark.contract import JobResult
@@ -23,22 +25,37 @@ logger = logging.getLogger(__name__)
 START_GRACE = timedelta(seconds=10)
 # The supervisor itself gives the application 35 s after a request to stop.
 STOP_GRACE = timedelta(seconds=60)
+# An analysis has nothing to save: an engine that does not let go of it is ended, the others in it go on anew.
+ANALYSIS_STOP_GRACE = timedelta(seconds=10)
 # A run writes its progress and its result beside its log.
 FULL_BELOW_BYTES = 1 << 20
 LOG_LINES_IN_ERROR = 20
+# An analysis only reads, and writes into a folder of its own: what was lost is started once more.
+MOST_ATTEMPTS = 2
+# A watch looks several times a second: a heartbeat is written about once a second.
+HEARTBEAT_EVERY = timedelta(seconds=1)
 
 
-def observe_runs(now: datetime, launcher: Launcher = SPARK) -> None:
+def observe_runs(now: datetime, launcher: Launcher | None = None) -> None:
     """Start what is queued, look at what runs here, give up what was lost with its host."""
-    for run_id in Run.objects.filter(state=RunState.QUEUED).values_list("pk", flat=True):
+    waiting = Run.objects.filter(state=RunState.QUEUED, question_key="")
+    for run_id in waiting.values_list("pk", flat=True):
         launch_run(run_id, now, launcher)
-    for run in running_here():
+    observe_all(running_here(), now, launcher)
+    give_up_lost_runs(now)
+    start_queued(now, launcher)
+
+
+def observe_all(runs: QuerySet[Run], now: datetime, launcher: Launcher | None = None) -> int:
+    """Bring the rows of running runs up to date with their folders; return how many there are."""
+    found = list(runs)
+    for run in found:
         try:
             observe_run(run, now, launcher)
         except Exception:
             # One run with a damaged folder must not stop the lease of the others.
             logger.exception("run could not be observed run_id=%s", run.pk)
-    give_up_lost_runs(now)
+    return len(found)
 
 
 def running_here() -> QuerySet[Run]:
@@ -46,8 +63,9 @@ def running_here() -> QuerySet[Run]:
     return Run.objects.filter(state=RunState.RUNNING, host=this_host()).defer("progress")
 
 
-def observe_run(run: Run, now: datetime, launcher: Launcher = SPARK) -> None:
+def observe_run(run: Run, now: datetime, launcher: Launcher | None = None) -> None:
     """Bring the row of one running run up to date with its folder."""
+    launcher = launcher or launcher_of(run.kind)
     folder = Path(run.folder)
     # Alive is read before the result: a supervisor that ends in between leaves a result to be found.
     if launcher.is_alive(folder):
@@ -65,7 +83,9 @@ def give_up_lost_runs(now: datetime) -> None:
     """End the runs of hosts that have not been heard of for three leases."""
     limit = now - timedelta(seconds=3 * settings.LEASE_S)
     lost = Run.objects.filter(state=RunState.RUNNING, heartbeat_at__lt=limit)
-    for run in lost.exclude(host=this_host()).only("pk", "host", "heartbeat_at"):
+    for run in lost.exclude(host=this_host()).defer("progress", "arguments", "summary"):
+        if _is_tried_again(run, ""):
+            continue
         seen = f"{run.heartbeat_at:%Y-%m-%d %H:%M:%S} UTC"
         error = (
             f"Host {run.host} has not reported since {seen}, so its lease ran out and the run ended "
@@ -78,9 +98,11 @@ def _look_after(run: Run, folder: Path, now: datetime, launcher: Launcher) -> No
     launcher.touch_lease(folder)
     if run.cancel_requested_at is not None:
         launcher.request_stop(folder)
-        if now - run.cancel_requested_at > STOP_GRACE:
+        grace = ANALYSIS_STOP_GRACE if run.is_analysis else STOP_GRACE
+        if now - run.cancel_requested_at > grace:
             launcher.kill_run(folder)
-    _save_progress(run, folder, launcher, {"heartbeat_at": now})
+    is_due = run.heartbeat_at is None or now - run.heartbeat_at >= HEARTBEAT_EVERY
+    _save_progress(run, folder, launcher, {"heartbeat_at": now} if is_due else {})
 
 
 def _save_progress(run: Run, folder: Path, launcher: Launcher, changes: dict[str, Any]) -> None:
@@ -101,7 +123,7 @@ def _finish_with(run: Run, result: JobResult, now: datetime) -> None:
         RunState(result.outcome.value),
         now,
         error=result.error or "",
-        summary=result.summary,
+        summary=own_document(run, result.summary),
     )
 
 
@@ -113,8 +135,22 @@ def _finish_lost(run: Run, folder: Path, now: datetime, launcher: Launcher) -> N
         return
     lines = launcher.read_log_tail(folder).splitlines()[-LOG_LINES_IN_ERROR:]
     tail = "\n".join(lines) or "Its log is empty."
-    error = f"Its keeper process is gone and left no result. {_room(folder)}Last lines of its log:\n{tail}"
+    if _is_tried_again(run, tail):
+        launcher.remove_run(folder)
+        return
+    what = "Its keeper process is gone and left no result."
+    if run.is_analysis:
+        what = f"Spark crashed {run.attempts} times while it answered this, without a result."
+    error = f"{what} {_room(folder)}Last lines of its log:\n{tail}"
     finish_run(run.pk, RunState.ERRORED, now, error=error)
+
+
+def _is_tried_again(run: Run, tail: str) -> bool:
+    """Let a lost analysis wait for another attempt, unless it had the last one."""
+    if not run.is_analysis or run.attempts >= MOST_ATTEMPTS or not queue_again(run):
+        return False
+    logger.warning("analysis is tried again run_id=%s host=%s log=%s", run.pk, run.host, tail)
+    return True
 
 
 def _room(folder: Path) -> str:

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from jobs.spark import submit
+from jobs.spark.analyses.kinds import ANALYSES
 from jobs.spark.contract import JobSpec
+from jobs.spark.engine import door
 
 
 class Launcher(Protocol):
-    """Starts runs and looks after their folders; `jobs.spark.submit` is the real one."""
+    """Starts runs and looks after their folders; `jobs.spark.submit` and the engine's door are real."""
 
     def start_run(
         self, spec: JobSpec, run_dir: Path, environment: Mapping[str, str] | None = None
@@ -34,6 +36,13 @@ class Launcher(Protocol):
 
 
 SPARK: Launcher = submit
+# Who answers analyses.
+ENGINE: Launcher = door
+
+
+def launcher_of(kind: str) -> Launcher:
+    """Return who starts runs of a kind and looks after them."""
+    return ENGINE if kind in ANALYSES else SPARK
 
 
 def this_host() -> str:

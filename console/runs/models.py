@@ -27,13 +27,15 @@ LIVE_STATES = (RunState.QUEUED, RunState.RUNNING)
 
 
 # What the subject of a run names ("flow:12"), by label: rooms do not import each other.
-SUBJECT_MODELS = {"flow": "replication.ReplicationFlow"}
+SUBJECT_MODELS = {"flow": "replication.ReplicationFlow", "log": "quorum.MetadataLog"}
 
 
 class Run(models.Model):
     """One job, from the wish to its end.
 
-    `subject` says what the run is about ("flow:12"): a subject has at most one live run.
+    `subject` says what the run is about ("flow:12"): a subject has at most one live run. Analyses wait
+    beside each other: `question_key` (kind and arguments; "" for other runs) has at most one live run, and a
+    subject at most one that is running. `attempts` counts how often the run was started.
     `heartbeat_at` is when the run's host last saw its process alive, `reported_at` when the job
     itself last wrote progress. `stages` are the moments (Unix ms, by name) that its start has passed,
     beside `progress` because lists of runs read it. `host` and `folder` say where its files are.
@@ -44,6 +46,8 @@ class Run(models.Model):
     subject = models.CharField(max_length=100, blank=True)
     title = models.CharField(max_length=200)
     arguments = models.JSONField(default=dict)
+    question_key = models.CharField(max_length=64, blank=True, default="")
+    attempts = models.PositiveSmallIntegerField(default=0)
     state = models.CharField(max_length=10, choices=RunState, default=RunState.QUEUED)
     requested_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
@@ -65,9 +69,19 @@ class Run(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["subject"],
-                condition=Q(state__in=["QUEUED", "RUNNING"]) & ~Q(subject=""),
+                condition=Q(state__in=["QUEUED", "RUNNING"], question_key="") & ~Q(subject=""),
                 name="one_live_run_per_subject",
-            )
+            ),
+            models.UniqueConstraint(
+                fields=["question_key"],
+                condition=Q(state__in=["QUEUED", "RUNNING"]) & ~Q(question_key=""),
+                name="one_live_run_per_question",
+            ),
+            models.UniqueConstraint(
+                fields=["subject"],
+                condition=Q(state="RUNNING") & ~Q(question_key="") & ~Q(subject=""),
+                name="one_running_analysis_per_subject",
+            ),
         ]
         indexes = [
             models.Index(fields=["subject", "-created_at"], name="run_subject_created"),
@@ -92,6 +106,11 @@ class Run(models.Model):
             name = Concat(Value(f"{kind}:"), Cast("pk", models.CharField()))
             seen |= Q(subject__in=rows.annotate(subject_name=name).values("subject_name"))
         return seen
+
+    @property
+    def is_analysis(self) -> bool:
+        """Whether the run answers a question, with a result document."""
+        return bool(self.question_key)
 
     @property
     def is_live(self) -> bool:

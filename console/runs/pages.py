@@ -16,15 +16,19 @@ from console.frame.pages.render import render_page
 from console.frame.security.access import anywhere, page
 from console.frame.tables.table import csv_response
 from console.runs import actions, queries
+from console.runs.analyses.page_context import around_answer
 from console.runs.models import Run
-from console.runs.tables import RUNS
+from console.runs.tables import ALL_RUNS
+
+_RUN_CANCELLED = "The run was asked to end; it flushes and commits first."
+_ANALYSIS_CANCELLED = "The analysis was asked to stop. It has no result."
 
 
 @require_GET
 @page("view", anywhere)
 def list_page(request: HttpRequest) -> HttpResponseBase:
     """Show all runs."""
-    table = RUNS.read(request, queries.list_runs())
+    table = ALL_RUNS.read(request, queries.list_runs())
     if table.is_export:
         return csv_response(table, "runs")
     return render_page(request, "runs/list.html", {"table": table}, is_live=True)
@@ -35,6 +39,9 @@ def list_page(request: HttpRequest) -> HttpResponseBase:
 def detail_page(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Show one run: state, progress, log."""
     run = _run(run_id)
+    if run.is_analysis:
+        context = around_answer(request, run)
+        return render_page(request, "runs/analyses/detail.html", context, is_live=True)
     context = {"run": run, "log": queries.read_log(run), "flow_href": _subject_href(run)}
     return render_page(request, "runs/detail.html", context, is_live=True)
 
@@ -44,8 +51,9 @@ def detail_page(request: HttpRequest, run_id: UUID) -> HttpResponse:
 def cancel(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Ask a run to end."""
     try:
-        actions.cancel_run(_run(run_id).pk, timezone.now())
-        messages.success(request, "The run was asked to end; it flushes and commits first.")
+        run = _run(run_id)
+        actions.cancel_run(run.pk, timezone.now())
+        messages.success(request, _ANALYSIS_CANCELLED if run.is_analysis else _RUN_CANCELLED)
     except ActionRefused as refusal:
         messages.warning(request, refusal.message)
     return redirect("runs:detail", run_id)
@@ -54,7 +62,10 @@ def cancel(request: HttpRequest, run_id: UUID) -> HttpResponse:
 def _run(run_id: UUID) -> Run:
     run = queries.get_run(run_id)
     if run is None:
-        raise Http404(f"There is no run {run_id}. Runs are kept for two weeks after their end.")
+        raise Http404(
+            f"There is no run {run_id}. Runs of flows are kept for two weeks after their end, analyses as "
+            "long as their pages say."
+        )
     return run
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 from django.apps import apps
 from django.db.models import QuerySet
 
 from console.frame.security.access import clusters_of
-from console.runs.launcher import SPARK, Launcher, this_host
+from console.runs.launcher import Launcher, launcher_of, this_host
 from console.runs.models import LIVE_STATES, SUBJECT_MODELS, Run
 
 
@@ -25,7 +26,7 @@ def get_run(run_id: UUID) -> Run | None:
     return Run.objects.select_related("requested_by").filter(pk=run_id).first()
 
 
-def where(run_id: UUID | None = None, pk: str = "") -> Collection[int]:
+def where(run_id: UUID | None = None, pk: str = "", **_rest: Any) -> Collection[int]:
     """Return the clusters that a run is about, for the guard of pages and routes."""
     subject = (
         Run.objects.filter(pk=run_id or pk or "").values_list("subject", flat=True).first() or ""
@@ -56,11 +57,11 @@ def list_live_runs(subjects: Collection[str]) -> list[Run]:
     return list(Run.objects.filter(subject__in=subjects, state__in=LIVE_STATES))
 
 
-def read_log(run: Run, lines: int = 400, launcher: Launcher = SPARK) -> str | None:
+def read_log(run: Run, lines: int = 400, launcher: Launcher | None = None) -> str | None:
     """Return the last lines of a run's log; None when the log is on another host."""
     if not run.folder:
         return ""
     if run.host != this_host():
         return None
-    tail = launcher.read_log_tail(Path(run.folder), 128 * 1024)
+    tail = (launcher or launcher_of(run.kind)).read_log_tail(Path(run.folder), 128 * 1024)
     return "\n".join(tail.splitlines()[-lines:])

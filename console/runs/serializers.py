@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from console.frame.rest.parameters import PageParameters, Parameters
+from console.runs.analyses.questions import written_arguments
+from console.runs.analyses.queue import queue_position
+from console.runs.analyses.results import kept_until
 from console.runs.models import Run, RunState
 
 
@@ -45,15 +49,41 @@ class DocumentField(serializers.JSONField):
 
 
 class RunDetailSerializer(RunSerializer):
-    """A run with the newest progress and the summary of its end."""
+    """A run with the newest progress and the summary of its end; of an analysis, that is its result."""
 
+    arguments = serializers.SerializerMethodField(help_text="Of an analysis; else null.")
+    queue_position = serializers.SerializerMethodField(
+        help_text="The place of a queued analysis, 1 for the next; else null."
+    )
+    kept_until = serializers.SerializerMethodField(help_text="When it is removed, after its end.")
     progress = DocumentField(read_only=True)
     summary = DocumentField(read_only=True)
 
     class Meta:
         model = Run
-        fields = (*RunSerializer.Meta.fields, "progress", "summary")
+        fields = (
+            *RunSerializer.Meta.fields,
+            "arguments",
+            "queue_position",
+            "attempts",
+            "kept_until",
+            "progress",
+            "summary",
+        )
         read_only_fields = fields
+
+    @extend_schema_field({"type": ["object", "null"], "additionalProperties": True})
+    def get_arguments(self, run: Run) -> dict[str, Any] | None:
+        """Return what was asked, as it can be asked again."""
+        return written_arguments(run.kind, run.arguments) if run.is_analysis else None
+
+    def get_queue_position(self, run: Run) -> int | None:
+        """Return the place in the queue."""
+        return queue_position(run)
+
+    def get_kept_until(self, run: Run) -> datetime | None:
+        """Return when the run is removed."""
+        return kept_until(run)
 
 
 class RunFilters(PageParameters):
@@ -64,6 +94,9 @@ class RunFilters(PageParameters):
     )
     state = serializers.ChoiceField(
         choices=RunState.choices, required=False, help_text="Only these."
+    )
+    kind = serializers.CharField(
+        required=False, max_length=40, help_text="`replicate`, or a kind of analysis."
     )
 
 

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from django.db.models import QuerySet
 
 from console.frame.tables.table import Choice, Column, Table
 from console.runs.models import Run, RunState
+from jobs.spark.analyses.kinds import ANALYSES
+
+_KINDS = [("replicate", "Replication"), *((one.kind, one.title) for one in ANALYSES.values())]
 
 
 def _in_state(runs: QuerySet[Run], state: str) -> QuerySet[Run]:
     return runs.filter(state=state)
+
+
+def _of_kind(runs: QuerySet[Run], kind: str) -> QuerySet[Run]:
+    return runs.filter(kind=kind)
 
 
 def _about(runs: QuerySet[Run], subject: str) -> QuerySet[Run]:
@@ -38,3 +47,5 @@ RUNS = Table(
     filters={"state": Choice("State", RunState.choices, _in_state), "subject": _about},
     default_sort="-created_at",
 )
+# Where runs of all kinds stand beside each other.
+ALL_RUNS = replace(RUNS, filters={**RUNS.filters, "kind": Choice("Kind", _KINDS, _of_kind)})

@@ -1,7 +1,7 @@
 """Spark in one place: the job contract, the submit door, sessions and progress.
 
-Sub-rooms: `flow_driver`, `channel`.
+Sub-rooms: `flow_driver`, `channel`, `analyses`, `engine`.
 
 In reading order: `contract`, `submit`, `run_supervisor`, `processes`, `application`, `settings`,
-`secret`, `control`, `stages`, `class_archive`, `replay`, `backfill`.
+`secret`, `control`, `stages`, `class_archive`, `packed_cache`, `backfill`.
 """

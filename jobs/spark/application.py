@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from importlib import import_module
 from pathlib import Path
 
 from jobs.cluster.errors import ClusterFault, InvalidFields
@@ -13,6 +14,12 @@ from jobs.spark.contract import JobResult, JobSpec, Outcome
 logger = logging.getLogger(__name__)
 
 PARENT_LOST_WITHIN_S = 2.0
+# Modules with a `run(spec, run_dir) -> JobResult`; what they need is imported by their own runs only.
+_JOBS = {
+    "replicate": "jobs.spark.flow_driver.replicate",
+    "backfill": "jobs.spark.backfill",
+    "engine": "jobs.spark.engine.driver",
+}
 
 
 def main(folder: str) -> int:
@@ -30,18 +37,14 @@ def main(folder: str) -> int:
 
 def _run(spec: JobSpec, run_dir: Path) -> JobResult:
     try:
-        if spec.kind == "replicate":
-            from jobs.spark.flow_driver import replicate
+        if spec.kind in _JOBS:
+            result: JobResult = import_module(_JOBS[spec.kind]).run(spec, run_dir)
+            return result
+        from jobs.spark.analyses import job
+        from jobs.spark.analyses.kinds import ANALYSES
 
-            return replicate.run(spec, run_dir)
-        if spec.kind == "backfill":
-            from jobs.spark import backfill
-
-            return backfill.run(spec, run_dir)
-        if spec.kind == "replay":
-            from jobs.spark import replay
-
-            return replay.run(spec, run_dir)
+        if spec.kind in ANALYSES:
+            return job.run(ANALYSES[spec.kind], spec, run_dir)
         return JobResult(Outcome.FAILED, f"There is no job of kind {spec.kind!r}.")
     except (ClusterFault, InvalidFields) as refusal:
         return JobResult(Outcome.FAILED, str(refusal))

@@ -1,4 +1,8 @@
-"""A class-data archive of Spark's driver: made once per installation, it halves the start-up time."""
+"""Class-data archives of Spark's driver: made once per installation, they halve the start-up time.
+
+There is one for flows and one for analyses, which know Spark SQL: its classes take 100 MB that a flow's
+driver does not need.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +13,23 @@ from pathlib import Path
 
 from jobs.cache import cache_folder
 
+_ENTRY = Path(__file__).parent.parent / "entry"
+# What is run to know the classes.
+FLOWS, ANALYSES = "warm.py", "warm_queries.py"
 
-def archive_path(spark_home: Path, java: str) -> Path:
+
+def archive_path(spark_home: Path, java: str, entry: str = FLOWS) -> Path:
     """Return where the archive of this Spark and this Java stands; both are part of its name."""
     key = hashlib.sha256(f"{spark_home}\n{java}\n{_java_release(java)}".encode()).hexdigest()[:16]
-    return cache_folder() / "class-archive" / f"spark-{key}.jsa"
+    name = "spark" if entry == FLOWS else "spark-sql"
+    return cache_folder() / "class-archive" / f"{name}-{key}.jsa"
 
 
-def path_if_made() -> Path | None:
+def path_if_made(entry: str = FLOWS) -> Path | None:
     """Return the archive that fits the Spark and Java in use, None when it was not made yet."""
     from jobs.spark import submit
 
-    path = archive_path(submit.spark_home(), java_command())
+    path = archive_path(submit.spark_home(), java_command(), entry)
     return path if path.exists() else None
 
 
@@ -30,14 +39,20 @@ def java_command() -> str:
     return str(Path(home) / "bin" / "java") if home else "java"
 
 
-def make(timeout_s: float = 180.0) -> Path:
-    """Make the archive by running one short job that loads what a flow's driver loads.
+def make(timeout_s: float = 180.0) -> None:
+    """Make the archives that are not there, each by one short job that loads what such a driver loads.
 
-    Takes 10 to 30 s. Raises RuntimeError when Spark could not run.
+    Takes 20 to 60 s. Raises RuntimeError when Spark could not run.
     """
+    for entry in (FLOWS, ANALYSES):
+        if path_if_made(entry) is None:
+            _make(entry, timeout_s)
+
+
+def _make(entry: str, timeout_s: float) -> None:
     from jobs.spark import settings, submit
 
-    path = archive_path(submit.spark_home(), java_command())
+    path = archive_path(submit.spark_home(), java_command(), entry)
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(f".{os.getpid()}.partial")
     command = [
@@ -58,7 +73,7 @@ def make(timeout_s: float = 180.0) -> Path:
         f"spark.driver.memory={settings.DRIVER_MEMORY}",
         "--conf",
         f"spark.driver.extraJavaOptions=-XX:ArchiveClassesAtExit={partial} {settings.DRIVER_OPTIONS}",
-        str(Path(__file__).parent.parent / "entry" / "warm.py"),
+        str(_ENTRY / entry),
     ]
     run = subprocess.run(
         command, env=submit.run_environment(), capture_output=True, text=True,
@@ -68,7 +83,6 @@ def make(timeout_s: float = 180.0) -> Path:
         partial.unlink(missing_ok=True)
         raise RuntimeError(f"no class archive was made: {run.stderr[-2000:]}")
     partial.replace(path)
-    return path
 
 
 def _java_release(java: str) -> str:

@@ -33,12 +33,26 @@ _KEEP_MEMORY = {
     "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": str(256 << 20),
     "spark.executorEnv.MALLOC_MMAP_THRESHOLD_": str(128 << 20),
 }
+ENGINE = "engine"
+# See `packed_cache`, which is not imported here: numba takes half a second.
+_PACKED_LOCATORS = (
+    "jobs.spark.packed_cache.PackedCodeLocator,UserProvidedCacheLocator,InTreeCacheLocator"
+)
+# What answers questions: tables small enough for four tasks, times in UTC, and a stop that waits for nobody.
+_FOR_ANALYSES = {
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.catalogImplementation": "in-memory",
+    "spark.python.task.killTimeout": "200ms",
+    # Several analyses share one application, each in a pool of its own.
+    "spark.scheduler.mode": "FAIR",
+}
 _ALWAYS = {
     # Two copies of a task would write the same records twice.
     "spark.speculation": "false",
     # The driver decides what to do about a lost task, because it first reads the positions again.
     "spark.task.maxFailures": "1",
-    "spark.python.worker.reuse": "false",
     # Tasks hold their cores for as long as the flow runs.
     "spark.dynamicAllocation.enabled": "false",
     **secret.AUTHENTICATED,
@@ -65,12 +79,15 @@ def spark_settings(spec: JobSpec, python: str) -> dict[str, str]:
     master = master_of(spec)
     secret.secret_of(master)
     settings = {
-        **_defaults(),
+        **_defaults(spec),
         **(_KEEP_MEMORY if spec.kind == "replicate" else {}),
+        **(_FOR_ANALYSES if _is_for_analyses(spec) else {}),
         **(_for_one_machine() if is_local(master) else _for_a_cluster(spec, master, python)),
         **_properties(),
         **{name: value for name, value in spec.spark.items() if name != "master"},
         **_ALWAYS,
+        # A task of a flow begins with a process that knows nothing of the one before.
+        "spark.python.worker.reuse": str(_is_for_analyses(spec)).lower(),
     }
     for name, value in settings.items():
         if name == secret.SETTING:
@@ -85,13 +102,19 @@ def spark_settings(spec: JobSpec, python: str) -> dict[str, str]:
     return settings
 
 
-def _defaults() -> dict[str, str]:
+def _defaults(spec: JobSpec) -> dict[str, str]:
     return {
         "spark.driver.memory": DRIVER_MEMORY,
-        "spark.driver.extraJavaOptions": f"{DRIVER_OPTIONS}{_archive_option()}",
+        "spark.driver.extraJavaOptions": f"{DRIVER_OPTIONS}{_archive_option(spec)}",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
+
+
+def _is_for_analyses(spec: JobSpec) -> bool:
+    from jobs.spark.analyses.kinds import ANALYSES
+
+    return spec.kind == ENGINE or spec.kind in ANALYSES
 
 
 def _for_one_machine() -> dict[str, str]:
@@ -102,8 +125,9 @@ def _for_a_cluster(spec: JobSpec, master: str, python: str) -> dict[str, str]:
     found = {
         "spark.executor.memory": EXECUTOR_MEMORY,
         # Where the archive is not, Java goes on without it.
-        "spark.executor.extraJavaOptions": f"{JVM_OPTIONS}{_archive_option()}",
+        "spark.executor.extraJavaOptions": f"{JVM_OPTIONS}{_archive_option(spec)}",
         "spark.pyspark.driver.python": python,
+        "spark.executorEnv.NUMBA_CACHE_LOCATOR_CLASSES": _PACKED_LOCATORS,
     }
     if master.startswith("spark://"):
         found["spark.cores.max"] = str(_tasks(spec))
@@ -117,8 +141,10 @@ def _for_a_cluster(spec: JobSpec, master: str, python: str) -> dict[str, str]:
     return found
 
 
-def _archive_option() -> str:
-    archive = class_archive.path_if_made()
+def _archive_option(spec: JobSpec) -> str:
+    is_for_analyses = _is_for_analyses(spec)
+    entry = class_archive.ANALYSES if is_for_analyses else class_archive.FLOWS
+    archive = class_archive.path_if_made(entry)
     if archive is None:
         return ""
     return f" -XX:SharedArchiveFile={archive} -Xlog:cds=off -Xlog:cds+dynamic=off"

@@ -12,6 +12,7 @@
   const besides = () => [...document.querySelectorAll("[data-refresh-beside]")];
   let usedAt = Date.now();
   let askedAt = Date.now();
+  let besideAt = Date.now();
   let failedAt = 0;
   let isAsking = false;
   let isPaused = false;
@@ -29,16 +30,25 @@
     return !selection.isCollapsed && target.contains(selection.anchorNode);
   }
 
+  // A part that changes faster says so: progress of something short.
+  const fastMs = () => Math.min(FAST_MS, ...targets().map((target) => Number(target.dataset.refreshMs) || FAST_MS));
+
+  function besidesThatAreDue() {
+    if (Date.now() - besideAt < FAST_MS) return [];
+    besideAt = Date.now();
+    return besides();
+  }
+
   function isDue() {
     if (document.hidden || isPaused || isAsking) return false;
     const isUsed = Date.now() - usedAt < USED_FOR_MS;
-    return Date.now() - askedAt >= (isUsed ? FAST_MS : IDLE_MS);
+    return Date.now() - askedAt >= (isUsed ? fastMs() : IDLE_MS);
   }
 
   async function ask() {
     isAsking = true;
     askedAt = Date.now();
-    const asked = [...targets(), ...besides()].filter((target) => !isSelecting(target));
+    const asked = [...targets(), ...besidesThatAreDue()].filter((target) => !isSelecting(target));
     document.dispatchEvent(new CustomEvent("crosslog:refresh"));
     try {
       await Promise.all(asked.map((target) => htmx.ajax("GET", addressOf(target), { source: target, target, swap: "patch" })));

@@ -8,6 +8,8 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from console.availability.drills.models import Drill
 from console.availability.placements.models import TopicPlacement
 from console.availability.promotion.models import PromotionAction, PromotionPolicy
+from console.schedules.models import Schedule
+from jobs.spark.analyses.kinds import ANALYSES
 from tests.browser.axe import grave_violations
 from tests.browser.watching import Watched
 from tests.browser.world import RUN
@@ -18,6 +20,7 @@ FLOW = "flow"
 # Likewise those of its failover plan, of a group in it, and of a run that has ended.
 PLAN, GROUP_ROW, DRILL = "plan", "group row", "drill"
 PLACEMENT = "placement"
+SCHEDULE = "schedule"
 POLICY, ACTION, TRIAL = "policy", "action", "trial"
 # How each page is reached, by the name of its route. FLOW stands for the number of the flow.
 PLACES = {
@@ -84,7 +87,13 @@ PLACES = {
     "availability:drill": ["east", TRIAL],
     "availability:runbooks": ["east"],
     "runs:list": [],
+    "runs:new": [],
+    "runs:new-analysis": [next(iter(ANALYSES), "none")],
     "runs:detail": [RUN],
+    "schedules:list": [],
+    "schedules:new": [],
+    "schedules:detail": [SCHEDULE],
+    "schedules:settings": [SCHEDULE],
     "accounts:people": [],
     "accounts:new-person": [],
     "accounts:person": ["person"],
@@ -106,7 +115,8 @@ NOT_PAGES = {
     "availability:remove-promotion-policy", "availability:plan-promotion", "availability:apply-promotion",
     "availability:revert-promotion", "availability:stop-promotions", "availability:allow-promotions",
     "availability:stop-all-promotions", "availability:allow-all-promotions", "availability:start-drill",
-    "runs:cancel",
+    "runs:cancel", "runs:csv", "runs:parquet",
+    "schedules:preview", "schedules:run", "schedules:set-enabled", "schedules:delete",
     "accounts:oidc", "accounts:oidc-back", "accounts:revoke-token", "accounts:grant",
     "accounts:set-active", "accounts:reset-password", "accounts:unlock",
 }  # fmt: skip
@@ -209,6 +219,7 @@ def test_page_is_readable_for_all(name, reader, site):
         ACTION: PromotionAction.objects.filter(state="planned").get().pk,
         TRIAL: Drill.objects.get().pk,
         PLACEMENT: TopicPlacement.objects.filter(cluster__alias="east").first().pk,
+        SCHEDULE: Schedule.objects.first().pk,
         GROUP_ROW: plan.plan_groups.first().pk, DRILL: plan.failover_runs.first().pk,
     }  # fmt: skip
     reader.sign_in(site.person())

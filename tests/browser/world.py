@@ -31,6 +31,9 @@ from console.replication.flows.models import (
     ReplicationFlow,
 )
 from console.runs.models import RunState
+from console.schedules.firing import Time, write_firing
+from console.schedules.models import Outcome
+from console.schedules.starters import Started
 from jobs.availability.status.severity import Severity
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.checkpoints.lag import SeenCheckpoint
@@ -44,6 +47,7 @@ from tests.console.quorum.making import make_quorum
 from tests.console.replication.failover_world import make_rehearsed, two_groups
 from tests.console.replication.finding import make_finding
 from tests.console.replication.readiness_world import StubCheckpointDoor
+from tests.console.schedules.making import make_schedule
 
 PASSWORD = "a password of ana"
 RUN = UUID("8d3f0c55-7a51-4a5e-9d0e-2f6b7d1c9a01")
@@ -66,6 +70,7 @@ def make_world(now: datetime) -> ReplicationFlow:
     make_rule(east, "orders", observed, changed_at=now, changed_by="ana")
     make_rule(east, "c.*", document({"dc-a": 2}), kind="regex", changed_at=now, note="Old ones.")
     fill_promotion_pages(east)
+    fill_schedules(now)
     return fill_flows(east, west, now)
 
 
@@ -132,6 +137,20 @@ def fill_group(cluster: Cluster, group_id: str, number: int, now: datetime) -> N
         )
         for partition in range(3)
     )  # fmt: skip
+
+
+def fill_schedules(now: datetime) -> None:
+    schedule = make_schedule(None, time_zone="Europe/Berlin", next_at=now + timedelta(minutes=4))
+    texts = {
+        Outcome.FAILED: "There is no paper.",
+        Outcome.LEFT_OUT: "What was started on Sat 21 Nov 2026 13:00 Europe/Berlin is still going on.",
+    }
+    for minutes, outcome in ((11, Outcome.STARTED), (6, Outcome.FAILED), (1, Outcome.LEFT_OUT)):
+        at = now - timedelta(minutes=minutes)
+        is_started = outcome == Outcome.STARTED
+        told = Started("letter-1") if is_started else Started("", texts[outcome])
+        write_firing(schedule, Time(at, at), outcome, told)
+    make_schedule(None, name="Letter to Bob", is_enabled=False, next_at=None)
 
 
 def fill_unreachable(alias: str, now: datetime) -> None:

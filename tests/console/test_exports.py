@@ -34,6 +34,7 @@ PAGES = {
     "quorum:state": ["east"],
     "quorum:log": ["east"],
     "runs:list": [],
+    "schedules:list": [],
     "accounts:people": [],
     "accounts:audit": [],
 }

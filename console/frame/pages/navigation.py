@@ -47,6 +47,7 @@ ROOMS = (
     ("Checks", "/checks/"),
     ("Reports", "/reports/"),
     ("Runs", "/runs/"),
+    ("Schedules", "/schedules/"),
 )
 
 

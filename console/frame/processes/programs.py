@@ -16,7 +16,8 @@ STOP_ORDER = (("beat", "web"), ("collect", "flows", "spark", "follower", "metada
 BEAT = "beat"
 COLLECT_THREADS = 4
 FLOW_THREADS = 4
-SPARK_THREADS = 2
+# One of them may watch analyses.
+SPARK_THREADS = 3
 WEB_THREADS = 8
 # Commands of Redis that write files, load code, talk to other servers, lock others out or end it. Celery
 # needs none of them; the scripts that it does need (EVAL, SCRIPT) cannot call these either.

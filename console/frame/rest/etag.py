@@ -63,12 +63,15 @@ def _read(request: Request) -> HttpResponseBase:
     return answer.render() if isinstance(answer, Response) else answer
 
 
-def add_etag(request: Request, response: Response) -> None:
+def add_etag(request: Request, response: HttpResponseBase) -> None:
     """Give a read its ETag once it is rendered; the one that the client has already becomes a 304.
 
-    The tag is the hash of the whole answer, so it changes with any part of it and needs no query.
+    The tag is the hash of the whole answer, so it changes with any part of it and needs no query. What is
+    streamed has none.
     """
     if request.method not in {"GET", "HEAD"} or response.status_code != status.HTTP_200_OK:
+        return
+    if not isinstance(response, Response):
         return
     # Another person, another token, another answer: nobody between may keep it.
     patch_cache_control(response, private=True, no_cache=True)

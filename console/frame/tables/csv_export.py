@@ -17,7 +17,7 @@ CHUNK = 2000
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\N{FULLWIDTH EQUALS SIGN}")
 
 
-class _Echo:
+class Echo:
     """A file that gives back what is written, so that rows can be streamed."""
 
     def write(self, text: str) -> str:
@@ -50,7 +50,7 @@ def neutral(value: Any) -> str:
 
 
 def _lines(page: TablePage) -> Iterator[str]:
-    writer = csv.writer(_Echo())
+    writer = csv.writer(Echo())
     columns = page.asked.columns
     yield writer.writerow([neutral(column.label) for column in columns])
     for row in page.filtered.iterator(chunk_size=CHUNK):

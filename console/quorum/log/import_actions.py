@@ -7,6 +7,7 @@ import shutil
 from datetime import datetime
 from pathlib import Path
 
+from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
@@ -25,7 +26,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,80}")
 
 
 @change("quorum.import")
-def import_log(name: str, title: str, upload: Path, now: datetime) -> MetadataLog:
+def import_log(name: str, title: str, upload: Path, now: datetime, user_id: int = 0) -> MetadataLog:
     """Make an imported log of an upload; its history is there soon after. Raises `ActionRefused`.
 
     `name` becomes its address behind an underscore, which no cluster's alias begins with.
@@ -42,7 +43,7 @@ def import_log(name: str, title: str, upload: Path, now: datetime) -> MetadataLo
         )
         _take(log, upload)
         audit("quorum.import", f"quorum:{log.name}", after={"title": log.title})
-        transaction.on_commit(lambda: fold_import.delay(log.pk))
+        transaction.on_commit(lambda: fold_import.delay(log.pk, user_id))
     return log
 
 
@@ -57,7 +58,15 @@ def forget_import(log: MetadataLog) -> None:
         audit("quorum.forget_import", f"quorum:{log.name}", before={"title": log.title})
         log.delete()
         # Ids are never given twice, so files that a full disk or a crash leaves disturb nobody.
-        transaction.on_commit(lambda: shutil.rmtree(folder, ignore_errors=True))
+        transaction.on_commit(lambda: _remove(folder))
+
+
+def _remove(folder: Path) -> None:
+    """Remove an archive, and the tables that Spark made of it."""
+    from jobs.spark.analyses.metadata.log_history import forget_history
+
+    forget_history(Path(settings.CROSSLOG_ARCHIVE) / "histories", folder)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _take(log: MetadataLog, upload: Path) -> None:

@@ -83,7 +83,9 @@ class ImportViewSet(ApiViewSet[MetadataLog]):
         asked.is_valid(raise_exception=True)
         given = asked.validated_data
         path = Path(given["file"].temporary_file_path())
-        log = import_actions.import_log(given["name"], given["title"], path, timezone.now())
+        log = import_actions.import_log(
+            given["name"], given["title"], path, timezone.now(), request.user.pk or 0
+        )
         answer = queries.get_log(log.name)
         return Response(QuorumSerializer(answer).data, status.HTTP_201_CREATED)
 

@@ -52,21 +52,24 @@ def _import_page(request: HttpRequest) -> HttpResponse:
     """Import an archive of a log folder as a log of its own."""
     form = ImportForm(request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
-        name = _imported(form)
+        name = _imported(form, request.user.pk or 0)
         if name:
-            messages.success(request, "It is imported: its history is read within a minute.")
+            messages.success(
+                request,
+                "It is imported: voters and elections are there in a moment, its partitions follow.",
+            )
             return redirect("quorum:detail", name)
     context: dict[str, Any] = {"form": form, "most_mb": settings.METADATA_UPLOAD_MB}
     return render_page(request, "quorum/log/import.html", context)
 
 
-def _imported(form: ImportForm) -> str:
+def _imported(form: ImportForm, user_id: int) -> str:
     """Return the name of the new log; empty when it was refused, and the form says why."""
     given = form.cleaned_data
     upload: TemporaryUploadedFile = given["file"]
     path = Path(upload.temporary_file_path())
     try:
-        return import_log(given["name"], given["title"], path, timezone.now()).name
+        return import_log(given["name"], given["title"], path, timezone.now(), user_id).name
     except ActionRefused as refusal:
         form.take_errors(refusal.fields, refusal.message)
         return ""

@@ -1,32 +1,145 @@
-"""The history of imported logs: folded once, from their archive."""
+"""The history of imported logs: all but partitions at once, the changes of partitions as Spark made them."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
+from itertools import count, islice
+from pathlib import Path
+from uuid import UUID
 
+from console.accounts.models import User
+from console.frame.errors import ActionRefused
 from console.frame.processes import liveness
 from console.quorum.log.archives import archive_of
-from console.quorum.log.log_fold import LogFold
+from console.quorum.log.log_fold import LogFold, Portion
 from console.quorum.log.store import save_portion
-from console.quorum.models import MetadataLog
+from console.quorum.models import MetadataChange, MetadataLog
+from console.runs.analyses.actions import ask
+from console.runs.analyses.questions import Question
+from console.runs.analyses.results import has_answer, tables_in
+from console.runs.models import Run
+from jobs.quorum.history.changes import Cause, PartitionChange
 from jobs.quorum.log.folder import BadFolder
 
 logger = logging.getLogger(__name__)
 
+# More changes of partitions than these stay in Parquet: rows are written at 3,000 a second.
+MOST_ROWS = 50_000
+_PORTION = 5_000
+# Of one offset, the changes of partitions are counted from here on, behind all others.
+_NUMBER = 1_000_000
+KIND = "metadata-history"
+READING = "Spark is reading the changes of its partitions."
+_NEW = {
+    Cause.TOPIC_CREATED,
+    Cause.TOPIC_RECREATED,
+    Cause.PARTITIONS_ADDED,
+    Cause.PARTITION_REPLACED,
+}
 
-def fold_import(log_id: int, now: datetime) -> None:
-    """Read an imported log into rows; what fails is told on its page."""
+
+def fold_import(log_id: int, user_id: int, now: datetime) -> None:
+    """Read an imported log into rows, but for its partitions: Spark is asked for those.
+
+    What fails is told on its page.
+    """
     log = MetadataLog.objects.filter(pk=log_id, cluster=None).first()
     if log is None:
         return
     try:
-        for portion in LogFold(log.next_offset).begin(archive_of(log)):
+        for portion in LogFold(log.next_offset).begin_beside_partitions(archive_of(log)):
             save_portion(log, portion, now)
             liveness.sign()
     except (BadFolder, OSError) as error:
         log.error, log.failing_since = f"It cannot be read: {error}", now
         logger.warning("imported log not read log=%s error=%s", log.name, error)
     else:
-        log.error, log.failing_since, log.heard_at = "", None, now
-    log.save(update_fields=["error", "failing_since", "heard_at"])
+        log.error, log.failing_since, log.heard_at, log.lost = "", None, now, READING
+    log.save(update_fields=["error", "failing_since", "heard_at", "lost"])
+    if log.failing_since is None:
+        _ask_spark(log, user_id, now)
+
+
+def is_reading(run_id: UUID) -> bool:
+    """Say whether a run reads the partitions of an imported log whose pages wait for them."""
+    run = Run.objects.filter(pk=run_id, kind=KIND).only("arguments").first()
+    name = run.arguments.get("log", "") if run else ""
+    return MetadataLog.objects.filter(name=name, cluster=None, lost=READING).exists()
+
+
+def take_run(run_id: UUID, now: datetime) -> None:
+    """Take the changes of partitions out of the answer of a run; without one, its log says why."""
+    run = Run.objects.filter(pk=run_id, kind=KIND).first()
+    name = run.arguments.get("log", "") if run else ""
+    log = MetadataLog.objects.filter(name=name, cluster=None).first()
+    if run is None or log is None:
+        return
+    if not has_answer(run):
+        tell_failure(log, run.error or "the run was cancelled.")
+        return
+    table = tables_in(run)["partition_changes"]
+    take_partitions(log, table.folder / table.table.name, table.rows, now)
+
+
+def _ask_spark(log: MetadataLog, user_id: int, now: datetime) -> None:
+    person = User.objects.filter(pk=user_id).first()
+    question = Question(KIND, {"log": log.name}, f"log:{log.pk}", f"Read {log.label}"[:200])
+    try:
+        ask(question, person, now)
+    except ActionRefused as refusal:
+        tell_failure(log, refusal.message)
+
+
+def take_partitions(log: MetadataLog, table: Path, rows: int, now: datetime) -> None:
+    """Write the changes of partitions of a log into rows, from Spark's table; too many are only told of."""
+    log.lost = ""
+    if rows > MOST_ROWS:
+        log.lost = (
+            f"Its {rows:,} changes of partitions are too many for these pages: ask Spark about them "
+            "(New analysis), or download them as Parquet."
+        )
+    else:
+        for portion in _portions(log, table):
+            save_portion(log, portion, now)
+            liveness.sign()
+    log.save(update_fields=["lost"])
+
+
+def tell_failure(log: MetadataLog, sentence: str) -> None:
+    """Say on the log's page why its partitions are not known."""
+    log.lost = f"The changes of its partitions were not read: {sentence}"
+    log.save(update_fields=["lost"])
+
+
+def _portions(log: MetadataLog, table: Path) -> Iterator[Portion]:
+    from jobs.quorum.log_tables.reading import partition_changes
+
+    numbers, offset, latest_ms = count(_NUMBER), -1, None
+    found = partition_changes(table)
+    while changes := list(islice(found, _PORTION)):
+        told = Portion()
+        for change in changes:
+            if change.offset != offset:
+                numbers, offset = count(_NUMBER), change.offset
+                latest_ms = None if change.is_dated else _snapshot_ms(log, offset)
+            placed = change if change.is_dated else replace(change, not_after_ms=latest_ms)
+            told.changes.append((placed, next(numbers), _record_type(change)))
+        yield told
+
+
+def _snapshot_ms(log: MetadataLog, offset: int) -> int | None:
+    """Return the time of a snapshot, which its other changes have; the table of partitions has it not."""
+    told = MetadataChange.objects.filter(log=log, offset=offset, is_dated=False).first()
+    return None if told is None else round(told.at.timestamp() * 1000)
+
+
+def _record_type(change: PartitionChange) -> str | None:
+    """Return the type of the record that made a change; None where a snapshot tells."""
+    if not change.is_dated:
+        return None
+    if change.is_removed:
+        return "REMOVE_TOPIC_RECORD"
+    return "PARTITION_RECORD" if change.cause in _NEW else "PARTITION_CHANGE_RECORD"

@@ -5,12 +5,14 @@ It begins with the newest snapshot that lies below what is stored already, and s
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 
+from jobs.cache import cache_folder
 from jobs.quorum.history.changes import AnyChange
 from jobs.quorum.history.histories import LogItem, read_changes
 from jobs.quorum.image.image import MetadataImage
@@ -18,7 +20,7 @@ from jobs.quorum.log.folder import read_folder
 from jobs.quorum.timeline.parts import Election, EntrySource, VoterSetEntry
 from jobs.quorum.timeline.reader import SNAPSHOT_FOOTER, SNAPSHOT_HEADER, TimelineReader
 from jobs.quorum.timeline.voter_timeline import VoterTimeline, timeline_of
-from jobs.wire.metadata.log import Gap, LogRecord
+from jobs.wire.metadata.log import Gap, LogRecord, PassedBatch
 
 # Records are folded in portions of about so many; a portion ends with a batch.
 PORTION = 5_000
@@ -90,6 +92,14 @@ class LogFold:
                 return
         yield from self.take(found.records())
 
+    def begin_beside_partitions(self, folder: Path) -> Iterator[Portion]:
+        """Yield everything of a folder but its partitions, quickly; raises `BadFolder` for no log."""
+        # Where compiled code is kept must be said before it is made.
+        os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder() / "numba"))
+        from jobs.quorum.replay.sparse import sparse_items
+
+        yield from self.take(sparse_items(read_folder(folder)))
+
     def take(self, items: Iterable[LogItem]) -> Iterator[Portion]:
         """Fold items, whole batches, and yield what is new about them."""
         for portion in _portions(items):
@@ -114,21 +124,29 @@ class LogFold:
     def _note(self, item: LogItem, told: Portion, types: dict[int, str]) -> None:
         if isinstance(item, Gap):
             self._gap = item
-        elif isinstance(item, LogRecord):
-            if self._gap is not None:
-                self._end_gap(self._gap, item, told)
+        elif isinstance(item, LogRecord | PassedBatch):
+            self._note_place(item, told, types)
+
+    def _note_place(
+        self, item: LogRecord | PassedBatch, told: Portion, types: dict[int, str]
+    ) -> None:
+        if self._gap is not None:
+            self._end_gap(self._gap, item, told)
+        told.last_ms, end = item.timestamp_ms, item.offset + 1
+        if isinstance(item, PassedBatch):
+            told.last_ms, end = item.end_ms or item.timestamp_ms, item.end_offset
+        else:
             self._is_in_snapshot = self._is_in_snapshot or item.type == SNAPSHOT_HEADER
             if not self._is_in_snapshot:
                 types[item.offset] = item.type
             elif item.type == SNAPSHOT_FOOTER:
                 self._is_in_snapshot = False
-            if told.first_offset is None:
-                told.first_offset = max(item.offset, 0)
-            told.next_offset = item.offset + 1
-            told.last_ms = self._last_ms = item.timestamp_ms
-            told.last_epoch = item.epoch
+        if told.first_offset is None:
+            told.first_offset = max(item.offset, 0)
+        told.next_offset, told.last_epoch = end, item.epoch
+        self._last_ms = told.last_ms
 
-    def _end_gap(self, gap: Gap, record: LogRecord, told: Portion) -> None:
+    def _end_gap(self, gap: Gap, record: LogRecord | PassedBatch, told: Portion) -> None:
         """A gap before the first record is no gap: nothing is known before it."""
         self._gap = None
         if self._last_ms is not None and gap.to_offset > self._told_until:

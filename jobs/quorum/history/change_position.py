@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from jobs.wire.metadata.log import LogRecord
+from jobs.wire.metadata.log import LogRecord, PassedBatch
 
 
 class ChangePosition(TypedDict):
@@ -19,7 +19,9 @@ class ChangePosition(TypedDict):
     applied_offset: int | None
 
 
-def position_of(record: LogRecord, applied_offset: int | None = None) -> ChangePosition:
+def position_of(
+    record: LogRecord | PassedBatch, applied_offset: int | None = None
+) -> ChangePosition:
     """Return the stamp of a record of a log segment."""
     return ChangePosition(
         offset=record.offset,

@@ -19,9 +19,9 @@ from jobs.quorum.history.changes import (
     TopicChange,
 )
 from jobs.quorum.image.image import LARGEST_BATCH_RECORDS, MetadataImage
-from jobs.wire.metadata.log import Gap, LogDamage, LogRecord
+from jobs.wire.metadata.log import Gap, LogDamage, LogRecord, PassedBatch
 
-LogItem = LogRecord | LogDamage | Gap
+LogItem = LogRecord | PassedBatch | LogDamage | Gap
 
 # An event may fill several batches (a broker with tens of thousands of partitions): so many changes are
 # held back at most, until the record that names the broker is read.
@@ -54,6 +54,8 @@ def apply_item(image: MetadataImage, item: LogItem) -> list[AnyChange]:
         return image.apply(item)
     if isinstance(item, Gap):
         return image.skip(item.to_offset)
+    if isinstance(item, PassedBatch):
+        return image.pass_by(item)
     return image.damaged(item)
 
 

@@ -15,7 +15,7 @@ from jobs.quorum.history.changes import Anomaly, AnomalyKind, AnyChange, Cause
 from jobs.quorum.image.diff import as_change, diff_images
 from jobs.quorum.image.tables import ImageTables
 from jobs.quorum.image.transaction import ABORT, BEGIN, MARKERS, OpenTransaction
-from jobs.wire.metadata.log import LogDamage, LogRecord
+from jobs.wire.metadata.log import LogDamage, LogRecord, PassedBatch
 
 # The controller splits what it writes into batches of at most so many records (maxRecordsPerBatch).
 LARGEST_BATCH_RECORDS = 10_000
@@ -98,6 +98,15 @@ class MetadataImage(ImageTables):
         stamp = undated(self.last_offset, self.last_epoch, first - 1)
         return [anomaly(stamp, AnomalyKind.GAP, text)]
 
+    def pass_by(self, passed: PassedBatch) -> list[AnyChange]:
+        """Take note of records that are read elsewhere: none of them is missing, none is applied."""
+        found = [*self._without_footer(), *self._step_to(passed)]
+        self.last_offset = passed.end_offset - 1
+        if passed.end_ms is not None:
+            self.last_timestamp_ms = passed.end_ms
+            self.latest_ms = max(self.latest_ms, passed.end_ms)
+        return found
+
     def damaged(self, damage: LogDamage) -> list[AnyChange]:
         """Take note of bytes that cannot be read; a gap follows where they held records."""
         problem = f"byte {damage.position} of the file: {damage.problem}"
@@ -108,7 +117,7 @@ class MetadataImage(ImageTables):
     def _here(self) -> ChangePosition:
         return undated(self.last_offset, self.last_epoch, None)
 
-    def _step_to(self, record: LogRecord) -> list[AnyChange]:
+    def _step_to(self, record: LogRecord | PassedBatch) -> list[AnyChange]:
         found: list[AnyChange] = []
         if record.offset > self.last_offset + 1:
             nothing_yet = self.last_offset < 0 and self.is_empty
@@ -253,7 +262,7 @@ def _repeated(record: LogRecord, last_offset: int) -> AnyChange:
     return anomaly(position_of(record), AnomalyKind.OFFSET_WENT_BACK, problem, record.type)
 
 
-def _overwritten(record: LogRecord, last_offset: int) -> AnyChange:
+def _overwritten(record: LogRecord | PassedBatch, last_offset: int) -> AnyChange:
     problem = (
         f"epoch {record.epoch} wrote offsets {record.offset} to {last_offset} again: "
         "the changes told of them were never committed, and the state is unknown until the next snapshot"

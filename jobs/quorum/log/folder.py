@@ -99,9 +99,9 @@ def read_folder(path: Path) -> LogFolder:
     folder = path / TOPIC_FOLDER if (path / TOPIC_FOLDER).is_dir() else path
     try:
         names = sorted(entry for entry in folder.iterdir() if entry.is_file())
+        segments, snapshots = _segments(names), _snapshots(names)
     except OSError as error:
         raise BadFolder(f"{path}: it cannot be listed: {error.strerror}") from None
-    segments, snapshots = _segments(names), _snapshots(names)
     if not segments and not snapshots:
         raise BadFolder(
             f"{path}: there is neither a segment (20 digits and .log) nor a snapshot of a metadata log"
@@ -129,7 +129,7 @@ def _segments(names: list[Path]) -> tuple[SegmentFile, ...]:
     for path in names:
         base_offset = parse_segment_name(path.name)
         if base_offset is not None:
-            found.append(SegmentFile(path, base_offset))
+            found.append(SegmentFile(path, base_offset, path.stat().st_size))
     return tuple(found)
 
 

@@ -54,11 +54,14 @@ class FolderRecords:
         is_whole = self._unread.pop(snapshot.offset, None) is not None
         if not is_whole:
             return
-        for found in snapshot.records():
+        for found in self._records_of(snapshot):
             is_whole = is_whole and isinstance(found, LogRecord)
             yield found
         if is_whole:
             self._next_offset, self._is_whole = snapshot.offset, True
+
+    def _records_of(self, snapshot: SnapshotFile) -> Iterator[LogItem]:
+        return snapshot.records()
 
     def _segment(self, segment: SegmentFile, *, is_last: bool) -> Iterator[LogItem]:
         try:

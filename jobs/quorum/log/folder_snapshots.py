@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from jobs.quorum.log.file_source import FileSource
 from jobs.wire.batches.log_batches import DamageKind
@@ -12,12 +13,12 @@ from jobs.wire.metadata.log import LogDamage, LogRecord, read_source
 from jobs.wire.metadata.snapshots import check_snapshot
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentFile:
-    """A segment, and the offset of its first record."""
+class SegmentFile(NamedTuple):
+    """A segment, the offset of its first record, and how large it was when the folder was listed."""
 
     path: Path
     base_offset: int
+    size_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +41,17 @@ class SnapshotFile:
                 if checked.problem is None:
                     yield from self._placed(source, checked.last_contained_log_timestamp_ms or 0)
                 else:
-                    yield self._damage(DamageKind.UNUSABLE_SNAPSHOT, checked.problem)
+                    yield self.unusable(checked.problem)
         except OSError as error:
-            yield self._damage(DamageKind.UNREADABLE_FILE, f"it cannot be read: {error.strerror}")
+            yield self.unreadable(error)
+
+    def unusable(self, problem: str) -> LogDamage:
+        """Return the damage of one that is not whole."""
+        return self._damage(DamageKind.UNUSABLE_SNAPSHOT, problem)
+
+    def unreadable(self, error: OSError) -> LogDamage:
+        """Return the damage of one that the system does not give."""
+        return self._damage(DamageKind.UNREADABLE_FILE, f"it cannot be read: {error.strerror}")
 
     def _placed(self, source: FileSource, timestamp_ms: int) -> Iterator[LogRecord | LogDamage]:
         for found in read_source(source, expected_offset=0):

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import mmap
 from collections.abc import Iterator
-from pathlib import Path
-
-import numpy as np
 
 from jobs.quorum.log.folder import LogFolder
 from jobs.quorum.log.folder_snapshots import SnapshotFile
+from jobs.quorum.replay.file_columns import file_columns
 from jobs.quorum.replay.history import PartitionHistory
 from jobs.quorum.replay.replay import Replay
 from jobs.wire.batches.log_batches import LogDamage
-from jobs.wire.metadata.columns import MetadataColumns, read_columns
-
-# Rows of history are nearly four times as large as what they come from.
-_ROOM_BYTES = 2 * 1024 * 1024
 
 
 class FolderReplay:
@@ -35,7 +28,7 @@ class FolderReplay:
     def histories(self) -> Iterator[PartitionHistory]:
         """Yield the history piece by piece, in the order of the log."""
         for segment in self._folder.segments:
-            for columns in _columns(segment.path, segment.base_offset):
+            for columns in file_columns(*segment):
                 self.damage += columns.damage
                 self.records += len(columns)
                 if len(columns):
@@ -54,18 +47,6 @@ class FolderReplay:
                 return
 
     def _adopted(self, snapshot: SnapshotFile) -> PartitionHistory:
-        pieces = list(_columns(snapshot.path, 0))
+        pieces = list(file_columns(snapshot.path, 0))
         self.damage += [one for columns in pieces for one in columns.damage]
         return self.replay.adopt(pieces, snapshot.offset, snapshot.epoch)
-
-
-def _columns(path: Path, base_offset: int) -> Iterator[MetadataColumns]:
-    if not path.stat().st_size:
-        return
-    with path.open("rb") as file:
-        content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    # It is never closed by hand: columns look into it for as long as somebody has them.
-    log = np.frombuffer(content, np.uint8)
-    for columns in read_columns(log, expected_offset=base_offset, room_bytes=_ROOM_BYTES):
-        yield columns
-        content.madvise(mmap.MADV_DONTNEED)

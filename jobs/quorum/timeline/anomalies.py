@@ -6,10 +6,9 @@ from collections import Counter
 from typing import Any
 
 from jobs.quorum.timeline.parts import Anomaly, AnomalyCode, Election
-from jobs.quorum.voters.control_scan import PassedBatch
 from jobs.quorum.voters.voter_change import VoterChange
 from jobs.quorum.voters.voter_sets import VoterSet
-from jobs.wire.metadata.log import LogDamage, LogRecord
+from jobs.wire.metadata.log import LogDamage, LogRecord, PassedBatch
 
 # A damaged or foreign file could hold millions.
 MOST_OF_A_CODE = 1_000

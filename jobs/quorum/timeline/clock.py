@@ -78,6 +78,11 @@ class LogClock:
         self._last, self._last_was_noop = RecordTime(offset, epoch, at_ms), is_noop
         return Tick(last, gap, is_silence, backwards)
 
+    def move_to(self, offset: int, at_ms: int) -> None:
+        """Pass by records of the same epoch between which nothing is to be said, up to this one."""
+        if self._last is not None:
+            self._last = RecordTime(offset, self._last.epoch, at_ms)
+
     def is_long(self, gap_ms: int) -> bool:
         """Say whether a distance is a silence, by what is usual so far; never without NoOp records."""
         if gap_ms <= SHORTEST_SILENCE_MS or not self._measured:

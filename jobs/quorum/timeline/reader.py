@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from jobs.quorum.timeline.clock import LogClock, Tick
 from jobs.quorum.timeline.controls import LEADER_CHANGE, TimelineControls
 from jobs.quorum.timeline.parts import AnomalyCode, ControllerGap, EpochSpan
-from jobs.quorum.voters.control_scan import ControlItem, PassedBatch
-from jobs.wire.metadata.log import Gap, LogDamage, LogRecord
+from jobs.quorum.voters.control_scan import ControlItem
+from jobs.wire.metadata.log import Gap, LogDamage, LogRecord, PassedBatch
 
 Placed = LogRecord | PassedBatch
 
@@ -89,6 +89,9 @@ class TimelineReader(TimelineControls):
             self.control(record, gap_ms=tick.gap_ms, previous=previous, skipped=skipped)
         if record.type == LEADER_CHANGE and self._open and self.elections:
             self._open.leader_id = self.elections[-1].leader_id
+        if isinstance(record, PassedBatch) and record.end_ms is not None and self._open:
+            self._clock.move_to(record.end_offset - 1, record.end_ms)
+            self._open.last = (record.end_offset - 1, record.end_ms)
 
     def _is_behind_snapshot(self, item: LogRecord) -> bool:
         """Say whether a record is no longer one of the snapshot's, which all have one offset."""

@@ -6,7 +6,7 @@ Of a data batch only the header is read (its CRC is checked), so that years of a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from jobs.quorum.log.file_source import FileSource
 from jobs.quorum.log.folder import LogFolder
@@ -14,28 +14,12 @@ from jobs.quorum.log.folder_records import FolderRecords
 from jobs.quorum.log.folder_snapshots import SegmentFile, SnapshotFile
 from jobs.quorum.timeline.clock import NO_OP
 from jobs.wire.batches.log_batches import BatchAt, DamageKind, scan_batches
-from jobs.wire.metadata.log import Gap, LogDamage, LogRecord, batch_records
+from jobs.wire.metadata.log import Gap, LogDamage, LogRecord, PassedBatch, batch_records
 from jobs.wire.metadata.snapshots import check_snapshot
 
 # The end of a NoOpRecord: the length of its value, frame 1, apiKey 20, version 0, no tags; no headers.
 _NO_OP_END = bytes((8, 1, 20, 0, 0, 0))
 DATA = "DATA"
-
-
-@dataclass(frozen=True, slots=True)
-class PassedBatch:
-    """A data batch that was not decoded: its offsets [offset, end_offset), epoch and time.
-
-    `type` is NO_OP_RECORD for a single NoOpRecord, else DATA.
-    """
-
-    offset: int
-    end_offset: int
-    epoch: int
-    timestamp_ms: int
-    batch_offset: int
-    type: str
-    is_control: bool = False
 
 
 ControlItem = LogRecord | PassedBatch | LogDamage | Gap

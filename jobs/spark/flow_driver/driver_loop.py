@@ -8,6 +8,7 @@ beside it (`background_call`), and the rules are elsewhere: `partition_assignmen
 from __future__ import annotations
 
 import logging
+import os
 import queue
 import time
 from collections.abc import Callable, Mapping
@@ -20,6 +21,7 @@ from jobs.cluster.errors import ClusterFault
 from jobs.replication.copy.assignment import CopyLimits
 from jobs.replication.copy.contract import CopyState, PartitionStart
 from jobs.replication.flow.preflight import Preflight
+from jobs.spark import processes
 from jobs.spark.channel import messages
 from jobs.spark.channel.line import DriverChannel, Event
 from jobs.spark.control import is_named
@@ -42,6 +44,9 @@ COMMANDS_INTERVAL_S = 1.0
 PROGRESS_INTERVAL_S = 1.0
 RECOVERY_RETRY_DELAY_S = 2.0
 STOP_TIMEOUT_S = 25.0
+PARENT_LOST_WITHIN_S = 1.0
+# What a Spark job ends with when nobody listens at the JVM's port any more.
+_NO_JVM = "Connection refused"
 _RECOVERY = "recovery-"
 _SURVEY = "survey"
 
@@ -67,6 +72,7 @@ class FlowDriverLoop:
         intervals: DriverIntervals,
     ) -> None:
         self._state = state
+        self._parent = os.getppid()
         self._progress = state.progress
         self._clusters = clusters
         self._intervals = intervals
@@ -155,6 +161,9 @@ class FlowDriverLoop:
         """A task is gone: what it had waits until it is known where it got to."""
         if loss is None:
             return
+        if _NO_JVM in loss.why:
+            # Spark's JVM was killed, and its tasks with it: that is one crash, which the supervisor tells.
+            processes.end_if_orphaned(self._parent, PARENT_LOST_WITHIN_S)
         state = self._state
         state.restart(f"Task {loss.number} ended unexpectedly and is started again: {loss.why}")
         logger.warning("task lost flow=%s task=%d: %s", state.flow.name, loss.number, loss.why)

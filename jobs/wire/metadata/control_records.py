@@ -57,6 +57,11 @@ def decode_control_key(key: bytes | None) -> tuple[int, int]:
     return version, number
 
 
+def encode_control_key(number: int) -> bytes:
+    """Return the key of a control record of this type."""
+    return _KEY.pack(0, number)
+
+
 def decode_control_record(
     key: bytes | None, value: bytes | None, *, strict: bool = False
 ) -> ControlRecord:
@@ -86,11 +91,11 @@ def encode_control_record(
     for number, name in _MARKERS.items():
         if name == type:
             epoch = data.get("coordinatorEpoch", 0)
-            return _KEY.pack(0, number), _MARKER.pack(data.get("version", 0), epoch)
+            return encode_control_key(number), _MARKER.pack(data.get("version", 0), epoch)
     schema = CONTROL_SCHEMA_BY_TYPE.get(type)
     if schema is None:
         raise ValueError(f"there is no control record {type}")
-    return _KEY.pack(0, schema.number), encode_message(schema, data.get("version", 0), data)
+    return encode_control_key(schema.number), encode_message(schema, data.get("version", 0), data)
 
 
 def _value_version(value: bytes | None) -> int:

@@ -37,6 +37,7 @@ __all__ = [
     "Gap",
     "LogDamage",
     "LogRecord",
+    "PassedBatch",
     "batch_records",
     "read_log",
     "read_source",
@@ -71,6 +72,24 @@ class Gap:
 
     from_offset: int
     to_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class PassedBatch:
+    """Data that was not decoded, a batch or several of one epoch: offsets [offset, end_offset) without a gap.
+
+    `timestamp_ms` is the time of the first batch; `end_ms` that of the last, None where it is the same.
+    `type` is NO_OP_RECORD for a single NoOpRecord, else DATA.
+    """
+
+    offset: int
+    end_offset: int
+    epoch: int
+    timestamp_ms: int
+    batch_offset: int
+    type: str
+    is_control: bool = False
+    end_ms: int | None = None
 
 
 def read_log(

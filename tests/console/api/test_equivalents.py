@@ -17,6 +17,7 @@ from tests.console.availability.promotion_world import fill_promotion
 from tests.console.making import NOW, make_flow, make_partition, make_run, make_topic
 from tests.console.quorum.making import make_quorum
 from tests.console.replication.failover_world import PaperClusters, carry_out, make_plan
+from tests.console.schedules.making import make_schedule
 
 pytestmark = pytest.mark.slow
 
@@ -143,8 +144,21 @@ ROUTES_OF_PAGES = {
     "availability:drill": {"GET drills/{id}/"},
     "availability:runbooks": {"GET runbooks/"},
     "runs:list": {"GET runs/"},
-    "runs:detail": {"GET runs/{id}/", "GET runs/{id}/log/"},
+    "runs:new": {"GET runs/kinds/"},
+    "runs:new-analysis": {"POST runs/"},
+    "runs:detail": {
+        "GET runs/{id}/", "GET runs/{id}/log/", "GET runs/{id}/result/", "GET runs/{id}/tables/{table}/",
+    },
     "runs:cancel": {"POST runs/{id}/cancel/"},
+    "runs:csv": {"GET runs/{id}/tables/{table}/csv/"},
+    "runs:parquet": {"GET runs/{id}/tables/{table}/parquet/"},
+    "schedules:list": {"GET schedules/"},
+    "schedules:new": {"POST schedules/"},
+    "schedules:detail": {"GET schedules/{id}/"},
+    "schedules:settings": {"PATCH schedules/{id}/"},
+    "schedules:run": {"POST schedules/{id}/run/"},
+    "schedules:set-enabled": {"PATCH schedules/{id}/"},
+    "schedules:delete": {"DELETE schedules/{id}/"},
     "accounts:tokens": {"GET tokens/", "POST tokens/"},
     "accounts:revoke-token": {"DELETE tokens/{id}/"},
     "accounts:people": {"GET people/"},
@@ -167,6 +181,7 @@ WITHOUT_ROUTE = {
     "accounts:oidc": "likewise",
     "accounts:oidc-back": "likewise",
     "accounts:password": "only a person has a password",
+    "schedules:preview": "a schedule itself says its next times",
     "frame:jumps": "finds pages, not things",
     "frame:rail": "counts what the lists of the API say",
 }
@@ -223,7 +238,10 @@ SHOWN = [
     ("availability:drill", "/availability/east/drills/{drill}/"),
     ("availability:runbooks", "/availability/east/runbooks/?severity=offline"),
     ("runs:list", "/runs/"),
+    ("runs:new", "/runs/new/"),
     ("runs:detail", "/runs/{run}/"),
+    ("schedules:list", "/schedules/"),
+    ("schedules:detail", "/schedules/{schedule}/"),
     ("accounts:tokens", "/account/tokens/"),
     ("accounts:people", "/people/"),
     ("accounts:audit", "/audit/"),
@@ -253,7 +271,7 @@ def as_route(call):
     path = re.sub(r"/availability/(?=east/)[^/]+/", "/availability/{alias}/", path)
     path = re.sub(r"/availability/partitions/\d+/", "/availability/partitions/{id}/", path)
     path = re.sub(
-        r"/(flows|runs|people|tokens|failover-plans|placements|promotion-policies|promotion-actions|drills)/[0-9a-f-]+(?=/)",
+        r"/(flows|runs|people|tokens|failover-plans|placements|promotion-policies|promotion-actions|drills|schedules)/[0-9a-f-]+(?=/)",
         r"/\1/{id}",
         path,
     )
@@ -289,7 +307,9 @@ def numbers(sign_in, admin):
         "policy": action.policy_id,
         "drill": flow.source.drills.get().pk,
     }
-    return {"flow": flow.pk, "run": make_run(flow).pk, **failover}
+    return {"flow": flow.pk, "run": make_run(flow).pk, **failover} | {
+        "schedule": make_schedule(None).pk
+    }
 
 
 @pytest.mark.django_db

@@ -21,7 +21,17 @@ def refused(answer, status=400):
     return body
 
 
-LISTS = ["brokers", "clusters", "flows", "group-offsets", "groups", "partitions", "runs", "topics"]
+LISTS = [
+    "brokers",
+    "clusters",
+    "flows",
+    "group-offsets",
+    "groups",
+    "partitions",
+    "runs",
+    "schedules",
+    "topics",
+]
 
 
 @pytest.mark.parametrize("name", LISTS)

@@ -138,6 +138,7 @@ def test_lists_are_paged_by_cursor():
         "/api/v1/promotion-actors/",  # four ways
         "/api/v1/controller-sites/",  # the voters of a quorum
         "/api/v1/runbooks/",  # one per severity and cause
+        "/api/v1/runs/kinds/",  # the registry of analyses: a handful
         "/api/v1/naming-policies/",  # one row per policy that explains the names: a handful
     }
     for path, methods in live_schema()["paths"].items():

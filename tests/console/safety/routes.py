@@ -269,10 +269,32 @@ EXPECTED: dict[str, dict[str, Need]] = {
     "runs:list": {"GET": SEE_ANY},
     "runs:detail": {"GET": SEE},
     "runs:cancel": {"POST": RUN},
-    "api-run-list": {"GET": SEE_ANY},
+    # What a question is about stands in its form or body, and is looked at there.
+    "runs:new": {"GET": RUN_ANY},
+    "runs:new-analysis": {"GET": RUN_ANY, "POST": RUN_ANY},
+    "runs:csv": {"GET": SEE},
+    "runs:parquet": {"GET": SEE},
+    "api-run-list": {"GET": SEE_ANY, "POST": RUN_ANY},
+    "api-run-kinds": {"GET": SEE_ANY},
+    "api-run-result": {"GET": SEE},
+    "api-run-rows": {"GET": SEE},
+    "api-run-csv": {"GET": SEE},
+    "api-run-parquet": {"GET": SEE},
     "api-run-detail": {"GET": SEE},
     "api-run-cancel": {"POST": RUN},
     "api-run-log": {"GET": SEE},
+    # schedules: of no cluster; the page of the list shows nothing to whoever has no role everywhere
+    "schedules:list": {"GET": SEE_ANY},
+    "schedules:new": {"GET": RUN_ALL, "POST": RUN_ALL},
+    "schedules:preview": {"POST": RUN_ALL},
+    "schedules:detail": {"GET": SEE_ALL},
+    "schedules:settings": {"GET": RUN_ALL, "POST": RUN_ALL},
+    "schedules:run": {"POST": RUN_ALL},
+    "schedules:set-enabled": {"POST": RUN_ALL},
+    "schedules:delete": {"POST": RUN_ALL},
+    "api-schedule-list": {"GET": SEE_ALL, "POST": RUN_ALL},
+    "api-schedule-detail": {"GET": SEE_ALL, "PATCH": RUN_ALL, "DELETE": RUN_ALL},
+    "api-schedule-run": {"POST": RUN_ALL},
 }
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 

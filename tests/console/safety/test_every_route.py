@@ -4,6 +4,7 @@ import pytest
 from django.db import transaction
 
 from console.frame.security.access import can, can_anywhere
+from jobs.spark.analyses.kinds import ANALYSES
 from tests.console.safety.routes import (
     ANYWHERE,
     EXPECTED,
@@ -111,6 +112,9 @@ def objects_of(world, *, is_dark: bool) -> dict:
         "policy_id": policy.pk,
         "action_id": action.pk,
         "drill_id": drill.pk,
+        "kind": next(iter(ANALYSES), "none"),
+        "table": "leaders",
+        "schedule_id": world.schedule.pk,
         "of": {
             "api-flow": {"pk": flow.pk},
             "api-availability": {"pk": cluster.partition_statuses.get(topic="orders").pk},
@@ -123,6 +127,7 @@ def objects_of(world, *, is_dark: bool) -> dict:
             "api-policy": {"pk": policy.pk},
             "api-action": {"pk": action.pk},
             "api-drill": {"pk": drill.pk},
+            "api-schedule": {"pk": world.schedule.pk},
         },
     }
 

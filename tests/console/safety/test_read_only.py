@@ -28,7 +28,9 @@ NO_CHANGES = {
     "console.replication.flows.actions": {"settings_of", "check_settings", "refuse_watched"},
     "console.runs.actions": {
         "queue_run",
+        "queue_again",
         "launch_run",
+        "kept_for",
         "ask_to_end",
         "finish_run",
         "remove_old_runs",

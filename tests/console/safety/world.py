@@ -17,6 +17,7 @@ from console.clusters.models import Cluster
 from console.replication.failover.models import FailoverPlan
 from console.replication.flows.models import FlowTopic, GroupReadiness, ReplicationFlow
 from console.runs.models import Run
+from console.schedules.models import Schedule
 from tests.console.availability.making import make_available
 from tests.console.availability.placed_world import make_rule
 from tests.console.availability.promotion_world import fill_promotion
@@ -24,6 +25,7 @@ from tests.console.clusters.making import make_seen
 from tests.console.making import NOW, make_cluster, make_flow, make_partition, make_run
 from tests.console.quorum.making import make_quorum
 from tests.console.replication.failover_world import make_rehearsed
+from tests.console.schedules.making import make_schedule
 
 # A reference to a secret that does not exist: checks end before anything is called.
 AWAY = {"security_protocol": "SASL_SSL", "sasl_mechanism": "PLAIN", "sasl_username": "crosslog"}
@@ -46,6 +48,7 @@ class World:
     dark_plan: FailoverPlan
     placement: TopicPlacement
     dark_placement: TopicPlacement
+    schedule: Schedule
 
 
 def make_world() -> World:
@@ -72,7 +75,9 @@ def make_world() -> World:
         fill_promotion(cluster)
     placement, dark_placement = make_rule(east, "orders"), make_rule(dark, "orders")
     placements = (placement, dark_placement)
-    return World(east, west, dark, flow, dark_flow, run, dark_run, plan, dark_plan, *placements)
+    runs_and_plans = (run, dark_run, plan, dark_plan)
+    schedule = make_schedule(None)
+    return World(east, west, dark, flow, dark_flow, *runs_and_plans, *placements, schedule)
 
 
 def promotion_of(cluster: Cluster) -> tuple[PromotionPolicy, PromotionAction, Drill]:

@@ -6,6 +6,7 @@ import random
 import pytest
 
 from jobs.cli import build_parser, main
+from jobs.spark.analyses.kinds import ANALYSES
 
 GOOD_FLOW = """
 name: east to west
@@ -13,6 +14,7 @@ source: {alias: east, bootstrap_servers: "127.0.0.1:1"}
 target: {alias: west, bootstrap_servers: "127.0.0.1:1"}
 """
 ONE = ("--topic", "t", "--partition", "0", "--offset", "1")
+MORE = {"before-a-moment": ("--at", "2026-03-31T12:00:00Z")}
 # BAD is the argument under test, FLOW a flow that can be read, NEW a folder that is not there yet.
 CASES = {
     "replicate": ["replicate", "BAD"],
@@ -43,6 +45,7 @@ CASES = {
     "quorum-change --properties": ["quorum-change", "BAD", "--add", "4", "--properties", "BAD"],
     "standby status": ["standby", "status", "BAD"],
     "what-if": ["what-if", "BAD", "--lose-broker", "1"],
+    **{kind: [kind, "BAD", *MORE.get(kind, ())] for kind in ANALYSES},
 }
 # What is no bad input for these: names of topics may be anything, a segment is read as far as it goes, a dump
 # may be empty, and a report that another key signed or that looks otherwise is a finding.

@@ -27,13 +27,28 @@ def test_by_default_this_machine_has_a_core_for_every_task():
 
 
 def test_a_job_that_is_no_flow_has_as_many_cores_as_it_names_tasks():
-    assert settings.master_of(JobSpec("r", "replay", {"tasks": 2})) == "local[2]"
+    assert settings.master_of(JobSpec("r", "isr-churn", {"tasks": 2})) == "local[2]"
 
 
 def test_only_flows_keep_the_memory_of_batches_that_are_gone():
-    replay = settings.spark_settings(JobSpec("r", "replay", {"tasks": 2}), "/venv/bin/python")
+    churn = settings.spark_settings(JobSpec("r", "isr-churn", {"tasks": 2}), "/venv/bin/python")
     kept = "spark.executorEnv.MALLOC_TRIM_THRESHOLD_"
-    assert (kept in made(), kept in replay) == (True, False)
+    assert (kept in made(), kept in churn) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_reused"),
+    [
+        ("replicate", "false"),
+        ("backfill", "false"),
+        ("engine", "true"),
+        ("metadata-history", "true"),
+    ],
+)
+def test_only_what_answers_questions_uses_python_processes_again(kind, is_reused):
+    found = settings.spark_settings(JobSpec("r", kind, {}), "/venv/bin/python")
+    assert found["spark.python.worker.reuse"] == is_reused
+    assert ("spark.sql.session.timeZone" in found) == (is_reused == "true")
 
 
 def test_the_installation_may_name_another_master(monkeypatch):

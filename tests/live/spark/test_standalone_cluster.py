@@ -1,11 +1,13 @@
-"""A flow on a real Spark cluster: two workers, one of them lost on the way."""
+"""Analyses and a flow on a real Spark cluster: two workers, one of them lost on the way."""
 
 import pytest
 
 from jobs.replication.flow.spec import FlowSpec
-from jobs.spark import contract
+from jobs.spark import contract, submit
 from jobs.spark.contract import Outcome
+from jobs.spark.engine import door
 from tests.live.records import new_topic
+from tests.live.spark.engines import answer_of, ask, end_engines, engine_of, write_small_log
 from tests.live.spark.ports import assert_closed, assert_no_command_line_has
 from tests.live.spark.running import RunningFlow, Writer, assert_copied, flow_to_nobody
 from tests.live.spark.standalone import StandaloneCluster
@@ -16,10 +18,26 @@ pytestmark = pytest.mark.live
 WITHIN_S = 180
 
 
-@pytest.fixture
-def spark(tmp_path):
-    with StandaloneCluster(tmp_path / "spark") as cluster:
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory):
+    """One for all tests, in their order: the flow kills a worker."""
+    with StandaloneCluster(tmp_path_factory.mktemp("cluster") / "spark") as cluster:
         yield cluster
+
+
+def test_an_engine_answers_by_tasks_on_both_workers(spark, tmp_path):
+    log = write_small_log(tmp_path / "__cluster_metadata-0")
+    try:
+        run_dir = ask(tmp_path / "runs", log, environment=spark.settings_of_runs())
+        result = answer_of(run_dir)
+        assert result is not None, door.read_log_tail(run_dir)
+        assert result.outcome is Outcome.SUCCEEDED, result.error
+        assert result.summary["facts"]["records"] == 86
+        assert [len(spark.executors_on(number)) for number in range(2)] == [1, 1]
+        submit.request_stop(engine_of(run_dir))
+        wait_until(lambda: not submit.is_alive(engine_of(run_dir)), WITHIN_S)
+    finally:
+        end_engines(tmp_path / "runs")
 
 
 def test_two_workers_copy_and_when_one_is_killed_nothing_is_lost_or_doubled(

@@ -32,7 +32,7 @@ from console.frame.processes.supervisor import (
 )
 from console.frame.security.checks import is_loopback, refuse_unsafe_settings
 from console.frame.security.private import FOR_THIS_USER_ONLY, readable_by_others
-from jobs.spark import submit
+from jobs.spark.engine import door
 
 START_TIMEOUT_S = 180.0
 FLOW_STOP_TIMEOUT_S = 40.0
@@ -168,14 +168,14 @@ def _static_fingerprint() -> str:
 
 def stop_flows(runs: Path, say: Any) -> None:
     """Ask every run of this machine to end cleanly, wait, and end those that do not."""
-    alive = [run for run in runs.glob("*") if run.is_dir() and submit.is_alive(run)]
+    alive = [run for run in runs.glob("*") if run.is_dir() and door.is_alive(run)]
     if alive:
         say(f"waiting for {len(alive)} running jobs to save their positions")
     for run in alive:
-        submit.request_stop(run)
+        door.request_stop(run)
     end = time.monotonic() + FLOW_STOP_TIMEOUT_S
     while alive and time.monotonic() < end:
         time.sleep(POLL_S)
-        alive = [run for run in alive if submit.is_alive(run)]
+        alive = [run for run in alive if door.is_alive(run)]
     for run in alive:
-        submit.kill_run(run)
+        door.kill_run(run)

@@ -1,6 +1,7 @@
 """Imported logs: an archive of a node's folder becomes a history of its own, or is refused with a reason."""
 
 import io
+import shutil
 import tarfile
 from pathlib import Path
 
@@ -8,8 +9,19 @@ import pytest
 
 from console.quorum.log import imports
 from console.quorum.log.archives import archive_of
+from console.quorum.log.log_fold import LogFold
+from console.quorum.log.store import save_portion
 from console.quorum.models import MetadataChange, MetadataLog
-from tests.console.making import NOW
+from console.runs.actions import finish_run, launch_run
+from console.runs.analyses.spec import tables_of
+from console.runs.models import Run, RunState
+from jobs.quorum.log.folder import read_folder
+from jobs.quorum.log_tables.writing import write_partitions
+from jobs.spark.analyses.analysis import Answer
+from jobs.spark.analyses.document import document_of
+from jobs.spark.analyses.metadata import metadata_history
+from tests.console.making import NOW, StubLauncher, make_cluster
+from tests.console.quorum.making import make_log
 
 FOLDER = Path(__file__).parents[5] / "shared/conformance/kraft_log/node-1"
 needs_log = pytest.mark.skipif(not FOLDER.is_dir(), reason="../shared/conformance is not there")
@@ -49,9 +61,16 @@ def test_an_archive_becomes_a_log_with_a_history(
     assert answer["Location"] == "/quorum/_incident/"
     assert len(later) == 1
     log = MetadataLog.objects.get(name="_incident")
-    imports.fold_import(log.pk, NOW)
+    imports.fold_import(log.pk, operator.pk, NOW)
     log.refresh_from_db()
     assert log.next_offset > 1000
+    asked = Run.objects.get()
+    assert (asked.kind, asked.arguments, asked.requested_by) == (
+        "metadata-history",
+        {"log": "_incident"},
+        operator,
+    )
+    assert "Spark is reading" in client.get("/quorum/_incident/").content.decode()
     assert MetadataChange.objects.filter(log=log, kind="topic").exists()
     assert "The 0312" in client.get("/quorum/").content.decode()
     assert (
@@ -62,6 +81,68 @@ def test_an_archive_becomes_a_log_with_a_history(
         "As it stands in the log"
         in client.get(f"/quorum/_incident/records/{offset}/").content.decode()
     )
+
+
+def rows_of(log):
+    fields = ("offset", "kind", "type", "subject__key", "cause", "election", "is_removed", "state")
+    found = MetadataChange.objects.filter(log=log).values_list(*fields, "at", "is_dated", "broker")
+    return sorted(found, key=str)
+
+
+def answered(run, folder):
+    """End the run as Spark does: its tables are written, its document is there."""
+    launch_run(run.pk, NOW, StubLauncher())
+    run.refresh_from_db()
+    tables = tables_of(run)
+    write_partitions(read_folder(folder), tables, 0, 1)
+    document = document_of(metadata_history.ANALYSIS, run.arguments, Answer(), tables, 1.0)
+    finish_run(run.pk, RunState.SUCCEEDED, NOW, summary=document)
+
+
+@needs_log
+def test_what_spark_made_of_the_partitions_is_what_the_live_fold_makes(
+    settings, tmp_path, django_capture_on_commit_callbacks
+):
+    settings.CROSSLOG_RUNS_DIR = tmp_path / "runs"
+    folder = FOLDER / "__cluster_metadata-0"
+    folded = make_log(make_cluster("east"), start_offset=None, next_offset=0)
+    for portion in LogFold().begin(folder):
+        save_portion(folded, portion, NOW)
+    log = MetadataLog.objects.create(name="_it", source="import", created_at=NOW)
+    shutil.copytree(folder, archive_of(log))
+    imports.fold_import(log.pk, 0, NOW)
+    log.refresh_from_db()
+    assert log.lost == imports.READING
+    run = Run.objects.get()
+    with django_capture_on_commit_callbacks() as later:
+        answered(run, folder)
+    assert len(later) == 1
+    imports.take_run(run.pk, NOW)
+    assert rows_of(log) == rows_of(folded)
+    log.refresh_from_db()
+    assert (log.lost, log.next_offset) == ("", folded.next_offset)
+
+
+def test_a_run_that_failed_is_told_on_the_page_of_its_log():
+    log = MetadataLog.objects.create(name="_it", source="import", created_at=NOW)
+    run = Run.objects.create(
+        kind="metadata-history",
+        question_key="x",
+        arguments={"log": "_it"},
+        state=RunState.FAILED,
+        error="no room left in /archive",
+        created_at=NOW,
+    )
+    imports.take_run(run.pk, NOW)
+    log.refresh_from_db()
+    assert log.lost == "The changes of its partitions were not read: no room left in /archive"
+
+
+def test_more_changes_of_partitions_than_pages_can_show_stay_in_parquet(tmp_path):
+    log = MetadataLog.objects.create(name="_it", source="import", created_at=NOW)
+    imports.take_partitions(log, tmp_path, imports.MOST_ROWS + 1, NOW)
+    log.refresh_from_db()
+    assert "50,001 changes of partitions are too many" in log.lost
 
 
 @pytest.mark.parametrize(

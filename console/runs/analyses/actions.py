@@ -1,0 +1,82 @@
+"""What can be done with questions."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from console.accounts.audit import audit, change
+from console.accounts.models import User
+from console.broker import is_redis_there
+from console.frame.errors import ActionRefused
+from console.runs.actions import RunRequest, queue_run
+from console.runs.analyses.questions import Question, read_question, scheduled_question
+from console.runs.models import LIVE_STATES, Run
+from console.runs.tasks import watch_analyses
+from jobs.spark.analyses.analysis import Analysis
+from jobs.spark.analyses.kinds import ANALYSES
+
+logger = logging.getLogger(__name__)
+
+# What waited longer in the queue was started by a round.
+WAKE_WITHIN_S = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The run that answers a question; `is_new` is false where the same question was live already."""
+
+    run: Run
+    is_new: bool
+
+
+@change("run.start")
+def ask(question: Question, by: User | None, now: datetime) -> Asked:
+    """Queue the run that answers a question; while the same question is live, return its run.
+
+    Raises `ActionRefused` when that one ended at this very moment.
+    """
+    request = RunRequest(
+        question.kind, question.title, question.subject, question.arguments, by, question.key
+    )
+    with transaction.atomic():
+        run = queue_run(request, now)
+        if run is not None:
+            after = {"kind": question.kind, **question.arguments}
+            audit("run.start", f"run:{run.pk}", after=after, by=by)
+            transaction.on_commit(_wake, robust=True)
+            return Asked(run, is_new=True)
+    live = Run.objects.filter(question_key=question.key, state__in=LIVE_STATES).first()
+    if live is None:
+        raise ActionRefused("just_ended", "The same question was answered just now. Ask again.")
+    return Asked(live, is_new=False)
+
+
+@change("run.start")
+def start_scheduled(
+    arguments: Mapping[str, Any],
+    requested_by: User,
+    now: datetime,
+    analyses: Mapping[str, Analysis] = ANALYSES,
+) -> Run:
+    """Ask what a schedule keeps as `{"kind": ..., "arguments": {...}}`, in the name of a person.
+
+    Raises `InvalidFields`, `ActionRefused` and, without the right on the log, PermissionDenied.
+    """
+    kept = scheduled_question(arguments, analyses)
+    question = read_question(kept["kind"], kept["arguments"], requested_by, analyses)
+    return ask(question, requested_by, now).run
+
+
+def _wake() -> None:
+    """Let a worker start it now; while Redis is away, the next round does once it is back."""
+    if is_redis_there(settings.REDIS_URL):
+        watch_analyses.apply_async(expires=WAKE_WITHIN_S, retry=False)
+    else:
+        logger.warning("no worker was woken for an analysis: Redis is away")

@@ -1,0 +1,114 @@
+"""Questions over REST: routes of runs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from django.http import FileResponse, Http404, StreamingHttpResponse
+from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework import status
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from console.accounts.models import User
+from console.frame.rest.serializers import ErrorSerializer
+from console.frame.rest.viewset import ApiViewSet
+from console.runs import queries
+from console.runs.analyses import downloads
+from console.runs.analyses.actions import ask
+from console.runs.analyses.questions import read_question
+from console.runs.analyses.results import result_of
+from console.runs.analyses.serializers import (
+    AskSerializer,
+    KindSerializer,
+    ResultSerializer,
+    RowsSerializer,
+)
+from console.runs.models import Run
+from console.runs.serializers import RunDetailSerializer
+from jobs.cluster.errors import InvalidFields
+from jobs.spark.analyses.kinds import ANALYSES
+
+_TABLE_PATH = r"tables/(?P<table>[A-Za-z0-9_]{1,60})"
+_NONE = OpenApiResponse(ErrorSerializer, "There is no result, or not all of it; `code` says why.")
+_TABLE = OpenApiParameter("table", str, OpenApiParameter.PATH, description="Its name.")
+
+
+class AnalysisRoutes(ApiViewSet[Run]):
+    """What can be asked, and what came of it."""
+
+    def run(self) -> Run:
+        """Return the run of the address; raises Http404."""
+        found = queries.get_run(self.kwargs["pk"])
+        if found is None:
+            raise Http404
+        return found
+
+    @extend_schema(
+        request=AskSerializer, responses={200: RunDetailSerializer, 201: RunDetailSerializer}
+    )
+    def create(self, request: Request) -> Response:
+        """Ask a question: queue an analysis.
+
+        While the same question is live, the answer is its run with 200 and nothing is queued.
+        """
+        asked = AskSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        given = asked.validated_data
+        user = request.user if isinstance(request.user, User) else None
+        try:
+            question = read_question(given["kind"], given["arguments"], user)
+        except InvalidFields as wrong:
+            raise InvalidFields(
+                {n if n == "kind" else f"arguments.{n}": t for n, t in wrong.errors.items()}
+            ) from None
+        done = ask(question, user, timezone.now())
+        code = status.HTTP_201_CREATED if done.is_new else status.HTTP_200_OK
+        return Response(RunDetailSerializer(done.run).data, code)
+
+    @extend_schema(responses=KindSerializer(many=True))
+    @action(detail=False, pagination_class=None)
+    def kinds(self, request: Request) -> Response:
+        """List the kinds of analyses with their arguments and tables."""
+        return Response(KindSerializer(list(ANALYSES.values()), many=True).data)
+
+    @extend_schema(responses={200: ResultSerializer, 409: _NONE})
+    @action(detail=True, pagination_class=None)
+    def result(self, request: Request, pk: str) -> Response:
+        """Return the result document of an analysis.
+
+        Without one: 409 with `not_ready`, `no_answer` (it failed, and the reason is told) or `no_result`.
+        """
+        return Response(result_of(self.run()))
+
+    @extend_schema(parameters=[_TABLE], responses={200: RowsSerializer, 409: _NONE})
+    @action(detail=True, url_path=_TABLE_PATH, pagination_class=None)
+    def rows(self, request: Request, pk: str, table: str) -> Response:
+        """Return rows of a table of an answer, in its order."""
+        found = downloads.find_table(self.run(), table)
+        offset = self.asked["offset"]
+        told = asdict(found.table) | {
+            "total": found.rows,
+            "offset": offset,
+            "rows": found.read(offset, self.asked["limit"]),
+        }
+        return Response(RowsSerializer(told).data)
+
+    @extend_schema(parameters=[_TABLE], responses={(200, "text/csv"): OpenApiTypes.STR, 409: _NONE})
+    @action(detail=True, url_path=f"{_TABLE_PATH}/csv", url_name="csv", pagination_class=None)
+    def csv(self, request: Request, pk: str, table: str) -> StreamingHttpResponse:
+        """Return all rows of a table of an answer as CSV."""
+        return downloads.csv_of(self.run(), table)
+
+    @extend_schema(
+        parameters=[_TABLE], responses={(200, downloads.PARQUET): OpenApiTypes.BINARY, 409: _NONE}
+    )
+    @action(
+        detail=True, url_path=f"{_TABLE_PATH}/parquet", url_name="parquet", pagination_class=None
+    )
+    def parquet(self, request: Request, pk: str, table: str) -> FileResponse:
+        """Return a table of an answer as a Parquet file."""
+        return downloads.parquet_of(self.run(), table)

@@ -1,0 +1,200 @@
+"""What the page of an answer shows: progress while it is made, then facts, charts and tables."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+
+from console.clusters.equivalents import Equivalents
+from console.frame.errors import ActionRefused
+from console.frame.pages.numbers import format_count, format_span_s, read_whole
+from console.frame.pages.timerange import TimeRange
+from console.runs import queries
+from console.runs.analyses import charts, sources
+from console.runs.analyses.questions import labelled_arguments, written_arguments
+from console.runs.analyses.queue import queue_position
+from console.runs.analyses.results import AnswerTable, has_answer, kept_until, tables_in
+from console.runs.analyses.values import NUMERIC, Cell, body_of, cell_of, facts_of, read_moment
+from console.runs.models import Run, RunState
+from jobs.spark.analyses.analysis import Analysis, ArgumentType, ColumnType
+from jobs.spark.analyses.document import PREVIEW_ROWS
+from jobs.spark.analyses.kinds import ANALYSES
+
+_MOST_PAGE = 10**7
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTable:
+    """A page of rows of a table; `problem` says why these rows cannot be shown."""
+
+    answer: AnswerTable
+    number: int
+    pages: int
+    body: list[list[Cell]]
+    problem: str = ""
+
+    @property
+    def heads(self) -> list[tuple[str, str, bool]]:
+        """Title, definition and whether it is a number, of each column."""
+        columns = self.answer.table.columns
+        return [(one.title, one.definition, one.type in NUMERIC) for one in columns]
+
+    @property
+    def summary(self) -> str:
+        """Which rows of how many."""
+        first = (self.number - 1) * PREVIEW_ROWS + 1
+        if not self.body:
+            return f"0 of {format_count(self.answer.rows)}"
+        last = first + len(self.body) - 1
+        span = f"{format_count(first)}\N{EN DASH}{format_count(last)}"
+        return f"{span} of {format_count(self.answer.rows)}"
+
+    @property
+    def previous_query(self) -> str:
+        """The query of the page before."""
+        return self._query(self.number - 1) if self.number > 1 else ""
+
+    @property
+    def next_query(self) -> str:
+        """The query of the page after."""
+        return self._query(self.number + 1) if self.number < self.pages else ""
+
+    def _query(self, number: int) -> str:
+        name = self.answer.table.name
+        return f"?{urlencode({f'{name}.page': number})}#table-{name}"
+
+
+def around_answer(
+    request: HttpRequest, run: Run, analyses: Mapping[str, Analysis] = ANALYSES
+) -> dict[str, Any]:
+    """Return the context of the page of an analysis."""
+    analysis = analyses.get(run.kind)
+    document = dict(run.summary or {}) if has_answer(run) else {}
+    context: dict[str, Any] = {
+        "run": run,
+        "question": document.get("question") or (analysis.question if analysis else run.title),
+        "definition": document.get("definition") or (analysis.definition if analysis else ""),
+        "arguments": _shown_arguments(run, analyses),
+        "position": queue_position(run),
+        "kept_until": kept_until(run),
+        "equivalents": _equivalents(run, analyses),
+        **_links(run, analyses),
+    }
+    if run.is_live:
+        return context | {"progress": _progress(run)}
+    if not document:
+        return context | {"log": queries.read_log(run)}
+    tables = tables_in(run)
+    return context | {
+        "facts": facts_of(document["facts"]),
+        "notes": document["notes"],
+        "took": format_span_s(document["seconds"]),
+        "drawings": _drawings(request, analysis, tables),
+        "tables": [_shown(request, one) for one in tables.values()],
+    }
+
+
+def ask_again_query(run: Run, analyses: Mapping[str, Analysis] = ANALYSES) -> str:
+    """Return the query that fills in the form with what a run asked."""
+    given = written_arguments(run.kind, run.arguments, analyses)
+    return urlencode({name: value for name, value in given.items() if value is not None})
+
+
+def _shown(request: HttpRequest, answer: AnswerTable) -> ShownTable:
+    pages = max(1, -(-answer.rows // PREVIEW_ROWS))
+    asked = read_whole(request.GET.get(f"{answer.table.name}.page", ""), _MOST_PAGE) or 1
+    number = min(max(asked, 1), pages)
+    try:
+        rows = answer.read((number - 1) * PREVIEW_ROWS, PREVIEW_ROWS)
+    except ActionRefused as refusal:
+        return ShownTable(answer, number, pages, [], refusal.message)
+    return ShownTable(answer, number, pages, body_of(answer.table.columns, rows))
+
+
+def _drawings(
+    request: HttpRequest, analysis: Analysis | None, tables: Mapping[str, AnswerTable]
+) -> list[charts.Drawing]:
+    """Draw the charts of a kind; of an answer whose files are gone, from the first rows."""
+    asked = "from" in request.GET or "to" in request.GET
+    found = TimeRange.from_query(request.GET, timezone.now()) if asked else None
+    time_range = found if found is not None and not found.problem else None
+    drawings = []
+    for number, chart in enumerate(analysis.charts if analysis else (), start=1):
+        answer = tables.get(chart.table)
+        names = {one.name for one in answer.table.columns} if answer else set()
+        wanted = {name for name in (chart.x, chart.value, chart.y, chart.x_end) if name}
+        # An answer of an earlier release may have had other columns.
+        if answer is not None and answer.rows and wanted <= names:
+            rows = (
+                answer.read(limit=charts.MOST_ROWS)
+                if answer.has_files
+                else answer.preview[: charts.MOST_ROWS]
+            )
+            drawings.append(
+                charts.draw(chart, number, answer.table, rows, time_range, of=answer.rows)
+            )
+    return drawings
+
+
+def _progress(run: Run) -> dict[str, Any]:
+    told = run.progress or {}
+    done, total, eta_s = told.get("done"), told.get("total"), told.get("eta_s")
+    message = told.get("message") or ("Starts" if run.state == RunState.RUNNING else "")
+    of = f" of {format_count(total)}" if total else ""
+    count = f"{format_count(done)}{of} {told.get('unit', '')}".rstrip() if done is not None else ""
+    left = f"about {format_span_s(eta_s)} left" if eta_s is not None else ""
+    return {"message": message, "done": done, "total": total, "count": count, "left": left}
+
+
+def _shown_arguments(run: Run, analyses: Mapping[str, Analysis]) -> list[tuple[str, Cell]]:
+    labelled = labelled_arguments(run.kind, run.arguments, analyses)
+    return [
+        (label, cell_of(value, ColumnType.MOMENT if read_moment(value) else ColumnType.TEXT))
+        for label, value in labelled
+    ]
+
+
+def _links(run: Run, analyses: Mapping[str, Analysis]) -> dict[str, str]:
+    """Return the address where the question is asked again, changed or not; none without its kind."""
+    if run.kind not in analyses:
+        return {}
+    form = reverse("runs:new-analysis", args=[run.kind])
+    return {
+        "again_href": f"{form}?{ask_again_query(run, analyses)}",
+        "schedule_href": f"{reverse('schedules:new')}?{_schedule_query(run, analyses)}",
+    }
+
+
+def _schedule_query(run: Run, analyses: Mapping[str, Analysis]) -> str:
+    question = {"kind": run.kind, "arguments": written_arguments(run.kind, run.arguments, analyses)}
+    text = json.dumps(question, separators=(",", ":"))
+    return urlencode({"kind": "analysis", "arguments": text, "title": run.title})
+
+
+def _equivalents(run: Run, analyses: Mapping[str, Analysis]) -> Equivalents:
+    call = f"GET /api/v1/runs/{run.pk}/" + ("result/" if has_answer(run) else "")
+    analysis = analyses.get(run.kind)
+    return Equivalents(call, _command(run, analysis, analyses) if analysis else "")
+
+
+def _command(run: Run, analysis: Analysis, analyses: Mapping[str, Analysis]) -> str:
+    """Return the command that answers the same in a shell on the machine with the archive."""
+    words = ["crosslog", run.kind]
+    given = written_arguments(run.kind, run.arguments, analyses)
+    for argument in analysis.arguments:
+        value = given.get(argument.name)
+        if value is None:
+            continue
+        if argument.type is ArgumentType.LOG:
+            source = sources.get_source(value)
+            value = source.folder if source else value
+        words += [f"--{argument.name.replace('_', '-')}", str(value)]
+    return shlex.join(words)

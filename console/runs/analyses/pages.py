@@ -1,0 +1,94 @@
+"""Pages that ask questions, and files of answers."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_safe
+
+from console.accounts.models import User
+from console.frame.errors import ActionRefused
+from console.frame.pages.render import render_page
+from console.frame.security.access import anywhere, page
+from console.runs import queries
+from console.runs.analyses import downloads
+from console.runs.analyses.actions import ask
+from console.runs.analyses.forms import AnalysisForm
+from console.runs.models import Run
+from jobs.spark.analyses.kinds import ANALYSES
+
+_STARTED = "The analysis is queued. Its answer appears here."
+_LIVE = "The same question is being answered already: this is its run."
+
+
+@require_safe
+@page("operate", anywhere)
+def kinds_page(request: HttpRequest) -> HttpResponse:
+    """Show what can be asked; what the address names is filled in."""
+    asked = f"?{request.GET.urlencode()}" if request.GET else ""
+    kinds = [
+        (one, reverse("runs:new-analysis", args=[one.kind]) + asked) for one in ANALYSES.values()
+    ]
+    return render_page(request, "runs/analyses/new.html", {"kinds": kinds})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@page("operate", anywhere)
+def ask_page(request: HttpRequest, kind: str) -> HttpResponse:
+    """Ask a question of one kind."""
+    analysis = ANALYSES.get(kind)
+    if analysis is None:
+        messages.warning(request, f"There is no analysis of the kind {kind}. These can be asked:")
+        return redirect("runs:new")
+    given = request.POST if request.method == "POST" else None
+    names = {one.name for one in analysis.arguments}
+    initial = {name: value for name, value in request.GET.items() if name in names and value}
+    form = AnalysisForm(analysis, request.user, given, initial=initial)
+    if given is not None and form.is_valid():
+        run = _ask(request, form)
+        if run is not None:
+            return redirect("runs:detail", run.pk)
+    context: dict[str, Any] = {"form": form, "analysis": analysis}
+    return render_page(request, "runs/analyses/ask.html", context)
+
+
+@require_safe
+@page("view", queries.where)
+def csv_page(request: HttpRequest, run_id: UUID, table: str) -> HttpResponseBase:
+    """Stream a table of an answer as CSV."""
+    return downloads.csv_of(_run(run_id), table)
+
+
+@require_safe
+@page("view", queries.where)
+def parquet_page(request: HttpRequest, run_id: UUID, table: str) -> HttpResponseBase:
+    """Stream a table of an answer as Parquet."""
+    return downloads.parquet_of(_run(run_id), table)
+
+
+def _ask(request: HttpRequest, form: AnalysisForm) -> Run | None:
+    """Return the run that answers; None when it was refused, and the form says why."""
+    user = request.user if isinstance(request.user, User) else None
+    try:
+        asked = ask(form.question, user, timezone.now())
+    except ActionRefused as refusal:
+        form.add_error(None, refusal.message)
+        return None
+    if asked.is_new:
+        messages.success(request, _STARTED)
+    else:
+        messages.info(request, _LIVE)
+    return asked.run
+
+
+def _run(run_id: UUID) -> Run:
+    run = queries.get_run(run_id)
+    if run is None:
+        raise Http404(f"There is no run {run_id}.")
+    return run

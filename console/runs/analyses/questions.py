@@ -1,0 +1,134 @@
+"""A question: a kind of analysis with its arguments, checked and allowed; and how it is written again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any
+
+from console.frame.pages.states import spoken
+from console.frame.security.access import can, require
+from console.runs.analyses import sources
+from jobs.cluster.errors import InvalidFields
+from jobs.spark.analyses.analysis import Analysis, ArgumentType, checked_arguments
+from jobs.spark.analyses.kinds import ANALYSES
+
+LONGEST_TITLE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked: `arguments` as they are stored, with the names of logs and moments in Unix ms."""
+
+    kind: str
+    arguments: Mapping[str, Any]
+    subject: str
+    title: str
+
+    @property
+    def key(self) -> str:
+        """The same for the same question."""
+        text = json.dumps([self.kind, self.arguments], sort_keys=True)
+        return sha256(text.encode()).hexdigest()
+
+
+def read_question(
+    kind: str,
+    given: Mapping[str, Any],
+    user: Any,
+    analyses: Mapping[str, Analysis] = ANALYSES,
+) -> Question:
+    """Return what a person asks; its logs need the right to operate on their clusters.
+
+    Raises InvalidFields with `kind` or names of arguments, and PermissionDenied.
+    """
+    analysis = analyses.get(kind)
+    if analysis is None:
+        raise _no_kind(kind, analyses)
+    arguments = checked_arguments(analysis, given)
+    found = _sources_of(analysis, arguments, user)
+    # Who sees a run is said by one subject: a question about several logs is for a role everywhere.
+    subject = found[0].subject if len(found) == 1 else ""
+    if not subject:
+        require(user, "operate")
+    labels = ", ".join(one.label for one in found)
+    title = f"{analysis.title}: {labels}" if labels else analysis.title
+    return Question(kind, arguments, subject, title[:LONGEST_TITLE])
+
+
+def written_arguments(
+    kind: str, arguments: Mapping[str, Any], analyses: Mapping[str, Analysis] = ANALYSES
+) -> dict[str, Any]:
+    """Return stored arguments as JSON that can be asked again: moments in ISO 8601, UTC."""
+    analysis = analyses.get(kind)
+    if analysis is None:
+        return dict(arguments)
+    moments = {one.name for one in analysis.arguments if one.type is ArgumentType.MOMENT}
+    # In the order of the form: the database may keep another one.
+    order = [one.name for one in analysis.arguments if one.name in arguments]
+    names = [*order, *(name for name in arguments if name not in order)]
+    return {
+        name: _iso(arguments[name])
+        if name in moments and arguments[name] is not None
+        else arguments[name]
+        for name in names
+    }
+
+
+def scheduled_question(
+    arguments: Mapping[str, Any], analyses: Mapping[str, Analysis] = ANALYSES
+) -> dict[str, Any]:
+    """Return what a schedule keeps of `{"kind": ..., "arguments": {...}}`, checked but for rights.
+
+    Raises InvalidFields with `kind`, `arguments` or names of arguments.
+    """
+    kind, given = str(arguments.get("kind", "")), arguments.get("arguments") or {}
+    if kind not in analyses:
+        raise _no_kind(kind, analyses)
+    if not isinstance(given, Mapping):
+        raise InvalidFields({"arguments": "A JSON object of arguments is needed."})
+    checked = checked_arguments(analyses[kind], given)
+    return {"kind": kind, "arguments": written_arguments(kind, checked, analyses)}
+
+
+def labelled_arguments(
+    kind: str, arguments: Mapping[str, Any], analyses: Mapping[str, Analysis] = ANALYSES
+) -> list[tuple[str, Any]]:
+    """Return what was asked, with the words of the form; what was left out is not there."""
+    analysis = analyses.get(kind)
+    labels = {one.name: one.label for one in analysis.arguments} if analysis else {}
+    return [
+        (labels.get(name, spoken(name)), value)
+        for name, value in written_arguments(kind, arguments, analyses).items()
+        if value is not None
+    ]
+
+
+def _sources_of(
+    analysis: Analysis, arguments: Mapping[str, Any], user: Any
+) -> list[sources.LogSource]:
+    found = []
+    for argument in analysis.arguments:
+        name = arguments[argument.name]
+        if argument.type is not ArgumentType.LOG or name is None:
+            continue
+        source = sources.get_source(name)
+        if source is None or not can(user, "view", *source.clusters):
+            raise InvalidFields({argument.name: f"There is no metadata log {name[:100]}."})
+        require(user, "operate", *source.clusters)
+        found.append(source)
+    return found
+
+
+def _no_kind(kind: str, analyses: Mapping[str, Analysis]) -> InvalidFields:
+    known = ", ".join(analyses) or "none yet"
+    return InvalidFields({"kind": f"There is no kind {kind[:40]!r}. Kinds: {known}."})
+
+
+def _iso(ms: int) -> str:
+    moment = datetime.fromtimestamp(ms / 1000, UTC)
+    text = moment.isoformat(timespec="milliseconds" if ms % 1000 else "seconds")
+    return text.replace("+00:00", "Z")

@@ -1,0 +1,98 @@
+"""The answer of an analysis: its document, and the rows of its tables behind the document's first ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from console.frame.errors import ActionRefused
+from console.runs.actions import kept_for
+from console.runs.analyses.questions import written_arguments
+from console.runs.analyses.spec import tables_of
+from console.runs.models import Run, RunState
+from jobs.spark.analyses.analysis import Column, ColumnType, Table
+from jobs.spark.analyses.document import read_rows
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerTable:
+    """A table of an answer: how many rows it has, the first ones, and the folder with all of them."""
+
+    table: Table
+    rows: int
+    preview: list[dict[str, Any]]
+    folder: Path
+
+    @property
+    def has_files(self) -> bool:
+        """Whether all rows can be read here; those of a table without any, always."""
+        return not self.rows or (self.folder / self.table.name).is_dir()
+
+    def read(self, offset: int = 0, limit: int | None = None) -> list[dict[str, Any]]:
+        """Return rows as JSON values by column; raises `ActionRefused` when their files are gone."""
+        if limit is not None and offset + limit <= len(self.preview):
+            return self.preview[offset : offset + limit]
+        return list(self.stream(offset, limit))
+
+    def stream(self, offset: int = 0, limit: int | None = None) -> Iterator[dict[str, Any]]:
+        """Return the same row by row."""
+        if not self.has_files:
+            raise ActionRefused(
+                "tables_removed",
+                f"The rows of {self.table.title} are not in the archive of this machine any more, only "
+                f"the first {len(self.preview)}. Ask again.",
+            )
+        return read_rows(self.table, self.folder, offset=offset, limit=limit)
+
+
+def own_document(run: Run, summary: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the document of an ended run as it is kept: with the names of logs instead of folders."""
+    if not run.is_analysis or "arguments" not in summary:
+        return summary
+    return {**summary, "arguments": written_arguments(run.kind, run.arguments)}
+
+
+def result_of(run: Run) -> dict[str, Any]:
+    """Return the document of an answer; raises `ActionRefused` while or where there is none."""
+    if not run.is_analysis:
+        raise ActionRefused("no_result", "This run answers no question: it has no result document.")
+    if run.is_live:
+        text = "The result is not there yet: the analysis is queued or running."
+        raise ActionRefused("not_ready", text)
+    if not has_answer(run):
+        reason = run.error or f"The run ended as {run.state}."
+        raise ActionRefused("no_answer", f"There is no result: {reason}")
+    return dict(run.summary or {})
+
+
+def has_answer(run: Run) -> bool:
+    """Say whether an analysis was answered."""
+    return run.state == RunState.SUCCEEDED and "tables" in (run.summary or {})
+
+
+def tables_in(run: Run) -> dict[str, AnswerTable]:
+    """Return the tables of an answer by name, as its document describes them; raises as `result_of`.
+
+    An answer can be read after its kind has changed or is gone.
+    """
+    folder = tables_of(run)
+    return {
+        told["name"]: AnswerTable(_table(told), told["rows"], told["preview"], folder)
+        for told in result_of(run)["tables"]
+    }
+
+
+def kept_until(run: Run) -> datetime | None:
+    """Return when a run that ended is removed; None while it is live."""
+    return None if run.finished_at is None else run.finished_at + kept_for(run)
+
+
+def _table(told: Mapping[str, Any]) -> Table:
+    columns = tuple(
+        Column(one["name"], one["title"], ColumnType(one["type"]), one.get("definition", ""))
+        for one in told["columns"]
+    )
+    return Table(told["name"], told["title"], columns)

@@ -1,0 +1,115 @@
+"""The shapes of questions and answers in the API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from console.frame.rest.parameters import LARGEST_PAGE, PAGE_SIZE, Parameters
+from jobs.spark.analyses.analysis import ArgumentType, ColumnType
+
+LARGEST_OFFSET = 2**53
+LONGEST_ARGUMENTS = 50
+
+
+class AskSerializer(serializers.Serializer[Any]):
+    """A question: a kind of analysis and its arguments, see `kinds`."""
+
+    kind = serializers.CharField(max_length=40, help_text="A kind of `GET /api/v1/runs/kinds/`.")
+    arguments = serializers.DictField(
+        required=False, default=dict, help_text="By name; what is left out has its default."
+    )
+
+    def validate_arguments(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Refuse what no kind has."""
+        if len(given) > LONGEST_ARGUMENTS:
+            raise serializers.ValidationError(f"At most {LONGEST_ARGUMENTS} arguments.")
+        return given
+
+
+@extend_schema_field({"type": ["string", "integer", "null"]})
+class DefaultField(serializers.JSONField):
+    """What an argument is when it is left out."""
+
+
+class ArgumentSerializer(serializers.Serializer[Any]):
+    """An argument: a log is written by the alias of its cluster, a moment in ISO 8601."""
+
+    name = serializers.CharField()
+    type = serializers.ChoiceField(choices=[one.value for one in ArgumentType])
+    label = serializers.CharField()  # type: ignore[assignment]  # a field of that name, not the attribute
+    help = serializers.CharField()
+    is_required = serializers.BooleanField()
+    default = DefaultField()
+    least = serializers.IntegerField(allow_null=True)
+    most = serializers.IntegerField(allow_null=True)
+    choices = serializers.ListField(child=serializers.CharField())
+
+
+class ColumnSerializer(serializers.Serializer[Any]):
+    """A column of a table."""
+
+    name = serializers.CharField()
+    title = serializers.CharField()
+    type = serializers.ChoiceField(choices=[one.value for one in ColumnType])
+    definition = serializers.CharField()
+
+
+class TableSerializer(serializers.Serializer[Any]):
+    """A table of an answer."""
+
+    name = serializers.CharField()
+    title = serializers.CharField()
+    columns = ColumnSerializer(many=True)
+
+
+class KindSerializer(serializers.Serializer[Any]):
+    """A kind of analysis."""
+
+    kind = serializers.CharField()
+    title = serializers.CharField()
+    question = serializers.CharField()
+    definition = serializers.CharField()
+    keep_days = serializers.IntegerField(help_text="So long its results are kept.")
+    arguments = ArgumentSerializer(many=True)
+    tables = TableSerializer(many=True)
+
+
+class RowsQuery(Parameters):
+    """Which rows of a table are wanted."""
+
+    offset = serializers.IntegerField(
+        required=False, default=0, min_value=0, max_value=LARGEST_OFFSET, help_text="Rows to skip."
+    )
+    limit = serializers.IntegerField(
+        required=False,
+        default=PAGE_SIZE,
+        min_value=1,
+        max_value=LARGEST_PAGE,
+        help_text="Rows at most.",
+    )
+
+
+class RowsSerializer(TableSerializer):
+    """Rows of a table; `total` is how many it has, a moment is ISO 8601 in UTC."""
+
+    total = serializers.IntegerField()
+    offset = serializers.IntegerField()
+    rows = serializers.ListField(child=serializers.DictField())
+
+
+class ResultSerializer(serializers.Serializer[Any]):
+    """The result document of an analysis; each table has its first rows as `preview`."""
+
+    kind = serializers.CharField()
+    question = serializers.CharField()
+    definition = serializers.CharField()
+    arguments = serializers.DictField()
+    facts = serializers.DictField()
+    notes = serializers.ListField(
+        child=serializers.CharField(), help_text="What the answer does not know."
+    )
+    seconds = serializers.FloatField()
+    tables = serializers.ListField(child=serializers.DictField())

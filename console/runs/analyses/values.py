@@ -1,0 +1,98 @@
+"""Values of an answer as people read them, by the type of their column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from console.frame.pages import numbers
+from console.frame.pages.states import spoken
+from jobs.spark.analyses.analysis import Column, ColumnType
+
+NUMERIC = frozenset(
+    {ColumnType.INTEGER, ColumnType.OFFSET, ColumnType.DURATION_MS, ColumnType.RATIO}
+)
+_TEXTS: Mapping[ColumnType, Callable[[Any], str]] = {
+    ColumnType.INTEGER: numbers.format_count,
+    ColumnType.DURATION_MS: numbers.format_span_ms,
+    ColumnType.RATIO: numbers.format_percent,
+    ColumnType.BOOLEAN: lambda value: "Yes" if value else "No",
+    ColumnType.LIST: lambda value: ", ".join(map(str, value)) or "none",
+}
+_NAMING = ("_id", "epoch", "partition")
+_SHARES = ("share", "ratio", "availability")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A value: `at` is a moment, which the page writes in the reader's zone; else `text` is shown."""
+
+    text: str
+    at: datetime | None = None
+    is_numeric: bool = False
+
+
+def type_of(column: Column) -> ColumnType:
+    """Return how values of a column are written: a number that names something has no separators."""
+    is_name = column.name.endswith(_NAMING)
+    return ColumnType.OFFSET if is_name and column.type is ColumnType.INTEGER else column.type
+
+
+def cell_of(value: Any, type_: ColumnType) -> Cell:
+    """Return a JSON value of a table as a cell; what is absent is a dash."""
+    if value is None:
+        return Cell(numbers.DASH, is_numeric=type_ in NUMERIC)
+    if type_ is ColumnType.MOMENT:
+        return Cell(str(value), at=read_moment(value))
+    return Cell(text_of(value, type_), is_numeric=type_ in NUMERIC)
+
+
+def text_of(value: Any, type_: ColumnType) -> str:
+    """Return a JSON value of a table as plain text."""
+    if value is None:
+        return numbers.DASH
+    return _TEXTS.get(type_, str)(value)
+
+
+def body_of(columns: tuple[Column, ...], rows: list[dict[str, Any]]) -> list[list[Cell]]:
+    """Return rows of a table as cells."""
+    return [[cell_of(row[one.name], type_of(one)) for one in columns] for row in rows]
+
+
+def facts_of(facts: Mapping[str, Any]) -> list[tuple[str, Cell]]:
+    """Return facts with their labels; what a value is, its name and its JSON type tell."""
+    return [(spoken(name.removesuffix("_ms")), _fact(name, value)) for name, value in facts.items()]
+
+
+def read_moment(value: Any) -> datetime | None:
+    """Return the moment that a text in ISO 8601 with its zone means; None for any other value."""
+    try:
+        moment = datetime.fromisoformat(value) if isinstance(value, str) and "T" in value else None
+    except ValueError:
+        return None
+    return moment if moment is not None and moment.tzinfo else None
+
+
+def _fact(name: str, value: Any) -> Cell:
+    moment = read_moment(value)
+    if moment is not None:
+        return Cell(str(value), at=moment)
+    if isinstance(value, bool):
+        return cell_of(value, ColumnType.BOOLEAN)
+    if isinstance(value, list):
+        return cell_of(value, ColumnType.LIST)
+    if isinstance(value, int | float):
+        return cell_of(value, _number_type(name, value))
+    return Cell(numbers.DASH if value is None else str(value))
+
+
+def _number_type(name: str, value: float) -> ColumnType:
+    if name.endswith("_ms"):
+        return ColumnType.DURATION_MS
+    if name.endswith(_SHARES):
+        return ColumnType.RATIO
+    if "offset" in name or name.endswith(_NAMING) or not isinstance(value, int):
+        return ColumnType.OFFSET
+    return ColumnType.INTEGER

@@ -1,0 +1,92 @@
+"""Schedules over REST."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django.db.models import QuerySet
+from django.http import Http404
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework import mixins, status
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from console.frame.rest.viewset import ApiViewSet
+from console.schedules import actions, queries
+from console.schedules.models import Schedule
+from console.schedules.serializers import (
+    ChangedScheduleSerializer,
+    FiringSerializer,
+    NewScheduleSerializer,
+    ScheduleDetailSerializer,
+    ScheduleFilters,
+    ScheduleSerializer,
+)
+
+
+class ScheduleViewSet(mixins.ListModelMixin, ApiViewSet[Schedule]):
+    """What is started at the times of a cron expression; of no cluster, so a role everywhere is needed."""
+
+    serializer_class = ScheduleSerializer
+    ordering = "name"
+    parameters: ClassVar = {"list": ScheduleFilters}
+    lookup_value_regex = r"\d{1,18}"
+
+    def get_queryset(self) -> QuerySet[Schedule]:
+        wanted = {name: self.asked.get(name) for name in ("kind", "is_enabled")}
+        given = {name: value for name, value in wanted.items() if value is not None}
+        return queries.list_schedules().filter(**given)
+
+    def list(self, request: Request) -> Response:
+        """List schedules with their next time and what came of the last one."""
+        return super().list(request)
+
+    @extend_schema(responses=ScheduleDetailSerializer)
+    def retrieve(self, request: Request, pk: str) -> Response:
+        """Return one schedule with its next times and its last firings."""
+        return self._answer()
+
+    @extend_schema(request=NewScheduleSerializer, responses={201: ScheduleDetailSerializer})
+    def create(self, request: Request) -> Response:
+        """Put something on a schedule, in the name of whoever asks."""
+        asked = NewScheduleSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        person: Any = request.user
+        self.kwargs["pk"] = actions.create_schedule(asked.validated_data, person, timezone.now()).pk
+        return self._answer(status.HTTP_201_CREATED)
+
+    @extend_schema(request=ChangedScheduleSerializer, responses=ScheduleDetailSerializer)
+    def partial_update(self, request: Request, pk: str) -> Response:
+        """Change name, times or zone; disable or enable."""
+        asked = ChangedScheduleSerializer(data=request.data, partial=True)
+        asked.is_valid(raise_exception=True)
+        actions.change_schedule(self._schedule().pk, asked.validated_data, timezone.now())
+        return self._answer()
+
+    @extend_schema(responses={204: None})
+    def destroy(self, request: Request, pk: str) -> Response:
+        """Delete a schedule; what it started goes on."""
+        actions.delete_schedule(self._schedule().pk)
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    @extend_schema(request=None, responses=FiringSerializer)
+    @action(detail=True, methods=["post"], url_path="run", url_name="run")
+    def run_now(self, request: Request, pk: str) -> Response:
+        """Start it now, in the name of whoever asks; refused while the last one goes on."""
+        person: Any = request.user
+        fired = actions.run_now(self._schedule().pk, person, timezone.now())
+        return Response(FiringSerializer(fired).data)
+
+    def _schedule(self) -> Schedule:
+        schedule = queries.get_schedule(int(self.kwargs["pk"]))
+        if schedule is None:
+            raise Http404
+        return schedule
+
+    def _answer(self, http_status: int = status.HTTP_200_OK) -> Response:
+        schedule: Any = self._schedule()
+        schedule.next_times = queries.list_next_times(schedule, timezone.now())
+        schedule.last_firings = queries.list_firings(schedule)
+        return Response(ScheduleDetailSerializer(schedule).data, http_status)

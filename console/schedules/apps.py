@@ -1,0 +1,9 @@
+"""The room of schedules."""
+
+from django.apps import AppConfig
+
+
+class SchedulesConfig(AppConfig):
+    name = "console.schedules"
+    label = "schedules"
+    verbose_name = "Schedules"

@@ -1,0 +1,185 @@
+"""Pages of schedules. A schedule is about no cluster, so most need a role everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from io import BytesIO
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from rest_framework.exceptions import APIException
+
+from console.frame.errors import ActionRefused
+from console.frame.pages.render import render_page
+from console.frame.rest.parsing import JsonParser
+from console.frame.security.access import anywhere, can, page
+from console.frame.tables.table import csv_response
+from console.schedules import actions, queries, timing
+from console.schedules.forms import ChangeScheduleForm, ScheduleForm
+from console.schedules.models import Schedule
+from console.schedules.starters import check_arguments, get_starter, label_of, plain_facts
+from console.schedules.tables import SCHEDULES
+from jobs.cluster.errors import InvalidFields
+
+
+@require_GET
+@page("view", anywhere)
+def list_page(request: HttpRequest) -> HttpResponseBase:
+    """Show all schedules."""
+    table = SCHEDULES.read(request, queries.list_schedules())
+    if table.is_export:
+        return csv_response(table, "schedules")
+    return render_page(request, "schedules/list.html", {"table": table}, is_live=True)
+
+
+@require_GET
+@page("view")
+def detail_page(request: HttpRequest, schedule_id: int) -> HttpResponse:
+    """Show one schedule: what it starts, its next times, what came of the last ones."""
+    schedule = _schedule(schedule_id)
+    firings = [
+        {
+            "row": row,
+            "due": schedule.local(row.due_at) if row.due_at else "",
+            "href": queries.href_of(schedule, row.ref),
+        }
+        for row in queries.list_firings(schedule)
+    ]
+    context = {
+        **_facts(schedule.kind, schedule.arguments),
+        "schedule": schedule,
+        "next_times": [
+            (at, schedule.local(at)) for at in queries.list_next_times(schedule, timezone.now())
+        ],
+        "firings": firings,
+        "may_operate": can(request.user, "operate"),
+    }
+    return render_page(request, "schedules/detail.html", context, is_live=True)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@page("operate")
+def new_page(request: HttpRequest) -> HttpResponse:
+    """Put something on a schedule: whoever links here says what, in `kind`, `arguments` and `title`."""
+    asked = request.POST if request.method == "POST" else request.GET
+    kind, text = asked.get("kind", ""), asked.get("arguments", "")
+    form = ScheduleForm(request.POST or None, initial={"name": asked.get("title", "")[:200]})
+    try:
+        given = _read_arguments(text)
+        arguments = check_arguments(kind, given)
+    except InvalidFields as wrong:
+        context = {"problems": list(wrong.errors.values()) if kind else []}
+        return render_page(request, "schedules/nothing.html", context)
+    made: list[Schedule] = []
+    if request.method == "POST" and form.is_valid():
+        values = {**form.cleaned_data, "kind": kind, "arguments": given}
+        person: Any = request.user
+        form.attempt(lambda: made.append(actions.create_schedule(values, person, timezone.now())))
+    if made:
+        messages.success(request, f"{made[0].name} is on schedule.")
+        return redirect("schedules:detail", made[0].pk)
+    shown = {**_facts(kind, arguments), "form": form, "kind": kind, "arguments": text}
+    return render_page(request, "schedules/new.html", shown)
+
+
+@require_POST
+@page("operate")
+def preview(request: HttpRequest) -> HttpResponse:
+    """Show the next times that the form of a schedule means."""
+    cron, zone = request.POST.get("cron", ""), request.POST.get("time_zone", "")
+    context: dict[str, Any] = {"problems": []}
+    try:
+        times = queries.peek_times(cron, zone, timezone.now())
+        context |= {"words": timing.in_words(cron)}
+        context |= {"times": [(at, timing.local_text(at, zone)) for at in times]}
+    except InvalidFields as wrong:
+        context["problems"] = list(wrong.errors.values())
+    return render_page(request, "schedules/_preview.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@page("operate")
+def settings_page(request: HttpRequest, schedule_id: int) -> HttpResponse:
+    """Change a schedule; what it starts stays."""
+    schedule = _schedule(schedule_id)
+    form = ChangeScheduleForm(schedule, request.POST or None)
+    if (
+        request.method == "POST"
+        and form.is_valid()
+        and form.attempt(
+            lambda: actions.change_schedule(schedule_id, form.cleaned_data, timezone.now())
+        )
+    ):
+        messages.success(request, "The schedule was saved.")
+        return redirect("schedules:detail", schedule_id)
+    return render_page(request, "schedules/settings.html", {"schedule": schedule, "form": form})
+
+
+@require_POST
+@page("operate")
+def run_now(request: HttpRequest, schedule_id: int) -> HttpResponse:
+    """Start it now."""
+    person: Any = request.user
+    pk = _schedule(schedule_id).pk
+    if _attempt(request, lambda: actions.run_now(pk, person, timezone.now())):
+        messages.success(request, "It was started.")
+    return redirect("schedules:detail", schedule_id)
+
+
+@require_POST
+@page("operate")
+def set_enabled(request: HttpRequest, schedule_id: int) -> HttpResponse:
+    """Disable a schedule, or enable it again."""
+    values = {"is_enabled": request.POST.get("is_enabled") == "true"}
+    pk = _schedule(schedule_id).pk
+    _attempt(request, lambda: actions.change_schedule(pk, values, timezone.now()))
+    return redirect("schedules:detail", schedule_id)
+
+
+@require_POST
+@page("operate")
+def delete(request: HttpRequest, schedule_id: int) -> HttpResponse:
+    """Delete a schedule."""
+    pk = _schedule(schedule_id).pk
+    if not _attempt(request, lambda: actions.delete_schedule(pk)):
+        return redirect("schedules:settings", schedule_id)
+    messages.success(request, "The schedule was deleted. What it started goes on.")
+    return redirect("schedules:list")
+
+
+def _attempt(request: HttpRequest, do: Callable[[], object]) -> bool:
+    """Do something and say whether it was done; why not is shown on the next page."""
+    try:
+        do()
+    except ActionRefused as refusal:
+        messages.error(request, refusal.message)
+    except InvalidFields as wrong:
+        messages.error(request, " ".join(wrong.errors.values()))
+    else:
+        return True
+    return False
+
+
+def _schedule(schedule_id: int) -> Schedule:
+    schedule = queries.get_schedule(schedule_id)
+    if schedule is None:
+        raise Http404(f"There is no schedule {schedule_id}.")
+    return schedule
+
+
+def _facts(kind: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return what is started, as a page shows it."""
+    starter = get_starter(kind)
+    facts = starter.describe(arguments) if starter else plain_facts(arguments)
+    return {"kind_label": label_of(kind), "facts": facts, "is_known": starter is not None}
+
+
+def _read_arguments(text: str) -> dict[str, Any]:
+    try:
+        return JsonParser().parse(BytesIO((text or "{}").encode("utf-8", "replace")))
+    except APIException:
+        raise InvalidFields({"arguments": "The arguments are not a JSON object."}) from None

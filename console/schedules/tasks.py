@@ -1,0 +1,14 @@
+"""The alarm clock of the schedules room."""
+
+from __future__ import annotations
+
+from celery import shared_task
+from django.utils import timezone
+
+from console.schedules import firing
+
+
+@shared_task(name="console.schedules.tasks.fire_due", ignore_result=True)
+def fire_due() -> None:
+    """Start what is due."""
+    firing.fire_due(timezone.now())

@@ -1,0 +1,179 @@
+"""`crosslog KIND`: an analysis for each kind of the registry, on Spark, without the console."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from jobs.cluster.errors import InvalidFields
+from jobs.commands.document_text import lines_of
+from jobs.lab.errors import JavaMissing
+from jobs.lab.install.java import find_java
+from jobs.quorum.log.folder import BadFolder, read_folder
+from jobs.spark import contract, submit
+from jobs.spark.analyses.analysis import Analysis, Argument, ArgumentType, checked_arguments
+from jobs.spark.analyses.kinds import ANALYSES
+from jobs.spark.contract import JobResult, JobSpec, Outcome
+from jobs.visible import print_lines
+
+OK, FINDING, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+LOOK_S = 0.1
+TASKS = 2
+_SHOWN = {
+    ArgumentType.TEXT: "TEXT",
+    ArgumentType.INTEGER: "N",
+    ArgumentType.MOMENT: "TIME",
+    ArgumentType.LOG: "PATH",
+}
+
+
+def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add a command for each kind to the parser of `crosslog`."""
+    for analysis in ANALYSES.values():
+        parser = commands.add_parser(
+            analysis.kind,
+            help=analysis.question,
+            description=f"{analysis.question} {analysis.definition} Exit codes: 0 answered, 1 notes say what "
+            "the answer does not know, or it could not be answered, 2 an argument is wrong.",
+        )
+        for argument in analysis.arguments:
+            _add(parser, argument)
+        parser.add_argument("--json", action="store_true", help="print the result document")
+        parser.add_argument(
+            "--output", metavar="FOLDER", type=Path, help="keep the tables there, as Parquet"
+        )
+        parser.add_argument(
+            "--histories",
+            metavar="FOLDER",
+            type=Path,
+            help="keep what was read of whole logs there, for the next question",
+        )
+        parser.set_defaults(run=run, analysis=analysis)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command; returns its exit code."""
+    analysis: Analysis = arguments.analysis
+    try:
+        given = checked_arguments(analysis, _given(analysis, arguments))
+        output = _output(arguments.output)
+        find_java()
+    except InvalidFields as refusal:
+        sys.stderr.writelines(f"{_option(one)}: {text}\n" for one, text in refusal.errors.items())
+        return BAD_INPUT
+    except JavaMissing as error:
+        sys.stderr.write(f"{error}\n")
+        return BAD_INPUT
+    folder = Path(tempfile.mkdtemp(prefix="crosslog-run-"))
+    values = {
+        "arguments": given,
+        "tables": str(output or folder / "tables"),
+        "histories": str((arguments.histories or folder / "histories").absolute()),
+        "tasks": TASKS,
+    }
+    try:
+        result = _result(JobSpec(f"{analysis.kind} {folder.name}", analysis.kind, values), folder)
+        return _tell(result, as_json=arguments.json)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _add(parser: argparse.ArgumentParser, argument: Argument) -> None:
+    text = f"{argument.label}. {argument.help}".replace("%", "%%")
+    if argument.default is not None:
+        text += f" ({argument.default})".replace("%", "%%")
+    if argument.type is ArgumentType.LOG:
+        parser.add_argument(f"path_of_{argument.name}", metavar="PATH", nargs="?", help=text)
+        text = "the same, by name"
+    parser.add_argument(
+        _option(argument.name),
+        dest=f"given_{argument.name}",
+        metavar=_SHOWN.get(argument.type),
+        choices=argument.choices or None,
+        help=text,
+    )
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _given(analysis: Analysis, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return what was written, by argument; a path as the driver finds it, which works in another folder."""
+    found = {}
+    for one in analysis.arguments:
+        value = getattr(arguments, f"given_{one.name}")
+        if one.type is ArgumentType.LOG:
+            value = value or getattr(arguments, f"path_of_{one.name}")
+            value = _folder_of_a_log(one.name, value) if value else value
+        found[one.name] = value
+    return found
+
+
+def _folder_of_a_log(name: str, given: str) -> str:
+    try:
+        read_folder(Path(given))
+    except BadFolder as refusal:
+        raise InvalidFields({name: str(refusal)}) from None
+    return str(Path(given).absolute())
+
+
+def _output(folder: Path | None) -> Path | None:
+    if folder is not None and folder.exists():
+        raise InvalidFields({"output": f"{folder} is there already: name a new folder."})
+    return folder.absolute() if folder else None
+
+
+def _result(spec: JobSpec, folder: Path) -> JobResult:
+    """Run to the end, whatever it is; when this returns no process is left."""
+    with _stopped_by_signals(folder) as was_asked:
+        submit.start_run(spec, folder)
+        while submit.is_alive(folder):
+            if len(was_asked) > 1:
+                submit.kill_run(folder)
+            time.sleep(LOOK_S)
+    tail = submit.read_log_tail(folder, 2_000)
+    lost = JobResult(Outcome.ERRORED, f"The run ended without a result. Last lines:\n{tail}")
+    return contract.read_result(folder) or (JobResult(Outcome.CANCELLED) if was_asked else lost)
+
+
+@contextmanager
+def _stopped_by_signals(folder: Path) -> Iterator[list[int]]:
+    """Ask the run to stop at Ctrl-C; yields the signals that came."""
+    came: list[int] = []
+
+    def stop(number: int, _frame: FrameType | None) -> None:
+        came.append(number)
+        submit.request_stop(folder)
+
+    before = {one: signal.signal(one, stop) for one in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield came
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
+def _tell(result: JobResult, *, as_json: bool) -> int:
+    if result.outcome is Outcome.CANCELLED:
+        sys.stderr.write("crosslog: interrupted\n")
+        return INTERRUPTED
+    if result.outcome is not Outcome.SUCCEEDED:
+        sys.stderr.write(f"{result.outcome.lower()}: {result.error}\n")
+        return FINDING
+    document: Mapping[str, Any] = result.summary
+    if as_json:
+        sys.stdout.write(json.dumps(document) + "\n")
+    else:
+        print_lines(lines_of(document))
+    return FINDING if document["notes"] else OK

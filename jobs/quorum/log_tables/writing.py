@@ -1,0 +1,165 @@
+"""Writes the tables of a metadata log: a share of its partitions by compiled loops, all else in one pass."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa  # type: ignore[import-untyped] # it has no types
+import pyarrow.parquet as pq  # type: ignore[import-untyped] # as above
+
+from jobs.quorum.history.changes import Anomaly, AnomalyKind
+from jobs.quorum.history.histories import LogItem, read_changes
+from jobs.quorum.log.folder import LogFolder
+from jobs.quorum.log_tables.rows import Row, change_row, election_row, silence_row, voter_set_row
+from jobs.quorum.log_tables.schemas import SCHEMAS
+from jobs.quorum.replay.arrow import write_history
+from jobs.quorum.replay.folder import FolderReplay
+from jobs.quorum.replay.sparse import sparse_items
+from jobs.quorum.timeline.reader import SNAPSHOT_FOOTER, SNAPSHOT_HEADER, TimelineReader
+from jobs.wire.metadata.log import LogDamage, LogRecord, PassedBatch
+
+PARTITION_CHANGES = "partition_changes"
+_AT_ONCE = 20_000
+_MOST_DAMAGE = 100
+# Gaps and damage are told by themselves.
+_TOLD_OTHERWISE = {AnomalyKind.GAP, AnomalyKind.DAMAGE}
+
+
+def write_partitions(
+    folder: LogFolder,
+    output: Path,
+    shard: int,
+    shards: int,
+    read: Callable[[int], None] = lambda _records: None,
+) -> dict[str, Any]:
+    """Write the changes of a share of the partitions, each whole and in the order of offsets.
+
+    `read` is told the number of records that were read, again and again. Returns JSON values: `rows`, and
+    `anomalies` by kind.
+    """
+    replay = FolderReplay(folder, shard, shards)
+    target = output / PARTITION_CHANGES
+    target.mkdir(parents=True, exist_ok=True)
+
+    def pieces() -> Iterator[Any]:
+        for piece in replay.histories():
+            yield piece
+            read(replay.records)
+
+    rows = write_history(target / f"part-{shard}.parquet", pieces())
+    # Records that a snapshot has already are not gone back to: of others, the other pass tells.
+    counted = {kind for kind in replay.replay.anomalies if kind != AnomalyKind.OFFSET_WENT_BACK}
+    return {"rows": rows, "anomalies": {str(one): replay.replay.anomalies[one] for one in counted}}
+
+
+def write_beside_partitions(
+    folder: LogFolder, output: Path, read: Callable[[int], None] = lambda _records: None
+) -> dict[str, Any]:
+    """Write all other tables in one pass.
+
+    Returns JSON values: `rows` by table, `first_offset` and `end_offset`, `first_ms` and `last_ms` (of
+    records in segments; null: there are none), `records` in them, `gaps` as [from, to), `damage` in
+    sentences, `anomalies` by kind, `begins_with_snapshot`.
+    """
+    pass_ = _Pass(output, read)
+    for change in read_changes(pass_.seen(sparse_items(folder))):
+        told = change_row(change)
+        if told is not None:
+            pass_.add(*told)
+        elif isinstance(change, Anomaly) and change.anomaly not in _TOLD_OTHERWISE:
+            pass_.anomalies[change.anomaly.value] += 1
+    return pass_.finish()
+
+
+class _Pass:
+    """One reading of a log: rows on their way to files, and what is known of it as a whole."""
+
+    def __init__(self, output: Path, read: Callable[[int], None]) -> None:
+        self.anomalies: Counter[str] = Counter()
+        self._timeline = TimelineReader()
+        self._read = read
+        self._rows: dict[str, list[Row]] = {}
+        self._counts = dict.fromkeys((one for one in SCHEMAS if one != PARTITION_CHANGES), 0)
+        self._writers: dict[str, pq.ParquetWriter] = {}
+        for name in self._counts:
+            (output / name).mkdir(parents=True, exist_ok=True)
+            path = output / name / "part-0.parquet"
+            self._writers[name] = pq.ParquetWriter(path, SCHEMAS[name], compression="zstd")
+        self._first_ms: int | None = None
+        self._last_ms: int | None = None
+        self._damage: list[str] = []
+        self._records = self._told = 0
+        self._is_in_snapshot = self._begins_with_snapshot = False
+
+    def seen(self, items: Iterator[LogItem]) -> Iterator[LogItem]:
+        """Pass items on, after they were taken note of."""
+        for item in items:
+            self._timeline.take(item)
+            self._note(item)
+            yield item
+
+    def add(self, name: str, row: Row) -> None:
+        """Add a row to a table."""
+        rows = self._rows.setdefault(name, [])
+        rows.append(row)
+        if len(rows) >= _AT_ONCE:
+            self._flush(name)
+
+    def finish(self) -> dict[str, Any]:
+        """Write what is left, and return what is known of the log."""
+        self._timeline.finish()
+        ended = {span.epoch: span.last_ms for span in self._timeline.epochs}
+        for entry in self._timeline.entries:
+            self.add("voter_sets", voter_set_row(entry))
+        for one in self._timeline.elections:
+            self.add("elections", election_row(one, ended.get(one.epoch)))
+        for gap in self._timeline.silences:
+            self.add("silences", silence_row(gap))
+        for name, writer in self._writers.items():
+            self._flush(name)
+            writer.close()
+        return {
+            "rows": self._counts,
+            "first_offset": self._timeline.first_offset or 0,
+            "end_offset": self._timeline.next_offset or 0,
+            "first_ms": self._first_ms,
+            "last_ms": self._last_ms,
+            "records": self._records,
+            "gaps": [list(gap) for gap in self._timeline.unknown],
+            "begins_with_snapshot": self._begins_with_snapshot,
+            "damage": self._damage,
+            "anomalies": dict(self.anomalies),
+        }
+
+    def _note(self, item: LogItem) -> None:
+        if isinstance(item, PassedBatch):
+            self._count(item.end_offset - item.offset, item.timestamp_ms)
+            self._count(0, item.timestamp_ms if item.end_ms is None else item.end_ms)
+        elif isinstance(item, LogRecord):
+            if item.is_control and item.type == SNAPSHOT_HEADER:
+                self._is_in_snapshot = True
+                self._begins_with_snapshot = self._begins_with_snapshot or not self._records
+            if not self._is_in_snapshot:
+                self._count(1, item.timestamp_ms)
+            elif item.is_control and item.type == SNAPSHOT_FOOTER:
+                self._is_in_snapshot = False
+        elif isinstance(item, LogDamage) and len(self._damage) < _MOST_DAMAGE:
+            where = item.file or "a segment"
+            self._damage.append(f"{where}, byte {item.position}: {item.problem}")
+
+    def _count(self, records: int, at_ms: int) -> None:
+        self._records += records
+        self._first_ms = at_ms if self._first_ms is None else min(self._first_ms, at_ms)
+        self._last_ms = at_ms if self._last_ms is None else max(self._last_ms, at_ms)
+        if self._records - self._told >= _AT_ONCE:
+            self._told = self._records
+            self._read(self._records)
+
+    def _flush(self, name: str) -> None:
+        rows = self._rows.pop(name, [])
+        if rows:
+            self._counts[name] += len(rows)
+            self._writers[name].write_table(pa.Table.from_pylist(rows, schema=SCHEMAS[name]))

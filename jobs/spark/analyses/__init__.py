@@ -1,0 +1,6 @@
+"""Analyses: questions that Spark answers, each a kind with typed arguments, tables and one result document.
+
+Sub-rooms: `metadata`.
+
+In reading order: `analysis`, `kinds`, `task`, `document`, `failure`, `job`.
+"""

@@ -1,0 +1,107 @@
+"""Runs one analysis in a Spark session, to its result: in a run of its own, and in the engine."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jobs.quorum.log.folder import BadFolder
+from jobs.spark import contract, submit
+from jobs.spark.analyses.analysis import Analysis
+from jobs.spark.analyses.document import document_of
+from jobs.spark.analyses.failure import failure_of
+from jobs.spark.analyses.task import AnalysisTask, Stopped
+from jobs.spark.contract import JobResult, JobSpec, Outcome
+from jobs.spark.settings import master_of
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+logger = logging.getLogger(__name__)
+
+LOOK_S = 0.2
+
+
+def run(analysis: Analysis, spec: JobSpec, run_dir: Path) -> JobResult:
+    """Do an analysis in a Spark application of its own."""
+    from pyspark.sql import SparkSession
+
+    from jobs.spark.secret import open_context
+
+    context = open_context(master_of(spec))
+    try:
+        return answer(analysis, spec, run_dir, SparkSession(context))
+    finally:
+        context.stop()
+
+
+def answer(analysis: Analysis, spec: JobSpec, run_dir: Path, spark: SparkSession) -> JobResult:
+    """Do an analysis; of one that does not end well no table stays. It raises nothing.
+
+    Arguments of the spec: `arguments` (checked), `tables` (the folder of its answer, not there yet) and
+    `histories` (see AnalysisTask). The result's summary is the document. A stop cancels what Spark does for
+    it at once.
+    """
+    tables = Path(spec.arguments["tables"])
+    partial = tables.with_name(f"{tables.name}.partial")
+    histories = Path(spec.arguments["histories"])
+    began = time.monotonic()
+    shutil.rmtree(partial, ignore_errors=True)
+    try:
+        partial.mkdir(parents=True)
+        task = AnalysisTask(spark, run_dir, partial, histories)
+        given = spec.arguments["arguments"]
+        with _cancelled_at_stop(spark.sparkContext, spec.run_id, run_dir):
+            found = analysis.run(task, given)
+        task.check_stop()
+        seconds = time.monotonic() - began
+        document = document_of(analysis, given, found, partial, seconds)
+        partial.rename(tables)
+    except Stopped:
+        return JobResult(Outcome.CANCELLED, submit.stop_reason(run_dir))
+    except BadFolder as refusal:
+        return JobResult(Outcome.FAILED, str(refusal))
+    except Exception as error:  # an analysis ends here and must leave its result
+        if (run_dir / contract.STOP).exists():
+            # What was cancelled breaks in some way of its own.
+            return JobResult(Outcome.CANCELLED, submit.stop_reason(run_dir))
+        logger.exception("analysis broke run_id=%s kind=%s", spec.run_id, spec.kind)
+        return failure_of(error, (tables.parent, histories, run_dir))
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return JobResult(Outcome.SUCCEEDED, summary=document)
+
+
+@contextmanager
+def _cancelled_at_stop(context: SparkContext, group: str, run_dir: Path) -> Iterator[None]:
+    """Make this thread's Spark jobs a group, and cancel it when the run is asked to stop.
+
+    Each group has a pool of its own: where the engine's scheduler is fair, small ones pass large ones.
+    """
+    from pyspark import InheritableThread
+
+    is_over = threading.Event()
+
+    def watch() -> None:
+        while not is_over.wait(LOOK_S):
+            if (run_dir / contract.STOP).exists():
+                # Again and again: a job may begin after others of its group were cancelled.
+                context.cancelJobGroup(group)
+
+    context.setJobGroup(group, group, interruptOnCancel=True)
+    context.setLocalProperty("spark.scheduler.pool", group)
+    # Its threads in the JVM end with it.
+    watcher = InheritableThread(target=watch, name=f"stop-of-{group}", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        watcher.join()

@@ -1,0 +1,275 @@
+"""The tables of a metadata log as views of a Spark session, made when they are not there."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa  # type: ignore[import-untyped] # it has no types
+
+from jobs.cache import cache_folder
+from jobs.quorum.log.folder import BadFolder, LogFolder, read_folder
+from jobs.quorum.log_tables.schemas import SCHEMAS
+from jobs.spark import contract
+from jobs.spark.analyses.task import Stopped
+
+if TYPE_CHECKING:
+    from jobs.spark.analyses.task import AnalysisTask
+
+LOG = "log.json"
+# Tables of a log that nobody asked about for so long are removed; of one log the newest are kept.
+KEEP_UNUSED_S = 14 * 86_400.0
+MOST_SHARES = 16
+# Below so many rows, compiling a query and planning it again take longer than the query.
+SMALL_BELOW_ROWS = 100_000
+_FOR_A_SMALL_LOG = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+}
+_EVERY_S = 0.5
+_PARTIAL = ".partial"
+_TOTAL = "read-of"
+_Share = tuple[LogFolder, str, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class LogHistory:
+    """What is known of the log as a whole; its tables are views of the task's session, by their names.
+
+    `folder` holds a folder of Parquet files for each table, `rows` says how many rows. `first_ms` and
+    `last_ms` are the times of its first and last record in a segment (None: there is none). `notes` are
+    sentences about what is missing: gaps, damage, a beginning that only a snapshot tells.
+    """
+
+    records: int
+    first_offset: int
+    end_offset: int
+    first_ms: int | None
+    last_ms: int | None
+    notes: tuple[str, ...]
+    folder: Path = Path()
+    rows: dict[str, int] | None = None
+
+
+def open_history(task: AnalysisTask, log: str) -> LogHistory:
+    """Make the views `partition_changes`, `voter_sets` ... (see `log_tables.schemas`) of the log in a folder.
+
+    Its tables are kept in the task's `histories` for as long as the log stays as it is. Raises BadFolder when
+    it holds no log, or was removed or cut off while it was read.
+    """
+    return read_history(task, read_folder(Path(log)))
+
+
+def read_history(task: AnalysisTask, folder: LogFolder) -> LogHistory:
+    """Do the same for a folder as it was listed."""
+    kept = task.histories / _key(folder.path) / _fingerprint(folder)
+    if not (kept / LOG).exists():
+        _make(task, folder, kept)
+        _remove_unused(task.histories, kept)
+    os.utime(kept)
+    known = contract.read_json(kept / LOG) or {}
+    if known["rows"]["partition_changes"] < SMALL_BELOW_ROWS:
+        for setting, value in _FOR_A_SMALL_LOG.items():
+            task.spark.conf.set(setting, value)
+    for name, schema in SCHEMAS.items():
+        frame = task.spark.read.schema(_spark_schema(schema)).parquet(str(kept / name))
+        frame.createOrReplaceTempView(name)
+    return LogHistory(
+        known["records"],
+        known["first_offset"],
+        known["end_offset"],
+        known["first_ms"],
+        known["last_ms"],
+        tuple(_notes(known)),
+        kept,
+        known["rows"],
+    )
+
+
+def forget_history(histories: Path, log: Path) -> None:
+    """Remove what is kept of the log in a folder, which may be gone already."""
+    shutil.rmtree(histories / _key(log), ignore_errors=True)
+
+
+def _make(task: AnalysisTask, folder: LogFolder, kept: Path) -> None:
+    """Write the tables of a log; what does not become whole does not stay."""
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    partial = kept.with_name(f"{kept.name}.{os.getpid()}.{threading.get_ident()}{_PARTIAL}")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir()
+    try:
+        told = _written(task, folder, partial)
+        _check_still_there(folder)
+        (partial / LOG).write_text(json.dumps(told), encoding="utf-8")
+        for progress in partial.glob("read-*"):
+            progress.unlink()
+        try:
+            partial.rename(kept)
+        except OSError:
+            # Somebody else made the same meanwhile.
+            if not (kept / LOG).exists():
+                raise
+    except Stopped:
+        raise
+    except Exception:  # whatever broke: a log that is gone is the reason that counts
+        _check_still_there(folder)
+        raise
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _written(task: AnalysisTask, folder: LogFolder, partial: Path) -> dict[str, Any]:
+    context = task.spark.sparkContext
+    # On one machine another share would save seconds, and take 300 MB.
+    shards = max(1, min(MOST_SHARES, context.defaultParallelism - 1))
+    shares: list[_Share] = [(folder, str(partial), shard, shards) for shard in range(shards)]
+    with _told_progress(task, partial, shards):
+        told = context.parallelize(shares, shards).map(_write_share).collect()
+    for one in told:
+        if "problem" in one:
+            raise OSError(one["errno"], one["problem"])
+    beside = next(one["beside"] for one in told if "beside" in one)
+    rows = {**beside["rows"], "partition_changes": sum(one["rows"] for one in told)}
+    counts = [beside["anomalies"], *(one["anomalies"] for one in told)]
+    kinds = sorted({kind for one in counts for kind in one})
+    # What is about topics, every task meets.
+    anomalies = {kind: max(one.get(kind, 0) for one in counts) for kind in kinds}
+    return {**beside, "rows": rows, "anomalies": anomalies}
+
+
+def _write_share(share: _Share) -> dict[str, Any]:
+    """Write a share of the partitions on a worker, and with the first share all else; returns JSON values."""
+    folder, output, shard, shards = share
+    # Where compiled code is kept must be said before it is made.
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder() / "numba"))
+    from jobs.quorum.log_tables.writing import write_beside_partitions, write_partitions
+
+    target = Path(output)
+    progress, written = target / f"read-{shard}", [0.0]
+
+    def read(records: int) -> None:
+        # Where the folder is gone the run was stopped, and so is this.
+        if time.monotonic() - written[0] > _EVERY_S:
+            written[0] = time.monotonic()
+            progress.write_text(str(records), encoding="utf-8")
+
+    try:
+        if shard:
+            return write_partitions(folder, target, shard, shards, read)
+        beside = write_beside_partitions(folder, target)
+        (target / _TOTAL).write_text(str(beside["records"]), encoding="utf-8")
+        return {**write_partitions(folder, target, 0, shards, read), "beside": beside}
+    except OSError as error:
+        return {"errno": error.errno, "problem": error.strerror or str(error)}
+
+
+@contextmanager
+def _told_progress(task: AnalysisTask, partial: Path, shards: int) -> Iterator[None]:
+    """Say how many records were read while they are: the slowest share of the partitions counts."""
+    over = threading.Event()
+
+    def tell() -> None:
+        while not over.wait(_EVERY_S):
+            counts = [_count(partial / f"read-{shard}") for shard in range(shards)]
+            total = _count(partial / _TOTAL)
+            try:
+                task.report("Reading the log", done=min(counts), total=total, unit="records")
+            except Stopped:
+                return
+
+    teller = threading.Thread(target=tell, daemon=True)
+    task.report("Reading the log")
+    teller.start()
+    try:
+        yield
+    finally:
+        over.set()
+        teller.join()
+
+
+def _count(path: Path) -> int:
+    try:
+        return int(path.read_text(encoding="utf-8") or 0)
+    except OSError:
+        return 0
+
+
+def _check_still_there(folder: LogFolder) -> None:
+    for segment in folder.segments:
+        try:
+            size = segment.path.stat().st_size
+        except OSError:
+            size = -1
+        if size < segment.size_bytes:
+            what = "removed" if size < 0 else "cut off"
+            raise BadFolder(
+                f"{folder.path}: {segment.path.name} was {what} while it was read: ask again."
+            )
+
+
+def _remove_unused(histories: Path, kept: Path) -> None:
+    """Remove what is left of other states of the log, and of logs that nobody asks about."""
+    now = time.time()
+    for path in histories.glob("*/*"):
+        try:
+            unused_s = now - path.stat().st_mtime
+        except OSError:
+            continue
+        is_older = path.parent == kept.parent and path != kept
+        # Another question may be reading what is older.
+        if unused_s > (3600 if is_older or path.name.endswith(_PARTIAL) else KEEP_UNUSED_S):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _key(folder: Path) -> str:
+    return hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:24]
+
+
+def _fingerprint(folder: LogFolder) -> str:
+    """Return a word for the log as it is: its files, how large they are, and when they were written."""
+    files = [*(one.path for one in folder.segments), *(one.path for one in folder.snapshots)]
+    try:
+        found = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+    except OSError as error:
+        raise BadFolder(f"{folder.path}: {error.filename} was removed meanwhile.") from None
+    return hashlib.sha256(json.dumps(found).encode()).hexdigest()[:24]
+
+
+def _notes(known: dict[str, Any]) -> Iterator[str]:
+    if known["first_offset"] > 0:
+        before = "of what was before, only a snapshot tells, and not when it was"
+        if not known["begins_with_snapshot"]:
+            before = "what was before is unknown, and no snapshot tells of it"
+        yield f"The log begins at offset {known['first_offset']}: {before}."
+    for start, end in known["gaps"]:
+        yield (
+            f"The records from offset {start} to {end - 1} are missing: what happened there is unknown, and "
+            "partitions are not known behind it before the next snapshot."
+        )
+    yield from (f"Damaged: {sentence}" for sentence in known["damage"])
+    if known["anomalies"]:
+        counted = ", ".join(
+            f"{kind.replace('_', ' ')} {n}" for kind, n in known["anomalies"].items()
+        )
+        yield f"Records that Kafka itself would refuse: {counted}."
+
+
+def _spark_schema(schema: pa.Schema) -> Any:
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    plain = [
+        pa.field(one.name, one.type.value_type if pa.types.is_dictionary(one.type) else one.type)
+        for one in schema
+    ]
+    return from_arrow_schema(pa.schema(plain))

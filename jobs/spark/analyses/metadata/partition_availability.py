@@ -1,0 +1,248 @@
+"""How long partitions had no leader, and how long they were under min ISR, by topic and month."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from jobs.spark.analyses.analysis import (
+    Analysis,
+    Answer,
+    Argument,
+    ArgumentType,
+    Chart,
+    ChartType,
+    Column,
+    ColumnType,
+    Table,
+)
+from jobs.spark.analyses.metadata.isr_moves import TOPICS
+from jobs.spark.analyses.metadata.window import (
+    WINDOW,
+    Arguments,
+    Sql,
+    check_window,
+    on_history,
+    window_of,
+)
+
+if TYPE_CHECKING:
+    from jobs.spark.analyses.metadata.log_history import LogHistory
+    from jobs.spark.analyses.task import AnalysisTask
+
+# The times of snapshots: what only they tell counts from then.
+_SNAPSHOTS = """
+SELECT offset, MAX(not_after_ms) AS at_ms
+FROM (SELECT offset, not_after_ms, timestamp_ms FROM broker_changes
+      UNION ALL SELECT offset, not_after_ms, timestamp_ms FROM topic_changes)
+WHERE timestamp_ms IS NULL GROUP BY offset
+"""
+# The first change in the window: of what is before it, only each partition's last state matters.
+_BEGIN = """
+SELECT COALESCE(MIN(offset), 9223372036854775807) AS begin_offset FROM (
+  SELECT MIN(offset) AS offset FROM partition_changes WHERE timestamp_ms >= :from_ms
+  UNION ALL SELECT MIN(offset) FROM snapshots WHERE at_ms >= :from_ms)
+"""
+# From when to when a partition was in a state, in the window. Order is that of offsets; a clock that goes
+# back (another controller's) ends no span before it began. Topics by numbers: this is what is sorted.
+_SPANS = """
+WITH changes AS (
+  SELECT /*+ BROADCAST(topics, snapshots) */
+         number, partition, p.offset, COALESCE(timestamp_ms, at_ms) AS at_ms,
+         is_removed, leader < 0 AS is_leaderless, size(isr) AS in_sync, size(replicas) AS replica_count
+  FROM partition_changes AS p JOIN topics USING (topic_id)
+    LEFT JOIN snapshots ON timestamp_ms IS NULL AND p.offset = snapshots.offset
+),
+before AS (
+  SELECT number, partition, MAX(offset) AS offset FROM changes
+  WHERE offset < :begin_offset GROUP BY number, partition
+),
+states AS (
+  SELECT * FROM changes WHERE offset >= :begin_offset
+  UNION ALL
+  SELECT /*+ BROADCAST(before) */ changes.*
+  FROM changes LEFT SEMI JOIN before USING (number, partition, offset)
+  WHERE offset < :begin_offset
+),
+timed AS (
+  SELECT *, LEAST(:to_ms, GREATEST(:from_ms, MAX(at_ms) OVER (
+              PARTITION BY number, partition ORDER BY offset
+              ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW))) AS from_ms
+  FROM states
+)
+SELECT * FROM (
+  SELECT number, partition, is_removed, is_leaderless, in_sync, replica_count, from_ms,
+         LEAD(from_ms, 1, :to_ms) OVER (PARTITION BY number, partition ORDER BY offset) AS to_ms
+  FROM timed)
+WHERE to_ms > from_ms AND NOT is_removed
+"""
+# Which min.insync.replicas held from when to when: of topics, and the dynamic default of brokers.
+_SETTINGS = """
+WITH settings AS (
+  SELECT resource_type, resource_name, TRY_CAST(value AS INT) AS min_isr, offset,
+         COALESCE(timestamp_ms, not_after_ms, -9223372036854775808) AS at_ms
+  FROM config_changes
+  WHERE name = 'min.insync.replicas'
+    AND (resource_type = 'TOPIC' OR (resource_type = 'BROKER' AND resource_name = ''))
+),
+known AS (
+  SELECT * FROM settings
+  -- Before the first one there was none.
+  UNION ALL
+  SELECT DISTINCT resource_type, resource_name, CAST(NULL AS INT), -1L, -9223372036854775808 FROM settings
+  UNION ALL
+  SELECT 'BROKER', '', CAST(NULL AS INT), -2L, -9223372036854775808
+)
+SELECT resource_type, resource_name, min_isr, at_ms AS from_ms,
+       LEAD(at_ms, 1, 9223372036854775807)
+         OVER (PARTITION BY resource_type, resource_name ORDER BY offset) AS to_ms
+FROM known
+"""
+_TOPIC_MONTHS = f"""
+WITH spans AS ({_SPANS}),
+of_topics AS (
+  SELECT number, min_isr, from_ms, to_ms
+  FROM settings JOIN topics ON resource_type = 'TOPIC' AND resource_name = topic
+),
+-- Months, cut where the brokers' default changed.
+months AS (
+  SELECT period, min_isr, GREATEST(b.from_ms, m.from_ms) AS from_ms, LEAST(b.to_ms, m.to_ms) AS to_ms
+  FROM periods AS m JOIN settings AS b
+    ON b.resource_type = 'BROKER' AND b.from_ms < m.to_ms AND b.to_ms > m.from_ms
+),
+pieces AS (
+  SELECT /*+ BROADCAST(m, t) */ number, partition, period, is_leaderless,
+         is_leaderless OR in_sync
+           < LEAST(COALESCE(t.min_isr, m.min_isr, :default_min_isr), replica_count) AS is_under_min_isr,
+         LEAST(s.to_ms, t.to_ms, m.to_ms) - GREATEST(s.from_ms, t.from_ms, m.from_ms) AS piece_ms
+  FROM spans AS s
+  JOIN months AS m ON s.from_ms < m.to_ms AND s.to_ms > m.from_ms
+  LEFT JOIN of_topics AS t USING (number)
+),
+of_partitions AS (
+  SELECT number, partition, period, SUM(piece_ms) AS partition_ms,
+         SUM(IF(is_leaderless, piece_ms, 0)) AS leaderless_ms,
+         SUM(IF(is_under_min_isr, piece_ms, 0)) AS under_min_isr_ms
+  FROM pieces WHERE piece_ms > 0
+  GROUP BY number, partition, period
+)
+SELECT /*+ BROADCAST(topics) */
+       topic, period AS month, COUNT(*) AS partitions, SUM(partition_ms) AS partition_ms,
+       SUM(leaderless_ms) AS leaderless_ms, SUM(under_min_isr_ms) AS under_min_isr_ms
+FROM of_partitions JOIN topics USING (number)
+GROUP BY topic, period
+"""  # noqa: S608  only constants of this file
+_SUMS = """
+  SUM(partition_ms) AS partition_ms, SUM(leaderless_ms) AS leaderless_ms,
+  SUM(under_min_isr_ms) AS under_min_isr_ms,
+  1 - try_divide(SUM(leaderless_ms), SUM(partition_ms)) AS availability,
+  1 - try_divide(SUM(under_min_isr_ms), SUM(partition_ms)) AS write_availability
+"""
+_BY_TOPIC_AND_MONTH = f"""
+SELECT topic, month, MAX(partitions) AS partitions, {_SUMS} FROM topic_months
+GROUP BY topic, month ORDER BY under_min_isr_ms DESC, month, topic
+"""  # noqa: S608  only constants of this file
+_BY_MONTH = f"SELECT month, {_SUMS} FROM topic_months GROUP BY month ORDER BY month"  # noqa: S608  as above
+_BY_TOPIC = f"""
+SELECT topic, MAX(partitions) AS partitions, {_SUMS} FROM topic_months
+GROUP BY topic ORDER BY under_min_isr_ms DESC, topic
+"""  # noqa: S608  only constants of this file
+_FACTS = f"SELECT {_SUMS}, COUNT(DISTINCT topic) AS topics FROM topic_months"  # noqa: S608  as above
+
+
+def answer(task: AnalysisTask, history: LogHistory, arguments: Arguments) -> Answer:
+    """Measure how long partitions were available, from the views of a log."""
+    window = window_of(arguments, history)
+    sql = Sql(task, ANALYSIS, {**window.args, "default_min_isr": arguments["default_min_isr"]})
+    sql.periods(window, "month")
+    with (
+        sql.kept("topics", TOPICS),
+        sql.kept("settings", _SETTINGS),
+        sql.kept("snapshots", _SNAPSHOTS),
+    ):
+        sql.args |= sql.row(_BEGIN)
+        with sql.kept("topic_months", _TOPIC_MONTHS):
+            found = _written(sql)
+    return Answer({**window.facts, **found}, (*window.notes, *sql.notes))
+
+
+def _written(sql: Sql) -> dict[str, Any]:
+    sql.write("months", _BY_MONTH)
+    sql.write("topics", _BY_TOPIC)
+    sql.write("topic_months", _BY_TOPIC_AND_MONTH)
+    return sql.row(_FACTS)
+
+
+_TOPIC = Column("topic", "Topic", ColumnType.TEXT)
+_MONTH = Column("month", "Month", ColumnType.TEXT, "UTC.")
+_PARTITIONS = Column("partitions", "Partitions", ColumnType.INTEGER, "At most in one month.")
+_FIGURES = (
+    Column("partition_ms", "Partition time", ColumnType.DURATION_MS, "Of all partitions together."),
+    Column("leaderless_ms", "Leaderless", ColumnType.DURATION_MS),
+    Column(
+        "under_min_isr_ms", "Under min ISR", ColumnType.DURATION_MS, "Leaderless time included."
+    ),
+    Column("availability", "Availability", ColumnType.RATIO, "1 - leaderless / partition time."),
+    Column(
+        "write_availability",
+        "Write availability",
+        ColumnType.RATIO,
+        "1 - under min ISR / partition time, for producers with acks=all.",
+    ),
+)
+ANALYSIS = Analysis(
+    kind="partition-availability",
+    title="Partition availability",
+    question="How long were partitions leaderless or under min ISR, by topic and month?",
+    arguments=(
+        *WINDOW,
+        Argument(
+            "default_min_isr",
+            ArgumentType.INTEGER,
+            "min.insync.replicas of server.properties",
+            "The metadata log does not have it: Kafka's default is 1.",
+            default=1,
+            least=1,
+            most=100,
+        ),
+    ),
+    tables=(
+        Table("months", "Availability by month", (_MONTH, *_FIGURES)),
+        Table("topics", "Availability by topic", (_TOPIC, _PARTITIONS, *_FIGURES)),
+        Table(
+            "topic_months",
+            "Availability by topic and month",
+            (
+                _TOPIC,
+                _MONTH,
+                Column(
+                    "partitions", "Partitions", ColumnType.INTEGER, "That there were in the month."
+                ),
+                *_FIGURES,
+            ),
+        ),
+    ),
+    run=on_history(answer),
+    charts=(
+        Chart(
+            ChartType.HEAT_MAP,
+            "topic_months",
+            "Under min ISR by month",
+            "month",
+            "under_min_isr_ms",
+            "topic",
+        ),
+        Chart(ChartType.BARS, "months", "Under min ISR by month", "month", "under_min_isr_ms"),
+    ),
+    definition=(
+        "Availability is 1 - leaderless time / time, summed over partitions from their creation to their"
+        " deletion, inside of the window and as far as the log reaches. Write availability counts the time"
+        " under min ISR, too: as in Kafka, a partition is under min ISR when it has no leader, or when its"
+        " ISR is smaller than min.insync.replicas, of which a broker never asks for more than there are"
+        " replicas."
+        " min.insync.replicas is the topic's at that time, else the brokers' dynamic default (resource BROKER"
+        " without a name), else what the question says: server.properties is not in the log, and the dynamic"
+        " setting of a single broker is not looked at. What only a snapshot tells counts from the snapshot's"
+        " time, or where that is not known from the partition's change before it. Months are UTC."
+    ),
+    checked=check_window,
+)

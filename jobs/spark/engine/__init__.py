@@ -1,0 +1,6 @@
+"""The warm engine: one Spark application per machine that answers analyses, a few at once.
+
+It is a run like others, with a folder, a supervisor and a lease; runs come to it through its inbox.
+
+In reading order: `folder`, `door`, `guest`, `warm_up`, `driver`.
+"""

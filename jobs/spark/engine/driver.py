@@ -1,0 +1,147 @@
+"""The driver of the engine: takes runs from its inbox, answers some at once, and ends when it is idle."""
+
+from __future__ import annotations
+
+import logging
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyspark.sql import SparkSession
+
+from jobs.spark import contract, submit
+from jobs.spark.contract import JobResult, JobSpec, Outcome
+from jobs.spark.engine import folder, warm_up
+from jobs.spark.engine.guest import Guest, end, stop_if_unwanted
+from jobs.spark.secret import open_context, why_over
+from jobs.spark.settings import master_of
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+logger = logging.getLogger(__name__)
+
+LOOK_S = 0.1
+# How often Spark itself is looked at, and how long analyses have for their end when the engine has to go.
+SPARK_S = 2.0
+ENDING_S = 20.0
+
+
+def run(spec: JobSpec, run_dir: Path) -> JobResult:
+    """Answer analyses until nothing came for a while.
+
+    Arguments: `at_once` (analyses at a time), `idle_s` (ends after so long without one), `tasks` (cores on
+    this machine). Result: `answered`.
+    """
+    context = open_context(master_of(spec))
+    try:
+        return Engine(context, spec, run_dir).serve()
+    finally:
+        context.stop()
+
+
+class SparkState:
+    """Whether the engine's Spark still works."""
+
+    def __init__(self, context: SparkContext) -> None:
+        self._context = context
+
+    def why_over(self) -> str | None:
+        """Return why it does not, in a sentence; None while it does."""
+        try:
+            return why_over(self._context)
+        except Exception:  # whatever the bridge to a JVM says that is not there
+            logger.exception("Spark does not answer")
+            return "Spark's process ended by itself."
+
+    def is_over(self) -> bool:
+        """Return whether it does not work any more."""
+        return self.why_over() is not None
+
+
+class Engine:
+    """The analyses under way and those that wait."""
+
+    def __init__(self, context: SparkContext, spec: JobSpec, run_dir: Path) -> None:
+        self._state = SparkState(context)
+        self._spark = SparkSession(context)
+        self._run_dir = run_dir
+        self._at_once = int(spec.arguments.get("at_once", 1))
+        self._idle_s = float(spec.arguments["idle_s"])
+        self._guests: list[Guest] = []
+        self._places: dict[Path, int] = {}
+        self._answered = 0
+        self._busy_at = self._looked_at = time.monotonic()
+        self._is_warm = False
+
+    def serve(self) -> JobResult:
+        """Answer until idle, asked to stop, or without Spark.
+
+        What waits comes before the warm-up.
+        """
+        while True:
+            now = time.monotonic()
+            if (self._run_dir / contract.STOP).exists():
+                return self._stop(submit.stop_reason(self._run_dir))
+            if now - self._looked_at > SPARK_S:
+                self._looked_at = now
+                why = self._state.why_over()
+                if why is not None:
+                    return JobResult(Outcome.ERRORED, why)
+            self._look_after_guests()
+            self._take_waiting()
+            if self._guests:
+                self._busy_at = now
+            elif not self._is_warm:
+                self._is_warm = True
+                warm_up.begin(self._spark, self._run_dir)
+            elif now - self._busy_at > self._idle_s and folder.close_if_empty(self._run_dir):
+                return JobResult(Outcome.SUCCEEDED, summary={"answered": self._answered})
+            time.sleep(LOOK_S)
+
+    def _look_after_guests(self) -> None:
+        for guest in self._guests:
+            guest.look()
+        going_on = [guest for guest in self._guests if not guest.is_over]
+        self._answered += len(self._guests) - len(going_on)
+        self._guests = going_on
+
+    def _take_waiting(self) -> None:
+        """Begin what there is room for, and tell the others their place."""
+        place = 0
+        for file, run_dir in folder.waiting(self._run_dir):
+            try:
+                place += self._took(file, run_dir, place)
+            except (OSError, ValueError):
+                # Its folder was removed, or is no run: nobody waits for it.
+                logger.exception("run cannot be taken folder=%s", run_dir)
+                file.unlink(missing_ok=True)
+
+    def _took(self, file: Path, run_dir: Path, place: int) -> int:
+        """Begin or end a waiting run; return 1 when it still waits."""
+        spec = contract.read_spec(run_dir)
+        if stop_if_unwanted(run_dir, spec):
+            end(run_dir, JobResult(Outcome.CANCELLED, submit.stop_reason(run_dir)))
+        elif len(self._guests) < self._at_once:
+            self._guests.append(Guest(run_dir, self._spark, self._state))
+        else:
+            before = place + len(self._guests)
+            if self._places.get(run_dir) != before:
+                self._places[run_dir] = before
+                folder.tell(run_dir, f"Waits for the engine: {before} before it")
+            return 1
+        self._places.pop(run_dir, None)
+        file.unlink(missing_ok=True)
+        return 0
+
+    def _stop(self, reason: str | None) -> JobResult:
+        """Stop everything that was handed over, within `ENDING_S`."""
+        for run_dir in folder.close(self._run_dir):
+            end(run_dir, JobResult(Outcome.CANCELLED, reason))
+        for guest in self._guests:
+            submit.request_stop(guest.run_dir, reason or "")
+        until = time.monotonic() + ENDING_S
+        while self._guests and time.monotonic() < until:
+            self._look_after_guests()
+            time.sleep(LOOK_S)
+        return JobResult(Outcome.CANCELLED, reason, {"answered": self._answered})

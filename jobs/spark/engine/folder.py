@@ -1,0 +1,88 @@
+"""The folder of an engine: its inbox, and the lock under which runs are handed over and engines end.
+
+An engine stands beside the folders of its runs (`engine-ID`). What is in `inbox` waits: a file per run, named
+in the order of their arrival, with the path of the run's folder in it. `closed` says that nothing more is
+taken. The lock is one for all engines of a folder of runs: who holds it may start one, hand over, or close.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from jobs.files import for_this_user_only
+from jobs.spark import contract, submit
+
+PREFIX = "engine-"
+# The name of the engine's folder in the `keeper.json` of a run that it has.
+ENGINE_KEY = "engine"
+_INBOX = "inbox"
+_CLOSED = "closed"
+_LOCK = "engine.lock"
+
+
+@contextmanager
+def locked(runs_dir: Path) -> Iterator[None]:
+    """Hold the lock of a folder of runs; it is free again when its holder ends, however."""
+    with open(runs_dir / _LOCK, "ab", opener=for_this_user_only) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def list_engines(runs_dir: Path) -> list[Path]:
+    """Return the folders of engines, of living and ended ones, newest first."""
+    found = [one for one in runs_dir.glob(f"{PREFIX}*") if (one / contract.SPEC).exists()]
+    return sorted(found, key=lambda one: (one / contract.SPEC).stat().st_mtime_ns, reverse=True)
+
+
+def is_open(engine: Path) -> bool:
+    """Return whether an engine lives and takes runs."""
+    ending = (_CLOSED, contract.STOP, contract.RESULT)
+    return not any((engine / name).exists() for name in ending) and submit.is_alive(engine)
+
+
+def hand_over(engine: Path, run_dir: Path) -> None:
+    """Put a run into the inbox, under the lock."""
+    inbox = engine / _INBOX
+    inbox.mkdir(mode=0o700, exist_ok=True)
+    name = f"{time.time_ns():020}-{run_dir.name}"
+    partial = engine / f"{name}.{os.getpid()}.partial"
+    partial.write_text(str(run_dir), encoding="utf-8")
+    partial.rename(inbox / name)
+
+
+def waiting(engine: Path) -> list[tuple[Path, Path]]:
+    """Return what waits: the files of the inbox with the folders of their runs, in the order of arrival."""
+    inbox = engine / _INBOX
+    if not inbox.is_dir():
+        return []
+    return [(one, Path(one.read_text(encoding="utf-8"))) for one in sorted(inbox.iterdir())]
+
+
+def close_if_empty(engine: Path) -> bool:
+    """Take nothing more, unless something waits; then return False."""
+    with locked(engine.parent):
+        if waiting(engine):
+            return False
+        (engine / _CLOSED).touch()
+        return True
+
+
+def close(engine: Path) -> list[Path]:
+    """Take nothing more; return the folders of the runs that still wait."""
+    with locked(engine.parent):
+        (engine / _CLOSED).touch()
+        left = waiting(engine)
+        for file, _ in left:
+            file.unlink()
+        return [run_dir for _, run_dir in left]
+
+
+def tell(run_dir: Path, message: str) -> None:
+    """Write the progress of a run that has not begun, of the form of those that have."""
+    progress = {"message": message, "done": None, "total": None, "unit": "", "eta_s": None}
+    contract.write_progress(run_dir, {"at_ms": time.time_ns() // 1_000_000, **progress})

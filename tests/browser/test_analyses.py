@@ -1,0 +1,63 @@
+"""Questions and answers in a real browser: readable for all, and an answer that appears by itself."""
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.db import connection
+from playwright.sync_api import expect
+
+from console.runs.analyses.results import own_document
+from console.runs.analyses.spec import tables_of
+from console.runs.models import Run, RunState
+from jobs.spark.analyses.kinds import ANALYSES
+from tests.console.making import NOW
+from tests.console.runs.analyses.making import (
+    ANALYSIS,
+    KIND,
+    document,
+    leader,
+    make_analysis,
+    make_answer,
+    make_queued,
+    put,
+)
+
+pytestmark = [pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def ana(watched, settings, tmp_path):
+    settings.CROSSLOG_ARCHIVE = tmp_path
+    ANALYSES[KIND] = ANALYSIS
+    person = get_user_model().objects.create_user("ana", password="of ana", role="admin")
+    watched.sign_in(person)
+    yield watched
+    del ANALYSES[KIND]
+
+
+def test_pages_of_questions_and_answers_are_readable_for_all(ana):
+    told = {"message": "Reading segments", "done": 12, "total": 48, "unit": "segments", "eta_s": 9}
+    pages = {
+        "new": "/runs/new/",
+        "ask": f"/runs/new/{KIND}/",
+        "answer": f"/runs/{make_answer('east').pk}/",
+        "running": f"/runs/{make_analysis('west', progress=told).pk}/",
+        "queued": f"/runs/{make_queued('north').pk}/",
+    }
+    found = {}
+    for name, path in pages.items():
+        ana.page.set_viewport_size({"width": 1440, "height": 900})
+        ana.open(path)
+        found[name] = ana.look(f"analysis-{name}")
+    assert found == {name: [] for name in pages}
+
+
+def test_an_answer_appears_by_itself_and_the_page_rests_then(ana):
+    run = make_analysis("east")
+    page = ana.open(f"/runs/{run.pk}/")
+    expect(page.get_by_role("heading", name="Progress")).to_be_visible()
+    put(tables_of(run), "leaders", [leader(0)])
+    summary = own_document(run, document(run, tables_of(run)))
+    Run.objects.filter(pk=run.pk).update(state=RunState.SUCCEEDED, finished_at=NOW, summary=summary)
+    connection.close()
+    expect(page.get_by_role("heading", name="Result")).to_be_visible()
+    expect(page.locator("#live[data-refresh]")).to_have_count(0)
