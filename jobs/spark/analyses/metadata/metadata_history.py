@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jobs.quorum.history.change_json import iso
 from jobs.spark.analyses.analysis import (
     Analysis,
     Answer,
@@ -93,19 +93,15 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     """Make the tables of a log, or take those that are there."""
     from jobs.spark.analyses.metadata.log_history import open_history
 
-    began = time.monotonic()
     history = open_history(task, arguments["log"])
     for name in _TABLES:
         _take(history.folder / name, task.tables / name)
-    seconds = time.monotonic() - began
     facts = {
         "records": history.records,
         "first_offset": history.first_offset,
         "end_offset": history.end_offset,
-        "first_ms": history.first_ms,
-        "last_ms": history.last_ms,
-        "seconds": round(seconds, 2),
-        "records_per_second": round(history.records / seconds) if seconds else None,
+        "from": iso(history.first_ms),
+        "to": iso(history.last_ms),
     }
     return Answer(facts, history.notes)
 
