@@ -13,6 +13,7 @@ from django.db.models import F, ProtectedError
 from console.accounts.audit import audit, change
 from console.clusters.models import (
     CONNECTION_FIELDS,
+    RESERVED_ALIASES,
     Broker,
     Cluster,
     CollectionRound,
@@ -27,9 +28,6 @@ from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault, ClusterIdChanged, InvalidFields, SeveralClusters
 
 Check = Callable[[Connection], ConnectionCheck]
-
-# These words stand where an alias stands in an address.
-RESERVED_ALIASES = frozenset({"new", "check"})
 
 
 def check_settings(values: Mapping[str, Any], check: Check = check_connection) -> ConnectionCheck:

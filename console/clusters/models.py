@@ -18,6 +18,22 @@ from jobs.replication.flow.lag import LagStatus
 TOPIC_NAME_LENGTH = 249
 # Kafka bounds a group id only by its own wire format (a 16-bit length).
 GROUP_ID_LENGTH = 1024
+# These words stand where an alias stands in an address (a test reads them off the routes).
+RESERVED_ALIASES = (
+    "brokers",
+    "check",
+    "elections",
+    "imports",
+    "new",
+    "out-of-sync",
+    "partitions",
+    "rollups",
+    "stretches",
+    "unclean-elections",
+    "voter-sets",
+)
+# How an address names a cluster where such words stand beside it.
+NOT_RESERVED = rf"(?!(?:{'|'.join(RESERVED_ALIASES)})(?:/|$))"
 # Producers choose timestamps: one beyond the year 9999 is no time for people.
 _END_OF_TIME_MS = 253_402_300_800_000
 

@@ -12,6 +12,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from console.clusters.models import NOT_RESERVED
 from console.frame.errors import ActionRefused
 from console.frame.pages.timerange import TimeRange
 from console.frame.rest.viewset import ApiViewSet
@@ -66,7 +67,7 @@ class QuorumViewSet(ApiViewSet[MetadataLog]):
     serializer_class = QuorumSerializer
     ordering = "name"
     lookup_field = "alias"
-    lookup_value_regex = r"[A-Za-z0-9_][A-Za-z0-9_-]*"
+    lookup_value_regex = rf"{NOT_RESERVED}[A-Za-z0-9_][A-Za-z0-9_-]*"
     parameters: ClassVar = {
         "findings": FindingFilters,
         "state": StateFilters,

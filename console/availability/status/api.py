@@ -38,7 +38,7 @@ from console.availability.status.serializers import (
     UncleanElectionSerializer,
 )
 from console.clusters.counted import in_count
-from console.clusters.models import Cluster
+from console.clusters.models import NOT_RESERVED, Cluster
 from console.frame.rest.viewset import ApiViewSet
 from console.frame.security.access import clusters_of, require
 from jobs.availability.status.severity import Severity
@@ -61,7 +61,7 @@ class AvailabilityViewSet(ApiViewSet[Cluster]):
     serializer_class = AvailabilitySerializer
     ordering = "alias"
     lookup_field = "alias"
-    lookup_value_regex = r"[A-Za-z0-9][A-Za-z0-9_-]*"
+    lookup_value_regex = rf"{NOT_RESERVED}[A-Za-z0-9][A-Za-z0-9_-]*"
     parameters: ClassVar = {"series": CountSeriesFilters}
     where = staticmethod(queries.where)
 

@@ -6,7 +6,7 @@ import pytest
 from django.db import models
 
 from console.clusters import actions
-from console.clusters.models import Broker, Cluster, CollectionRound, Topic
+from console.clusters.models import RESERVED_ALIASES, Broker, Cluster, CollectionRound, Topic
 from console.frame.errors import ActionRefused
 from console.replication.flows.models import ReplicationFlow
 from jobs.cluster.check import ConnectionCheck
@@ -19,6 +19,7 @@ from jobs.cluster.errors import (
     TlsFailed,
     Unreachable,
 )
+from tests.console.api.operations import OPERATIONS
 from tests.console.clusters.making import NOW, later, make_cluster, make_seen
 
 pytestmark = pytest.mark.django_db
@@ -84,6 +85,7 @@ def test_an_unreachable_cluster_is_saved_only_when_that_is_wanted():
     [
         pytest.param({"alias": "a.b"}, "alias", id="a dot in the alias"),
         pytest.param({"alias": "new"}, "alias", id="a word of our own addresses"),
+        pytest.param({"alias": "partitions"}, "alias", id="a word of the API's addresses"),
         pytest.param({"bootstrap_servers": "kafka"}, "bootstrap_servers", id="no port"),
         pytest.param({"sasl_password": "hunter2"}, "sasl_password", id="a secret itself"),
         pytest.param({"security_protocol": "SASL_SSL"}, "sasl_username", id="credentials missing"),
@@ -95,6 +97,13 @@ def test_settings_that_do_not_fit_are_refused_at_their_field(values, field):
     with pytest.raises(InvalidFields) as refusal:
         actions.create_cluster(VALUES | values, NOW, check=answers)
     assert field in refusal.value.errors
+
+
+def test_no_alias_is_a_word_beside_which_aliases_stand_in_an_address():
+    paths = [one.values[1].strip("/").split("/") for one in OPERATIONS]
+    rooms = {tuple(one[:-1]) for one in paths if one[-1] == "{alias}"}
+    words = {one[-1] for one in paths if tuple(one[:-1]) in rooms} - {"{alias}"}
+    assert words | {"new"} == set(RESERVED_ALIASES)
 
 
 def test_an_alias_is_given_once():
