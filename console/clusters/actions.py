@@ -54,7 +54,10 @@ def create_cluster(
     connection = read_settings(values)
     if connection.alias in RESERVED_ALIASES:
         raise InvalidFields(
-            {"alias": f"{connection.alias!r} is a word of crosslog's own addresses."}
+            {
+                "alias": f"{connection.alias!r} is a word of crosslog's own addresses:"
+                " choose another alias."
+            }
         )
     if Cluster.objects.filter(alias=connection.alias).exists():
         raise _alias_taken(connection.alias)
