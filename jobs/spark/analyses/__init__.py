@@ -1,6 +1,6 @@
 """Analyses: questions that Spark answers, each a kind with typed arguments, tables and one result document.
 
-Sub-rooms: `metadata`.
+Sub-rooms: `metadata`, `offsets`.
 
 In reading order: `analysis`, `kinds`, `task`, `document`, `failure`, `job`.
 """

@@ -20,7 +20,11 @@ LONGEST_TEXT = 249
 
 
 class ArgumentType(StrEnum):
-    """How an argument is written; the job gets an int for MOMENT (Unix ms), a folder's path for LOG."""
+    """How an argument is written; the job gets an int for MOMENT (Unix ms), a folder's path for LOG.
+
+    For FLOW, CLUSTER and FILE it gets the name that was given, and what it stands for from
+    `AnalysisTask.resources`.
+    """
 
     TEXT = "text"
     INTEGER = "integer"
@@ -28,6 +32,13 @@ class ArgumentType(StrEnum):
     CHOICE = "choice"
     # A metadata log: in the console its name, in a shell a folder of segments and snapshots.
     LOG = "log"
+    # A replication flow: in the console its name, in a shell a file FLOW.yaml. Its resource has `flow` (a
+    # FlowSpec mapping) and `archive` (the folder of its archived offset syncs; null: there is none).
+    FLOW = "flow"
+    # A cluster: in the console its alias, in a shell a file CLUSTER.yaml. Its resource has `connection`.
+    CLUSTER = "cluster"
+    # A list that somebody uploads: in a shell a path. Its resource has `path`.
+    FILE = "file"
 
 
 class ColumnType(StrEnum):
@@ -221,10 +232,19 @@ def _log(_argument: Argument, given: Any) -> str:
     return given
 
 
+def _name(_argument: Argument, given: Any) -> str:
+    if not isinstance(given, str) or not given.isprintable():
+        raise ValueError("A name is needed.")
+    return given
+
+
 _READ: Mapping[ArgumentType, Callable[[Argument, Any], Any]] = {
     ArgumentType.TEXT: _text,
     ArgumentType.INTEGER: _integer,
     ArgumentType.MOMENT: _moment,
     ArgumentType.CHOICE: _choice,
     ArgumentType.LOG: _log,
+    ArgumentType.FLOW: _name,
+    ArgumentType.CLUSTER: _name,
+    ArgumentType.FILE: _name,
 }

@@ -45,9 +45,9 @@ def run(analysis: Analysis, spec: JobSpec, run_dir: Path) -> JobResult:
 def answer(analysis: Analysis, spec: JobSpec, run_dir: Path, spark: SparkSession) -> JobResult:
     """Do an analysis; of one that does not end well no table stays. It raises nothing.
 
-    Arguments of the spec: `arguments` (checked), `tables` (the folder of its answer, not there yet) and
-    `histories` (see AnalysisTask). The result's summary is the document. A stop cancels what Spark does for
-    it at once.
+    Arguments of the spec: `arguments` (checked), `tables` (the folder of its answer, not there yet),
+    `histories` and `resources` (see AnalysisTask). The result's summary is the document. A stop cancels what
+    Spark does for it at once.
     """
     tables = Path(spec.arguments["tables"])
     partial = tables.with_name(f"{tables.name}.partial")
@@ -56,7 +56,8 @@ def answer(analysis: Analysis, spec: JobSpec, run_dir: Path, spark: SparkSession
     shutil.rmtree(partial, ignore_errors=True)
     try:
         partial.mkdir(parents=True)
-        task = AnalysisTask(spark, run_dir, partial, histories)
+        resources = spec.arguments.get("resources", {})
+        task = AnalysisTask(spark, run_dir, partial, histories, resources)
         given = spec.arguments["arguments"]
         with _cancelled_at_stop(spark.sparkContext, spec.run_id, run_dir):
             found = analysis.run(task, given)

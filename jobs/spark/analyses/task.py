@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,13 +26,15 @@ class AnalysisTask:
     """One analysis under way.
 
     `tables` is the folder of its answer: in it, a folder of Parquet files for each table. In the folder
-    `histories`, tables of whole metadata logs are kept for the next question about it.
+    `histories`, tables of whole metadata logs are kept for the next question about it. `resources`: what the
+    names among the arguments stand for, by argument, see `ArgumentType`.
     """
 
     spark: SparkSession
     run_dir: Path
     tables: Path
     histories: Path
+    resources: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     _began: float = 0.0
 
     def __post_init__(self) -> None:

@@ -1,0 +1,84 @@
+"""The offset syncs that a question is about: those of a flow, or of any topic of offset syncs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from jobs.cluster.connection import Connection
+from jobs.cluster.errors import InvalidFields
+from jobs.replication.flow.spec import FlowSpec
+from jobs.replication.offset_syncs.archive_writer import SyncArchive
+from jobs.replication.offset_syncs.follower import SyncsPlace, catch_up, place_of
+from jobs.spark.analyses.analysis import Argument, ArgumentType
+from jobs.spark.analyses.task import AnalysisTask
+
+FLOW = Argument("flow", ArgumentType.FLOW, "Flow", "crosslog's, or one that MirrorMaker 2 copies.")
+CLUSTER = Argument(
+    "cluster",
+    ArgumentType.CLUSTER,
+    "Cluster of the offset syncs",
+    "Without a flow: the cluster with the topic that a MirrorMaker 2 writes.",
+)
+TOPIC = Argument("topic", ArgumentType.TEXT, "Topic of offset syncs", "Without a flow.")
+WHOSE = (FLOW, CLUSTER, TOPIC)
+
+
+@dataclass(frozen=True, slots=True)
+class Syncs:
+    """An archive of offset syncs; `flow` None: nobody told which flow they are of."""
+
+    folder: Path
+    flow: FlowSpec | None
+
+
+def check_whose(arguments: Mapping[str, Any]) -> None:
+    """Say whether either a flow is named or a cluster with a topic; raises InvalidFields."""
+    flow, cluster, topic = (arguments[one.name] for one in WHOSE)
+    if flow and (cluster or topic):
+        name = "cluster" if cluster else "topic"
+        raise InvalidFields({name: "A flow names its topic itself: leave this out."})
+    if not flow and not (cluster or topic):
+        raise InvalidFields({"flow": "A flow is needed, or a cluster and a topic of offset syncs."})
+    if not flow and not cluster:
+        raise InvalidFields({"cluster": "The cluster that has the topic is needed."})
+    if not flow and not topic:
+        raise InvalidFields({"topic": "The topic of offset syncs is needed."})
+
+
+def open_syncs(task: AnalysisTask, arguments: Mapping[str, Any]) -> Syncs:
+    """Return the archive to ask: a flow's own, or one that is filled now from the topic, and kept.
+
+    Raises `ClusterFault`, also when the topic is not there, and InvalidFields.
+    """
+    if arguments["flow"]:
+        return open_flow_syncs(task, "flow")
+    connection = Connection.from_mapping(task.resources["cluster"]["connection"])
+    return Syncs(_filled(task, SyncsPlace(connection, arguments["topic"])), None)
+
+
+def open_flow_syncs(task: AnalysisTask, argument: str) -> Syncs:
+    """Return what `open_syncs` does for the flow that an argument names; raises as it does."""
+    known = task.resources[argument]
+    flow = FlowSpec.from_mapping(known["flow"])
+    place = place_of(flow)
+    if place is None:
+        raise InvalidFields({argument: f"The flow {flow.name} keeps no offset syncs."})
+    archive = known["archive"]
+    return Syncs(Path(archive) if archive is not None else _filled(task, place), flow)
+
+
+def _filled(task: AnalysisTask, place: SyncsPlace) -> Path:
+    folder = task.histories / "syncs" / _name(place)
+    task.report(f"Reads {place.topic}")
+    with SyncArchive(folder) as archive:
+        catch_up(place, archive)
+    return folder
+
+
+def _name(place: SyncsPlace) -> str:
+    text = f"{place.connection.cluster_id or place.connection.bootstrap_servers} {place.topic}"
+    return sha256(text.encode()).hexdigest()[:32]
