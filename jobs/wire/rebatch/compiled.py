@@ -54,7 +54,7 @@ def cut(  # noqa: PLR0913, PLR0917 - the form of `Kernels.cut`
     return Cut(*written)
 
 
-def fingerprint(  # noqa: PLR0913, PLR0917 - the form of `Kernels.fingerprint`
+def fingerprint(
     body: Content,
     table: Int64s,
     cursor: Int64s,

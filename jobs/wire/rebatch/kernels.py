@@ -257,7 +257,7 @@ def _hash(at: int, end: int) -> int:
 
 
 @compiled
-def fingerprint(  # noqa: PLR0913, PLR0917 - the form of `Kernels.fingerprint`
+def fingerprint(
     content: int,
     table: Int64s,
     cursor: Int64s,

@@ -107,7 +107,7 @@ def rebatch(
 
 
 class Fingerprints(NamedTuple):
-    """Records as arrays: offsets, times (ms since 1970, -1: none), and what key, value and headers hash to."""
+    """Records as arrays: offsets, times (ms since 1970, -1: none), hashes of key, value and headers."""
 
     offsets: Int64s
     times: Int64s

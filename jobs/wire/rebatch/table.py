@@ -72,7 +72,7 @@ class Kernels(Protocol):
         a cut without records means that there are no more. Raises `Damaged` for malformed records.
         """
 
-    def fingerprint(  # noqa: PLR0913, PLR0917 - as above
+    def fingerprint(
         self,
         body: Content,
         table: Int64s,
