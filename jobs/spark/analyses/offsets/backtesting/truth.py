@@ -2,7 +2,8 @@
 
 Both sides are in order, so that a record that is only once on the source is surely known wherever its hash is
 on the target. Equal records are told apart only between two known ones that are equally far apart on both
-sides. What was copied twice (an engine that began again before its last position) has several places.
+sides. What was copied twice (an engine that began again before its last position) has several places. Not
+seen is that a record is equal to one that the source deleted; the time of a record is part of what is equal.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class Known(IntEnum):
     OTHER_SOURCE = 7
     OTHER_TARGET = 8
     NO_TOPIC = 9
+    BEHIND_TARGET = 10
 
     @property
     def text(self) -> str:
@@ -51,6 +53,7 @@ _TEXTS = {
     Known.OTHER_RECORDS: "The target has records there that the source has not: compaction, or another writer.",
     Known.OTHER_SOURCE: "It was about a source topic that was made anew since.",
     Known.OTHER_TARGET: "It was about a remote topic that was made anew since.",
+    Known.BEHIND_TARGET: "The answer is behind everything that can be placed on the target.",
     Known.NO_TOPIC: "The topic is not there any more, on one side or on both.",
 }
 
@@ -92,8 +95,10 @@ class Truth:
     """Both sides of a partition, aligned. Each array has an entry for each source record and for the end.
 
     `last` is where a record was copied last (-1: not known, or it will be copied again). `following` is the next record of which a copy is known (that many: none), `doubtful` counts records of the
-    target right before its copy that are no known copies, `is_begun`: a known copy is before it. `equal` counts
-    the source records before that are somewhere on the target, nobody knows where.
+    target right before its copy that are no known copies. `equal` counts the source records before that may
+    be at a place of the target of which nobody knows what it is a copy of. `begins`: the first source record of which a copy is known.
+    `sure_to`: the last target offset up to which going on surely leaves out what it passes; behind it the target
+    has records that nobody can place, and perhaps the engine went back there.
     """
 
     source: Side
@@ -104,8 +109,9 @@ class Truth:
     bound: Int64s
     following: Int64s
     doubtful: Int64s
-    is_begun: Bools
     equal: Int64s
+    begins: int
+    sure_to: int
 
     def places(self, upstreams: Int64s) -> Places:
         """Return the truth about source offsets."""
@@ -118,15 +124,18 @@ class Truth:
         is_it = (found == rank) & (offsets[found] == upstreams) & (found < count)
         why = np.full(len(upstreams), Known.YES, np.uint8)
         why[~is_it & (self.doubtful[found] > 0)] = Known.OTHER_RECORDS
-        why[~is_it & (self.equal[found] > self.equal[rank])] = Known.EQUAL_RECORDS
+        behind = np.minimum(found + 1, count)
+        highest = self.highest[rank]
+        may_be_lower = _lowest_from(np.where(self.last < 0, target.end, self.last))[rank] < highest
+        why[may_be_lower | (self.equal[behind] > self.equal[rank])] = Known.EQUAL_RECORDS
         deleted = target.start > 0
-        why[~is_it & ~self.is_begun[found] & deleted] = (
+        why[~is_it & (rank <= self.begins) & deleted] = (
             Known.NOT_READ if target.is_cut else Known.TARGET_DELETED
         )
         before = Known.NOT_READ if source.is_cut else Known.SOURCE_DELETED
         why[upstreams < source.start] = before
         why[upstreams > source.end] = Known.BEHIND_END
-        return Places(self.lowest[rank], self.highest[rank], self.bound[rank], why)
+        return Places(self.lowest[rank], highest, self.bound[rank], why)
 
     def skipped(self, upstream: int, downstream: int) -> tuple[int, int] | None:
         """Return the first record, and its last copy, that going on at `downstream` leaves out; None: none."""
@@ -151,12 +160,11 @@ def align(source: Side, target: Side) -> Truth:
     first[match[known][::-1]] = target.offsets[known][::-1]
     last = np.full(count + 1, _NONE, np.int64)
     last[match[known]] = target.offsets[known]
-    begun_at = match[known[0]] if len(known) else count
-    is_begun = np.ones(count + 1, np.bool_)
-    is_begun[begun_at] = len(known) > 0 and last[begun_at] != target.offsets[known[0]]
     # An engine copies in order: what stands behind the newest copy comes (again) behind the target's end.
     last[reached + 1 :] = _NONE
     is_known = last >= 0
+    is_sure = is_known.copy()
+    is_sure[:-1] &= ~is_equal
     following = _next_of(is_known)
     doubtful = np.zeros(count + 1, np.int64)
     doubtful[match[known]] = np.diff(known, prepend=-1) - 1
@@ -167,19 +175,20 @@ def align(source: Side, target: Side) -> Truth:
         target,
         last,
         _lowest_from(first),
-        _lowest_from(np.where(is_known, last, target.end)),
-        _lowest_from(np.where(is_known, last, BEHIND)),
+        _lowest_from(np.where(is_sure, last, target.end)),
+        _lowest_from(np.where(is_sure, last, BEHIND)),
         following,
         doubtful,
-        is_begun,
         equal,
+        int(match[known].min()) if len(known) else count,
+        int(target.offsets[known[-1]]) if len(known) and doubtful[count] else BEHIND,
     )
 
 
 def _matched(source: Side, target: Side) -> tuple[Int64s, Bools]:
     """Return of each target record which source record it is a copy of (-1: not known).
 
-    Also which source records have a hash of the target, without being known there.
+    Also which source records are equal to one of which that is not known.
     """
     if not len(source.hashes) or not len(target.hashes):
         return np.full(len(target.hashes), _NONE, np.int64), np.zeros(len(source.hashes), np.bool_)
@@ -189,9 +198,7 @@ def _matched(source: Side, target: Side) -> tuple[Int64s, Bools]:
     match = np.where(is_only, first[at], _NONE)
     _drop_strangers(match)
     _fill(match, source, target)
-    is_known = np.zeros(len(source.hashes), np.bool_)
-    is_known[match[match >= 0]] = True
-    return match, np.isin(source.hashes, target.hashes) & ~is_known
+    return match, np.isin(source.hashes, target.hashes[match == _NONE])
 
 
 def _drop_strangers(match: Int64s) -> None:
