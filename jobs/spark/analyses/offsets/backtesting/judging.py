@@ -44,8 +44,8 @@ class Syncs(Protocol):
 class Questions(NamedTuple):
     """Source offsets that are asked for; `known` is how many offset syncs there were when it was asked.
 
-    `downstream` is what a checkpoint said, -1 for a sample; `group` a number that stands for its group, -1 for
-    a sample. `is_other`: it was about another remote topic of this name.
+    `downstream` is what a checkpoint said, `group` a number that stands for its group; both are -1 for a
+    sample. `is_other`: it was about another remote topic of this name.
     """
 
     at_ms: Int64s
@@ -63,7 +63,10 @@ class Questions(NamedTuple):
 
 
 class Given(NamedTuple):
-    """The certificate at that time (`lo` -1: none, `hi` -1: unbounded), MirrorMaker 2's own answer (-1: none)."""
+    """The certificate at that time (`lo` -1: none, `hi` -1: unbounded), and MirrorMaker 2's own answer.
+
+    -1 of MirrorMaker 2: none.
+    """
 
     lo: Int64s
     hi: Int64s
@@ -90,23 +93,30 @@ def known_at(syncs: Syncs, moments: Int64s) -> Int64s:
     return np.searchsorted(since, moments, side="right").astype(np.int64)
 
 
-def sample(syncs: Syncs, source: Side, since_ms: int, most: int) -> Questions:
+def sample(syncs: Syncs, source: Side, others: UInt8s, since_ms: int, most: int) -> Questions:
     """Return at most so many records of the source, evenly, each asked right after the next offset sync.
 
-    Only syncs from a time on count; without a time they do.
+    Only syncs from a time on count (without a time they do), and those about the topics of now: `others` is
+    of `about_others`.
     """
-    highest = np.maximum.accumulate(syncs.upstream)
-    known = np.searchsorted(highest, source.offsets, side="right") + 1
-    found = np.flatnonzero(known <= len(highest))
+    first = int(np.flatnonzero(others != Known.YES)[-1]) if others.any() else 0
+    highest = np.maximum.accumulate(syncs.upstream[first:])
+    known = np.searchsorted(highest, source.offsets, side="right") + first + 1
+    found = np.flatnonzero(known <= len(syncs.upstream))
     at_ms = syncs.at_ms[known[found] - 1]
     found = found[(at_ms >= since_ms) | (at_ms < 0)]
     if len(found) > most:
         found = found[np.linspace(0, len(found) - 1, most).astype(np.int64)]
     none = np.full(len(found), _NONE, np.int64)
     asked = known[found].astype(np.int64)
-    at_ms = syncs.at_ms[asked - 1]
-    other = np.zeros(len(found), np.bool_)
-    return Questions(at_ms, source.offsets[found], none, none, asked, other)
+    return Questions(
+        syncs.at_ms[asked - 1],
+        source.offsets[found],
+        none,
+        none,
+        asked,
+        np.zeros(len(found), np.bool_),
+    )
 
 
 def given_then(syncs: Syncs, questions: Questions) -> Given:
@@ -200,7 +210,7 @@ def judge(truth: Truth, questions: Questions, given: Given, others: UInt8s) -> J
         return np.where(answers < 0, Verdict.NO_ANSWER, found).astype(np.uint8)
 
     def rereads(answers: Int64s, found: UInt8s) -> Int64s:
-        return np.where(found == Verdict.RIGHT, truth.target.count(answers, highest), _NONE)
+        return np.where(found == Verdict.RIGHT, truth.target.count_between(answers, highest), _NONE)
 
     checkpoint, certificate, mm2 = map(verdicts, (questions.downstream, given.lo, given.mm2))
     is_right = certificate == Verdict.RIGHT

@@ -50,7 +50,7 @@ _TEXTS = {
     Known.BEHIND_END: "It is behind the end of the source: the log was cut, or the topic made anew.",
     Known.TARGET_DELETED: "The target deleted the records there (retention).",
     Known.EQUAL_RECORDS: "Equal records stand there: which copy is of which cannot be told.",
-    Known.OTHER_RECORDS: "The target has records there that the source has not: compaction, or another writer.",
+    Known.OTHER_RECORDS: "The target has records there that the source has not: compaction, other writers.",
     Known.OTHER_SOURCE: "It was about a source topic that was made anew since.",
     Known.OTHER_TARGET: "It was about a remote topic that was made anew since.",
     Known.BEHIND_TARGET: "The answer is behind everything that can be placed on the target.",
@@ -70,18 +70,19 @@ class Side(NamedTuple):
     end: int
     is_cut: bool = False
 
-    def count(self, start: Int64s, end: Int64s) -> Int64s:
+    def count_between(self, start: Int64s, end: Int64s) -> Int64s:
         """Return how many records are between two offsets, none where the second is not behind the first."""
-        found = np.searchsorted(self.offsets, end) - np.searchsorted(self.offsets, start)
-        return np.maximum(found, 0)
+        first, behind = (np.searchsorted(self.offsets, one) for one in (start, end))
+        found: Int64s = np.maximum(behind - first, 0)
+        return found
 
 
 class Places(NamedTuple):
     """The truth about source offsets; `why` are numbers of `Known`, the rest counts where it is YES.
 
-    Who goes on at or before `highest` reads every record from the offset on, as copied last; `lowest` is where
-    the first of them was copied first. Both are the target's end where nothing is copied yet. `bound`: going on
-    behind it surely leaves a record out, also where the place is not known.
+    Who goes on at or before `highest` reads every record from the offset on, as copied last; `lowest` is
+    where the first of them was copied first. Both are the target's end where nothing is copied yet. `bound`:
+    going on behind it surely leaves a record out, also where the place is not known.
     """
 
     lowest: Int64s
@@ -94,11 +95,12 @@ class Places(NamedTuple):
 class Truth:
     """Both sides of a partition, aligned. Each array has an entry for each source record and for the end.
 
-    `last` is where a record was copied last (-1: not known, or it will be copied again). `following` is the next record of which a copy is known (that many: none), `doubtful` counts records of the
-    target right before its copy that are no known copies. `equal` counts the source records before that may
-    be at a place of the target of which nobody knows what it is a copy of. `begins`: the first source record of which a copy is known.
-    `sure_to`: the last target offset up to which going on surely leaves out what it passes; behind it the target
-    has records that nobody can place, and perhaps the engine went back there.
+    `last` is where a record was copied last (-1: not known, or it will be copied again). `following` is the
+    next record of which a copy is known (that many: none), `doubtful` counts records of the target right
+    before its copy that are no known copies. `equal` counts the source records before that may be at a place
+    of the target of which nobody knows what it is a copy of. `begins`: the first source record of which a
+    copy is known. `sure_to`: up to which target offset it is sure that going on leaves out what it passes;
+    behind it are records that nobody can place, and perhaps the engine went back there.
     """
 
     source: Side
@@ -138,7 +140,7 @@ class Truth:
         return Places(self.lowest[rank], highest, self.bound[rank], why)
 
     def skipped(self, upstream: int, downstream: int) -> tuple[int, int] | None:
-        """Return the first record, and its last copy, that going on at `downstream` leaves out; None: none."""
+        """Return the first record that going on at `downstream` leaves out, and its copy; None: none."""
         rank = int(np.searchsorted(self.source.offsets, upstream))
         last = self.last[rank:]
         out = np.flatnonzero((last >= 0) & (last < downstream))
