@@ -1,4 +1,6 @@
 """Analyses of offset syncs, of what is translated by them, and of what became of that.
 
-In reading order: `syncs`.
+Sub-room: `backtesting`.
+
+In reading order: `syncs`, `backtest`.
 """

@@ -33,12 +33,29 @@ class Verdict(IntEnum):
 class Syncs(Protocol):
     """Offset syncs of one partition in the order of the log, as the archive keeps them."""
 
-    upstream: Int64s
-    downstream: Int64s
-    hole: Int64s
-    follows_upstream: Int64s
-    follows_downstream: Int64s
-    at_ms: Int64s
+    @property
+    def upstream(self) -> Int64s:
+        """Offsets on the source."""
+
+    @property
+    def downstream(self) -> Int64s:
+        """Offsets of the same records on the target."""
+
+    @property
+    def hole(self) -> Int64s:
+        """How many holes the log has before each."""
+
+    @property
+    def follows_upstream(self) -> Int64s:
+        """The sync that was told before each, -1 where that is not known."""
+
+    @property
+    def follows_downstream(self) -> Int64s:
+        """The same on the target."""
+
+    @property
+    def at_ms(self) -> Int64s:
+        """When it was written, -1 where nobody kept that."""
 
 
 class Questions(NamedTuple):
