@@ -184,7 +184,7 @@ _MEASURES = (
         "certificate_misses",
         "Misses of certificates",
         ColumnType.INTEGER,
-        "Certificates whose lower bound leaves out a record, or whose upper bound is before the first one.",
+        "Certificates whose lower bound leaves out a record, or whose upper bound is before it.",
     ),
     Column(
         "mm2_misses",

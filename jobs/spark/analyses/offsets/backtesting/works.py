@@ -8,7 +8,7 @@ from typing import Any
 from jobs.cluster.admin.topics import describe_topics, is_missing
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import ClusterFault
-from jobs.replication.flow.selection import policy_of
+from jobs.replication.flow.selection import policy_of, topic_filter_of
 from jobs.replication.flow.spec import FlowSpec
 from jobs.spark.analyses.offsets.backtesting.checkpoint_log import (
     CheckpointLog,
@@ -32,18 +32,19 @@ def works_of(
     flow = syncs.flow
     if flow is None:
         return
-    policy = policy_of(flow)
+    policy, accepts = policy_of(flow), topic_filter_of(flow).accepts
     topic = policy.checkpoints_topic(flow.source.alias)
     task.report(f"Reads {topic} of {flow.target.alias}")
     named = {
         where._replace(topic=policy.format_remote_topic(flow.source.alias, where.topic)): where
         for where in open_sync_log(syncs.folder).names
+        if accepts(where.topic)
     }
     with ClusterClient(flow.source) as source, ClusterClient(flow.target) as target:
         log = read_checkpoint_log(target, topic, since_ms, arguments["group"])
         for remote in log.partitions:
             upstream = policy.upstream_topic(remote.topic)
-            if remote not in named and upstream is not None:
+            if remote not in named and upstream is not None and accepts(upstream):
                 named[remote] = remote._replace(topic=upstream)
         here = _topics(source, {where.topic for where in named.values()})
         there = _topics(target, {remote.topic for remote in named})
