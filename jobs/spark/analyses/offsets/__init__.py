@@ -1,6 +1,6 @@
 """Analyses of offset syncs, of what is translated by them, and of what became of that.
 
-Sub-room: `backtesting`.
+Sub-rooms: `backtesting`.
 
 In reading order: `syncs`, `backtest`.
 """
