@@ -305,7 +305,7 @@ ANALYSIS = Analysis(
     ),
     definition="The true place of a source offset is where the first record from there on was copied, as "
     "copied last. It is found by comparing key, value, headers and time of the records of both sides, in "
-    "their order; where equal records, compaction, retention or other writers leave a doubt, an answer counts "
-    "as unknown, never as right. A miss is an answer behind a record that was not read. Certificates are those "
-    "that crosslog would have given with the offset syncs of that time.",
+    "their order; where equal records, compaction, retention or other writers leave a doubt, an answer "
+    "counts as unknown, never as right. A miss is an answer behind a record that was not read. "
+    "Certificates are those that crosslog would have given with the offset syncs of that time.",
 )
