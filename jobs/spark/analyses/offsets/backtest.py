@@ -119,7 +119,7 @@ def _facts(totals: Mapping[str, Any], days: int, told: list[Told]) -> dict[str, 
     misses = totals["checkpoint_misses"] + totals["certificate_misses"]
     questions, checkable = totals["questions"], totals["checkable"]
     return {
-        "verdict": _verdict(misses, questions, checkable, days),
+        "verdict": verdict(misses, questions, checkable, days),
         "misses": misses,
         "checkpoint_misses": totals["checkpoint_misses"],
         "certificate_misses": totals["certificate_misses"],
@@ -134,7 +134,8 @@ def _facts(totals: Mapping[str, Any], days: int, told: list[Told]) -> dict[str, 
     }
 
 
-def _verdict(misses: int, questions: int, checkable: int, days: int) -> str:
+def verdict(misses: int, questions: int, checkable: int, days: int) -> str:
+    """Return what an operator may take from the counts, in a sentence."""
     if not questions:
         return f"Nothing was asked in the last {days} days: there are no checkpoints and no offset syncs."
     if misses:
