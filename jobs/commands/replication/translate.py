@@ -16,9 +16,9 @@ from jobs.commands.replication.translate_refine import Refiner, refiner_of
 from jobs.replication.offset_syncs.archive import open_translator
 from jobs.replication.offset_syncs.archive_manifest import read_manifest
 from jobs.replication.offset_syncs.dump import BadDump, bounded_lines, read_dump
-from jobs.replication.offset_syncs.run_files import BadRuns
+from jobs.replication.translation.bounds import Facts, Why
 from jobs.replication.translation.questions import Question, Questions, parse_questions
-from jobs.replication.translation.sync_history import Certificate, Facts, Why
+from jobs.replication.translation.sync_history import Certificate
 from jobs.replication.translation.translator import Translator
 from jobs.visible import print_lines
 
@@ -189,7 +189,7 @@ def _archived(folder: Path, facts: Facts) -> Translator:
         for gap in manifest.gaps:
             sys.stderr.write(f"{folder}: before append {gap.before}: {gap.reason}\n")
         return open_translator(folder, facts=facts)
-    except (BadArchive, BadRuns) as error:
+    except BadArchive as error:
         raise ValueError(str(error)) from None
 
 

@@ -9,7 +9,7 @@ from jobs.cli import main
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.offset_syncs.archive_manifest import Source
 from jobs.replication.offset_syncs.archive_writer import Increment, SyncArchive
-from jobs.replication.offset_syncs.runs import SyncRows
+from jobs.replication.offset_syncs.sync_rows import SyncRows
 from jobs.wire.mirror_records import OffsetSync, encode_offset_sync
 
 SYNCS = [(100, 200), (201, 301), (300, 500)]
