@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from enum import IntEnum
 from itertools import pairwise
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from jobs.cluster.descriptions import TopicPartition
+from jobs.replication.offset_syncs.sync_rows import SyncRows
 from jobs.replication.translation.translator import Translator
 from jobs.spark.analyses.offsets.backtesting.truth import Bools, Int64s, Known, Side, Truth
 
@@ -28,34 +29,6 @@ class Verdict(IntEnum):
     MISS = 2
     UNKNOWN = 3
     WRONG = 4
-
-
-class Syncs(Protocol):
-    """Offset syncs of one partition in the order of the log, as the archive keeps them."""
-
-    @property
-    def upstream(self) -> Int64s:
-        """Offsets on the source."""
-
-    @property
-    def downstream(self) -> Int64s:
-        """Offsets of the same records on the target."""
-
-    @property
-    def hole(self) -> Int64s:
-        """How many holes the log has before each."""
-
-    @property
-    def follows_upstream(self) -> Int64s:
-        """The sync that was told before each, -1 where that is not known."""
-
-    @property
-    def follows_downstream(self) -> Int64s:
-        """The same on the target."""
-
-    @property
-    def at_ms(self) -> Int64s:
-        """When it was written, -1 where nobody kept that."""
 
 
 class Questions(NamedTuple):
@@ -104,13 +77,13 @@ class Judged(NamedTuple):
     mm2_reread: Int64s
 
 
-def known_at(syncs: Syncs, moments: Int64s) -> Int64s:
+def known_at(syncs: SyncRows, moments: Int64s) -> Int64s:
     """Return how many syncs there were at some moments (Unix ms); one without a time was there."""
     since = np.minimum.accumulate(syncs.at_ms[::-1])[::-1]
     return np.searchsorted(since, moments, side="right").astype(np.int64)
 
 
-def sample(syncs: Syncs, source: Side, others: UInt8s, since_ms: int, most: int) -> Questions:
+def sample(syncs: SyncRows, source: Side, others: UInt8s, since_ms: int, most: int) -> Questions:
     """Return at most so many records of the source, evenly, each asked right after the next offset sync.
 
     Only syncs from a time on count (without a time they do), and those about the topics of now: `others` is
@@ -136,7 +109,7 @@ def sample(syncs: Syncs, source: Side, others: UInt8s, since_ms: int, most: int)
     )
 
 
-def given_then(syncs: Syncs, questions: Questions) -> Given:
+def given_then(syncs: SyncRows, questions: Questions) -> Given:
     """Return what would have been answered to each question when it was asked."""
     found = np.full((3, len(questions.upstream)), _NONE, np.int64)
     translator, added = Translator(), 0
@@ -155,7 +128,7 @@ def given_then(syncs: Syncs, questions: Questions) -> Given:
     return Given(*found)
 
 
-def _columns(syncs: Syncs) -> tuple[Int64s, ...]:
+def _columns(syncs: SyncRows) -> tuple[Int64s, ...]:
     return (
         syncs.upstream,
         syncs.downstream,
@@ -172,7 +145,7 @@ def _add(translator: Translator, columns: list[list[int]], row: int) -> None:
     translator.add(_WHERE, upstream, downstream, after_gap=after_gap, follows=follows)
 
 
-def about_others(syncs: Syncs, truth: Truth) -> UInt8s:
+def about_others(syncs: SyncRows, truth: Truth) -> UInt8s:
     """Return for each number of known syncs whether a question of then was about topics that are gone.
 
     The remote topic was another one before the last sync that goes back on it. The source was another one
@@ -193,7 +166,7 @@ def about_others(syncs: Syncs, truth: Truth) -> UInt8s:
     return why
 
 
-def _fitting(syncs: Syncs, rows: slice, truth: Truth) -> tuple[int, int]:
+def _fitting(syncs: SyncRows, rows: slice, truth: Truth) -> tuple[int, int]:
     """Return how many syncs name equal records on both sides, and how many do not."""
     upstream, downstream = syncs.upstream[rows], syncs.downstream[rows]
     source, target = truth.source, truth.target

@@ -15,12 +15,12 @@ from jobs.cache import cache_folder
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
 from jobs.replication.flow.spec import FlowSpec, IsolationLevel
+from jobs.replication.offset_syncs.sync_rows import SyncRows
 from jobs.spark.analyses.offsets.backtesting.checkpoint_log import Checkpoints
 from jobs.spark.analyses.offsets.backtesting.judging import (
     Given,
     Judged,
     Questions,
-    Syncs,
     Verdict,
     about_others,
     given_then,
@@ -88,10 +88,10 @@ def backtest_partition(work: Work) -> Told:
     """Judge a partition; a fault of a cluster is told, other errors are raised."""
     # Where compiled code is kept must be said before it is made.
     os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder() / "numba"))
-    from jobs.spark.analyses.offsets.backtesting.sync_log import open_sync_log
+    from jobs.replication.offset_syncs.archive import open_parts
 
     began = time.monotonic()
-    syncs = open_sync_log(work.archive).rows(work.where)
+    syncs = open_parts(work.archive).rows(work.where)
     try:
         told = _told(work, syncs)
     except ClusterFault as fault:
@@ -101,7 +101,7 @@ def backtest_partition(work: Work) -> Told:
     return told
 
 
-def _told(work: Work, syncs: Syncs) -> Told:
+def _told(work: Work, syncs: SyncRows) -> Told:
     written = _written(work, syncs)
     is_recent = bool(((syncs.at_ms >= work.since_ms) | (syncs.at_ms < 0)).any())
     if work.is_gone or not (is_recent or len(written.upstream)):
@@ -134,7 +134,7 @@ async def _sides(work: Work) -> tuple[SideRecords, SideRecords]:
     return source, target
 
 
-def _written(work: Work, syncs: Syncs) -> Questions:
+def _written(work: Work, syncs: SyncRows) -> Questions:
     given = work.checkpoints
     known = known_at(syncs, given.at_ms)
     return Questions(

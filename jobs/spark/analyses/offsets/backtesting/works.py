@@ -10,12 +10,12 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import ClusterFault
 from jobs.replication.flow.selection import policy_of, topic_filter_of
 from jobs.replication.flow.spec import FlowSpec
+from jobs.replication.offset_syncs.archive import open_parts
 from jobs.spark.analyses.offsets.backtesting.checkpoint_log import (
     CheckpointLog,
     read_checkpoint_log,
 )
 from jobs.spark.analyses.offsets.backtesting.partition import Work
-from jobs.spark.analyses.offsets.backtesting.sync_log import open_sync_log
 from jobs.spark.analyses.offsets.syncs import open_flow_syncs
 from jobs.spark.analyses.task import AnalysisTask
 
@@ -37,7 +37,7 @@ def works_of(
     task.report(f"Reads {topic} of {flow.target.alias}")
     named = {
         where._replace(topic=policy.format_remote_topic(flow.source.alias, where.topic)): where
-        for where in open_sync_log(syncs.folder).names
+        for where in open_parts(syncs.folder).names
         if accepts(where.topic)
     }
     with ClusterClient(flow.source) as source, ClusterClient(flow.target) as target:

@@ -1,12 +1,11 @@
 """Answers beside the truth: misses, what is right, what cannot be told, and what was known when."""
 
-from typing import NamedTuple
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jobs.replication.offset_syncs.sync_rows import SyncRows
 from jobs.spark.analyses.offsets.backtesting.judging import (
     Questions,
     Verdict,
@@ -21,21 +20,12 @@ from tests.examples import examples
 from tests.jobs.spark.analyses.offsets.backtesting.copying import Story, side, stories
 
 
-class Rows(NamedTuple):
-    upstream: np.ndarray
-    downstream: np.ndarray
-    hole: np.ndarray
-    follows_upstream: np.ndarray
-    follows_downstream: np.ndarray
-    at_ms: np.ndarray
-
-
 def syncs(pairs, times=None):
     """Offset syncs, one a second from 1000 on, of which nobody knows what they follow."""
     pairs = np.array(pairs, np.int64).reshape(-1, 2)
     none = np.full(len(pairs), -1, np.int64)
     at_ms = np.arange(1, len(pairs) + 1) * 1000 if times is None else np.array(times)
-    return Rows(pairs[:, 0], pairs[:, 1], none * 0, none, none, at_ms)
+    return SyncRows(none * 0, pairs[:, 0], pairs[:, 1], none * 0, none, none, at_ms)
 
 
 def checkpoints(log, *told):
