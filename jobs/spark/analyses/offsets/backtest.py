@@ -128,6 +128,7 @@ def _facts(totals: Mapping[str, Any], days: int, told: list[Told]) -> dict[str, 
         "checkable_checkpoints": totals["checkable_checkpoints"],
         "share_checkable": checkable / questions if questions else None,
         "share_exact": totals["exact"],
+        "share_rereads_nothing": totals["rereads_nothing"],
         "partitions": len(told),
         "records_of_sources": sum(one.records[0] for one in told),
         "records_of_targets": sum(one.records[1] for one in told),
@@ -140,8 +141,8 @@ def verdict(misses: int, questions: int, checkable: int, days: int) -> str:
         return f"Nothing was asked in the last {days} days: there are no checkpoints and no offset syncs."
     if misses:
         return (
-            f"{misses:,} answers would have left records out: do not fail over by them before you know why "
-            "(table of misses)."
+            f"{misses:,} of {checkable:,} answers that could be checked would have left records out: do not "
+            "fail over by them before you know why (table of misses)."
         )
     if not checkable:
         return (
@@ -199,6 +200,12 @@ _MEASURES = (
         ColumnType.RATIO,
         "Share of the certificates with one possible answer, by the offset syncs of that time.",
     ),
+    Column(
+        "rereads_nothing",
+        "At the true place",
+        ColumnType.RATIO,
+        "Share of the checked certificates whose lower bound is the true place: nothing is read again.",
+    ),
     *_spread("width", "Width", "Target offsets between the bounds of a certificate."),
     *_spread("checkpoint_reread", "Reread by checkpoint", _REREAD),
     *_spread("certificate_reread", "Reread by certificate", f"{_REREAD} There: its lower bound."),
@@ -239,7 +246,13 @@ ANALYSIS = Analysis(
                 *_FLOW,
                 _TOPIC,
                 Column("partition", "Partition", ColumnType.INTEGER),
-                Column("who", "Answer of", ColumnType.TEXT),
+                Column(
+                    "who",
+                    "Answer of",
+                    ColumnType.TEXT,
+                    "At most 1,000 of each and partition are listed, all are counted. What MirrorMaker 2's "
+                    "rule would have left out is listed, too, and counted apart.",
+                ),
                 Column("group", "Group", ColumnType.TEXT, "Empty: a sampled record."),
                 Column("at_ms", "Asked at", ColumnType.MOMENT),
                 Column(

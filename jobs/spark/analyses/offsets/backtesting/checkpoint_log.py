@@ -51,7 +51,6 @@ class CheckpointLog:
     topic_ids: list[str] = field(default_factory=list)
     refused: Counter[str] = field(default_factory=Counter)
     older: int = 0
-    count: int = 0
     exists: bool = True
     _columns: dict[TopicPartition, list[array[int]]] = field(default_factory=dict)
     _numbers: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -76,7 +75,6 @@ class CheckpointLog:
             if _NONE < at_ms < since_ms:
                 self.older += 1
                 continue
-            self.count += 1
             row = (
                 at_ms,
                 kept.checkpoint.upstream_offset,

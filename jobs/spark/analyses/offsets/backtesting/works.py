@@ -48,7 +48,7 @@ def works_of(
                 named[remote] = remote._replace(topic=upstream)
         here = _topics(source, {where.topic for where in named.values()})
         there = _topics(target, {remote.topic for remote in named})
-    notes += _notes_about(flow, topic, log)
+    notes += _notes_about(flow, topic, log, sum(len(log.of(one).upstream) for one in named))
     for remote, where in sorted(named.items()):
         checkpoints = log.of(remote)
         yield (
@@ -79,13 +79,13 @@ def _topics(client: ClusterClient, names: set[str]) -> dict[str, str | None]:
     return found
 
 
-def _notes_about(flow: FlowSpec, topic: str, log: CheckpointLog) -> Iterator[str]:
+def _notes_about(flow: FlowSpec, topic: str, log: CheckpointLog, count: int) -> Iterator[str]:
     where = f"{topic} of {flow.target.alias}"
     if not log.exists:
         yield f"{flow.name}: there is no topic {where}, so there are no checkpoints; records are sampled."
         return
     yield (
-        f"{flow.name}: {log.count:,} checkpoints of these days are left in {where}. Compaction keeps the "
+        f"{flow.name}: {count:,} checkpoints of these days are left in {where}. Compaction keeps the "
         "last one of each group and partition and may have removed others."
     )
     refused = sum(log.refused.values())

@@ -36,7 +36,10 @@ VERDICTS = {
     "nothing asked": ((0, 0, 0), "Nothing was asked"),
     "nothing checkable": ((0, 10, 0), "Nothing can be said"),
     "nothing left out": ((0, 10, 4), "No answer would have left out a record: 4 of 10"),
-    "something left out": ((1, 10, 10), "1 answers would have left records out"),
+    "something left out": (
+        (1, 10, 10),
+        "1 of 10 answers that could be checked would have left records out",
+    ),
 }
 
 
