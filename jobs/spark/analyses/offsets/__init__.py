@@ -1,4 +1,6 @@
 """Analyses of offset syncs, of what is translated by them, and of what became of that.
 
-In reading order: `syncs`.
+Sub-rooms: `bulk`.
+
+In reading order: `syncs`, `translate`, `refine`.
 """

@@ -1,0 +1,164 @@
+"""Lists of offsets that somebody uploads, in parts: CSV or Parquet of (group,) topic, partition, offset.
+
+A part is a span of bytes or rows: what is in memory is bounded by it. The file is in a folder that driver and
+tasks share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa  # type: ignore[import-untyped] # it has no types
+import pyarrow.parquet as pq  # type: ignore[import-untyped] # as above
+
+from jobs.cluster.errors import InvalidFields
+from jobs.spark.analyses.offsets.bulk.question_rows import (
+    NAMES,
+    NEEDED,
+    Layout,
+    Read,
+    cells_of,
+    is_text,
+    read_lines,
+    read_rows,
+)
+
+FIELD = "offsets"
+BYTES_AT_ONCE = 4 << 20
+ROWS_AT_ONCE = 200_000
+_PARQUET = b"PAR1"
+_BOM = b"\xef\xbb\xbf"
+_SEPARATORS = ("\t", ";", ",")
+_SHOWN = 200
+
+
+@dataclass(frozen=True, slots=True)
+class CsvPart:
+    """The bytes `start` to `end` of a file, which begin with line `line`."""
+
+    path: Path
+    start: int
+    end: int
+    line: int
+    layout: Layout
+
+    def read(self) -> Read:
+        """Return the questions of this part."""
+        with self.path.open("rb") as file:
+            file.seek(self.start)
+            return read_lines(file.read(self.end - self.start), self.layout, self.line)
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetPart:
+    """The rows `start` to `end` of a row group, which begin with row `line` of the file."""
+
+    path: Path
+    group: int
+    start: int
+    end: int
+    line: int
+
+    def read(self) -> Read:
+        """Return the questions of this part."""
+        with pq.ParquetFile(self.path) as file:
+            columns = [name for name in NAMES if name in file.schema_arrow.names]
+            skip, left, found = self.start, self.end - self.start, []
+            for batch in file.iter_batches(ROWS_AT_ONCE, row_groups=[self.group], columns=columns):
+                piece = batch.slice(min(skip, len(batch)), left)
+                skip, left = skip - min(skip, len(batch)), left - len(piece)
+                found.append(piece)
+                if not left:
+                    break
+            return read_rows(pa.Table.from_batches(found), self.line)
+
+
+Part = CsvPart | ParquetPart
+
+
+def parts_of(path: Path) -> list[Part]:
+    """Return the parts of a list; raises InvalidFields where it is none."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(BYTES_AT_ONCE)
+    except OSError as error:
+        raise _refusal(f"It cannot be read: {error.strerror}.") from None
+    parts = _parquet_parts(path) if head.startswith(_PARQUET) else _csv_parts(path, head)
+    if not parts:
+        raise _refusal("There is nothing in it.")
+    return parts
+
+
+def _refusal(text: str) -> InvalidFields:
+    return InvalidFields({FIELD: text})
+
+
+def _csv_parts(path: Path, head: bytes) -> list[Part]:
+    if b"\0" in head:
+        raise _refusal("It is neither text nor Parquet: it holds a zero byte.")
+    begin = len(_BOM) if head.startswith(_BOM) else 0
+    lines = (raw.decode("utf-8", "replace") for raw in head[begin:].splitlines())
+    first = next((line for line in lines if line.strip()), "")
+    separator = next((sign for sign in _SEPARATORS if sign in first), ",")
+    cells = cells_of(first, separator) or [""]
+    lowered = tuple(cell.strip().lower() for cell in cells)
+    names = lowered if set(NEEDED) <= set(lowered) else ()
+    layout = Layout(separator, names, len(cells))
+    return [CsvPart(path, start, end, line, layout) for start, end, line in _spans(path, begin)]
+
+
+def _spans(path: Path, begin: int) -> Iterator[tuple[int, int, int]]:
+    """Yield spans of whole lines: where they begin and end, and the number of the first line."""
+    start, line = begin, 1
+    with path.open("rb") as file:
+        while True:
+            file.seek(start)
+            block = file.read(BYTES_AT_ONCE)
+            if not block:
+                return
+            is_last = len(block) < BYTES_AT_ONCE
+            size = len(block) if is_last else block.rfind(b"\n") + 1
+            if not size:
+                raise _refusal(
+                    f"Line {line:,} is longer than {BYTES_AT_ONCE >> 20} MB: this is no list of offsets."
+                )
+            yield start, start + size, line
+            line += block.count(b"\n", 0, size)
+            start += size
+
+
+def _parquet_parts(path: Path) -> list[Part]:
+    try:
+        with pq.ParquetFile(path) as file:
+            _check_columns(file.schema_arrow)
+            sizes = [file.metadata.row_group(at).num_rows for at in range(file.num_row_groups)]
+    except (pa.ArrowException, OSError) as error:
+        raise _refusal(
+            f"It begins like Parquet and cannot be read: {str(error)[:_SHOWN]}"
+        ) from None
+    parts, line = list[Part](), 1
+    for group, size in enumerate(sizes):
+        for start in range(0, size, ROWS_AT_ONCE):
+            end = min(start + ROWS_AT_ONCE, size)
+            parts.append(ParquetPart(path, group, start, end, line + start))
+        line += size
+    return parts
+
+
+def _check_columns(schema: pa.Schema) -> None:
+    missing = [name for name in NEEDED if name not in schema.names]
+    if missing:
+        there = ", ".join(schema.names[:20]) or "none"
+        raise _refusal(f"It has no column {missing[0]}: topic, partition, offset, not {there}.")
+    for name in NAMES:
+        if name not in schema.names:
+            continue
+        kind = schema.field(name).type
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        is_number = name in {"partition", "offset"}
+        is_right = pa.types.is_integer(kind) if is_number else is_text(kind)
+        if not is_right:
+            wanted = "whole numbers are" if is_number else "text is"
+            raise _refusal(f"Its column {name} is of the type {kind}: {wanted} needed.")
