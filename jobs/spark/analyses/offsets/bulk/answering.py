@@ -82,7 +82,7 @@ class Asking:
             return Named(topic)
         if self.is_reverse:
             source = self.source_of.get(topic)
-            return Named(source or topic, source, None if source else NOT_OF_THE_FLOW)
+            return Named(source, source) if source else Named("", None, NOT_OF_THE_FLOW)
         left_out = None
         if not (should_replicate(flow, topic) or copies_heartbeats(flow, topic)):
             described = TopicDescription(topic, None, is_internal=False, partitions=())
@@ -91,7 +91,7 @@ class Asking:
 
 
 class Named(NamedTuple):
-    """A topic by its name in the offset syncs and on the other side (None: not known).
+    """A topic by its name in the offset syncs (empty: it has none) and on the other side (None: not known).
 
     `unknown`: why there is no offset sync of it, where more is known than that.
     """

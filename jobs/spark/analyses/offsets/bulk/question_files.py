@@ -6,6 +6,7 @@ tasks share.
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,14 +100,18 @@ def _csv_parts(path: Path, head: bytes) -> list[Part]:
     if b"\0" in head:
         raise _refusal("It is neither text nor Parquet: it holds a zero byte.")
     begin = len(_BOM) if head.startswith(_BOM) else 0
+    spans = list(_spans(path, begin))
     lines = (raw.decode("utf-8", "replace") for raw in head[begin:].splitlines())
     first = next((line for line in lines if line.strip()), "")
     separator = next((sign for sign in _SEPARATORS if sign in first), ",")
-    cells = cells_of(first, separator) or [""]
+    try:
+        cells = cells_of(first, separator) or [""]
+    except csv.Error as problem:
+        raise _refusal(f"Its first line is no line of a table: {problem}.") from None
     lowered = tuple(cell.strip().lower() for cell in cells)
     names = lowered if set(NEEDED) <= set(lowered) else ()
     layout = Layout(separator, names, len(cells))
-    return [CsvPart(path, start, end, line, layout) for start, end, line in _spans(path, begin)]
+    return [CsvPart(path, start, end, line, layout) for start, end, line in spans]
 
 
 def _spans(path: Path, begin: int) -> Iterator[tuple[int, int, int]]:

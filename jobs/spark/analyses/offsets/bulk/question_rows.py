@@ -1,7 +1,7 @@
 """Rows of a list of offsets, read in arrays.
 
 What is plainly right is read at once; every other row goes through `jobs.replication.translation.questions`,
-so that the same rows are refused in the same words.
+so that the same rows are refused in the same words. A quoted value ends with its line.
 """
 
 from __future__ import annotations
