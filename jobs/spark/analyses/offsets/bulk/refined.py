@@ -5,18 +5,24 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa  # type: ignore[import-untyped] # it has no types
 import pyarrow.compute as pc  # type: ignore[import-untyped] # as above
+import pyarrow.parquet as pq  # type: ignore[import-untyped] # as above
 
+from jobs.cluster.admin.brokers import describe_cluster
+from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import Unreachable
 from jobs.spark.analyses.analysis import Answer
 from jobs.spark.analyses.offsets.bulk.asked import Asked, share
 from jobs.spark.analyses.offsets.bulk.refining import REFINED, RefinePart
 from jobs.spark.analyses.task import AnalysisTask
 
-_TYPES = {pa.int64(): "bigint", pa.string(): "string", pa.bool_(): "boolean"}
-_SCHEMA = ", ".join(f"`{one.name}` {_TYPES[one.type]}" for one in REFINED)
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 _OWN = ("fault", "is_away")
 
 
@@ -25,24 +31,18 @@ def refine_all(task: AnalysisTask, asked: Asked, most_records: int) -> Answer:
 
     Raises `ClusterFault` when no record at all could be compared because a cluster did not answer.
     """
-    scratch = task.run_dir / "translated"
+    scratch = task.run_dir / "refine"
+    shutil.rmtree(scratch, ignore_errors=True)
     try:
         # All are numbered until they are sorted.
         numbered = replace(asked, asking=replace(asked.asking, has_lines=True))
-        tally = numbered.answer(task, scratch)
-        task.report(
-            f"Compares records of {tally.counts['answered'] - tally.counts['exact']:,} offsets"
-        )
-        work = RefinePart(asked.asking, most_records)
-        tasks = task.spark.sparkContext.defaultParallelism
-        found = (
-            task.spark.read.parquet(str(scratch))
-            .repartition(tasks, "topic", "partition")
-            .sortWithinPartitions("topic", "partition", "offset")
-            .mapInArrow(work, _SCHEMA)
-            .toArrow()
-            .sort_by("line")
-        )
+        tally = numbered.answer(task, scratch / "answers")
+        vague = tally.counts["answered"] - tally.counts["exact"]
+        if vague:
+            _check_clusters(asked)
+        task.report(f"Compares the records around {vague:,} offsets")
+        _sort(task.spark, scratch)
+        found = _refine(task.spark, RefinePart(asked.asking, most_records), scratch)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     notes = _notes(found)
@@ -58,6 +58,30 @@ def refine_all(task: AnalysisTask, asked: Asked, most_records: int) -> Answer:
         "exact_share": share(exact, facts["answered"]),
     }
     return Answer(facts, (*asked.notes, *notes))
+
+
+def _check_clusters(asked: Asked) -> None:
+    """Raise `ClusterFault` where one of both does not answer: no task has to wait for it."""
+    flow = asked.asking.flow
+    assert flow is not None  # noqa: S101  the kind requires it
+    for side in (flow.source, flow.target):
+        with ClusterClient(side) as client:
+            describe_cluster(client)
+
+
+def _sort(spark: SparkSession, scratch: Path) -> None:
+    """Put the answers about each partition into one file, by offset."""
+    answers = spark.read.parquet(str(scratch / "answers"))
+    by_partition = answers.repartition(spark.sparkContext.defaultParallelism, "topic", "partition")
+    ordered = by_partition.sortWithinPartitions("topic", "partition", "offset")
+    ordered.write.parquet(str(scratch / "sorted"))
+
+
+def _refine(spark: SparkSession, work: RefinePart, scratch: Path) -> pa.Table:
+    files = sorted((scratch / "sorted").glob("*.parquet"))
+    told = spark.sparkContext.parallelize(files, max(len(files), 1)).map(work).collect()
+    tables = [pq.read_table(path) for path in told] or [REFINED.empty_table()]
+    return pa.concat_tables(tables).sort_by("line")
 
 
 def _notes(found: pa.Table) -> Sequence[str]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa  # type: ignore[import-untyped] # it has no types
+import pyarrow.parquet as pq  # type: ignore[import-untyped] # as above
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.errors import ClusterFault, NotAuthorized, UnknownTopicOrPartition
+from jobs.cluster.errors import ClusterFault, NotAuthorized, UnknownTopicOrPartition, Unreachable
 from jobs.replication.translation.record_comparison import (
     KafkaFingerprintReader,
     refine,
@@ -42,8 +43,9 @@ REFINED = pa.schema(
         ("is_away", pa.bool_()),
     ]
 )
-# A cluster that failed so often in a row is not asked again by this task.
+# A cluster that failed so often in a row, or cannot be reached, is not asked again by this task.
 MOST_FAULTS = 2
+ROWS_AT_ONCE = 50_000
 
 
 class Refined(NamedTuple):
@@ -64,14 +66,21 @@ class RefinePart:
     asking: Asking
     most_records: int
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Refine them, with one client for each side."""
+    def __call__(self, answers: Path) -> Path:
+        """Refine the answers of a file, with one client for each side; returns the file of the refined."""
         flow = self.asking.flow
         assert flow is not None  # noqa: S101  the kind requires it
-        with ClusterClient(flow.source) as source, ClusterClient(flow.target) as target:
+        refined = answers.with_suffix(".refined")
+        with (
+            ClusterClient(flow.source) as source,
+            ClusterClient(flow.target) as target,
+            pq.ParquetFile(answers) as file,
+            pq.ParquetWriter(refined, REFINED) as writer,
+        ):
             desk = _Desk(self.asking, self.most_records, source, target)
-            for batch in batches:
-                yield desk.refined(batch)
+            for batch in file.iter_batches(ROWS_AT_ONCE):
+                writer.write_batch(desk.refined(batch))
+        return refined
 
 
 @dataclass(slots=True)
@@ -143,7 +152,7 @@ class _Desk:
         if isinstance(fault, NotAuthorized | UnknownTopicOrPartition):
             self.gone[where] = fault
         self.faults = self.faults + 1 if fault.retriable else 0
-        if self.faults == MOST_FAULTS:
+        if self.faults == MOST_FAULTS or isinstance(fault, Unreachable):
             self.away = fault
 
     @staticmethod
