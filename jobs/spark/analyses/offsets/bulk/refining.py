@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa  # type: ignore[import-untyped] # it has no types
 import pyarrow.parquet as pq  # type: ignore[import-untyped] # as above
 
+from jobs.cluster.admin.topics import describe_topics, is_missing
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, NotAuthorized, UnknownTopicOrPartition, Unreachable
@@ -101,9 +102,28 @@ class _Desk:
             row |= {"lo_before": row["lo"], "hi_before": row["hi"], "exact_before": row["exact"]}
             row |= {"compared": None, "fault": None, "is_away": False}
         vague = [row for row in rows if row["lo"] is not None and not row["exact"]]
+        self._look_for_topics(vague)
         for _, together in groupby(vague, lambda row: (row["topic"], row["partition"])):
             self._partition(list(together))
         return pa.RecordBatch.from_pylist(rows, REFINED)
+
+    def _look_for_topics(self, rows: list[dict[str, Any]]) -> None:
+        """Note topics that are gone: who reads such a one only waits."""
+        for client, name in ((self.source, "topic"), (self.target, "to_topic")):
+            topics = sorted({row[name] for row in rows})
+            try:
+                described = describe_topics(client, topics) if topics else []
+            except ClusterFault as away:
+                self.away = away
+                return
+            alias = client.connection.alias
+            for topic in (one.name for one in described if is_missing(one)):
+                fault = UnknownTopicOrPartition(f"There is no topic {topic}.", cluster=alias)
+                self.gone |= {
+                    TopicPartition(row["topic"], row["partition"]): fault
+                    for row in rows
+                    if row[name] == topic
+                }
 
     def _partition(self, rows: list[dict[str, Any]]) -> None:
         """Refine the answers of one partition, as far as they lie in one batch."""
