@@ -213,7 +213,7 @@ class _Asked:
 
     @classmethod
     def of(cls, asking: Asking, questions: pa.Table) -> _Asked:
-        topics = pa.chunked_array(questions["topic"]).combine_chunks().dictionary_encode()
+        topics = questions["topic"].combine_chunks().dictionary_encode()
         names = topics.dictionary.to_pylist()
         named = [asking.name(name) for name in names]
         codes = topics.indices.to_numpy(zero_copy_only=False).astype(np.int64)
