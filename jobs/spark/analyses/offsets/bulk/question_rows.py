@@ -222,29 +222,38 @@ def _plain_column(column: pa.ChunkedArray) -> pa.Array:
     return found if isinstance(found, pa.Array) else pa.concat_arrays(found.chunks)
 
 
-class _Odd(NamedTuple):
+class _Odd:
     """Rows that were looked at one by one: those that are questions all the same, and those refused."""
 
-    questions: list[tuple[int, str | None, str, int, int]]
-    refused: list[tuple[int, str, str]]
+    def __init__(self) -> None:
+        self.questions: list[tuple[int, str | None, str, int, int]] = []
+        self.refused: list[tuple[int, str, str]] = []
+        self._reader = Questions()
 
     def take(self, line: int, text: str, values: Mapping[str, Any]) -> None:
-        found = Questions()
+        """Take a row by its values."""
+        found = self._reader
         found.take(line, values)
+        for problem in found.problems:
+            self.refuse(line, text, problem.text)
         for one in found.questions:
             self.questions.append((line, one.group or None, *one.where, one.offset))
-        for problem in found.problems:
-            self.refused.append((line, _shown(text), problem.text))
+        found.problems.clear()
+        found.questions.clear()
+
+    def refuse(self, line: int, text: str, reason: str) -> None:
+        """Take a row that is no question."""
+        self.refused.append((line, text if len(text) <= SHOWN else f"{text[:SHOWN]}…", reason))
 
 
 def _odd_lines(layout: Layout, rows: Iterable[tuple[int, str]]) -> _Odd:
-    found = _Odd([], [])
+    found = _Odd()
     for line, written in rows:
         text = written.strip("\r\n")
         try:
             cells = cells_of(text, layout.separator)
         except csv.Error as problem:
-            found.refused.append((line, _shown(text), f"It is no line of a table: {problem}."))
+            found.refuse(line, text, f"It is no line of a table: {problem}.")
             continue
         if not any(cell.strip() for cell in cells):
             continue
@@ -253,12 +262,12 @@ def _odd_lines(layout: Layout, rows: Iterable[tuple[int, str]]) -> _Odd:
             found.take(line, text, dict(zip(names, cells, strict=True)))
         else:
             reason = f"It has {len(cells)} fields: topic, partition and offset are needed."
-            found.refused.append((line, _shown(text), reason))
+            found.refuse(line, text, reason)
     return found
 
 
 def _odd_rows(rows: Iterable[tuple[int, Mapping[str, Any]]]) -> _Odd:
-    found = _Odd([], [])
+    found = _Odd()
     for line, values in rows:
         text = ",".join("" if value is None else str(value) for value in values.values())
         found.take(line, text, values)
@@ -286,8 +295,6 @@ def _with_odd(questions: pa.Table, odd: _Odd) -> Read:
 
 def cells_of(text: str, separator: str) -> list[str]:
     """Return the fields of a line; raises csv.Error."""
+    if '"' not in text and len(text) < csv.field_size_limit():
+        return text.split(separator)
     return next(csv.reader([text], delimiter=separator), [])
-
-
-def _shown(text: str) -> str:
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
