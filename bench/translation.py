@@ -30,7 +30,7 @@ from jobs.replication.offset_syncs.archive import open_translator
 from jobs.replication.offset_syncs.archive_manifest import Source
 from jobs.replication.offset_syncs.archive_writer import Increment, SyncArchive
 from jobs.replication.offset_syncs.follower import follow, place_of
-from jobs.replication.offset_syncs.runs import SyncRows
+from jobs.replication.offset_syncs.sync_rows import SyncRows
 from jobs.spark import contract, submit
 from jobs.spark.contract import JobSpec
 from jobs.wire.mirror_records import OffsetSync, encode_offset_sync
@@ -74,8 +74,7 @@ def questions(folder: Path, runs: int, count: int) -> dict[str, object]:
     )
     with SyncArchive(folder) as archive:
         archive.append(Increment(Source("target", "syncs"), names, rows, len(partition)))
-        archive.tidy(index_now=True)
-        kept = sum(part.runs for part in archive.manifest.parts)
+        archive.tidy(now=True)
     chance = np.random.default_rng(7)
     which = chance.integers(0, PARTITIONS, count)
     offsets = chance.integers(0, 303 * per_partition, count)
@@ -86,7 +85,7 @@ def questions(folder: Path, runs: int, count: int) -> dict[str, object]:
     answers = translator.translate_many(names, offsets, which)
     bulk_s, bulk_cpu_s = time.perf_counter() - began, time.process_time() - cpu
     return {
-        "runs": kept,
+        "runs": runs,
         "syncs": len(partition),
         "partitions": PARTITIONS,
         "questions": count,
@@ -197,7 +196,6 @@ def backfill(lab: Lab, folder: Path, count: int, say: Say) -> dict[str, object]:
         "seconds": result.summary["seconds"],
         "syncs_per_s": round(result.summary["syncs"] / result.summary["seconds"]),
         "parquet_mb": round(size_of(folder / "filled", "*.parquet"), 1),
-        "arrays_mb": round(size_of(folder / "filled", "index-*/*"), 1),
     }
 
 

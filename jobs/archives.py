@@ -49,18 +49,22 @@ def write_manifest(folder: Path, version: int, values: Mapping[str, Any]) -> Non
 
 
 def load_manifest(
-    folder: Path, version: int, make: Callable[[dict[str, Any]], _Manifest]
+    folder: Path,
+    version: int,
+    make: Callable[[dict[str, Any]], _Manifest],
+    *,
+    also: int | None = None,
 ) -> _Manifest | None:
     """Read the manifest of an archive; None where there is none yet.
 
-    `make` builds it from its values. Raises `BadArchive` for a damaged one or one of another version, and
-    OSError where it cannot be read.
+    `also` is an earlier version that can be read as well. `make` builds it from its values. Raises
+    `BadArchive` for a damaged one or one of another version, and OSError where it cannot be read.
     """
     path = folder / MANIFEST
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         found = document.pop("version")
-        if found == version:
+        if found in {version, also}:
             return make(document)
     except FileNotFoundError:
         return None

@@ -47,16 +47,6 @@ def live_run_of(subject: str) -> Run | None:
     return Run.objects.filter(subject=subject, state__in=LIVE_STATES).first()
 
 
-def count_live_runs() -> int:
-    """Return how many runs wait or run."""
-    return Run.objects.filter(state__in=LIVE_STATES).count()
-
-
-def list_live_runs(subjects: Collection[str]) -> list[Run]:
-    """Return the live runs of these subjects."""
-    return list(Run.objects.filter(subject__in=subjects, state__in=LIVE_STATES))
-
-
 def read_log(run: Run, lines: int = 400, launcher: Launcher | None = None) -> str | None:
     """Return the last lines of a run's log; None when the log is on another host."""
     if not run.folder:

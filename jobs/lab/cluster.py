@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -121,20 +119,6 @@ class Cluster:
                 late = ", ".join(f"{node.name} (log {node.log})" for node in waiting.values())
                 raise NotServing(f"Not serving within {timeout_s:.0f} s: {late}.")
             time.sleep(_PROBE_EVERY_S)
-
-    def restart_node(
-        self, node_id: int, overrides: Mapping[str, str], timeout_s: float = SERVING_S
-    ) -> Node:
-        """Stop a node in order and start it with other settings of its own; waits until it serves.
-
-        The settings hold until the lab is taken up again by another program, which knows those of the plan.
-        """
-        node = self.node(node_id)
-        node.stop()
-        node.plan = replace(node.plan, overrides=dict(overrides))
-        node.start()
-        self.wait_until_serving(timeout_s)
-        return node
 
     def stop(self) -> None:
         """Stop every node in order, all at once; what hangs is killed."""

@@ -76,7 +76,7 @@ class _Backfill:
             if (self._run_dir / contract.STOP).exists():
                 break
             done += self._append(source, ranges[first : first + 2 * tasks])
-        self._archive.tidy(index_now=True)
+        self._archive.tidy(now=True)
         outcome = Outcome.SUCCEEDED if done == len(ranges) else Outcome.CANCELLED
         return JobResult(outcome, summary=self._summary(done, len(ranges)))
 

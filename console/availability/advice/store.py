@@ -39,11 +39,6 @@ class WantedAction:
     places: tuple[str, ...]
     policy: PromotionPolicy | None
 
-    @property
-    def may_act(self) -> bool:
-        """Whether somebody opted in, and a program may do it."""
-        return self.policy is not None and self.policy.acts and self.advice.is_automatic_allowed
-
 
 def wanted_actions(judged: Evaluation) -> list[WantedAction]:
     """Return what is to be promoted; a fenced standby broker once for all its partitions."""

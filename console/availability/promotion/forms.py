@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from typing import Any
 
 from django import forms
@@ -195,8 +194,3 @@ def spoken_word(word: str) -> str:
     """Return a stable word as people read it: `under_min_isr` becomes `Under min ISR`."""
     text = str(word).replace("_", " ").replace(" isr", " ISR").replace("rf ", "RF ")
     return text[:1].upper() + text[1:]
-
-
-def first_errors(form: forms.Form) -> Iterable[str]:
-    """Return one sentence for each field that is wrong."""
-    return [str(texts[0]) for texts in form.errors.values()]

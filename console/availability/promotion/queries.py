@@ -20,7 +20,6 @@ from console.availability.advice.models import (
 from console.availability.promotion.models import (
     LIVE,
     STANDING,
-    WAITING,
     PromotionAction,
     PromotionPolicy,
     PromotionStop,
@@ -73,11 +72,6 @@ def list_actions(cluster: Cluster | None = None) -> QuerySet[PromotionAction]:
 def live_actions(cluster: Cluster | None = None) -> QuerySet[PromotionAction]:
     """Return actions of which something may still come: advice, what goes on, what stands."""
     return list_actions(cluster).filter(state__in=LIVE)
-
-
-def advised_actions(cluster: Cluster | None = None) -> QuerySet[PromotionAction]:
-    """Return what waits for a person."""
-    return list_actions(cluster).filter(state__in=WAITING)
 
 
 def get_action(user: Any, action_id: UUID, alias: str = "") -> PromotionAction | None:

@@ -16,7 +16,7 @@ from console.availability.status.models import (
     SeveritySpan,
     UncleanElection,
 )
-from console.clusters.models import Cluster, Partition
+from console.clusters.models import Partition
 from console.frame.pages.timerange import TimeRange
 from console.quorum import queries as quorum
 from jobs.availability.status.partition_seen import PartitionSeen
@@ -122,13 +122,6 @@ def _of_poll(one: PolledMoment) -> PartitionSeen | None:
         cause=one.cause,
         not_before=one.not_before,
     )
-
-
-def end_offset_of(cluster: Cluster, topic: str, partition: int) -> int | None:
-    """Return where a partition ended when it was last looked at."""
-    rows = Partition.objects.filter(cluster=cluster, topic__name=topic, partition=partition)
-    found: int | None = rows.values_list("end_offset", flat=True).first()
-    return found
 
 
 def with_behind(rows: Sequence[OutOfSyncSpan]) -> Sequence[OutOfSyncSpan]:

@@ -24,7 +24,6 @@ from console.availability.what_if.simulation import WhatIfResult, simulate_snaps
 from console.clusters.models import Cluster
 from jobs.availability.placements.check import check_placement
 from jobs.availability.placements.placement import InvalidPlacement, parse_placement
-from jobs.availability.what_if.model.cluster import ControllerModel
 from jobs.availability.what_if.steps import Step, UnknownTarget
 from jobs.cluster.errors import InvalidFields
 
@@ -205,8 +204,3 @@ def _read_least(value: Any, errors: dict[str, str]) -> int | None:
         errors["min_insync_replicas"] = f"A number from 1 to {LARGEST_MIN_ISR:,}."
         return None
     return int(text)
-
-
-def voters_without_site(voters: Sequence[ControllerModel]) -> list[int]:
-    """Return the voters of which nobody knows where they stand."""
-    return [one.node_id for one in voters if one.rack is None]

@@ -96,20 +96,6 @@ def told(targets: Mapping[str, Iterable[Any]]) -> str:
     return ", ".join(parts)
 
 
-def step_json(step: Step) -> dict[str, Any]:
-    """Return a step as REST has it."""
-    if isinstance(step, UncleanElection | PreferredElection):
-        word = "unclean_election" if isinstance(step, UncleanElection) else "preferred_election"
-        return {"action": word, "topic": step.topic}
-    return {
-        "action": "lose" if isinstance(step, Loss) else "return",
-        "racks": sorted(step.racks),
-        "brokers": sorted(step.brokers),
-        "controllers": sorted(step.controllers),
-        "is_clean": isinstance(step, Return) and step.is_clean,
-    }
-
-
 def topics_of(steps: Sequence[Step]) -> frozenset[str]:
     """Return the topics that steps name: each of them may go its own way."""
     elections = [one for one in steps if isinstance(one, UncleanElection | PreferredElection)]

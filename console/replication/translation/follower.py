@@ -22,7 +22,6 @@ from jobs.archives import ArchiveBusy, BadArchive
 from jobs.cluster.errors import ClusterFault, InvalidFields, UnknownTopicOrPartition
 from jobs.replication.offset_syncs.archive_writer import SyncArchive
 from jobs.replication.offset_syncs.follower import Heard, SyncsPlace, follow, place_of
-from jobs.replication.offset_syncs.run_files import BadRuns
 
 logger = logging.getLogger(__name__)
 
@@ -104,7 +103,7 @@ class FlowFollower:
                 self._door(
                     self.wanted.place, archive, self._stop, lambda heard: self._hear(archive, heard)
                 )
-        except (ArchiveBusy, BadArchive, BadRuns, OSError) as error:
+        except (ArchiveBusy, BadArchive, OSError) as error:
             self._write(_archive_fault(self.wanted.flow, error))
         except Exception as error:  # a thread ends here and must say so
             logger.exception("following broke flow=%s", self.wanted.flow.name)

@@ -19,7 +19,6 @@ from jobs.cluster.protocol.data.offsets import LATEST, list_offsets
 from jobs.cluster.protocol.data.replica_log_dirs import describe_replica_logs
 from jobs.cluster.protocol.data.replica_offsets import replica_end_offsets
 from jobs.cluster.protocol.transport.connection_pool import COORDINATOR
-from jobs.cluster.protocol.transport.topics import by_topic
 
 _ANSWER_S = 3.0
 _BUDGET_S = 3.0
@@ -162,12 +161,3 @@ async def _ask(
     except (ClusterFault, TimeoutError):
         pass
     return ends, sizes
-
-
-def partition_names(partitions: Collection[TopicPartition]) -> str:
-    """Return partitions for a sentence: `orders 0, 3; invoices 1`."""
-    groups = (
-        f"{topic} {', '.join(str(where.partition) for where in group)}"
-        for topic, group in by_topic(partitions)
-    )
-    return "; ".join(groups)

@@ -12,13 +12,14 @@ from typing import Any
 from jobs.archives import BadArchive
 from jobs.cluster.descriptions import TopicPartition
 from jobs.commands.bad_input import refuse
+from jobs.commands.quorum.moment_arguments import parse_time
 from jobs.commands.replication.translate_refine import Refiner, refiner_of
 from jobs.replication.offset_syncs.archive import open_translator
 from jobs.replication.offset_syncs.archive_manifest import read_manifest
 from jobs.replication.offset_syncs.dump import BadDump, bounded_lines, read_dump
-from jobs.replication.offset_syncs.run_files import BadRuns
+from jobs.replication.translation.bounds import Facts, Why
 from jobs.replication.translation.questions import Question, Questions, parse_questions
-from jobs.replication.translation.sync_history import Certificate, Facts, Why
+from jobs.replication.translation.sync_history import Certificate
 from jobs.replication.translation.translator import Translator
 from jobs.visible import print_lines
 
@@ -56,6 +57,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         metavar="FLOW.yaml",
         type=Path,
         help="where the bounds do not meet, compare the records between them on both clusters of this flow",
+    )
+    parser.add_argument(
+        "--at",
+        metavar="TIME",
+        type=parse_time,
+        help="of an archive: what was known then, 2026-03-31T12:00:00Z",
     )
     _add_facts(parser)
     parser.add_argument(
@@ -166,8 +173,11 @@ def _listed(path: Path) -> Questions:
 def _translator(arguments: argparse.Namespace) -> Translator:
     """Return who answers; raises OSError and ValueError."""
     facts = Facts(arguments.target_has_no_gaps, arguments.same_topic, arguments.all_changes_told)
+    at_ms = None if arguments.at is None else arguments.at.timestamp_ms
     if arguments.archive is not None:
-        return _archived(arguments.archive, facts)
+        return _archived(arguments.archive, facts, at_ms)
+    if at_ms is not None:
+        raise ValueError("--at needs --archive: a dump does not say what was known when")
     path: Path = arguments.syncs
     try:
         with path.open(encoding="utf-8") as file:
@@ -181,15 +191,15 @@ def _translator(arguments: argparse.Namespace) -> Translator:
     return dump.translator(facts=facts)
 
 
-def _archived(folder: Path, facts: Facts) -> Translator:
+def _archived(folder: Path, facts: Facts, at_ms: int | None) -> Translator:
     try:
         manifest = read_manifest(folder)
         if manifest is None:
             raise ValueError(f"{folder}: there is no archive of offset syncs")
         for gap in manifest.gaps:
             sys.stderr.write(f"{folder}: before append {gap.before}: {gap.reason}\n")
-        return open_translator(folder, facts=facts)
-    except (BadArchive, BadRuns) as error:
+        return open_translator(folder, facts=facts, as_of_ms=at_ms)
+    except BadArchive as error:
         raise ValueError(str(error)) from None
 
 

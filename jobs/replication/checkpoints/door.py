@@ -33,7 +33,7 @@ from jobs.replication.checkpoints.topic import PARTITION, TOPIC_ID_HEADER, Check
 from jobs.replication.flow.internal_topics import ensure_checkpoints_topic, syncs_place
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.offset_syncs.topic import FollowedSyncs
-from jobs.replication.translation.offset_sync_window import OffsetSyncWindow
+from jobs.replication.translation.bounded import BoundedTranslator
 from jobs.wire.mirror_records import Checkpoint, encode_checkpoint
 
 _SHARE = "share"
@@ -49,7 +49,7 @@ _FLUSH_S = 20.0
 class CheckpointDoor(TargetGroups, Protocol):
     """Questions to both clusters of one flow; every one may raise `ClusterFault`."""
 
-    def syncs(self) -> OffsetSyncWindow | None:
+    def syncs(self) -> BoundedTranslator | None:
         """Return the offset syncs as they are now; None: nobody keeps any."""
         ...
 
@@ -104,7 +104,7 @@ class KafkaCheckpointDoor:
             if follower is not None:
                 follower.close()
 
-    def syncs(self) -> OffsetSyncWindow | None:
+    def syncs(self) -> BoundedTranslator | None:
         """Read what is new in the topic of offset syncs."""
         if self._syncs is None or not self._syncs.follow():
             return None

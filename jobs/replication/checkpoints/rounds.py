@@ -25,7 +25,7 @@ from jobs.replication.flow.selection import group_filter_of, policy_of, topic_fi
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.naming.mirror_maker import rename_topic
 from jobs.replication.topics.remote_topic_ids import RemoteTopicIds
-from jobs.replication.translation.offset_sync_window import OffsetSyncWindow
+from jobs.replication.translation.bounded import BoundedTranslator
 from jobs.replication.translation.sync_history import Certificate, repeats_nothing
 from jobs.replication.translation.translator import SourceEnd
 from jobs.wire.fields import LONGEST_STRING
@@ -146,10 +146,12 @@ class CheckpointRounds:
             self._sync_groups(asked, decided, told_before, now_ms)
         return self.report
 
-    def _ends(self, syncs: OffsetSyncWindow) -> dict[TopicPartition, SourceEnd]:
+    def _ends(self, syncs: BoundedTranslator) -> dict[TopicPartition, SourceEnd]:
         """Return where both sides end, the target's end asked for first; see `SourceEnd`."""
-        there = self._door.ranges([self._remote(where) for where in syncs], on_source=False)
-        here = self._door.ranges(list(syncs), on_source=True)
+        there = self._door.ranges(
+            [self._remote(where) for where in syncs.partitions], on_source=False
+        )
+        here = self._door.ranges(list(syncs.partitions), on_source=True)
         ends = {}
         for where, offsets in here.items():
             target = there.get(self._remote(where), OffsetRange())
@@ -160,12 +162,12 @@ class CheckpointRounds:
     def _decide(
         self,
         asked: Mapping[GroupPartition, CommittedOffset],
-        syncs: OffsetSyncWindow,
+        syncs: BoundedTranslator,
         ends: Mapping[TopicPartition, SourceEnd],
         before: CheckpointTopic,
     ) -> dict[GroupPartition, tuple[Decision, bool]]:
         """Return what is to be told of each group and source partition, and whether it is exact."""
-        remotes = {self._remote(key.where) for key in asked if key.where in syncs}
+        remotes = {self._remote(key.where) for key in asked if key.where in syncs.partitions}
         targets = self._door.ranges(
             sorted(where for where in remotes if where.topic in self._topics.ids), on_source=False
         )
@@ -181,7 +183,7 @@ class CheckpointRounds:
     def _without_id(
         self,
         decided: Mapping[GroupPartition, tuple[Decision, bool]],
-        syncs: OffsetSyncWindow,
+        syncs: BoundedTranslator,
         before: CheckpointTopic,
     ) -> frozenset[GroupPartition]:
         """Return where checkpoints without an id stand, and count those that are wrong."""

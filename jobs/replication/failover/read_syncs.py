@@ -8,11 +8,11 @@ from jobs.cluster.errors import ClusterFault, Refused, UnknownTopicOrPartition
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.transport.timing import RetryBudget, Timing
 from jobs.replication.flow.spec import FlowSpec
-from jobs.replication.offset_syncs.archive import ArchivedTranslator
+from jobs.replication.offset_syncs.archive import translator_of
 from jobs.replication.offset_syncs.archive_manifest import GapKind
 from jobs.replication.offset_syncs.follower import CLIENT_ID, SyncsPlace, place_of
-from jobs.replication.offset_syncs.index import Piece, SyncIndex
 from jobs.replication.offset_syncs.reader import Step, SyncsReader
+from jobs.replication.offset_syncs.sync_rows import SyncTable, joined_tables, sync_table
 from jobs.replication.translation.translator import Translator
 
 
@@ -38,19 +38,20 @@ def read_translator(flow: FlowSpec, *, timeout_s: float = 10.0) -> Translator:
 async def _read(place: SyncsPlace, timeout_s: float) -> Translator:
     """Read up to the end of the topic when reading began: one that never pauses has no other."""
     timing = Timing(request_timeout_s=timeout_s, connect_timeout_s=timeout_s)
-    pieces, holes, end = list[Piece](), 0, None
+    tables, holes, end = list[SyncTable](), 0, None
     async with RawCluster(place.connection, client_id=CLIENT_ID, timing=timing) as cluster:
         reader = SyncsReader(cluster, place.topic)
         while True:
             step = await _step(reader, timeout_s)
             found = step.increment
-            is_after_loss = found.gap is not None and found.gap.kind is GapKind.LOST
+            if found.gap is not None and found.gap.kind is GapKind.LOST:
+                tables.clear()
             rows = found.rows._replace(hole=found.rows.hole + holes)
-            pieces.append(Piece(found.names, rows, is_after_loss))
+            tables.append(sync_table(found.names, rows))
             holes += found.holes
             end = await reader.end() if end is None else end
             if step.is_at_end or found.next_offset >= end:
-                return ArchivedTranslator(SyncIndex.empty().extended(pieces))
+                return translator_of(joined_tables(tables))
 
 
 async def _step(reader: SyncsReader, timeout_s: float) -> Step:

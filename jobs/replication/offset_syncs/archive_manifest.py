@@ -10,7 +10,9 @@ from typing import Any
 
 from jobs.archives import load_manifest, write_manifest
 
-VERSION = 1
+VERSION = 2
+# Version 1 named a folder of arrays beside the files, which were runs; both are replaced when it is written.
+OLD = 1
 
 
 class GapKind(StrEnum):
@@ -25,12 +27,11 @@ class GapKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A file of runs: those of the appends `first` to `last`, counted from 1."""
+    """A file of offset syncs: those of the appends `first` to `last`, counted from 1."""
 
     file: str
     first: int
     last: int
-    runs: int
     syncs: int
 
 
@@ -48,14 +49,6 @@ class Gap:
     before: int
     at_ms: int
     reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Index:
-    """A folder of arrays with everything up to the append `last`."""
-
-    folder: str
-    last: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +76,6 @@ class Manifest:
     next_offset: int | None = None
     appends: int = 0
     parts: tuple[Part, ...] = ()
-    index: Index | None = None
     refused: Mapping[str, int] = field(default_factory=dict)
     gaps: tuple[Gap, ...] = ()
     holes: int = 0
@@ -96,31 +88,42 @@ class Manifest:
         """How many offset syncs are kept."""
         return sum(part.syncs for part in self.parts)
 
-    def is_continued_by(self, later: Manifest) -> bool:
-        """Return whether whoever knows this one needs only what was appended after it."""
-        return (
-            self.identity == later.identity
-            and self.index == later.index
-            and not any(part.first <= self.appends < part.last for part in later.parts)
-        )
+    @property
+    def losses(self) -> tuple[Gap, ...]:
+        """The gaps before which nothing counts any more."""
+        return tuple(gap for gap in self.gaps if gap.kind is GapKind.LOST)
 
     def save(self, folder: Path) -> None:
         """Put it into the folder of the archive."""
         write_manifest(folder, VERSION, asdict(self))
 
 
+def counting_parts(manifest: Manifest, as_of_ms: int | None = None) -> tuple[Part, ...]:
+    """Return the files that count: those after the last loss, now or as far as it was known at a time."""
+    begin, end = 0, manifest.appends + 1
+    for gap in manifest.losses:
+        if as_of_ms is None or gap.at_ms <= as_of_ms:
+            begin = gap.before
+        else:
+            end = min(end, gap.before)
+    return tuple(part for part in manifest.parts if part.first >= begin and part.last < end)
+
+
 def read_manifest(folder: Path) -> Manifest | None:
     """Read the manifest of an archive; None where there is none yet. Raises `BadArchive`."""
-    return load_manifest(folder, VERSION, _manifest)
+    return load_manifest(folder, VERSION, _manifest, also=OLD)
 
 
 def _manifest(values: dict[str, Any]) -> Manifest:
-    source, index = values["source"], values["index"]
+    source = values["source"]
+    values.pop("index", None)
     read = Manifest(**values)
     return replace(
         read,
         source=None if source is None else Source(**source),
-        index=None if index is None else Index(**index),
-        parts=tuple(Part(**part) for part in values["parts"]),
+        parts=tuple(
+            Part(part["file"], part["first"], part["last"], part["syncs"])
+            for part in values["parts"]
+        ),
         gaps=tuple(Gap(**{**gap, "kind": GapKind(gap["kind"])}) for gap in values["gaps"]),
     )

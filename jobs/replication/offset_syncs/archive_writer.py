@@ -7,27 +7,30 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import IO, NamedTuple
+from typing import IO, BinaryIO, NamedTuple
 from uuid import uuid4
+
+import numpy as np
 
 from jobs.archives import LOCK, MANIFEST, lock_archive
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.offset_syncs.archive import load_index, pieces_after
+from jobs.files import write_whole
+from jobs.replication.offset_syncs.archive import Piece, SyncParts, open_part
 from jobs.replication.offset_syncs.archive_manifest import (
     Gap,
     GapKind,
-    Index,
     Manifest,
     Part,
     Source,
     read_manifest,
 )
-from jobs.replication.offset_syncs.run_files import read_runs, write_runs
-from jobs.replication.offset_syncs.runs import RunTable, SyncRows, build_runs, join_runs
+from jobs.replication.offset_syncs.kept_syncs import feed
+from jobs.replication.offset_syncs.sync_files import write_syncs
+from jobs.replication.offset_syncs.sync_rows import Int64s, SyncRows, repeats, sync_table
 
 
 class Increment(NamedTuple):
@@ -50,14 +53,10 @@ class Increment(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """When files are merged: more than so many are there.
-
-    When arrays are made anew: so many syncs, and such a share of all, stand outside of the last ones.
-    """
+    """Files are merged when there are more than so many; one of so many syncs holds `kept_syncs`, too."""
 
     most_parts: int = 64
-    syncs_before_index: int = 20_000
-    share_before_index: float = 0.05
+    syncs_of_kept: int = 20_000
 
 
 LIMITS = Limits()
@@ -101,7 +100,7 @@ class SyncArchive:
         if len(increment.rows.partition) or (gap is not None and gap.kind is GapKind.LOST):
             appends += 1
             rows = increment.rows._replace(hole=increment.rows.hole + manifest.holes)
-            parts = (*parts, self._write(build_runs(increment.names, rows), appends))
+            parts = (*parts, self._write(sync_table(increment.names, rows), appends, appends))
         self._save(
             replace(
                 manifest,
@@ -121,54 +120,47 @@ class SyncArchive:
         if tidies:
             self.tidy()
 
-    def tidy(self, *, index_now: bool = False) -> None:
-        """Merge small files, and make a new index, when it is time for that or asked for."""
-        _, outside = self._sections()
-        waiting = sum(part.syncs for part in outside)
-        share = self.limits.share_before_index * self.manifest.sync_count
-        if outside and (index_now or waiting > max(self.limits.syncs_before_index, share)):
-            self._make_index()
-        for parts in self._sections():
-            if len(parts) > self.limits.most_parts:
-                self._merge(_mergeable(parts, self.manifest.gaps))
-
-    def _sections(self) -> tuple[list[Part], list[Part]]:
-        """Return the files whose syncs are in the index, and the others; a file is never half in it."""
-        indexed = self.manifest.index.last if self.manifest.index else 0
+    def tidy(self, *, now: bool = False) -> None:
+        """Merge small files when there are many, or now."""
         parts = self.manifest.parts
-        return [p for p in parts if p.last <= indexed], [p for p in parts if p.last > indexed]
-
-    def _make_index(self) -> None:
-        """Write the arrays of everything; readers go over to them with their next look at the manifest."""
-        manifest = self.manifest
-        old = load_index(self.folder, manifest)
-        after = manifest.index.last if manifest.index else 0
-        index = old.extended(pieces_after(self.folder, manifest, after))
-        name = f"index-{manifest.appends}"
-        shutil.rmtree(self.folder / name, ignore_errors=True)
-        index.save(self.folder / name)
-        self._save(replace(manifest, index=Index(name, manifest.appends)))
-        if manifest.index is not None:
-            shutil.rmtree(self.folder / manifest.index.folder, ignore_errors=True)
+        if parts and (now or len(parts) > self.limits.most_parts):
+            self._merge(_mergeable(parts, self.manifest.gaps))
 
     def _merge(self, group: Sequence[Part]) -> None:
-        """Put consecutive files into one."""
-        if len(group) < 2:  # noqa: PLR2004  one file is merged already
-            return
-        table = join_runs([read_runs(self.folder / part.file) for part in group])
-        merged = self._write(table, group[-1].last, group[0].first)
-        gone = {part.file for part in group}
+        """Put consecutive files into one, a few partitions in memory at a time."""
         at = self.manifest.parts.index(group[0])
-        rest = [part for part in self.manifest.parts if part.file not in gone]
+        kept: dict[TopicPartition, Int64s] | None = None
+        before = SyncParts()
+        if sum(part.syncs for part in group) >= self.limits.syncs_of_kept:
+            kept, before = {}, self._opened(_since_loss(self.manifest, at))
+        content = _merged(self._opened(group), before, kept)
+        merged = self._write(content, group[0].first, group[-1].last, kept)
+        gone = {part.file for part in group} - {merged.file}
+        rest = [part for part in self.manifest.parts if part not in group]
         self._save(replace(self.manifest, parts=(*rest[:at], merged, *rest[at:])))
         for file in gone:
             (self.folder / file).unlink(missing_ok=True)
 
-    def _write(self, table: RunTable, last: int, first: int | None = None) -> Part:
-        first = last if first is None else first
-        part = Part(f"runs-{first}-{last}.parquet", first, last, len(table), table.sync_count)
-        write_runs(self.folder / part.file, table)
-        return part
+    def _opened(self, parts: Sequence[Part]) -> SyncParts:
+        return SyncParts(
+            [Piece(p.first, p.last, open_part(self.folder / p.file, p.syncs)) for p in parts]
+        )
+
+    def _write(
+        self,
+        content: Iterable[tuple[TopicPartition, SyncRows]],
+        first: int,
+        last: int,
+        kept: dict[TopicPartition, Int64s] | None = None,
+    ) -> Part:
+        name, count = f"syncs-{first}-{last}.parquet", 0
+
+        def write(file: BinaryIO) -> None:
+            nonlocal count
+            count = write_syncs(file, content, kept)
+
+        write_whole(self.folder / name, write)
+        return Part(name, first, last, count)
 
     def _save(self, manifest: Manifest) -> None:
         manifest.save(self.folder)
@@ -176,16 +168,35 @@ class SyncArchive:
 
     def _remove_leftovers(self) -> None:
         """Remove what a crash left: files that no manifest names."""
-        index = self.manifest.index
         named = {MANIFEST, LOCK, *(part.file for part in self.manifest.parts)}
-        named |= {index.folder} if index else set()
         for path in self.folder.iterdir():
             if path.name in named:
                 continue
-            if path.is_dir() and path.name.startswith("index-"):
+            if path.is_dir() and path.name.startswith("index-"):  # of version 1
                 shutil.rmtree(path, ignore_errors=True)
             elif path.name.endswith((".parquet", ".partial")):
                 path.unlink(missing_ok=True)
+
+
+def _merged(
+    group: SyncParts, before: SyncParts, kept: dict[TopicPartition, Int64s] | None
+) -> Iterator[tuple[TopicPartition, SyncRows]]:
+    """Yield each partition with all its syncs, and note what MirrorMaker 2 would have kept of it."""
+    for name in sorted(group.names):
+        rows = group.rows(name)
+        rows = rows.pick(~repeats(rows._replace(partition=np.zeros_like(rows.partition))))
+        if kept is not None:
+            kept[name] = before.kept(name)
+            feed(kept[name], rows.upstream, rows.downstream)
+        yield name, rows
+
+
+def _since_loss(manifest: Manifest, at: int) -> tuple[Part, ...]:
+    """Return the files before one that count together with it."""
+    begin = max(
+        (gap.before for gap in manifest.losses if gap.before <= manifest.parts[at].first), default=0
+    )
+    return tuple(part for part in manifest.parts[:at] if part.first >= begin)
 
 
 def _mergeable(parts: Sequence[Part], gaps: Sequence[Gap]) -> list[Part]:

@@ -22,8 +22,8 @@ from jobs.replication.offset_syncs.archive_writer import Increment, SyncArchive
 from jobs.replication.offset_syncs.batches import TakenSyncs, take_syncs
 from jobs.replication.offset_syncs.follower import CLIENT_ID, SyncsPlace, keep
 from jobs.replication.offset_syncs.reader import SyncsReader, id_text, increment_of
-from jobs.replication.offset_syncs.run_files import read_table, write_table
-from jobs.replication.offset_syncs.runs import RunTable, SyncRows, build_runs, join_runs
+from jobs.replication.offset_syncs.sync_files import SyncFile, write_syncs
+from jobs.replication.offset_syncs.sync_rows import SyncTable, joined_tables, sync_table
 
 LONGEST_RANGE = 2_000_000
 SHORTEST_RANGE = 100_000
@@ -42,9 +42,9 @@ class SyncRange:
 
 @dataclass(frozen=True, slots=True)
 class RangeSyncs:
-    """What a range held: its runs as the bytes of a Parquet file, and what `TakenSyncs` tells beside."""
+    """What a range held: its syncs as the bytes of a Parquet file, and what `TakenSyncs` tells beside."""
 
-    runs: bytes
+    syncs: bytes
     first_offset: int | None
     next_offset: int
     holes: int
@@ -129,7 +129,7 @@ class Collected:
 
     def __init__(self, whole: TakenSyncs) -> None:
         self.whole = whole
-        self._tables: list[RunTable] = []
+        self._tables: list[SyncTable] = []
 
     def take(
         self, content: memoryview, aborted: Iterable[tuple[int, int]], span: SyncRange
@@ -146,7 +146,7 @@ class Collected:
             is_range=not is_begun,
         )
         rows = piece.rows._replace(hole=piece.rows.hole + whole.holes)
-        self._tables.append(build_runs(piece.names, rows))
+        self._tables.append(sync_table(piece.names, rows))
         moved = piece.next_offset > whole.next_offset
         whole.next_offset = piece.next_offset
         whole.holes += piece.holes
@@ -166,7 +166,7 @@ class Collected:
     def result(self) -> RangeSyncs:
         """Return all of it."""
         whole, file = self.whole, io.BytesIO()
-        write_table(join_runs(self._tables), file)
+        write_syncs(file, joined_tables(self._tables))
         return RangeSyncs(
             file.getvalue(),
             whole.first_offset,
@@ -193,12 +193,12 @@ def append_ranges(
 
 def joined_to(manifest: Manifest, source: Source, one: RangeSyncs) -> Increment:
     """Return the increment for a range; what is missing before it is seen here."""
-    table = read_table(io.BytesIO(one.runs))
+    table = SyncFile(io.BytesIO(one.syncs)).table()
     known, first = manifest.next_offset, one.first_offset or 0
     taken = TakenSyncs(
         one.next_offset,
         list(table.names),
-        table.rows(),
+        table.all_rows,
         one.first_offset,
         one.holes,
         one.missing,
@@ -207,8 +207,7 @@ def joined_to(manifest: Manifest, source: Source, one: RangeSyncs) -> Increment:
         one.newest_at_ms,
     )
     if known is not None and first > known:
-        rows: SyncRows = taken.rows
-        taken.rows = rows._replace(hole=rows.hole + 1)
+        taken.rows = taken.rows._replace(hole=taken.rows.hole + 1)
         taken.holes += 1
         taken.missing = (known, taken.missing[1] if taken.missing else first)
     return increment_of(taken, source, one.leader_epoch)

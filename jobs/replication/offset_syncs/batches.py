@@ -2,7 +2,8 @@
 
 Only whole batches show that. To a consumer, records that were compacted away and transaction markers are the
 same: offsets without a record. Where the cleaner was at work, any sync but the last of a partition may be
-missing, so that place is a hole, see `SyncRows`.
+missing, so that place is a hole, see `SyncRows`. A sync is known from the time on that its batch says: not
+before the newest record of it was there.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.offset_syncs.runs import SyncRows
+from jobs.replication.offset_syncs.sync_rows import SyncRows
 from jobs.wire.batches.record_batch import (
     HIGHEST_OFFSET,
     BatchHeader,
@@ -147,6 +148,7 @@ def _decode(
         np.array(holes, np.int64)[of_batch],
         found.follows_upstream,
         found.follows_downstream,
+        np.array([header.max_timestamp for header, _ in batches], np.int64)[of_batch],
     )
     taken.rows = rows.pick(found.offset >= position)
     taken.names = [TopicPartition(*key) for key in found.keys]

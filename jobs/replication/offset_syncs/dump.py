@@ -12,10 +12,9 @@ from typing import Any, TextIO
 import numpy as np
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.offset_syncs.archive import ArchivedTranslator
-from jobs.replication.offset_syncs.index import Piece, SyncIndex
-from jobs.replication.offset_syncs.runs import SyncRows
-from jobs.replication.translation.sync_history import NOTHING_KNOWN, Facts
+from jobs.replication.offset_syncs.archive import translator_of
+from jobs.replication.offset_syncs.sync_rows import SyncRows, sync_table
+from jobs.replication.translation.bounds import NOTHING_KNOWN, Facts
 from jobs.replication.translation.translator import Translator
 from jobs.wire.mirror_records import OffsetSync
 from jobs.wire.topics.offset_syncs import refusal
@@ -64,8 +63,7 @@ class SyncDump:
         rows = SyncRows.without_links(
             partition, upstream, downstream, np.zeros(len(order), np.int64)
         )
-        index = SyncIndex.empty().extended([Piece(tuple(self.numbers), rows)])
-        return ArchivedTranslator(index, facts=facts)
+        return translator_of(sync_table(tuple(self.numbers), rows), facts=facts)
 
 
 def read_dump(lines: Iterable[str]) -> SyncDump:

@@ -11,7 +11,7 @@ from jobs.cluster.records import Message
 from jobs.cluster.topic_reader import TopicFollower
 from jobs.replication.flow.selection import should_replicate
 from jobs.replication.flow.spec import FlowSpec
-from jobs.replication.translation.offset_sync_window import OffsetSyncWindow
+from jobs.replication.translation.bounded import BoundedTranslator
 from jobs.wire.errors import RecordFormatError
 from jobs.wire.mirror_records import decode_offset_sync
 from jobs.wire.topics.connect_json import is_json_wrapped
@@ -27,7 +27,7 @@ class FollowedSyncs:
     """
 
     def __init__(self, flow: FlowSpec, client: ClusterClient, topic: str) -> None:
-        self.kept = OffsetSyncWindow()
+        self.kept = BoundedTranslator()
         self.refused: Counter[str] = Counter()
         self._follower = TopicFollower(client, topic, only_partition=PARTITION, is_complete=False)
         self._links = SyncLinks()
@@ -60,4 +60,4 @@ class FollowedSyncs:
             where = TopicPartition(sync.topic, sync.partition)
             at = message.offset() or 0
             follows = self._links.follows(at, where, pair, message.headers())
-            self.kept.add(where, pair, follows)
+            self.kept.add(where, *pair, follows=follows)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.checkpoints.door import CheckpointDoor
 from jobs.replication.checkpoints.topic import KeptCheckpoint
-from jobs.replication.translation.offset_sync_window import OffsetSyncWindow
+from jobs.replication.translation.bounded import BoundedTranslator
 
 
 class RemoteTopicIds:
@@ -21,18 +21,18 @@ class RemoteTopicIds:
         self._deleted_before: dict[str, int] = {}
 
     def look(
-        self, syncs: OffsetSyncWindow, remote: Callable[[TopicPartition], TopicPartition]
+        self, syncs: BoundedTranslator, remote: Callable[[TopicPartition], TopicPartition]
     ) -> None:
         """Ask for the ids of the remote topics of all syncs; raises `ClusterFault`.
 
         Where an id is another one than at the last look, the syncs that were kept at that look are about
         a deleted topic, and are forgotten. The answer holds for syncs that are read after it.
         """
-        self.ids = self._door.topic_ids({remote(where).topic for where in syncs})
+        self.ids = self._door.topic_ids({remote(where).topic for where in syncs.partitions})
         others = {
             topic for topic, now in self.ids.items() if self._known.setdefault(topic, now) != now
         }
-        for where in [where for where in syncs if remote(where).topic in self.ids]:
+        for where in [where for where in syncs.partitions if remote(where).topic in self.ids]:
             if remote(where).topic in others:
                 syncs.drop_marked(where)
             syncs.mark(where)

@@ -13,12 +13,10 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from jobs.replication.offset_sync_store import KeptSync
+from jobs.replication.offset_syncs.sync_rows import UNKNOWN, Bools, Int64s, SyncRows, repeats
 
-Int64s = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 UPSTREAM, DOWNSTREAM = 0, 1
 NONE: Int64s = np.empty(0, np.int64)
 NO_LINKS: Bools = np.empty(0, np.bool_)
@@ -33,7 +31,7 @@ class Around(NamedTuple):
 
 
 class PartitionSyncs:
-    """The syncs of the newest generation: a part that never changes (arrays, perhaps of a file) and the rest.
+    """The syncs of the newest generation: a part in arrays that never changes, and what came since.
 
     `starts` are the rows where epochs begin; inside an epoch both offsets rise. `is_after_gap`: syncs are
     missing before the first row.
@@ -53,7 +51,7 @@ class PartitionSyncs:
         self._linked: tuple[Bools, list[bool]] = (linked, [])
         self.starts = list(starts)
         self.is_after_gap = is_after_gap
-        self._newest_below: list[tuple[int, int]] | None = None
+        self._begun: dict[int, list[tuple[int, int]]] = {}
         self.last = self.sync(len(self) - 1) if len(self) else None
 
     def __len__(self) -> int:
@@ -86,15 +84,65 @@ class PartitionSyncs:
         self._linked[1].append(is_linked)
         self.last = new
 
-    def copy(self) -> PartitionSyncs:
-        """Return the same syncs, so that what is added to one does not show in the other."""
+    @classmethod
+    def of_rows(cls, rows: SyncRows) -> PartitionSyncs:
+        """Return what `add` makes of the rows of one partition, one after the other."""
+        rows = rows.pick(~repeats(rows))
+        upstream, downstream, count = rows.upstream, rows.downstream, len(rows.upstream)
+        if not count:
+            return cls()
+        linked, is_gap = np.zeros(count, np.bool_), rows.follows_upstream != UNKNOWN
+        linked[1:] = (rows.follows_upstream[1:] == upstream[:-1]) & (
+            rows.follows_downstream[1:] == downstream[:-1]
+        )
+        is_gap[1:] |= rows.hole[1:] != rows.hole[:-1]
+        is_gap &= ~linked
+        begins = is_gap.copy()
+        begins[1:] |= downstream[1:] <= downstream[:-1]
+        begin = int(np.flatnonzero(begins)[-1]) if begins.any() else 0
+        upstream, downstream = upstream[begin:], downstream[begin:]
+        starts = [0, *(np.flatnonzero(upstream[1:] <= upstream[:-1]) + 1).tolist()]
+        is_after_gap = bool(is_gap[begin])
+        return cls(upstream, downstream, linked[begin:], starts, is_after_gap=is_after_gap)
+
+    def extended(self, rows: SyncRows, hole: int) -> PartitionSyncs:
+        """Return all of these and rows that came after a row with so many holes before it."""
         new = PartitionSyncs(
             *self._old, self._linked[0], self.starts, is_after_gap=self.is_after_gap
         )
         new._new = (list(self._new[UPSTREAM]), list(self._new[DOWNSTREAM]))
         new._linked = (self._linked[0], list(self._linked[1]))
         new.last = self.last
+        columns = (column.tolist() for column in rows[1:6])
+        for upstream, downstream, own_hole, *follows in zip(*columns, strict=True):
+            known = None if follows[0] == UNKNOWN else (follows[0], follows[1])
+            new.add(upstream, downstream, after_gap=own_hole != hole, follows=known)
+            hole = own_hole
         return new
+
+    def keep(self, rows: Int64s) -> None:
+        """Forget all rows but these (rising): answers get coarser and stay right.
+
+        A sync is not linked to one that is not before it any more.
+        """
+        upstreams, downstreams = self.columns()
+        epochs = np.searchsorted(self.starts, rows, side="right")
+        self.starts = np.unique(epochs, return_index=True)[1].tolist()
+        linked = self.links()[rows] & (np.diff(rows, prepend=-2) == 1)
+        self._old, self._new = (upstreams[rows], downstreams[rows]), ([], [])
+        self._linked, self._begun = (linked, []), {}
+        self.last = self.sync(len(rows) - 1) if len(rows) else None
+
+    def shorten(self) -> None:
+        """Forget the sync before the last where its neighbours say the same."""
+        (upstreams, downstreams), (_, linked) = self._new, self._linked
+        is_long = len(upstreams) > 2 and len(self) - self.starts[-1] > 2  # noqa: PLR2004  three of one epoch
+        if is_long and linked[-1] and linked[-2]:
+            differences = {
+                down - up for up, down in zip(upstreams[-3:], downstreams[-3:], strict=True)
+            }
+            if len(differences) == 1:
+                del upstreams[-2], downstreams[-2], linked[-2]
 
     def sync(self, row: int) -> KeptSync:
         """Return the sync of a row."""
@@ -107,16 +155,15 @@ class PartitionSyncs:
         """Return the first sync of an epoch, counted from 0; -1 is the newest."""
         return self.sync(self.starts[epoch])
 
-    def epoch_of(self, upstream: int) -> int | None:
-        """Return the newest epoch that had begun at an upstream offset; None before all of them."""
-        begun = self.beginnings()
-        at = bisect_right(begun, upstream, key=lambda one: one[0])
+    def epoch_of(self, offset: int, side: int = UPSTREAM) -> int | None:
+        """Return the newest epoch that had begun at an offset of a side; None before all of them."""
+        begun = self.beginnings(side)
+        at = bisect_right(begun, offset, key=lambda one: one[0])
         return begun[at - 1][1] if at else None
 
-    def epoch_of_downstream(self, downstream: int) -> int | None:
-        """Return the epoch that a downstream offset belongs to; None before the first sync."""
-        at = bisect_right(self.starts, downstream, key=lambda row: self.sync(row).downstream)
-        return at - 1 if at else None
+    def before_all(self, side: int = UPSTREAM) -> KeptSync:
+        """Return the sync that bounds what is before all epochs."""
+        return self.lowest_from(0) if side == DOWNSTREAM else self.first_of(-1)
 
     def around(self, epoch: int, offset: int, side: int = UPSTREAM) -> Around:
         """Return the last sync of an epoch at or before an offset, not below its first, and the next one."""
@@ -130,16 +177,16 @@ class PartitionSyncs:
         """Return the first row of an epoch and the row behind its last."""
         return self.starts[epoch], self._end_of(epoch)
 
-    def beginnings(self) -> list[tuple[int, int]]:
-        """Return (first upstream offset, epoch) of the epochs that are the newest for some offset, rising."""
-        if self._newest_below is None:
+    def beginnings(self, side: int = UPSTREAM) -> list[tuple[int, int]]:
+        """Return (first offset, epoch) of the epochs that are newest for some offset of a side, rising."""
+        if side not in self._begun:
             found: list[tuple[int, int]] = []
             for epoch in range(len(self.starts) - 1, -1, -1):
-                first = self.first_of(epoch).upstream
+                first = self.first_of(epoch)[side]
                 if not found or first < found[-1][0]:
                     found.append((first, epoch))
-            self._newest_below = found[::-1]
-        return self._newest_below
+            self._begun[side] = found[::-1]
+        return self._begun[side]
 
     def lowest_from(self, epoch: int) -> KeptSync:
         """Return the beginning of an epoch or a later one that has the lowest upstream offset."""
@@ -166,11 +213,11 @@ class PartitionSyncs:
     def _begin_anew(self, *, is_after_gap: bool) -> None:
         self._old, self._new, self._linked = (NONE, NONE), ([], []), (NO_LINKS, [])
         self.starts, self.is_after_gap = [0], is_after_gap
-        self._newest_below = None
+        self._begun = {}
 
     def _begin_epoch(self) -> None:
         self.starts.append(len(self))
-        self._newest_below = None
+        self._begun = {}
 
     def _end_of(self, epoch: int) -> int:
         return self.starts[epoch + 1] if epoch + 1 < len(self.starts) else len(self)

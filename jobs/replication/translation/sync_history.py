@@ -1,61 +1,33 @@
 """Where an offset of one side is on the other, proved by all offset syncs of a partition.
 
 A sync says that two offsets mean the same record. What lies between two of them is bounded by both: no
-answer of this module leaves out a record, and where the bounds meet, it is exact.
+answer of this module leaves out a record, and where the bounds meet, it is exact. The rule itself is
+`bounds`; here it is asked for one offset, with the syncs that say so, and for many.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from enum import IntEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from jobs.replication.offset_sync_store import KeptSync
-from jobs.replication.translation.partition_syncs import (
-    DOWNSTREAM,
-    UPSTREAM,
-    Around,
-    PartitionSyncs,
+from jobs.replication.offset_syncs.sync_rows import Int64s
+from jobs.replication.translation.bounds import (
+    MANY,
+    NOTHING_KNOWN,
+    ONE,
+    UNBOUNDED,
+    Answers,
+    Facts,
+    Place,
+    Why,
+    bounds_of,
+    copied_again,
+    seen_again,
 )
-
-
-class Why(IntEnum):
-    """Why an answer is exact, or is not; `text` says it to a person."""
-
-    IS_SYNC = 0
-    ONE_POSSIBILITY = 1
-    GAPS_ON_BOTH = 2
-    GAPS_ON_SOURCE = 3
-    NO_LATER_SYNC = 4
-    BEFORE_FIRST = 5
-    SYNCS_MISSING = 6
-    WENT_BACK = 7
-    NO_SYNC = 8
-    AT_THE_END = 9
-    ALL_COPIED = 10
-    PERHAPS_NO_RECORD = 11
-
-    @property
-    def text(self) -> str:
-        """One sentence."""
-        return _TEXTS[self]
-
-
-_TEXTS = {
-    Why.IS_SYNC: "It is an offset sync.",
-    Why.ONE_POSSIBILITY: "The two offset syncs leave one possibility.",
-    Why.GAPS_ON_BOTH: "Between the two offset syncs source and target may have offsets without a record.",
-    Why.GAPS_ON_SOURCE: "Between the two offset syncs the source has offsets without a record.",
-    Why.NO_LATER_SYNC: "There is no later offset sync.",
-    Why.BEFORE_FIRST: "It is before the first offset sync.",
-    Why.SYNCS_MISSING: "It is before the first offset sync after some that nobody kept.",
-    Why.WENT_BACK: "The source went back later: records were copied again, or the topic was made anew.",
-    Why.NO_SYNC: "There is no offset sync of this partition.",
-    Why.AT_THE_END: "Everything from there on is written to the target behind its end of now.",
-    Why.ALL_COPIED: "Nothing is left to read, and everything is copied.",
-    Why.PERHAPS_NO_RECORD: "It is there if the offset has a record, later if it has none.",
-}
+from jobs.replication.translation.partition_syncs import DOWNSTREAM, UPSTREAM, PartitionSyncs
 
 
 class Certificate(NamedTuple):
@@ -89,24 +61,6 @@ def repeats_nothing(found: Certificate, asked: int, side: int = UPSTREAM) -> boo
     return is_known and asked == found.evidence[0][side] + 1
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What is known of a flow beside its offset syncs; each makes answers narrower, and must be true.
-
-    `target_has_no_gaps`: remote partitions have one writer, no transaction markers and no record twice, and
-    are not compacted. `is_same_topic`: source topics are those that they were at all syncs.
-    `all_changes_told`: there is an offset sync wherever the difference of the offsets changes, and none is
-    missing. Of the syncs of crosslog's own flows this is known without asking, see `PartitionSyncs`.
-    """
-
-    target_has_no_gaps: bool = False
-    is_same_topic: bool = False
-    all_changes_told: bool = False
-
-
-NOTHING_KNOWN = Facts()
-
-
 class SyncHistory:
     """All offset syncs of one partition, in the order in which they were written.
 
@@ -134,39 +88,9 @@ class SyncHistory:
         """
         self.syncs.add(upstream, downstream, after_gap=after_gap, follows=follows)
 
-    def translate(
-        self,
-        upstream: int,
-        *,
-        target_has_no_gaps: bool = False,
-        is_same_topic: bool = False,
-        all_changes_told: bool = False,
-    ) -> Certificate | None:
-        """Return what is known of an upstream offset; None without any sync. See `Facts` for the rest."""
-        return self.certify(upstream, Facts(target_has_no_gaps, is_same_topic, all_changes_told))
-
     def certify(self, upstream: int, facts: Facts = NOTHING_KNOWN) -> Certificate | None:
         """Return what is known of an upstream offset; None without any sync."""
-        syncs = self.syncs
-        if not syncs.starts:
-            return None
-        newest = syncs.first_of(-1)
-        epoch = syncs.epoch_of(upstream)
-        if epoch is None:
-            return _told(0, newest.downstream, _before_first(syncs), newest)
-        before, after, _ = around = syncs.around(epoch, upstream)
-        found = between(around, upstream, facts)
-        if epoch == len(syncs.starts) - 1:
-            return found
-        if facts.is_same_topic and (
-            upstream == before.upstream
-            or self._is_copied_once(epoch, after)
-            or (facts.target_has_no_gaps and _is_dense(before, after))
-        ):
-            return found
-        return Certificate(
-            found.lo, newest.downstream, Why.WENT_BACK.text, (*found.evidence, newest)
-        )
+        return self._certificate(upstream, facts, UPSTREAM)
 
     def reverse(self, downstream: int, facts: Facts = NOTHING_KNOWN) -> Certificate | None:
         """Return bounds of the lowest upstream offset of all that is at a downstream offset or behind it.
@@ -174,87 +98,82 @@ class SyncHistory:
         Whoever has read everything before `downstream` and goes on at `lo` on the source skips nothing. None
         without any sync.
         """
+        return self._certificate(downstream, facts, DOWNSTREAM)
+
+    def certify_many(self, upstreams: Int64s, facts: Facts = NOTHING_KNOWN) -> Answers:
+        """Return what `certify` does for each."""
+        return self._answers(upstreams, facts, UPSTREAM)
+
+    def reverse_many(self, downstreams: Int64s, facts: Facts = NOTHING_KNOWN) -> Answers:
+        """Return what `reverse` does for each."""
+        return self._answers(downstreams, facts, DOWNSTREAM)
+
+    def _certificate(self, asked: int, facts: Facts, side: int) -> Certificate | None:
         syncs = self.syncs
         if not syncs.starts:
             return None
-        epoch = syncs.epoch_of_downstream(downstream)
+        epoch = syncs.epoch_of(asked, side)
         if epoch is None:
-            lowest = syncs.lowest_from(0)
-            return _told(0, lowest.upstream, _before_first(syncs), lowest)
-        found = between_back(syncs.around(epoch, downstream, DOWNSTREAM), downstream, facts)
-        if epoch == len(syncs.starts) - 1:
-            return found
-        lowest = syncs.lowest_from(epoch + 1)
-        if found.hi is not None and found.hi <= lowest.upstream:
-            return found
-        # What was copied again stands behind it, too, and begins lower.
-        lo = min(found.lo, lowest.upstream)
-        return Certificate(lo, lowest.upstream, Why.WENT_BACK.text, (*found.evidence, lowest))
+            first = syncs.before_all(side)
+            return _told((0, first[1 - side], _before_first(syncs)), (first,))
+        before, after, is_linked = syncs.around(epoch, asked, side)
+        own = (before[side], before[1 - side])
+        behind = (0, 0) if after is None else (after[side], after[1 - side])
+        at = Place(asked, own, behind, after is not None, is_linked)
+        found = bounds_of(at, facts, ONE, is_back=side == DOWNSTREAM)
+        is_alone = found[2] in (Why.IS_SYNC, Why.NO_LATER_SYNC)
+        evidence = (before,) if after is None or is_alone else (before, after)
+        if epoch < len(syncs.starts) - 1:
+            found, again = self._of_older(found, at, epoch, facts, ONE, side)
+            evidence = (*evidence, again) if found[2] == Why.WENT_BACK else evidence
+        return _told(found, evidence)
 
-    def _is_copied_once(self, epoch: int, after: KeptSync | None) -> bool:
-        """Return whether nothing up to and with a sync was copied again by a later epoch."""
-        return after is not None and after.upstream < self.syncs.lowest_from(epoch + 1).upstream
+    def _answers(self, asked: Int64s, facts: Facts, side: int) -> Answers:
+        syncs, answers = self.syncs, Answers.none(len(asked))
+        if not syncs.starts or not len(asked):
+            return answers
+        begun = syncs.beginnings(side)
+        which = np.searchsorted([first for first, _ in begun], asked, side="right") - 1
+        for number in np.unique(which).tolist():
+            places = np.flatnonzero(which == number)
+            if number < 0:
+                hi = syncs.before_all(side)[1 - side]
+                answers.put(places, (0, hi, _before_first(syncs)))
+                continue
+            epoch = begun[number][1]
+            at = self._place(asked[places], epoch, side)
+            found = bounds_of(at, facts, MANY, is_back=side == DOWNSTREAM)
+            if epoch < len(syncs.starts) - 1:
+                found, _ = self._of_older(found, at, epoch, facts, MANY, side)
+            answers.put(places, found)
+        return answers
 
+    def _place(self, asked: Int64s, epoch: int, side: int) -> Place:
+        """Return the syncs around offsets of one epoch."""
+        columns, links = self.syncs.columns(), self.syncs.links()
+        own, other = columns[side], columns[1 - side]
+        start, end = self.syncs.bounds_of(epoch)
+        row = start + np.searchsorted(own[start:end], asked, side="right") - 1
+        after = np.minimum(row + 1, end - 1)
+        at = (own[row], other[row]), (own[after], other[after])
+        return Place(asked, *at, row + 1 < end, links[after])
 
-def between(around: Around, upstream: int, facts: Facts) -> Certificate:
-    """Return what two neighbouring syncs say of an upstream offset that is not before the first."""
-    before, after, linked = around
-    if upstream == before.upstream:
-        return _told(before.downstream, before.downstream, Why.IS_SYNC, before)
-    lo = before.downstream + 1
-    if after is None:
-        return _told(lo, None, Why.NO_LATER_SYNC, before)
-    hi = after.downstream
-    if facts.target_has_no_gaps and _may_have_no_gaps(before, after):
-        lo = max(lo, after.downstream - (after.upstream - upstream))
-        hi = min(hi, before.downstream + (upstream - before.upstream))
-    if facts.all_changes_told or linked:
-        # Every record before `after` is as far from its copy as `before` is.
-        lo = max(lo, min(before.downstream + (upstream - before.upstream), after.downstream))
-    return _told(lo, hi, _why(lo, hi, facts, linked=linked), before, after)
-
-
-def between_back(around: Around, downstream: int, facts: Facts) -> Certificate:
-    """Return what two neighbouring syncs say of a downstream offset that is not before the first."""
-    before, after, linked = around
-    if downstream == before.downstream:
-        return _told(before.upstream, before.upstream, Why.IS_SYNC, before)
-    lo = before.upstream + 1
-    if after is None:
-        return _told(lo, None, Why.NO_LATER_SYNC, before)
-    hi = after.upstream
-    as_far = before.upstream + (downstream - before.downstream)
-    if facts.target_has_no_gaps and _may_have_no_gaps(before, after):
-        lo = max(lo, as_far)
-        hi = min(hi, after.upstream - (after.downstream - downstream))
-    if facts.all_changes_told or linked:
-        lo = max(lo, min(as_far, after.upstream))
-    return _told(lo, hi, _why(lo, hi, facts, linked=linked), before, after)
-
-
-def _may_have_no_gaps(before: KeptSync, after: KeptSync) -> bool:
-    """Return whether the target can be without gaps and repeats: it has no more offsets than the source."""
-    return after.downstream - before.downstream <= after.upstream - before.upstream
-
-
-def _is_dense(before: KeptSync, after: KeptSync | None) -> bool:
-    """Return whether every offset between two syncs has a record, if the target has no gaps."""
-    return after is not None and (
-        after.upstream - before.upstream == after.downstream - before.downstream
-    )
-
-
-def _why(lo: int, hi: int, facts: Facts, *, linked: bool) -> Why:
-    if lo == hi:
-        return Why.ONE_POSSIBILITY
-    if facts.all_changes_told or linked:
-        return Why.PERHAPS_NO_RECORD
-    return Why.GAPS_ON_SOURCE if facts.target_has_no_gaps else Why.GAPS_ON_BOTH
+    def _of_older(
+        self, found: Any, at: Place, epoch: int, facts: Facts, values: Any, side: int
+    ) -> tuple[Any, KeptSync]:
+        """Return what an older epoch says in view of the later ones, and the sync that says it."""
+        lowest = self.syncs.lowest_from(epoch + 1)
+        if side == DOWNSTREAM:
+            return seen_again(found, values, lowest.upstream), lowest
+        newest = self.syncs.first_of(-1)
+        again = (lowest.upstream, newest.downstream)
+        return copied_again(found, at, facts, values, *again), newest
 
 
 def _before_first(syncs: PartitionSyncs) -> Why:
     return Why.SYNCS_MISSING if syncs.is_after_gap else Why.BEFORE_FIRST
 
 
-def _told(lo: int, hi: int | None, why: Why, *evidence: KeptSync) -> Certificate:
-    return Certificate(lo, hi, why.text, evidence)
+def _told(found: tuple[int, int, Why], evidence: tuple[KeptSync, ...]) -> Certificate:
+    lo, hi, why = found
+    return Certificate(lo, None if hi == UNBOUNDED else hi, Why(why).text, evidence)

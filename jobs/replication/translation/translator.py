@@ -6,7 +6,7 @@ the checkpoints that crosslog writes, and the command line.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,16 +14,10 @@ import numpy.typing as npt
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.offset_sync_store import OffsetSyncStore
-from jobs.replication.offset_syncs.runs import slices_by_partition
-from jobs.replication.translation.bulk import Answers, translate_partition
-from jobs.replication.translation.partition_syncs import Int64s, PartitionSyncs
-from jobs.replication.translation.sync_history import (
-    NOTHING_KNOWN,
-    Certificate,
-    Facts,
-    SyncHistory,
-    Why,
-)
+from jobs.replication.offset_syncs.kept_syncs import NOTHING, kept_by, translated
+from jobs.replication.offset_syncs.sync_rows import Int64s, slices_by_partition
+from jobs.replication.translation.bounds import NOTHING_KNOWN, Answers, Facts, Why
+from jobs.replication.translation.sync_history import Certificate, SyncHistory
 
 
 class SourceEnd(NamedTuple):
@@ -78,11 +72,6 @@ class Translator:
             store = self._stores[where] = started_store()
         store.sync(upstream, downstream)
 
-    def put(self, where: TopicPartition, syncs: PartitionSyncs, store: OffsetSyncStore) -> None:
-        """Take everything that is known of a partition at once; both belong to this translator now."""
-        self._histories[where] = SyncHistory(syncs)
-        self._stores[where] = store
-
     @property
     def partitions(self) -> frozenset[TopicPartition]:
         """The source partitions with at least one offset sync."""
@@ -114,20 +103,30 @@ class Translator:
 
         The same as `translate` without `end` for each. Raises ValueError when the lengths do not agree.
         """
-        asked = np.asarray(upstreams, np.int64)
-        names, numbers = (
-            _numbered(wheres) if which is None else (wheres, np.asarray(which, np.int64))
-        )
-        if len(numbers) != len(asked):
-            raise ValueError(f"{len(asked)} offsets of {len(numbers)} partitions are asked for")
-        answers = Answers.none(len(asked))
-        order = np.argsort(numbers, kind="stable")
-        for number, span in slices_by_partition(numbers[order]):
-            history = self.history(names[number])
-            if history is not None:
-                places = order[span]
-                found = translate_partition(history.syncs, asked[places], self.facts)
-                answers.put(places, found)
+        return self._answers(wheres, upstreams, which, SyncHistory.certify_many)
+
+    def reverse_many(
+        self,
+        wheres: Sequence[TopicPartition],
+        downstreams: npt.ArrayLike,
+        which: npt.ArrayLike | None = None,
+    ) -> Answers:
+        """Answer as `reverse` does, many questions at once, see `translate_many`."""
+        return self._answers(wheres, downstreams, which, SyncHistory.reverse_many)
+
+    def mm2_many(
+        self,
+        wheres: Sequence[TopicPartition],
+        upstreams: npt.ArrayLike,
+        which: npt.ArrayLike | None = None,
+    ) -> Int64s:
+        """Return MirrorMaker 2's own answers, see `translate_many`; -2 without a sync."""
+        names, asked, order, spans = _by_partition(wheres, upstreams, which)
+        answers = np.full(len(asked), NOTHING, np.int64)
+        for number, span in spans:
+            kept = self.kept(names[number])
+            if kept is not None:
+                answers[order[span]] = translated(kept, asked[order[span]])
         return answers
 
     def reverse(self, where: TopicPartition, downstream: int) -> Certificate | None:
@@ -140,8 +139,29 @@ class Translator:
 
     def mm2(self, where: TopicPartition, upstream: int) -> int | None:
         """Return MirrorMaker 2's own answer: None without a sync, -1 for one older than all it keeps."""
+        kept = self._stores.get(where)
+        return None if kept is None else kept.translate(upstream)
+
+    def kept(self, where: TopicPartition) -> Int64s | None:
+        """Return what MirrorMaker 2 would have kept, see `kept_syncs`; None without any offset sync."""
         store = self._stores.get(where)
-        return None if store is None else store.translate(upstream)
+        return None if store is None else kept_by(store)
+
+    def _answers(
+        self,
+        wheres: Sequence[TopicPartition],
+        offsets: npt.ArrayLike,
+        which: npt.ArrayLike | None,
+        ask: Callable[[SyncHistory, Int64s, Facts], Answers],
+    ) -> Answers:
+        names, asked, order, spans = _by_partition(wheres, offsets, which)
+        answers = Answers.none(len(asked))
+        for number, span in spans:
+            history = self.history(names[number])
+            if history is not None:
+                places = order[span]
+                answers.put(places, ask(history, asked[places], self.facts))
+        return answers
 
 
 def at_the_end(found: Certificate | None, upstream: int, end: SourceEnd) -> Certificate | None:
@@ -167,6 +187,18 @@ def started_store() -> OffsetSyncStore:
     store = OffsetSyncStore()
     store.start(must_read_to_end=False)
     return store
+
+
+def _by_partition(
+    wheres: Sequence[TopicPartition], offsets: npt.ArrayLike, which: npt.ArrayLike | None
+) -> tuple[Sequence[TopicPartition], Int64s, Int64s, Iterator[tuple[int, slice]]]:
+    """Return partitions, offsets, the order that puts partitions together, and the span of each in it."""
+    asked = np.asarray(offsets, np.int64)
+    names, numbers = _numbered(wheres) if which is None else (wheres, np.asarray(which, np.int64))
+    if len(numbers) != len(asked):
+        raise ValueError(f"{len(asked)} offsets of {len(numbers)} partitions are asked for")
+    order = np.argsort(numbers, kind="stable")
+    return names, asked, order, slices_by_partition(numbers[order])
 
 
 def _numbered(wheres: Sequence[TopicPartition]) -> tuple[list[TopicPartition], Int64s]:

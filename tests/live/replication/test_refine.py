@@ -60,7 +60,7 @@ def test_every_record_between_two_distant_syncs_is_found_exactly(east, west):
         )
         for upstream in range(pairs[0][0], pairs[-1][0] + 1):
             true = next(down for up, down in pairs if up >= upstream)
-            found = history.translate(upstream)
+            found = history.certify(upstream)
             assert found.lo <= true <= found.hi
             refined = refine(found, upstream, *sides)
             assert (refined.lo, refined.hi) == (true, true), (upstream, refined.reason)

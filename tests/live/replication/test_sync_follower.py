@@ -9,8 +9,8 @@ from confluent_kafka import TopicPartition as ClientPartition
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.offset_syncs.archive import open_translator, read_all_runs
-from jobs.replication.offset_syncs.archive_manifest import GapKind
+from jobs.replication.offset_syncs.archive import open_translator
+from jobs.replication.offset_syncs.archive_manifest import GapKind, read_manifest
 from jobs.replication.offset_syncs.archive_writer import SyncArchive
 from jobs.replication.offset_syncs.follower import SyncsPlace, catch_up, follow, place_of
 from jobs.wire.mirror_records import OffsetSync, encode_offset_sync
@@ -133,7 +133,7 @@ def test_what_compaction_removed_between_two_visits_is_a_hole(west, tmp_path):
             tell(west, topic, (1, 1), where=TopicPartition("others", 0))
             with SyncArchive(tmp_path / "whole") as whole:
                 catch_up(place, whole)
-            count = read_all_runs(tmp_path / "whole").sync_count
+            count = read_manifest(tmp_path / "whole").sync_count
             for path in (tmp_path / "whole").iterdir():
                 path.unlink()
             return count < 40

@@ -9,10 +9,11 @@ import yaml
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.flow.spec import FlowSpec
-from jobs.replication.offset_syncs.archive import open_translator, read_all_runs
+from jobs.replication.offset_syncs.archive import open_parts, open_translator
 from jobs.replication.offset_syncs.archive_writer import SyncArchive
 from jobs.replication.offset_syncs.follower import catch_up, place_of
 from jobs.wire.mirror_records import OffsetSync, encode_offset_sync
+from tests.jobs.replication.offset_syncs.test_sync_rows import listed
 from tests.live.records import Record, make_topic, write
 
 pytestmark = pytest.mark.live
@@ -53,7 +54,10 @@ def test_tasks_read_ranges_and_the_archive_is_that_of_the_follower(west, flow, t
     with SyncArchive(followed) as one:
         catch_up(place_of(flow), one)
         refused = one.manifest.refused
-    assert read_all_runs(archive).same_as(read_all_runs(followed))
+    told, wanted = open_parts(archive), open_parts(followed)
+    assert told.names == wanted.names
+    for name in wanted.names:
+        assert listed(told.rows(name)) == listed(wanted.rows(name))
     with SyncArchive(archive) as one:
         assert one.manifest.refused == refused
         assert catch_up(place_of(flow), one) == 0

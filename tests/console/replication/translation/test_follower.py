@@ -13,7 +13,7 @@ from jobs.cluster.errors import UnknownTopicOrPartition, Unreachable
 from jobs.replication.offset_syncs.archive_manifest import Source
 from jobs.replication.offset_syncs.archive_writer import Increment, SyncArchive
 from jobs.replication.offset_syncs.follower import Heard
-from jobs.replication.offset_syncs.runs import SyncRows
+from jobs.replication.offset_syncs.sync_rows import SyncRows
 from tests.console.making import make_flow
 from tests.support import Clock
 

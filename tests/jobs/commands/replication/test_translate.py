@@ -9,7 +9,7 @@ from jobs.cli import main
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.offset_syncs.archive_manifest import Source
 from jobs.replication.offset_syncs.archive_writer import Increment, SyncArchive
-from jobs.replication.offset_syncs.runs import SyncRows
+from jobs.replication.offset_syncs.sync_rows import SyncRows
 from jobs.wire.mirror_records import OffsetSync, encode_offset_sync
 
 SYNCS = [(100, 200), (201, 301), (300, 500)]
@@ -194,6 +194,21 @@ def test_an_archive_answers_instead_of_a_dump(tmp_path, capsys):
     assert (told["lo"], told["hi"], told["mm2"]) == (201, 301, 201)
     assert main(["translate", "--archive", str(tmp_path / "none"), *question]) == 2
     assert "no archive" in capsys.readouterr().err
+
+
+def test_an_archive_answers_what_it_knew_at_a_time(tmp_path, capsys):
+    content = SyncRows.without_links(*np.array([(0, *sync, 0) for sync in SYNCS]).T)
+    content = content._replace(at_ms=np.array([1_000, 2_000, 3_000]))
+    with SyncArchive(tmp_path) as archive:
+        archive.append(Increment(Source("west", "t"), [TopicPartition("orders", 0)], content, 3))
+    question = ["--topic", "orders", "--partition", "0", "--offset", "250", "--json"]
+    then = ["--at", "1970-01-01T00:00:02Z"]
+    assert main(["translate", "--archive", str(tmp_path), *question, *then]) == 0
+    assert json.loads(capsys.readouterr().out)["hi"] is None
+    dump = tmp_path / "syncs.jsonl"
+    dump.write_text("\n".join(rows()), encoding="utf-8")
+    assert main(["translate", "--syncs", str(dump), *question, *then]) == 2
+    assert "--archive" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from jobs.replication.checkpoints.rounds import NO_SYNCS, CheckpointRounds
 from jobs.replication.checkpoints.thread import AGAIN_S, TimedRounds
 from jobs.replication.checkpoints.topic import TOPIC_ID_HEADER, CheckpointTopic, GroupPartition
 from jobs.replication.flow.spec import FlowSpec
-from jobs.replication.translation.offset_sync_window import OffsetSyncWindow
+from jobs.replication.translation.bounded import BoundedTranslator
 from jobs.wire.mirror_records import Checkpoint, encode_checkpoint
 
 ORDERS, REMOTE = TopicPartition("orders", 0), TopicPartition("east.orders", 0)
@@ -26,9 +26,9 @@ class Clusters:
     """Both clusters of a flow in memory: 100 records of `orders`, copied 50 offsets further."""
 
     def __init__(self) -> None:
-        self.kept = OffsetSyncWindow()
-        self.kept.add(ORDERS, (0, 50), None)
-        self.kept.add(ORDERS, (99, 149), (0, 50))
+        self.kept = BoundedTranslator()
+        self.kept.add(ORDERS, 0, 50)
+        self.kept.add(ORDERS, 99, 149, follows=(0, 50))
         self.ids = {"east.orders": "first-id", "audit": "audit-id"}
         self.has_syncs = True
         self.ends = {ORDERS: OffsetRange(0, 100, 100), REMOTE: OffsetRange(0, 150, 150)}
@@ -136,7 +136,7 @@ def test_groups_and_topics_that_the_flow_leaves_out_get_none(clusters):
 
 def test_a_topic_that_came_from_the_target_goes_by_its_own_name_there(clusters):
     where = TopicPartition("west.audit", 0)
-    clusters.kept.add(where, (7, 8))
+    clusters.kept.add(where, 7, 8)
     clusters.ends |= {where: OffsetRange(0, 9, 9), TopicPartition("audit", 0): OffsetRange(0, 9, 9)}
     clusters.offsets = {"billing": {where: CommittedOffset(7)}}
     rounds_of(clusters).run(1, sync_groups=False)
@@ -176,8 +176,8 @@ def test_what_was_told_of_a_deleted_topic_counts_no_more_for_another_of_its_name
     clusters.offsets["billing"][ORDERS] = CommittedOffset(99)
     rounds.run(1_000, sync_groups=False)
     clusters.ids["east.orders"] = "second-id"
-    clusters.kept.add(ORDERS, (0, 0), None)
-    clusters.kept.add(ORDERS, (99, 99), (0, 0))
+    clusters.kept.add(ORDERS, 0, 0)
+    clusters.kept.add(ORDERS, 99, 99, follows=(0, 0))
     rounds.run(3_000, sync_groups=False)
     assert told(clusters) == {"billing": (99, 99)}
     assert clusters.topic.checkpoints[BILLING].topic_id == "second-id"
@@ -189,7 +189,7 @@ def test_a_checkpoint_that_seems_possible_is_not_kept_of_a_deleted_topic(cluster
     rounds = rounds_of(clusters)
     rounds.run(1_000, sync_groups=False)
     clusters.ids["east.orders"] = "second-id"
-    clusters.kept.add(ORDERS, (0, 0), None)  # nothing says more than that
+    clusters.kept.add(ORDERS, 0, 0)  # nothing says more than that
     rounds = rounds if is_same_driver else rounds_of(clusters)
     rounds.run(3_000, sync_groups=False)
     assert told(clusters) == {"billing": (99, 1)}
@@ -201,7 +201,7 @@ def test_offset_syncs_of_a_deleted_topic_are_not_used_for_another_of_its_name(cl
     clusters.ids["east.orders"] = "second-id"
     report = rounds.run(2_000, sync_groups=False)
     assert (report.told, report.without) == (0, {"no_sync": 1})
-    clusters.kept.add(ORDERS, (10, 3), None)
+    clusters.kept.add(ORDERS, 10, 3)
     rounds.run(3_000, sync_groups=False)
     assert told(clusters) == {"billing": (10, 3)}
 
@@ -210,7 +210,7 @@ def test_offset_syncs_that_came_while_the_id_was_not_known_are_kept(clusters):
     rounds = rounds_of(clusters)
     rounds.run(1_000, sync_groups=False)
     del clusters.ids["east.orders"]
-    clusters.kept.add(ORDERS, (10, 3), None)
+    clusters.kept.add(ORDERS, 10, 3)
     rounds.run(2_000, sync_groups=False)
     clusters.ids["east.orders"] = "second-id"
     rounds.run(3_000, sync_groups=False)
@@ -236,7 +236,7 @@ def test_no_sync_that_comes_again_takes_a_checkpoint_back(clusters, pair, follow
     rounds = rounds_of(clusters)
     clusters.offsets["billing"][ORDERS] = CommittedOffset(90)
     rounds.run(1, sync_groups=False)
-    clusters.kept.add(ORDERS, pair, follows)
+    clusters.kept.add(ORDERS, *pair, follows=follows)
     clusters.offsets["billing"][ORDERS] = CommittedOffset(95)
     rounds.run(2, sync_groups=False)
     assert told(clusters) == {"billing": (95, 145)}
@@ -261,7 +261,7 @@ def test_wrong_checkpoints_without_an_id_are_corrected_in_the_first_round_and_co
 def test_a_right_checkpoint_without_an_id_is_kept_though_its_offset_syncs_are_gone(clusters):
     clusters.take(Checkpoint("billing", *REMOTE, 10, 60, ""))
     clusters.kept.clear()
-    clusters.kept.add(ORDERS, (99, 149), None)
+    clusters.kept.add(ORDERS, 99, 149)
     report = rounds_of(clusters).run(1, sync_groups=False)
     assert told(clusters) == {"billing": (10, 60)}
     assert (report.written, report.corrected) == (1, 0)

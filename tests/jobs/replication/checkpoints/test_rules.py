@@ -7,7 +7,7 @@ from jobs.replication.checkpoints.rules import CheckpointOffsets, Why, decide
 from jobs.replication.naming.mirror_maker import rename_topic
 from jobs.replication.offset_sync_store import OffsetSyncStore
 from jobs.replication.policy import DefaultReplicationPolicy
-from jobs.replication.translation.offset_sync_window import OffsetSyncWindow
+from jobs.replication.translation.bounded import BoundedTranslator
 from jobs.replication.translation.sync_history import Certificate
 from tests.support import conformance_cases
 
@@ -122,9 +122,9 @@ def test_over_restarts_checkpoints_are_as_monotonic_as_upstreams(case):
 @pytest.mark.parametrize("case", conformance_cases(FILE, "checkpoint"))
 def test_a_group_behind_one_sync_gets_upstreams_checkpoint(case):
     sync, expected = case["sync"], case["expected"]
-    kept = OffsetSyncWindow()
+    kept = BoundedTranslator()
     where = TopicPartition(sync["topic"], sync["partition"])
-    kept.add(where, (sync["upstream"], sync["downstream"]))
+    kept.add(where, sync["upstream"], sync["downstream"])
     decision = decide(
         case["group_offset"], kept.translate(where, case["group_offset"]), TARGET, None
     )

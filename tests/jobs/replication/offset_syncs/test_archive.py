@@ -1,27 +1,30 @@
 """The archive of offset syncs: whatever was appended how, it answers as if all syncs had come one by one."""
 
+import json
 import shutil
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.archives import MANIFEST, ArchiveBusy, BadArchive
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.offset_syncs.archive import archive_folder, open_translator, read_all_runs
+from jobs.replication.offset_syncs.archive import archive_folder, open_parts, open_translator
 from jobs.replication.offset_syncs.archive_manifest import Gap, GapKind, Source, read_manifest
 from jobs.replication.offset_syncs.archive_writer import Increment, Limits, SyncArchive
-from jobs.replication.offset_syncs.runs import SyncRows, build_runs
-from jobs.replication.translation.sync_history import Why
+from jobs.replication.offset_syncs.sync_rows import SyncRows
+from jobs.replication.translation.bounds import Why
 from jobs.replication.translation.translator import Translator
 from tests.examples import examples
-from tests.jobs.replication.offset_syncs.test_runs import LINKS, followed
+from tests.jobs.replication.offset_syncs.test_sync_files import runs
+from tests.jobs.replication.offset_syncs.test_sync_rows import LINKS, followed, listed
 
 SOURCE = Source("west", "mm2-offset-syncs.east.internal", "A" * 22)
 NAMES = [TopicPartition("orders", 0), TopicPartition("clicks", 3)]
-# So small that files are merged and arrays are made in the middle of a short test.
-SOON = Limits(most_parts=3, syncs_before_index=5, share_before_index=0.3)
+# So small that files are merged in the middle of a short test.
+SOON = Limits(most_parts=3, syncs_of_kept=5)
 PIECES = st.lists(
     st.tuples(
         st.sampled_from([None, None, None, GapKind.COMPACTED, GapKind.LOST]),
@@ -46,8 +49,8 @@ def rows(syncs, hole=0, follows=()) -> SyncRows:
     return found._replace(follows_upstream=upstream, follows_downstream=downstream)
 
 
-def increment(syncs, next_offset=0, gap=None, follows=(), **more) -> Increment:
-    found = None if gap is None else Gap(gap, 0, None, 0, 1, "a test")
+def increment(syncs, next_offset=0, gap=None, follows=(), lost_at=1, **more) -> Increment:
+    found = None if gap is None else Gap(gap, 0, None, 0, lost_at, "a test")
     holes = int(gap is GapKind.COMPACTED)
     content = rows(syncs, holes, follows)
     return Increment(SOURCE, NAMES, content, next_offset, gap=found, holes=holes, **more)
@@ -95,6 +98,11 @@ def assert_same_answers(one, other) -> None:
         for offset, (lo, hi, why) in enumerate(zip(*many, strict=True)):
             found = (lo, None if hi < 0 <= lo else hi, Why(why).text)
             assert found == answered(other.translate(where, offset))
+        back, own = one.reverse_many([where] * 12, range(12)), one.mm2_many([where] * 12, range(12))
+        for offset, (lo, hi, why) in enumerate(zip(*back, strict=True)):
+            found = (lo, None if hi < 0 <= lo else hi, Why(why).text)
+            assert found == answered(other.reverse(where, offset))
+            assert (None if own[offset] == -2 else own[offset]) == other.mm2(where, offset)
 
 
 @examples(60)
@@ -107,31 +115,60 @@ def test_it_answers_as_if_all_syncs_had_come_one_by_one(tmp_path_factory, pieces
         if is_opened_again:
             assert_same_answers(open_translator(folder), one_by_one(pieces[: at + 1]))
     with SyncArchive(folder, limits) as archive:
-        archive.tidy(index_now=True)
+        archive.tidy(now=True)
     assert_same_answers(open_translator(folder), one_by_one(pieces))
 
 
 @examples(40)
 @given(PIECES)
-def test_merging_and_arrays_lose_no_run(tmp_path_factory, pieces):
-    tables = []
+def test_merging_loses_no_sync(tmp_path_factory, pieces):
+    found = []
     for limits in (SOON, Limits()):
         folder = tmp_path_factory.mktemp("archive")
         with SyncArchive(folder, limits) as archive:
             for gap, syncs, follows, _ in with_links(pieces):
                 archive.append(increment(syncs, 0, gap, follows))
-        tables.append(read_all_runs(folder))
-    assert tables[0].same_as(tables[1])
+        parts = open_parts(folder)
+        found.append({name: listed(parts.rows(name)) for name in parts.names})
+    assert found[0] == found[1]
 
 
-def test_a_run_goes_on_over_many_appends(tmp_path):
+def test_files_are_merged_when_there_are_many(tmp_path):
     with SyncArchive(tmp_path, SOON) as archive:
         for number in range(0, 100, 10):
             archive.append(increment([(0, number, number + 5)]))
-        assert len(archive.manifest.parts) < 10
-    table = read_all_runs(tmp_path)
-    assert table.same_as(build_runs(NAMES, rows([(0, n, n + 5) for n in range(0, 100, 10)])))
-    assert len(table) == 1
+        assert len(archive.manifest.parts) <= 3
+    assert open_parts(tmp_path).rows(NAMES[0]).upstream.tolist() == list(range(0, 100, 10))
+
+
+def at(times, content):
+    return content._replace(rows=content.rows._replace(at_ms=np.array(times, np.int64)))
+
+
+def test_what_was_known_at_a_time_is_told_as_it_was_told_then(tmp_path):
+    with SyncArchive(tmp_path, SOON) as archive:
+        archive.append(at([100, 200], increment([(0, 0, 5), (0, 50, 60)])))
+        archive.append(at([300], increment([(0, 90, 100)])))
+        archive.tidy(now=True)
+
+    def then(at_ms):
+        return open_translator(tmp_path, as_of_ms=at_ms)
+
+    assert then(99).translate(NAMES[0], 70) is None
+    assert [bounds(then(ms).translate(NAMES[0], 70)) for ms in (100, 299, 300)] == [
+        (6, None), (61, None), (61, 100),
+    ]  # fmt: skip
+    assert [then(ms).mm2(NAMES[0], 70) for ms in (99, 100, 200)] == [None, 6, 61]
+
+
+def test_before_a_loss_was_seen_what_it_took_away_was_known(tmp_path):
+    with SyncArchive(tmp_path) as archive:
+        archive.append(at([100], increment([(0, 0, 5)])))
+        archive.append(at([150], increment([(0, 0, 0)], gap=GapKind.LOST, lost_at=500)))
+    known = [
+        bounds(open_translator(tmp_path, as_of_ms=ms).translate(NAMES[0], 0)) for ms in (499, 500)
+    ]
+    assert known == [(5, 5), (0, 0)]
 
 
 def test_a_folder_without_an_archive_has_nothing_to_say(tmp_path):
@@ -149,15 +186,15 @@ def test_what_was_appended_is_seen_by_whoever_had_opened_it_before(tmp_path):
         assert bounds(before.translate(NAMES[0], 20)) == (21, None)
 
 
-@pytest.mark.parametrize("is_indexed", [False, True], ids=["as it came", "in the index"])
+@pytest.mark.parametrize("is_merged", [False, True], ids=["as it came", "merged"])
 def test_between_two_syncs_that_follow_each_other_every_record_is_as_far_as_the_first(
-    tmp_path, is_indexed
+    tmp_path, is_merged
 ):
     """Also over appends, and where compaction took syncs of other partitions between the two."""
     with SyncArchive(tmp_path) as archive:
         archive.append(increment([(0, 0, 5)]))
         archive.append(increment([(0, 100, 105)], gap=GapKind.COMPACTED, follows=[(0, 5)]))
-        archive.tidy(index_now=is_indexed)
+        archive.tidy(now=is_merged)
     found = open_translator(tmp_path).translate(NAMES[0], 68)
     assert (found.lo, found.hi) == (73, 105)
     assert found.reason == Why.PERHAPS_NO_RECORD.text
@@ -170,13 +207,30 @@ def test_behind_a_sync_that_follows_one_that_nobody_kept_nothing_from_before_cou
     assert bounds(open_translator(tmp_path).translate(NAMES[0], 50)) == (0, 300)
 
 
-def test_an_index_of_an_earlier_version_is_opened_and_knows_of_no_links(tmp_path):
+def test_an_archive_of_version_1_is_opened_and_written_on(tmp_path):
+    _, content = runs([(0, 0, 5, False, ""), (0, 100, 105, False, "")], with_links=True)
+    pq.write_table(content, tmp_path / "runs-1-1.parquet")
+    (tmp_path / "index-1").mkdir()
+    part = {"file": "runs-1-1.parquet", "first": 1, "last": 1, "runs": 1, "syncs": 2}
+    index = {"folder": "index-1", "last": 1}
+    old = {
+        "version": 1,
+        "identity": "x",
+        "source": None,
+        "appends": 1,
+        "parts": [part],
+        "index": index,
+        "gaps": [],
+    }
+    (tmp_path / MANIFEST).write_text(json.dumps(old), encoding="utf-8")
+    where = TopicPartition("b", 1)
+    assert bounds(open_translator(tmp_path).translate(where, 68)) == (6, 105)
     with SyncArchive(tmp_path) as archive:
-        archive.append(increment([(0, 0, 5), (0, 100, 105)], follows=[(-1, -1), (0, 5)]))
-        archive.tidy(index_now=True)
-    (old,) = tmp_path.glob("index-*/linked.npy")
-    old.unlink()
-    assert bounds(open_translator(tmp_path).translate(NAMES[0], 68)) == (6, 105)
+        archive.append(increment([(0, 1, 1)])._replace(names=[where]))
+        archive.tidy(now=True)
+        assert len(archive.manifest.parts) == 1
+    assert not (tmp_path / "index-1").exists()
+    assert open_parts(tmp_path).rows(where).upstream.tolist() == [0, 100, 1]
 
 
 def test_where_to_go_on_and_what_was_refused_are_kept(tmp_path):
@@ -213,15 +267,15 @@ def test_what_a_crash_left_is_removed_and_does_not_count(tmp_path):
     with SyncArchive(tmp_path) as archive:
         archive.append(increment([(0, 10, 20)]))
         kept = {path.name for path in tmp_path.iterdir()}
-    (tmp_path / "runs-2-2.parquet").write_bytes(b"half")
-    (tmp_path / ".runs-2-2.parquet.7.partial").write_bytes(b"half")
+    (tmp_path / "syncs-2-2.parquet").write_bytes(b"half")
+    (tmp_path / ".syncs-2-2.parquet.7.partial").write_bytes(b"half")
     (tmp_path / "index-7").mkdir()
     with SyncArchive(tmp_path):
         assert {path.name for path in tmp_path.iterdir()} == kept
     assert bounds(open_translator(tmp_path).translate(NAMES[0], 10)) == (20, 20)
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"version": 2}', '{"version": 1}'])
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"version": 3}', '{"version": 2}'])
 def test_a_damaged_manifest_is_named(tmp_path, content):
     (tmp_path / MANIFEST).write_text(content, encoding="utf-8")
     with pytest.raises(BadArchive, match=r"manifest\.json"):

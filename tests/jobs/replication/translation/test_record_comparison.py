@@ -36,7 +36,7 @@ def test_with_the_records_of_both_sides_every_copied_offset_is_exact(world):
     target = reader({down: b"%d" % up for up, down in world.copies})
     first = world.syncs[0][0] if world.syncs else None
     for upstream in range(world.upstream):
-        found, true = history.translate(upstream), world.first_at_or_after(upstream)
+        found, true = history.certify(upstream), world.first_at_or_after(upstream)
         if found is None or upstream < first:
             continue
         refined = refine(found, upstream, source, target)
@@ -49,7 +49,7 @@ def test_whatever_is_gone_on_either_side_the_truth_stays_inside_the_bounds(world
     source = reader({up: b"%d" % up for up, _ in world.copies if up not in gone})
     target = reader({down: b"%d" % up for up, down in world.log if down not in lost})
     for upstream in range(world.upstream):
-        found, true = history.translate(upstream), world.first_at_or_after(upstream)
+        found, true = history.certify(upstream), world.first_at_or_after(upstream)
         if found is None or true is None:
             continue
         refined = refine(found, upstream, source, target)
@@ -67,13 +67,13 @@ def test_whatever_is_gone_on_either_side_the_truth_stays_inside_the_bounds(world
     ],
 )
 def test_what_proves_nothing_changes_no_bound_and_says_why(sources, targets, reason):
-    found = SyncHistory([(10, 20), (16, 25)]).translate(13)
+    found = SyncHistory([(10, 20), (16, 25)]).certify(13)
     refined = refine(found, 13, reader(sources), reader(targets))
     assert (refined.lo, refined.hi, refined.reason) == (found.lo, found.hi, reason)
 
 
 def test_too_many_records_are_not_compared():
-    found = SyncHistory([(10, 20), (16, 25)]).translate(13)
+    found = SyncHistory([(10, 20), (16, 25)]).certify(13)
     refined = refine(found, 13, lambda *_: None, reader({}))
     assert refined.reason == TOO_MANY.format(10_000)
 
@@ -81,11 +81,11 @@ def test_too_many_records_are_not_compared():
 def test_behind_the_last_sync_what_is_copied_is_found_and_what_is_not_is_said():
     history = SyncHistory([(10, 20)])
     source, target = reader({11: b"a", 12: b"b", 13: b"c"}), reader({21: b"a", 23: b"b"})
-    assert refine(history.translate(12), 12, source, target).lo == 23
-    later = refine(history.translate(13), 13, source, target)
+    assert refine(history.certify(12), 12, source, target).lo == 23
+    later = refine(history.certify(13), 13, source, target)
     assert (later.lo, later.hi, later.reason) == (21, None, NOT_COPIED)
 
 
 def test_what_is_exact_already_needs_no_record():
-    found = SyncHistory([(10, 20)]).translate(10)
+    found = SyncHistory([(10, 20)]).certify(10)
     assert refine(found, 10, None, None) is found

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.replication.translation.sync_history import Facts, SyncHistory
+from jobs.replication.translation.bounds import Facts
+from jobs.replication.translation.sync_history import SyncHistory
 from tests.jobs.replication.translation.worlds import World, crosslog_tells, worlds
 from tests.support import conformance_cases
 
@@ -15,9 +16,9 @@ def test_two_neighbouring_syncs_bound_what_is_between_them(case):
         (sync["upstream"], sync["downstream"])
         for sync in (case["sync_at_or_before"], case["next_sync"])
     )
-    narrow = history.translate(case["group_offset"], target_has_no_gaps=case["target_without_gaps"])
+    narrow = history.certify(case["group_offset"], Facts(case["target_without_gaps"]))
     assert {"lo": narrow.lo, "hi": narrow.hi, "exact": narrow.exact} == case["expected"]
-    safe = history.translate(case["group_offset"])
+    safe = history.certify(case["group_offset"])
     assert {"lo": safe.lo, "hi": safe.hi} == case["always_safe"]
 
 
@@ -25,7 +26,7 @@ def answers(world: World, **known):
     """Yield each offset with what is said about it and where it really is, as far as both are known."""
     history = SyncHistory(world.syncs)
     for upstream in range(max((offset for offset, _ in world.copies), default=0) + 3):
-        found, true = history.translate(upstream, **known), world.first_at_or_after(upstream)
+        found, true = history.certify(upstream, Facts(**known)), world.first_at_or_after(upstream)
         if found is not None and true is not None:
             yield upstream, found, true
 
@@ -49,7 +50,7 @@ def test_without_gaps_on_the_target_the_bounds_are_narrower_and_still_true(world
     for upstream, found, true in answers(world, target_has_no_gaps=True):
         assert found.lo <= true, upstream
         assert found.hi is None or true <= found.hi, upstream
-        wide = history.translate(upstream)
+        wide = history.certify(upstream)
         assert wide.lo <= found.lo
         assert wide.hi is None or found.hi <= wide.hi
 
@@ -59,7 +60,7 @@ def test_between_two_syncs_of_a_dense_stretch_every_answer_is_exact(world):
     history = SyncHistory(world.syncs)
     if world.syncs:
         for upstream in range(world.syncs[0][0], world.syncs[-1][0] + 1):
-            assert history.translate(upstream, target_has_no_gaps=True).exact
+            assert history.certify(upstream, Facts(target_has_no_gaps=True)).exact
 
 
 @given(worlds(upheavals=("", "back")))
@@ -74,10 +75,10 @@ def test_whoever_tells_all_changes_makes_the_bounds_narrower_and_still_true(worl
     history = SyncHistory(crosslog_tells(world))
     for upstream in range(max((offset for offset, _ in world.copies), default=0) + 1):
         found, true = (
-            history.translate(upstream, all_changes_told=True),
+            history.certify(upstream, Facts(all_changes_told=True)),
             world.first_at_or_after(upstream),
         )
-        wide = history.translate(upstream)
+        wide = history.certify(upstream)
         assert wide.lo <= found.lo <= true, upstream
         assert found.hi is None or true <= found.hi, upstream
         is_copied = upstream in dict(world.copies)
@@ -96,7 +97,7 @@ def test_where_some_syncs_are_lost_those_that_follow_each_other_still_tell_all(w
         if pair in kept:
             history.add(*pair, follows=chain[at - 1] if at else None)
     for upstream in range(max((offset for offset, _ in world.copies), default=0) + 1):
-        found, true = history.translate(upstream), world.first_at_or_after(upstream)
+        found, true = history.certify(upstream), world.first_at_or_after(upstream)
         if found is None:
             continue
         assert found.lo <= true, upstream
@@ -141,23 +142,23 @@ def test_the_way_back_is_narrower_where_all_changes_are_told(world):
 
 
 def test_without_any_sync_nothing_is_said():
-    assert SyncHistory().translate(5) is None
+    assert SyncHistory().certify(5) is None
 
 
 def test_before_the_first_sync_everything_up_to_it_is_possible():
-    found = SyncHistory([(10, 20)]).translate(5)
+    found = SyncHistory([(10, 20)]).certify(5)
     assert (found.lo, found.hi, found.exact) == (0, 20, False)
 
 
 def test_after_the_last_sync_there_is_no_upper_bound():
-    found = SyncHistory([(10, 20)]).translate(15)
+    found = SyncHistory([(10, 20)]).certify(15)
     assert (found.lo, found.hi, found.exact) == (21, None, False)
 
 
 def test_what_was_before_a_step_back_is_remembered_where_the_topic_is_the_same():
     """MirrorMaker 2 forgets it and answers -1."""
     history = SyncHistory([(10, 20), (30, 40), (25, 45)])
-    same = history.translate(15, target_has_no_gaps=True, is_same_topic=True)
+    same = history.certify(15, Facts(target_has_no_gaps=True, is_same_topic=True))
     assert (same.lo, same.exact) == (25, True)
-    perhaps_another = history.translate(15, target_has_no_gaps=True)
+    perhaps_another = history.certify(15, Facts(target_has_no_gaps=True))
     assert (perhaps_another.lo, perhaps_another.hi) == (25, 45)

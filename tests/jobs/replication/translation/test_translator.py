@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.offset_sync_store import OffsetSyncStore
-from jobs.replication.translation.sync_history import Facts, Why
+from jobs.replication.translation.bounds import Facts, Why
 from jobs.replication.translation.translator import SourceEnd, Translator
 from tests.jobs.replication.translation.worlds import worlds
 

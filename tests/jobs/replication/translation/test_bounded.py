@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.copy.sync_tracker import SyncTracker
-from jobs.replication.translation import offset_sync_window
-from jobs.replication.translation.offset_sync_window import OffsetSyncWindow
-from jobs.replication.translation.sync_history import Why, repeats_nothing
+from jobs.replication.translation.bounded import BoundedTranslator
+from jobs.replication.translation.bounds import Why
+from jobs.replication.translation.sync_history import repeats_nothing
 from jobs.replication.translation.translator import SourceEnd, Translator
 
 WHERE = TopicPartition("orders", 0)
@@ -64,10 +64,10 @@ def engines(draw, ends=("commit", "abort", "restart")):
     return engine
 
 
-def kept(told, *, most=1000, fewest=64) -> OffsetSyncWindow:
-    syncs = OffsetSyncWindow(most, fewest)
+def kept(told, *, most=1000, fewest=64) -> BoundedTranslator:
+    syncs = BoundedTranslator(most, fewest)
     for pair, follows in told:
-        syncs.add(WHERE, pair, follows)
+        syncs.add(WHERE, *pair, follows=follows)
     return syncs
 
 
@@ -82,7 +82,7 @@ def archived(told, lost=frozenset()) -> Translator:
     return translator
 
 
-def check(engine: Engine, syncs: OffsetSyncWindow | Translator) -> None:
+def check(engine: Engine, syncs: Translator) -> None:
     """Nothing is skipped anywhere, and where it is said to be exact nothing is repeated."""
     for upstream in range(90, engine.upstream + 3):
         found = syncs.translate(WHERE, upstream)
@@ -140,22 +140,22 @@ def test_a_long_topic_takes_no_more_room_than_allowed():
 
 
 def test_syncs_of_one_stretch_take_the_room_of_two():
-    syncs = OffsetSyncWindow()
+    syncs = BoundedTranslator()
     for at in range(100):
-        syncs.add(WHERE, (at, at + 7), (at - 1, at + 6) if at else None)
+        syncs.add(WHERE, at, at + 7, follows=(at - 1, at + 6) if at else None)
     assert len(syncs) == 2
     assert syncs.translate(WHERE, 50).lo == 57
 
 
 def test_without_any_sync_of_a_partition_nothing_is_said():
-    assert OffsetSyncWindow().translate(WHERE, 5) is None
+    assert BoundedTranslator().translate(WHERE, 5) is None
 
 
 def test_a_group_at_the_end_of_the_source_goes_on_at_the_end_of_the_target():
     syncs = kept([((10, 20), None)])
     assert syncs.translate(WHERE, 90).lo == 21
     at_end = syncs.translate(WHERE, 90, end=SourceEnd(90, 99))
-    assert (at_end.lo, at_end.hi, at_end.reason) == (99, None, offset_sync_window.AT_THE_END)
+    assert (at_end.lo, at_end.hi, at_end.reason) == (99, None, Why.AT_THE_END.text)
     assert syncs.translate(WHERE, 89, end=SourceEnd(90, 99)).lo == 21
 
 
@@ -165,7 +165,7 @@ def test_a_sync_that_comes_again_changes_nothing(engine, data):
     before = [syncs.translate(WHERE, upstream) for upstream in range(90, engine.upstream + 3)]
     for pair, follows in data.draw(st.lists(st.sampled_from(engine.told or [((0, 0), None)]))):
         if engine.told:
-            syncs.add(WHERE, pair, follows)
+            syncs.add(WHERE, *pair, follows=follows)
     assert before == [
         syncs.translate(WHERE, upstream) for upstream in range(90, engine.upstream + 3)
     ]
@@ -188,14 +188,14 @@ def test_syncs_of_another_remote_topic_take_back_all_that_was_said_of_the_delete
 def test_syncs_that_were_marked_can_be_dropped_and_later_ones_stay():
     syncs = kept([((10, 20), None), ((30, 45), None)])
     syncs.mark(WHERE)
-    syncs.add(WHERE, (40, 60), None)
-    syncs.add(WHERE, (50, 75), None)
+    syncs.add(WHERE, 40, 60)
+    syncs.add(WHERE, 50, 75)
     syncs.drop_marked(WHERE)
     assert (len(syncs), syncs.translate(WHERE, 40).lo) == (2, 60)
-    assert syncs.translate(WHERE, 30).reason == offset_sync_window.BEFORE_ALL
+    assert syncs.translate(WHERE, 30).reason == Why.BEFORE_FIRST.text
     syncs.mark(WHERE)
     syncs.drop_marked(WHERE)
-    assert (list(syncs), syncs.translate(WHERE, 40)) == ([], None)
+    assert (syncs.partitions, syncs.translate(WHERE, 40)) == (frozenset(), None)
 
 
 @given(engines(), st.integers(0, 40), st.integers(2, 8))
@@ -203,7 +203,7 @@ def test_what_is_dropped_is_everything_that_was_marked(engine, marked, fewest):
     syncs = kept(engine.told[:marked], most=1, fewest=fewest)
     syncs.mark(WHERE)
     for pair, follows in engine.told[marked:]:
-        syncs.add(WHERE, pair, follows)
+        syncs.add(WHERE, *pair, follows=follows)
     syncs.drop_marked(WHERE)
     after = [pair for pair, _ in engine.told[marked:]]
     for upstream in range(90, engine.upstream + 3):

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 import numba
 
 from jobs.replication.offset_sync_store import SIZE
-from jobs.replication.translation.partition_syncs import Int64s
+from jobs.replication.offset_syncs.sync_rows import Int64s
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -1,16 +1,16 @@
 """MirrorMaker 2's store in arrays: whoever feeds it, it answers what `OffsetSyncStore` answers."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.replication.offset_sync_store import OffsetSyncStore
-from jobs.replication.offset_syncs.offset_sync_store_arrays import (
-    empty_stores,
-    feed_store,
-    feed_stores,
+from jobs.replication.offset_syncs.kept_syncs import (
+    NOTHING,
+    feed,
+    nothing_kept,
     store_of,
+    translated,
 )
 
 STEPS = st.lists(
@@ -29,9 +29,9 @@ def syncs_of(steps):
 
 
 def fed(syncs, *, compiled, kept=None):
-    kept = empty_stores(1)[0] if kept is None else kept
+    kept = nothing_kept() if kept is None else kept
     columns = np.array(syncs, np.int64).reshape(-1, 2).T
-    feed_store(
+    feed(
         kept,
         np.ascontiguousarray(columns[0]),
         np.ascontiguousarray(columns[1]),
@@ -50,17 +50,21 @@ def test_fed_in_two_pieces_it_answers_like_the_store_itself(steps, cut, first, s
     kept = fed(syncs[cut:], compiled=second, kept=fed(syncs[:cut], compiled=first))
     restored = store_of(kept)
     assert restored.syncs == store.syncs
-    for upstream in {0, *(u + n for u, _ in syncs for n in (-1, 0, 1))}:
-        assert restored.translate(upstream) == store.translate(upstream)
+    asked = sorted({0, *(u + n for u, _ in syncs for n in (-1, 0, 1))})
+    many = translated(kept, np.array(asked, np.int64)).tolist()
+    for upstream, found in zip(asked, many, strict=True):
+        told = store.translate(upstream)
+        assert restored.translate(upstream) == told
+        assert found == (NOTHING if told is None else told)
 
 
-@pytest.mark.parametrize("count", [10, 30_000])
-def test_each_partition_gets_its_own_rows(count):
-    stores = empty_stores(3)
-    upstream = np.arange(count, dtype=np.int64)
-    half = count // 2
-    bounds = np.array([0, half, count])
-    feed_stores(stores, np.array([2, 0]), bounds, upstream, upstream + 7)
-    assert store_of(stores[2]).translate(half + 5) == half - 1 + 7 + 1
-    assert store_of(stores[0]).translate(count - 1) == count - 1 + 7
-    assert store_of(stores[1]).translate(5) is None
+def test_without_a_sync_there_is_no_answer():
+    assert translated(nothing_kept(), np.array([0, 7])).tolist() == [NOTHING, NOTHING]
+
+
+def test_many_syncs_are_fed_by_the_compiled_loop_as_few_are_in_plain_words():
+    upstream = np.arange(30_000, dtype=np.int64)
+    compiled, plain = nothing_kept(), nothing_kept()
+    feed(compiled, upstream, upstream + 7)
+    feed(plain, upstream, upstream + 7, compiled=False)
+    assert store_of(compiled).syncs == store_of(plain).syncs
