@@ -157,7 +157,7 @@ def lists(lab: Lab, folder: Path, syncs: int, count: int, say: Say) -> dict[str,
     found: dict[str, object] = {"syncs": syncs, "partitions": PARTITIONS, "questions": count}
     asking = Asking(folder / "runs")
     topic = place_of(flow).topic
-    for name, sign in (("good", ""), ("bad", "-")):
+    for name, sign, times in (("good", "", TIMES), ("bad", "-", 1)):
         path = folder / f"{name}.csv"
         with path.open("w", encoding="utf-8") as file:
             file.writelines(
@@ -169,7 +169,7 @@ def lists(lab: Lab, folder: Path, syncs: int, count: int, say: Say) -> dict[str,
             "cluster": {"connection": lab.cluster("target").connection.to_mapping()},
             "offsets": {"path": str(path)},
         }
-        found[name] = [asking.ask_of("translate", given, resources) for _ in range(TIMES)]
+        found[name] = [asking.ask_of("translate", given, resources) for _ in range(times)]
     return found | asking.end()
 
 

@@ -28,9 +28,10 @@ from jobs.replication.flow.selection import (
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.naming.mirror_maker import rename_topic
 from jobs.replication.offset_sync_store import TOO_OLD
-from jobs.replication.translation.sync_history import Why
+from jobs.replication.offset_syncs.archive import open_translator
+from jobs.replication.offset_syncs.kept_syncs import NOTHING
+from jobs.replication.translation.bounds import Why
 from jobs.replication.translation.translator import Translator
-from jobs.spark.analyses.offsets.bulk.core_adapter import NO_SYNC, mm2_many, open_at, reverse_many
 from jobs.spark.analyses.offsets.bulk.ends import NO_ENDS, Ends
 from jobs.spark.analyses.offsets.bulk.question_files import Part
 from jobs.spark.analyses.offsets.bulk.question_rows import QUESTIONS
@@ -58,7 +59,7 @@ class Asking:
     @cached_property
     def translator(self) -> Translator:
         """What the archive says; opened where it is first asked, once in a process."""
-        return open_at(self.folder, self.at_ms)
+        return open_translator(self.folder, as_of_ms=self.at_ms)
 
     @cached_property
     def source_of(self) -> Mapping[str, str]:
@@ -161,11 +162,11 @@ def answer(asking: Asking, questions: pa.Table) -> tuple[pa.Table, Tally]:
     wheres, which, offsets = asked.sources, asked.which, asked.offsets
     translator = asking.translator
     if asking.is_reverse:
-        found = reverse_many(translator, wheres, offsets, which)
-        mm2 = np.full(len(offsets), NO_SYNC, np.int64)
+        found = translator.reverse_many(wheres, offsets, which)
+        mm2 = np.full(len(offsets), NOTHING, np.int64)
     else:
         found = translator.translate_many(wheres, offsets, which)
-        mm2 = mm2_many(translator, wheres, offsets, which)
+        mm2 = translator.mm2_many(wheres, offsets, which)
     reasons, is_wrong = asked.reasons(asking.ends, found.why)
     none = is_wrong | (found.why == Why.NO_SYNC)
     is_open = none | (found.hi < 0)
@@ -182,7 +183,7 @@ def answer(asking: Asking, questions: pa.Table) -> tuple[pa.Table, Tally]:
             "lo": pa.array(found.lo, mask=none),
             "hi": pa.array(found.hi, mask=is_open),
             "exact": pa.array(exact),
-            "mm2": pa.array(mm2, mask=mm2 == NO_SYNC),
+            "mm2": pa.array(mm2, mask=mm2 == NOTHING),
             "width": pa.array(found.hi - found.lo, mask=is_open),
             "reason": reasons,
         }

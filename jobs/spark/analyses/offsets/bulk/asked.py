@@ -15,7 +15,6 @@ from jobs.quorum.history.change_json import iso
 from jobs.replication.flow.selection import should_replicate
 from jobs.replication.offset_syncs.archive_manifest import Gap, Manifest, read_manifest
 from jobs.spark.analyses.offsets.bulk.answering import AnswerPart, Asking, Tally, remote_of
-from jobs.spark.analyses.offsets.bulk.core_adapter import count_untimed
 from jobs.spark.analyses.offsets.bulk.ends import NO_ENDS, Ends, read_ends
 from jobs.spark.analyses.offsets.bulk.group_questions import read_group_questions
 from jobs.spark.analyses.offsets.bulk.question_files import FIELD, Part, parts_of
@@ -24,6 +23,7 @@ from jobs.spark.analyses.offsets.syncs import Syncs
 from jobs.spark.analyses.task import AnalysisTask
 
 MOST_GAPS = 5
+UNTIMED = "Of some offset syncs it is not known when they were written: they count as if they were known already."
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def ask(task: AnalysisTask, arguments: Mapping[str, Any], syncs: Syncs) -> Asked
     )
     notes = _notes_of_archive(asking)
     if arguments[FIELD] is not None:
-        parts = parts_of(Path(task.resources[FIELD]["path"]))
+        parts = parts_of(Path(task.resources[FIELD]["path"]), _tasks(task))
         ends, more = _ends_for_a_list(asking)
         return Asked(replace(asking, ends=ends), parts, (*notes, *more))
     return _groups(task, asking, notes)
@@ -111,9 +111,13 @@ def _groups(task: AnalysisTask, asking: Asking, notes: Sequence[str]) -> Asked:
         notes = [*notes, "The committed offsets are those of now: Kafka keeps no earlier ones."]
     path = task.run_dir / "questions.parquet"
     pq.write_table(found.questions, path)
-    parts = parts_of(path) if len(found.questions) else []
+    parts = parts_of(path, _tasks(task)) if len(found.questions) else []
     asking = replace(asking, has_lines=False, ends=found.ends)
     return Asked(asking, parts, (*notes, *found.notes))
+
+
+def _tasks(task: AnalysisTask) -> int:
+    return task.spark.sparkContext.defaultParallelism
 
 
 def _ends_for_a_list(asking: Asking) -> tuple[Ends, list[str]]:
@@ -140,12 +144,27 @@ def _notes_of_archive(asking: Asking) -> list[str]:
     gaps = [_gap_text(gap, manifest) for gap in manifest.gaps[-MOST_GAPS:]]
     if len(manifest.gaps) > MOST_GAPS:
         gaps.insert(0, f"The archive has {len(manifest.gaps):,} gaps; of the last {MOST_GAPS}:")
-    untimed = count_untimed(asking.folder) if asking.at_ms is not None else 0
-    if untimed:
-        gaps.append(
-            f"Of {untimed:,} offset syncs it is not known when they were written: what they say is left out."
-        )
+    if asking.at_ms is not None and _has_untimed(asking.folder, manifest):
+        gaps.append(UNTIMED)
     return gaps
+
+
+def _has_untimed(folder: Path, manifest: Manifest) -> bool:
+    """Return whether there are offset syncs of which nobody knows when they were written."""
+    for part in manifest.parts:
+        try:
+            file = pq.read_metadata(folder / part.file)
+        except FileNotFoundError:
+            # It was merged with others.
+            continue
+        if "at_ms" not in file.schema.names:
+            return True
+        column = file.schema.names.index("at_ms")
+        for group in range(file.num_row_groups):
+            known = file.row_group(group).column(column).statistics
+            if known is None or not known.has_min_max or known.min < 0:
+                return True
+    return False
 
 
 def _gap_text(gap: Gap, manifest: Manifest) -> str:

@@ -27,8 +27,9 @@ from jobs.spark.analyses.offsets.bulk.question_rows import (
 )
 
 FIELD = "offsets"
-BYTES_AT_ONCE = 4 << 20
-ROWS_AT_ONCE = 200_000
+# Each part reads all of the offset syncs that it needs: as few parts as memory and tasks allow.
+FEWEST_BYTES, MOST_BYTES = 1 << 20, 16 << 20
+FEWEST_ROWS, MOST_ROWS = 50_000, 800_000
 _PARQUET = b"PAR1"
 _BOM = b"\xef\xbb\xbf"
 _SEPARATORS = ("\t", ";", ",")
@@ -67,7 +68,7 @@ class ParquetPart:
         with pq.ParquetFile(self.path) as file:
             columns = [name for name in NAMES if name in file.schema_arrow.names]
             skip, left, found = self.start, self.end - self.start, []
-            for batch in file.iter_batches(ROWS_AT_ONCE, row_groups=[self.group], columns=columns):
+            for batch in file.iter_batches(FEWEST_ROWS, row_groups=[self.group], columns=columns):
                 piece = batch.slice(min(skip, len(batch)), left)
                 skip, left = skip - min(skip, len(batch)), left - len(piece)
                 found.append(piece)
@@ -79,14 +80,19 @@ class ParquetPart:
 Part = CsvPart | ParquetPart
 
 
-def parts_of(path: Path) -> list[Part]:
-    """Return the parts of a list; raises InvalidFields where it is none."""
+def parts_of(path: Path, tasks: int = 1) -> list[Part]:
+    """Return the parts of a list, for so many tasks at once; raises InvalidFields where it is none."""
     try:
         with path.open("rb") as file:
-            head = file.read(BYTES_AT_ONCE)
+            head = file.read(FEWEST_BYTES)
+        size = path.stat().st_size
     except OSError as error:
         raise _refusal(f"It cannot be read: {error.strerror}.") from None
-    parts = _parquet_parts(path) if head.startswith(_PARQUET) else _csv_parts(path, head)
+    parts = (
+        _parquet_parts(path, tasks)
+        if head.startswith(_PARQUET)
+        else _csv_parts(path, head, _share(size, tasks))
+    )
     if not parts:
         raise _refusal("There is nothing in it.")
     return parts
@@ -96,11 +102,11 @@ def _refusal(text: str) -> InvalidFields:
     return InvalidFields({FIELD: text})
 
 
-def _csv_parts(path: Path, head: bytes) -> list[Part]:
+def _csv_parts(path: Path, head: bytes, size: int) -> list[Part]:
     if b"\0" in head:
         raise _refusal("It is neither text nor Parquet: it holds a zero byte.")
     begin = len(_BOM) if head.startswith(_BOM) else 0
-    spans = list(_spans(path, begin))
+    spans = list(_spans(path, begin, size))
     lines = (raw.decode("utf-8", "replace") for raw in head[begin:].splitlines())
     first = next((line for line in lines if line.strip()), "")
     separator = next((sign for sign in _SEPARATORS if sign in first), ",")
@@ -114,27 +120,31 @@ def _csv_parts(path: Path, head: bytes) -> list[Part]:
     return [CsvPart(path, start, end, line, layout) for start, end, line in spans]
 
 
-def _spans(path: Path, begin: int) -> Iterator[tuple[int, int, int]]:
+def _share(size: int, tasks: int) -> int:
+    return min(max(-(-size // tasks) + 1, FEWEST_BYTES), MOST_BYTES)
+
+
+def _spans(path: Path, begin: int, most: int) -> Iterator[tuple[int, int, int]]:
     """Yield spans of whole lines: where they begin and end, and the number of the first line."""
     start, line = begin, 1
     with path.open("rb") as file:
         while True:
             file.seek(start)
-            block = file.read(BYTES_AT_ONCE)
+            block = file.read(most)
             if not block:
                 return
-            is_last = len(block) < BYTES_AT_ONCE
+            is_last = len(block) < most
             size = len(block) if is_last else block.rfind(b"\n") + 1
             if not size:
                 raise _refusal(
-                    f"Line {line:,} is longer than {BYTES_AT_ONCE >> 20} MB: this is no list of offsets."
+                    f"Line {line:,} is longer than {most >> 20} MB: this is no list of offsets."
                 )
             yield start, start + size, line
             line += block.count(b"\n", 0, size)
             start += size
 
 
-def _parquet_parts(path: Path) -> list[Part]:
+def _parquet_parts(path: Path, tasks: int) -> list[Part]:
     try:
         with pq.ParquetFile(path) as file:
             _check_columns(file.schema_arrow)
@@ -145,8 +155,9 @@ def _parquet_parts(path: Path) -> list[Part]:
         ) from None
     parts, line = list[Part](), 1
     for group, size in enumerate(sizes):
-        for start in range(0, size, ROWS_AT_ONCE):
-            end = min(start + ROWS_AT_ONCE, size)
+        step = min(max(-(-size // tasks), FEWEST_ROWS), MOST_ROWS)
+        for start in range(0, size, step):
+            end = min(start + step, size)
             parts.append(ParquetPart(path, group, start, end, line + start))
         line += size
     return parts

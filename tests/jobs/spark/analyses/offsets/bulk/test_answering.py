@@ -69,6 +69,16 @@ def test_the_way_back_asks_by_the_names_of_the_target(folder):
     assert found[-1]["reason"] == NOT_OF_THE_FLOW
 
 
+def test_as_known_at_a_time_later_syncs_say_nothing(tmp_path):
+    folder = make_archive(
+        tmp_path / "timed", {("orders", 0): [(0, 0), (100, 90), (200, 180)]}, at_ms=[10, 20, 30]
+    )
+    (then,), _ = answers(Asking(folder, at_ms=20), ("orders", 0, 200))
+    (now,), _ = answers(Asking(folder), ("orders", 0, 200))
+    assert (then["lo"], then["hi"], then["mm2"]) == (91, None, 91)
+    assert (now["lo"], now["hi"], now["mm2"]) == (180, 180, 180)
+
+
 def test_what_nothing_is_known_of_says_why(folder):
     ends = Ends("east", {"orders": 2, "gone": 0}, {TopicPartition("orders", 0): 300})
     asking = replace(Asking(folder, flow()), ends=ends)
