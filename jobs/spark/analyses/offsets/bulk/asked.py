@@ -23,7 +23,9 @@ from jobs.spark.analyses.offsets.syncs import Syncs
 from jobs.spark.analyses.task import AnalysisTask
 
 MOST_GAPS = 5
-UNTIMED = "Of some offset syncs it is not known when they were written: they count as if they were known already."
+UNTIMED = (
+    "Of some offset syncs it is not known when they were written: they count as known already."
+)
 
 
 @dataclass(frozen=True, slots=True)
