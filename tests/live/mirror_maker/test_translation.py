@@ -26,8 +26,8 @@ from jobs.replication.findings.silent_failures import evaluate_snapshot
 from jobs.replication.findings.snapshot import FlowSnapshot, GroupSnapshot, PartitionSnapshot
 from jobs.spark.analyses.analysis import checked_arguments
 from jobs.spark.analyses.kinds import ANALYSES
-from jobs.spark.analyses.offsets.bulk.answering import answer
-from jobs.spark.analyses.offsets.bulk.asked import ask
+from jobs.spark.analyses.offsets.bulk.answering import Asking, answer
+from jobs.spark.analyses.offsets.bulk.question_files import parts_of
 from jobs.spark.analyses.offsets.syncs import open_syncs
 from jobs.spark.analyses.task import AnalysisTask
 from tests.console.making import make_cluster, make_flow
@@ -171,16 +171,12 @@ def test_its_topic_of_offset_syncs_is_translated_by_without_a_flow(pair, tmp_pat
         tmp_path,
         tmp_path / "tables",
         tmp_path,
-        {
-            "cluster": {"connection": pair.east.connection.to_mapping()},
-            "offsets": {"path": str(tmp_path / "list")},
-        },
+        {"cluster": {"connection": pair.east.connection.to_mapping()}},
     )
     given = {"cluster": "east", "topic": "mm2-offset-syncs.west.internal", "offsets": "list"}
     arguments = checked_arguments(ANALYSES["translate"], given)
-    asked = ask(task, arguments, open_syncs(task, arguments))
-    (part,) = asked.parts
-    found, _ = answer(asked.asking, part.read().questions)
+    (part,) = parts_of(tmp_path / "list")
+    found, _ = answer(Asking(open_syncs(task, arguments).folder), part.read().questions)
     truth, store = pair.truth(PLAIN), pair.syncs()
     for row in found.to_pylist():
         true = truth.of(row["offset"])
