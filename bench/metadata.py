@@ -200,7 +200,8 @@ def analyses(folder: Path, count: int, say: Say) -> dict[str, object]:
     found["metadata-history"] = asking.ask("metadata-history", large)
     say(f"metadata-history: {json.dumps(found['metadata-history'])}")
     at = {"before-a-moment": {"at": FIRST_MS + count * STEP_MS // 2}}
-    for kind in ANALYSES:
+    about_logs = [one.kind for one in ANALYSES.values() if one.arguments[0].name == "log"]
+    for kind in about_logs:
         if kind != "metadata-history":
             found[kind] = asking.ask(kind, large, at.get(kind, {}))
             say(f"{kind}: {json.dumps(found[kind])}")
@@ -217,11 +218,17 @@ class Asking:
         self.family: Family | None = None
 
     def ask(self, kind: str, log: Path, more: Mapping[str, object] = NOTHING) -> dict[str, object]:
+        """Ask about a log, see `ask_of`."""
+        return self.ask_of(kind, {"log": str(log), **more}, NOTHING)
+
+    def ask_of(
+        self, kind: str, arguments: Mapping[str, object], resources: Mapping[str, object]
+    ) -> dict[str, object]:
         """Hand a question over and wait for its answer; the first one starts the engine."""
         run_dir = self.runs / uuid4().hex
-        given = checked_arguments(ANALYSES[kind], {"log": str(log), **more})
+        given = checked_arguments(ANALYSES[kind], arguments)
         values = {"arguments": given, "tables": str(run_dir / "tables"), "tasks": TASKS}
-        values["histories"] = str(self.runs / "histories")
+        values |= {"histories": str(self.runs / "histories"), "resources": resources}
         began = time.monotonic()
         keeper = door.start_run(JobSpec(run_dir.name, kind, values, lease_s=3600.0), run_dir)
         if self.family is None:

@@ -1,7 +1,9 @@
-"""Offset translation: questions against a million runs, a backfill of ten million syncs, the follower's lag.
+"""Offset translation: questions against a million runs, also on Spark, a backfill of ten million syncs, lag.
 
-Questions and the opening of an archive are timed in this process, on one thread. The backfill is the job on
-Spark, from the start of its keeper to its end, and without that start; the time of writing the syncs to Kafka
+Questions and the opening of an archive are timed in this process, on one thread. On Spark, the kind
+`translate` is asked of the engine about a topic of offset syncs, from the handing over of a list (CSV) to the
+result, all rows written; the first time starts the engine and reads the topic. The backfill is the job on
+Spark, from the start of its keeper to its end, and without that start. The time of writing the syncs to Kafka
 does not count. Lag is from the acknowledgement of a sync by Kafka to the first answer that knows it.
 """
 
@@ -17,6 +19,7 @@ from pathlib import Path
 import numpy as np
 from confluent_kafka import Producer
 from engines import clusters
+from metadata import Asking
 
 from jobs.cluster.admin.topics import NewTopicSpec, create_topics
 from jobs.cluster.client import ClusterClient
@@ -37,6 +40,8 @@ PARTITIONS = 1000
 RUNS = 1_000_000
 QUESTIONS = 1_000_000
 SYNCS = 10_000_000
+TRANSLATED = 3_000_000
+TIMES = 5
 TASKS = 2
 TOLD = 50
 
@@ -48,11 +53,13 @@ def measure(say: Say, *, quick: bool) -> dict[str, object]:
         asked = questions(Path(folder) / "archive", RUNS // part, QUESTIONS // part)
         say(f"questions: {json.dumps(asked)}")
         with clusters(folder) as lab:
+            list_ = lists(lab, Path(folder), TRANSLATED // part, QUESTIONS // part, say)
+            say(f"lists: {json.dumps(list_)}")
             filled = backfill(lab, Path(folder), SYNCS // part, say)
             say(f"backfill: {json.dumps(filled)}")
             lag = follower_lag(lab, Path(folder))
             say(f"follower: {json.dumps(lag)}")
-    return {"questions": asked, "backfill": filled, "follower": lag}
+    return {"questions": asked, "lists": list_, "backfill": filled, "follower": lag}
 
 
 def questions(folder: Path, runs: int, count: int) -> dict[str, object]:
@@ -139,6 +146,33 @@ def flow_of(lab: Lab, name: str) -> FlowSpec:
     return flow
 
 
+def lists(lab: Lab, folder: Path, syncs: int, count: int, say: Say) -> dict[str, object]:
+    """Ask the warm engine for a list of offsets, and for one of bad rows alone."""
+    flow = flow_of(lab, "listed")
+    say(f"writing {syncs:,} offset syncs")
+    tell(lab, flow, syncs, PARTITIONS)
+    chance = np.random.default_rng(7)
+    which = chance.integers(0, PARTITIONS, count).tolist()
+    offsets = chance.integers(0, 101 * syncs // PARTITIONS, count).tolist()
+    found: dict[str, object] = {"syncs": syncs, "partitions": PARTITIONS, "questions": count}
+    asking = Asking(folder / "runs")
+    topic = place_of(flow).topic
+    for name, sign, times in (("good", "", TIMES), ("bad", "-", 1)):
+        path = folder / f"{name}.csv"
+        with path.open("w", encoding="utf-8") as file:
+            file.writelines(
+                f"orders,{partition},{sign}{offset}\n"
+                for partition, offset in zip(which, offsets, strict=True)
+            )
+        given = {"cluster": "target", "topic": topic, "offsets": path.name}
+        resources = {
+            "cluster": {"connection": lab.cluster("target").connection.to_mapping()},
+            "offsets": {"path": str(path)},
+        }
+        found[name] = [asking.ask_of("translate", given, resources) for _ in range(times)]
+    return found | asking.end()
+
+
 def backfill(lab: Lab, folder: Path, count: int, say: Say) -> dict[str, object]:
     """Read a topic of so many syncs of 100 partitions by the job on Spark."""
     flow = flow_of(lab, "backfilled")
@@ -169,8 +203,8 @@ def size_of(folder: Path, pattern: str) -> float:
     return sum(path.stat().st_size for path in folder.glob(pattern)) / 1_000_000
 
 
-def tell(lab: Lab, flow: FlowSpec, count: int) -> None:
-    """Write syncs as a flow of 100 partitions does: one each 101 records, every tenth with a gap before."""
+def tell(lab: Lab, flow: FlowSpec, count: int, partitions: int = 100) -> None:
+    """Write syncs as a flow does: one each 101 records of a partition, every tenth with a gap before."""
     producer = Producer(
         {
             "bootstrap.servers": lab.cluster("target").bootstrap_servers,
@@ -180,9 +214,9 @@ def tell(lab: Lab, flow: FlowSpec, count: int) -> None:
     )
     topic = place_of(flow).topic
     for number in range(count):
-        turn = number // 100
+        turn = number // partitions
         upstream = 101 * turn
-        sync = OffsetSync("orders", number % 100, upstream, upstream + turn // 10)
+        sync = OffsetSync("orders", number % partitions, upstream, upstream + turn // 10)
         key, value = encode_offset_sync(sync)
         while True:
             try:

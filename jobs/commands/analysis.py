@@ -41,7 +41,7 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     """Add a command for each kind to the parser of `crosslog`."""
     for analysis in ANALYSES.values():
         parser = commands.add_parser(
-            analysis.kind,
+            analysis.command or analysis.kind,
             help=analysis.question,
             description=f"{analysis.question} {analysis.definition} Exit codes: 0 answered, 1 notes say what "
             "the answer does not know, or it could not be answered, 2 an argument is wrong.",

@@ -27,6 +27,10 @@ DIFFERENT = (
 NOT_COPIED = "The record is not on the target yet."
 
 
+# From an offset up to another one, None: as far as there are records.
+Span = tuple[int, int | None]
+
+
 class FingerprintReader(Protocol):
     """Reads one side's records from an offset up to another (None: as far as there are any)."""
 
@@ -41,30 +45,43 @@ class KafkaFingerprintReader:
 
     client: ClusterClient
     where: TopicPartition
+    most_records: int = MOST_RECORDS
 
     def __call__(self, start: int, end: int | None) -> Sequence[RecordFingerprint] | None:
         """Read them; raises `ClusterFault`."""
-        return read_fingerprints(self.client, self.where, start, end, MOST_RECORDS)
+        return read_fingerprints(self.client, self.where, start, end, self.most_records)
 
 
 def refine(
-    found: Certificate, upstream: int, source: FingerprintReader, target: FingerprintReader
+    found: Certificate,
+    upstream: int,
+    source: FingerprintReader,
+    target: FingerprintReader,
+    most_records: int = MOST_RECORDS,
 ) -> Certificate:
     """Return a certificate for the same offset, exact where the records prove it.
 
     The first piece of evidence must be the sync at or before the offset, the second the next one, if there
-    is one; others are returned as they are. A reason says why nothing was proved.
+    is one; others are returned as they are. A reason says why nothing was proved. `most_records` is what the
+    readers read at most.
     """
+    spans = spans_of(found, upstream)
+    if spans is None:
+        return found
+    sources, targets = source(*spans[0]), target(*spans[1])
+    if sources is None or targets is None:
+        return found._replace(reason=TOO_MANY.format(most_records))
+    return _matched(found, upstream, sources, targets)
+
+
+def spans_of(found: Certificate, upstream: int) -> tuple[Span, Span] | None:
+    """Return what `refine` reads of the source and of the target; None: nothing, it proves nothing more."""
     bracket = _bracket(found, upstream)
     if bracket is None:
-        return found
+        return None
     before, after = bracket
-    ends = (None, None) if after is None else (after.upstream, after.downstream)
-    sources = source(before.upstream + 1, ends[0])
-    targets = target(before.downstream + 1, ends[1])
-    if sources is None or targets is None:
-        return found._replace(reason=TOO_MANY.format(MOST_RECORDS))
-    return _matched(found, upstream, sources, targets)
+    ends = (None, None) if after is None else after
+    return (before.upstream + 1, ends[0]), (before.downstream + 1, ends[1])
 
 
 def _bracket(found: Certificate, upstream: int) -> tuple[KeptSync, KeptSync | None] | None:

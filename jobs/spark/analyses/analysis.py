@@ -131,7 +131,7 @@ class Analysis:
     """A kind of analysis. `run` does it in the driver of a Spark application; it imports pyspark itself.
 
     `keep_days` is how long its results are kept. `checked` (optional) looks at arguments together: it gets
-    them checked one by one and raises InvalidFields.
+    them checked one by one and raises InvalidFields. `command` is that of a shell, empty: the kind's name.
     """
 
     kind: str
@@ -144,6 +144,7 @@ class Analysis:
     definition: str = ""
     keep_days: int = 90
     checked: Callable[[Mapping[str, Any]], None] | None = None
+    command: str = ""
 
     def table(self, name: str) -> Table:
         """Return a table by its name; raises KeyError."""

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jobs.archives import BadArchive
+from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.quorum.log.folder import BadFolder
 from jobs.spark import contract, submit
 from jobs.spark.analyses.analysis import Analysis
@@ -67,8 +69,10 @@ def answer(analysis: Analysis, spec: JobSpec, run_dir: Path, spark: SparkSession
         partial.rename(tables)
     except Stopped:
         return JobResult(Outcome.CANCELLED, submit.stop_reason(run_dir))
-    except BadFolder as refusal:
+    except (BadFolder, BadArchive, InvalidFields) as refusal:
         return JobResult(Outcome.FAILED, str(refusal))
+    except ClusterFault as fault:
+        return JobResult(Outcome.FAILED, f"{fault} {fault.hint}")
     except Exception as error:  # an analysis ends here and must leave its result
         if (run_dir / contract.STOP).exists():
             # What was cancelled breaks in some way of its own.

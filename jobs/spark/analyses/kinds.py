@@ -15,7 +15,7 @@ from jobs.spark.analyses.metadata import (
     time_without_controller,
     unclean_elections,
 )
-from jobs.spark.analyses.offsets import backtest
+from jobs.spark.analyses.offsets import backtest, refine, translate
 
 _ALL: tuple[Analysis, ...] = (
     before_a_moment.ANALYSIS,
@@ -29,5 +29,7 @@ _ALL: tuple[Analysis, ...] = (
     metadata_history.ANALYSIS,
     record_types.ANALYSIS,
     backtest.ANALYSIS,
+    translate.ANALYSIS,
+    refine.ANALYSIS,
 )
 ANALYSES: dict[str, Analysis] = {one.kind: one for one in _ALL}

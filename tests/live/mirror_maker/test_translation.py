@@ -24,6 +24,12 @@ from jobs.replication.findings.memory import FlowMemory
 from jobs.replication.findings.reading import read_wire
 from jobs.replication.findings.silent_failures import evaluate_snapshot
 from jobs.replication.findings.snapshot import FlowSnapshot, GroupSnapshot, PartitionSnapshot
+from jobs.spark.analyses.analysis import checked_arguments
+from jobs.spark.analyses.kinds import ANALYSES
+from jobs.spark.analyses.offsets.bulk.answering import Asking, answer
+from jobs.spark.analyses.offsets.bulk.question_files import parts_of
+from jobs.spark.analyses.offsets.syncs import open_syncs
+from jobs.spark.analyses.task import AnalysisTask
 from tests.console.making import make_cluster, make_flow
 from tests.console.replication.finding import make_group_offset
 from tests.live.mirror_maker.mirroring import (
@@ -154,6 +160,28 @@ def test_no_certificate_lies_past_the_truth_or_ends_before_it(pair, topic):
         assert not found.exact or found.lo == e, (upstream, e, found)
     assert wrong == []
     assert exact > 0
+
+
+def test_its_topic_of_offset_syncs_is_translated_by_without_a_flow(pair, tmp_path):
+    (tmp_path / "list").write_text(
+        "\n".join(f"{PLAIN},0,{at}" for at in range(end_of(pair.east, PLAIN)))
+    )
+    task = AnalysisTask(
+        None,
+        tmp_path,
+        tmp_path / "tables",
+        tmp_path,
+        {"cluster": {"connection": pair.east.connection.to_mapping()}},
+    )
+    given = {"cluster": "east", "topic": "mm2-offset-syncs.west.internal", "offsets": "list"}
+    arguments = checked_arguments(ANALYSES["translate"], given)
+    (part,) = parts_of(tmp_path / "list")
+    found, _ = answer(Asking(open_syncs(task, arguments).folder), part.read().questions)
+    truth, store = pair.truth(PLAIN), pair.syncs()
+    for row in found.to_pylist():
+        true = truth.of(row["offset"])
+        assert row["lo"] <= true <= (true if row["hi"] is None else row["hi"]), row
+        assert row["mm2"] == store.mm2(TopicPartition(PLAIN, 0), row["offset"])
 
 
 @pytest.mark.parametrize("topic", TOPICS)

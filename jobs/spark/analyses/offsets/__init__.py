@@ -1,6 +1,6 @@
 """Analyses of offset syncs, of what is translated by them, and of what became of that.
 
-Sub-rooms: `backtesting`.
+Sub-rooms: `bulk`, `backtesting`.
 
-In reading order: `syncs`, `backtest`.
+In reading order: `syncs`, `translate`, `refine`, `backtest`.
 """

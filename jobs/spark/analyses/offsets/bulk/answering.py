@@ -1,0 +1,257 @@
+"""Questions of one part answered at once: done in a Spark task, which opens the archive itself.
+
+The folders of the archive and of the answer are on the driver's machine: Spark runs there, or shares them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa  # type: ignore[import-untyped] # it has no types
+import pyarrow.compute as pc  # type: ignore[import-untyped] # as above
+import pyarrow.parquet as pq  # type: ignore[import-untyped] # as above
+
+from jobs.cluster.descriptions import TopicDescription, TopicPartition
+from jobs.replication.flow.selection import (
+    copies_heartbeats,
+    explain_topic,
+    policy_of,
+    should_replicate,
+)
+from jobs.replication.flow.spec import FlowSpec
+from jobs.replication.naming.mirror_maker import rename_topic
+from jobs.replication.offset_sync_store import TOO_OLD
+from jobs.replication.offset_syncs.archive import open_translator
+from jobs.replication.offset_syncs.kept_syncs import NOTHING
+from jobs.replication.translation.bounds import Why
+from jobs.replication.translation.translator import Translator
+from jobs.spark.analyses.offsets.bulk.ends import NO_ENDS, Ends
+from jobs.spark.analyses.offsets.bulk.question_files import Part
+from jobs.spark.analyses.offsets.bulk.question_rows import QUESTIONS
+
+NOT_OF_THE_FLOW = "The flow copies no topic that is called so on its target."
+_TEXTS = [why.text for why in Why]
+
+
+@dataclass(frozen=True)
+class Asking:
+    """What all parts are asked with.
+
+    `at_ms`: what was known then, None: now. `group`: of this one only. `has_lines`: whether the questions
+    stand in a list of somebody's. Topics have their names on the side that is asked from.
+    """
+
+    folder: Path
+    flow: FlowSpec | None = None
+    at_ms: int | None = None
+    is_reverse: bool = False
+    group: str | None = None
+    has_lines: bool = True
+    ends: Ends = NO_ENDS
+
+    @cached_property
+    def translator(self) -> Translator:
+        """What the archive says; opened where it is first asked, once in a process."""
+        return open_translator(self.folder, as_of_ms=self.at_ms)
+
+    @cached_property
+    def source_of(self) -> Mapping[str, str]:
+        """The names on the source of topics by their names on the target."""
+        if self.flow is None:
+            return {}
+        return {
+            remote_of(self.flow, topic): topic
+            for topic in {where.topic for where in self.translator.partitions}
+        }
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what each process opens itself."""
+        own = {"translator", "source_of"}
+        return {name: value for name, value in self.__dict__.items() if name not in own}
+
+    def name(self, topic: str) -> Named:
+        """Return what a topic that is asked about is called on both sides."""
+        flow = self.flow
+        if flow is None:
+            return Named(topic)
+        if self.is_reverse:
+            source = self.source_of.get(topic)
+            return Named(source, source) if source else Named("", None, NOT_OF_THE_FLOW)
+        left_out = None
+        if not (should_replicate(flow, topic) or copies_heartbeats(flow, topic)):
+            described = TopicDescription(topic, None, is_internal=False, partitions=())
+            left_out = f"The flow leaves it out: {explain_topic(flow, described).reason}"
+        return Named(topic, remote_of(flow, topic), left_out)
+
+
+class Named(NamedTuple):
+    """A topic by its name in the offset syncs (empty: it has none) and on the other side (None: not known).
+
+    `unknown`: why there is no offset sync of it, where more is known than that.
+    """
+
+    source: str
+    other: str | None = None
+    unknown: str | None = None
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was counted of answers; `unknown` are partitions without any offset sync."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    unknown: set[TopicPartition] = field(default_factory=set)
+
+    def add(self, other: Tally) -> None:
+        """Take what another part counted."""
+        self.counts.update(other.counts)
+        self.unknown |= other.unknown
+
+
+def remote_of(flow: FlowSpec, topic: str) -> str:
+    """Return what a topic of the source is called on the target."""
+    aliases = {"source_alias": flow.source.alias, "target_alias": flow.target.alias}
+    return rename_topic(policy_of(flow), topic, **aliases)
+
+
+class AnswerPart:
+    """What a Spark task does: reads a part, answers, and writes both tables; told by numbers of parts."""
+
+    def __init__(self, asking: Asking, parts: Sequence[Part], answers: Path, refused: Path) -> None:
+        self.asking, self.parts = asking, parts
+        self.answers, self.refused = answers, refused
+
+    def __call__(self, number: int) -> Tally:
+        """Do one part."""
+        read = self.parts[number].read()
+        questions = read.questions
+        if self.asking.group is not None:
+            questions = questions.filter(pc.equal(questions["group"], self.asking.group))
+        table, tally = answer(self.asking, questions)
+        _write(table, self.answers, number)
+        if len(read.refused):
+            _write(read.refused, self.refused, number)
+        tally.counts["refused"] = len(read.refused)
+        return tally
+
+    def write_nothing(self) -> Tally:
+        """Write the answers to no questions."""
+        table, tally = answer(self.asking, QUESTIONS.empty_table())
+        _write(table, self.answers, 0)
+        return tally
+
+
+def _write(table: pa.Table, folder: Path, number: int) -> None:
+    # Another try of the same task may write at the same time.
+    path = folder / f"part-{number:06}.parquet"
+    partial = path.with_suffix(f".{np.random.default_rng().integers(1 << 62)}")
+    pq.write_table(table, partial, compression="zstd", compression_level=1)
+    partial.rename(path)
+
+
+def answer(asking: Asking, questions: pa.Table) -> tuple[pa.Table, Tally]:
+    """Return the answers to questions (see `QUESTIONS`), in their order."""
+    asked = _Asked.of(asking, questions)
+    wheres, which, offsets = asked.sources, asked.which, asked.offsets
+    translator = asking.translator
+    if asking.is_reverse:
+        found = translator.reverse_many(wheres, offsets, which)
+        mm2 = np.full(len(offsets), NOTHING, np.int64)
+    else:
+        found = translator.translate_many(wheres, offsets, which)
+        mm2 = translator.mm2_many(wheres, offsets, which)
+    reasons, is_wrong = asked.reasons(asking.ends, found.why)
+    none = is_wrong | (found.why == Why.NO_SYNC)
+    is_open = none | (found.hi < 0)
+    exact = found.exact & ~none
+    lines = questions["line"] if asking.has_lines else pa.nulls(len(offsets), pa.int64())
+    table = pa.table(
+        {
+            "line": lines,
+            "group": questions["group"],
+            "topic": questions["topic"],
+            "partition": questions["partition"],
+            "offset": questions["offset"],
+            "to_topic": asked.others,
+            "lo": pa.array(found.lo, mask=none),
+            "hi": pa.array(found.hi, mask=is_open),
+            "exact": pa.array(exact),
+            "mm2": pa.array(mm2, mask=mm2 == NOTHING),
+            "width": pa.array(found.hi - found.lo, mask=is_open),
+            "reason": reasons,
+        }
+    )
+    without = np.unique(which[(found.why == Why.NO_SYNC) & ~is_wrong]).tolist()
+    counts = Counter(
+        {
+            "questions": len(offsets),
+            "answered": int((~none).sum()),
+            "exact": int(exact.sum()),
+            "wrong": int(is_wrong.sum()),
+            "mm2_too_old": int((mm2 == TOO_OLD).sum()),
+        }
+    )
+    return table, Tally(counts, {asked.wheres[number] for number in without})
+
+
+@dataclass(slots=True)
+class _Asked:
+    """Questions by numbers of the partitions that they are about."""
+
+    wheres: list[TopicPartition]
+    sources: list[TopicPartition]
+    named: list[Named]
+    which: npt.NDArray[np.int64]
+    offsets: npt.NDArray[np.int64]
+    others: pa.Array
+
+    @classmethod
+    def of(cls, asking: Asking, questions: pa.Table) -> _Asked:
+        topics = questions["topic"].combine_chunks().dictionary_encode()
+        names = topics.dictionary.to_pylist()
+        named = [asking.name(name) for name in names]
+        codes = topics.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        partitions = questions["partition"].to_numpy()
+        keys, which = np.unique((codes << 32) | partitions, return_inverse=True)
+        pairs = [(key >> 32, key & 0xFFFFFFFF) for key in keys.tolist()]
+        others = pa.array([one.other for one in named], pa.string())
+        return cls(
+            [TopicPartition(names[code], number) for code, number in pairs],
+            [TopicPartition(named[code].source, number) for code, number in pairs],
+            [named[code] for code, _ in pairs],
+            which,
+            questions["offset"].to_numpy(),
+            others.take(topics.indices),
+        )
+
+    def reasons(self, ends: Ends, why: npt.NDArray[np.uint8]) -> tuple[pa.Array, Any]:
+        """Return why each answer is as it is, and which questions ask for what is not there."""
+        texts, chosen = list(_TEXTS), why.astype(np.int64)
+
+        def say(say_of: Callable[[int], str | None]) -> npt.NDArray[np.int64]:
+            """Return the number of what is said of each partition, -1 for nothing."""
+            told = np.full(len(self.wheres), -1, np.int64)
+            for number in range(len(self.wheres)):
+                text = say_of(number)
+                if text is not None:
+                    told[number] = len(texts)
+                    texts.append(text)
+            return told
+
+        left_out = say(lambda number: self.named[number].unknown)[self.which]
+        chosen = np.where((why == Why.NO_SYNC) & (left_out >= 0), left_out, chosen)
+        highest = np.array([ends.end_of(where) for where in self.wheres], np.int64)
+        is_behind = (highest[self.which] >= 0) & (self.offsets > highest[self.which])
+        behind = set(np.unique(self.which[is_behind]).tolist())
+        ended = say(lambda n: ends.end_text(self.wheres[n]) if n in behind else None)[self.which]
+        chosen = np.where(is_behind, ended, chosen)
+        missing = say(lambda number: ends.missing_text(self.wheres[number]))[self.which]
+        chosen = np.where(missing >= 0, missing, chosen)
+        return pa.array(texts).take(pa.array(chosen)), is_behind | (missing >= 0)

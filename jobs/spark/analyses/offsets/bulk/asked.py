@@ -1,0 +1,176 @@
+"""What translation in bulk is asked: a list, or where the groups of a flow stand; and all of it answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq  # type: ignore[import-untyped] # it has no types
+
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.errors import ClusterFault
+from jobs.quorum.history.change_json import iso
+from jobs.replication.flow.selection import should_replicate
+from jobs.replication.offset_syncs.archive_manifest import Gap, Manifest, read_manifest
+from jobs.spark.analyses.offsets.bulk.answering import AnswerPart, Asking, Tally, remote_of
+from jobs.spark.analyses.offsets.bulk.ends import NO_ENDS, Ends, read_ends
+from jobs.spark.analyses.offsets.bulk.group_questions import read_group_questions
+from jobs.spark.analyses.offsets.bulk.question_files import FIELD, Part, parts_of
+from jobs.spark.analyses.offsets.bulk.question_rows import REFUSED
+from jobs.spark.analyses.offsets.syncs import Syncs
+from jobs.spark.analyses.task import AnalysisTask
+
+MOST_GAPS = 5
+UNTIMED = (
+    "Of some offset syncs it is not known when they were written: they count as known already."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Questions in parts, what they are asked of, and what is not known of both."""
+
+    asking: Asking
+    parts: Sequence[Part]
+    notes: tuple[str, ...]
+
+    def answer(self, task: AnalysisTask, answers: Path) -> Tally:
+        """Answer all of them, into the folder `answers` and the table `refused`; parts at once, as Spark can.
+
+        Few questions are one part, and one Spark task.
+        """
+        refused = task.tables / "refused"
+        for folder in (answers, refused):
+            folder.mkdir(parents=True, exist_ok=True)
+        task.write("refused", REFUSED.empty_table())
+        task.report(f"Translates in {len(self.parts):,} parts")
+        work = AnswerPart(self.asking, self.parts, answers, refused)
+        if not self.parts:
+            return work.write_nothing()
+        numbers = range(len(self.parts))
+        tally = Tally()
+        for one in task.spark.sparkContext.parallelize(numbers, len(numbers)).map(work).collect():
+            tally.add(one)
+        return tally
+
+    def facts(self, tally: Tally) -> dict[str, Any]:
+        """Return what is to be said of all answers."""
+        manifest = read_manifest(self.asking.folder) or Manifest()
+        counts = tally.counts
+        return {
+            "questions": counts["questions"],
+            "answered": counts["answered"],
+            "exact": counts["exact"],
+            "exact_share": share(counts["exact"], counts["answered"]),
+            "unknown_partitions": len(tally.unknown),
+            "not_there": counts["wrong"],
+            "refused": counts["refused"],
+            "known_until": iso(self.asking.at_ms or manifest.read_at_ms),
+            "syncs": manifest.sync_count,
+            "gaps": len(manifest.gaps),
+        }
+
+
+def share(count: int, of: int) -> float | None:
+    """Return which part of some a count is; None of none."""
+    return round(count / of, 4) if of else None
+
+
+def ask(task: AnalysisTask, arguments: Mapping[str, Any], syncs: Syncs) -> Asked:
+    """Return what a question of the kinds `translate` and `refine` asks for.
+
+    Raises `ClusterFault` where groups are asked for, InvalidFields for a list that is none, and `BadArchive`.
+    """
+    asking = Asking(
+        syncs.folder,
+        syncs.flow,
+        arguments.get("at"),
+        arguments.get("direction") == "reverse",
+        arguments["group"],
+    )
+    notes = _notes_of_archive(asking)
+    if arguments[FIELD] is not None:
+        parts = parts_of(Path(task.resources[FIELD]["path"]), _tasks(task))
+        ends, more = _ends_for_a_list(asking)
+        return Asked(replace(asking, ends=ends), parts, (*notes, *more))
+    return _groups(task, asking, notes)
+
+
+def _groups(task: AnalysisTask, asking: Asking, notes: Sequence[str]) -> Asked:
+    flow = asking.flow
+    assert flow is not None  # noqa: S101  `check_asked` said so
+    side = flow.target if asking.is_reverse else flow.source
+    task.report(f"Asks for committed offsets on {side.alias}")
+
+    def wants(topic: str) -> bool:
+        return topic in asking.source_of if asking.is_reverse else should_replicate(flow, topic)
+
+    with ClusterClient(side) as client:
+        found = read_group_questions(client, flow, asking.group, wants)
+    if asking.at_ms is not None:
+        notes = [*notes, "The committed offsets are those of now: Kafka keeps no earlier ones."]
+    path = task.run_dir / "questions.parquet"
+    pq.write_table(found.questions, path)
+    parts = parts_of(path, _tasks(task)) if len(found.questions) else []
+    asking = replace(asking, has_lines=False, ends=found.ends)
+    return Asked(asking, parts, (*notes, *found.notes))
+
+
+def _tasks(task: AnalysisTask) -> int:
+    return task.spark.sparkContext.defaultParallelism
+
+
+def _ends_for_a_list(asking: Asking) -> tuple[Ends, list[str]]:
+    """Return the ends of all partitions that the archive knows, where a cluster is known and answers."""
+    flow, unchecked = asking.flow, "Whether offsets are beyond the end of their log was not checked"
+    if flow is None:
+        return NO_ENDS, [f"{unchecked}: without a flow no cluster is known to ask."]
+    topics = {where.topic for where in asking.translator.partitions}
+    if asking.is_reverse:
+        side, topics = flow.target, {remote_of(flow, topic) for topic in topics}
+    else:
+        side = flow.source
+    try:
+        with ClusterClient(side) as client:
+            return read_ends(client, topics), []
+    except ClusterFault as fault:
+        return NO_ENDS, [f"{unchecked}: {fault}"]
+
+
+def _notes_of_archive(asking: Asking) -> list[str]:
+    manifest = read_manifest(asking.folder)
+    if manifest is None or not manifest.sync_count:
+        return ["There is no offset sync in the archive (yet): nothing is known of any offset."]
+    gaps = [_gap_text(gap, manifest) for gap in manifest.gaps[-MOST_GAPS:]]
+    if len(manifest.gaps) > MOST_GAPS:
+        gaps.insert(0, f"The archive has {len(manifest.gaps):,} gaps; of the last {MOST_GAPS}:")
+    if asking.at_ms is not None and _has_untimed(asking.folder, manifest):
+        gaps.append(UNTIMED)
+    return gaps
+
+
+def _has_untimed(folder: Path, manifest: Manifest) -> bool:
+    """Return whether there are offset syncs of which nobody knows when they were written."""
+    for part in manifest.parts:
+        try:
+            file = pq.read_metadata(folder / part.file)
+        except FileNotFoundError:
+            # It was merged with others.
+            continue
+        if "at_ms" not in file.schema.names:
+            return True
+        column = file.schema.names.index("at_ms")
+        for group in range(file.num_row_groups):
+            known = file.row_group(group).column(column).statistics
+            if known is None or not known.has_min_max or known.min < 0:
+                return True
+    return False
+
+
+def _gap_text(gap: Gap, manifest: Manifest) -> str:
+    topic = manifest.source.topic if manifest.source else "the topic"
+    until = "its end" if gap.to_offset is None else f"offset {gap.to_offset}"
+    span = f"from offset {gap.from_offset} to {until} of {topic}"
+    return f"Offset syncs are missing {span}, seen {iso(gap.at_ms)}: {gap.reason}"

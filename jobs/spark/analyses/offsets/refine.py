@@ -1,0 +1,82 @@
+"""Offsets whose place is not exactly known, found by comparing the records of both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from jobs.spark.analyses.analysis import (
+    Analysis,
+    Answer,
+    Argument,
+    ArgumentType,
+    Column,
+    ColumnType,
+    Table,
+)
+from jobs.spark.analyses.offsets.syncs import FLOW, open_flow_syncs
+from jobs.spark.analyses.offsets.translate import ASKED, GROUP, OFFSETS, REASON, REFUSED
+
+if TYPE_CHECKING:
+    from jobs.spark.analyses.task import AnalysisTask
+
+
+def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
+    """Translate all offsets, then refine those that are not exact."""
+    from jobs.spark.analyses.offsets.bulk.asked import ask
+    from jobs.spark.analyses.offsets.bulk.refined import refine_all
+
+    asked = ask(task, arguments, open_flow_syncs(task, "flow"))
+    return refine_all(task, asked, arguments["most_records"])
+
+
+ANALYSIS = Analysis(
+    kind="refine",
+    title="Refined offsets",
+    question="Where exactly are these offsets on the target, by the records of both sides?",
+    arguments=(
+        replace(FLOW, is_required=True),
+        OFFSETS,
+        GROUP,
+        Argument(
+            "most_records",
+            ArgumentType.INTEGER,
+            "Most records",
+            "So many are read of each side, at most, between two offset syncs.",
+            default=10_000,
+            least=1,
+            most=100_000,
+        ),
+    ),
+    tables=(
+        Table(
+            "refined",
+            "Refined offsets",
+            (
+                *ASKED,
+                Column("to_topic", "On the target", ColumnType.TEXT),
+                Column("lo_before", "Lowest, by offset syncs", ColumnType.OFFSET),
+                Column("hi_before", "Highest, by offset syncs", ColumnType.OFFSET),
+                Column("exact_before", "Exact, by offset syncs", ColumnType.BOOLEAN),
+                Column("lo", "Lowest", ColumnType.OFFSET, "Going on there skips no record."),
+                Column("hi", "Highest", ColumnType.OFFSET, "Absent: nothing bounds it."),
+                Column("exact", "Exact", ColumnType.BOOLEAN),
+                Column(
+                    "compared",
+                    "Records compared",
+                    ColumnType.INTEGER,
+                    "Of the target, between the two offset syncs. Absent: none were read.",
+                ),
+                REASON,
+            ),
+        ),
+        REFUSED,
+    ),
+    run=run,
+    definition=(
+        "Both sides hold the same records in the same order. Where every record between two offset syncs has"
+        " the same key and value on both sides and none is there twice, an offset is exactly known; else the"
+        " bounds stay, and the reason says why. Records are compared by hashes and kept nowhere."
+    ),
+)
