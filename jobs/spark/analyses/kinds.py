@@ -15,6 +15,7 @@ from jobs.spark.analyses.metadata import (
     time_without_controller,
     unclean_elections,
 )
+from jobs.spark.analyses.offsets import backfill
 
 _ALL: tuple[Analysis, ...] = (
     before_a_moment.ANALYSIS,
@@ -27,5 +28,6 @@ _ALL: tuple[Analysis, ...] = (
     config_changes.ANALYSIS,
     metadata_history.ANALYSIS,
     record_types.ANALYSIS,
+    backfill.ANALYSIS,
 )
 ANALYSES: dict[str, Analysis] = {one.kind: one for one in _ALL}

@@ -1,4 +1,4 @@
 """Analyses of offset syncs, of what is translated by them, and of what became of that.
 
-In reading order: `syncs`.
+In reading order: `syncs`, `backfill`.
 """
