@@ -7,7 +7,9 @@ from typing import Any
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
+from django.template.loader import render_to_string
 from django.utils import timezone
+from django.utils.safestring import SafeString
 
 from console.frame.pages.forms import ActionForm
 from console.frame.security.access import can
@@ -65,17 +67,17 @@ class AnalysisForm(ActionForm):
 class ListInput(forms.FileInput):
     """A file to choose, and the one that is kept already: its name comes back with the form."""
 
-    template_name = "runs/analyses/list_input.html"
-
     def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
         """Return the file that was chosen, else the name of the one that is kept."""
         return super().value_from_datadict(data, files, name) or data.get(name) or None
 
-    def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
-        """Tell what is kept."""
-        context = super().get_context(name, value, attrs)
-        kept = value if isinstance(value, str) and uploads.find(value) else ""
-        return context | {"kept": kept, "label": uploads.label_of(kept) if kept else ""}
+    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
+        """Tell what is kept, beside the field."""
+        field = super().render(name, value, attrs, renderer)
+        kept = uploads.find(value) if isinstance(value, str) else None
+        if kept is None:
+            return field
+        return field + render_to_string("runs/analyses/_kept.html", {"name": name, "kept": kept})
 
     def format_value(self, value: Any) -> None:
         """Browsers fill in no file."""

@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
+from django.core.exceptions import PermissionDenied
+
 from console.frame.pages.states import spoken
 from console.frame.security.access import can, require
 from console.runs import uploads
@@ -18,6 +20,10 @@ from jobs.spark.analyses.analysis import Analysis, ArgumentType, checked_argumen
 from jobs.spark.analyses.kinds import ANALYSES
 
 LONGEST_TITLE = 200
+_EVERYWHERE = (
+    "A question that is not about one cluster, flow or log needs the role operator everywhere. Ask an "
+    "administrator of crosslog for it."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +61,8 @@ def read_question(
     found = _sources_of(analysis, arguments, user)
     # Who sees a run is said by one subject: without one it is for a role everywhere.
     subject = sources.subject_of(found)
-    if not subject:
-        require(user, "operate")
+    if not subject and not can(user, "operate"):
+        raise PermissionDenied(_EVERYWHERE)
     labels = ", ".join(one.label for one in found)
     title = f"{analysis.title}: {labels}" if labels else analysis.title
     return Question(kind, arguments, subject, title[:LONGEST_TITLE])
