@@ -77,8 +77,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns its exit code."""
     analysis: Analysis = arguments.analysis
     try:
-        given = checked_arguments(analysis, _given(analysis, arguments))
-        resources = _resources(analysis, given, arguments)
+        given = checked_arguments(analysis, given_of(analysis, arguments))
+        resources = resources_of(analysis, given, arguments)
         output = _output(arguments.output)
         find_java()
     except InvalidFields as refusal:
@@ -123,7 +123,7 @@ def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _given(analysis: Analysis, arguments: argparse.Namespace) -> dict[str, Any]:
+def given_of(analysis: Analysis, arguments: argparse.Namespace) -> dict[str, Any]:
     """Return what was written, by argument; a log as the driver finds it, which works in another folder."""
     found = {}
     for one in analysis.arguments:
@@ -142,7 +142,7 @@ def _flow_of(analysis: Analysis) -> Argument | None:
     return first if first is not None and first.type is ArgumentType.FLOW else None
 
 
-def _resources(
+def resources_of(
     analysis: Analysis, given: Mapping[str, Any], arguments: argparse.Namespace
 ) -> dict[str, dict[str, Any]]:
     """Read the files of flows and clusters, and find lists; raises InvalidFields by argument."""
