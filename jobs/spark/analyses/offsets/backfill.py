@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,22 +65,19 @@ def _locked(task: AnalysisTask, folder: Path) -> Iterator[SyncArchive]:
     from jobs.replication.offset_syncs.archive_writer import SyncArchive
 
     began = time.monotonic()
-    while True:
-        archive = SyncArchive(folder)
-        waited = time.monotonic() - began
-        try:
-            archive.__enter__()
-        except ArchiveBusy as busy:
-            if waited > LOCK_WAIT_S:
-                text = f"{busy}: stop the other backfill or follower, and run it again."
-                raise ArchiveBusy(text) from None
-            task.report(
-                "Waits until the archive is free", done=int(waited), total=LOCK_WAIT_S, unit="s"
-            )
+    with ExitStack() as stack:
+        while True:
+            waited_s = int(time.monotonic() - began)
+            try:
+                archive = stack.enter_context(SyncArchive(folder))
+                break
+            except ArchiveBusy as busy:
+                if waited_s >= LOCK_WAIT_S:
+                    text = f"{busy}. End its follower or the other backfill, and run this again."
+                    raise ArchiveBusy(text) from None
+            text = "Waits until the archive is free"
+            task.report(text, done=waited_s, total=LOCK_WAIT_S, unit="s")
             time.sleep(_LOOK_S)
-        else:
-            break
-    with archive:
         yield archive
 
 
@@ -103,7 +101,9 @@ def _fill(task: AnalysisTask, place: SyncsPlace, archive: SyncArchive, tasks: in
     if brought := archive.manifest.sync_count - before.sync_count:
         # What the broker answered while the end was looked for.
         is_same = before.source == source
-        rows.append(_row(before.next_offset if is_same else None, start, brought))
+        refused = Counter(archive.manifest.refused) - Counter(before.refused)
+        known = before.next_offset if is_same else None
+        rows.append(_row(known, start, brought, "; ".join(_refused(refused))))
     for first in range(0, len(ranges), 2 * tasks):
         some = ranges[first : first + 2 * tasks]
         done = {"done": some[0].start - start, "total": end - start}
@@ -116,7 +116,7 @@ def _fill(task: AnalysisTask, place: SyncsPlace, archive: SyncArchive, tasks: in
         "Makes the archive fast to ask", done=end - start, total=end - start, unit="offsets"
     )
     archive.tidy(index_now=True)
-    known = archive.manifest
+    after = archive.manifest
     gaps = [
         {
             "what": "gap",
@@ -126,21 +126,21 @@ def _fill(task: AnalysisTask, place: SyncsPlace, archive: SyncArchive, tasks: in
             "detail": f"{gap.kind.value}: {gap.reason}",
             "seen_ms": gap.at_ms,
         }
-        for gap in known.gaps
+        for gap in after.gaps
     ]
     types = {ColumnType.TEXT: pa.string()}
     schema = pa.schema([(one.name, types.get(one.type, pa.int64())) for one in _RANGES.columns])
     task.write(_RANGES.name, pa.Table.from_pylist(rows + gaps, schema))
     facts = {
-        "syncs_read": known.sync_count - before.sync_count,
-        "syncs_in_archive": known.sync_count,
+        "syncs_read": after.sync_count - before.sync_count,
+        "syncs_in_archive": after.sync_count,
         "topic": place.topic,
         "topic_end_offset": end,
-        "refused_records": sum(known.refused.values()),
+        "refused_records": sum(after.refused.values()),
         "gaps": len(gaps),
         "seconds": round(time.monotonic() - began, 2),
     }
-    news = [gap for gap in known.gaps if gap not in before.gaps]
+    news = [gap for gap in after.gaps if gap not in before.gaps]
     return Answer(facts, tuple(f"Missing from the archive: {gap.reason}." for gap in news))
 
 
@@ -172,8 +172,11 @@ def _detail(found: RangeSyncs) -> str:
         told.append("nothing begins here: removed, or part of a batch before it")
     if found.missing is not None:
         told.append(f"removed by compaction or retention: {found.missing[0]} to {found.missing[1]}")
-    told += [f"{count} records refused: {reason}" for reason, count in found.refused.items()]
-    return "; ".join(told)
+    return "; ".join([*told, *_refused(found.refused)])
+
+
+def _refused(counts: Mapping[str, int]) -> list[str]:
+    return [f"{count} records refused: {reason}" for reason, count in counts.items()]
 
 
 ANALYSIS = Analysis(
