@@ -15,7 +15,7 @@ from jobs.spark.analyses.metadata import (
     time_without_controller,
     unclean_elections,
 )
-from jobs.spark.analyses.offsets import backtest, refine, translate
+from jobs.spark.analyses.offsets import backfill, backtest, refine, translate
 
 _ALL: tuple[Analysis, ...] = (
     before_a_moment.ANALYSIS,
@@ -28,8 +28,9 @@ _ALL: tuple[Analysis, ...] = (
     config_changes.ANALYSIS,
     metadata_history.ANALYSIS,
     record_types.ANALYSIS,
-    backtest.ANALYSIS,
     translate.ANALYSIS,
     refine.ANALYSIS,
+    backtest.ANALYSIS,
+    backfill.ANALYSIS,
 )
 ANALYSES: dict[str, Analysis] = {one.kind: one for one in _ALL}

@@ -2,5 +2,5 @@
 
 Sub-rooms: `bulk`, `backtesting`.
 
-In reading order: `syncs`, `translate`, `refine`, `backtest`.
+In reading order: `syncs`, `translate`, `refine`, `backtest`, `backfill`.
 """
