@@ -9,7 +9,8 @@ from console.runs.analyses.results import own_document
 from console.runs.analyses.spec import tables_of
 from console.runs.models import Run, RunState
 from jobs.spark.analyses.kinds import ANALYSES
-from tests.console.making import NOW
+from tests.console.making import NOW, make_flow
+from tests.console.runs.analyses import asking
 from tests.console.runs.analyses.making import (
     ANALYSIS,
     KIND,
@@ -61,3 +62,19 @@ def test_an_answer_appears_by_itself_and_the_page_rests_then(ana):
     connection.close()
     expect(page.get_by_role("heading", name="Result")).to_be_visible()
     expect(page.locator("#live[data-refresh]")).to_have_count(0)
+
+
+def test_a_list_is_uploaded_and_stays_when_another_field_is_wrong(ana, tmp_path):
+    ANALYSES[asking.KIND] = asking.ASKING
+    make_flow()
+    (tmp_path / "list.csv").write_text("topic,partition,offset\norders,0,12\n")
+    page = ana.open(f"/runs/new/{asking.KIND}/")
+    page.get_by_label("List of offsets").set_input_files(tmp_path / "list.csv")
+    page.get_by_label("At most").fill("999")
+    page.get_by_role("button", name="Start analysis").click()
+    expect(page.get_by_text("Uploaded: CSV, 35")).to_be_visible()
+    assert ana.look("analysis-list") == []
+    page.get_by_label("At most").fill("9")
+    page.get_by_role("button", name="Start analysis").click()
+    expect(page.get_by_text("Queued: place 1.")).to_be_visible()
+    del ANALYSES[asking.KIND]

@@ -7,30 +7,15 @@ import pytest
 from jobs.cli import main
 from jobs.cluster.errors import InvalidFields
 from jobs.commands import analysis as command
-from jobs.spark.analyses.analysis import Analysis, Answer, Argument, ArgumentType
 from jobs.spark.analyses.kinds import ANALYSES
+from tests.console.runs.analyses.asking import ASKING, KIND
 
-KIND = "test-offsets"
 CLUSTER = 'alias: east\nbootstrap_servers: "127.0.0.1:1"\n'
 FLOW = """
 name: east to west
 source: {alias: east, bootstrap_servers: "127.0.0.1:1"}
 target: {alias: west, bootstrap_servers: "127.0.0.1:1"}
 """
-ASKING = Analysis(
-    kind=KIND,
-    title="Offsets",
-    question="Where are these offsets?",
-    arguments=(
-        Argument("flow", ArgumentType.FLOW, "Flow"),
-        Argument("beside", ArgumentType.FLOW, "Beside"),
-        Argument("cluster", ArgumentType.CLUSTER, "Cluster"),
-        Argument("offsets", ArgumentType.FILE, "List of offsets"),
-    ),
-    tables=(),
-    run=lambda task, arguments: Answer(),
-    command="offsets-of",
-)
 
 
 @pytest.fixture(autouse=True)

@@ -19,30 +19,14 @@ from console.runs.analyses.questions import read_question
 from console.runs.models import Run, RunState
 from jobs.cluster.errors import InvalidFields
 from jobs.spark import contract
-from jobs.spark.analyses.analysis import Analysis, Answer, Argument, ArgumentType
 from jobs.spark.analyses.kinds import ANALYSES
 from tests.console.making import NOW, make_cluster, make_flow, make_user
+from tests.console.runs.analyses.asking import ASKING, KIND
 
 pytestmark = pytest.mark.django_db
-KIND = "test-offsets"
 FORM = f"/runs/new/{KIND}/"
 FLOW = "orders to west"
 ROWS = b"topic,partition,offset\norders,0,12\n"
-ASKING = Analysis(
-    kind=KIND,
-    title="Offsets",
-    question="Where are these offsets?",
-    arguments=(
-        Argument("flow", ArgumentType.FLOW, "Flow"),
-        Argument("beside", ArgumentType.FLOW, "Beside"),
-        Argument("cluster", ArgumentType.CLUSTER, "Cluster"),
-        Argument("offsets", ArgumentType.FILE, "List of offsets"),
-        Argument("most", ArgumentType.INTEGER, "At most", default=10, least=1, most=100),
-    ),
-    tables=(),
-    run=lambda task, arguments: Answer(),
-    command="offsets-of",
-)
 
 
 @pytest.fixture(autouse=True)
