@@ -131,7 +131,7 @@ class Analysis:
     """A kind of analysis. `run` does it in the driver of a Spark application; it imports pyspark itself.
 
     `keep_days` is how long its results are kept. `checked` (optional) looks at arguments together: it gets
-    them checked one by one and raises InvalidFields. `command` is that of a shell, empty: the kind's name.
+    them checked one by one and raises InvalidFields. `command` is its name in a shell, empty: the kind.
     """
 
     kind: str

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobs.archives import BadArchive
+from jobs.archives import ArchiveBusy, BadArchive
 from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.quorum.log.folder import BadFolder
 from jobs.spark import contract, submit
@@ -69,10 +69,9 @@ def answer(analysis: Analysis, spec: JobSpec, run_dir: Path, spark: SparkSession
         partial.rename(tables)
     except Stopped:
         return JobResult(Outcome.CANCELLED, submit.stop_reason(run_dir))
-    except (BadFolder, BadArchive, InvalidFields) as refusal:
-        return JobResult(Outcome.FAILED, str(refusal))
-    except ClusterFault as fault:
-        return JobResult(Outcome.FAILED, f"{fault} {fault.hint}")
+    except (BadFolder, BadArchive, ArchiveBusy, ClusterFault, InvalidFields) as refusal:
+        hint = refusal.hint if isinstance(refusal, ClusterFault) else ""
+        return JobResult(Outcome.FAILED, f"{refusal} {hint}".rstrip())
     except Exception as error:  # an analysis ends here and must leave its result
         if (run_dir / contract.STOP).exists():
             # What was cancelled breaks in some way of its own.
