@@ -179,7 +179,14 @@ def backfill(lab: Lab, folder: Path, count: int, say: Say) -> dict[str, object]:
     say(f"writing {count:,} offset syncs")
     tell(lab, flow, count)
     run_dir = folder / "run"
-    values = {"flow": flow.to_mapping(), "archive": str(folder / "filled")}
+    archive = str(folder / "filled")
+    values = {
+        "arguments": {"flow": flow.name},
+        "resources": {"flow": {"flow": flow.to_mapping(), "archive": archive}},
+        "tables": str(folder / "tables"),
+        "histories": str(folder / "histories"),
+        "tasks": TASKS,
+    }
     began = time.monotonic()
     submit.start_run(JobSpec("backfill", "backfill", values, lease_s=3600.0), run_dir)
     while (result := contract.read_result(run_dir)) is None:
@@ -189,12 +196,13 @@ def backfill(lab: Lab, folder: Path, count: int, say: Say) -> dict[str, object]:
     seconds = time.monotonic() - began
     if result.error:
         raise RuntimeError(result.error)
+    facts = result.summary["facts"]
     return {
-        "syncs": result.summary["syncs"],
+        "syncs": facts["syncs_read"],
         "tasks": TASKS,
         "seconds_with_start_up": round(seconds, 1),
-        "seconds": result.summary["seconds"],
-        "syncs_per_s": round(result.summary["syncs"] / result.summary["seconds"]),
+        "seconds": facts["seconds"],
+        "syncs_per_s": round(facts["syncs_read"] / facts["seconds"]),
         "parquet_mb": round(size_of(folder / "filled", "*.parquet"), 1),
     }
 

@@ -203,6 +203,8 @@ OUTBOUND_TIMEOUT_S = env_int("OUTBOUND_TIMEOUT_S", 10, least=1)
 FILE_UPLOAD_HANDLERS = ["console.frame.pages.uploads.BoundedUpload"]
 # The largest archive of a metadata log that a browser may bring (console/quorum/log/import_pages.py).
 METADATA_UPLOAD_MB = env_int("METADATA_UPLOAD_MB", 512, least=1)
+# The largest list of offsets for an analysis (console/runs/uploads.py).
+ANALYSIS_UPLOAD_MB = env_int("ANALYSIS_UPLOAD_MB", 256, least=1)
 DATA_UPLOAD_MAX_MEMORY_SIZE = 6 * 1024 * 1024
 
 # --- API ----------------------------------------------------------------------------------------

@@ -30,7 +30,6 @@ def build_parser() -> argparse.ArgumentParser:
         voters,
     )
     from jobs.commands.replication import (
-        backfill,
         checkpoints,
         detect_policy,
         drift,
@@ -52,7 +51,6 @@ def build_parser() -> argparse.ArgumentParser:
     replicate.add_parser(commands)
     drift.add_parser(commands)
     translate.add_parser(commands)
-    backfill.add_parser(commands)
     checkpoints.add_parser(commands)
     failover.add_parser(commands)
     verify_report.add_parser(commands)

@@ -5,6 +5,7 @@ from importlib import import_module
 from django.apps import AppConfig
 
 from console.runs.analyses import sources
+from jobs.spark.analyses.analysis import ArgumentType
 
 
 class QuorumConfig(AppConfig):
@@ -14,6 +15,6 @@ class QuorumConfig(AppConfig):
 
     def ready(self) -> None:
         """Let analyses ask about metadata logs, and take what they make of imported ones."""
-        sources.register(import_module("console.quorum.log.sources"))
+        sources.register(ArgumentType.LOG, import_module("console.quorum.log.sources"))
         ended = import_module("console.runs.actions").run_ended
         ended.connect(import_module("console.quorum.tasks").take_when_ended)

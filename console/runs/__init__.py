@@ -2,6 +2,6 @@
 
 Sub-rooms: `analyses`.
 
-In reading order: `apps`, `urls`, `models`, `queries`, `actions`, `collect`, `launcher`, `checks`,
-`api`, `serializers`, `pages`, `tables`, `navigation`, `tasks`.
+In reading order: `apps`, `urls`, `models`, `queries`, `cluster_sources`, `uploads`, `actions`, `collect`,
+`launcher`, `checks`, `api`, `serializers`, `pages`, `tables`, `navigation`, `tasks`.
 """

@@ -80,7 +80,7 @@ def launch_run(run_id: UUID, now: datetime, launcher: Launcher | None = None) ->
     folder = Path(run.folder)
     try:
         _write_control(run, folder)
-        launcher.start_run(_job_spec(run), folder)
+        launcher.start_run(_job_spec(run, now), folder)
     except SourceGone as gone:
         finish_run(run_id, RunState.FAILED, now, error=str(gone))
         return False
@@ -229,8 +229,8 @@ def _write_control(run: Run, folder: Path) -> None:
         contract.write_control(folder, run.arguments[CONTROL])
 
 
-def _job_spec(run: Run) -> JobSpec:
+def _job_spec(run: Run, now: datetime) -> JobSpec:
     if run.is_analysis:
-        return spec_of(run)
+        return spec_of(run, now)
     arguments = {name: value for name, value in run.arguments.items() if name != CONTROL}
     return JobSpec(run_id=str(run.pk), kind=run.kind, arguments=arguments, lease_s=settings.LEASE_S)

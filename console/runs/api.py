@@ -33,7 +33,7 @@ class RunViewSet(mixins.ListModelMixin, AnalysisRoutes):
     ordering = "-created_at"
     parameters: ClassVar = {"list": RunFilters, "log": LogQuery, "rows": RowsQuery}
     # What a question is about stands in its body, and is looked at there.
-    anywhere_actions: ClassVar = ("create", "kinds")
+    anywhere_actions: ClassVar = ("create", "kinds", "files")
     lookup_value_regex = UUID_PATTERN
     where = staticmethod(queries.where)
 

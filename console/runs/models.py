@@ -27,7 +27,13 @@ LIVE_STATES = (RunState.QUEUED, RunState.RUNNING)
 
 
 # What the subject of a run names ("flow:12"), by label: rooms do not import each other.
-SUBJECT_MODELS = {"flow": "replication.ReplicationFlow", "log": "quorum.MetadataLog"}
+# "syncs" is for analyses of a flow's offset syncs: "flow" has the flow's own run.
+SUBJECT_MODELS = {
+    "flow": "replication.ReplicationFlow",
+    "syncs": "replication.ReplicationFlow",
+    "log": "quorum.MetadataLog",
+    "cluster": "clusters.Cluster",
+}
 
 
 class Run(models.Model):

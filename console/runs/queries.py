@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 
 from console.frame.security.access import clusters_of
 from console.runs.launcher import Launcher, launcher_of, this_host
-from console.runs.models import LIVE_STATES, SUBJECT_MODELS, Run
+from console.runs.models import LIVE_STATES, SUBJECT_MODELS, Run, RunState
 
 
 def list_runs() -> QuerySet[Run]:
@@ -45,6 +45,12 @@ def list_runs_of(subject: str) -> QuerySet[Run]:
 def live_run_of(subject: str) -> Run | None:
     """Return the run of this subject that waits or runs, None when there is none."""
     return Run.objects.filter(subject=subject, state__in=LIVE_STATES).first()
+
+
+def running_subjects(kind: str) -> set[str]:
+    """Return what runs of a kind are about that are going on now."""
+    running = Run.objects.filter(kind=kind, state=RunState.RUNNING)
+    return set(running.values_list("subject", flat=True))
 
 
 def read_log(run: Run, lines: int = 400, launcher: Launcher | None = None) -> str | None:

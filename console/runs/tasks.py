@@ -8,7 +8,7 @@ from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
-from console.runs import actions, collect
+from console.runs import actions, collect, uploads
 from console.runs.analyses import watch
 from jobs.spark.engine import door
 
@@ -22,8 +22,9 @@ def observe_runs() -> None:
 
 @shared_task(name="console.runs.tasks.remove_old_runs", ignore_result=True)
 def remove_old_runs() -> None:
-    """Remove runs that ended long ago, with their folders."""
+    """Remove runs that ended long ago, with their folders, and uploaded lists that are not used any more."""
     actions.remove_old_runs(timezone.now())
+    uploads.remove_unused(timezone.now())
 
 
 @shared_task(name="console.runs.tasks.watch_analyses", ignore_result=True)

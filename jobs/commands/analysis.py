@@ -9,17 +9,19 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 from jobs.cluster.errors import InvalidFields
 from jobs.commands.document_text import lines_of
 from jobs.lab.errors import JavaMissing
 from jobs.lab.install.java import find_java
 from jobs.quorum.log.folder import BadFolder, read_folder
+from jobs.quorum.log.source import read_source_file
+from jobs.replication.flow.file import read_flow_file
 from jobs.spark import contract, submit
 from jobs.spark.analyses.analysis import Analysis, Argument, ArgumentType, checked_arguments
 from jobs.spark.analyses.kinds import ANALYSES
@@ -34,7 +36,13 @@ _SHOWN = {
     ArgumentType.INTEGER: "N",
     ArgumentType.MOMENT: "TIME",
     ArgumentType.LOG: "PATH",
+    ArgumentType.FLOW: "FLOW.yaml",
+    ArgumentType.CLUSTER: "CLUSTER.yaml",
+    ArgumentType.FILE: "FILE",
 }
+_FILES = {ArgumentType.FLOW, ArgumentType.CLUSTER, ArgumentType.FILE}
+_ARCHIVE = "archive"
+_Read = TypeVar("_Read")
 
 
 def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -47,7 +55,11 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
             "the answer does not know, or it could not be answered, 2 an argument is wrong.",
         )
         for argument in analysis.arguments:
-            _add(parser, argument)
+            _add(parser, argument, is_positional=argument == analysis.positional)
+        if _flow_of(analysis):
+            parser.add_argument(
+                "--archive", metavar="DIR", type=Path, help="archive of the flow's offset syncs"
+            )
         parser.add_argument("--json", action="store_true", help="print the result document")
         parser.add_argument(
             "--output", metavar="FOLDER", type=Path, help="keep the tables there, as Parquet"
@@ -65,7 +77,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command; returns its exit code."""
     analysis: Analysis = arguments.analysis
     try:
-        given = checked_arguments(analysis, _given(analysis, arguments))
+        given = checked_arguments(analysis, given_of(analysis, arguments))
+        resources = resources_of(analysis, given, arguments)
         output = _output(arguments.output)
         find_java()
     except InvalidFields as refusal:
@@ -77,6 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
     folder = Path(tempfile.mkdtemp(prefix="crosslog-run-"))
     values = {
         "arguments": given,
+        "resources": resources,
         "tables": str(output or folder / "tables"),
         "histories": str((arguments.histories or folder / "histories").absolute()),
         "tasks": TASKS,
@@ -88,17 +102,18 @@ def run(arguments: argparse.Namespace) -> int:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _add(parser: argparse.ArgumentParser, argument: Argument) -> None:
+def _add(parser: argparse.ArgumentParser, argument: Argument, *, is_positional: bool) -> None:
     text = f"{argument.label}. {argument.help}".replace("%", "%%")
     if argument.default is not None:
         text += f" ({argument.default})".replace("%", "%%")
-    if argument.type is ArgumentType.LOG:
-        parser.add_argument(f"path_of_{argument.name}", metavar="PATH", nargs="?", help=text)
+    shown = _SHOWN.get(argument.type)
+    if is_positional:
+        parser.add_argument("path", metavar=shown, nargs="?", help=text)
         text = "the same, by name"
     parser.add_argument(
         _option(argument.name),
         dest=f"given_{argument.name}",
-        metavar=_SHOWN.get(argument.type),
+        metavar=shown,
         choices=argument.choices or None,
         help=text,
     )
@@ -108,16 +123,65 @@ def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _given(analysis: Analysis, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return what was written, by argument; a path as the driver finds it, which works in another folder."""
+def given_of(analysis: Analysis, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return what was written, by argument; a log as the driver finds it, which works in another folder."""
     found = {}
     for one in analysis.arguments:
         value = getattr(arguments, f"given_{one.name}")
-        if one.type is ArgumentType.LOG:
-            value = value or getattr(arguments, f"path_of_{one.name}")
-            value = _folder_of_a_log(one.name, value) if value else value
+        if one == analysis.positional:
+            value = value or arguments.path
+        if one.type is ArgumentType.LOG and value:
+            value = _folder_of_a_log(one.name, value)
         found[one.name] = value
     return found
+
+
+def _flow_of(analysis: Analysis) -> Argument | None:
+    """Return the flow whose archive `--archive` names; None where no flow is the first argument."""
+    first = analysis.positional
+    return first if first is not None and first.type is ArgumentType.FLOW else None
+
+
+def resources_of(
+    analysis: Analysis, given: Mapping[str, Any], arguments: argparse.Namespace
+) -> dict[str, dict[str, Any]]:
+    """Read the files of flows and clusters, and find lists; raises InvalidFields by argument."""
+    found: dict[str, dict[str, Any]] = {}
+    for one in analysis.arguments:
+        if given[one.name] is None:
+            continue
+        path = Path(given[one.name]) if one.type in _FILES else Path()
+        if one.type is ArgumentType.FLOW:
+            folder = getattr(arguments, _ARCHIVE) if one == analysis.positional else None
+            if folder is None and one.needs_archive:
+                raise InvalidFields({_ARCHIVE: "--archive DIR is needed."})
+            flow = _read(one.name, path, read_flow_file).to_mapping()
+            found[one.name] = {"flow": flow, "archive": folder and str(folder.absolute())}
+        elif one.type is ArgumentType.CLUSTER:
+            cluster = _read(one.name, path, read_source_file).connection
+            found[one.name] = {"connection": cluster.to_mapping()}
+        elif one.type is ArgumentType.FILE:
+            found[one.name] = {"path": _list(one.name, path)}
+    return found
+
+
+def _read(name: str, path: Path, read: Callable[[Path], _Read]) -> _Read:
+    try:
+        return read(path)
+    except InvalidFields as wrong:
+        texts = (f"{path}: {field}: {text}" for field, text in wrong.errors.items())
+        raise InvalidFields({name: "\n".join(texts)}) from None
+
+
+def _list(name: str, path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            is_empty = not file.read(1)
+    except OSError as error:
+        raise InvalidFields({name: f"{path}: It cannot be read: {error.strerror}."}) from None
+    if is_empty:
+        raise InvalidFields({name: f"{path}: It is empty."})
+    return str(path.absolute())
 
 
 def _folder_of_a_log(name: str, given: str) -> str:

@@ -17,7 +17,6 @@ PARENT_LOST_WITHIN_S = 2.0
 # Modules with a `run(spec, run_dir) -> JobResult`; what they need is imported by their own runs only.
 _JOBS = {
     "replicate": "jobs.spark.flow_driver.replicate",
-    "backfill": "jobs.spark.backfill",
     "engine": "jobs.spark.engine.driver",
 }
 

@@ -220,6 +220,11 @@ def run_environment(
     return environment
 
 
+def names_secrets(spec: JobSpec) -> bool:
+    """Return whether a job refers to variables with secrets."""
+    return bool(_SECRET.search(json.dumps(dict(spec.arguments))))
+
+
 def _passed_on(environ: Mapping[str, str], spec: JobSpec | None) -> dict[str, str]:
     wanted = set(environ.get("CROSSLOG_RUN_VARIABLES", "").replace(",", " ").split())
     if spec is not None:

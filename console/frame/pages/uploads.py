@@ -1,4 +1,4 @@
-"""Files that people upload: small ones are kept in memory, larger ones not at all, archives on disk."""
+"""Files that people upload: small ones in memory, larger ones not at all; archives and lists on disk."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.core.files.uploadhandler import (
     MemoryFileUploadHandler,
+    SkipFile,
     StopUpload,
     TemporaryFileUploadHandler,
 )
@@ -44,6 +45,42 @@ class BoundedFile(TemporaryFileUploadHandler):
         if self.taken > settings.METADATA_UPLOAD_MB * 1024 * 1024:
             raise StopUpload(connection_reset=True)
         super().receive_data_chunk(raw_data, start)
+
+
+class BoundedList(TemporaryFileUploadHandler):
+    """Put a list of up to ANALYSIS_UPLOAD_MB on disk; a larger one is skipped, the rest of the form is read.
+
+    `too_large` are the fields whose files were skipped.
+    """
+
+    taken = 0
+
+    def __init__(self, request: HttpRequest) -> None:
+        super().__init__(request)
+        self.too_large: set[str] = set()
+
+    def new_file(self, *args: Any, **kwargs: Any) -> None:
+        """Begin with another file."""
+        self.taken = 0
+        super().new_file(*args, **kwargs)
+
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
+        """Take a part of the file, or give it up."""
+        self.taken += len(raw_data)
+        if self.taken > settings.ANALYSIS_UPLOAD_MB * 1024 * 1024:
+            self.too_large.add(str(self.field_name))
+            raise SkipFile
+        super().receive_data_chunk(raw_data, start)
+
+
+def too_large_in(request: Any) -> set[str]:
+    """Return the fields of a request whose files `BoundedList` skipped; read the request before."""
+    return {
+        name
+        for one in request.upload_handlers
+        if isinstance(one, BoundedList)
+        for name in one.too_large
+    }
 
 
 def is_too_large(request: HttpRequest) -> bool:

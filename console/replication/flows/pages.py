@@ -28,6 +28,7 @@ from console.replication.flows.page_context import around_flow, find_flow
 from console.replication.flows.preview import policies_on, preview_topics
 from console.replication.flows.tables import FLOWS, PARTITIONS, TOPICS, steered
 from console.replication.flows.topic_news import topic_news
+from console.replication.translation.analyses import analyses_of
 from console.runs.tables import RUNS
 from jobs.cluster.errors import InvalidFields
 
@@ -70,6 +71,7 @@ def detail_page(request: HttpRequest, flow_id: int) -> HttpResponseBase:
         "answer": readiness_queries.answer_of(flow),
         "failover_freshness": readiness_queries.freshness_of(flow),
         "checkpoint_news": checkpoint_news(flow),
+        "analyses": analyses_of(flow),
         "waiting_topics": queries.list_topics(flow).filter(accepts_new=True)[:20],
     }
     return render_page(request, "replication/flows/detail.html", context, is_live=True)

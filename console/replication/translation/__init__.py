@@ -1,4 +1,4 @@
 """Translation of offsets: the followed archive, and the workbench.
 
-In reading order: `follower`, `translator`, `limits`, `workbench`, `pages`.
+In reading order: `translator`, `sources`, `follower`, `limits`, `workbench`, `analyses`, `pages`.
 """

@@ -17,11 +17,14 @@ from typing import Protocol
 from console.frame.processes.threads import SupervisedThreads, ThreadDependencies
 from console.replication.flows.models import FlowRound, ReplicationFlow
 from console.replication.measurement.store import save_round
+from console.replication.translation.sources import subject_of
 from console.replication.translation.translator import archive_of
+from console.runs import queries as run_queries
 from jobs.archives import ArchiveBusy, BadArchive
 from jobs.cluster.errors import ClusterFault, InvalidFields, UnknownTopicOrPartition
 from jobs.replication.offset_syncs.archive_writer import SyncArchive
 from jobs.replication.offset_syncs.follower import Heard, SyncsPlace, follow, place_of
+from jobs.spark.analyses.offsets import backfill
 
 logger = logging.getLogger(__name__)
 
@@ -65,8 +68,11 @@ def syncs_follower(
 
 
 def wanted_flows() -> Mapping[int, Wanted]:
-    """Return the flows whose offset syncs can be followed, by id; settings that do not hold are left out."""
-    found = {}
+    """Return the flows whose offset syncs can be followed, by id.
+
+    Settings that do not hold are left out, and archives that a backfill fills now: it has their lock.
+    """
+    found, filled = {}, run_queries.running_subjects(backfill.KIND)
     for flow in ReplicationFlow.objects.filter(deletion_asked_at=None).select_related(
         "source", "target"
     ):
@@ -75,7 +81,7 @@ def wanted_flows() -> Mapping[int, Wanted]:
         except InvalidFields as problem:
             logger.info("offset syncs not followed flow=%s: %s", flow.name, problem)
             continue
-        if place is not None:
+        if place is not None and subject_of(flow) not in filled:
             found[flow.pk] = Wanted(flow, place, archive_of(flow))
     return found
 

@@ -15,6 +15,7 @@ from console.frame.security.access import page
 from console.replication.flows import queries
 from console.replication.flows.models import ReplicationFlow
 from console.replication.flows.page_context import around_flow, find_flow
+from console.replication.translation.analyses import analyses_of
 from console.replication.translation.limits import limits_of
 from console.replication.translation.translator import open_flow_translator
 from console.replication.translation.workbench import (
@@ -97,7 +98,7 @@ def translate_page(request: HttpRequest, flow_id: int) -> HttpResponse:
     flow = find_flow(flow_id)
     one = OneForm(request.GET if "topic" in request.GET else None)
     many = ListForm(request.POST or None, request.FILES or None)
-    context: dict[str, Any] = {"one": one, "many": many}
+    context: dict[str, Any] = {"one": one, "many": many, "analyses": analyses_of(flow)}
     if request.method == "POST":
         if is_too_large(request):
             many = ListForm({"direction": FORWARD})

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Any
 
-from django.http import FileResponse, Http404, StreamingHttpResponse
+from django.http import FileResponse, Http404, HttpRequest, StreamingHttpResponse
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import status
 from rest_framework.decorators import action
+from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.accounts.models import User
+from console.frame.pages.uploads import BoundedList, too_large_in
 from console.frame.rest.serializers import ErrorSerializer
 from console.frame.rest.viewset import ApiViewSet
-from console.runs import queries
+from console.runs import queries, uploads
 from console.runs.analyses import downloads
 from console.runs.analyses.actions import ask
 from console.runs.analyses.questions import read_question
 from console.runs.analyses.results import result_of
 from console.runs.analyses.serializers import (
     AskSerializer,
+    FileSerializer,
     KindSerializer,
     ResultSerializer,
     RowsSerializer,
+    UploadSerializer,
 )
 from console.runs.models import Run
 from console.runs.serializers import RunDetailSerializer
@@ -39,6 +44,12 @@ _TABLE = OpenApiParameter("table", str, OpenApiParameter.PATH, description="Its 
 
 class AnalysisRoutes(ApiViewSet[Run]):
     """What can be asked, and what came of it."""
+
+    def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
+        """Take uploaded lists to disk instead of memory."""
+        if "files" in (self.action_map or {}).values():
+            request.upload_handlers = [BoundedList(request)]
+        return super().initialize_request(request, *args, **kwargs)
 
     def run(self) -> Run:
         """Return the run of the address; raises Http404."""
@@ -68,6 +79,23 @@ class AnalysisRoutes(ApiViewSet[Run]):
         done = ask(question, user, timezone.now())
         code = status.HTTP_201_CREATED if done.is_new else status.HTTP_200_OK
         return Response(RunDetailSerializer(done.run).data, code)
+
+    @extend_schema(
+        request={"multipart/form-data": FileSerializer}, responses={201: UploadSerializer}
+    )
+    @action(detail=False, methods=["post"], parser_classes=[MultiPartParser], pagination_class=None)
+    def files(self, request: Request) -> Response:
+        """Keep a list (CSV or Parquet); its `name` is the value of arguments of the type file.
+
+        The same content has the same name. It is removed after 7 days unused.
+        """
+        data = request.data
+        if too_large_in(request):
+            raise InvalidFields({"file": uploads.too_large()})
+        asked = FileSerializer(data=data)
+        asked.is_valid(raise_exception=True)
+        kept = uploads.store("file", asked.validated_data["file"], timezone.now())
+        return Response(UploadSerializer(kept).data, status.HTTP_201_CREATED)
 
     @extend_schema(responses=KindSerializer(many=True))
     @action(detail=False, pagination_class=None)

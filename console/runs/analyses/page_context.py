@@ -17,14 +17,14 @@ from console.clusters.equivalents import Equivalents
 from console.frame.errors import ActionRefused
 from console.frame.pages.numbers import format_count, format_span_s, read_whole
 from console.frame.pages.timerange import TimeRange
-from console.runs import queries
+from console.runs import queries, uploads
 from console.runs.analyses import charts, sources
 from console.runs.analyses.questions import labelled_arguments, written_arguments
 from console.runs.analyses.queue import queue_position
 from console.runs.analyses.results import AnswerTable, has_answer, kept_until, tables_in
 from console.runs.analyses.values import NUMERIC, Cell, body_of, cell_of, facts_of, read_moment
 from console.runs.models import Run, RunState
-from jobs.spark.analyses.analysis import Analysis, ArgumentType, ColumnType
+from jobs.spark.analyses.analysis import Analysis, Argument, ArgumentType, ColumnType
 from jobs.spark.analyses.document import PREVIEW_ROWS
 from jobs.spark.analyses.kinds import ANALYSES
 
@@ -187,14 +187,26 @@ def _equivalents(run: Run, analyses: Mapping[str, Analysis]) -> Equivalents:
 
 def _command(run: Run, analysis: Analysis, analyses: Mapping[str, Analysis]) -> str:
     """Return the command that answers the same in a shell on the machine with the archive."""
-    words = ["crosslog", run.kind]
+    words = ["crosslog", analysis.command or run.kind]
     given = written_arguments(run.kind, run.arguments, analyses)
     for argument in analysis.arguments:
         value = given.get(argument.name)
-        if value is None:
-            continue
-        if argument.type is ArgumentType.LOG:
-            source = sources.get_source(value)
-            value = source.folder if source else value
-        words += [f"--{argument.name.replace('_', '-')}", str(value)]
+        if value is not None:
+            words += _option(argument, str(value), is_first=argument == analysis.positional)
     return shlex.join(words)
+
+
+def _option(argument: Argument, value: str, *, is_first: bool) -> list[str]:
+    """Return how an argument is written in a shell; files of settings are to be made from the console's."""
+    option, archive = f"--{argument.name.replace('_', '-')}", []
+    if argument.type is ArgumentType.FILE:
+        found = uploads.find(value)
+        value = str(found.path) if found else value
+    elif argument.type in sources.NOUNS:
+        source = sources.get_source(argument.type, value)
+        folder = source.folder if source else None
+        value = str(folder or value) if argument.type is ArgumentType.LOG else f"{value}.yaml"
+        if is_first and argument.type is ArgumentType.FLOW:
+            archive = ["--archive", str(folder)] if folder else []
+            return [value, *archive]
+    return [option, value]

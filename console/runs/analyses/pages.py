@@ -10,11 +10,13 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.accounts.models import User
 from console.frame.errors import ActionRefused
 from console.frame.pages.render import render_page
+from console.frame.pages.uploads import BoundedList, too_large_in
 from console.frame.security.access import anywhere, page
 from console.runs import queries
 from console.runs.analyses import downloads
@@ -38,9 +40,17 @@ def kinds_page(request: HttpRequest) -> HttpResponse:
     return render_page(request, "runs/analyses/new.html", {"kinds": kinds})
 
 
+@csrf_exempt  # the inner page checks it, once the handler stands that takes files
 @require_http_methods(["GET", "HEAD", "POST"])
 @page("operate", anywhere)
-def ask_page(request: HttpRequest, kind: str) -> HttpResponse:
+def ask_page(request: HttpRequest, kind: str) -> HttpResponseBase:
+    """Take uploaded lists to disk instead of memory."""
+    request.upload_handlers = [BoundedList(request)]
+    return _ask_page(request, kind)
+
+
+@csrf_protect
+def _ask_page(request: HttpRequest, kind: str) -> HttpResponse:
     """Ask a question of one kind."""
     analysis = ANALYSES.get(kind)
     if analysis is None:
@@ -49,8 +59,9 @@ def ask_page(request: HttpRequest, kind: str) -> HttpResponse:
     given = request.POST if request.method == "POST" else None
     names = {one.name for one in analysis.arguments}
     initial = {name: value for name, value in request.GET.items() if name in names and value}
-    form = AnalysisForm(analysis, request.user, given, initial=initial)
-    if given is not None and form.is_valid():
+    files = request.FILES if request.method == "POST" else None
+    form = AnalysisForm(analysis, request.user, given, files=files, initial=initial)
+    if given is not None and _is_valid(form, request):
         run = _ask(request, form)
         if run is not None:
             return redirect("runs:detail", run.pk)
@@ -70,6 +81,12 @@ def csv_page(request: HttpRequest, run_id: UUID, table: str) -> HttpResponseBase
 def parquet_page(request: HttpRequest, run_id: UUID, table: str) -> HttpResponseBase:
     """Stream a table of an answer as Parquet."""
     return downloads.parquet_of(_run(run_id), table)
+
+
+def _is_valid(form: AnalysisForm, request: HttpRequest) -> bool:
+    form.is_valid()
+    form.refuse_large(too_large_in(request))
+    return form.is_valid()
 
 
 def _ask(request: HttpRequest, form: AnalysisForm) -> Run | None:

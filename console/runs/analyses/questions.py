@@ -9,19 +9,28 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
+from django.core.exceptions import PermissionDenied
+
 from console.frame.pages.states import spoken
 from console.frame.security.access import can, require
+from console.runs import uploads
 from console.runs.analyses import sources
 from jobs.cluster.errors import InvalidFields
 from jobs.spark.analyses.analysis import Analysis, ArgumentType, checked_arguments
 from jobs.spark.analyses.kinds import ANALYSES
 
 LONGEST_TITLE = 200
+_EVERYWHERE = (
+    "A question that is not about one cluster, flow or log needs the role operator everywhere. Ask an "
+    "administrator of crosslog for it."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked: `arguments` as they are stored, with the names of logs and moments in Unix ms."""
+    """What is asked: `arguments` as they are stored, with names of logs, flows, clusters and uploaded files,
+    and moments in Unix ms.
+    """
 
     kind: str
     arguments: Mapping[str, Any]
@@ -41,7 +50,7 @@ def read_question(
     user: Any,
     analyses: Mapping[str, Analysis] = ANALYSES,
 ) -> Question:
-    """Return what a person asks; its logs need the right to operate on their clusters.
+    """Return what a person asks; its logs, flows and clusters need the right to operate on their clusters.
 
     Raises InvalidFields with `kind` or names of arguments, and PermissionDenied.
     """
@@ -50,10 +59,10 @@ def read_question(
         raise _no_kind(kind, analyses)
     arguments = checked_arguments(analysis, given)
     found = _sources_of(analysis, arguments, user)
-    # Who sees a run is said by one subject: a question about several logs is for a role everywhere.
-    subject = found[0].subject if len(found) == 1 else ""
-    if not subject:
-        require(user, "operate")
+    # Who sees a run is said by one subject: without one it is for a role everywhere.
+    subject = sources.subject_of(found)
+    if not subject and not can(user, "operate"):
+        raise PermissionDenied(_EVERYWHERE)
     labels = ", ".join(one.label for one in found)
     title = f"{analysis.title}: {labels}" if labels else analysis.title
     return Question(kind, arguments, subject, title[:LONGEST_TITLE])
@@ -99,25 +108,35 @@ def labelled_arguments(
 ) -> list[tuple[str, Any]]:
     """Return what was asked, with the words of the form; what was left out is not there."""
     analysis = analyses.get(kind)
-    labels = {one.name: one.label for one in analysis.arguments} if analysis else {}
-    return [
-        (labels.get(name, spoken(name)), value)
-        for name, value in written_arguments(kind, arguments, analyses).items()
-        if value is not None
-    ]
+    known = {one.name: one for one in analysis.arguments} if analysis else {}
+    told = []
+    for name, value in written_arguments(kind, arguments, analyses).items():
+        if value is None:
+            continue
+        argument = known.get(name)
+        if argument is not None and argument.type is ArgumentType.FILE:
+            value = uploads.label_of(value)  # noqa: PLW2901  as people read it
+        told.append((argument.label if argument else spoken(name), value))
+    return told
 
 
 def _sources_of(
     analysis: Analysis, arguments: Mapping[str, Any], user: Any
-) -> list[sources.LogSource]:
+) -> list[sources.Source]:
+    """Return the logs, flows and clusters that are asked about; files have to be there."""
     found = []
     for argument in analysis.arguments:
         name = arguments[argument.name]
-        if argument.type is not ArgumentType.LOG or name is None:
+        if name is None:
             continue
-        source = sources.get_source(name)
+        if argument.type is ArgumentType.FILE and uploads.find(name) is None:
+            raise InvalidFields({argument.name: uploads.GONE})
+        if argument.type not in sources.NOUNS:
+            continue
+        source = sources.get_source(argument.type, name)
         if source is None or not can(user, "view", *source.clusters):
-            raise InvalidFields({argument.name: f"There is no metadata log {name[:100]}."})
+            noun = sources.NOUNS[argument.type]
+            raise InvalidFields({argument.name: f"There is no {noun} {name[:100]}."})
         require(user, "operate", *source.clusters)
         found.append(source)
     return found

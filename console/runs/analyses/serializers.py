@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -29,13 +30,34 @@ class AskSerializer(serializers.Serializer[Any]):
         return given
 
 
+@extend_schema_field(OpenApiTypes.BINARY)
+class ListFileField(serializers.FileField):
+    """A file that comes in; the schema would say an address, as for files that go out."""
+
+
+class FileSerializer(serializers.Serializer[Any]):
+    """A list to keep."""
+
+    file = ListFileField(help_text="CSV in UTF-8 or Parquet; at most ANALYSIS_UPLOAD_MB.")
+
+
+class UploadSerializer(serializers.Serializer[Any]):
+    """A list that is kept."""
+
+    name = serializers.CharField(help_text="The value of an argument of the type file.")
+    bytes = serializers.IntegerField()
+    kept_until = serializers.DateTimeField(help_text="Unless it is used before.")
+
+
 @extend_schema_field({"type": ["string", "integer", "null"]})
 class DefaultField(serializers.JSONField):
     """What an argument is when it is left out."""
 
 
 class ArgumentSerializer(serializers.Serializer[Any]):
-    """An argument: a log is written by the alias of its cluster, a moment in ISO 8601."""
+    """An argument: a log or cluster is written by its alias, a flow by its name, a moment in ISO 8601, a
+    file by the `name` that `POST /api/v1/runs/files/` answers.
+    """
 
     name = serializers.CharField()
     type = serializers.ChoiceField(choices=[one.value for one in ArgumentType])

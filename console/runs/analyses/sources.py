@@ -1,53 +1,77 @@
-"""Which logs can be asked about: the room that keeps them registers itself, in `AppConfig.ready`."""
+"""Which logs, flows and clusters can be asked about: the room that keeps them registers itself, in
+`AppConfig.ready`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from jobs.spark.analyses.analysis import ArgumentType
+
+# How messages name them.
+NOUNS: Mapping[ArgumentType, str] = {
+    ArgumentType.LOG: "metadata log",
+    ArgumentType.FLOW: "flow",
+    ArgumentType.CLUSTER: "cluster",
+}
+
 
 @dataclass(frozen=True, slots=True)
-class LogSource:
-    """A log that can be asked about.
+class Source:
+    """A log, flow or cluster that can be asked about.
 
-    `name` is how people write it, `subject` what its runs are about ("log:3"), `folder` where its archive
-    is, `clusters` whose rights count (none: those everywhere).
+    `name` is how people write it, `subject` what its runs are about ("log:3"), `clusters` whose rights count
+    (none: those everywhere). `folder` is its archive: of a log, or of a flow's offset syncs; None: it has
+    none. `resource` makes what a job gets for it, see `ArgumentType`; it raises InvalidFields for settings
+    that do not hold.
     """
 
     name: str
     label: str
     subject: str
-    folder: Path
     clusters: Collection[int]
+    folder: Path | None = None
+    resource: Callable[[], Mapping[str, Any]] = dict
 
 
-class LogSources(Protocol):
-    """Finds logs; a module can be one."""
+class Sources(Protocol):
+    """Finds sources of one type; a module can be one."""
 
-    def list_sources(self, user: Any) -> list[LogSource]:
-        """Return the logs that a person may see, by name."""
+    def list_sources(self, user: Any) -> list[Source]:
+        """Return those that a person may see, by name."""
         ...
 
-    def get_source(self, name: str) -> LogSource | None:
-        """Return a log by its name, whoever may see it; None when there is none."""
+    def get_source(self, name: str) -> Source | None:
+        """Return one by its name, whoever may see it; None when there is none."""
         ...
 
 
-_REGISTERED: list[LogSources] = []
+_REGISTERED: dict[ArgumentType, Sources] = {}
 
 
-def register(sources: LogSources) -> None:
-    """Make the logs of a room known."""
-    _REGISTERED.append(sources)
+def register(type_: ArgumentType, sources: Sources) -> None:
+    """Make the logs, flows or clusters of a room known."""
+    _REGISTERED[type_] = sources
 
 
-def list_sources(user: Any) -> list[LogSource]:
-    """Return the logs that a person may see."""
-    return [one for sources in _REGISTERED for one in sources.list_sources(user)]
+def list_sources(type_: ArgumentType, user: Any) -> list[Source]:
+    """Return what a person may see of a type."""
+    return _REGISTERED[type_].list_sources(user)
 
 
-def get_source(name: str) -> LogSource | None:
-    """Return a log by its name; None when there is none."""
-    return next((one for sources in _REGISTERED if (one := sources.get_source(name))), None)
+def get_source(type_: ArgumentType, name: str) -> Source | None:
+    """Return a log, flow or cluster by its name; None when there is none."""
+    return _REGISTERED[type_].get_source(name)
+
+
+def subject_of(found: Sequence[Source]) -> str:
+    """Return what a run about these sources is about; empty: its rights are those everywhere.
+
+    Who sees a run is said by one subject: several sources share one only where the same clusters count.
+    """
+    clusters = {frozenset(one.clusters) for one in found}
+    is_one = len(found) == 1 or (len(clusters) == 1 and frozenset() not in clusters)
+    return found[0].subject if found and is_one else ""

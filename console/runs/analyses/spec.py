@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 
+from console.runs import uploads
 from console.runs.analyses import sources
 from console.runs.models import Run
+from jobs.cluster.errors import InvalidFields
 from jobs.spark.analyses.analysis import Analysis, ArgumentType
 from jobs.spark.analyses.kinds import ANALYSES
 from jobs.spark.contract import JobSpec
@@ -21,18 +25,35 @@ class SourceGone(Exception):
     """What was asked about is not there any more; the message is for people."""
 
 
-def spec_of(run: Run, analyses: Mapping[str, Analysis] = ANALYSES) -> JobSpec:
-    """Return what the job of an analysis is told, with the folders of its logs; raises `SourceGone`."""
+def spec_of(run: Run, now: datetime, analyses: Mapping[str, Analysis] = ANALYSES) -> JobSpec:
+    """Return what the job of an analysis is told, with what its names stand for; raises `SourceGone`."""
     analysis = analyses.get(run.kind)
     if analysis is None:
         raise SourceGone(f"This release has no analysis of the kind {run.kind}. Ask another one.")
-    arguments = dict(run.arguments)
+    arguments, resources = dict(run.arguments), {}
+    found: list[sources.Source] = []
+    named = []
     for argument in analysis.arguments:
-        if argument.type is ArgumentType.LOG and arguments.get(argument.name) is not None:
-            arguments[argument.name] = _folder_of(arguments[argument.name], run.subject)
+        name = arguments.get(argument.name)
+        if name is None:
+            continue
+        if argument.type is ArgumentType.FILE:
+            resources[argument.name] = {"path": str(_upload(name, now).path)}
+        elif argument.type in sources.NOUNS:
+            source = _source(argument.type, name)
+            found.append(source)
+            named.append(f"{sources.NOUNS[argument.type]} {name}")
+            if argument.type is ArgumentType.LOG:
+                arguments[argument.name] = str(source.folder)
+            else:
+                resources[argument.name] = dict(_resource(source))
+    # A cluster of the same alias that was registered since has another log.
+    if run.subject and sources.subject_of(found) != run.subject:
+        raise _gone(", ".join(named))
     archive = Path(settings.CROSSLOG_ARCHIVE)
     values = {
         "arguments": arguments,
+        "resources": resources,
         "tables": str(tables_of(run)),
         "histories": str(archive / "histories"),
         "tasks": TASKS,
@@ -55,9 +76,27 @@ def _tables_folder() -> Path:
     return Path(settings.CROSSLOG_ARCHIVE) / "analyses"
 
 
-def _folder_of(name: str, subject: str) -> str:
-    source = sources.get_source(name)
-    # A cluster of the same alias that was registered since has another log.
-    if source is None or (subject and source.subject != subject):
-        raise SourceGone(f"The metadata log {name} was removed before this analysis started.")
-    return str(source.folder)
+def _source(type_: ArgumentType, name: str) -> sources.Source:
+    source = sources.get_source(type_, name)
+    if source is None:
+        raise _gone(f"{sources.NOUNS[type_]} {name}")
+    return source
+
+
+def _resource(source: sources.Source) -> Mapping[str, Any]:
+    try:
+        return source.resource()
+    except InvalidFields as wrong:
+        text = "; ".join(f"{name}: {problem}" for name, problem in wrong.errors.items())
+        raise SourceGone(f"The settings of {source.name} do not hold: {text}") from None
+
+
+def _upload(name: str, now: datetime) -> uploads.Upload:
+    found = uploads.use(name, now)
+    if found is None:
+        raise SourceGone(uploads.GONE)
+    return found
+
+
+def _gone(what: str) -> SourceGone:
+    return SourceGone(f"The {what} was removed before this analysis started.")

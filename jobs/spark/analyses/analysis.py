@@ -68,7 +68,10 @@ class ChartType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One argument; `least` and `most` bound an INTEGER, `choices` are the words of a CHOICE."""
+    """One argument; `least` and `most` bound an INTEGER, `choices` are the words of a CHOICE.
+
+    `needs_archive`: a FLOW of which a shell has to name the folder of its archive, too.
+    """
 
     name: str
     type: ArgumentType
@@ -79,6 +82,7 @@ class Argument:
     least: int | None = None
     most: int | None = None
     choices: tuple[str, ...] = ()
+    needs_archive: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +149,15 @@ class Analysis:
     keep_days: int = 90
     checked: Callable[[Mapping[str, Any]], None] | None = None
     command: str = ""
+
+    @property
+    def positional(self) -> Argument | None:
+        """The argument that a shell takes without its name: the log, else the argument `flow`."""
+        for one in self.arguments:
+            if one.type is ArgumentType.LOG:
+                return one
+        flows = (one for one in self.arguments if one.type is ArgumentType.FLOW)
+        return next((one for one in flows if one.name == "flow"), None)
 
     def table(self, name: str) -> Table:
         """Return a table by its name; raises KeyError."""

@@ -15,7 +15,7 @@ from jobs.spark.analyses.metadata import (
     time_without_controller,
     unclean_elections,
 )
-from jobs.spark.analyses.offsets import refine, translate
+from jobs.spark.analyses.offsets import backfill, backtest, refine, translate
 
 _ALL: tuple[Analysis, ...] = (
     before_a_moment.ANALYSIS,
@@ -30,5 +30,7 @@ _ALL: tuple[Analysis, ...] = (
     record_types.ANALYSIS,
     translate.ANALYSIS,
     refine.ANALYSIS,
+    backtest.ANALYSIS,
+    backfill.ANALYSIS,
 )
 ANALYSES: dict[str, Analysis] = {one.kind: one for one in _ALL}

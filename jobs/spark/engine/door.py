@@ -1,7 +1,8 @@
 """The door to Spark that keeps an engine warm: the same functions as `jobs.spark.submit`.
 
-Analyses are handed over to the engine of this machine, which is started where there is none; all other kinds
-get processes of their own, through `submit`. Nothing here imports pyspark.
+Analyses are handed over to the engine of this machine, which is started where there is none. All other kinds
+get processes of their own, through `submit`, and so do analyses that name secrets: those are for them only.
+Nothing here imports pyspark.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def start_run(spec: JobSpec, run_dir: Path, environment: Mapping[str, str] | Non
 
     `environment` is for an engine that has to be started.
     """
-    if spec.kind not in ANALYSES:
+    if spec.kind not in ANALYSES or submit.names_secrets(spec):
         return submit.start_run(spec, run_dir, environment)
     run_dir = run_dir.absolute()
     if (run_dir / contract.SPEC).exists():

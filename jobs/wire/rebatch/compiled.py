@@ -54,5 +54,24 @@ def cut(  # noqa: PLR0913, PLR0917 - the form of `Kernels.cut`
     return Cut(*written)
 
 
+def fingerprint(
+    body: Content,
+    table: Int64s,
+    cursor: Int64s,
+    offsets: Int64s,
+    times: Int64s,
+    hashes: Int64s,
+) -> int:
+    """See `Kernels.fingerprint`."""
+    before = cursor.copy()
+    content = _address(np.frombuffer(body, np.uint8))
+    count: int = rebatch_kernels.fingerprint(content, table, cursor, offsets, times, hashes)
+    if count < 0:
+        rebatch_plain.fingerprint(body, table, before, offsets, times, hashes)
+        offset = int(table[cursor[ROW], BASE_OFFSET])
+        raise Damaged(offset, "has records that are refused by the compiled loop alone")
+    return count
+
+
 def _address(content: Bytes) -> int:
     return int(content.ctypes.data)

@@ -1,4 +1,4 @@
-"""The two loops of re-batching, compiled by numba: checking batches, and cutting their records anew.
+"""The loops of re-batching, compiled by numba: checking batches, cutting their records anew, hashing them.
 
 They release the GIL and stay inside their arrays whatever the bytes say: every address is compared with
 an end before it is read, and a fault is a number. `jobs.wire.rebatch.plain` does the same in plain words.
@@ -21,6 +21,7 @@ from jobs.wire.machine_code import LOW_32 as _LOW_32
 from jobs.wire.machine_code import MORE as _MORE
 from jobs.wire.machine_code import copy as _copy
 from jobs.wire.machine_code import crc_32c as _crc
+from jobs.wire.machine_code import int_64 as _int_64
 from jobs.wire.machine_code import integer as _int
 from jobs.wire.machine_code import load as _load
 from jobs.wire.machine_code import store as _store
@@ -33,6 +34,8 @@ from jobs.wire.rebatch.table import (
     CODEC,
     COUNT,
     END,
+    HASH_FACTOR,
+    HASH_SEED,
     LAST_OFFSET,
     LOG_APPEND_TIME,
     MAX_TIMESTAMP,
@@ -46,7 +49,7 @@ from jobs.wire.rebatch.table import (
 # Where attributes, rest and next record begin; deltas of timestamp and offset; bytes of key and value.
 Parsed = tuple[int, int, int, int, int, int]
 
-__all__ = ["HAS_CRC", "cut", "scan"]
+__all__ = ["HAS_CRC", "cut", "fingerprint", "scan"]
 
 _LAST_CODEC = int(Codec.ZSTD)
 # What is left of a sign after a shift to the right by seven.
@@ -232,3 +235,49 @@ def cut(  # noqa: PLR0913, PLR0917 - the form of `Kernels.cut`
         cursor[SEEN] += 1
         row = _stand(table, cursor)
     return row >= 0, count, to - out, first, latest, key_value_bytes
+
+
+@inlined
+def _mixed(hashed: int, word: int) -> int:
+    hashed = (hashed ^ word) * HASH_FACTOR
+    return hashed ^ (hashed >> 32 & _LOW_32)
+
+
+@inlined
+def _hash(at: int, end: int) -> int:
+    hashed = _mixed(HASH_SEED, end - at)
+    while at + 8 <= end:
+        hashed = _mixed(hashed, _int_64(at))
+        at += 8
+    word = 0
+    while at < end:
+        word = word << 8 | _load(at)
+        at += 1
+    return _mixed(_mixed(hashed, word), HASH_SEED)
+
+
+@compiled
+def fingerprint(
+    content: int,
+    table: Int64s,
+    cursor: Int64s,
+    offsets: Int64s,
+    times: Int64s,
+    hashes: Int64s,
+) -> int:
+    """Fill a row for each record; return how many there are, -1 where they are malformed."""
+    count = 0
+    row = _stand(table, cursor)
+    while 0 <= row < len(table):
+        record = _parse(content + cursor[AT], content + table[row, END])
+        offset = _offset(table[row], cursor, record)
+        if offset < 0:
+            return -1
+        offsets[count] = offset
+        times[count] = _timestamp(table[row], record[3])
+        hashes[count] = _hash(record[1], record[2])
+        count += 1
+        cursor[AT], cursor[PREVIOUS] = record[2] - content, offset
+        cursor[SEEN] += 1
+        row = _stand(table, cursor)
+    return count if row >= 0 else -1

@@ -24,6 +24,7 @@ from jobs.wire.rebatch import table as column
 from jobs.wire.rebatch.table import Bytes, Content, Cut, Int64s
 
 _LAST_INT64 = (1 << 63) - 1
+_ALL_64 = (1 << 64) - 1
 
 
 class _Step(NamedTuple):
@@ -94,6 +95,38 @@ def cut(  # noqa: PLR0913, PLR0917 - the form of `Kernels.cut`
     else:
         cursor[column.ROW] = len(table)
     return written
+
+
+def fingerprint(
+    body: Content,
+    table: Int64s,
+    cursor: Int64s,
+    offsets: Int64s,
+    times: Int64s,
+    hashes: Int64s,
+) -> int:
+    """See `Kernels.fingerprint`."""
+    count = 0
+    for step in _upcoming(body, table, cursor):
+        offsets[count], times[count] = step.offset, step.timestamp
+        hashes[count] = hash_of(step.raw.rest)
+        count += 1
+    return count
+
+
+def hash_of(content: bytes) -> int:
+    """Return the hash of some bytes, 64 bits with a sign."""
+    hashed = _mixed(column.HASH_SEED, len(content))
+    whole = len(content) // 8 * 8
+    for at in range(0, whole, 8):
+        hashed = _mixed(hashed, int.from_bytes(content[at : at + 8], "big"))
+    hashed = _mixed(hashed, int.from_bytes(content[whole:], "big"))
+    return wrap_int64(_mixed(hashed, column.HASH_SEED))
+
+
+def _mixed(hashed: int, word: int) -> int:
+    hashed = (hashed ^ word) * column.HASH_FACTOR & _ALL_64
+    return hashed ^ hashed >> 32
 
 
 def _upcoming(body: Content, table: Int64s, cursor: Int64s) -> Iterator[_Step]:

@@ -35,6 +35,10 @@ SEEN = 2
 PREVIOUS = 3
 CURSOR_START = (0, -1, 0, -1)
 
+# Records are hashed in words of 8 bytes, the highest first: xor, multiply, fold. Signed, as arrays have them.
+HASH_SEED = 0x1B873593CC9E2D51
+HASH_FACTOR = -7046029254386353131
+
 
 class Cut(NamedTuple):
     """What one call of `cut` wrote: `record_count` records in `size_bytes`; times in ms since 1970."""
@@ -47,7 +51,7 @@ class Cut(NamedTuple):
 
 
 class Kernels(Protocol):
-    """The two loops; `jobs.wire.rebatch.plain` and `jobs.wire.rebatch.compiled` are of this form."""
+    """The loops; `jobs.wire.rebatch.plain` and `jobs.wire.rebatch.compiled` are of this form."""
 
     def scan(self, buffer: Content, lengths: Int64s, table: Int64s) -> None:
         """Fill a row for each batch, of the length given; raises a `BatchError` for the first bad one."""
@@ -66,4 +70,18 @@ class Kernels(Protocol):
 
         Moves the cursor behind them and notes their offsets. Records below `from_offset` are passed over;
         a cut without records means that there are no more. Raises `Damaged` for malformed records.
+        """
+
+    def fingerprint(
+        self,
+        body: Content,
+        table: Int64s,
+        cursor: Int64s,
+        offsets: Int64s,
+        times: Int64s,
+        hashes: Int64s,
+    ) -> int:
+        """Fill a row for each record: offset, time, hash of key, value and headers; return how many.
+
+        Raises `Damaged` for malformed records.
         """

@@ -145,7 +145,7 @@ ROUTES_OF_PAGES = {
     "availability:runbooks": {"GET runbooks/"},
     "runs:list": {"GET runs/"},
     "runs:new": {"GET runs/kinds/"},
-    "runs:new-analysis": {"POST runs/"},
+    "runs:new-analysis": {"POST runs/", "POST runs/files/"},
     "runs:detail": {
         "GET runs/{id}/", "GET runs/{id}/log/", "GET runs/{id}/result/", "GET runs/{id}/tables/{table}/",
     },

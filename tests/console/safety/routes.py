@@ -276,6 +276,8 @@ EXPECTED: dict[str, dict[str, Need]] = {
     "runs:parquet": {"GET": SEE},
     "api-run-list": {"GET": SEE_ANY, "POST": RUN_ANY},
     "api-run-kinds": {"GET": SEE_ANY},
+    # Of no cluster: a list says nothing until it is asked about, and nobody can read it here.
+    "api-run-files": {"POST": RUN_ANY},
     "api-run-result": {"GET": SEE},
     "api-run-rows": {"GET": SEE},
     "api-run-csv": {"GET": SEE},

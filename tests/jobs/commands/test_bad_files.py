@@ -14,7 +14,7 @@ source: {alias: east, bootstrap_servers: "127.0.0.1:1"}
 target: {alias: west, bootstrap_servers: "127.0.0.1:1"}
 """
 ONE = ("--topic", "t", "--partition", "0", "--offset", "1")
-MORE = {"before-a-moment": ("--at", "2026-03-31T12:00:00Z")}
+MORE = {"before-a-moment": ("--at", "2026-03-31T12:00:00Z"), "backfill": ("--archive", "NEW")}
 # BAD is the argument under test, FLOW a flow that can be read, NEW a folder that is not there yet.
 CASES = {
     "replicate": ["replicate", "BAD"],
@@ -23,7 +23,6 @@ CASES = {
     "translate --archive": ["translate", "--archive", "BAD", *ONE],
     "translate --offsets": ["translate", "--syncs", "SYNCS", "--offsets", "BAD"],
     "translate --refine": ["translate", "--syncs", "SYNCS", *ONE, "--refine", "BAD"],
-    "backfill": ["backfill", "BAD", "--archive", "NEW"],
     "checkpoints": ["checkpoints", "BAD", "--once"],
     "failover": ["failover", "BAD"],
     "failover --undo": ["failover", "FLOW", "--undo", "BAD"],
@@ -45,7 +44,11 @@ CASES = {
     "quorum-change --properties": ["quorum-change", "BAD", "--add", "4", "--properties", "BAD"],
     "standby status": ["standby", "status", "BAD"],
     "what-if": ["what-if", "BAD", "--lose-broker", "1"],
-    **{kind: [kind, "BAD", *MORE.get(kind, ())] for kind in ANALYSES},
+    **{
+        name: [name, "BAD", *MORE.get(kind, ())]
+        for kind, one in ANALYSES.items()
+        for name in [one.command or kind]
+    },
 }
 # What is no bad input for these: names of topics may be anything, a segment is read as far as it goes, a dump
 # may be empty, and a report that another key signed or that looks otherwise is a finding.

@@ -18,7 +18,7 @@ for line in driver.stderr:
 
 
 def broken(tmp_path):
-    contract.write_spec(tmp_path, JobSpec("r", "backfill", {}))
+    contract.write_spec(tmp_path, JobSpec("r", "replicate", {}))
     return tmp_path
 
 

@@ -40,7 +40,7 @@ def test_only_flows_keep_the_memory_of_batches_that_are_gone():
     ("kind", "is_reused"),
     [
         ("replicate", "false"),
-        ("backfill", "false"),
+        ("backfill", "true"),
         ("engine", "true"),
         ("metadata-history", "true"),
     ],

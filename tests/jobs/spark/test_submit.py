@@ -18,7 +18,7 @@ def test_without_java_where_java_home_points_nothing_is_started_and_the_reason_i
 ):
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk"))
     with pytest.raises(FileNotFoundError, match=r"jdk/bin/java\. Spark needs it: install a JDK"):
-        start_run(JobSpec("a run", "backfill", {}), tmp_path / "run")
+        start_run(JobSpec("a run", "replicate", {}), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
@@ -28,7 +28,7 @@ def test_the_files_of_a_run_are_for_its_user_only_whatever_the_umask(tmp_path, m
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     before = os.umask(0o022)
     try:
-        start_run(JobSpec("a run", "backfill", {}), tmp_path / "run")
+        start_run(JobSpec("a run", "replicate", {}), tmp_path / "run")
         kill_run(tmp_path / "run")
     finally:
         os.umask(before)

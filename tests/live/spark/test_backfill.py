@@ -49,7 +49,12 @@ def test_tasks_read_ranges_and_the_archive_is_that_of_the_follower(west, flow, t
         capture_output=True, text=True, check=False, timeout=500,
     )  # fmt: skip
     assert ended.returncode == 0, ended.stderr
-    assert json.loads(ended.stdout)["syncs"] == COUNT - 1
+    document = json.loads(ended.stdout)
+    facts, rows = document["facts"], document["tables"][0]["preview"]
+    assert (facts["syncs_read"], facts["syncs_in_archive"]) == (COUNT - 1, COUNT - 1)
+    assert (facts["topic_end_offset"], facts["gaps"]) == (COUNT, 0)
+    assert sum(row["syncs"] for row in rows) == COUNT - 1
+    assert any("1 records refused" in (row["detail"] or "") for row in rows)
     followed = tmp_path / "followed"
     with SyncArchive(followed) as one:
         catch_up(place_of(flow), one)

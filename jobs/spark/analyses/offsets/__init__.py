@@ -1,6 +1,6 @@
 """Analyses of offset syncs, of what is translated by them, and of what became of that.
 
-Sub-rooms: `bulk`.
+Sub-rooms: `bulk`, `backtesting`.
 
-In reading order: `syncs`, `translate`, `refine`.
+In reading order: `syncs`, `translate`, `refine`, `backtest`, `backfill`.
 """

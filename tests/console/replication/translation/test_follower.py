@@ -8,13 +8,15 @@ from console.frame.processes.threads import REST_S, ThreadDependencies
 from console.replication.flows import queries
 from console.replication.flows.models import FlowRound, ReplicationFlow
 from console.replication.translation.follower import WRITE_S, syncs_follower, wanted_flows
+from console.replication.translation.sources import subject_of
+from console.runs.models import RunState
 from jobs.archives import MANIFEST
 from jobs.cluster.errors import UnknownTopicOrPartition, Unreachable
 from jobs.replication.offset_syncs.archive_manifest import Source
 from jobs.replication.offset_syncs.archive_writer import Increment, SyncArchive
 from jobs.replication.offset_syncs.follower import Heard
 from jobs.replication.offset_syncs.sync_rows import SyncRows
-from tests.console.making import make_flow
+from tests.console.making import make_flow, make_run
 from tests.support import Clock
 
 pytestmark = pytest.mark.django_db
@@ -112,6 +114,22 @@ def test_a_flow_is_followed_anew_when_its_offset_syncs_stand_elsewhere(flow):
 def test_a_flow_that_is_to_be_deleted_is_not_followed(flow):
     ReplicationFlow.objects.update(deletion_asked_at=datetime.now(UTC))
     assert wanted_flows() == {}
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_followed"),
+    [
+        pytest.param({"kind": "backfill", "state": RunState.RUNNING}, False, id="it runs"),
+        pytest.param({"kind": "backfill", "state": RunState.QUEUED}, True, id="it waits"),
+        pytest.param({"kind": "backfill", "state": RunState.SUCCEEDED}, True, id="it has ended"),
+        pytest.param({"kind": "translate", "state": RunState.RUNNING}, True, id="another kind"),
+    ],
+)
+def test_a_flow_is_not_followed_while_a_backfill_fills_its_archive(flow, fields, is_followed):
+    make_flow("beside")
+    make_run(subject=subject_of(flow), **fields)
+    assert (flow.pk in wanted_flows()) == is_followed
+    assert len(wanted_flows()) == 1 + is_followed
 
 
 def test_how_it_goes_is_the_freshness_of_the_flows_offset_syncs(flow):

@@ -51,6 +51,16 @@ def test_runs_are_handed_over_to_one_engine_in_their_order_and_wait(runs):
     assert door.read_progress(runs / "second")["message"] == "Waits for the engine"
 
 
+def test_a_run_that_names_a_secret_has_processes_of_its_own(runs):
+    connection = {"connection": {"sasl_password": "env:CROSSLOG_SECRET_EAST"}}
+    values = {**spec().arguments, "resources": {"cluster": connection}}
+    door.start_run(JobSpec("r", "metadata-records", values, lease_s=600.0), runs / "own")
+    assert engines(runs) == []
+    assert door.is_alive(runs / "own")
+    door.kill_run(runs / "own")
+    wait_until(lambda: not door.is_alive(runs / "own"))
+
+
 def test_processes_that_want_the_first_engine_at_the_same_moment_get_one(runs):
     code = (
         "import sys; from pathlib import Path; from jobs.spark.contract import JobSpec;"

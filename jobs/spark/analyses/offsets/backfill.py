@@ -1,0 +1,201 @@
+"""The kind `backfill`: the whole history of a flow's offset syncs into its archive, in ranges over tasks."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jobs.cluster.errors import InvalidFields
+from jobs.spark.analyses.analysis import (
+    Analysis,
+    Answer,
+    Argument,
+    ArgumentType,
+    Column,
+    ColumnType,
+    Table,
+)
+
+if TYPE_CHECKING:
+    from jobs.replication.offset_syncs.archive_writer import SyncArchive
+    from jobs.replication.offset_syncs.backfill import RangeSyncs, SyncRange
+    from jobs.replication.offset_syncs.follower import SyncsPlace
+    from jobs.spark.analyses.task import AnalysisTask
+
+KIND = "backfill"
+# For so long the follower of the archive may take to let go of it; between two tries.
+LOCK_WAIT_S, _LOOK_S = 60, 0.5
+_RANGES = Table(
+    "ranges",
+    "Ranges and gaps",
+    (
+        Column("what", "What", ColumnType.TEXT, "range: read by this run. gap: missing in the archive."),
+        Column("from_offset", "From offset", ColumnType.OFFSET, "Of the topic of offset syncs."),
+        Column("to_offset", "To offset", ColumnType.OFFSET, "Not included; none: nobody knows."),
+        Column("syncs", "Offset syncs", ColumnType.INTEGER),
+        Column("detail", "Detail", ColumnType.TEXT, "What is missing there, and why."),
+        Column("seen_ms", "Gap seen", ColumnType.MOMENT),
+    ),
+)  # fmt: skip
+
+
+def _run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
+    from jobs.replication.flow.spec import FlowSpec
+    from jobs.replication.offset_syncs.follower import place_of
+
+    known = task.resources["flow"]
+    flow = FlowSpec.from_mapping(known["flow"])
+    place = place_of(flow)
+    if place is None:
+        raise InvalidFields({"flow": f"The flow {flow.name} keeps no offset syncs."})
+    if known["archive"] is None:
+        raise InvalidFields({"archive": "--archive DIR is needed."})
+    with _locked(task, Path(known["archive"])) as archive:
+        return _fill(task, place, archive, flow.tasks)
+
+
+@contextmanager
+def _locked(task: AnalysisTask, folder: Path) -> Iterator[SyncArchive]:
+    """Open the archive when its follower has let go of it; raises ArchiveBusy where it does not in time."""
+    from jobs.archives import ArchiveBusy
+    from jobs.replication.offset_syncs.archive_writer import SyncArchive
+
+    began = time.monotonic()
+    with ExitStack() as stack:
+        while True:
+            waited_s = int(time.monotonic() - began)
+            try:
+                archive = stack.enter_context(SyncArchive(folder))
+                break
+            except ArchiveBusy as busy:
+                if waited_s >= LOCK_WAIT_S:
+                    text = f"{busy}. End its follower or the other backfill, and run this again."
+                    raise ArchiveBusy(text) from None
+            text = "Waits until the archive is free"
+            task.report(text, done=waited_s, total=LOCK_WAIT_S, unit="s")
+            time.sleep(_LOOK_S)
+        yield archive
+
+
+def _fill(task: AnalysisTask, place: SyncsPlace, archive: SyncArchive, tasks: int) -> Answer:
+    """Read what the archive does not have; what is appended stays, whatever comes after it."""
+    import pyarrow as pa  # type: ignore[import-untyped] # it has no types
+
+    from jobs.replication.offset_syncs.backfill import (
+        append_ranges,
+        begin_backfill,
+        ranges_of,
+    )
+
+    task.report(f"Looks where {place.topic} ends")
+    before, began = archive.manifest, time.monotonic()
+    start, end = begin_backfill(place, archive)
+    source = archive.manifest.source
+    assert source is not None  # noqa: S101  the beginning told it
+    ranges = ranges_of(start, end, tasks)
+    rows: list[dict[str, Any]] = []
+    if brought := archive.manifest.sync_count - before.sync_count:
+        # What the broker answered while the end was looked for.
+        is_same = before.source == source
+        refused = Counter(archive.manifest.refused) - Counter(before.refused)
+        known = before.next_offset if is_same else None
+        rows.append(_row(known, start, brought, "; ".join(_refused(refused))))
+    for first in range(0, len(ranges), 2 * tasks):
+        some = ranges[first : first + 2 * tasks]
+        done = {"done": some[0].start - start, "total": end - start}
+        task.report(f"Reads {place.topic}", **done, unit="offsets")
+        read = _read(task, place, source.topic_id, some)
+        for span, found in zip(some, read, strict=True):
+            brought = sum(append_ranges(archive, source, [found]))
+            rows.append(_row(span.start, span.end, brought, _detail(found)))
+    task.report(
+        "Makes the archive fast to ask", done=end - start, total=end - start, unit="offsets"
+    )
+    archive.tidy(now=True)
+    after = archive.manifest
+    gaps = [
+        {
+            "what": "gap",
+            "from_offset": gap.from_offset,
+            "to_offset": gap.to_offset,
+            "syncs": None,
+            "detail": f"{gap.kind.value}: {gap.reason}",
+            "seen_ms": gap.at_ms,
+        }
+        for gap in after.gaps
+    ]
+    types = {ColumnType.TEXT: pa.string()}
+    schema = pa.schema([(one.name, types.get(one.type, pa.int64())) for one in _RANGES.columns])
+    task.write(_RANGES.name, pa.Table.from_pylist(rows + gaps, schema))
+    facts = {
+        "syncs_read": after.sync_count - before.sync_count,
+        "syncs_in_archive": after.sync_count,
+        "topic": place.topic,
+        "topic_end_offset": end,
+        "refused_records": sum(after.refused.values()),
+        "gaps": len(gaps),
+        "seconds": round(time.monotonic() - began, 2),
+    }
+    news = [gap for gap in after.gaps if gap not in before.gaps]
+    return Answer(facts, tuple(f"Missing from the archive: {gap.reason}." for gap in news))
+
+
+def _read(
+    task: AnalysisTask, place: SyncsPlace, topic_id: str | None, ranges: list[SyncRange]
+) -> list[RangeSyncs]:
+    """Read some ranges at once, each by a task."""
+    from jobs.replication.offset_syncs.backfill import read_range
+
+    told = task.spark.sparkContext.parallelize(ranges, len(ranges))
+    return list(told.map(lambda one: read_range(place, topic_id, one)).collect())
+
+
+def _row(start: int | None, end: int, syncs: int, detail: str = "") -> dict[str, Any]:
+    return {
+        "what": "range",
+        "from_offset": start,
+        "to_offset": end,
+        "syncs": syncs,
+        "detail": detail or None,
+        "seen_ms": None,
+    }
+
+
+def _detail(found: RangeSyncs) -> str:
+    """Return what of a range was not there, or was no offset sync."""
+    told = []
+    if found.first_offset is None:
+        told.append("nothing begins here: removed, or part of a batch before it")
+    if found.missing is not None:
+        told.append(f"removed by compaction or retention: {found.missing[0]} to {found.missing[1]}")
+    return "; ".join([*told, *_refused(found.refused)])
+
+
+def _refused(counts: Mapping[str, int]) -> list[str]:
+    return [f"{count} records refused: {reason}" for reason, count in counts.items()]
+
+
+ANALYSIS = Analysis(
+    kind=KIND,
+    title="Fill the archive of offset syncs",
+    question="Is the whole history of this flow's offset syncs in its archive?",
+    arguments=(
+        Argument(
+            "flow",
+            ArgumentType.FLOW,
+            "Flow",
+            "What its archive has already is not read again.",
+            is_required=True,
+            needs_archive=True,
+        ),
+    ),
+    tables=(_RANGES,),
+    run=_run,
+    definition="Reads the topic of offset syncs by as many tasks as the flow has, and appends it to the "
+    "archive. Its follower waits meanwhile. When this is stopped, what is appended stays, and the next run "
+    "goes on from there.",
+)

@@ -1,0 +1,63 @@
+"""A running console fills the archive of a flow's offset syncs, while its follower waits."""
+
+import pytest
+
+from jobs.archives import ArchiveBusy, lock_archive
+from jobs.replication.offset_syncs.archive_manifest import Manifest, read_manifest
+from jobs.spark import submit
+from jobs.wire.mirror_records import OffsetSync, encode_offset_sync
+from tests.live.console.test_analyses import answer
+from tests.live.records import Record, make_topic, write
+from tests.support import wait_until
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
+NAME = "filled by hand"
+COUNT = 3_000
+# The follower looks every two seconds.
+FOLLOWED_WITHIN_S = 60
+
+
+def syncs(first: int, count: int) -> list[Record]:
+    told = [
+        OffsetSync("filled", 0, 10 * at, 10 * at + at // 100) for at in range(first, first + count)
+    ]
+    return [Record(0, *encode_offset_sync(one)) for one in told]
+
+
+@pytest.fixture
+def flow(registered, east, west):
+    """A flow of a MirrorMaker 2 that is told of, and the topic that it would write."""
+    topic = "mm2-offset-syncs.east.internal"
+    make_topic(west, topic)
+    write(west, topic, syncs(0, COUNT))
+    values = {"name": NAME, "source": "east", "target": "west", "topics": ["filled"]}
+    values |= {"copied_by": "mirror_maker", "offset_syncs": "target"}
+    made = registered.visitor.post("api/v1/flows/", values)
+    yield registered.home / "archive" / "syncs" / str(made["id"]), topic
+    registered.visitor.delete(f"api/v1/flows/{made['id']}/")
+    for engine in (registered.home / "runs").glob("engine-*"):
+        submit.request_stop(engine)
+        wait_until(lambda engine=engine: not submit.is_alive(engine), 60)
+
+
+def is_locked(archive) -> bool:
+    try:
+        lock_archive(archive).close()
+    except ArchiveBusy:
+        return True
+    return False
+
+
+def test_a_backfill_takes_over_from_the_follower_and_gives_the_archive_back(registered, west, flow):
+    archive, topic = flow
+
+    def has_read(count: int) -> bool:
+        return (read_manifest(archive) or Manifest()).sync_count >= count
+
+    wait_until(lambda: has_read(COUNT), FOLLOWED_WITHIN_S)
+    assert is_locked(archive)
+    facts = answer(registered.visitor, "backfill", flow=NAME)["facts"]
+    assert (facts["syncs_in_archive"], facts["topic_end_offset"]) == (COUNT, COUNT)
+    wait_until(lambda: is_locked(archive), FOLLOWED_WITHIN_S)
+    write(west, topic, syncs(COUNT, 7))
+    wait_until(lambda: has_read(COUNT + 7), FOLLOWED_WITHIN_S)
