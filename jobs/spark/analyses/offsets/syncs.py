@@ -6,15 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import InvalidFields
 from jobs.replication.flow.spec import FlowSpec
-from jobs.replication.offset_syncs.archive_writer import SyncArchive
-from jobs.replication.offset_syncs.follower import SyncsPlace, catch_up, place_of
 from jobs.spark.analyses.analysis import Argument, ArgumentType
-from jobs.spark.analyses.task import AnalysisTask
+
+if TYPE_CHECKING:
+    from jobs.replication.offset_syncs.follower import SyncsPlace
+    from jobs.spark.analyses.task import AnalysisTask
 
 FLOW = Argument("flow", ArgumentType.FLOW, "Flow", "crosslog's, or one that MirrorMaker 2 copies.")
 CLUSTER = Argument(
@@ -56,12 +57,16 @@ def open_syncs(task: AnalysisTask, arguments: Mapping[str, Any]) -> Syncs:
     """
     if arguments["flow"]:
         return open_flow_syncs(task, "flow")
+    from jobs.replication.offset_syncs.follower import SyncsPlace
+
     connection = Connection.from_mapping(task.resources["cluster"]["connection"])
     return Syncs(_filled(task, SyncsPlace(connection, arguments["topic"])), None)
 
 
 def open_flow_syncs(task: AnalysisTask, argument: str) -> Syncs:
     """Return what `open_syncs` does for the flow that an argument names; raises as it does."""
+    from jobs.replication.offset_syncs.follower import place_of
+
     known = task.resources[argument]
     flow = FlowSpec.from_mapping(known["flow"])
     place = place_of(flow)
@@ -72,6 +77,9 @@ def open_flow_syncs(task: AnalysisTask, argument: str) -> Syncs:
 
 
 def _filled(task: AnalysisTask, place: SyncsPlace) -> Path:
+    from jobs.replication.offset_syncs.archive_writer import SyncArchive
+    from jobs.replication.offset_syncs.follower import catch_up
+
     folder = task.histories / "syncs" / _name(place)
     task.report(f"Reads {place.topic}")
     with SyncArchive(folder) as archive:
