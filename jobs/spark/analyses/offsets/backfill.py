@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from jobs.spark.analyses.analysis import (
     ColumnType,
     Table,
 )
+from jobs.spark.analyses.offsets.syncs import open_for_writing
 
 if TYPE_CHECKING:
     from jobs.replication.offset_syncs.archive_writer import SyncArchive
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from jobs.spark.analyses.task import AnalysisTask
 
 KIND = "backfill"
-# For so long the follower of the archive may take to let go of it; between two tries.
-LOCK_WAIT_S, _LOOK_S = 60, 0.5
 _RANGES = Table(
     "ranges",
     "Ranges and gaps",
@@ -54,68 +52,15 @@ def _run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
         raise InvalidFields({"flow": f"The flow {flow.name} keeps no offset syncs."})
     if known["archive"] is None:
         raise InvalidFields({"archive": "--archive DIR is needed."})
-    with _locked(task, Path(known["archive"])) as archive:
-        return _fill(task, place, archive, flow.tasks)
+    with open_for_writing(task, Path(known["archive"])) as archive:
+        return _answer(task, place, archive, flow.tasks)
 
 
-@contextmanager
-def _locked(task: AnalysisTask, folder: Path) -> Iterator[SyncArchive]:
-    """Open the archive when its follower has let go of it; raises ArchiveBusy where it does not in time."""
-    from jobs.archives import ArchiveBusy
-    from jobs.replication.offset_syncs.archive_writer import SyncArchive
-
-    began = time.monotonic()
-    with ExitStack() as stack:
-        while True:
-            waited_s = int(time.monotonic() - began)
-            try:
-                archive = stack.enter_context(SyncArchive(folder))
-                break
-            except ArchiveBusy as busy:
-                if waited_s >= LOCK_WAIT_S:
-                    text = f"{busy}. End its follower or the other backfill, and run this again."
-                    raise ArchiveBusy(text) from None
-            text = "Waits until the archive is free"
-            task.report(text, done=waited_s, total=LOCK_WAIT_S, unit="s")
-            time.sleep(_LOOK_S)
-        yield archive
-
-
-def _fill(task: AnalysisTask, place: SyncsPlace, archive: SyncArchive, tasks: int) -> Answer:
-    """Read what the archive does not have; what is appended stays, whatever comes after it."""
+def _answer(task: AnalysisTask, place: SyncsPlace, archive: SyncArchive, tasks: int) -> Answer:
     import pyarrow as pa  # type: ignore[import-untyped] # it has no types
 
-    from jobs.replication.offset_syncs.backfill import (
-        append_ranges,
-        begin_backfill,
-        ranges_of,
-    )
-
-    task.report(f"Looks where {place.topic} ends")
     before, began = archive.manifest, time.monotonic()
-    start, end = begin_backfill(place, archive)
-    source = archive.manifest.source
-    assert source is not None  # noqa: S101  the beginning told it
-    ranges = ranges_of(start, end, tasks)
-    rows: list[dict[str, Any]] = []
-    if brought := archive.manifest.sync_count - before.sync_count:
-        # What the broker answered while the end was looked for.
-        is_same = before.source == source
-        refused = Counter(archive.manifest.refused) - Counter(before.refused)
-        known = before.next_offset if is_same else None
-        rows.append(_row(known, start, brought, "; ".join(_refused(refused))))
-    for first in range(0, len(ranges), 2 * tasks):
-        some = ranges[first : first + 2 * tasks]
-        done = {"done": some[0].start - start, "total": end - start}
-        task.report(f"Reads {place.topic}", **done, unit="offsets")
-        read = _read(task, place, source.topic_id, some)
-        for span, found in zip(some, read, strict=True):
-            brought = sum(append_ranges(archive, source, [found]))
-            rows.append(_row(span.start, span.end, brought, _detail(found)))
-    task.report(
-        "Makes the archive fast to ask", done=end - start, total=end - start, unit="offsets"
-    )
-    archive.tidy(now=True)
+    rows, end = fill(task, place, archive, tasks)
     after = archive.manifest
     gaps = [
         {
@@ -142,6 +87,47 @@ def _fill(task: AnalysisTask, place: SyncsPlace, archive: SyncArchive, tasks: in
     }
     news = [gap for gap in after.gaps if gap not in before.gaps]
     return Answer(facts, tuple(f"Missing from the archive: {gap.reason}." for gap in news))
+
+
+def fill(
+    task: AnalysisTask, place: SyncsPlace, archive: SyncArchive, tasks: int
+) -> tuple[list[dict[str, Any]], int]:
+    """Append what an archive does not have; return a row of each range, and where the topic ends.
+
+    What is appended stays, whatever comes after it. Raises `ClusterFault`.
+    """
+    from jobs.replication.offset_syncs.backfill import (
+        append_ranges,
+        begin_backfill,
+        ranges_of,
+    )
+
+    task.report(f"Looks where {place.topic} ends")
+    before = archive.manifest
+    start, end = begin_backfill(place, archive)
+    source = archive.manifest.source
+    assert source is not None  # noqa: S101  the beginning told it
+    ranges = ranges_of(start, end, tasks)
+    rows: list[dict[str, Any]] = []
+    if brought := archive.manifest.sync_count - before.sync_count:
+        # What the broker answered while the end was looked for.
+        is_same = before.source == source
+        refused = Counter(archive.manifest.refused) - Counter(before.refused)
+        known = before.next_offset if is_same else None
+        rows.append(_row(known, start, brought, "; ".join(_refused(refused))))
+    for first in range(0, len(ranges), 2 * tasks):
+        some = ranges[first : first + 2 * tasks]
+        done = {"done": some[0].start - start, "total": end - start}
+        task.report(f"Reads {place.topic}", **done, unit="offsets")
+        read = _read(task, place, source.topic_id, some)
+        for span, found in zip(some, read, strict=True):
+            brought = sum(append_ranges(archive, source, [found]))
+            rows.append(_row(span.start, span.end, brought, _detail(found)))
+    task.report(
+        "Makes the archive fast to ask", done=end - start, total=end - start, unit="offsets"
+    )
+    archive.tidy(now=True)
+    return rows, end
 
 
 def _read(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -14,6 +16,7 @@ from jobs.replication.flow.spec import FlowSpec
 from jobs.spark.analyses.analysis import Argument, ArgumentType
 
 if TYPE_CHECKING:
+    from jobs.replication.offset_syncs.archive_writer import SyncArchive
     from jobs.replication.offset_syncs.follower import SyncsPlace
     from jobs.spark.analyses.task import AnalysisTask
 
@@ -26,6 +29,9 @@ CLUSTER = Argument(
 )
 TOPIC = Argument("topic", ArgumentType.TEXT, "Topic of offset syncs", "Without a flow.")
 WHOSE = (FLOW, CLUSTER, TOPIC)
+TASKS = 2
+# For so long the follower of an archive may take to let go of it; between two tries.
+LOCK_WAIT_S, _LOOK_S = 60, 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +83,35 @@ def open_flow_syncs(task: AnalysisTask, argument: str) -> Syncs:
 
 
 def _filled(task: AnalysisTask, place: SyncsPlace) -> Path:
-    from jobs.replication.offset_syncs.archive_writer import SyncArchive
-    from jobs.replication.offset_syncs.follower import catch_up
+    from jobs.spark.analyses.offsets.backfill import fill
 
     folder = task.histories / "syncs" / _name(place)
-    task.report(f"Reads {place.topic}")
-    with SyncArchive(folder) as archive:
-        catch_up(place, archive)
+    with open_for_writing(task, folder) as archive:
+        fill(task, place, archive, TASKS)
     return folder
+
+
+@contextmanager
+def open_for_writing(task: AnalysisTask, folder: Path) -> Iterator[SyncArchive]:
+    """Open the archive when its follower has let go of it; raises ArchiveBusy where it does not in time."""
+    from jobs.archives import ArchiveBusy
+    from jobs.replication.offset_syncs.archive_writer import SyncArchive
+
+    began = time.monotonic()
+    with ExitStack() as stack:
+        while True:
+            waited_s = int(time.monotonic() - began)
+            try:
+                archive = stack.enter_context(SyncArchive(folder))
+                break
+            except ArchiveBusy as busy:
+                if waited_s >= LOCK_WAIT_S:
+                    text = f"{busy}. End its follower or the other backfill, and run this again."
+                    raise ArchiveBusy(text) from None
+            text = "Waits until the archive is free"
+            task.report(text, done=waited_s, total=LOCK_WAIT_S, unit="s")
+            time.sleep(_LOOK_S)
+        yield archive
 
 
 def _name(place: SyncsPlace) -> str:
