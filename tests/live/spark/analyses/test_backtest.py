@@ -127,7 +127,7 @@ def test_a_flow_that_says_what_is_true_has_no_miss_and_a_wrong_checkpoint_is_one
     assert (found["misses"], facts["misses"]) == ([], 0), found["misses"]
     assert facts["verdict"].startswith("No answer would have left out a record")
     assert (facts["checkpoints"], facts["checkable_checkpoints"]) == (len(PLACES), len(PLACES))
-    assert facts["share_checkable"] == 1, found["unknown"]
+    assert facts["checkable_share"] == 1, found["unknown"]
     assert {row["asked"] for row in found["days"]} == {"checkpoint", "sample"}
     (row,) = found["summary"]
     assert (row["checkpoint_reread_max"], row["copied_by"]) == (0, "crosslog")

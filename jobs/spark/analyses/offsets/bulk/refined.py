@@ -53,7 +53,7 @@ def refine_all(task: AnalysisTask, asked: Asked, most_records: int) -> Answer:
     exact = pc.sum(found["exact"]).as_py() or 0
     facts |= {
         "exact_before": facts["exact"],
-        "exact_share_before": facts["exact_share"],
+        "exact_before_share": facts["exact_share"],
         "exact": exact,
         "exact_share": share(exact, facts["answered"]),
     }
