@@ -183,8 +183,19 @@ def _hashes_at(side: Side, offsets: Int64s) -> tuple[Int64s, Bools]:
     return side.hashes[at], side.offsets[at] == offsets
 
 
-def judge(truth: Truth, questions: Questions, given: Given, others: UInt8s) -> Judged:
-    """Return how every answer stands beside the truth; `others` is of `about_others`."""
+def judge(
+    truth: Truth,
+    questions: Questions,
+    given: Given,
+    others: UInt8s,
+    *,
+    is_compacted: bool = False,
+) -> Judged:
+    """Return how every answer stands beside the truth; `others` is of `about_others`.
+
+    `is_compacted`: the target may have lost copies that were there when it was asked. Then no upper bound can
+    be shown to be too low: the first copy may have been before it.
+    """
     places = truth.places(questions.upstream)
     why = places.why.copy()
     then = others[questions.known]
@@ -205,7 +216,7 @@ def judge(truth: Truth, questions: Questions, given: Given, others: UInt8s) -> J
     checkpoint, certificate, mm2 = map(verdicts, (questions.downstream, given.lo, given.mm2))
     is_right = certificate == Verdict.RIGHT
     reread = rereads(given.lo, certificate)
-    is_there = places.lowest < truth.target.end
+    is_there = (places.lowest < truth.target.end) & (not is_compacted)
     low = is_right & is_there & (given.hi >= 0) & (given.hi < places.lowest)
     certificate[low] = Verdict.WRONG
     behind = (checkpoint == Verdict.UNKNOWN) | (certificate == Verdict.UNKNOWN)

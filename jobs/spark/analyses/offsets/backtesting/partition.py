@@ -43,6 +43,7 @@ class Work:
     """What a task does: a partition of a flow, by its names on both sides, and the checkpoints about it.
 
     `is_gone`: a topic of it is not there. `are_other`: which checkpoints are about another remote topic.
+    `is_compacted`: the remote topic is, or nobody may say.
     """
 
     flow: FlowSpec
@@ -52,6 +53,7 @@ class Work:
     checkpoints: Checkpoints
     are_other: Bools
     is_gone: bool
+    is_compacted: bool
     since_ms: int
     most_records: int
 
@@ -113,7 +115,7 @@ def _told(work: Work, syncs: SyncRows) -> Told:
     asked = sample(syncs, truth.source, others, work.since_ms, MOST_SAMPLES)
     questions = Questions(*(np.concatenate(pair) for pair in zip(written, asked, strict=True)))
     given = given_then(syncs, questions)
-    judged = judge(truth, questions, given, others)
+    judged = judge(truth, questions, given, others, is_compacted=work.is_compacted)
     return Told(
         questions,
         given,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from jobs.cluster.admin.configs import ConfigValue, describe_topic_configs
 from jobs.cluster.admin.topics import describe_topics, is_missing
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import ClusterFault
@@ -48,6 +49,7 @@ def works_of(
                 named[remote] = remote._replace(topic=upstream)
         here = _topics(source, {where.topic for where in named.values()})
         there = _topics(target, {remote.topic for remote in named})
+        compacted = _compacted(target, there)
     notes += _notes_about(flow, topic, log, sum(len(log.of(one).upstream) for one in named))
     for remote, where in sorted(named.items()):
         checkpoints = log.of(remote)
@@ -60,6 +62,7 @@ def works_of(
                 checkpoints,
                 checkpoints.are_about_others(log.topic_ids, there.get(remote.topic)),
                 where.topic not in here or remote.topic not in there,
+                remote.topic in compacted,
                 since_ms,
                 arguments["most_records"],
             ),
@@ -77,6 +80,20 @@ def _topics(client: ClusterClient, names: set[str]) -> dict[str, str | None]:
             raise ClusterFault(topic.error, cluster=client.connection.alias)
         found[topic.name] = topic.topic_id
     return found
+
+
+def _compacted(client: ClusterClient, topics: Collection[str]) -> set[str]:
+    """Return which topics are compacted, or may be: their settings may not be read."""
+    found = set()
+    for topic, settings in describe_topic_configs(client, topics).items() if topics else ():
+        if isinstance(settings, ClusterFault) or "compact" in _policy(settings):
+            found.add(topic)
+    return found
+
+
+def _policy(settings: Mapping[str, ConfigValue]) -> str:
+    known = settings.get("cleanup.policy")
+    return known.value or "" if known else "compact"
 
 
 def _notes_about(flow: FlowSpec, topic: str, log: CheckpointLog, count: int) -> Iterator[str]:

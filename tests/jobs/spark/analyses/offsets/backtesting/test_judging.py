@@ -89,6 +89,20 @@ def test_syncs_that_lie_give_certificates_that_miss_or_bound_too_low():
     assert found.checkpoint.tolist() == 3 * [Verdict.RIGHT]
 
 
+def test_no_upper_bound_is_too_low_where_compaction_may_have_taken_the_first_copy():
+    log = syncs([(0, 10), (4, 14), (6, 16)])
+    source = side([(n, 100 + n) for n in range(10)], 0, 10)
+    # Copies 15 to 17, and with them the record that the last sync names, are gone.
+    target = side([(10 + n, 100 + n) for n in range(10) if n not in (5, 6, 7)], 10, 20)
+    questions = checkpoints(log, (9000, 5, 15))
+    given, others = given_then(log, questions), np.zeros(4, np.uint8)
+    truth = align(source, target)
+    assert given.hi.tolist() == [16]
+    for is_compacted, verdict in ((False, Verdict.WRONG), (True, Verdict.RIGHT)):
+        found = judge(truth, questions, given, others, is_compacted=is_compacted)
+        assert found.certificate.tolist() == [verdict]
+
+
 def test_a_sample_is_asked_right_after_the_next_sync():
     log = syncs([(0, 10), (4, 14), (8, 18)])
     source, _ = dense(10).sides()

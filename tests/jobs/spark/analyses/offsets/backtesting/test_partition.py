@@ -25,7 +25,7 @@ def told(tmp_path):
         checkpoints = Checkpoints(one, one, one, one * 0, one * 0)
         other = np.zeros(1, np.bool_)
         return backtest_partition(
-            Work(flow, tmp_path, *places, checkpoints, other, is_gone, 0, 1000)
+            Work(flow, tmp_path, *places, checkpoints, other, is_gone, False, 0, 1000)
         )
 
     return ask
