@@ -186,8 +186,8 @@ _MEASURES = (
         "certificate_misses",
         "Misses of certificates",
         ColumnType.INTEGER,
-        "Certificates whose lower bound leaves out a record, or whose upper bound is before it (not judged of "
-        "compacted topics: the first copy may be gone).",
+        "Certificates whose lower bound leaves out a record, or whose upper bound is before it (not judged "
+        "of compacted topics: the first copy may be gone).",
     ),
     Column(
         "mm2_misses",
