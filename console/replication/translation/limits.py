@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Protocol
 
@@ -18,34 +17,11 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
+from jobs.replication.translation.limits import NO_LIMITS, Limits
 
 TIMEOUT_S = 5.0
 # A cluster that was not collected from for so long is not asked: nobody waits for its timeout.
 ANSWERED_WITHIN = timedelta(seconds=60)
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Partitions by topic (0: there is no such topic) and their log end offsets; absent: not known."""
-
-    alias: str = ""
-    partition_counts: Mapping[str, int] = field(default_factory=dict)
-    ends: Mapping[TopicPartition, int] = field(default_factory=dict)
-
-    def fault(self, where: TopicPartition, offset: int) -> tuple[str, str] | None:
-        """Return the part of a question that is wrong, and why; None where nothing is, or not known."""
-        count, end = self.partition_counts.get(where.topic), self.ends.get(where)
-        if count == 0:
-            return "topic", f"There is no topic {where.topic} on {self.alias}."
-        if count is not None and where.partition >= count:
-            text = f"The highest partition of {where.topic} on {self.alias} is {count - 1}."
-            return "partition", text
-        if end is not None and offset > end:
-            return "offset", f"The log end offset of {where} on {self.alias} is {end}."
-        return None
-
-
-NO_LIMITS = Limits()
 
 
 def read_limits(

@@ -11,10 +11,10 @@ from typing import Any
 from console.frame.tables.csv_export import neutral
 from console.replication.checkpoints.rounds.facts import Names
 from console.replication.flows.models import FlowPartition, ReplicationFlow
-from console.replication.translation.limits import NO_LIMITS, Limits
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import InvalidFields
 from jobs.replication.offset_sync_store import TOO_OLD
+from jobs.replication.translation.limits import NO_LIMITS, Limits
 from jobs.replication.translation.partition_syncs import DOWNSTREAM
 from jobs.replication.translation.questions import Question
 from jobs.replication.translation.sync_history import Certificate, repeats_nothing

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from console.clusters.models import CollectionRound, Noun
 from console.frame.pages.uploads import LARGEST_UPLOAD_BYTES
-from console.replication.translation.limits import Limits, limits_of
+from console.replication.translation.limits import limits_of
 from console.replication.translation.workbench import (
     FORWARD,
     REVERSE,
@@ -21,6 +21,7 @@ from console.replication.translation.workbench import (
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import InvalidFields, Unreachable
 from jobs.replication.failover.evidence import Leg, Way
+from jobs.replication.translation.limits import Limits
 from jobs.replication.translation.questions import Question
 from jobs.replication.translation.sync_history import Facts
 from jobs.replication.translation.translator import Translator

@@ -31,8 +31,8 @@ from jobs.replication.offset_sync_store import TOO_OLD
 from jobs.replication.offset_syncs.archive import open_translator
 from jobs.replication.offset_syncs.kept_syncs import NOTHING
 from jobs.replication.translation.bounds import Why
+from jobs.replication.translation.limits import NO_LIMITS, Limits
 from jobs.replication.translation.translator import Translator
-from jobs.spark.analyses.offsets.bulk.ends import NO_ENDS, Ends
 from jobs.spark.analyses.offsets.bulk.question_files import Part
 from jobs.spark.analyses.offsets.bulk.question_rows import QUESTIONS
 
@@ -54,7 +54,7 @@ class Asking:
     is_reverse: bool = False
     group: str | None = None
     has_lines: bool = True
-    ends: Ends = NO_ENDS
+    ends: Limits = NO_LIMITS
 
     @cached_property
     def translator(self) -> Translator:
@@ -231,7 +231,7 @@ class _Asked:
             others.take(topics.indices),
         )
 
-    def reasons(self, ends: Ends, why: npt.NDArray[np.uint8]) -> tuple[pa.Array, Any]:
+    def reasons(self, ends: Limits, why: npt.NDArray[np.uint8]) -> tuple[pa.Array, Any]:
         """Return why each answer is as it is, and which questions ask for what is not there."""
         texts, chosen = list(_TEXTS), why.astype(np.int64)
 
@@ -247,11 +247,12 @@ class _Asked:
 
         left_out = say(lambda number: self.named[number].unknown)[self.which]
         chosen = np.where((why == Why.NO_SYNC) & (left_out >= 0), left_out, chosen)
-        highest = np.array([ends.end_of(where) for where in self.wheres], np.int64)
+        highest = np.array([ends.ends.get(where, -1) for where in self.wheres], np.int64)
         is_behind = (highest[self.which] >= 0) & (self.offsets > highest[self.which])
         behind = set(np.unique(self.which[is_behind]).tolist())
         ended = say(lambda n: ends.end_text(self.wheres[n]) if n in behind else None)[self.which]
         chosen = np.where(is_behind, ended, chosen)
-        missing = say(lambda number: ends.missing_text(self.wheres[number]))[self.which]
+        faults = [ends.missing(where) for where in self.wheres]
+        missing = say(lambda number: (faults[number] or ("", None))[1])[self.which]
         chosen = np.where(missing >= 0, missing, chosen)
         return pa.array(texts).take(pa.array(chosen)), is_behind | (missing >= 0)

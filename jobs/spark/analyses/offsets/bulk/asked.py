@@ -14,8 +14,9 @@ from jobs.cluster.errors import ClusterFault
 from jobs.quorum.history.change_json import iso
 from jobs.replication.flow.selection import should_replicate
 from jobs.replication.offset_syncs.archive_manifest import Gap, Manifest, read_manifest
+from jobs.replication.translation.limits import NO_LIMITS, Limits
 from jobs.spark.analyses.offsets.bulk.answering import AnswerPart, Asking, Tally, remote_of
-from jobs.spark.analyses.offsets.bulk.ends import NO_ENDS, Ends, read_ends
+from jobs.spark.analyses.offsets.bulk.ends import read_ends
 from jobs.spark.analyses.offsets.bulk.group_questions import read_group_questions
 from jobs.spark.analyses.offsets.bulk.question_files import FIELD, Part, parts_of
 from jobs.spark.analyses.offsets.bulk.question_rows import REFUSED
@@ -122,11 +123,11 @@ def _tasks(task: AnalysisTask) -> int:
     return task.spark.sparkContext.defaultParallelism
 
 
-def _ends_for_a_list(asking: Asking) -> tuple[Ends, list[str]]:
+def _ends_for_a_list(asking: Asking) -> tuple[Limits, list[str]]:
     """Return the ends of all partitions that the archive knows, where a cluster is known and answers."""
     flow, unchecked = asking.flow, "Whether offsets are beyond the end of their log was not checked"
     if flow is None:
-        return NO_ENDS, [f"{unchecked}: without a flow no cluster is known to ask."]
+        return NO_LIMITS, [f"{unchecked}: without a flow no cluster is known to ask."]
     topics = {where.topic for where in asking.translator.partitions}
     if asking.is_reverse:
         side, topics = flow.target, {remote_of(flow, topic) for topic in topics}
@@ -136,7 +137,7 @@ def _ends_for_a_list(asking: Asking) -> tuple[Ends, list[str]]:
         with ClusterClient(side) as client:
             return read_ends(client, topics), []
     except ClusterFault as fault:
-        return NO_ENDS, [f"{unchecked}: {fault}"]
+        return NO_LIMITS, [f"{unchecked}: {fault}"]
 
 
 def _notes_of_archive(asking: Asking) -> list[str]:

@@ -11,7 +11,8 @@ from jobs.cluster.admin.groups import list_groups, read_committed_or_why
 from jobs.cluster.client import ClusterClient
 from jobs.replication.flow.selection import group_filter_of
 from jobs.replication.flow.spec import FlowSpec
-from jobs.spark.analyses.offsets.bulk.ends import Ends, read_ends
+from jobs.replication.translation.limits import Limits
+from jobs.spark.analyses.offsets.bulk.ends import read_ends
 from jobs.spark.analyses.offsets.bulk.question_rows import QUESTIONS
 
 MOST_NAMED = 10
@@ -21,7 +22,7 @@ class GroupQuestions(NamedTuple):
     """Committed offsets, the ends of their partitions (read afterwards), and what is not known."""
 
     questions: pa.Table
-    ends: Ends
+    ends: Limits
     notes: tuple[str, ...]
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.offset_syncs.archive import open_translator
+from jobs.replication.translation.limits import Limits
 from jobs.spark.analyses.offsets.bulk.answering import NOT_OF_THE_FLOW, Asking, answer
-from jobs.spark.analyses.offsets.bulk.ends import Ends
 from jobs.spark.analyses.offsets.bulk.question_rows import QUESTIONS
 from tests.jobs.spark.analyses.offsets.archives import flow, make_archive
 
@@ -80,7 +80,7 @@ def test_as_known_at_a_time_later_syncs_say_nothing(tmp_path):
 
 
 def test_what_nothing_is_known_of_says_why(folder):
-    ends = Ends("east", {"orders": 2, "gone": 0}, {TopicPartition("orders", 0): 300})
+    ends = Limits("east", {"orders": 2, "gone": 0}, {TopicPartition("orders", 0): 300})
     asking = replace(Asking(folder, flow()), ends=ends)
     found, tally = answers(
         asking,
