@@ -9,7 +9,9 @@ from pathlib import Path
 
 from jobs.version import VERSION
 
-PACKAGES = ("confluent-kafka", "pyspark", "django", "gunicorn", "celery", "redis")
+PACKAGES = (
+    "confluent-kafka", "pyspark", "django", "gunicorn", "celery", "redis", "typst", "matplotlib",
+)  # fmt: skip
 
 
 def describe() -> dict[str, object]:

@@ -17,6 +17,7 @@ import latency
 import metadata
 import pages
 import record_path
+import reports
 import translation
 import what_if
 import what_if_pages
@@ -33,6 +34,14 @@ def measure_standby(*arguments: Any, **options: Any) -> Any:
     return standby_hour.measure(*arguments, **options)
 
 
+def measure_streams(*arguments: Any, **options: Any) -> Any:
+    """Measure with the groups of the tests, which are only found from the root."""
+    sys.path.insert(0, str(HERE.parent))
+    import streams_pages
+
+    return streams_pages.measure(*arguments, **options)
+
+
 BENCHMARKS = {
     **{f"engines-{load.topic}": partial(engines.measure, wanted=load) for load in engines.LOADS},
     "latency": latency.measure,
@@ -44,6 +53,8 @@ BENCHMARKS = {
     "metadata": metadata.measure,
     "what-if": what_if.measure,
     "what-if-pages": what_if_pages.measure,
+    "reports": reports.measure,
+    "streams": measure_streams,
     "pages": pages.measure,
     "pages50k": pages.measure_50k,
     "standby": measure_standby,

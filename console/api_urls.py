@@ -48,8 +48,11 @@ from console.quorum.log.import_api import ImportViewSet
 from console.replication.failover.api import FailoverPlanViewSet, ReportKeyViewSet
 from console.replication.flows.api import FlowViewSet
 from console.replication.mirror_config.api import MirrorConfigViewSet, NamingViewSet
+from console.reports.api import ReportRunViewSet, ReportViewSet
+from console.reports.delivery.api import DeliveryViewSet
 from console.runs.api import RunViewSet
 from console.schedules.api import ScheduleViewSet
+from console.streams.api import StreamsViewSet
 
 router = SimpleRouter()
 router.register("clusters", ClusterViewSet, "api-cluster")
@@ -91,8 +94,12 @@ router.register("promotion-findings", PromotionFindingViewSet, "api-promotion-fi
 router.register("observer-events", EventViewSet, "api-observer-event")
 router.register("drills", DrillViewSet, "api-drill")
 router.register("runbooks", RunbookViewSet, "api-runbook")
+router.register("streams", StreamsViewSet, "api-streams")
 router.register("runs", RunViewSet, "api-run")
+router.register("reports", ReportViewSet, "api-reports")
+router.register("report-runs", ReportRunViewSet, "api-report-run")
 router.register("schedules", ScheduleViewSet, "api-schedule")
+router.register("report-deliveries", DeliveryViewSet, "api-delivery")
 router.register("tokens", TokenViewSet, "api-token")
 router.register("people", PersonViewSet, "api-person")
 router.register("audit-trail", AuditViewSet, "api-audit")

@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import os
 import secrets
+import ssl
 import tempfile
+from email.utils import parseaddr
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from django.core.exceptions import ImproperlyConfigured
+from django.core.exceptions import ImproperlyConfigured, ValidationError
+from django.core.validators import validate_email
 
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"0", "false", "no", "off"})
@@ -73,6 +77,54 @@ def env_folder(name: str, default: Path) -> Path:
     except OSError as error:
         raise ImproperlyConfigured(f"{name}={folder} cannot be made: {error.strerror}.") from None
     return folder
+
+
+def env_url(name: str) -> str:
+    """Return an address of a web server without a slash at its end; empty when it is unset."""
+    value = env_str(name, "").rstrip("/")
+    parts = urlsplit(value)
+    if value and (parts.scheme not in {"http", "https"} or not parts.hostname or parts.query):
+        raise ImproperlyConfigured(f"{name}={value} is no address like https://host.example.org.")
+    return value
+
+
+def env_mailbox(name: str) -> str:
+    """Return an e-mail address, maybe with a name before it in `<>`; empty when it is unset."""
+    value = env_str(name, "")
+    try:
+        validate_email(parseaddr(value)[1] if value else "crosslog@example.org")
+    except ValidationError:
+        text = f"{name}={value} is no e-mail address like crosslog@example.org."
+        raise ImproperlyConfigured(text) from None
+    return value
+
+
+def env_certificates(name: str) -> str:
+    """Return the path of a PEM file with certificates that can be read; empty when it is unset."""
+    value = env_str(name, "")
+    try:
+        if value:
+            ssl.create_default_context(cafile=value)
+    except (OSError, ssl.SSLError) as error:
+        why = error.strerror if not isinstance(error, ssl.SSLError) else "no certificate in it"
+        raise ImproperlyConfigured(f"{name}={value} cannot be used: {why}.") from None
+    return value
+
+
+def env_absolute(name: str) -> str:
+    """Return the absolute path of a folder that somebody else makes; empty when it is unset."""
+    value = env_str(name, "")
+    if value and not Path(value).is_absolute():
+        raise ImproperlyConfigured(f"{name}={value} is no absolute path.")
+    return value
+
+
+def env_signing_key(name: str, least: int) -> str:
+    """Return a secret of at least so many characters; empty when it is unset. It is in no message."""
+    value = env_str(name, "")
+    if value and len(value) < least:
+        raise ImproperlyConfigured(f"{name} has fewer than {least} characters.")
+    return value
 
 
 def env_secret_key(name: str, path: Path) -> str:

@@ -8,7 +8,20 @@ from typing import Any
 import dj_database_url
 
 from console.broker import celery_url, own_redis_url
-from console.env import env_bool, env_choice, env_folder, env_int, env_list, env_secret_key, env_str
+from console.env import (
+    env_absolute,
+    env_bool,
+    env_certificates,
+    env_choice,
+    env_folder,
+    env_int,
+    env_list,
+    env_mailbox,
+    env_secret_key,
+    env_signing_key,
+    env_str,
+    env_url,
+)
 from jobs.logs import JsonFormatter, LineFormatter
 from jobs.version import VERSION
 
@@ -23,7 +36,10 @@ CROSSLOG_ARCHIVE = env_folder("CROSSLOG_ARCHIVE", CROSSLOG_HOME / "archive")
 COLLECT_INTERVAL_S = env_int("COLLECT_INTERVAL_S", 10, least=1)
 QUORUM_INTERVAL_S = env_int("QUORUM_INTERVAL_S", 10, least=1)
 FLOW_INTERVAL_S = env_int("FLOW_INTERVAL_S", 5, least=1)
+STREAMS_INTERVAL_S = env_int("STREAMS_INTERVAL_S", 30, least=5)
+STREAMS_RETENTION_D = env_int("STREAMS_RETENTION_D", 90, least=1)
 LAG_RETENTION_H = env_int("LAG_RETENTION_H", 168, least=1)
+LAG_HOURS_D = env_int("LAG_HOURS_D", 400, least=30)
 METADATA_RETENTION_D = env_int("METADATA_RETENTION_D", 400, least=1)
 FINDINGS_RETENTION_D = env_int("FINDINGS_RETENTION_D", 90, least=1)
 # How often the status of partitions is looked at where nothing tells of a change, and the lag of replicas.
@@ -80,6 +96,8 @@ INSTALLED_APPS = [
     "console.replication",
     "console.quorum",
     "console.availability",
+    "console.streams",
+    "console.reports",
     "console.overview",
     "console.metrics",
 ]
@@ -199,6 +217,25 @@ OUTBOUND_HOSTS = env_list("OUTBOUND_HOSTS")
 OUTBOUND_NETWORKS = env_list("OUTBOUND_NETWORKS")
 OUTBOUND_TIMEOUT_S = env_int("OUTBOUND_TIMEOUT_S", 10, least=1)
 
+# --- delivery of reports (console/reports/delivery) ---------------------------------------------
+# The address of the console in links of e-mails and webhooks; empty: they have no links.
+CROSSLOG_URL = env_url("CROSSLOG_URL")
+EMAIL_BACKEND = "console.reports.delivery.mail.MailBackend"
+EMAIL_HOST = env_str("MAIL_HOST", "")
+MAIL_TLS = env_choice("MAIL_TLS", "starttls", ("starttls", "tls", "none"))
+EMAIL_PORT = env_int("MAIL_PORT", {"starttls": 587, "tls": 465, "none": 25}[MAIL_TLS], least=1)
+EMAIL_USE_TLS, EMAIL_USE_SSL = MAIL_TLS == "starttls", MAIL_TLS == "tls"
+EMAIL_HOST_USER = env_str("MAIL_USER", "")
+EMAIL_HOST_PASSWORD = env_str("MAIL_PASSWORD", "")
+# Seconds for one answer of the mail server; a whole attempt takes at most three times as long.
+EMAIL_TIMEOUT = env_int("MAIL_TIMEOUT_S", 20, least=1)
+# Instead of the system's certificates.
+MAIL_CA = env_certificates("MAIL_CA")
+DEFAULT_FROM_EMAIL = env_mailbox("MAIL_FROM")
+MAIL_DOMAINS = [domain.lower() for domain in env_list("MAIL_DOMAINS")]
+REPORT_FOLDER = env_absolute("REPORT_FOLDER")
+WEBHOOK_KEY = env_signing_key("WEBHOOK_KEY", 16)
+
 # --- files that people upload (console/frame/pages/uploads.py) ----------------------------------
 FILE_UPLOAD_HANDLERS = ["console.frame.pages.uploads.BoundedUpload"]
 # The largest archive of a metadata log that a browser may bring (console/quorum/log/import_pages.py).
@@ -251,6 +288,10 @@ SPECTACULAR_SETTINGS = {
         "OutcomeEnum": "console.accounts.models.Outcome",
         "ScheduleOutcome": "console.schedules.models.Outcome",
         "RunState": "console.runs.models.RunState",
+        "ReportKind": "console.reports.serializers.REPORT_KINDS",
+        "ReportRunState": "console.reports.models.RunState",
+        "ReportTrigger": "console.reports.models.Trigger",
+        "DeliveryState": "console.reports.models.DeliveryState",
         "FailoverPlanState": "console.replication.failover.models.SHOWN_STATES",
         "FailoverGroupState": "console.replication.failover.models.GroupState",
         "FailoverRunState": "console.replication.failover.models.FailoverState",
@@ -268,6 +309,10 @@ SPECTACULAR_SETTINGS = {
         "PromotionActor": "console.availability.promotion.models.Actor",
         "ObserverEventKind": "console.availability.advice.models.EVENT_KINDS",
         "DrillKind": "console.availability.drills.models.DrillKind",
+        "StreamsProtocol": "console.streams.serializers.STREAMS_PROTOCOLS",
+        "TaskRole": "console.streams.serializers.TASK_ROLES",
+        "StoreConfidence": "console.streams.serializers.STORE_CONFIDENCES",
+        "KeyFormat": "console.streams.serializers.KEY_FORMATS",
         "DrillState": "console.availability.drills.models.DrillState",
         "RunbookSeverity": "console.availability.promotion.serializers.TROUBLES",
         "RunbookCause": "console.availability.promotion.serializers.CAUSES",

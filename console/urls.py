@@ -21,8 +21,10 @@ urlpatterns = [
     path("", include("console.replication.urls")),
     path("", include("console.quorum.urls")),
     path("", include("console.availability.urls")),
+    path("", include("console.streams.urls")),
     path("", include("console.runs.urls")),
     path("", include("console.schedules.urls")),
+    path("", include("console.reports.urls")),
     path("", include("console.overview.urls")),
 ]
 

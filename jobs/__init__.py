@@ -2,9 +2,9 @@
 
 `entry` is no package: it holds what is given to spark-submit, alone in its folder.
 
-Rooms: `patterns`, `wire`, `cluster`, `replication`, `quorum`, `availability`, `spark`, `lab`,
-`commands`.
+Rooms: `patterns`, `wire`, `cluster`, `reports`, `replication`, `quorum`, `availability`, `streams`, `spark`,
+`lab`, `commands`.
 
-In reading order: `cli`, `__main__`, `archives`, `files`, `cache`, `logs`, `visible`, `waiting`,
-`version`.
+In reading order: `cli`, `__main__`, `archives`, `files`, `cache`, `logs`, `numbers`, `csv_text`, `visible`,
+`waiting`, `version`.
 """

@@ -1,5 +1,7 @@
 """The `crosslog` command: every computation from a shell, without the console and its database.
 
+Only `report` asks a console, for what only that one has recorded.
+
 Exit codes: 0 ok, 1 a finding, 2 bad input. With `--json` stdout holds JSON and nothing else.
 """
 
@@ -19,7 +21,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     They are imported here and not at the top, so that `main` sees a Ctrl-C that comes meanwhile.
     """
-    from jobs.commands import analysis
+    from jobs.commands import analysis, report, streams
     from jobs.commands.availability import design, what_if
     from jobs.commands.quorum import (
         dump_log,
@@ -48,23 +50,28 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"crosslog {VERSION}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    replicate.add_parser(commands)
-    drift.add_parser(commands)
-    translate.add_parser(commands)
-    checkpoints.add_parser(commands)
-    failover.add_parser(commands)
-    verify_report.add_parser(commands)
-    mirror_config.add_parser(commands)
-    detect_policy.add_parser(commands)
-    design.add_parser(commands)
-    follow_metadata.add_parser(commands)
-    history.add_parser(commands)
-    state.add_parser(commands)
-    dump_log.add_parser(commands)
-    voters.add_parser(commands)
-    quorum_change.add_parser(commands)
-    standby.add_parser(commands)
-    what_if.add_parser(commands)
+    for one in (
+        replicate,
+        drift,
+        translate,
+        checkpoints,
+        failover,
+        verify_report,
+        mirror_config,
+        detect_policy,
+        design,
+        follow_metadata,
+        history,
+        state,
+        dump_log,
+        voters,
+        quorum_change,
+        standby,
+        what_if,
+        streams,
+        report,
+    ):
+        one.add_parser(commands)
     analysis.add_parsers(commands)
     lab_cli.add_parser(commands)
     return parser

@@ -14,9 +14,10 @@ LONGEST_FILE = 400
 # Lowest first: a folder of jobs/ may import itself and what stands on a lower floor.
 FLOORS = (
     {"version", "visible"},
-    {"cache", "files", "logs", "waiting", "patterns"},
+    {"cache", "csv_text", "files", "logs", "numbers", "waiting", "patterns"},
     {"wire", "archives"},
     {"cluster"},
+    {"reports"},
     {"replication", "quorum", "availability", "streams", "tracing"},
     {"spark"},
     {"lab"},

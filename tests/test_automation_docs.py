@@ -4,6 +4,7 @@ import pytest
 
 from tests.automation import SIGN_IN, Example, differences, examples, run_examples
 from tests.console.making import NOW, make_cluster, make_run, make_topic
+from tests.console.streams.making import make_streams
 
 PASSWORD = "a-password-of-the-examples"
 
@@ -17,6 +18,7 @@ def seeded(transactional_db, tmp_path):
     east = make_cluster("east")
     make_cluster("west")
     make_topic(east, "automation-orders")
+    make_streams(east)
     (tmp_path / "log.txt").write_text("one line\n")
     make_run(folder=str(tmp_path), reported_at=NOW)
 

@@ -45,7 +45,7 @@ FURNITURE = {
     "tasks",
     "urls",
 }
-# Tests of what all rooms do alike.
+# Tests of what all rooms do alike, and documents that are compared byte by byte.
 ACROSS_ROOMS = {"tests/console/api", "tests/console/safety"}
 # Pages of Django's and of the frame that belong to no room, and what all rooms' pages are made of.
 NO_ROOM = {"components", "errors", "registration"}

@@ -4,5 +4,5 @@ Sub-rooms: `status`, `collection`, `what_if`, `controller_sites`, `placements`, 
 `promotion`, `advice`, `acting`, `drills`, `runbooks`.
 
 In reading order: `apps`, `urls`, `models`, `tabs`, `page_context`, `api_lookup`, `navigation`,
-`tasks`.
+`queries`, `tasks`.
 """

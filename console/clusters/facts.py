@@ -9,9 +9,9 @@ from django.urls import reverse
 from console.clusters.counted import COUNTED, COUNTED_AS
 from console.clusters.models import Group, Topic
 from console.clusters.tables import LAG, LAG_MS, MIN_ISR, RECORDS
-from console.frame.pages.numbers import format_count, format_span_ms
 from console.frame.pages.states import Severity
 from jobs.availability.status.severity import Counted
+from jobs.numbers import format_count, format_span_ms
 
 
 def cluster_tabs(cluster: Any, current: str) -> list[dict[str, Any]]:

@@ -16,9 +16,9 @@ from console.clusters.models import Group, GroupOffset, Partition, Topic
 from console.clusters.queries import freshness_of, status_of
 from console.frame.pages.addresses import address_of
 from console.frame.pages.freshness import oldest
-from console.frame.pages.numbers import format_count, format_span_ms
 from console.frame.tables.table import Choice, Column, Table
 from jobs.availability.status.severity import Counted, Severity
+from jobs.numbers import format_count, format_span_ms
 
 LAG = (
     "End offset minus committed offset, read in this order, without transaction markers. "

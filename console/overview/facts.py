@@ -6,10 +6,10 @@ from typing import Any
 
 from django.urls import reverse
 
-from console.frame.pages.numbers import format_count, format_rate, format_span_ms
 from console.frame.pages.states import Severity
 from console.overview.queries import Overview
 from console.replication.flows.queries import LAG, LAG_MS, RATE
+from jobs.numbers import format_count, format_rate, format_span_ms
 
 
 def overview_facts(picture: Overview) -> list[dict[str, Any]]:

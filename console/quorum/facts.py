@@ -6,10 +6,10 @@ from typing import Any
 
 from django.urls import reverse
 
-from console.frame.pages.numbers import format_count, format_span_ms
 from console.quorum import labels
 from console.quorum.models import MetadataLog, QuorumStatus
 from console.quorum.queries import status_of
+from jobs.numbers import format_count, format_span_ms
 
 _TABS = (
     ("detail", "How it is doing"),

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from django import forms
 
 from console.frame.pages.forms import ActionForm
-from console.frame.pages.numbers import read_whole
 from console.quorum.history import queries as history
 from console.quorum.log.kinds import Kind
 from console.quorum.models import MetadataLog
+from jobs.numbers import read_whole
 
 # Lanes on one picture: more than that nobody reads.
 MOST_SUBJECTS = 50

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from console.frame.pages.numbers import DASH
+from jobs.numbers import DASH
 
 LAG = "Records of the metadata log that the leader has and this replica does not have yet."
 LAG_MS = "Time since this replica had all that the leader had, as the leader reckons it."

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Count, F, Max, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, F, Max, Min, OuterRef, Q, QuerySet, Subquery
 
 from console.clusters.models import Cluster
 from console.frame.pages.freshness import Freshness, stale_after_s
@@ -250,6 +250,33 @@ def changes_of_partition(
     if before is not None and len(found) < most:
         found.append(before)
     return list(reversed(found))
+
+
+def known_from(log: MetadataLog) -> datetime | None:
+    """Return from when on the changes of a log are known; None where none are."""
+    rows = MetadataChange.objects.filter(log=log)
+    if log.pruned_below is not None:
+        # Of what was before, only the last state of each subject is kept.
+        newest: datetime | None = rows.filter(effective_offset__lte=log.pruned_below).aggregate(
+            at=Max("at")
+        )["at"]
+        if newest is not None:
+            return newest
+    first: datetime | None = rows.aggregate(at=Min("at"))["at"]
+    return first
+
+
+def removed_partitions(log: MetadataLog, since: datetime) -> QuerySet[MetadataChange]:
+    """Return the removals of partitions from a time on."""
+    rows = MetadataChange.objects.filter(log=log, kind=Kind.PARTITION, is_removed=True)
+    return rows.filter(at__gte=since).order_by("effective_offset", "number")
+
+
+def first_seen(changes: QuerySet[MetadataChange]) -> dict[int, datetime]:
+    """Return when the log first told of the subjects of changes, by their primary keys; one query."""
+    subjects = changes.order_by().values("subject")
+    rows = MetadataChange.objects.filter(subject__in=subjects).order_by()
+    return dict(rows.values("subject").annotate(first=Min("at")).values_list("subject", "first"))
 
 
 def _after(log: MetadataLog, place: Place, kinds: Collection[str]) -> QuerySet[MetadataChange]:

@@ -6,11 +6,11 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from console.frame.pages.numbers import format_count, format_span_ms, read_whole
 from console.frame.tables.table import Choice, Column, Table
 from console.quorum import labels
 from console.quorum.log.kinds import Kind
 from console.quorum.models import MetadataChange
+from jobs.numbers import format_count, format_span_ms, read_whole
 
 CELL = "quorum/cells/"
 _LARGEST = 2**31 - 1

@@ -15,7 +15,7 @@ from console.replication.control import reconcile
 from console.replication.failover import work as failover_work
 from console.replication.findings import collect as finding_collect
 from console.replication.findings import store as finding_save
-from console.replication.measurement import collect, series
+from console.replication.measurement import collect, hours, series
 
 # Who waited longer is sent again.
 EXPIRES_S = 30
@@ -59,9 +59,10 @@ def look_at_oldest() -> None:
 
 @shared_task(name="console.replication.tasks.prune_samples", ignore_result=True)
 def prune_samples() -> None:
-    """Remove old samples of lag and of checkpoints, old answers and findings that ended."""
+    """Remove old samples and hours of lag, samples of checkpoints, old answers and findings that ended."""
     now = timezone.now()
     series.prune_samples(now)
+    hours.prune_hours(now)
     checkpoint_series.prune(now)
     readiness_history.prune_changes(now)
     finding_save.prune_findings(now)
@@ -86,6 +87,12 @@ def compare_oldest() -> None:
 def roll_up_checkpoints() -> None:
     """Roll samples of checkpoint lag up to minutes and hours."""
     checkpoint_series.roll_up(timezone.now())
+
+
+@shared_task(name="console.replication.tasks.roll_up_lag", ignore_result=True)
+def roll_up_lag() -> None:
+    """Roll samples of lag up to hours."""
+    hours.roll_up(timezone.now())
 
 
 @shared_task(name="console.replication.tasks.work_on_failovers", ignore_result=True)

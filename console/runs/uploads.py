@@ -12,9 +12,9 @@ from typing import Any
 
 from django.conf import settings
 
-from console.frame.pages.numbers import format_bytes
 from jobs.cluster.errors import InvalidFields
 from jobs.files import write_whole
+from jobs.numbers import format_bytes
 
 KEEP_UNUSED = timedelta(days=7)
 _NAME = re.compile(r"[0-9a-f]{64}\.(csv|parquet)")

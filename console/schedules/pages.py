@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from io import BytesIO
 from typing import Any
 
@@ -13,7 +12,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from rest_framework.exceptions import APIException
 
-from console.frame.errors import ActionRefused
+from console.frame.pages.forms import attempt
 from console.frame.pages.render import render_page
 from console.frame.rest.parsing import JsonParser
 from console.frame.security.access import anywhere, can, page
@@ -125,7 +124,7 @@ def run_now(request: HttpRequest, schedule_id: int) -> HttpResponse:
     """Start it now."""
     person: Any = request.user
     pk = _schedule(schedule_id).pk
-    if _attempt(request, lambda: actions.run_now(pk, person, timezone.now())):
+    if attempt(request, lambda: actions.run_now(pk, person, timezone.now())):
         messages.success(request, "It was started.")
     return redirect("schedules:detail", schedule_id)
 
@@ -136,7 +135,7 @@ def set_enabled(request: HttpRequest, schedule_id: int) -> HttpResponse:
     """Disable a schedule, or enable it again."""
     values = {"is_enabled": request.POST.get("is_enabled") == "true"}
     pk = _schedule(schedule_id).pk
-    _attempt(request, lambda: actions.change_schedule(pk, values, timezone.now()))
+    attempt(request, lambda: actions.change_schedule(pk, values, timezone.now()))
     return redirect("schedules:detail", schedule_id)
 
 
@@ -145,23 +144,10 @@ def set_enabled(request: HttpRequest, schedule_id: int) -> HttpResponse:
 def delete(request: HttpRequest, schedule_id: int) -> HttpResponse:
     """Delete a schedule."""
     pk = _schedule(schedule_id).pk
-    if not _attempt(request, lambda: actions.delete_schedule(pk)):
+    if not attempt(request, lambda: actions.delete_schedule(pk)):
         return redirect("schedules:settings", schedule_id)
     messages.success(request, "The schedule was deleted. What it started goes on.")
     return redirect("schedules:list")
-
-
-def _attempt(request: HttpRequest, do: Callable[[], object]) -> bool:
-    """Do something and say whether it was done; why not is shown on the next page."""
-    try:
-        do()
-    except ActionRefused as refusal:
-        messages.error(request, refusal.message)
-    except InvalidFields as wrong:
-        messages.error(request, " ".join(wrong.errors.values()))
-    else:
-        return True
-    return False
 
 
 def _schedule(schedule_id: int) -> Schedule:

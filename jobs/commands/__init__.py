@@ -2,5 +2,5 @@
 
 Sub-rooms: `replication`, `quorum`, `availability`, `standby`.
 
-In reading order: `bad_input`, `analysis`, `document_text`.
+In reading order: `bad_input`, `analysis`, `document_text`, `report`, `streams`.
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import queue
+import signal
 import subprocess
 import sys
 import threading
@@ -40,6 +41,25 @@ def start_child(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
     _ensure_starter()
     _orders.put((command, log, done))
     return done.result()
+
+
+def running_pid(process: subprocess.Popen[bytes] | None) -> int | None:
+    """Return the process id of a child, None while there is none."""
+    return process.pid if process is not None and process.poll() is None else None
+
+
+def end_child(
+    process: subprocess.Popen[bytes] | None, number: signal.Signals, timeout_s: float
+) -> None:
+    """Send a child a signal and wait for its end; one that does not end in time is killed."""
+    if process is None or process.poll() is not None:
+        return
+    process.send_signal(number)
+    try:
+        process.wait(timeout_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait(timeout_s)
 
 
 def _ensure_starter() -> None:

@@ -50,6 +50,8 @@ def add_parser(commands: Parsers) -> None:
     adding.add_argument("subject", metavar="CLUSTER", help="e.g. east")
     text = "start a MirrorMaker 2 from east to west, for topics of its own (mirrored-...)"
     _add(orders, "start-mirror-maker", text, plain_order)
+    text = "start a Kafka Streams application of two instances on east (shop-totals)"
+    _add(orders, "start-streams", text, plain_order)
     _add(orders, "wipe", "stop the lab and delete its data", wipe_lab)
     _add(orders, "fetch", "fetch Kafka into the cache folder and start nothing", fetch)
     _add_traffic(orders)
@@ -239,6 +241,8 @@ def as_text(answer: dict[str, Any]) -> str:
         lines.append(f"traffic: {'running' if answer['traffic'] else 'none'}")
         if answer.get("mirror_maker"):
             lines.append(f"MirrorMaker 2: pid {answer['mirror_maker']}")
+        if answer.get("streams"):
+            lines.append(f"Streams application: pids {', '.join(map(str, answer['streams']))}")
     return "\n".join(lines) + "\n"
 
 

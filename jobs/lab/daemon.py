@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jobs.lab import control
 from jobs.lab.child import start_child
@@ -25,11 +25,17 @@ from jobs.lab.lab import Lab, Say
 from jobs.lab.mirror_maker import MirrorMaker, beside_properties
 from jobs.lab.status import lab_status
 
+if TYPE_CHECKING:
+    from jobs.lab.streams.application import StreamsApplication
+
 logger = logging.getLogger(__name__)
 # Topics and groups that a MirrorMaker 2 beside crosslog copies; every flow needs topics of its own.
 MIRRORED = "mirrored-"
 MIRRORED_RATE = "50"
 MIRROR_MAKER_HEAP = "256m"
+STREAMS_APPLICATION = "shop-totals"
+STREAMS_INSTANCES = ("shop-totals-1", "shop-totals-2")
+STREAMS_HEAP = "96m"
 _ORDER_S = 5.0  # for an order to arrive once its connection is there
 
 
@@ -40,6 +46,7 @@ class LabDaemon:
         self.lab = lab
         self.traffic: list[subprocess.Popen[bytes]] = []
         self.mirror: MirrorMaker | None = None
+        self.streams: StreamsApplication | None = None
         self.is_wanted = True
         self.started_at = time.time()
         self.orders: dict[str, Callable[..., dict[str, Any]]] = {
@@ -52,6 +59,7 @@ class LabDaemon:
             "start-node": self.start_node,
             "add-controller": self.add_controller,
             "start-mirror-maker": self.start_mirror_maker,
+            "start-streams": self.start_streams,
         }
 
     def run(self, say: Say, *, with_traffic: bool = False, with_mirror_maker: bool = False) -> None:
@@ -72,6 +80,8 @@ class LabDaemon:
                 self._end_traffic()
                 if self.mirror is not None:
                     self.mirror.stop()
+                if self.streams is not None:
+                    self.streams.close()
                 self.lab.stop()
 
     def status(self) -> dict[str, Any]:
@@ -81,6 +91,7 @@ class LabDaemon:
         return status | {
             "traffic": any(one.poll() is None for one in self.traffic),
             "mirror_maker": self.mirror.pid if self.mirror is not None else None,
+            "streams": self._streams_pids(),
         }
 
     def stop(self) -> dict[str, Any]:
@@ -114,6 +125,31 @@ class LabDaemon:
             self.mirror = MirrorMaker(folder, self.lab.jvm, settings, heap=MIRROR_MAKER_HEAP)
             self.mirror.start()
         return {"mirror_maker": self.mirror.pid}
+
+    def start_streams(self) -> dict[str, Any]:
+        """Start a Streams application of two instances on the first cluster; one that runs already stays."""
+        if not self._streams_pids():
+            from jobs.lab.streams.application import (
+                StreamsApplication,
+                StreamsSettings,
+                make_topics,
+            )
+
+            cluster = next(iter(self.lab.clusters.values()))
+            settings = StreamsSettings(
+                STREAMS_APPLICATION, cluster.bootstrap_servers, heap=STREAMS_HEAP
+            )
+            self.streams = StreamsApplication(
+                self.lab.root / STREAMS_APPLICATION, self.lab.jvm, settings
+            )
+            make_topics(cluster.connection)
+            for name in STREAMS_INSTANCES:
+                self.streams.start(name)
+        return {"streams": self._streams_pids()}
+
+    def _streams_pids(self) -> list[int]:
+        instances = self.streams.instances.values() if self.streams is not None else ()
+        return [one.pid for one in instances if one.pid is not None]
 
     def _with_node(self, name: str, act: Callable[[Any], None]) -> dict[str, Any]:
         node = self.lab.node(name)

@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from jobs.lab.child import start_child
+from jobs.lab.child import end_child, running_pid, start_child
 from jobs.lab.errors import NotServing
 from jobs.lab.install.jvm import KafkaJvm
 from jobs.lab.properties import logging_configuration, render
@@ -97,8 +97,7 @@ class MirrorMaker:
     @property
     def pid(self) -> int | None:
         """The JVM's process id, None while there is none."""
-        alive = self._process is not None and self._process.poll() is None
-        return self._process.pid if alive and self._process is not None else None
+        return running_pid(self._process)
 
     def start(self, *, quick_start: bool = True) -> None:
         """Start the JVM; its first record comes some 12 s later."""
@@ -114,24 +113,14 @@ class MirrorMaker:
 
     def stop(self) -> None:
         """Stop in order: positions are committed; what does not end in time is killed."""
-        self._end(signal.SIGTERM)
+        end_child(self._process, signal.SIGTERM, _STOP_S)
 
     def kill(self) -> None:
         """Kill the JVM at once."""
-        self._end(signal.SIGKILL)
+        end_child(self._process, signal.SIGKILL, _STOP_S)
 
     def check(self) -> None:
         """Raise `NotServing` when the JVM has ended by itself."""
         if self.pid is None:
             words = self.log.read_text(encoding="utf-8", errors="replace")[-600:]
             raise NotServing(f"MirrorMaker 2 ended by itself. Its log {self.log} says: {words}")
-
-    def _end(self, number: signal.Signals) -> None:
-        if self._process is None or self._process.poll() is not None:
-            return
-        self._process.send_signal(number)
-        try:
-            self._process.wait(_STOP_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait(_STOP_S)

@@ -79,9 +79,8 @@ def owner_of(port: int) -> str:
     """Return who listens on a port, as text; `another program` where that cannot be seen."""
     wanted = {f"socket:[{inode}]" for inode in _listening_inodes(port)}
     for process in Path("/proc").glob("[0-9]*"):
-        if _opens(process, wanted):
-            arguments = (process / "cmdline").read_bytes().split(b"\0")
-            words = [word.decode(errors="replace") for word in arguments if word]
+        words = _command_of(process) if _opens(process, wanted) else []
+        if words:
             return f"process {process.name} ({Path(words[0]).name} ... {words[-1][-60:]})"
     return "another program"
 
@@ -96,6 +95,15 @@ def _listening_inodes(port: int) -> list[str]:
             if columns[3] == _LISTEN and int(columns[1].rpartition(":")[2], 16) == port:
                 inodes.append(columns[9])
     return inodes
+
+
+def _command_of(process: Path) -> list[str]:
+    """Return the words of its command line, none once it has ended."""
+    try:
+        arguments = (process / "cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return []
+    return [word.decode(errors="replace") for word in arguments if word]
 
 
 def _opens(process: Path, wanted: set[str]) -> bool:

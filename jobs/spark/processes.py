@@ -75,14 +75,18 @@ def is_same_process(pid: int, ticks: int) -> bool:
 
 
 def children_of(pid: int) -> list[int]:
-    """Return the pids of all descendants, nearest first."""
+    """Return the pids of all descendants, nearest first; who ends meanwhile has none."""
     found: list[int] = []
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+    try:
+        threads = list(Path(f"/proc/{pid}/task").iterdir())
+    except OSError:
+        return found
+    for thread in threads:
         try:
-            direct = [int(child) for child in task.read_text(encoding="ascii").split()]
+            told = (thread / "children").read_text(encoding="ascii")
         except OSError:
             continue
-        for child in direct:
+        for child in map(int, told.split()):
             found += [child, *children_of(child)]
     return found
 

@@ -8,6 +8,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from console.availability.drills.models import Drill
 from console.availability.placements.models import TopicPlacement
 from console.availability.promotion.models import PromotionAction, PromotionPolicy
+from console.reports.models import Report, ReportRun
 from console.schedules.models import Schedule
 from jobs.spark.analyses.kinds import ANALYSES
 from tests.browser.axe import grave_violations
@@ -21,6 +22,7 @@ FLOW = "flow"
 PLAN, GROUP_ROW, DRILL = "plan", "group row", "drill"
 PLACEMENT = "placement"
 SCHEDULE = "schedule"
+REPORT, MADE = "report", "report run"
 POLICY, ACTION, TRIAL = "policy", "action", "trial"
 # How each page is reached, by the name of its route. FLOW stands for the number of the flow.
 PLACES = {
@@ -86,6 +88,10 @@ PLACES = {
     "availability:record-drill": ["east"],
     "availability:drill": ["east", TRIAL],
     "availability:runbooks": ["east"],
+    "streams:list": [],
+    "streams:detail": ["east", "shop"],
+    "streams:description": ["east", "shop"],
+    "streams:key-lookup": ["east", "shop"],
     "runs:list": [],
     "runs:new": [],
     "runs:new-analysis": [next(iter(ANALYSES), "none")],
@@ -94,6 +100,14 @@ PLACES = {
     "schedules:new": [],
     "schedules:detail": [SCHEDULE],
     "schedules:settings": [SCHEDULE],
+    "reports:list": [],
+    "reports:runs": [],
+    "reports:kinds": [],
+    "reports:new": ["availability"],
+    "reports:detail": [REPORT],
+    "reports:settings": [REPORT],
+    "reports:run": [MADE],
+    "reports:delivery": [],
     "accounts:people": [],
     "accounts:new-person": [],
     "accounts:person": ["person"],
@@ -116,6 +130,8 @@ NOT_PAGES = {
     "availability:revert-promotion", "availability:stop-promotions", "availability:allow-promotions",
     "availability:stop-all-promotions", "availability:allow-all-promotions", "availability:start-drill",
     "runs:cancel", "runs:csv", "runs:parquet",
+    "reports:file", "reports:chart", "reports:remove", "reports:run-now", "reports:delete",
+    "reports:test-delivery", "reports:retry-delivery",
     "schedules:preview", "schedules:run", "schedules:set-enabled", "schedules:delete",
     "accounts:oidc", "accounts:oidc-back", "accounts:revoke-token", "accounts:grant",
     "accounts:set-active", "accounts:reset-password", "accounts:unlock",
@@ -168,6 +184,10 @@ ODD_PAGES = {
     ),
     "no-promotion": Odd("/availability/west/promotion/", "admin", "Not judged yet"),
     "nothing-placed": Odd("/availability/west/placements/", "admin", "No topic has a placement"),
+    "streams-compact": Odd("/streams/west/clicks/", "admin", "190-199"),
+    "streams-rebalancing": Odd("/streams/west/shop/", "viewer", "shows no tasks"),
+    "streams-never-whole": Odd("/streams/west/new/", "admin", "nothing is known of its tasks"),
+    "report-viewer": Odd("/reports/1/", "viewer", "Weekly"),
     "flow-absolute": Odd("/replication/1/?from=2026-01-01T00:00&to=2026-01-01T06:00", "admin", ""),
     "topic-not-found": Odd("/clusters/east/topics/gone/", "admin", "east has no topic gone"),
 }
@@ -202,6 +222,8 @@ def reader(one_page):
     one_page.page.context.clear_cookies()
     one_page.complaints.clear()
     yield one_page
+    # A page that goes on asking when its session is gone would lead the next test to the sign-in.
+    one_page.page.goto("about:blank")
     assert one_page.complaints == []
 
 
@@ -220,6 +242,7 @@ def test_page_is_readable_for_all(name, reader, site):
         TRIAL: Drill.objects.get().pk,
         PLACEMENT: TopicPlacement.objects.filter(cluster__alias="east").first().pk,
         SCHEDULE: Schedule.objects.first().pk,
+        REPORT: Report.objects.get().pk, MADE: ReportRun.objects.filter(state="ready", report__isnull=False).get().pk,
         GROUP_ROW: plan.plan_groups.first().pk, DRILL: plan.failover_runs.first().pk,
     }  # fmt: skip
     reader.sign_in(site.person())

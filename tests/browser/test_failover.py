@@ -40,7 +40,7 @@ def test_a_failover_is_applied_with_the_name_typed_and_its_report_is_read(watche
     watched.keep_picture("failover/applied")
     with page.expect_download() as pdf:
         page.get_by_role("link", name="PDF").click()
-    assert pdf.value.path().read_bytes().startswith(b"%PDF-1.4")
+    assert pdf.value.path().read_bytes().startswith(b"%PDF-1.7")
     page.get_by_role("link", name="HTML").click()
     expect(page.locator("h1")).to_contain_text("Report of a failover: east to west")
     with watched.unheard():

@@ -191,6 +191,12 @@ def test_page_is_never_wider_than_the_screen(gallery, width):
     assert gallery.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def test_a_plot_that_has_not_followed_a_narrower_window_yet_does_not_widen_the_page(gallery):
+    expect(gallery.locator("#lag .uplot")).to_be_visible()
+    widen = "document.querySelector('#lag .uplot').style.width = '2000px'"
+    assert gallery.evaluate(f"{widen}; document.documentElement.scrollWidth") <= 1440
+
+
 def test_pictures_of_all_components_are_kept(gallery, theme):
     gallery.emulate_media(color_scheme=theme)
     ARTIFACTS.mkdir(parents=True, exist_ok=True)

@@ -30,10 +30,12 @@ from console.replication.flows.models import (
     ReadinessChange,
     ReplicationFlow,
 )
+from console.reports.models import Report
 from console.runs.models import RunState
 from console.schedules.firing import Time, write_firing
 from console.schedules.models import Outcome
 from console.schedules.starters import Started
+from console.streams.models import StreamsApplication
 from jobs.availability.status.severity import Severity
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.checkpoints.lag import SeenCheckpoint
@@ -47,7 +49,10 @@ from tests.console.quorum.making import make_quorum
 from tests.console.replication.failover_world import make_rehearsed, two_groups
 from tests.console.replication.finding import make_finding
 from tests.console.replication.readiness_world import StubCheckpointDoor
+from tests.console.reports.delivery.making import make_delivery, make_report_run
 from tests.console.schedules.making import make_schedule
+from tests.console.streams import making as streams
+from tests.jobs.reports.rendering.sample import document as document_of_all_blocks
 
 PASSWORD = "a password of ana"
 RUN = UUID("8d3f0c55-7a51-4a5e-9d0e-2f6b7d1c9a01")
@@ -71,6 +76,7 @@ def make_world(now: datetime) -> ReplicationFlow:
     make_rule(east, "c.*", document({"dc-a": 2}), kind="regex", changed_at=now, note="Old ones.")
     fill_promotion_pages(east)
     fill_schedules(now)
+    fill_streams(east, west, now)
     return fill_flows(east, west, now)
 
 
@@ -139,6 +145,22 @@ def fill_group(cluster: Cluster, group_id: str, number: int, now: datetime) -> N
     )  # fmt: skip
 
 
+def fill_streams(east: Cluster, west: Cluster, now: datetime) -> None:
+    """Two applications that route wrongly, one with many tasks, one that rebalances, one never seen whole."""
+    streams.make_streams(east, streams.without_endpoint(), now)
+    StreamsApplication.objects.filter(cluster=east).update(
+        cautions=["1 of 2 members has not taken over the assignment yet."], caution_count=1
+    )
+    threads = [streams.member(n, range(n * 10, n * 10 + 10)) for n in range(20)]
+    streams.make_streams(west, streams.group(*threads, group_id="clicks"), now, partitions=200)
+    streams.make_streams(west, streams.two_instances(), now)
+    shops = StreamsApplication.objects.filter(cluster=west, application_id="shop")
+    shops.update(state="PreparingRebalance", instances=None, tasks_without_thread=None)
+    streams.make_streams(
+        west, streams.group(group_id="new", state="NotReady", subtopologies=None), now
+    )
+
+
 def fill_schedules(now: datetime) -> None:
     schedule = make_schedule(None, time_zone="Europe/Berlin", next_at=now + timedelta(minutes=4))
     texts = {
@@ -151,6 +173,18 @@ def fill_schedules(now: datetime) -> None:
         told = Started("letter-1") if is_started else Started("", texts[outcome])
         write_firing(schedule, Time(at, at), outcome, told)
     make_schedule(None, name="Letter to Bob", is_enabled=False, next_at=None)
+    fill_reports(now)
+
+
+def fill_reports(now: datetime) -> None:
+    report = Report.objects.create(
+        name="Weekly", kind="availability", period="last-week", formats=["pdf"], created_at=now
+    )
+    make_report_run(report=report, document=document_of_all_blocks(), created_at=now)
+    failed = {"state": "failed", "error": "There is no cluster that ana may see."}
+    make_report_run(report=report, created_at=now - timedelta(days=7), **failed)
+    make_delivery()
+    make_delivery(channel="folder", address="weekly", state="delivered", log=[])
 
 
 def fill_unreachable(alias: str, now: datetime) -> None:

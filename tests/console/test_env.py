@@ -7,7 +7,19 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from console.env import env_bool, env_folder, env_int, env_list, env_secret_key, env_str
+from console.env import (
+    env_absolute,
+    env_bool,
+    env_certificates,
+    env_folder,
+    env_int,
+    env_list,
+    env_mailbox,
+    env_secret_key,
+    env_signing_key,
+    env_str,
+    env_url,
+)
 
 NAME = "CROSSLOG_TEST_SETTING"
 
@@ -30,6 +42,12 @@ def test_a_value_may_stand_in_a_file(monkeypatch, tmp_path):
         pytest.param(lambda: env_int(NAME, 1), "ten", id="int"),
         pytest.param(lambda: env_int(NAME, 5, least=5), "4", id="too small"),
         pytest.param(lambda: env_int(NAME, 1), "-3", id="negative"),
+        pytest.param(lambda: env_url(NAME), "crosslog.example.org", id="no scheme"),
+        pytest.param(lambda: env_url(NAME), "https:///x", id="no host"),
+        pytest.param(lambda: env_mailbox(NAME), "crosslog", id="no e-mail address"),
+        pytest.param(lambda: env_certificates(NAME), "/no/such/file.pem", id="no file"),
+        pytest.param(lambda: env_certificates(NAME), __file__, id="no certificate"),
+        pytest.param(lambda: env_absolute(NAME), "reports", id="a relative path"),
     ],
 )
 def test_a_malformed_value_stops_the_start_with_the_variables_name(monkeypatch, read, value):
@@ -42,6 +60,26 @@ def test_a_file_that_cannot_be_read_stops_the_start(monkeypatch):
     monkeypatch.setenv(f"{NAME}_FILE", "/no/such/file")
     with pytest.raises(ImproperlyConfigured, match="cannot be read"):
         env_str(NAME, "")
+
+
+def test_a_short_key_is_named_and_not_shown(monkeypatch):
+    monkeypatch.setenv(NAME, "short-key")
+    with pytest.raises(ImproperlyConfigured, match=f"{NAME} has fewer than 16") as wrong:
+        env_signing_key(NAME, 16)
+    assert "short-key" not in str(wrong.value)
+
+
+@pytest.mark.parametrize(
+    ("read", "value", "kept"),
+    [
+        (env_url, "https://crosslog.example.org/", "https://crosslog.example.org"),
+        (env_mailbox, "Crosslog <crosslog@example.org>", "Crosslog <crosslog@example.org>"),
+        (env_mailbox, "", ""),
+    ],
+)
+def test_addresses_are_kept(monkeypatch, read, value, kept):
+    monkeypatch.setenv(NAME, value)
+    assert read(NAME) == kept
 
 
 @pytest.mark.parametrize(("value", "expected"), [("yes", True), ("OFF", False), ("", True)])

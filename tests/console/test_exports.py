@@ -35,6 +35,7 @@ PAGES = {
     "quorum:log": ["east"],
     "runs:list": [],
     "schedules:list": [],
+    "reports:delivery": [],
     "accounts:people": [],
     "accounts:audit": [],
 }

@@ -17,11 +17,11 @@ from django.utils import timezone
 
 from console.frame.pages.error_pages import not_found, permission_denied, server_error
 from console.frame.pages.freshness import Freshness
-from console.frame.pages.numbers import format_count
 from console.frame.pages.render import render_page
 from console.frame.pages.timerange import TimeRange
 from console.frame.security.access import page
 from console.frame.tables.table import Choice, Column, csv_response, read_table
+from jobs.numbers import format_count
 from tests.gallery.forms import ClusterForm
 
 PAGE = Path(__file__).with_name("gallery.html")

@@ -17,7 +17,6 @@ from console.availability.placements.forms import as_text
 from console.availability.what_if.cluster_models import snapshot_of
 from console.clusters import queries as clusters
 from console.clusters.models import Cluster
-from console.frame.pages.numbers import format_count
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
 from jobs.availability.designer.design import (
@@ -27,6 +26,7 @@ from jobs.availability.designer.design import (
     design,
 )
 from jobs.availability.runbooks.kafka_commands import KafkaTools
+from jobs.numbers import format_count
 
 
 @require_safe

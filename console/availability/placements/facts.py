@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from console.availability.placements.effects import Standings
-from console.frame.pages.numbers import format_count
+from jobs.numbers import format_count
 
 ONE_SITE = "isr-in-one-rack"
 

@@ -19,12 +19,12 @@ from console.availability.placements.observers import (
 )
 from console.availability.placements.placements import rules_of
 from console.availability.what_if.cluster_models import snapshot_of
-from console.availability.what_if.paging import cut
 from console.clusters import queries as clusters
 from console.frame.pages.freshness import Freshness
-from console.frame.pages.numbers import format_count
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
+from console.frame.tables.paging import cut
+from jobs.numbers import format_count
 
 STATE_WORDS = (
     ("all", "all"),

@@ -19,13 +19,13 @@ from console.availability.placements.models import TopicPlacement
 from console.availability.placements.placements import PlacementRules, list_placements
 from console.availability.placements.tables import PLACEMENTS
 from console.availability.what_if.cluster_models import snapshot_of
-from console.availability.what_if.paging import cut
 from console.clusters import queries as clusters
 from console.clusters.models import Cluster
 from console.frame.errors import ActionRefused
 from console.frame.pages.freshness import Freshness
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
+from console.frame.tables.paging import cut
 from console.frame.tables.table import csv_response
 from jobs.cluster.errors import InvalidFields
 

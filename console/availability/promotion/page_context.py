@@ -17,9 +17,9 @@ from console.availability.promotion.models import ActionState, PromotionAction
 from console.availability.promotion.queries import StopState
 from console.availability.status.models import PartitionStatus
 from console.clusters.models import Cluster
-from console.frame.pages.numbers import format_count, format_span_ms, format_span_s
 from jobs.availability.runbooks.runbook import Trouble, TroubleCause, cause_of
 from jobs.availability.status.severity import Severity
+from jobs.numbers import format_count, format_span_ms, format_span_s
 
 STATE_SEVERITY = {
     ActionState.ADVISED: "risk",

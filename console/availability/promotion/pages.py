@@ -28,7 +28,7 @@ from console.availability.promotion.models import PromotionAction, PromotionPoli
 from console.availability.promotion.tables import ACTIONS, EVENTS, POLICIES
 from console.clusters import queries as clusters
 from console.clusters.models import Cluster
-from console.frame.errors import ActionRefused
+from console.frame.pages.forms import attempt
 from console.frame.pages.render import render_page
 from console.frame.security.access import can, page
 from console.frame.tables.table import csv_response
@@ -86,7 +86,7 @@ def action_page(request: HttpRequest, alias: str, action_id: UUID) -> HttpRespon
 def plan(request: HttpRequest, alias: str, action_id: UUID) -> HttpResponse:
     """Make the dry run."""
     row = _action(request, alias, action_id)
-    _try(request, lambda: actions.plan_action(row, _person(request), timezone.now()))
+    attempt(request, lambda: actions.plan_action(row, _person(request), timezone.now()))
     return redirect("availability:promotion-action", alias, action_id)
 
 
@@ -163,7 +163,7 @@ def policy_page(request: HttpRequest, alias: str, policy_id: int) -> HttpRespons
 def remove_policy(request: HttpRequest, alias: str, policy_id: int) -> HttpResponse:
     """Remove a policy."""
     row = _policy(request, alias, policy_id)
-    if _try(request, lambda: actions.delete_policy(row)):
+    if attempt(request, lambda: actions.delete_policy(row)):
         messages.success(request, f"The policy for {row.pattern} was removed.")
     return redirect("availability:promotion", alias)
 
@@ -267,12 +267,3 @@ def _policy(request: HttpRequest, alias: str, policy_id: int) -> PromotionPolicy
 def _person(request: HttpRequest) -> User | None:
     user: Any = request.user
     return user if user.is_authenticated else None
-
-
-def _try(request: HttpRequest, do: Callable[[], object]) -> bool:
-    try:
-        do()
-    except ActionRefused as refusal:
-        messages.error(request, refusal.message)
-        return False
-    return True

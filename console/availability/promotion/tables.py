@@ -10,8 +10,8 @@ from django.urls import reverse
 from console.availability.advice.models import ObserverEvent
 from console.availability.drills.models import DrillKind, DrillState
 from console.availability.promotion.models import ActionState, Actor, Mode
-from console.frame.pages.numbers import format_span_ms
 from console.frame.tables.table import Choice, Column, Table
+from jobs.numbers import format_span_ms
 
 CELL = "availability/promotion/cells/"
 EXPECTED = "Measured on Kafka 4.3.1; a dash: there is no figure for it."

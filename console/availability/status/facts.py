@@ -16,11 +16,11 @@ from console.availability.status.models import PartitionStatus, Rollup
 from console.clusters.counted import COUNTED, COUNTED_AS
 from console.clusters.models import Cluster
 from console.frame.pages.freshness import Freshness
-from console.frame.pages.numbers import DASH, format_age, format_count, format_span_s
 from console.frame.pages.states import Severity as Look
 from console.frame.pages.states import severity_of, spoken
 from jobs.availability.status.severity import Counted, Severity
 from jobs.availability.status.tally import STATE_COUNTS
+from jobs.numbers import DASH, format_age, format_count, format_span_s
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,15 @@ from console.availability.advice.models import PromotionFinding
 
 # Other rooms read promotions through here, too.
 from console.availability.promotion import queries as promotion_queries
+from console.availability.status import definitions
 from console.availability.status.models import (
     AvailabilityRound,
     BrokerChurn,
     BrokerStatus,
+    CountSample,
     OutOfSyncSpan,
     PartitionStatus,
+    PolledMoment,
     Rollup,
     SeveritySpan,
     UncleanElection,
@@ -215,6 +218,25 @@ def with_replica(brokers: Collection[int], field: str = "replica_text") -> Q:
     for broker in brokers:
         found |= Q(**{f"{field}__contains": f"|{broker}|"})
     return found
+
+
+def list_samples(cluster: Cluster, step_s: int) -> QuerySet[CountSample]:
+    """Return the counts of a whole cluster by steps of one length, oldest first.
+
+    The cluster has a sample for every step in which it was watched.
+    """
+    rows = CountSample.objects.filter(cluster=cluster, kind=ScopeKind.CLUSTER, name="")
+    return rows.filter(step_s=step_s).order_by("at_s")
+
+
+def list_polled(cluster: Cluster) -> QuerySet[PolledMoment]:
+    """Return what polls saw of partitions when it changed."""
+    return PolledMoment.objects.filter(cluster=cluster)
+
+
+def cause_words(cause: str, broker: int | None = None) -> str:
+    """Return why a stretch began, in a few words."""
+    return definitions.cause_words(cause, broker)
 
 
 def _in(rows: QuerySet[Any], cluster: Cluster | None) -> QuerySet[Any]:

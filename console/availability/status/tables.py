@@ -12,10 +12,10 @@ from console.availability.status import definitions
 from console.availability.status.definitions import cause_words
 from console.availability.status.queries import with_replica
 from console.clusters.counted import COUNTED, COUNTED_FILTER
-from console.frame.pages.numbers import format_count, read_whole
 from console.frame.tables.columns import ApplyFilter
 from console.frame.tables.table import Choice, Column, Table
 from jobs.availability.status.severity import Counted, Severity
+from jobs.numbers import format_count, read_whole
 
 CELL = "availability/cells/"
 _LARGEST = 2**31 - 1

@@ -2,5 +2,5 @@
 
 In reading order: `api`, `serializers`, `pages`, `forms`, `query`, `facts`, `steps_text`,
 `cluster_models`, `snapshot_reader`, `cluster_snapshots`, `partition_classes`, `simulation`, `matrices`,
-`matrix_store`, `recent`, `paging`.
+`matrix_store`, `recent`.
 """

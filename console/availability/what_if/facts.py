@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from console.availability.what_if.simulation import WhatIfResult
-from console.frame.pages.numbers import format_count
 from jobs.availability.what_if.outcome import QuorumOutcome
+from jobs.numbers import format_count
 
 
 def what_if_facts(answer: WhatIfResult) -> list[dict[str, Any]]:

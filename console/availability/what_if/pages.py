@@ -16,7 +16,6 @@ from console.availability.what_if.cluster_models import snapshot_of
 from console.availability.what_if.facts import quorum_facts, what_if_facts
 from console.availability.what_if.forms import WhatIfForm, next_step, targets_of, values_of
 from console.availability.what_if.matrix_store import matrix_of
-from console.availability.what_if.paging import cut
 from console.availability.what_if.query import (
     WhatIfAnswer,
     WhatIfRequest,
@@ -30,6 +29,7 @@ from console.clusters.models import Cluster
 from console.frame.pages.freshness import Freshness
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
+from console.frame.tables.paging import cut
 from jobs.cluster.errors import InvalidFields
 
 KIND_WORDS = (

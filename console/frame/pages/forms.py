@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from django import forms
+from django.contrib import messages
+from django.http import HttpRequest
 
 from console.frame.errors import ActionRefused
 from jobs.cluster.errors import InvalidFields
@@ -31,6 +33,19 @@ class ActionForm(forms.Form):
         else:
             return True
         return False
+
+
+def attempt(request: HttpRequest, do: Callable[[], object]) -> bool:
+    """Do something and say whether it was done; why it was not is a message of the next page."""
+    try:
+        do()
+    except ActionRefused as refusal:
+        messages.error(request, refusal.message)
+    except InvalidFields as wrong:
+        messages.error(request, " ".join(wrong.errors.values()))
+    else:
+        return True
+    return False
 
 
 def lines_field(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from console.frame.pages.numbers import format_count
+from jobs.numbers import format_count
 
 _MARGIN = 2.0
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from console.frame.pages.events import Event
-from console.frame.pages.numbers import format_span_s
 from console.frame.pages.states import Severity
 from console.frame.pages.timerange import TimeRange
+from jobs.numbers import format_span_s
 
 ROW_PX = 30
 BAR_PX = 20

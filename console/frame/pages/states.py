@@ -29,12 +29,14 @@ ICONS = {
 }
 
 _WORDS = {
-    Severity.OK: "running succeeded stable caught_up ok ready online fully_replicated live fresh reachable",
+    Severity.OK: "running succeeded stable caught_up ok ready online fully_replicated live fresh reachable "
+    "delivered",
     Severity.NOTICE: "queued starting copying catching_up stopping empty preparing_rebalance "
-    "completing_rebalance assigning reconciling rebalancing waiting paused no_commit watched",
+    "completing_rebalance assigning reconciling rebalancing waiting paused no_commit watched "
+    "pending",
     Severity.WARN: "retrying lagging behind stale under_replicated unknown_group not_ready",
     Severity.RISK: "at_min_isr failing behind_log_start ahead_of_end partially_offline",
-    Severity.CRIT: "failed errored offline unreachable dead under_min_isr lost",
+    Severity.CRIT: "failed errored offline unreachable dead under_min_isr lost refused gave_up",
 }
 _SEVERITY_OF = {word: severity for severity, words in _WORDS.items() for word in words.split()}
 

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest
 
-from console.frame.pages.numbers import format_span_s
+from jobs.numbers import format_span_s
 
 RANGES = {
     "5m": timedelta(minutes=5),

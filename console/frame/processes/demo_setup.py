@@ -18,6 +18,8 @@ WATCHED_FLOW = "east to west by MirrorMaker 2"
 # What the lab lets its MirrorMaker 2 copy (`jobs.lab.daemon.MIRRORED`).
 MIRRORED = "mirrored-.*"
 TOPICS = ("orders", "payments", "clicks", "customers")
+REPORT = "Disaster recovery of the last 24 hours"
+REPORT_CRON = "0 7 * * *"
 ASK_EVERY_S = 0.5
 NOT_REACHABLE_YET = (409, 503)
 BAD_INPUT = 400
@@ -78,6 +80,28 @@ class DemoSetup:
         self.say(f"flow {WATCHED_FLOW} is made: crosslog only watches it")
         return int(flow["id"])
 
+    def ensure_report(self, flow_id: int, timeout_s: float) -> str:
+        """Return the id of a new report of the flow; from the first time on it is on a schedule, too."""
+        found = self.client.get("api/v1/reports/?limit=500")["results"]
+        there = next((int(one["id"]) for one in found if one["name"] == REPORT), None)
+        if there is None:
+            there = self._make_report()
+        judged = f"api/v1/flows/{flow_id}/readiness/"
+        # A report of a flow that was not judged yet tells less, and is a report.
+        self._is_within(timeout_s, lambda: self.client.get(judged)["readiness"] != "unknown")
+        run = self.client.post(f"api/v1/reports/{there}/runs/", {})
+        path = f"api/v1/report-runs/{run['id']}/"
+        ended = {"ready", "failed"}
+        self._is_within(timeout_s, lambda: self.client.get(path)["state"] in ended)
+        return str(run["id"])
+
+    def _make_report(self) -> int:
+        values = {"name": REPORT, "kind": "disaster-recovery", "period": "last-24-hours"}
+        made = self.client.post("api/v1/reports/", {**values, "with_before": False})
+        schedule = {"name": f"{REPORT}, at 07:00", "kind": "report", "cron": REPORT_CRON}
+        self.client.post("api/v1/schedules/", {**schedule, "arguments": {"report": made["id"]}})
+        return int(made["id"])
+
     def _find_flow(self, name: str) -> int | None:
         flows = self.client.get("api/v1/flows/?limit=500")["results"]
         return next((int(flow["id"]) for flow in flows if flow["name"] == name), None)
@@ -100,14 +124,17 @@ class DemoSetup:
         return found[0]
 
     def _until(self, is_true: Callable[[], bool], what: str, timeout_s: float) -> None:
+        if not self._is_within(timeout_s, is_true):
+            raise StartFailed(f"{what} did not show up in the console within {timeout_s:.0f} s.")
+
+    def _is_within(self, timeout_s: float, is_true: Callable[[], bool]) -> bool:
         end = time.monotonic() + timeout_s
         while not is_true():
             self.watch()
             if time.monotonic() > end:
-                raise StartFailed(
-                    f"{what} did not show up in the console within {timeout_s:.0f} s."
-                )
+                return False
             time.sleep(ASK_EVERY_S)
+        return True
 
     def _exists(self, path: str) -> bool:
         try:

@@ -97,6 +97,20 @@ def check_networks(**_: Any) -> list[CheckMessage]:
 
 
 @register(TAG)
+def check_mail(**_: Any) -> list[CheckMessage]:
+    """A password in clear text on its way to the mail server."""
+    if settings.MAIL_TLS != "none" or not settings.EMAIL_HOST_PASSWORD:
+        return []
+    return [
+        Error(
+            "MAIL_PASSWORD would be sent without TLS.",
+            hint="Unset MAIL_TLS (STARTTLS) or set MAIL_TLS=tls; MAIL_CA names private certificates.",
+            id="crosslog.E006",
+        )
+    ]
+
+
+@register(TAG)
 def check_tls(**_: Any) -> list[CheckMessage]:
     """Passwords and cookies in clear text, if others can listen."""
     public = [name for name in settings.ALLOWED_HOSTS if not is_loopback(name)]

@@ -91,11 +91,16 @@ class Outbound:
             timeout_s=settings.OUTBOUND_TIMEOUT_S,
         )
 
-    def check(self, url: str) -> tuple[SplitResult, str]:
-        """Return the parsed address and the network address to call; raises `OutboundRefused`."""
+    def check_name(self, url: str) -> tuple[SplitResult, str, int]:
+        """Return the parsed address, host and port without resolving them; raises `OutboundRefused`."""
         parts, host, port = self._parsed(url)
         if not any(_fits(host, port, allowed) for allowed in self.hosts):
             raise OutboundRefused(f"{host}:{port} is not a host that crosslog may call.")
+        return parts, host, port
+
+    def check(self, url: str) -> tuple[SplitResult, str]:
+        """Return the parsed address and the network address to call; raises `OutboundRefused`."""
+        parts, host, port = self.check_name(url)
         try:
             addresses = self.resolve(host, port)
         except OSError as error:

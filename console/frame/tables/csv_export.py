@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.http import StreamingHttpResponse
+
+from jobs.csv_text import neutral
 
 if TYPE_CHECKING:
     from console.frame.tables.page import TablePage
 
 CHUNK = 2000
-# A cell that begins like this is run as a formula by spreadsheets (OWASP, CSV injection).
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\N{FULLWIDTH EQUALS SIGN}")
 
 
 class Echo:
@@ -29,24 +28,6 @@ def csv_response(page: TablePage, filename: str | None = None) -> StreamingHttpR
     response = StreamingHttpResponse(_lines(page), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{filename or page.name}.csv"'
     return response
-
-
-def neutral(value: Any) -> str:
-    """Return a value as CSV text that no spreadsheet takes for a formula; numbers stay numbers."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return str(value)
-    if isinstance(value, datetime):
-        return value.isoformat()
-    text = str(value)
-    return (
-        f"'{text}"
-        if text.startswith(_FORMULA_STARTS) or text.lstrip().startswith(_FORMULA_STARTS)
-        else text
-    )
 
 
 def _lines(page: TablePage) -> Iterator[str]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import QuerySet
 
-from console.frame.pages.numbers import format_count
 from console.frame.tables.columns import Cell, Choice, Column
+from jobs.numbers import format_count
 
 if TYPE_CHECKING:
     from console.frame.tables.table import Table, TableQuery

@@ -13,12 +13,13 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from console.frame.pages import numbers, states, timerange
+from console.frame.pages import states, timerange
 from console.frame.pages.addresses import address_of
 from console.frame.pages.freshness import Freshness
 from console.frame.pages.navigation import NavItem
 from console.frame.pages.sparkline import draw_sparkline
 from console.frame.security.access import can as may
+from jobs import numbers
 
 register = template.Library()
 

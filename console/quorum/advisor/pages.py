@@ -9,12 +9,12 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from console.frame.pages.forms import ActionForm
-from console.frame.pages.numbers import read_whole
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
 from console.quorum import equivalents, queries
 from console.quorum.advisor.advice import VoterChangeRequest, advise
 from console.quorum.page_context import around_log, find_log
+from jobs.numbers import read_whole
 
 MOST_IDS = 20
 _LARGEST_ID = 2**31 - 1

@@ -207,14 +207,19 @@ def history_of(
     rows = MetadataChange.objects.filter(subject__in=keys)
     inside = rows.filter(at__gte=time_range.start, at__lte=time_range.end)
     found = list(inside.order_by("-offset", "-number")[:MOST_CHANGES])
-    before = MetadataSubject.objects.filter(pk__in=keys).annotate(
-        change_id=_newest_before(time_range.start)
-    )
-    first = MetadataChange.objects.in_bulk([row.change_id for row in before if row.change_id])
+    first = last_before(MetadataSubject.objects.filter(pk__in=keys), time_range.start)
     by_subject: dict[int, list[MetadataChange]] = {pk: [] for pk in keys}
     for change in sorted([*first.values(), *found], key=lambda one: (one.offset, one.number)):
         by_subject[change.subject_id].append(change)
     return by_subject
+
+
+def last_before(subjects: QuerySet[MetadataSubject], at: datetime) -> dict[int, MetadataChange]:
+    """Return the last change before a time of each subject that has one; two queries."""
+    rows = subjects.annotate(change_id=_newest_before(at)).values_list("pk", "change_id")
+    last = {pk: change for pk, change in rows if change}
+    found = MetadataChange.objects.in_bulk(list(last.values()))
+    return {pk: found[change] for pk, change in last.items()}
 
 
 def list_topics(log: MetadataLog) -> QuerySet[MetadataSubject]:

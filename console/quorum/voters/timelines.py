@@ -10,7 +10,6 @@ from typing import Any
 from django.urls import reverse
 
 from console.frame.pages.events import Event, in_order
-from console.frame.pages.numbers import format_span_ms
 from console.frame.pages.state_timeline import (
     StateInterval,
     StateTimeline,
@@ -22,6 +21,7 @@ from console.frame.pages.states import Severity
 from console.frame.pages.timerange import TimeRange
 from console.quorum import queries
 from console.quorum.models import Election, MetadataLog, VoterSetEntry
+from jobs.numbers import format_span_ms
 
 MOST_ENTRIES = 500
 MOST_EVENTS = 100

@@ -7,18 +7,18 @@ from typing import Any
 
 from django.urls import reverse
 
-from console.frame.pages.numbers import (
+from console.replication.checkpoints import queries
+from console.replication.checkpoints import text as words
+from console.replication.checkpoints.history import Share
+from console.replication.checkpoints.text import span_of
+from console.replication.flows.models import FlowReadiness, GroupReadiness, ReplicationFlow
+from jobs.numbers import (
     DASH,
     format_count,
     format_percent,
     format_span_ms,
     format_span_s,
 )
-from console.replication.checkpoints import queries
-from console.replication.checkpoints import text as words
-from console.replication.checkpoints.history import Share
-from console.replication.checkpoints.text import span_of
-from console.replication.flows.models import FlowReadiness, GroupReadiness, ReplicationFlow
 
 
 def flow_answer_facts(

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from itertools import zip_longest
 from typing import Any
 
-from console.frame.pages.numbers import format_count
 from console.frame.pages.states import Severity
 from console.replication.failover.queries import groups_failed_over
 from console.replication.flows.models import ReplicationFlow
+from jobs.numbers import format_count
 from jobs.replication.checkpoints.rules import Why
 
 _WITHOUT = {

@@ -10,9 +10,14 @@ from django.conf import settings
 from django.db.models import QuerySet
 
 from console.frame.pages.freshness import Freshness, freshness_of_round
+from console.frame.pages.states import Severity
+from console.replication.checkpoints.text import SEVERITIES, WORDS
 from console.replication.flows.models import (
+    CheckpointSample,
+    CheckpointSeries,
     FlowReadiness,
     GroupReadiness,
+    ReadinessChange,
     ReplicationFlow,
     TopicReadiness,
 )
@@ -87,3 +92,23 @@ def not_ready(answer: FlowReadiness | Any) -> int:
     """Return how many covered groups are not ready."""
     ready, covered = counted(answer)
     return covered - ready
+
+
+def in_words(readiness: str) -> tuple[str, Severity]:
+    """Return a readiness as people say it, and how bad it is."""
+    return WORDS[Readiness(readiness)], SEVERITIES[Readiness(readiness)]
+
+
+def list_changes() -> QuerySet[ReadinessChange]:
+    """Return when answers became other ones, by flow and group, oldest first."""
+    return ReadinessChange.objects.order_by("flow", "group", "at", "pk")
+
+
+def list_series() -> QuerySet[CheckpointSeries]:
+    """Return the series of checkpoint lag of flows and groups, without those of partitions."""
+    return CheckpointSeries.objects.filter(topic="")
+
+
+def list_samples() -> QuerySet[CheckpointSample]:
+    """Return samples of checkpoint lag."""
+    return CheckpointSample.objects.all()

@@ -7,11 +7,11 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from console.frame.pages.numbers import format_count, format_span_ms
 from console.frame.tables.table import Choice, Column, Table
 from console.replication.checkpoints import text as words
 from console.replication.checkpoints.queries import age_s
 from console.replication.flows.models import GroupReadiness
+from jobs.numbers import format_count, format_span_ms
 from jobs.replication.checkpoints.lag import CheckpointReason
 from jobs.replication.checkpoints.obstacles import Readiness
 

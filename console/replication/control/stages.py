@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from console.frame.pages.numbers import format_span_s
 from console.replication.flows.models import ReplicationFlow
 from console.runs.models import Run
+from jobs.numbers import format_span_s
 from jobs.spark.stages import DRIVER_STARTED, FIRST_RECORD, SURVEYED, TASKS_STARTED
 
 # Each with what ends it: a moment of the run's row, then those that the driver tells.

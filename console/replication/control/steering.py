@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from console.frame.pages.numbers import format_bytes
 from console.replication.control.control import topic_of
 from console.replication.flows.models import ReplicationFlow
 from console.replication.measurement.measure import Measured
+from jobs.numbers import format_bytes
 from jobs.spark.flow_driver.pause_rules import PAUSED_BY_USER
 
 PAUSED, LIMIT = "paused", "limit"

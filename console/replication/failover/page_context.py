@@ -9,7 +9,6 @@ from django.conf import settings
 from django.http import Http404, HttpRequest
 from django.utils import timezone
 
-from console.frame.pages.numbers import format_count, format_span_s
 from console.frame.pages.states import Severity
 from console.frame.security.access import can
 from console.replication.failover import queries
@@ -22,6 +21,7 @@ from console.replication.failover.models import (
 )
 from console.replication.failover.offsets import offsets_of
 from console.replication.failover.tables import AT_RISK, EXACT, REREAD
+from jobs.numbers import format_count, format_span_s
 from jobs.replication.failover.commands import (
     Commands,
     apply_commands,

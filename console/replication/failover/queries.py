@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 from uuid import UUID
 
@@ -71,6 +71,13 @@ def get_group(plan: FailoverPlan, row_id: int) -> FailoverPlanGroup | None:
 def list_runs(plan: FailoverPlan) -> QuerySet[FailoverRun]:
     """Return the runs of a plan, newest first, without their reports."""
     return plan.failover_runs.select_related("requested_by").defer("report")
+
+
+def list_runs_of(flows: Iterable[ReplicationFlow]) -> QuerySet[FailoverRun]:
+    """Return the runs of all plans of flows, with their plans, oldest first, without their reports."""
+    rows = FailoverRun.objects.filter(plan__flow__in=[flow.pk for flow in flows])
+    rows = rows.select_related("requested_by", "plan__flow").defer("report", "plan__document")
+    return rows.order_by("created_at", "pk")
 
 
 def get_run(plan: FailoverPlan, run_id: UUID | None) -> FailoverRun | None:

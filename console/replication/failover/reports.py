@@ -8,7 +8,7 @@ from django.http import HttpResponse
 
 from console.replication.failover.models import FailoverRun
 from jobs.replication.failover.reports.forms import html_of, pdf_of
-from jobs.replication.failover.reports.html_page import style_hash
+from jobs.reports.rendering.html import content_policy
 
 FORMS = ("html", "pdf", "json")
 
@@ -19,9 +19,7 @@ def report_response(run: FailoverRun, form: str) -> HttpResponse:
     name = f"failover-{run.kind}-{run.pk}.{form}"
     if form == "html":
         answer = HttpResponse(html_of(document), content_type="text/html; charset=utf-8")
-        # The page has one style of its own and nothing else: no script, no picture, no address.
-        policy = f"default-src 'none'; style-src {style_hash()}; frame-ancestors 'none'"
-        answer["Content-Security-Policy"] = policy
+        answer["Content-Security-Policy"] = content_policy()
         answer["Content-Disposition"] = f'inline; filename="{name}"'
         return answer
     if form == "pdf":

@@ -9,7 +9,6 @@ from django.conf import settings
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from console.frame.pages.numbers import format_count
 from console.frame.tables.table import Choice, Column, Table
 from console.replication.failover.models import (
     EXPIRED,
@@ -18,6 +17,7 @@ from console.replication.failover.models import (
     FailoverState,
     PlanState,
 )
+from jobs.numbers import format_count
 
 REREAD = (
     "Offsets from the one that is set up to the one that is proven to be new: at most so many records are "

@@ -6,11 +6,11 @@ from typing import Any
 
 from django.urls import reverse
 
-from console.frame.pages.numbers import format_count, format_rate, format_span_ms
 from console.replication.control.stages import was_read
 from console.replication.flows.models import ReplicationFlow
 from console.replication.flows.queries import LAG, LAG_MS, RATE
 from console.replication.flows.status import FlowState, count
+from jobs.numbers import format_count, format_rate, format_span_ms
 from jobs.replication.copy.contract import CopyState
 
 ETA = (

@@ -11,7 +11,6 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from console.frame.errors import ActionRefused
-from console.frame.pages.numbers import read_whole
 from console.frame.pages.render import render_page
 from console.frame.security.access import anywhere, can_here, page
 from console.frame.tables.table import Table, csv_response
@@ -31,6 +30,7 @@ from console.replication.flows.topic_news import topic_news
 from console.replication.translation.analyses import analyses_of
 from console.runs.tables import RUNS
 from jobs.cluster.errors import InvalidFields
+from jobs.numbers import read_whole
 
 # Looked at for the flow's first page, which has a line for each rule; all have a page of their own.
 MOST_FAILURES = 500

@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from console.frame.pages.freshness import Freshness, stale_after_s
-from console.frame.pages.numbers import format_age, format_span_s
 from console.frame.pages.states import Severity
 from console.replication.control.stages import in_words, moment, stages_of, was_read
 from console.replication.control.steering import steering_in_words, steering_of
 from console.replication.flows.models import FlowRound, ReplicationFlow
 from console.runs.models import Run, RunState
+from jobs.numbers import format_age, format_span_s
 from jobs.replication.copy.contract import CopyState
 from jobs.spark.stages import DRIVER_STARTED
 

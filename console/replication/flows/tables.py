@@ -8,13 +8,6 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from console.frame.pages.numbers import (
-    format_bytes,
-    format_bytes_rate,
-    format_count,
-    format_rate,
-    format_span_ms,
-)
 from console.frame.tables.table import Choice, Column, Table
 from console.replication.control.control import control_of
 from console.replication.flows.models import (
@@ -26,6 +19,13 @@ from console.replication.flows.models import (
 from console.replication.flows.queries import LAG, LAG_MS, RATE
 from console.replication.flows.status import judge_flow
 from jobs.cluster.descriptions import TopicPartition
+from jobs.numbers import (
+    format_bytes,
+    format_bytes_rate,
+    format_count,
+    format_rate,
+    format_span_ms,
+)
 from jobs.spark.control import Control, is_named
 
 POSITION = "The next source offset to be copied; everything below it is acknowledged by the target."

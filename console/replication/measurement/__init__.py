@@ -1,4 +1,5 @@
 """What is measured of flows in rounds, and their lag as a series.
 
-In reading order: `collect`, `door`, `measure`, `store`, `counting`, `series`.
+In reading order: `collect`, `door`, `measure`, `store`, `counting`, `series`,
+`models`, `queries`, `hours`.
 """

@@ -14,6 +14,7 @@ from console.frame.pages.timerange import TimeRange
 from console.replication.findings.events import finding_events
 from console.replication.flows.history import MOST_EVENTS, list_events
 from console.replication.flows.models import LagSample, ReplicationFlow
+from console.replication.measurement import hours
 
 MOST_POINTS = 600
 # Two rounds may come a little late; more than this many missing steps is a gap in the line.
@@ -43,9 +44,9 @@ def read_series(
 
 
 def prune_samples(now: datetime) -> int:
-    """Remove samples older than LAG_RETENTION_H; return how many."""
-    limit = int(now.timestamp()) - settings.LAG_RETENTION_H * 3600
-    return LagSample.objects.filter(at_s__lt=limit).delete()[0]
+    """Remove samples older than LAG_RETENTION_H whose hour was rolled up; return how many."""
+    limit = hours.samples_needed_from(now)
+    return 0 if limit is None else LagSample.objects.filter(at_s__lt=limit).delete()[0]
 
 
 def _buckets(flow: ReplicationFlow, topic: str, time_range: TimeRange, step_s: int) -> Any:

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from console.frame.tables.csv_export import neutral
 from console.replication.checkpoints.rounds.facts import Names
 from console.replication.flows.models import FlowPartition, ReplicationFlow
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import InvalidFields
+from jobs.csv_text import neutral
 from jobs.replication.offset_sync_store import TOO_OLD
 from jobs.replication.translation.limits import NO_LIMITS, Limits
 from jobs.replication.translation.partition_syncs import DOWNSTREAM

@@ -12,9 +12,10 @@ import pyarrow.dataset as ds  # type: ignore[import-untyped] # it has no types
 import pyarrow.parquet as pq  # type: ignore[import-untyped] # as above
 from django.http import FileResponse, Http404, StreamingHttpResponse
 
-from console.frame.tables.csv_export import Echo, neutral
+from console.frame.tables.csv_export import Echo
 from console.runs.analyses.results import AnswerTable, tables_in
 from console.runs.models import Run
+from jobs.csv_text import neutral
 from jobs.spark.analyses.analysis import Column, ColumnType
 
 # Generated clients know no media type of Parquet.

@@ -15,7 +15,6 @@ from django.utils import timezone
 
 from console.clusters.equivalents import Equivalents
 from console.frame.errors import ActionRefused
-from console.frame.pages.numbers import format_count, format_span_s, read_whole
 from console.frame.pages.timerange import TimeRange
 from console.runs import queries, uploads
 from console.runs.analyses import charts, sources
@@ -24,6 +23,7 @@ from console.runs.analyses.queue import queue_position
 from console.runs.analyses.results import AnswerTable, has_answer, kept_until, tables_in
 from console.runs.analyses.values import NUMERIC, Cell, body_of, cell_of, facts_of, read_moment
 from console.runs.models import Run, RunState
+from jobs.numbers import format_count, format_span_s, read_whole
 from jobs.spark.analyses.analysis import Analysis, Argument, ArgumentType, ColumnType
 from jobs.spark.analyses.document import PREVIEW_ROWS
 from jobs.spark.analyses.kinds import ANALYSES

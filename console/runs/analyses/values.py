@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from console.frame.pages import numbers
 from console.frame.pages.states import spoken
+from jobs import numbers
 from jobs.spark.analyses.analysis import Column, ColumnType
 
 NUMERIC = frozenset(

@@ -14,7 +14,7 @@ from typing import Any
 
 from jobs.availability.acting.cluster_connections import ClusterConnections
 from jobs.availability.acting.plans import Outcome, Plan, PlannedRequest, Verdict
-from jobs.availability.acting.running import Stopwatch, run, wait_for
+from jobs.availability.acting.running import Stopwatch, run, settled, verify, wait_for
 from jobs.availability.acting.standby.decisions import LoopTiming
 from jobs.availability.acting.standby.promotions import (
     HeldPromotion,
@@ -69,7 +69,7 @@ class FencedStandby:
 
     def verify(self) -> Verdict:
         """See `Actor.verify`."""
-        return run(self._verify(is_in=True))
+        return verify(self.connections, lambda cluster: self._look(cluster, is_in=True))
 
     def revert(self, undo: dict[str, Any]) -> Outcome:
         """See `Actor.revert`; demotes the broker and waits until no loop speaks for it any more."""
@@ -223,17 +223,7 @@ class FencedStandby:
 
     async def _wait(self, *, is_in: bool) -> Verdict:
         async with self.connections.cluster() as cluster:
-
-            async def seen() -> Verdict | None:
-                verdict = await self._look(cluster, is_in=is_in)
-                return verdict if verdict.is_there else None
-
-            found = await wait_for(seen, self.within_s)
-            return found or await self._look(cluster, is_in=is_in)
-
-    async def _verify(self, *, is_in: bool) -> Verdict:
-        async with self.connections.cluster() as cluster:
-            return await self._look(cluster, is_in=is_in)
+            return await settled(lambda: self._look(cluster, is_in=is_in), self.within_s)
 
     async def _look(self, cluster: RawCluster, *, is_in: bool) -> Verdict:
         known = await describe_partitions(cluster)

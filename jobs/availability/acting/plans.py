@@ -98,7 +98,7 @@ class Actor(Protocol):
         """Look again whether it still may be done, do it, and wait for its effect."""
 
     def verify(self) -> Verdict:
-        """Say whether the effect is there now."""
+        """Say whether the effect is there now; a no is asked again for a moment (see `settled`)."""
 
     def revert(self, undo: dict[str, Any]) -> Outcome:
         """Take it back; `undo` is that of the outcome of `act`."""

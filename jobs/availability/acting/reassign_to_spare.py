@@ -14,7 +14,7 @@ from typing import Any
 from jobs.availability.acting.cluster_connections import ClusterConnections
 from jobs.availability.acting.partition_facts import PartitionFacts, read_partitions
 from jobs.availability.acting.plans import Outcome, Plan, PlannedRequest, Verdict
-from jobs.availability.acting.running import Stopwatch, wait_for, with_cluster
+from jobs.availability.acting.running import Stopwatch, verify, wait_for, with_cluster
 from jobs.availability.promotion.actors.catalogue import ActorKind
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.protocol.admin.fenced_brokers import RegisteredBroker, list_brokers
@@ -63,7 +63,7 @@ class ReassignToSpare:
 
     def verify(self) -> Verdict:
         """See `Actor.verify`."""
-        return with_cluster(self.connections, self._verify)
+        return verify(self.connections, self._verify)
 
     def revert(self, undo: dict[str, Any]) -> Outcome:
         """Cancel what is in progress, else move the replicas back, which copies what the broker lacks."""

@@ -12,7 +12,7 @@ from typing import Any
 from jobs.availability.acting.cluster_connections import ClusterConnections
 from jobs.availability.acting.partition_facts import PartitionFacts, read_partitions
 from jobs.availability.acting.plans import Outcome, Plan, PlannedRequest, Verdict
-from jobs.availability.acting.running import Stopwatch, wait_for, with_cluster
+from jobs.availability.acting.running import Stopwatch, verify, wait_for, with_cluster
 from jobs.availability.acting.stall import end_stall
 from jobs.availability.promotion.actors.catalogue import ActorKind
 from jobs.cluster.descriptions import TopicPartition
@@ -62,7 +62,7 @@ class RelaxMinIsr:
 
     def verify(self) -> Verdict:
         """See `Actor.verify`: whether every partition with a large enough ISR takes records."""
-        return with_cluster(self.connections, self._verify)
+        return verify(self.connections, self._verify)
 
     def revert(self, undo: dict[str, Any]) -> Outcome:
         """See `Actor.revert`; partitions whose ISR is still too small stop taking records at once."""

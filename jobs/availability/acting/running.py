@@ -8,10 +8,13 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
 from jobs.availability.acting.cluster_connections import ClusterConnections
+from jobs.availability.acting.plans import Verdict
 from jobs.cluster.protocol.cluster import RawCluster
 
 _Value = TypeVar("_Value")
 _LOOK_S = 0.05
+# Longer than brokers are behind one another with the metadata log, on a busy machine too.
+_BROKERS_APART_S = 5.0
 
 
 def run(work: Coroutine[Any, Any, _Value]) -> _Value:
@@ -41,6 +44,29 @@ async def wait_for(
         if found is not None or time.monotonic() > end:
             return found
         await asyncio.sleep(look_s)
+
+
+async def settled(
+    look: Callable[[], Awaitable[Verdict]], within_s: float = _BROKERS_APART_S
+) -> Verdict:
+    """Return the verdict, looking again while the effect is not there; the last look counts.
+
+    Each look may ask another broker, and each broker reads the metadata log in its own time: one that is
+    a moment behind must not deny what another one has told already.
+    """
+
+    async def seen() -> Verdict | None:
+        verdict = await look()
+        return verdict if verdict.is_there else None
+
+    return await wait_for(seen, within_s) or await look()
+
+
+def verify(
+    connections: ClusterConnections, look: Callable[[RawCluster], Awaitable[Verdict]]
+) -> Verdict:
+    """Say whether an effect is there, as `settled` does; not to be called inside a running event loop."""
+    return with_cluster(connections, lambda cluster: settled(lambda: look(cluster)))
 
 
 class Stopwatch:

@@ -4,7 +4,7 @@ asyncio, one event loop, no threads of our own. The protocol's messages come fro
 nothing outside this folder imports; the two messages that carry record batches have their own form
 here, so that no batch is copied on its way through Python.
 
-Sub-rooms: `transport`, `data`, `admin`.
+Sub-rooms: `transport`, `data`, `groups`, `admin`.
 
 In reading order: `cluster`, `metadata`, `metadata_propagation`, `leaders`, `coordinator`,
 `controllers`, `bootstrap_ids`, `errors`.

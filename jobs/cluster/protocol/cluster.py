@@ -103,9 +103,9 @@ class RawCluster:
         return known
 
     async def metadata_from(
-        self, connection: BrokerConnection, topics: Collection[str]
+        self, connection: BrokerConnection, topics: Collection[str] | None
     ) -> ClusterMetadata:
-        """Return what this one broker knows now of these topics alone; nothing is kept.
+        """Return what this one broker knows now of these topics alone (None: of all); nothing is kept.
 
         Raises `ClusterFault`.
         """

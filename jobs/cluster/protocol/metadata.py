@@ -58,12 +58,15 @@ class ClusterMetadata:
         return found.leader if found else None
 
 
-def metadata_request(topics: Collection[str]) -> MetadataRequest:
-    """Ask for these topics; none of them is created by asking."""
-    return MetadataRequest(
-        topics=tuple(
+def metadata_request(topics: Collection[str] | None) -> MetadataRequest:
+    """Ask for these topics, for all when None; none of them is created by asking."""
+    named = None
+    if topics is not None:
+        named = tuple(
             MetadataRequestTopic(topic_id=None, name=topic_name(name)) for name in sorted(topics)
-        ),
+        )
+    return MetadataRequest(
+        topics=named,
         allow_auto_topic_creation=False,
         include_cluster_authorized_operations=False,
         include_topic_authorized_operations=False,

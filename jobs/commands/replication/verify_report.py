@@ -79,7 +79,10 @@ def _read_key(path: Path) -> str:
 def _is_form(document: dict[str, Any], content: bytes) -> bool:
     if document["report"].get("format") != FORMAT:
         return False
-    return content in {html_of(document).encode("utf-8"), pdf_of(document)}
+    try:
+        return content in {html_of(document).encode("utf-8"), pdf_of(document)}
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return False  # signed by somebody, but nothing that crosslog writes
 
 
 def _print(arguments: argparse.Namespace, problem: str, key_id: str) -> None:

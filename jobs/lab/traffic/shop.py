@@ -31,6 +31,7 @@ TOPICS: Mapping[str, NewTopicSpec] = {
 SHARES: Mapping[str, float] = {"clicks": 0.5, "orders": 0.3, "payments": 0.15, "customers": 0.05}
 
 _CUSTOMERS = 500
+_PRODUCTS = 40
 _TOMBSTONES = 0.1
 _PAGES = ("/", "/cart", "/search", "/offers", "/help")
 _COUNTRIES = ("DE", "FR", "IT", "PL", "SE")
@@ -67,7 +68,9 @@ class Shop:
 
 
 def _order(source: random.Random, number: int) -> ShopRecord:
-    value = {"order": number, "items": source.randint(1, 9), "total": source.randint(100, 99_999)}
+    items, total = source.randint(1, 9), source.randint(100, 99_999)
+    product = f"product-{number % _PRODUCTS:02}"
+    value = {"order": number, "product": product, "items": items, "total": total}
     # A repeated name, an empty and an absent value: what a copy must keep as it is.
     headers: Headers = [("trace-id", source.randbytes(8)), ("source", b"web")]
     if number % 10 == 0:

@@ -14,10 +14,13 @@ from tests.console.api.operations import OPERATIONS
 from tests.console.availability.making import make_available
 from tests.console.availability.placed_world import make_rule
 from tests.console.availability.promotion_world import fill_promotion
-from tests.console.making import NOW, make_flow, make_partition, make_run, make_topic
+from tests.console.making import NOW, make_flow, make_partition, make_run, make_topic, make_user
 from tests.console.quorum.making import make_quorum
 from tests.console.replication.failover_world import PaperClusters, carry_out, make_plan
+from tests.console.reports.delivery.making import make_report_run
+from tests.console.reports.making.worlds import make_report
 from tests.console.schedules.making import make_schedule
+from tests.console.streams.making import make_streams
 
 pytestmark = pytest.mark.slow
 
@@ -143,6 +146,10 @@ ROUTES_OF_PAGES = {
     "availability:record-drill": {"POST drills/"},
     "availability:drill": {"GET drills/{id}/"},
     "availability:runbooks": {"GET runbooks/"},
+    "streams:list": {"GET streams/"},
+    "streams:detail": {"GET streams/{application_id}/"},
+    "streams:description": {"PUT streams/{application_id}/description/"},
+    "streams:key-lookup": {"POST streams/{application_id}/key-lookup/"},
     "runs:list": {"GET runs/"},
     "runs:new": {"GET runs/kinds/"},
     "runs:new-analysis": {"POST runs/", "POST runs/files/"},
@@ -159,6 +166,19 @@ ROUTES_OF_PAGES = {
     "schedules:run": {"POST schedules/{id}/run/"},
     "schedules:set-enabled": {"PATCH schedules/{id}/"},
     "schedules:delete": {"DELETE schedules/{id}/"},
+    "reports:delivery": {"GET report-deliveries/"},
+    "reports:test-delivery": {"POST report-deliveries/test/"},
+    "reports:retry-delivery": {"POST report-deliveries/{id}/retry/"},
+    "reports:list": {"GET reports/"},
+    "reports:runs": {"GET report-runs/"},
+    "reports:run": {"GET report-runs/{id}/"},
+    "reports:file": {"GET report-runs/{id}/files/{file_format}/"},
+    "reports:remove": {"DELETE report-runs/{id}/"},
+    "reports:new": {"POST reports/", "POST report-runs/"},
+    "reports:detail": {"GET reports/{id}/", "GET reports/{id}/runs/"},
+    "reports:settings": {"PATCH reports/{id}/"},
+    "reports:run-now": {"POST reports/{id}/runs/"},
+    "reports:delete": {"DELETE reports/{id}/"},
     "accounts:tokens": {"GET tokens/", "POST tokens/"},
     "accounts:revoke-token": {"DELETE tokens/{id}/"},
     "accounts:people": {"GET people/"},
@@ -182,6 +202,8 @@ WITHOUT_ROUTE = {
     "accounts:oidc-back": "likewise",
     "accounts:password": "only a person has a password",
     "schedules:preview": "a schedule itself says its next times",
+    "reports:kinds": "kinds are words of the schema",
+    "reports:chart": "a drawing; the document has its numbers",
     "frame:jumps": "finds pages, not things",
     "frame:rail": "counts what the lists of the API say",
 }
@@ -237,11 +259,18 @@ SHOWN = [
     ("availability:drills", "/availability/east/drills/"),
     ("availability:drill", "/availability/east/drills/{drill}/"),
     ("availability:runbooks", "/availability/east/runbooks/?severity=offline"),
+    ("streams:list", "/streams/"),
+    ("streams:detail", "/streams/east/shop/"),
     ("runs:list", "/runs/"),
     ("runs:new", "/runs/new/"),
     ("runs:detail", "/runs/{run}/"),
     ("schedules:list", "/schedules/"),
     ("schedules:detail", "/schedules/{schedule}/"),
+    ("reports:list", "/reports/"),
+    ("reports:runs", "/reports/made/"),
+    ("reports:detail", "/reports/{report}/"),
+    ("reports:run", "/reports/made/{report_run}/"),
+    ("reports:delivery", "/reports/delivery/"),
     ("accounts:tokens", "/account/tokens/"),
     ("accounts:people", "/people/"),
     ("accounts:audit", "/audit/"),
@@ -270,8 +299,9 @@ def as_route(call):
     path = re.sub(r"/quorum/(?!voter-sets|elections|imports)[^/]+/", "/quorum/{alias}/", path)
     path = re.sub(r"/availability/(?=east/)[^/]+/", "/availability/{alias}/", path)
     path = re.sub(r"/availability/partitions/\d+/", "/availability/partitions/{id}/", path)
+    path = re.sub(r"/streams/[^/]+/", "/streams/{application_id}/", path)
     path = re.sub(
-        r"/(flows|runs|people|tokens|failover-plans|placements|promotion-policies|promotion-actions|drills|schedules)/[0-9a-f-]+(?=/)",
+        r"/(flows|runs|people|tokens|failover-plans|placements|promotion-policies|promotion-actions|drills|schedules|reports|report-runs|report-deliveries)/[0-9a-f-]+(?=/)",
         r"/\1/{id}",
         path,
     )
@@ -293,6 +323,7 @@ def numbers(sign_in, admin):
     make_topic(flow.source, "orders"), make_partition(flow)
     make_quorum(flow.source)
     make_available(flow.source)
+    make_streams(flow.source)
     Group.objects.create(cluster=flow.source, group_id="billing", changed_at=NOW)
     GroupReadiness.objects.create(flow=flow, group="billing", since=NOW, updated_at=NOW)
     sign_in(admin)
@@ -308,7 +339,9 @@ def numbers(sign_in, admin):
         "drill": flow.source.drills.get().pk,
     }
     return {"flow": flow.pk, "run": make_run(flow).pk, **failover} | {
-        "schedule": make_schedule(None).pk
+        "schedule": make_schedule(None).pk,
+        "report": make_report(make_user()).pk,
+        "report_run": make_report_run().pk,
     }
 
 

@@ -266,6 +266,17 @@ EXPECTED: dict[str, dict[str, Need]] = {
     "api-absence-list": {"GET": SEE_ANY},
     "api-stretch-list": {"GET": SEE_ANY},
     "api-unclean-election-list": {"GET": SEE_ANY},
+    # streams
+    "streams:list": {"GET": SEE_ANY},
+    "streams:detail": {"GET": SEE},
+    "streams:description": {"GET": RUN, "POST": RUN},
+    # A lookup writes nothing but the trail.
+    "streams:key-lookup": {"GET": SEE, "POST": SEE},
+    # An id may be of several clusters: the query says which, and that is looked at there.
+    "api-streams-list": {"GET": SEE_ANY},
+    "api-streams-detail": {"GET": SEE_ANY},
+    "api-streams-description": {"PUT": RUN_ANY},
+    "api-streams-key-lookup": {"POST": SEE_ANY},
     "runs:list": {"GET": SEE_ANY},
     "runs:detail": {"GET": SEE},
     "runs:cancel": {"POST": RUN},
@@ -297,6 +308,32 @@ EXPECTED: dict[str, dict[str, Need]] = {
     "api-schedule-list": {"GET": SEE_ALL, "POST": RUN_ALL},
     "api-schedule-detail": {"GET": SEE_ALL, "PATCH": RUN_ALL, "DELETE": RUN_ALL},
     "api-schedule-run": {"POST": RUN_ALL},
+    # reports: owners see and change their own, others need a role everywhere; what was made, by its clusters
+    "reports:list": {"GET": SEE_ANY},
+    "reports:runs": {"GET": SEE_ANY},
+    "reports:run": {"GET": SEE},
+    "reports:file": {"GET": SEE},
+    "reports:chart": {"GET": SEE},
+    "reports:remove": {"POST": RUN},
+    "reports:kinds": {"GET": RUN_ANY},
+    "reports:new": {"GET": RUN_ANY, "POST": RUN_ANY},
+    "reports:detail": {"GET": SEE_ALL},
+    "reports:settings": {"GET": RUN_ALL, "POST": RUN_ALL},
+    "reports:run-now": {"POST": RUN_ALL},
+    "reports:delete": {"POST": RUN_ALL},
+    "api-reports-list": {"GET": SEE_ANY, "POST": RUN_ANY},
+    "api-reports-detail": {"GET": SEE_ALL, "PATCH": RUN_ALL, "DELETE": RUN_ALL},
+    "api-reports-runs": {"GET": SEE_ALL, "POST": RUN_ALL},
+    "api-report-run-list": {"GET": SEE_ANY, "POST": RUN_ANY},
+    "api-report-run-detail": {"GET": SEE, "DELETE": RUN},
+    "api-report-run-file": {"GET": SEE},
+    # deliveries of reports: the list shows those of reports that the person sees
+    "reports:delivery": {"GET": RULE_ALL},
+    "reports:test-delivery": {"POST": RULE_ALL},
+    "reports:retry-delivery": {"POST": RULE_ALL},
+    "api-delivery-list": {"GET": SEE_ANY},
+    "api-delivery-retry": {"POST": RULE_ALL},
+    "api-delivery-test": {"POST": RULE_ALL},
 }
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 

@@ -89,6 +89,7 @@ def objects_of(world, *, is_dark: bool) -> dict:
     cluster, flow = (world.dark, world.dark_flow) if is_dark else (world.east, world.flow)
     run = world.dark_run if is_dark else world.run
     plan = world.dark_plan if is_dark else world.plan
+    report_run = world.dark_report_run if is_dark else world.report_run
     placement = world.dark_placement if is_dark else world.placement
     policy, action, drill = promotion_of(cluster)
     other = make_person("another")
@@ -97,6 +98,7 @@ def objects_of(world, *, is_dark: bool) -> dict:
         "alias": cluster.alias,
         "name": "topic-00000",
         "group_id": "group-00000",
+        "application_id": "shop",
         "flow_id": flow.pk,
         "run_id": run.pk,
         "person_id": other.pk,
@@ -115,6 +117,11 @@ def objects_of(world, *, is_dark: bool) -> dict:
         "kind": next(iter(ANALYSES), "none"),
         "table": "leaders",
         "schedule_id": world.schedule.pk,
+        "report_id": world.report.pk,
+        "report_kind": "replication",
+        "delivery_id": report_run.deliveries.get().pk,
+        "file_format": "json",
+        "number": 0,
         "of": {
             "api-flow": {"pk": flow.pk},
             "api-availability": {"pk": cluster.partition_statuses.get(topic="orders").pk},
@@ -128,6 +135,10 @@ def objects_of(world, *, is_dark: bool) -> dict:
             "api-action": {"pk": action.pk},
             "api-drill": {"pk": drill.pk},
             "api-schedule": {"pk": world.schedule.pk},
+            "reports": {"run_id": report_run.pk},
+            "api-delivery": {"pk": report_run.deliveries.get().pk},
+            "api-reports": {"pk": world.report.pk},
+            "api-report": {"pk": report_run.pk},
         },
     }
 

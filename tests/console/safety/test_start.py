@@ -41,6 +41,9 @@ def test_the_settings_of_the_first_start_are_safe():
         pytest.param({"ALLOWED_HOSTS": ["localhost", "*"]}, "E003", id="every host among others"),
         pytest.param({"OUTBOUND_NETWORKS": ["10.0.0.0/99"]}, "E004", id="no network"),
         pytest.param({"OUTBOUND_SCHEMES": ["ftp"]}, "E005", id="no scheme of ours"),
+        pytest.param(
+            {"MAIL_TLS": "none", "EMAIL_HOST_PASSWORD": "x"}, "E006", id="mail without TLS"
+        ),
         pytest.param({"OIDC_ISSUER": "https://login.example.org"}, "E010", id="half of a sign-in"),
         pytest.param(
             {"OIDC_ISSUER": "http://login.example.org", "OIDC_CLIENT_ID": "c"},

@@ -16,6 +16,7 @@ from console.availability.promotion.models import PromotionAction, PromotionPoli
 from console.clusters.models import Cluster
 from console.replication.failover.models import FailoverPlan
 from console.replication.flows.models import FlowTopic, GroupReadiness, ReplicationFlow
+from console.reports.models import Delivery, Report, ReportRun
 from console.runs.models import Run
 from console.schedules.models import Schedule
 from tests.console.availability.making import make_available
@@ -25,7 +26,9 @@ from tests.console.clusters.making import make_seen
 from tests.console.making import NOW, make_cluster, make_flow, make_partition, make_run
 from tests.console.quorum.making import make_quorum
 from tests.console.replication.failover_world import make_rehearsed
+from tests.console.reports.delivery.making import make_delivery, make_report_run
 from tests.console.schedules.making import make_schedule
+from tests.console.streams.making import make_streams
 
 # A reference to a secret that does not exist: checks end before anything is called.
 AWAY = {"security_protocol": "SASL_SSL", "sasl_mechanism": "PLAIN", "sasl_username": "crosslog"}
@@ -49,6 +52,9 @@ class World:
     placement: TopicPlacement
     dark_placement: TopicPlacement
     schedule: Schedule
+    report: Report
+    report_run: ReportRun
+    dark_report_run: ReportRun
 
 
 def make_world() -> World:
@@ -61,6 +67,7 @@ def make_world() -> World:
     for cluster in (east, dark):
         make_quorum(cluster)
         make_available(cluster)
+        make_streams(cluster)
     for row in (flow, dark_flow):
         make_partition(row)
         FlowTopic.objects.create(flow=row, topic="orders", updated_at=NOW, accepts_new=True)
@@ -77,7 +84,24 @@ def make_world() -> World:
     placements = (placement, dark_placement)
     runs_and_plans = (run, dark_run, plan, dark_plan)
     schedule = make_schedule(None)
-    return World(east, west, dark, flow, dark_flow, *runs_and_plans, *placements, schedule)
+    reports = make_reports(flow, dark_flow)
+    return World(
+        east, west, dark, flow, dark_flow, *runs_and_plans, *placements, schedule, *reports
+    )
+
+
+def make_reports(flow: ReplicationFlow, dark_flow: ReplicationFlow) -> tuple[Any, ...]:
+    """Return a report, and what was made of each flow."""
+    report = Report.objects.create(
+        name="Weekly", kind="replication", period="last-week", formats=["pdf"], created_at=NOW
+    )
+    runs = []
+    for one in (flow, dark_flow):
+        run = make_report_run(name=f"Report {one.name}", clusters=[one.source, one.target])
+        delivery = make_delivery()
+        Delivery.objects.filter(pk=delivery.pk).update(run=run)
+        runs.append(run)
+    return report, *runs
 
 
 def promotion_of(cluster: Cluster) -> tuple[PromotionPolicy, PromotionAction, Drill]:

@@ -27,6 +27,7 @@ CASES = {
     "failover": ["failover", "BAD"],
     "failover --undo": ["failover", "FLOW", "--undo", "BAD"],
     "failover --reverse-flow": ["failover", "FLOW", "--reverse-flow", "BAD"],
+    "report": ["report", "quorum", "--token-file", "BAD"],
     "verify-report": ["verify-report", "BAD"],
     "verify-report --key": ["verify-report", "JSON", "--key", "BAD"],
     "verify-report --same": ["verify-report", "JSON", "--same", "BAD"],
@@ -43,6 +44,8 @@ CASES = {
     "quorum-change": ["quorum-change", "BAD", "--remove", "1"],
     "quorum-change --properties": ["quorum-change", "BAD", "--add", "4", "--properties", "BAD"],
     "standby status": ["standby", "status", "BAD"],
+    "streams": ["streams", "BAD"],
+    "streams --topology": ["streams", "JSON", "--topology", "BAD"],
     "what-if": ["what-if", "BAD", "--lose-broker", "1"],
     **{
         name: [name, "BAD", *MORE.get(kind, ())]

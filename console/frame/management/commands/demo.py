@@ -41,6 +41,7 @@ PASSWORD_FILE = "password"  # noqa: S105  the name of the file
 LAB_TIMEOUT_S = 900.0
 CONSOLE_TIMEOUT_S = 300.0
 RECORD_TIMEOUT_S = 300.0
+REPORT_TIMEOUT_S = 60.0
 LAB_PORTS = 200  # what the two clusters need, and so the step to the next ports to try
 LAB_TRIES = 5
 
@@ -91,7 +92,7 @@ class Command(BaseCommand):
     def _run(self, home: Path, first_port: int, *, stay: bool) -> None:
         supervisor = Supervisor(home / "logs", self.say)
         try:
-            self._show(supervisor, home, free_port(first_port))
+            self._show(supervisor, home, free_port(first_port), stay=stay)
             while stay:
                 supervisor.watch()
                 time.sleep(POLL_S)
@@ -101,7 +102,7 @@ class Command(BaseCommand):
             supervisor.stop("console")
             supervisor.stop_all()
 
-    def _show(self, supervisor: Supervisor, home: Path, port: int) -> None:
+    def _show(self, supervisor: Supervisor, home: Path, port: int, *, stay: bool) -> None:
         plans = lab_plans(home / "lab", self.kafka_port)
         password = kept_password(home / PASSWORD_FILE)
         url = f"http://127.0.0.1:{port}/"
@@ -125,6 +126,10 @@ class Command(BaseCommand):
         if self.with_mirror_maker:
             self._show_mirror_maker(show, home, url)
         self._tell(url, password, flow, row)
+        if stay:
+            self._start_streams(home)
+            report = show.ensure_report(flow, REPORT_TIMEOUT_S)
+            self.say(f"a report of this flow: {url}reports/made/{report}/")
 
     def _show_mirror_maker(self, show: DemoSetup, home: Path, url: str) -> None:
         """Start MirrorMaker 2 when everything else is up: it wants a whole core for half a minute."""
@@ -133,6 +138,15 @@ class Command(BaseCommand):
         self.say("MirrorMaker 2 starts beside it: waiting for the first record that it copies")
         show.wait_for_record(watched, RECORD_TIMEOUT_S)
         self.say(f"beside it, MirrorMaker 2 copies: {url}replication/{watched}/")
+
+    def _start_streams(self, home: Path) -> None:
+        """Start a Streams application when everything else is up; the demo does not wait for it."""
+        try:
+            control.ask(home / "lab", "start-streams")
+        except LabError as error:
+            self.say(str(error))
+        else:
+            self.say("a Kafka Streams application of two instances starts on east: shop-totals")
 
     def _wait_for_archive(self, supervisor: Supervisor) -> None:
         while not supervisor.has_ended("archive"):

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 from django.db.models import Q
 
 from console.clusters.models import Cluster, CollectionRound, Group, GroupOffset, Noun, Partition
-from console.frame.pages.numbers import format_age
 from console.replication.control.conflicts import usable_flows
 from console.replication.failover.queries import groups_failed_over
 from console.replication.flows.models import FlowPartition, FlowRound, ReplicationFlow
 from jobs.cluster.descriptions import TopicPartition
+from jobs.numbers import format_age
 from jobs.replication.flow.selection import group_filter_of, policy_of, should_replicate
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.naming.mirror_maker import rename_topic

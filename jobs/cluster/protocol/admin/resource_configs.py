@@ -6,9 +6,10 @@ their own, within one event loop.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import partial
 from typing import NamedTuple
 
 from kio.schema.describe_configs.v4.request import DescribeConfigsRequest, DescribeConfigsResource
@@ -26,6 +27,7 @@ from jobs.cluster.protocol.transport.connection import BrokerConnection
 from jobs.cluster.protocol.transport.primitives import int8
 from jobs.cluster.read_only import refuse_when_read_only
 
+TOPICS_PER_REQUEST = 200
 _SET, _DELETE = 0, 1
 # Source: org.apache.kafka.clients.admin.ConfigEntry.ConfigSource.
 _DYNAMIC_TOPIC, _DYNAMIC_BROKER = 1, 2
@@ -64,23 +66,50 @@ async def read_settings_at(
     connection: BrokerConnection, resource: Resource, names: Collection[str]
 ) -> dict[str, Setting]:
     """Return these settings as one broker has them, see `read_settings`; raises `ClusterFault`."""
+    found = (await _settings_at(connection, [resource], names)).get(resource.name, {})
+    if isinstance(found, ClusterFault):
+        raise found
+    return found
+
+
+async def read_topic_settings(
+    cluster: RawCluster, topics: Collection[str], names: Collection[str]
+) -> dict[str, dict[str, Setting] | ClusterFault]:
+    """Return these settings of each topic, or why they could not be read; raises `ClusterFault`."""
+    found: dict[str, dict[str, Setting] | ClusterFault] = {}
+    resources = [Resource(ResourceType.TOPIC, topic) for topic in sorted(set(topics))]
+    for at in range(0, len(resources), TOPICS_PER_REQUEST):
+        piece = resources[at : at + TOPICS_PER_REQUEST]
+        found |= await cluster.ask_any(partial(_settings_at, resources=piece, names=names))
+    return found
+
+
+async def _settings_at(
+    connection: BrokerConnection, resources: Sequence[Resource], names: Collection[str]
+) -> dict[str, dict[str, Setting] | ClusterFault]:
     request = DescribeConfigsRequest(
-        resources=(
+        resources=tuple(
             DescribeConfigsResource(
                 resource_type=int8(resource.type),
                 resource_name=resource.name,
                 configuration_keys=tuple(sorted(names)),
-            ),
+            )
+            for resource in resources
         )
     )
     answer = await connection.request(DESCRIBE_CONFIGS, request)
-    found: dict[str, Setting] = {}
+    by_name = {resource.name: resource for resource in resources}
+    found: dict[str, dict[str, Setting] | ClusterFault] = {}
     for result in answer.results:
+        resource = by_name.get(result.resource_name)
+        if resource is None:
+            continue
         where = Where(connection.cluster, None, f"Reading settings of {_name(resource)}")
-        _raise(int(result.error_code), result.error_message, where, "DESCRIBE_CONFIGS")
-        for one in result.configs:
-            is_own = one.config_source in (_DYNAMIC_TOPIC, _DYNAMIC_BROKER)
-            found[one.name] = Setting(one.value, is_own)
+        fault = _fault(int(result.error_code), result.error_message, where, "DESCRIBE_CONFIGS")
+        found[resource.name] = fault or {
+            one.name: Setting(one.value, one.config_source in (_DYNAMIC_TOPIC, _DYNAMIC_BROKER))
+            for one in result.configs
+        }
     return found
 
 
@@ -124,8 +153,13 @@ def _name(resource: Resource) -> str:
 
 
 def _raise(error: int, said: str | None, where: Where, right: str) -> None:
-    fault: ClusterFault | None = answer_fault(error, where, said)
-    if isinstance(fault, Denied):
-        fault.hint = f"It needs the operation {right} on it."
+    fault = _fault(error, said, where, right)
     if fault is not None:
         raise fault
+
+
+def _fault(error: int, said: str | None, where: Where, right: str) -> ClusterFault | None:
+    fault = answer_fault(error, where, said)
+    if isinstance(fault, Denied):
+        fault.hint = f"It needs the operation {right} on it."
+    return fault

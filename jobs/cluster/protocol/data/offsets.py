@@ -25,12 +25,16 @@ from jobs.cluster.protocol.data.fetch import EpochEnd
 from jobs.cluster.protocol.errors import Where, answer_fault
 from jobs.cluster.protocol.leaders import ask_leaders
 from jobs.cluster.protocol.metadata import PartitionMetadata
-from jobs.cluster.protocol.transport.apis import LIST_OFFSETS, OFFSET_FOR_LEADER_EPOCH
+from jobs.cluster.protocol.transport.apis import (
+    LIST_NEWEST,
+    LIST_OFFSETS,
+    OFFSET_FOR_LEADER_EPOCH,
+)
 from jobs.cluster.protocol.transport.connection_pool import COORDINATOR
 from jobs.cluster.protocol.transport.primitives import broker_number, int8, int32, int64
 from jobs.cluster.protocol.transport.topics import by_topic
 
-LATEST, EARLIEST = -1, -2
+LATEST, EARLIEST, NEWEST = -1, -2, -3
 BUDGET_S = 30.0
 _CONSUMER = broker_number(-1)
 # The questions are short, and must not wait behind a Fetch or a Produce.
@@ -58,16 +62,18 @@ async def list_offsets(
     read_committed: bool,
     budget_s: float = BUDGET_S,
 ) -> dict[TopicPartition, ListedOffset | ClusterFault]:
-    """Return the first offset at or after a moment: `EARLIEST`, `LATEST`, or a time in ms.
+    """Return the first offset at or after a moment: `EARLIEST`, `LATEST`, `NEWEST`, or a time in ms.
 
-    With `read_committed`, LATEST is the last stable offset, else the high watermark. Leaders that move
-    are followed within the budget; raises `ClusterFault` when there is no metadata.
+    NEWEST is the record with the largest timestamp, which brokers before Kafka 3.0 do not tell. With
+    `read_committed`, LATEST is the last stable offset, else the high watermark. Leaders that move are
+    followed within the budget; raises `ClusterFault` when there is no metadata.
     """
+    api = LIST_NEWEST if NEWEST in moments.values() else LIST_OFFSETS
 
     async def send(leader: int, asked: _Asked) -> dict[TopicPartition, ListedOffset | ClusterFault]:
         connection = await cluster.connection_to(leader, _LANE)
         request = _offsets_request(asked, moments, read_committed=read_committed)
-        answer = await connection.request(LIST_OFFSETS, request)
+        answer = await connection.request(api, request)
         return _listed(answer, (cluster.alias, leader))
 
     return await ask_leaders(cluster, moments, send, budget_s)

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from kio.index import load_request_schema, load_response_schema
 from kio.schema.add_partitions_to_txn import v3 as add_partitions_to_txn
@@ -20,6 +20,7 @@ from kio.schema.api_versions import v3 as api_versions
 from kio.schema.broker_heartbeat import v1 as broker_heartbeat
 from kio.schema.describe_cluster import v2 as describe_cluster
 from kio.schema.describe_configs import v4 as describe_configs
+from kio.schema.describe_groups import v6 as describe_groups
 from kio.schema.describe_log_dirs import v4 as describe_log_dirs
 from kio.schema.describe_quorum import v2 as describe_quorum
 from kio.schema.describe_topic_partitions import v0 as describe_topic_partitions
@@ -32,6 +33,7 @@ from kio.schema.find_coordinator import v3 as find_coordinator
 from kio.schema.find_coordinator import v4 as find_coordinators
 from kio.schema.incremental_alter_configs import v1 as incremental_alter_configs
 from kio.schema.init_producer_id import v5 as init_producer_id
+from kio.schema.list_groups import v5 as list_groups
 from kio.schema.list_offsets import v5 as list_offsets
 from kio.schema.list_partition_reassignments import v0 as list_reassignments
 from kio.schema.list_transactions import v0 as list_transactions
@@ -44,10 +46,12 @@ from kio.schema.offset_for_leader_epoch import v4 as offset_for_leader_epoch
 from kio.schema.produce import v12 as produce
 from kio.schema.sasl_authenticate import v2 as sasl_authenticate
 from kio.schema.sasl_handshake import v1 as sasl_handshake
+from kio.schema.streams_group_describe import v0 as streams_group_describe
 from kio.serial import entity_reader, entity_writer
 from kio.serial.errors import SerialError
 
 from jobs.cluster.protocol.transport.frames import Call, Chunk, Chunks, Decode
+from jobs.wire.errors import RecordFormatError
 
 # What reading an answer raises when the bytes are not that answer. kio takes memory for as many items
 # as an array announces, so only frames whose correlation id fits are read at all.
@@ -79,6 +83,19 @@ class Api(Generic[_Request, _Answer]):
         chunks = Chunks()
         _form(self.speaks.key, version).write(chunks, request)
         return self.call_with(chunks.taken(), version)
+
+    def read(self, captured: bytes, version: int) -> _Answer:
+        """Return an answer from the wire, correlation id first; raises `RecordFormatError`."""
+        kind = f"{self.speaks.name} answer of version {version}"
+        if version not in self.speaks.versions:
+            raise RecordFormatError(kind, f"the versions {self.speaks.versions} are known")
+        try:
+            answer, size = _form(self.speaks.key, version).read(memoryview(captured), 0)
+        except UNREADABLE as error:
+            raise RecordFormatError(kind, str(error) or "it ends too early") from None
+        if size != len(captured):
+            raise RecordFormatError(kind, f"{len(captured) - size} bytes too many")
+        return cast("_Answer", answer)
 
     def call_with(self, body: Sequence[Chunk], version: int) -> Call[_Answer]:
         """Return the call for a request whose bytes are there already."""
@@ -122,6 +139,8 @@ METADATA = Api(metadata_request.MetadataRequest, metadata_response.MetadataRespo
 # 12: transaction protocol 2; 10: hints about new leaders (KIP-951).
 PRODUCE = Api(produce.ProduceRequest, produce.ProduceResponse, 12, 11, 10, 9, 8)
 LIST_OFFSETS = Api(list_offsets.ListOffsetsRequest, list_offsets.ListOffsetsResponse, 5)
+# Older ones take the sign for "the largest timestamp" as a time long ago (KIP-734, Kafka 3.0).
+LIST_NEWEST = Api(list_offsets.ListOffsetsRequest, list_offsets.ListOffsetsResponse, 7)
 OFFSET_FOR_LEADER_EPOCH = Api(
     offset_for_leader_epoch.OffsetForLeaderEpochRequest,
     offset_for_leader_epoch.OffsetForLeaderEpochResponse,
@@ -140,6 +159,18 @@ OFFSET_FETCH_ONE = Api(
     offset_fetch_one.OffsetFetchRequest, offset_fetch_one.OffsetFetchResponse, 7, 6, 5
 )
 OFFSET_DELETE = Api(offset_delete.OffsetDeleteRequest, offset_delete.OffsetDeleteResponse, 0)
+# 5: types of groups (KIP-848); 4: states (KIP-518).
+LIST_GROUPS = Api(list_groups.ListGroupsRequest, list_groups.ListGroupsResponse, 5, 4, 3)
+# 6: a group that is not there is an error (KIP-1043), before it is Dead.
+DESCRIBE_GROUPS = Api(
+    describe_groups.DescribeGroupsRequest, describe_groups.DescribeGroupsResponse, 6, 5
+)
+# Kafka 4.1 (KIP-1071).
+DESCRIBE_STREAMS_GROUPS = Api(
+    streams_group_describe.StreamsGroupDescribeRequest,
+    streams_group_describe.StreamsGroupDescribeResponse,
+    0,
+)
 INIT_PRODUCER_ID = Api(
     init_producer_id.InitProducerIdRequest, init_producer_id.InitProducerIdResponse, 5, 4
 )

@@ -5,20 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from jobs.replication.failover.reports.html_page import write_html
-from jobs.replication.failover.reports.report import report_lines, title_of
-from jobs.replication.failover.reports.signing import digest_of
-from jobs.replication.failover.reports.text_pdf import write_pdf
+from jobs.replication.failover.reports.document import document_of
+from jobs.reports.rendering import html, pdf
 
 
-def html_of(document: Mapping[str, Any]) -> str:
-    """Return the page."""
-    report = document["report"]
-    return write_html(report, digest_of(report), document["signature"])
+def html_of(signed: Mapping[str, Any]) -> str:
+    """Return the page, with all partitions."""
+    return html.html_of(document_of(signed), is_whole=True)
 
 
-def pdf_of(document: Mapping[str, Any]) -> bytes:
-    """Return the print."""
-    report = document["report"]
-    lines = report_lines(report, digest_of(report), document["signature"])
-    return write_pdf(lines, title_of(report))
+def pdf_of(signed: Mapping[str, Any]) -> bytes:
+    """Return the print, with all partitions."""
+    return pdf.pdf_of(document_of(signed), is_whole=True)

@@ -1,4 +1,4 @@
-"""What was planned, done and found in one run: JSON to be signed, and lines to be printed. Pure."""
+"""What was planned, done and found in one run: JSON to be signed, and what of it is printed. Pure."""
 
 from __future__ import annotations
 
@@ -63,25 +63,6 @@ def build_report(
     }
 
 
-class Style(StrEnum):
-    """How a line is set."""
-
-    TITLE = "title"
-    HEADING = "heading"
-    TEXT = "text"
-    ROW = "row"
-
-
-Line = tuple[Style, str]
-
-
-def report_lines(
-    report: Mapping[str, Any], digest: str, signature: Mapping[str, Any]
-) -> list[Line]:
-    """Return a report as lines of text, for a print."""
-    return [*_head(report), *_checks(report), *_groups(report), *_seal(digest, signature)]
-
-
 def title_of(report: Mapping[str, Any]) -> str:
     """Return what a report is called."""
     words = {"rehearsal": "Rehearsal of a", "apply": "Report of a", "undo": "Undoing of a"}
@@ -126,44 +107,6 @@ def facts_of(report: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _head(report: Mapping[str, Any]) -> Iterator[Line]:
-    yield Style.TITLE, title_of(report)
-    for name, value in facts_of(report):
-        yield Style.TEXT, f"{name}: {value}"
-    if report["kind"] == "rehearsal":
-        yield Style.TEXT, "A rehearsal changes nothing: no offset was set."
-
-
-def _checks(report: Mapping[str, Any]) -> Iterator[Line]:
-    yield Style.HEADING, "Pre-checks"
-    for about, check in check_lines(report):
-        yield Style.TEXT, f"[{check['state'].upper()}] {about}: {check['what']}"
-        for text in (check["evidence"], check["next"] and f"To do: {check['next']}"):
-            if text:
-                yield Style.ROW, f"    {text}"
-
-
-def _groups(report: Mapping[str, Any]) -> Iterator[Line]:
-    for group in report["groups"]:
-        outcome, planned = group["outcome"], group["plan"] or {"items": []}
-        yield Style.HEADING, f"Group {outcome['group']}: {outcome['state']}"
-        yield Style.TEXT, outcome["message"]
-        items = {(one["to_topic"], one["partition"]): one for one in planned["items"]}
-        for row in outcome["items"]:
-            yield Style.ROW, item_line(row, items.get((row["topic"], row["partition"])))
-
-
-def item_line(row: Mapping[str, Any], planned: Mapping[str, Any] | None) -> str:
-    """Return one partition as a line: before, wanted, after, and what proves it."""
-    told = (
-        f"{row['topic']}-{row['partition']}: before {_shown(row['before'])}, wanted "
-        f"{_shown(row['wanted'])}, after {_shown(row['after'])}"
-    )
-    if planned is not None:
-        told += f"; {planned['topic']} committed {planned['committed']}, {bounds_of(planned)}"
-    return f"{told}; {row['error']}" if row["error"] else told
-
-
 def bounds_of(planned: Mapping[str, Any]) -> str:
     """Return the certificate of a partition in words."""
     if planned["exact"]:
@@ -172,19 +115,6 @@ def bounds_of(planned: Mapping[str, Any]) -> str:
         return f"no translation: {planned['problem']}"
     hi = "no upper bound" if planned["hi"] is None else f"at most {planned['hi']}"
     return f"at least {planned['lo']}, {hi}"
-
-
-def _seal(digest: str, signature: Mapping[str, Any]) -> Iterator[Line]:
-    yield Style.HEADING, "Signature"
-    yield Style.TEXT, "The JSON form of this report is what is signed; this is a rendering of it."
-    yield Style.ROW, f"SHA-256 of the JSON: {digest}"
-    yield Style.ROW, f"{signature['algorithm']}, key {signature['key_id']}"
-    yield Style.ROW, signature["value"]
-    yield Style.TEXT, "Verify with: crosslog verify-report report.json --key key.pem"
-
-
-def _shown(offset: int | None) -> str:
-    return "no commit" if offset is None else str(offset)
 
 
 def _stamp(at: datetime) -> str:

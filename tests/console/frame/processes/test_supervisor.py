@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -25,10 +26,9 @@ from jobs.spark.processes import start_ticks
 from tests.support import PATIENCE, wait_until
 
 SLEEP = "import time; print('up', flush=True); time.sleep(60)"
-# Gets one thing done, then nothing, and does not hear that it should end.
+# Gets one thing done, then nothing; started by `deaf_from_its_start`.
 STUCK = """
-import os, signal, sys, time
-signal.signal(signal.SIGTERM, signal.SIG_IGN)
+import os, sys, time
 now = time.monotonic_ns()
 if len(sys.argv) > 1:
     os.utime(sys.argv[1], ns=(now, now))
@@ -67,6 +67,16 @@ def listening(tmp_path, said):
     supervisor.stop_all()
 
 
+@contextmanager
+def deaf_from_its_start():
+    """What is started in here does not hear SIGTERM, however long its interpreter takes to come up."""
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def wait_for_log(folder: Path, name: str, text: str = "up") -> None:
     log = folder / f"{name}.log"
     wait_until(lambda: log.exists() and text in log.read_text("utf-8"))
@@ -103,7 +113,8 @@ def test_a_program_that_gets_nothing_done_is_killed_and_started_again(
 ):
     sign = [str(tmp_path / "alive" / "collect")] if has_begun else []
     limits = {"quiet_s": 0.3, "start_within_s": 60.0 if has_begun else 0.3, "stop_within_s": 0.2}
-    listening.start(Program("collect", (*python(STUCK), *sign), **limits))
+    with deaf_from_its_start():
+        listening.start(Program("collect", (*python(STUCK), *sign), **limits))
     first = listening.pid("collect")
 
     def is_back() -> bool:

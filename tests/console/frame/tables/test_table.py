@@ -8,9 +8,9 @@ from django.contrib.contenttypes.models import ContentType
 from django.template.loader import render_to_string
 from django.test import RequestFactory
 
-from console.frame.pages.numbers import format_count
-from console.frame.tables.csv_export import neutral
 from console.frame.tables.table import Choice, Column, csv_response, read_table
+from jobs.csv_text import neutral
+from jobs.numbers import format_count
 
 pytestmark = pytest.mark.django_db
 

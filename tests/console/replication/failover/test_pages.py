@@ -192,7 +192,7 @@ def test_what_blocks_is_said_with_what_to_do(visit):
     ("form", "kind", "begins"),
     [
         pytest.param("html", "text/html; charset=utf-8", b"<!doctype html>", id="html"),
-        pytest.param("pdf", "application/pdf", b"%PDF-1.4", id="pdf"),
+        pytest.param("pdf", "application/pdf", b"%PDF-1.7", id="pdf"),
         pytest.param("json", "application/json", b"{", id="json"),
     ],
 )

@@ -4,6 +4,7 @@ import pytest
 
 from console.frame.pages.timerange import TimeRange
 from console.replication.flows.models import LagSample
+from console.replication.measurement.hours import roll_up
 from console.replication.measurement.series import MOST_POINTS, prune_samples, read_series
 from console.runs.models import RunState
 from tests.console.making import NOW, make_flow, make_run
@@ -70,9 +71,11 @@ def test_runs_are_marks_on_the_chart():
     assert labels == ["Run started", "Run errored"]
 
 
-def test_old_samples_are_pruned(settings):
+def test_old_samples_are_pruned_by_whole_hours_once_their_hour_was_rolled_up(settings):
     settings.LAG_RETENTION_H = 1
     flow = make_flow()
-    LagSample.objects.bulk_create([sample(flow, 3700), sample(flow, 3500)])
+    LagSample.objects.bulk_create([sample(flow, ago) for ago in (4400, 4200, 3500)])
+    assert prune_samples(NOW) == 0
+    roll_up(NOW)
     assert prune_samples(NOW) == 1
-    assert LagSample.objects.get().at_s == END_S - 3500
+    assert LagSample.objects.order_by("at_s")[0].at_s == END_S - 4200

@@ -81,7 +81,7 @@ class FakeBroker:
         self.broker_id = broker_id
         self.answers: dict[int, Any] = {
             API_VERSIONS: lambda _: self.versions(),
-            METADATA: lambda asked: self.metadata([t.name for t in asked.message.topics]),
+            METADATA: lambda asked: self.metadata(_names(asked.message.topics)),
         }
         self.offered = dict(OFFERED)
         self.features = {"transaction.version": 2}
@@ -150,7 +150,7 @@ class FakeBroker:
             ),
         )
 
-    def metadata(self, names: Collection[str] = ()) -> metadata.MetadataResponse:
+    def metadata(self, names: Collection[str] | None = ()) -> metadata.MetadataResponse:
         return metadata.MetadataResponse(
             throttle_time=NOW,
             brokers=tuple(
@@ -161,7 +161,7 @@ class FakeBroker:
             ),
             cluster_id=self.cluster_id,
             controller_id=1,
-            topics=tuple(one for one in self.topics if one.name in names),
+            topics=tuple(one for one in self.topics if names is None or one.name in names),
         )
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -212,6 +212,11 @@ class FakeBroker:
             answer = framed(asked.key, asked.version, correlation_id, answer)
         writer.write(answer)
         await writer.drain()
+
+
+def _names(topics: Any) -> list[str] | None:
+    """Return the names that were asked for, None for all."""
+    return None if topics is None else [one.name for one in topics]
 
 
 def framed(key: int, version: int, correlation_id: int, answer: Any) -> bytes:

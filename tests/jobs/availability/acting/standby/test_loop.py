@@ -22,6 +22,8 @@ pytestmark = pytest.mark.slow
 QUICK = LoopTiming(tick_ms=20, beat_ms=80, lease_ms=400, late_ms=200, sign_ms=800, store_ms=200)
 # For a loop whose store answers, however busy the machine is.
 NEVER_AWAY = replace(QUICK, store_ms=30_000)
+# A busy machine holds up the heartbeat of another loop for longer than QUICK says it can be late.
+HELD_UP = replace(QUICK, late_ms=3_000)
 
 
 def now_ms():
@@ -147,7 +149,10 @@ async def test_a_loop_without_its_store_gives_in_to_the_demotion_of_another():
     """The one that can read the store demotes; the other one's memory says hold."""
     ours, theirs = MemoryStore(), MemoryStore()
     async with FakeQuorum() as quorum:
-        async with looping(quorum, ours, "one"), looping(quorum, theirs, "two") as heard:
+        async with (
+            looping(quorum, ours, "one", timing=HELD_UP),
+            looping(quorum, theirs, "two", timing=HELD_UP) as heard,
+        ):
             for store in (ours, theirs):
                 store.begin(promotion())
             await until(lambda: not quorum.is_fenced)

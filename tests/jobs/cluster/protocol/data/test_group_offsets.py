@@ -3,7 +3,6 @@
 import pytest
 from kio.schema.errors import ErrorCode
 from kio.schema.find_coordinator.v3 import response as finds_one
-from kio.schema.find_coordinator.v4 import response as finds
 from kio.schema.offset_fetch.v7 import response as fetches_one
 from kio.schema.offset_fetch.v8 import response as fetches
 
@@ -19,27 +18,10 @@ from tests.jobs.cluster.protocol.fake_broker import (
     Hang,
 )
 from tests.jobs.cluster.protocol.fake_cluster import brokers, cluster_of
+from tests.jobs.cluster.protocol.groups.coordinating import coordinators
 
 WHERE = TopicPartition("orders", 3)
 GROUPS = [f"group-{number}" for number in range(4)]
-
-
-def coordinators(of_group, error=ErrorCode.none):
-    """Say who coordinates each group, `of_group` by its name."""
-
-    def answer(asked):
-        return finds.FindCoordinatorResponse(
-            throttle_time=NOW,
-            coordinators=tuple(
-                finds.Coordinator(
-                    key=key, node_id=of_group(key), host="127.0.0.1", port=1, error_code=error,
-                    error_message=None,
-                )
-                for key in asked.message.coordinator_keys
-            ),
-        )  # fmt: skip
-
-    return answer
 
 
 def offsets(committed=7, error=ErrorCode.none, of_partition=ErrorCode.none, text=""):

@@ -11,11 +11,12 @@ from jobs.cluster.protocol.data.fetch import EpochEnd
 from jobs.cluster.protocol.data.offsets import (
     EARLIEST,
     LATEST,
+    NEWEST,
     ListedOffset,
     list_offsets,
     offsets_for_leader_epoch,
 )
-from jobs.cluster.protocol.errors import LeaderMoved
+from jobs.cluster.protocol.errors import LeaderMoved, VersionNotOffered
 from tests.jobs.cluster.protocol import fake_broker
 from tests.jobs.cluster.protocol.fake_broker import NOW, topic
 from tests.jobs.cluster.protocol.fake_cluster import brokers, cluster_of
@@ -142,3 +143,12 @@ async def test_the_end_of_a_leader_epoch_is_told():
         (request,) = one.of(fake_broker.OFFSET_FOR_LEADER_EPOCH)
         (asked,) = request.topics[0].partitions
         assert (asked.leader_epoch, asked.current_leader_epoch) == (5, 6)
+
+
+async def test_brokers_before_kafka_3_are_not_asked_for_the_newest_record():
+    async with brokers() as (one,), cluster_of(one) as cluster:
+        one.topics = (topic("orders", {0: 1}),)
+        one.offered[fake_broker.LIST_OFFSETS] = (1, 6)
+        found = await list_offsets(cluster, {FIRST: NEWEST}, read_committed=False)
+    assert isinstance(found[FIRST], VersionNotOffered)
+    assert one.of(fake_broker.LIST_OFFSETS) == []

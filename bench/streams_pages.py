@@ -1,0 +1,160 @@
+"""Kafka Streams: one application of 200 threads and 5,000 partitions, decoded, stored, shown, asked for keys.
+
+`decode`: from the bytes of its 200 members (17 MB) to the application; `round`: a hundred applications taken
+in by a round of the console, the largest among them, with the answers of the cluster given from memory;
+`lookup`: a key of the largest one, from the database and again; `rows`: the pages over real HTTP.
+"""
+
+import tempfile
+import time
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pages
+
+THREADS_OF_EACH, PROCESSES, PARTITIONS, APPLICATIONS = 4, 50, 5000, 100
+LIMITS = {"decode_s": 3, "lookup_ms": 50, "page_p95_ms": 150}
+KEYS = 200
+ADDRESS = "/streams/large/app/"
+PAGES = (
+    "/streams/",
+    ADDRESS,
+    f"{ADDRESS}key-lookup/",
+    "/api/v1/streams/",
+    "/api/v1/streams/app/",
+)
+
+
+def measure(say: pages.Say, *, quick: bool) -> dict[str, object]:
+    """Measure decoding, a round, lookups and pages; returns JSON values."""
+    partitions = PARTITIONS // 10 if quick else PARTITIONS
+    seen = observed(partitions)
+    found: dict[str, object] = {"decode": decoded(say, seen)}
+    with tempfile.TemporaryDirectory(prefix="crosslog-bench-") as folder:
+        pages.set_up(Path(folder))
+        found["round"] = measure_round(say, seen, partitions)
+        found["lookup"] = measure_lookups(say)
+        queries = {path: pages.count_queries(path, ("any",))["queries_any"] for path in PAGES}
+        with pages.served(Path(folder)) as (visitor, pid):
+            requests = 10 if quick else pages.REQUESTS
+            found["rows"] = [
+                {
+                    "page": path,
+                    **pages.timing(visitor, pid, path, requests),
+                    "queries": queries[path],
+                }
+                for path in PAGES
+            ]
+    for row in found["rows"]:  # type: ignore[attr-defined]
+        say(
+            f"{row['p50_ms']:6.1f} ms p50, {row['p95_ms']:6.1f} ms p95, {row['cpu_ms']:5.1f} ms CPU  "
+            f"{row['page']}"
+        )
+    data = {
+        "threads": PROCESSES * THREADS_OF_EACH,
+        "partitions": partitions,
+        "applications": APPLICATIONS,
+    }
+    return {"data": data, "limits": LIMITS, **found}
+
+
+def observed(partitions: int) -> Any:
+    """Return what a broker tells of the large application; members write as in the tests."""
+    from tests.jobs.streams import written
+
+    mine = {p: list(range(p, partitions, PROCESSES)) for p in range(PROCESSES)}
+    copied = {p: mine[(p + 1) % PROCESSES] for p in mine}
+    endpoint = "host-{}.example:7070".format
+    routes, copies = (
+        {endpoint(p): [("orders", n) for n in own] for p, own in placed.items()}
+        for placed in (mine, copied)
+    )
+    members = []
+    for p in range(PROCESSES):
+        for thread in range(THREADS_OF_EACH):
+            active, standby = (own[p][thread::THREADS_OF_EACH] for own in (mine, copied))
+            sums = [((0, n), -2) for n in active] + [((0, n), 40) for n in standby]
+            given = written.assignment_info(
+                [(0, n) for n in active],
+                [((0, n), [("orders", n)]) for n in standby],
+                routes,
+                copies,
+            )
+            wants = written.subscription(written.subscription_info(p + 1, endpoint(p), sums))
+            holds = written.assignment([("orders", n) for n in active], given)
+            members.append(written.member(p + 1, wants, holds, thread + 1))
+    topics = {
+        "orders": written.facts(partitions),
+        "app-totals-changelog": written.facts(partitions, 50, **{"cleanup.policy": "compact"}),
+    }
+    return written.observation(written.group(*members), topics)
+
+
+def decoded(say: pages.Say, seen: Any) -> dict[str, float]:
+    from jobs.streams.assembly import application_of
+
+    size = sum(len(one.metadata) + len(one.assignment) for one in seen.group.members)
+    took = sorted(timed(partial(application_of, seen)) for _ in range(5))
+    say(f"decode: {took[2]:.2f} s for {size / 1e6:.1f} MB")
+    return {"megabytes": round(size / 1e6, 1), "s": round(took[2], 3)}
+
+
+def measure_round(say: pages.Say, seen: Any, partitions: int) -> dict[str, float]:
+    """Take in a hundred applications, as a round does; the second one finds nothing changed."""
+    from dataclasses import replace
+
+    from console.clusters.models import Cluster
+    from console.streams.collection.collect import collect_applications
+    from console.streams.collection.door import SeenApplications
+    from console.streams.models import StreamsRound
+    from tests.jobs.streams import written
+
+    now = datetime.now().astimezone()
+    cluster = Cluster.objects.create(alias="large", bootstrap_servers="127.0.0.1:1", created_at=now)
+    small = written.two_processes()
+    all_of_them = {"app": seen} | {
+        f"app-{n}": written.observation(replace(small, group_id=f"app-{n}"), group_ids=["app"])
+        for n in range(1, APPLICATIONS)
+    }
+    answer = SeenApplications(all_of_them, frozenset(all_of_them))
+    found = {}
+    for name in ("first_s", "again_s"):
+        StreamsRound.objects.update(claimed_until=None)
+        collect = partial(collect_applications, cluster.pk, door=lambda *_: answer)
+        found[name] = round(timed(collect), 2)
+        say(f"round: {found[name]} s, {name}")
+    if StreamsRound.objects.get().row_count != APPLICATIONS:
+        raise RuntimeError("The round did not take all applications in.")
+    return found
+
+
+def measure_lookups(say: pages.Say) -> dict[str, float]:
+    """Ask for keys, from the rows of the database at first."""
+    from console.streams.models import StreamsApplication
+    from console.streams.snapshots import picture_of
+    from jobs.streams.answers import metadata_for_key
+
+    def ask(key: str) -> None:
+        row = StreamsApplication.objects.defer("facts").get(application_id="app")
+        metadata_for_key(picture_of(row).application, "totals", key.encode())
+
+    first = timed(partial(ask, "first")) * 1000
+    took = sorted(timed(partial(ask, str(number))) * 1000 for number in range(KEYS))
+    p95 = took[int(len(took) * 0.95) - 1]
+    say(
+        f"lookup: {first:.0f} ms at first, then {took[len(took) // 2]:.1f} ms p50, {p95:.1f} ms p95"
+    )
+    return {
+        "first_ms": round(first, 1),
+        "p50_ms": round(took[len(took) // 2], 2),
+        "p95_ms": round(p95, 2),
+    }
+
+
+def timed(work: Any) -> float:
+    """Return how many seconds something takes."""
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began

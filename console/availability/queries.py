@@ -1,0 +1,74 @@
+"""What other rooms ask about failures of a cluster: what the loss of each rack alone would do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from console.availability.placements.placements import rules_of
+from console.availability.promotion.acted_topics import acted_topics_of
+from console.availability.what_if.cluster_models import snapshot_of
+from console.availability.what_if.cluster_snapshots import ClusterSnapshot
+from console.availability.what_if.partition_classes import PartitionClasses, classes_of
+from console.availability.what_if.simulation import simulate_classes
+from console.availability.what_if.snapshot_reader import UnknownMoment
+from console.availability.what_if.steps_text import write_step
+from console.clusters.models import Cluster
+from jobs.availability.what_if.matrix.matrix import single_failures
+from jobs.availability.what_if.outcome import Counts
+
+
+@dataclass(frozen=True, slots=True)
+class RackLossAnswer:
+    """What the loss of a rack does; `href` is the what-if that shows it."""
+
+    rack: str
+    counts: Counts
+    has_majority: bool
+    href: str
+
+
+@dataclass(frozen=True, slots=True)
+class RackLosses:
+    """Each rack lost alone, by name; `seen_at` is when the cluster was so, `gaps` what is not known of it.
+
+    `why` is why that is not the moment that was asked for; empty where it is.
+    """
+
+    losses: tuple[RackLossAnswer, ...]
+    seen_at: datetime | None
+    gaps: tuple[str, ...]
+    why: str = ""
+
+
+def rack_losses(cluster: Cluster, at: datetime | None = None) -> RackLosses:
+    """Return what the loss of each rack would have done at a time, by the placements that hold now.
+
+    None: now. Where the metadata log does not know that time, the newest snapshot is asked.
+    """
+    why = ""
+    try:
+        snapshot = snapshot_of(cluster, at)
+    except UnknownMoment as problem:
+        snapshot, at, why = snapshot_of(cluster), None, str(problem)
+    units = classes_of(snapshot, rules_of(cluster), acted=acted_topics_of(cluster))
+    losses = tuple(_losses(cluster, snapshot, units, at))
+    return RackLosses(losses, snapshot.seen_at, tuple(snapshot.gaps), why)
+
+
+def _losses(
+    cluster: Cluster, snapshot: ClusterSnapshot, units: PartitionClasses, at: datetime | None
+) -> Iterator[RackLossAnswer]:
+    known = {rack for rack in snapshot.racks.values() if rack}
+    for loss in single_failures(units.model):
+        racks = sorted(loss.racks & known)
+        if racks:
+            answer = simulate_classes(units, [loss])
+            asked = {"steps": write_step(loss)} | ({"at": at.isoformat()} if at else {})
+            path = reverse("availability:what-if", args=[cluster.alias])
+            href = f"{path}?{urlencode(asked, safe=':;,')}"
+            yield RackLossAnswer(racks[0], answer.counts, answer.quorum.has_majority, href)

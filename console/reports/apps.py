@@ -1,0 +1,16 @@
+"""The room of reports."""
+
+from django.apps import AppConfig
+
+from console.schedules import starters
+
+
+class ReportsConfig(AppConfig):
+    name = "console.reports"
+    label = "reports"
+    verbose_name = "Reports"
+
+    def ready(self) -> None:
+        from console.reports.making.starter import STARTER
+
+        starters.register(STARTER)

@@ -1,0 +1,67 @@
+"""What is delivered of a run: its document and the files of the formats that were chosen."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+
+from django.conf import settings
+from django.urls import reverse
+
+from console.reports.making import store
+from console.reports.making.parts import MailBody, read_mail
+from console.reports.models import ReportRun
+from jobs.reports.document import Document
+from jobs.reports.rendering.formats import FILE_KINDS, Format
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file of a report."""
+
+    format: Format
+    name: str
+    sha256: str
+    content: bytes
+
+    @property
+    def media_type(self) -> str:
+        """Its type, as in `Content-Type`."""
+        return FILE_KINDS[self.format].media_type
+
+
+class Contents:
+    """What is delivered of a run, read once for all its recipients; raises `ActionRefused`."""
+
+    def __init__(self, run: ReportRun) -> None:
+        self.run = run
+        self.raw_document = store.read_file(run, Format.JSON)
+        self.files = [_file(run, Format(one)) for one in run.formats]
+
+    @cached_property
+    def document(self) -> Document:
+        """The report itself."""
+        return Document.from_mapping(json.loads(self.raw_document))
+
+    @cached_property
+    def mail(self) -> MailBody:
+        """The body of its e-mails."""
+        return read_mail(self.run)
+
+    @property
+    def link(self) -> str:
+        """The page of the run; empty without CROSSLOG_URL."""
+        return link_to(self.run)
+
+
+def link_to(run: ReportRun) -> str:
+    """Return the address of a run's page for somebody outside the console; empty without CROSSLOG_URL."""
+    page = reverse("reports:run", args=[run.pk])
+    return f"{settings.CROSSLOG_URL}{page}" if settings.CROSSLOG_URL else ""
+
+
+def _file(run: ReportRun, format_: Format) -> File:
+    content = store.read_file(run, format_)
+    told = run.files[format_.value]
+    return File(format_, str(told["name"]), str(told["sha256"]), content)

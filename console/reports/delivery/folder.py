@@ -1,0 +1,74 @@
+"""Reports as files in a folder below REPORT_FOLDER, for programs that pick them up or a share."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import BinaryIO
+
+from django.conf import settings
+
+from console.reports.delivery.contents import Contents
+from console.reports.delivery.results import Refused, TryAgain, quoted
+from console.reports.models import Delivery
+from jobs.files import write_whole
+
+Write = Callable[[Path, Callable[[BinaryIO], object]], None]
+
+
+def send(delivery: Delivery, contents: Contents, now: datetime, write: Write = write_whole) -> str:
+    """Write the chosen files of a run; raises `Refused`, `TryAgain`.
+
+    Their names end in the first letters of the run's id: another report of the same day replaces nothing, a
+    second attempt replaces its own.
+    """
+    mark = contents.run.pk.hex[:8]
+    files = {}
+    for file in contents.files:
+        name = Path(file.name)
+        files[f"{name.stem}-{mark}{name.suffix}"] = file.content
+    return _put(delivery.address, files, write)
+
+
+def send_test(address: str, now: datetime, write: Write = write_whole) -> str:
+    """Write a small file; raises `Refused`, `TryAgain`."""
+    text = f"crosslog can write reports into this folder ({now:%Y-%m-%d %H:%M:%S} UTC).\n"
+    return _put(address, {"crosslog-test.txt": text.encode()}, write)
+
+
+def _put(address: str, files: dict[str, bytes], write: Write) -> str:
+    root = Path(settings.REPORT_FOLDER)
+    if not root.is_dir():
+        # It is not made: what is not mounted would be written to another disk.
+        raise TryAgain(
+            f"There is no folder {root} (REPORT_FOLDER): mount or make it.", is_away=True
+        )
+    try:
+        folder = _inside(root, address)
+        for name, content in files.items():
+            write(folder / name, lambda file, content=content: file.write(content))  # type: ignore[misc]  # the loop's own value
+    except OSError as error:
+        raise TryAgain(_why(error, root / address)) from None
+    return f"Written to {folder}: {', '.join(files)}."
+
+
+def _inside(root: Path, address: str) -> Path:
+    """Return a folder below the root, made when it is not there; a link that leads out is refused."""
+    inside = root.resolve()
+    folder = inside
+    for name in Path(address).parts:
+        folder = (folder / name).resolve()
+        if not folder.is_relative_to(inside):
+            raise Refused(f"{root / address} leads out of REPORT_FOLDER by a link: {folder}.")
+        folder.mkdir(mode=0o750, exist_ok=True)
+    return folder
+
+
+def _why(error: OSError, folder: Path) -> str:
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return f"The disk of {folder} is full: make room, it is tried again."
+    if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
+        return f"crosslog may not write to {folder}: {error.strerror}. Give its user the right to."
+    return f"Writing to {folder} failed: {quoted(error.strerror or str(error))}."

@@ -1,0 +1,68 @@
+"""The page of deliveries, for administrators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+
+from console.frame.errors import ActionRefused
+from console.frame.pages.render import render_page
+from console.frame.security.access import page
+from console.frame.tables.table import csv_response
+from console.reports.delivery import actions, channels, queries
+from console.reports.delivery.forms import DeliveryTestForm
+from console.reports.delivery.tables import DELIVERIES
+from console.reports.page_context import tabs_of
+
+
+@require_GET
+@page("administer")
+def delivery_page(request: HttpRequest) -> HttpResponseBase:
+    """Show which channels are set up, and what became of deliveries."""
+    return _shown(request, DeliveryTestForm())
+
+
+@require_POST
+@page("administer")
+def send_test(request: HttpRequest) -> HttpResponseBase:
+    """Send a test message and show what the server said."""
+    form = DeliveryTestForm(request.POST)
+    person: Any = request.user
+    said: list[str] = []
+    if form.is_valid():
+        given = form.cleaned_data
+        form.attempt(
+            lambda: said.append(
+                actions.send_test(given["channel"], given["address"], person, timezone.now())
+            )
+        )
+    if not said:
+        return _shown(request, form)
+    messages.success(request, said[0])
+    return redirect("reports:delivery")
+
+
+@require_POST
+@page("administer")
+def retry(request: HttpRequest, delivery_id: int) -> HttpResponse:
+    """Try a delivery again that was refused or given up."""
+    try:
+        actions.retry(delivery_id, timezone.now())
+        messages.success(request, "The delivery is tried again within 10 s.")
+    except ActionRefused as refusal:
+        messages.error(request, refusal.message)
+    return redirect("reports:delivery")
+
+
+def _shown(request: HttpRequest, form: DeliveryTestForm) -> HttpResponseBase:
+    table = DELIVERIES.read(request, queries.list_deliveries(request.user))
+    if table.is_export:
+        return csv_response(table, "report-deliveries")
+    tabs = tabs_of(request.user, "reports:delivery")
+    context = {"table": table, "form": form, "setups": channels.list_setups(), "tabs": tabs}
+    return render_page(request, "reports/delivery/list.html", context)

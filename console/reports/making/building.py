@@ -1,0 +1,291 @@
+"""How a report is made: rights and subjects, analyses where they are needed, the document, its files."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.db.models import F
+from django.urls import reverse
+
+from console.accounts.models import User
+from console.frame.errors import ActionRefused
+from console.frame.security.access import can, can_anywhere
+from console.reports.delivery import outbox
+from console.reports.delivery.contents import link_to
+from console.reports.kinds.asked import Answer, Asked, Question
+from console.reports.kinds.registry import MAKERS, Maker
+from console.reports.making import store
+from console.reports.making.parts import parts_of
+from console.reports.models import ReportRun, RunState, Trigger
+from console.reports.subjects import NOUNS, clusters_of, name_of, subjects_of
+from console.runs.analyses.actions import start_scheduled
+from console.runs.analyses.results import result_of
+from console.runs.models import LIVE_STATES, Run
+from jobs.cluster.errors import InvalidFields
+from jobs.reports.document import Document, Level, Verdict
+from jobs.reports.kinds.kind import KINDS, SubjectNoun
+from jobs.reports.rendering import formats
+from jobs.reports.rendering.formats import Format, Paper
+from jobs.reports.values import stamp
+from jobs.version import VERSION
+
+logger = logging.getLogger(__name__)
+
+# A program that makes a report has so much time; then its claim is over, and it is made again.
+CLAIM = timedelta(minutes=15)
+MOST_ATTEMPTS = 3
+_LOST = "The program that made this report ended {} times without a result. Its log says why."
+_FULL_DISK = (
+    "The files could not be stored: {}. Make room in the home folder and make the report again."
+)
+
+
+def make_due(now: datetime) -> int:
+    """Make the reports that wait, one after the other, each in a program of its own; return how many.
+
+    While one is being made, the next rounds leave the others waiting.
+    """
+    wake_waiting()
+    give_up_lost(now)
+    if ReportRun.objects.filter(state=RunState.BUILDING).exists():
+        return 0
+    made = 0
+    for run_id in ReportRun.objects.filter(state=RunState.QUEUED).values_list("pk", flat=True)[:20]:
+        if claim(run_id, now):
+            _make_apart(run_id)
+            made += 1
+    return made
+
+
+def wake_waiting() -> None:
+    """Queue the runs whose analyses have all ended."""
+    for run in ReportRun.objects.filter(state=RunState.WAITING):
+        keys = [told["run"] for told in run.answers.values() if told.get("run")]
+        if not Run.objects.filter(pk__in=keys, state__in=LIVE_STATES).exists():
+            _move(run.pk, RunState.WAITING, state=RunState.QUEUED)
+
+
+def give_up_lost(now: datetime) -> None:
+    """Queue again what a program has left behind, and give up what several have."""
+    lost = ReportRun.objects.filter(state=RunState.BUILDING, claimed_until__lt=now)
+    lost.filter(attempts__lt=MOST_ATTEMPTS).update(state=RunState.QUEUED, claimed_until=None)
+    lost.filter(attempts__gte=MOST_ATTEMPTS).update(
+        state=RunState.FAILED, error=_LOST.format(MOST_ATTEMPTS), finished_at=now
+    )
+
+
+def claim(run_id: UUID, now: datetime) -> bool:
+    """Take a queued run; False when somebody else has it."""
+    return _move(
+        run_id,
+        RunState.QUEUED,
+        state=RunState.BUILDING,
+        claimed_until=now + CLAIM,
+        started_at=now,
+        attempts=F("attempts") + 1,
+    )
+
+
+def make(run_id: UUID, now: datetime, makers: Mapping[str, Maker] = MAKERS) -> None:
+    """Make a claimed run: it becomes WAITING, READY (with its deliveries) or FAILED."""
+    run = ReportRun.objects.select_related("person").get(pk=run_id)
+    try:
+        _make(run, now, makers[run.kind])
+    except ActionRefused as refusal:
+        _fail(run, refusal.message, now)
+    except InvalidFields as wrong:
+        _fail(run, " ".join(wrong.errors.values()), now)
+    except OSError as error:
+        _fail(run, _FULL_DISK.format(error.strerror or error), now)
+    except Exception as error:
+        # Whatever it was: the run ends here and says so.
+        logger.exception("report could not be made run_id=%s", run_id)
+        _fail(run, f"The report could not be made: {type(error).__name__}: {error}", now)
+
+
+def _make(run: ReportRun, now: datetime, maker: Maker) -> None:
+    person = _person_of(run)
+    subjects, left_out = _subjects_of(run, person)
+    asked = [Asked(period, subjects, person, now=now) for period in _periods_of(run)]
+    if not run.answers and _ask(run, person, maker, asked, now):
+        return
+    answers = _answers_of(run)
+    asked = [replace(one, answers=answers) for one in asked]
+    document = build_document(run, maker, asked, left_out, now)
+    contents = {one: formats.render(document, one, Paper(run.paper)) for one in Format}
+    name = formats.file_name(document, Format.JSON).rpartition(".")[0]
+    files = store.write_files(run, contents, name, parts_of(document, link_to(run)))
+    _finish(run, document, files, clusters_of(subjects), now)
+
+
+def build_document(
+    run: ReportRun,
+    maker: Maker,
+    asked: Sequence[Asked],
+    left_out: Sequence[Verdict],
+    now: datetime,
+) -> Document:
+    """Return the document of a run: of one period, or of two beside each other."""
+    recorded = [maker.read(one) for one in asked]
+    content = maker.build(recorded[0], recorded[1] if len(recorded) > 1 else None)
+    return Document(
+        kind=run.kind,
+        title=run.name or KINDS[run.kind].title,
+        period=run.period,
+        before=asked[1].period if len(asked) > 1 else None,
+        subjects=tuple(name_of(one) for one in asked[0].subjects),
+        sections=content.sections,
+        verdicts=(*left_out, *content.verdicts),
+        made_at=stamp(now) or "",
+        made_for=asked[0].person.get_username(),
+        base_url=settings.CROSSLOG_URL,
+        crosslog=VERSION,
+    )
+
+
+def _person_of(run: ReportRun) -> User:
+    """Return in whose name it is made; raises `ActionRefused` when that one has no right any more."""
+    person = run.person
+    if person is None or not person.is_active or not can_anywhere(person, "view"):
+        who = person.get_username() if person else "The owner"
+        text = f"{who} has no access any more. Save the settings of the report: it becomes yours."
+        raise ActionRefused("no_owner", text)
+    if run.for_admins and not can(person, "administer"):
+        text = f"{person.get_username()} is no admin any more, which this kind of report needs."
+        raise ActionRefused("not_allowed", text)
+    return person
+
+
+def _subjects_of(run: ReportRun, person: User) -> tuple[list[Any], list[Verdict]]:
+    """Return the flows or clusters that the person may see now, and what is said of the others."""
+    noun = KINDS[run.kind].subject
+    if noun is SubjectNoun.NONE:
+        return [], []
+    found = subjects_of(run.kind, run.subjects, person)
+    word = NOUNS[noun]
+    if not found:
+        text = (
+            f"There is no {word} that {person.get_username()} may see: there is nothing to report."
+        )
+        raise ActionRefused("no_subjects", text)
+    missing = len(run.subjects) - len(found) if run.subjects else 0
+    if not missing:
+        return found, []
+    text = (
+        f"{missing} {word}{'s' * (missing > 1)} removed, or not visible to {person.get_username()}."
+    )
+    return found, [Verdict(Level.WARNING, "Incomplete", text)]
+
+
+def _periods_of(run: ReportRun) -> list[Any]:
+    return [run.period, run.period.before()] if run.with_before else [run.period]
+
+
+def _ask(run: ReportRun, person: User, maker: Maker, asked: Sequence[Asked], now: datetime) -> bool:
+    """Ask the analyses that the sections need; False when there are none to wait for."""
+    questions = [each for one in asked for each in maker.questions(one)]
+    if not questions:
+        return False
+    told = {one.key: _ask_one(one, person, now) for one in questions}
+    is_waiting = any("run" in one for one in told.values())
+    state = RunState.WAITING if is_waiting else RunState.BUILDING
+    run.answers = told
+    _move(run.pk, RunState.BUILDING, state=state, answers=told)
+    return is_waiting
+
+
+def _ask_one(question: Question, person: User, now: datetime) -> dict[str, str]:
+    try:
+        given = {"kind": question.kind, "arguments": dict(question.arguments)}
+        return {"run": str(start_scheduled(given, person, now).pk)}
+    except PermissionDenied as refusal:
+        return {"error": str(refusal)}
+    except ActionRefused as refusal:
+        return {"error": refusal.message}
+    except InvalidFields as wrong:
+        return {"error": " ".join(wrong.errors.values())}
+
+
+def _answers_of(run: ReportRun) -> Mapping[str, Answer]:
+    return {key: _answer(told) for key, told in run.answers.items()}
+
+
+def _answer(told: Mapping[str, str]) -> Answer:
+    if "run" not in told:
+        return Answer(None, told["error"])
+    found = Run.objects.filter(pk=told["run"]).first()
+    if found is None:
+        return Answer(None, "The analysis was removed.")
+    href = reverse("runs:detail", args=[found.pk])
+    try:
+        return Answer(result_of(found), href=href, run=found)
+    except ActionRefused as refusal:
+        return Answer(None, refusal.message, href)
+
+
+def _finish(
+    run: ReportRun, document: Document, files: dict[str, Any], clusters: set[int], now: datetime
+) -> None:
+    worst = next((one for one in document.verdicts if one.level is not Level.OK), None)
+    first = worst or next(iter(document.verdicts), None)
+    with transaction.atomic():
+        is_ours = _move(
+            run.pk,
+            RunState.BUILDING,
+            state=RunState.READY,
+            files=files,
+            cluster_count=len(clusters),
+            headline=f"{first.word}: {first.sentence}" if first else "",
+            finished_at=now,
+            claimed_until=None,
+        )
+        if is_ours:
+            run.refresh_from_db()
+            run.clusters.set(clusters)
+            if run.trigger != Trigger.PREVIEW:
+                outbox.queue(run, now)
+
+
+def _fail(run: ReportRun, error: str, now: datetime) -> None:
+    _move(
+        run.pk,
+        RunState.BUILDING,
+        state=RunState.FAILED,
+        error=error,
+        finished_at=now,
+        claimed_until=None,
+    )
+
+
+def _move(run_id: UUID, was: RunState, **changes: Any) -> bool:
+    return bool(ReportRun.objects.filter(pk=run_id, state=was).update(**changes))
+
+
+def _make_apart(run_id: UUID) -> None:
+    """Make a run in a program of its own: its memory is free again afterwards."""
+    manage = Path(settings.ROOT) / "manage.py"
+    command = [sys.executable, str(manage), "make_report", str(run_id)]
+    try:
+        ended = subprocess.run(  # noqa: PLW1510  its code is looked at
+            command, stdin=subprocess.DEVNULL, timeout=CLAIM.total_seconds() - 10
+        )
+        code = ended.returncode
+    except subprocess.TimeoutExpired:
+        code = None
+    if code != 0:
+        logger.error("the program that makes a report failed run_id=%s code=%s", run_id, code)
+        # Its claim is over: the next round queues it again, or gives up.
+        ReportRun.objects.filter(pk=run_id, state=RunState.BUILDING).update(
+            claimed_until=F("started_at")
+        )

@@ -1,0 +1,240 @@
+"""Reports that are wanted, each time one was made, and its deliveries."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Count, F, Q
+
+from jobs.reports.periods import Period
+
+
+class RunState(models.TextChoices):
+    """WAITING: for analyses that its sections need. What is READY has its files."""
+
+    QUEUED = "queued", "Queued"
+    WAITING = "waiting", "Waiting for analyses"
+    BUILDING = "building", "Building"
+    READY = "ready", "Ready"
+    FAILED = "failed", "Failed"
+
+
+LIVE = (RunState.QUEUED, RunState.WAITING, RunState.BUILDING)
+
+
+class Trigger(models.TextChoices):
+    """Why a report was made; a PREVIEW is delivered to nobody."""
+
+    SCHEDULE = "schedule", "Schedule"
+    PERSON = "person", "Person"
+    PREVIEW = "preview", "Preview"
+
+
+class Channel(models.TextChoices):
+    """How a report is delivered."""
+
+    EMAIL = "email", "E-mail"
+    FOLDER = "folder", "Folder"
+    WEBHOOK = "webhook", "Webhook"
+
+
+class DeliveryState(models.TextChoices):
+    """REFUSED: the receiver said no for good. GAVE_UP: it was tried for too long."""
+
+    PENDING = "pending", "Pending"
+    DELIVERED = "delivered", "Delivered"
+    REFUSED = "refused", "Refused"
+    GAVE_UP = "gave_up", "Gave up"
+
+
+NOT_DELIVERED = (DeliveryState.REFUSED, DeliveryState.GAVE_UP)
+
+
+def shown_address(channel: str, address: str) -> str:
+    """Return an address as it is shown: of a webhook only the host, because its path may be a secret."""
+    if channel != Channel.WEBHOOK:
+        return address
+    parts = urlsplit(address)
+    return f"{parts.scheme}://{parts.netloc}/…"
+
+
+class Report(models.Model):
+    """A report that is wanted again and again.
+
+    `subjects` are primary keys of flows or clusters (by `kind`), empty: all that the owner may see.
+    `period` is a `PeriodName`. `recipients` is a list of {"channel", "address"}. It is made with the rights
+    that `owner` has at that moment; without an owner it is not made.
+    """
+
+    name = models.CharField(max_length=200)
+    kind = models.CharField(max_length=40)
+    subjects = models.JSONField(default=list)
+    period = models.CharField(max_length=20)
+    time_zone = models.CharField(max_length=64, default="UTC")
+    with_before = models.BooleanField(default=True)
+    formats = models.JSONField(default=list)
+    paper = models.CharField(max_length=10, default="a4")
+    recipients = models.JSONField(default=list)
+    keep_days = models.PositiveIntegerField(default=400)
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def shown_recipients(self) -> str:
+        """The addresses of its recipients as they are shown."""
+        return ", ".join(shown_address(one["channel"], one["address"]) for one in self.recipients)
+
+    @classmethod
+    def visible_to(cls, user: Any) -> Q:
+        """Return the condition of the reports that a person without a role everywhere sees: their own."""
+        return Q(owner=user.pk)
+
+
+class ReportRun(models.Model):
+    """One making of a report, of one period; everything that it needs stands here, also without `report`.
+
+    `clusters` are those whose data it shows, `cluster_count` how many they were when it was made. `answers`
+    are the runs of the analyses that it waits for, by the reader's keys. `files` are what is stored, by
+    format: {"name", "bytes", "sha256"}. `headline` is its verdict, in one line.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    report = models.ForeignKey(
+        Report, null=True, blank=True, on_delete=models.SET_NULL, related_name="runs"
+    )
+    name = models.CharField(max_length=200)
+    kind = models.CharField(max_length=40)
+    subjects = models.JSONField(default=list)
+    period_start = models.DateTimeField()
+    period_end = models.DateTimeField()
+    period_name = models.CharField(max_length=20, blank=True, default="")
+    time_zone = models.CharField(max_length=64, default="UTC")
+    with_before = models.BooleanField(default=True)
+    formats = models.JSONField(default=list)
+    paper = models.CharField(max_length=10, default="a4")
+    recipients = models.JSONField(default=list)
+    keep_days = models.PositiveIntegerField(default=400)
+    person = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    trigger = models.CharField(max_length=10, choices=Trigger)
+    state = models.CharField(max_length=10, choices=RunState, default=RunState.QUEUED)
+    clusters: models.ManyToManyField[Any, Any] = models.ManyToManyField(
+        "clusters.Cluster", blank=True, related_name="+"
+    )
+    cluster_count = models.PositiveIntegerField(default=0)
+    for_admins = models.BooleanField(default=False)
+    answers = models.JSONField(default=dict)
+    files = models.JSONField(default=dict)
+    headline = models.TextField(blank=True, default="")
+    error = models.TextField(blank=True, default="")
+    created_at = models.DateTimeField()
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    claimed_until = models.DateTimeField(null=True, blank=True)
+    attempts = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        ordering = ["-created_at"]
+        indexes = [
+            models.Index(fields=["state"], name="report_run_state"),
+            models.Index(fields=["report", "-created_at"], name="report_run_of_report"),
+            models.Index(fields=["created_at"], name="report_run_created"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.state})"
+
+    @classmethod
+    def visible_to(cls, user: Any) -> Q:
+        """Return the condition of the runs that a person without a role everywhere sees.
+
+        All of whose clusters the person sees, and that are about any.
+        """
+        from console.frame.security.access import rights_of
+
+        seen = rights_of(user).clusters("view")
+        shown = (
+            cls._default_manager.filter(clusters__in=seen, for_admins=False)
+            .annotate(seen_count=Count("clusters"))
+            .filter(seen_count=F("cluster_count"))
+        )
+        return Q(pk__in=shown.values("pk"))
+
+    @property
+    def period(self) -> Period:
+        """The period that it is about."""
+        return Period(self.period_start, self.period_end, self.time_zone, self.period_name)
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it is not there yet."""
+        return self.state in LIVE
+
+
+class Delivery(models.Model):
+    """A report on its way to one address: a row of the outbox, written together with the report's files.
+
+    `log` is what happened, newest last: {"at", "outcome", "sentence"}. `next_at` is when it is tried next,
+    null when it is over. `tried_since` is when a person asked for it again, null: since `created_at`.
+    `message_id` is that of the e-mail, so that a bounce finds it.
+    """
+
+    run = models.ForeignKey(ReportRun, models.CASCADE, related_name="deliveries")
+    channel = models.CharField(max_length=10, choices=Channel)
+    address = models.CharField(max_length=500)
+    state = models.CharField(max_length=10, choices=DeliveryState, default=DeliveryState.PENDING)
+    attempts = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField()
+    next_at = models.DateTimeField(null=True, blank=True, db_index=True)
+    delivered_at = models.DateTimeField(null=True, blank=True)
+    claimed_until: models.DateTimeField[datetime | None, datetime | None] = models.DateTimeField(
+        null=True, blank=True
+    )
+    tried_since: models.DateTimeField[datetime | None, datetime | None] = models.DateTimeField(
+        null=True, blank=True
+    )
+    message_id = models.CharField(max_length=400, blank=True, default="", db_index=True)
+    log = models.JSONField(default=list)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "channel", "address"], name="one_delivery_per_address"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.channel} {self.address} ({self.state})"
+
+    @classmethod
+    def visible_to(cls, user: Any) -> Q:
+        """Return the condition of the deliveries that a person without a role everywhere sees."""
+        runs = ReportRun._default_manager.filter(ReportRun.visible_to(user))
+        return Q(run__in=runs.values("pk"))
+
+    @property
+    def shown_address(self) -> str:
+        """The address for pages and lists."""
+        return shown_address(self.channel, self.address)
+
+    @property
+    def can_retry(self) -> bool:
+        """Whether it is over and was not delivered."""
+        return self.state in NOT_DELIVERED
+
+    @property
+    def sentence(self) -> str:
+        """What happened last; empty before the first attempt."""
+        return str(self.log[-1]["sentence"]) if self.log else ""

@@ -1,0 +1,79 @@
+"""The tables of reports, and of what was made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.urls import reverse
+
+from console.frame.tables.table import Choice, Column, Table
+from console.reports.models import Report, ReportRun, RunState, Trigger
+from jobs.reports.kinds.kind import KINDS
+from jobs.reports.periods import LABELS, PeriodName
+
+KIND_CHOICES = [(one.kind, one.title) for one in KINDS.values()]
+
+
+def kind_title(kind: str) -> str:
+    """Return the title of a kind; the word itself of one that is gone."""
+    return KINDS[kind].title if kind in KINDS else kind
+
+
+def _period(name: str) -> str:
+    return LABELS[PeriodName(name)] if name in set(PeriodName) else name
+
+
+def _page(report: Report) -> str:
+    return reverse("reports:detail", args=[report.pk])
+
+
+def _run_page(run: ReportRun) -> str:
+    return reverse("reports:run", args=[run.pk])
+
+
+def _of_kind(rows: QuerySet[Any], kind: str) -> QuerySet[Any]:
+    return rows.filter(kind=kind)
+
+
+def _in_state(rows: QuerySet[Any], state: str) -> QuerySet[Any]:
+    return rows.filter(state=state)
+
+
+def _by_trigger(rows: QuerySet[Any], trigger: str) -> QuerySet[Any]:
+    return rows.filter(trigger=trigger)
+
+
+_KIND = Choice("Kind", KIND_CHOICES, _of_kind)
+REPORTS = Table(
+    (
+        Column("name", "Name", "name", link=_page),
+        Column("kind", "Kind", "kind", format=kind_title),
+        Column("period", "Period", "period", format=_period),
+        Column("last_at", "Last made", "last_at", template="reports/cells/last.html"),
+        Column("shown_recipients", "Recipients"),
+        Column("owner.username", "Owner", definition="With whose rights it is made."),
+        Column("time_zone", "Time zone", "time_zone", is_hidden=True),
+    ),
+    search=("name", "kind"),
+    filters={"kind": _KIND},
+    default_sort="name",
+)
+RUNS = Table(
+    (
+        Column("created_at", "Made", "created_at", template="reports/cells/made.html"),
+        Column("name", "Report", "name", link=_run_page),
+        Column("kind", "Kind", "kind", format=kind_title),
+        Column("period_end", "Period", "period_end", template="reports/cells/period.html"),
+        Column("state", "State", "state", template="reports/cells/state.html"),
+        Column("headline", "Verdict", template="reports/cells/headline.html"),
+        Column("trigger", "Started by", "trigger", template="reports/cells/trigger.html"),
+    ),
+    search=("name", "kind", "headline"),
+    filters={
+        "kind": _KIND,
+        "state": Choice("State", RunState.choices, _in_state),
+        "trigger": Choice("Started by", Trigger.choices, _by_trigger),
+    },
+    default_sort="-created_at",
+)

@@ -1,0 +1,7 @@
+"""Kafka Streams applications: who runs what, how far behind, who serves a key.
+
+Sub-rooms: `collection`, `application`, `lookup`, `topology`.
+
+In reading order: `apps`, `urls`, `models`, `snapshots`, `queries`, `actions`, `api`, `serializers`, `pages`,
+`page_context`, `tables`, `labels`, `equivalents`, `navigation`, `tasks`.
+"""

@@ -1,0 +1,137 @@
+"""Collect applications in rounds: a failed round keeps old values, a bad application stops no other."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Exists, OuterRef, Q
+from django.utils import timezone
+
+from console.clusters.collection.outcome import sentence_about
+from console.clusters.models import GROUP_ID_LENGTH, Cluster
+from console.frame.processes.work_sharing import longest_waiting
+from console.streams.collection.door import SeenApplications, StreamsDoor, ask_cluster
+from console.streams.collection.rows import GONE, save_application, save_gone, save_problem
+from console.streams.models import StreamsApplication, StreamsRound
+from jobs.cluster.errors import ClusterFault, InvalidFields
+
+logger = logging.getLogger(__name__)
+
+Clock = Callable[[], datetime]
+# Longer than the time limit of a task.
+CLAIM = timedelta(seconds=150)
+# A cluster that answers slowly is asked more rarely.
+REST_PER_WORK = 2
+PARTIAL = "partial"
+_CORRECT = "Correct the cluster's settings."
+_LOG = "The worker's log has the details."
+
+
+def due_clusters(now: datetime) -> list[int]:
+    """Return the ids of enabled clusters whose applications are due, the longest waiting first."""
+    waiting = StreamsRound.objects.filter(cluster=OuterRef("pk"), claimed_until__gte=now)
+    due = Cluster.objects.filter(is_enabled=True).exclude(Exists(waiting))
+    return longest_waiting(due, "streams_round__claimed_until")
+
+
+def collect_applications(
+    cluster_id: int, clock: Clock = timezone.now, door: StreamsDoor = ask_cluster
+) -> bool:
+    """Collect the applications of one cluster when it is due; return whether it was. Never raises a fault."""
+    cluster = Cluster.objects.filter(pk=cluster_id, is_enabled=True).first()
+    if cluster is None:
+        return False
+    StreamsRound.objects.get_or_create(cluster=cluster)
+    if not _claim(cluster, clock()):
+        return False
+    begun = time.monotonic()
+    try:
+        known = StreamsApplication.objects.filter(cluster=cluster).defer("facts")
+        stored = {one.application_id: one for one in known}
+        now = clock()
+        seen = door(cluster.connection(), tuple(stored), int(now.timestamp() * 1000))
+        _succeed(cluster, len(seen.observations), _save(cluster, stored, seen, now), clock(), begun)
+    except InvalidFields as problem:
+        text = f"The settings are not usable: {problem}"
+        _fail(cluster, ClusterFault(text, cluster=cluster.alias, hint=_CORRECT), clock(), begun)
+    except ClusterFault as fault:
+        _fail(cluster, fault, clock(), begun)
+    except Exception as error:
+        logger.exception("collecting applications broke cluster=%s", cluster.alias)
+        _fail(cluster, _broken(cluster, error), clock(), begun)
+    return True
+
+
+def _save(
+    cluster: Cluster, stored: dict[str, StreamsApplication], seen: SeenApplications, now: datetime
+) -> str:
+    """Write what was seen; return a sentence about what is missing, empty for nothing."""
+    problems = {
+        name: f"{fault.message} {fault.hint}".strip() for name, fault in seen.faults.items()
+    }
+    for name, observation in seen.observations.items():
+        if len(name) > GROUP_ID_LENGTH:
+            problems[name] = f"The application id is longer than {GROUP_ID_LENGTH} characters."
+            continue
+        try:
+            save_application(cluster, stored.get(name), observation, now)
+        except Exception as error:
+            # One application that cannot be read must not cost the others their round.
+            logger.exception("application not saved cluster=%s application=%s", cluster, name)
+            problems[name] = f"crosslog failed to read it: {type(error).__name__}: {error} {_LOG}"
+    for name, row in stored.items():
+        if name in problems:
+            save_problem(row, problems[name])
+        elif name not in seen.group_ids and not seen.cluster_faults and row.state != GONE:
+            save_gone(row)
+    total = len(seen.observations.keys() | problems.keys())
+    parts = [fault.message for fault in dict.fromkeys(seen.cluster_faults)]
+    parts.append(sentence_about("groups could not be read", problems, total))
+    return " ".join(part for part in parts if part)
+
+
+def _claim(cluster: Cluster, now: datetime) -> bool:
+    due = Q(claimed_until=None) | Q(claimed_until__lt=now)
+    return bool(StreamsRound.objects.filter(due, cluster=cluster).update(claimed_until=now + CLAIM))
+
+
+def _succeed(cluster: Cluster, count: int, missing: str, now: datetime, begun: float) -> None:
+    _finish(
+        cluster,
+        now,
+        begun,
+        succeeded_at=now,
+        failing_since=None,
+        row_count=count,
+        error_code=PARTIAL if missing else "",
+        error=missing,
+        hint="",
+    )
+
+
+def _fail(cluster: Cluster, fault: ClusterFault, now: datetime, begun: float) -> None:
+    rows = StreamsRound.objects.filter(cluster=cluster)
+    rows.filter(failing_since=None).update(failing_since=now)
+    told = {"error_code": fault.code, "error": fault.message, "hint": fault.hint}
+    _finish(cluster, now, begun, **told)
+    logger.warning("applications not collected cluster=%s error=%s", cluster.alias, fault.message)
+
+
+def _finish(cluster: Cluster, now: datetime, begun: float, **values: Any) -> None:
+    ms = int((time.monotonic() - begun) * 1000)
+    rest_s = max(settings.STREAMS_INTERVAL_S, REST_PER_WORK * ms / 1000)
+    # Half a second less, so that the clock's next tick finds it due.
+    claimed_until = now + timedelta(seconds=rest_s - 0.5)
+    StreamsRound.objects.filter(cluster=cluster).update(
+        finished_at=now, duration_ms=ms, claimed_until=claimed_until, **values
+    )
+
+
+def _broken(cluster: Cluster, error: Exception) -> ClusterFault:
+    text = f"crosslog failed while collecting: {type(error).__name__}: {error}"
+    return ClusterFault(text, cluster=cluster.alias, hint=_LOG)

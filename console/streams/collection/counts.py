@@ -1,0 +1,60 @@
+"""The counts of an application that lists show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from jobs.streams.answers import misrouted_share
+from jobs.streams.application import Application, Role
+from jobs.streams.lag import input_lags
+from jobs.streams.metadata_state import NotKnowable, metadata_state
+from jobs.streams.observation import Facts
+
+
+def counts_of(application: Application, facts: Facts) -> dict[str, Any]:
+    """Return the fields of a row; an absent value is None."""
+    lags = [one for own in input_lags(application, facts).values() for one in own]
+    share = worst_misrouted_share(application)
+    return {
+        "instances": len(application.processes),
+        "threads": len(application.threads),
+        "tasks": len(application.placements),
+        "tasks_without_thread": sum(
+            not any(one.role is Role.ACTIVE for one in own)
+            for own in application.placements.values()
+        ),
+        "stores": len(application.stores),
+        "lag_records": _sum(one.records for one in lags),
+        "lag_at_most_ms": _largest(one.at_most_ms for one in lags),
+        "event_time_lag_ms": _largest(one.event_time_ms for one in lags),
+        "answers_wrong": None if share is None else share > 0,
+        "misrouted_share": share,
+    }
+
+
+def worst_misrouted_share(application: Application) -> float | None:
+    """Return the largest share of keys, over all stores, that are routed to the wrong instance.
+
+    None where nobody can say what the application answers.
+    """
+    state = metadata_state(application)
+    if isinstance(state, NotKnowable):
+        return None
+    # Stores of one subtopology that are fed alike are routed alike.
+    alike = {
+        (one.subtopology, one.source_topics): one
+        for one in application.stores.values()
+        if not one.is_global
+    }
+    shares = (misrouted_share(application, one, state) for one in alike.values())
+    return max((one for one in shares if one is not None), default=None)
+
+
+def _sum(values: Iterable[int | None]) -> int | None:
+    known = [one for one in values if one is not None]
+    return sum(known) if known else None
+
+
+def _largest(values: Iterable[int | None]) -> int | None:
+    return max((one for one in values if one is not None), default=None)

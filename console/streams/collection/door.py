@@ -1,0 +1,52 @@
+"""What a round asks of a cluster about its applications; a fake of it replaces Kafka in tests."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from jobs.cluster.connection import Connection
+from jobs.cluster.errors import ClusterFault
+from jobs.cluster.protocol.cluster import RawCluster
+from jobs.streams.collection.applications import find_applications, observe_all
+from jobs.streams.observation import Observation
+
+FIND_BUDGET_S, OBSERVE_BUDGET_S = 12.0, 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class SeenApplications:
+    """What one cluster answered.
+
+    `group_ids` are all groups of the cluster. `faults` are those of groups that could not be described,
+    `cluster_faults` those of brokers that did not list their groups.
+    """
+
+    observations: Mapping[str, Observation]
+    group_ids: frozenset[str]
+    faults: Mapping[str, ClusterFault] = field(default_factory=dict)
+    cluster_faults: tuple[ClusterFault, ...] = ()
+
+
+class StreamsDoor(Protocol):
+    """One question to a cluster about all of its applications; raises `ClusterFault`."""
+
+    def __call__(
+        self, connection: Connection, known: Collection[str], now_ms: int
+    ) -> SeenApplications:
+        """Return the applications; `known` are group ids that were applications before."""
+        ...
+
+
+def ask_cluster(connection: Connection, known: Collection[str], now_ms: int) -> SeenApplications:
+    """Ask the real cluster."""
+    return asyncio.run(_ask(connection, known, now_ms))
+
+
+async def _ask(connection: Connection, known: Collection[str], now_ms: int) -> SeenApplications:
+    async with RawCluster(connection, client_id="streams") as cluster:
+        found = await find_applications(cluster, known=known, budget_s=FIND_BUDGET_S)
+        seen = await observe_all(cluster, found, now_ms=now_ms, budget_s=OBSERVE_BUDGET_S)
+    return SeenApplications(seen, found.group_ids, found.faults, found.cluster_faults)

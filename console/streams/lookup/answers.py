@@ -1,0 +1,113 @@
+"""A key lookup with its trail: the question, the answer, and how old that is."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+
+from console.accounts.audit import audit
+from console.frame.errors import ActionRefused
+from console.streams.lookup.changelog import (
+    ChangelogDoor,
+    ChangelogFinding,
+    look_in_changelog,
+    search_cluster,
+)
+from console.streams.models import StreamsApplication
+from console.streams.snapshots import picture_of
+from jobs.cluster.errors import ClusterFault, InvalidFields
+from jobs.streams.answers import KeyAnswer, NoSuchStore, metadata_for_key
+from jobs.streams.documents import key_answer_mapping
+from jobs.streams.keys import BadKey, KeyFormat, key_bytes
+
+LONGEST_KEY = 10_000
+ACTION = "streams.key_lookup"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyQuestion:
+    """What is asked; `key` is the text that a person typed."""
+
+    store: str
+    key: str
+    key_format: KeyFormat = KeyFormat.UTF_8
+    check_changelog: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LookedUp:
+    """An answer; the assignment holds since `taken_at` and was last seen at `seen_at`."""
+
+    answer: KeyAnswer
+    state: str
+    taken_at: datetime | None
+    seen_at: datetime | None
+    cautions: tuple[str, ...]
+    changelog: ChangelogFinding | None
+
+    def to_mapping(self, row: StreamsApplication) -> dict[str, Any]:
+        """Return the document of REST."""
+        return {
+            "cluster": row.cluster.alias,
+            "application": row.application_id,
+            "state": self.state,
+            "taken_at": self.taken_at,
+            "seen_at": self.seen_at,
+            **key_answer_mapping(self.answer),
+            "cautions": list(self.cautions),
+            "changelog": None if self.changelog is None else asdict(self.changelog),
+        }
+
+
+def look_up(
+    row: StreamsApplication, question: KeyQuestion, search: ChangelogDoor = search_cluster
+) -> LookedUp:
+    """Return where a key is, and write to the trail who asked; the trail holds no key.
+
+    Raises `InvalidFields` (`store`, `key`), and `ActionRefused` when the changelog cannot be read.
+    """
+    picture = picture_of(row)
+    try:
+        key = key_bytes(question.key, question.key_format)
+        answer = metadata_for_key(picture.application, question.store, key)
+    except BadKey as bad:
+        raise InvalidFields({"key": str(bad)}) from None
+    except NoSuchStore as absent:
+        raise InvalidFields({"store": str(absent)}) from None
+    _write_trail(row, question, key)
+    found = None
+    if question.check_changelog:
+        try:
+            connection = row.cluster.connection()
+            found = look_in_changelog(connection, picture.application, answer, search)
+        except ClusterFault as fault:
+            raise ActionRefused(fault.code, f"{fault.message} {fault.hint}".strip()) from None
+    cautions = (*answer.cautions, *_age_caution(row, picture.application.state))
+    return LookedUp(answer, row.state, picture.taken_at, row.facts_at, cautions, found)
+
+
+def digest_of(key: bytes) -> str:
+    """Return what stands for a key in the trail: without the secret nobody can try short keys out."""
+    secret = f"crosslog.streams.lookup:{settings.SECRET_KEY}".encode()
+    return hmac.new(secret, key, hashlib.sha256).hexdigest()
+
+
+def _write_trail(row: StreamsApplication, question: KeyQuestion, key: bytes) -> None:
+    told = {
+        "store": question.store,
+        "key_hmac_sha256": digest_of(key),
+        "key_format": question.key_format.value,
+        "check_changelog": question.check_changelog,
+    }
+    audit(ACTION, row.application_id, after=told, cluster=row.cluster.alias)
+
+
+def _age_caution(row: StreamsApplication, shown: str) -> tuple[str, ...]:
+    if row.state == shown:
+        return ()
+    return (f"The group is {row.state} now: the answer is of when it was last {shown}.",)

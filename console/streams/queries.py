@@ -1,0 +1,43 @@
+"""Reads of Kafka Streams applications."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from django.conf import settings
+from django.db.models import QuerySet
+
+from console.clusters import queries as clusters
+from console.frame.pages.freshness import Freshness, freshness_of_round
+from console.streams.models import StreamsApplication, StreamsRound
+
+# What a list does not need and what is large.
+_LARGE = ("facts", "description", "cautions")
+
+
+def list_applications() -> QuerySet[StreamsApplication]:
+    """Return all applications with cluster and round, without what is large."""
+    rows = StreamsApplication.objects.select_related("cluster__streams_round")
+    return rows.defer(*_LARGE).order_by("application_id", "pk")
+
+
+def get_application(alias: str, application_id: str) -> StreamsApplication | None:
+    """Return one application without its facts; None when there is none."""
+    rows = StreamsApplication.objects.select_related("cluster__streams_round").defer("facts")
+    return rows.filter(cluster__alias=alias, application_id=application_id).first()
+
+
+def where(alias: str, **_: Any) -> Collection[int]:
+    """Return the cluster of an address."""
+    return clusters.where(alias)
+
+
+def list_rounds() -> QuerySet[StreamsRound]:
+    """Return the rounds of all clusters."""
+    return StreamsRound.objects.select_related("cluster").order_by("cluster__alias")
+
+
+def freshness_of(row: StreamsRound) -> Freshness:
+    """Return how fresh the applications of a cluster are; no query."""
+    return freshness_of_round("Applications", row, settings.STREAMS_INTERVAL_S)

@@ -1,0 +1,177 @@
+"""A stored application with everything that its pages and routes reckon from it, each part once.
+
+The last ones stay in memory until something newer is collected: unpacking 5,000 tasks takes longer than to
+show a page of them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from datetime import datetime
+from functools import cached_property
+from typing import Any, NamedTuple, TypeVar
+
+from console.streams.models import StreamsApplication, StreamsSnapshot
+from jobs.streams.answers import ProcessAnswer, all_metadata
+from jobs.streams.application import Application, Protocol, TaskId
+from jobs.streams.assembly import with_description
+from jobs.streams.lag import (
+    RestoreCost,
+    StandbyLag,
+    StateOfTask,
+    restore_costs,
+    standby_lags,
+    states_of_tasks,
+)
+from jobs.streams.metadata_state import MetadataState, NotKnowable, metadata_state
+from jobs.streams.observation import Facts
+from jobs.streams.stored import OtherForm, unpack_application, unpack_facts
+from jobs.streams.topology.described import DescribedTopology
+from jobs.streams.topology.reading import DescriptionError, read_description
+
+T = TypeVar("T")
+# Of the largest applications each takes some tens of megabytes.
+MOST_KEPT = 4
+
+
+class Picture:
+    """An application as it was last seen whole; without any snapshot it has no tasks."""
+
+    def __init__(
+        self,
+        row: StreamsApplication,
+        snapshot: StreamsSnapshot | None,
+        before: Picture | None = None,
+    ) -> None:
+        """Take over from `before`, a picture of the same assignment, what offsets do not change."""
+        self._row, self._snapshot = row, snapshot
+        self._reckoned: dict[str, Any] = {}
+        self.results: dict[str, Any] = {} if before is None else before.results
+        if before is not None:
+            self.application = before.application
+
+    def once(self, name: str, reckon: Callable[[], T]) -> T:
+        """Return what was reckoned under a name from these offsets before, else reckon it."""
+        return _once(self._reckoned, name, reckon)
+
+    def lasting(self, name: str, reckon: Callable[[], T]) -> T:
+        """Return what was reckoned under a name from this assignment before, else reckon it."""
+        return _once(self.results, name, reckon)
+
+    @property
+    def taken_at(self) -> datetime | None:
+        """When the newest change of members or tasks was seen; None: it was never seen whole."""
+        return None if self._snapshot is None else self._snapshot.taken_at
+
+    @cached_property
+    def facts(self) -> Facts:
+        """Offsets and commits; empty before it was seen whole."""
+        packed = bytes(self._row.facts)
+        try:
+            return unpack_facts(packed) if packed else Facts(0, {}, {})
+        except OtherForm:
+            return Facts(0, {}, {})
+
+    @cached_property
+    def description(self) -> DescribedTopology | None:
+        """What was pasted; None without."""
+        return parsed(self._row.description)
+
+    @cached_property
+    def application(self) -> Application:
+        """The application, with the stores of its description."""
+        seen = _unpacked(self._row, self._snapshot)
+        if self.description is None or self._snapshot is None:
+            return seen
+        return with_description(seen, self.facts, self.description)
+
+    @cached_property
+    def states(self) -> dict[TaskId, StateOfTask]:
+        """The state of each task."""
+        return states_of_tasks(self.application, self.facts)
+
+    @cached_property
+    def standby_lags(self) -> tuple[StandbyLag, ...]:
+        """How far copies were behind when they joined."""
+        return standby_lags(self.application, self.states)
+
+    @cached_property
+    def restore_costs(self) -> tuple[RestoreCost, ...]:
+        """What the loss of each instance costs."""
+        return restore_costs(self.application, self.states, self.standby_lags)
+
+    @property
+    def truth(self) -> tuple[ProcessAnswer, ...]:
+        """All metadata as it is."""
+        return self.lasting("truth", lambda: all_metadata(self.application))
+
+    @property
+    def answered(self) -> MetadataState | NotKnowable:
+        """What the application itself answers."""
+        return self.lasting("answered", lambda: metadata_state(self.application))
+
+
+def _once(known: dict[str, Any], name: str, reckon: Callable[[], T]) -> T:
+    if name not in known:
+        known[name] = reckon()
+    found: T = known[name]
+    return found
+
+
+def picture_of(row: StreamsApplication) -> Picture:
+    """Return the newest picture of an application; one query when nothing is newer."""
+    found = row.snapshots.defer("content").order_by("-pk").first()
+    assignment = (None if found is None else (found.pk, found.fingerprint), row.description)
+    with _lock:
+        kept = _kept.get(row.pk)
+        if kept is not None and kept.key == (assignment, row.facts_at):
+            _kept.move_to_end(row.pk)
+            return kept.picture
+    full = StreamsApplication.objects.get(pk=row.pk)
+    if kept is not None and kept.key[0] == assignment:
+        made = Picture(full, found, kept.picture)
+    else:
+        made = Picture(full, found and StreamsSnapshot.objects.get(pk=found.pk))
+    with _lock:
+        _kept[row.pk] = _Kept((assignment, row.facts_at), made)
+        _kept.move_to_end(row.pk)
+        while len(_kept) > MOST_KEPT:
+            _kept.popitem(last=False)
+    return made
+
+
+class _Kept(NamedTuple):
+    key: tuple[tuple[tuple[int, str] | None, str], datetime | None]
+    picture: Picture
+
+
+_kept: OrderedDict[int, _Kept] = OrderedDict()
+_lock = threading.Lock()
+
+
+def parsed(text: str) -> DescribedTopology | None:
+    """Return a stored description; None without one, or one that this version does not read."""
+    try:
+        return read_description(text) if text else None
+    except DescriptionError:
+        return None
+
+
+def described(application: Application, facts: Facts, text: str) -> Application:
+    """Return an application with the stores of its description, if it has one."""
+    description = parsed(text)
+    return application if description is None else with_description(application, facts, description)
+
+
+def _unpacked(row: StreamsApplication, snapshot: StreamsSnapshot | None) -> Application:
+    if snapshot is not None:
+        try:
+            return unpack_application(bytes(snapshot.content))
+        except OtherForm:
+            # The next round writes it in the form of this version.
+            pass
+    at_ms = int(row.last_seen_at.timestamp() * 1000)
+    protocol = Protocol(row.protocol)
+    return Application(row.application_id, protocol, row.state, at_ms, (), {}, {}, {}, None, {})

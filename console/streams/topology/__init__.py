@@ -1,0 +1,4 @@
+"""Topologies as pictures.
+
+In reading order: `drawing`.
+"""

@@ -1,0 +1,4 @@
+"""Groups and their members as their coordinators tell them.
+
+In reading order: `coordinators`, `listing`, `classic`, `streams`.
+"""

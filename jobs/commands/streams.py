@@ -1,0 +1,249 @@
+"""`crosslog streams`: Kafka Streams applications from a capture, a group log or a cluster; where a key is."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.connection import Connection
+from jobs.cluster.errors import ClusterFault, InvalidFields
+from jobs.cluster.protocol.cluster import RawCluster
+from jobs.cluster.settings_file import parse_settings, read_text
+from jobs.commands.bad_input import refuse
+from jobs.streams.answers import KeyAnswer, NoSuchStore, metadata_for_key, metadata_for_store
+from jobs.streams.application import Application
+from jobs.streams.assembly import application_of
+from jobs.streams.collection.applications import find_applications, observe
+from jobs.streams.collection.capture import BadCapture, read_capture
+from jobs.streams.collection.changelog_search import SoughtKey, key_in_changelog
+from jobs.streams.documents import (
+    application_mapping,
+    key_answer_mapping,
+    process_answer_mapping,
+)
+from jobs.streams.keys import BadKey, KeyFormat, key_bytes
+from jobs.streams.observation import Observation
+from jobs.streams.topology.described import DescribedTopology
+from jobs.streams.topology.reading import DescriptionError, read_description
+from jobs.visible import print_lines
+
+OK, FINDING, BAD_INPUT = 0, 1, 2
+_BUDGET_S = 30.0
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the parser of `crosslog`."""
+    parser = commands.add_parser(
+        "streams",
+        help="print where Kafka Streams applications run their tasks, and who serves a key",
+        description="Print Kafka Streams applications: instances, tasks, stores, lag, and what the "
+        "application itself would answer. FILE is a capture of group descriptions (JSON), or the connection "
+        "to a cluster (YAML). Exit codes: 0 ok, 1 the application's own answer for the key is wrong, 2 bad "
+        "input.",
+    )
+    parser.add_argument("path", metavar="FILE", type=Path, help="a capture (.json) or a connection")
+    parser.add_argument("--application", metavar="ID", help="this application only")
+    parser.add_argument("--store", metavar="S", help="who has this store")
+    parser.add_argument("--key", metavar="K", help="who serves this key of the store")
+    parser.add_argument(
+        "--key-format",
+        choices=[one.value for one in KeyFormat],
+        default=KeyFormat.UTF_8.value,
+        help="how the key is written (default: utf-8)",
+    )
+    parser.add_argument(
+        "--changelog",
+        action="store_true",
+        help="also look the key up in the store's changelog, within half a minute",
+    )
+    parser.add_argument(
+        "--topology", metavar="FILE", type=Path, help="what Topology#describe() printed"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command; returns its exit code."""
+    try:
+        _check(arguments)
+        description = _description(arguments.topology)
+        key = None
+        if arguments.key is not None:
+            key = key_bytes(arguments.key, KeyFormat(arguments.key_format))
+        seen = _chosen(_observations(arguments), arguments)
+        found = [(application_of(one, description), one) for one in seen]
+        told = [_told(application, one, arguments, key) for application, one in found]
+    except (OSError, BadCapture, BadKey, _BadRequest) as error:
+        return refuse(error, arguments.path if isinstance(error, BadCapture | OSError) else None)
+    except InvalidFields as error:
+        for name, text in error.errors.items():
+            sys.stderr.write(f"{arguments.path}: {name}: {text}\n")
+        return BAD_INPUT
+    except (NoSuchStore, ClusterFault) as error:
+        sys.stderr.write(f"{error}\n")
+        return BAD_INPUT
+    if arguments.json:
+        sys.stdout.write(f"{json.dumps({'applications': told})}\n")
+    else:
+        print_lines(line for one in told for line in _lines(one))
+    return FINDING if any(_is_wrong(one) for one in told) else OK
+
+
+class _BadRequest(ValueError):
+    """Arguments that do not fit together."""
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    if arguments.key is not None and arguments.store is None:
+        raise _BadRequest("--key needs --store: a key is served by the holder of its store")
+    if arguments.changelog and (arguments.key is None or _is_capture(arguments.path)):
+        raise _BadRequest("--changelog needs --key and the connection to a cluster")
+
+
+def _description(path: Path | None) -> DescribedTopology | None:
+    if path is None:
+        return None
+    try:
+        return read_description(read_text(path, "topology"))
+    except InvalidFields as error:
+        raise _BadRequest(f"{path}: {' '.join(error.errors.values())}") from None
+    except DescriptionError as error:
+        raise _BadRequest(f"{path}: {error}") from None
+
+
+def _observations(arguments: argparse.Namespace) -> Sequence[Observation]:
+    if _is_capture(arguments.path):
+        return read_capture(arguments.path)
+    return asyncio.run(_asked(_connection(arguments.path), arguments.application))
+
+
+def _is_capture(path: Path) -> bool:
+    return path.suffix == ".json"
+
+
+def _connection(path: Path) -> Connection:
+    form = "It is no mapping of settings of a connection."
+    return Connection.from_mapping(parse_settings(read_text(path, "connection"), form))
+
+
+async def _asked(connection: Connection, application: str | None) -> Sequence[Observation]:
+    now_ms = int(time.time() * 1000)
+    async with RawCluster(connection, client_id="streams") as cluster:
+        found = await find_applications(
+            cluster, known=[application] if application else (), budget_s=_BUDGET_S
+        )
+        for name, fault in found.faults.items():
+            sys.stderr.write(f"{name}: {fault}\n")
+        names = [one for one in found.groups if application in (None, one)]
+        return [
+            await observe(cluster, found, one, now_ms=now_ms, budget_s=_BUDGET_S) for one in names
+        ]
+
+
+def _chosen(seen: Sequence[Observation], arguments: argparse.Namespace) -> list[Observation]:
+    chosen = [one for one in seen if arguments.application in (None, one.group.group_id)]
+    if arguments.application is not None and not chosen:
+        there = ", ".join(one.group.group_id for one in seen) or "none"
+        raise _BadRequest(
+            f"There is no Kafka Streams application {arguments.application} (seen: {there})"
+        )
+    return chosen
+
+
+def _told(
+    application: Application, seen: Observation, arguments: argparse.Namespace, key: bytes | None
+) -> dict[str, Any]:
+    told = application_mapping(application, seen.facts)
+    if arguments.store is not None:
+        told["for_store"] = [
+            process_answer_mapping(one) for one in metadata_for_store(application, arguments.store)
+        ]
+    if key is not None:
+        answer = metadata_for_key(application, arguments.store, key)
+        told["for_key"] = key_answer_mapping(answer)
+        if arguments.changelog:
+            told["for_key"]["changelog"] = _searched(answer, arguments.path)
+    return told
+
+
+def _searched(answer: KeyAnswer, path: Path) -> dict[str, Any] | None:
+    """Return where the changelog has the key; None for a store of which it cannot be said where to look."""
+    if answer.store.changelog is None or answer.partition is None or answer.partitions is None:
+        return None
+    with ClusterClient(_connection(path)) as client:
+        sought = SoughtKey(answer.key, answer.partition)
+        return asdict(
+            key_in_changelog(
+                client, answer.store.changelog, sought, answer.partitions, budget_s=_BUDGET_S
+            )
+        )
+
+
+def _is_wrong(told: dict[str, Any]) -> bool:
+    return told.get("for_key", {}).get("application_answers", {}).get("is_right") is False
+
+
+def _lines(told: dict[str, Any]) -> Iterator[str]:
+    generation = "" if told["generation"] is None else f", generation {told['generation']}"
+    yield f"{told['application']}  {told['protocol']} protocol, {told['state']}{generation}"
+    yield from (f"  Note: {one}" for one in told["cautions"])
+    yield from _process_lines(told)
+    yield "stores"
+    for one in told["stores"]:
+        where = one["subtopology"] or " or ".join(one["candidates"]) or "every process"
+        yield f"  {one['store']}  in {where}  ({one['confidence']})"
+    yield "tasks"
+    for one in told["tasks"]:
+        placed = "  ".join(f"{at['role']} {at['place']}" for at in one["placements"]) or "nobody"
+        records = [at["lag_records"] for at in one["input"] if at["lag_records"] is not None]
+        lag = f"  lag {sum(records):,}" if records else ""
+        yield f"  {one['task']}  {placed}{lag}"
+    if told["application_answers"]["reason"]:
+        yield f"Own answers not known: {told['application_answers']['reason']}"
+    if "for_store" in told:
+        yield "has the store"
+        for one in told["for_store"]:
+            yield f"  {one['place']}"
+    if "for_key" in told:
+        yield from _key_lines(told["for_key"])
+
+
+def _process_lines(told: dict[str, Any]) -> Iterator[str]:
+    yield f"{len(told['processes'])} processes"
+    restore = {one["process_id"]: one for one in told["restore"]}
+    for one in told["processes"]:
+        where = one["endpoint"] or f"{one['client_host']}, no application.server"
+        cost = restore[one["process_id"]]
+        lost = f", {len(cost['without_copy'])} tasks without a copy" if cost["without_copy"] else ""
+        yield f"  {where}  {len(one['threads'])} threads{lost}"
+        for thread in one["threads"]:
+            if thread["problem"]:
+                yield f"    {thread['client_id']}: {thread['problem']}"
+
+
+def _key_lines(told: dict[str, Any]) -> Iterator[str]:
+    active = told["active"]
+    yield f"key {told['key_hex']} of {told['store']}"
+    yield f"  partition {told['partition']}, task {told['task']}"
+    yield f"  served by {active['place'] if active else 'nobody'}"
+    yield from (f"  {one['role']} {one['place']}" for one in told["standby"])
+    own = told["application_answers"]
+    if own["active"] is not None:
+        verdict = {True: "right", False: "wrong", None: "neither right nor wrong"}[own["is_right"]]
+        yield f"  the application answers {own['active']}: {verdict}. {own['reason']}".rstrip()
+    else:
+        yield f"  what the application answers is not known: {own['reason']}"
+    yield from (f"  {one}" for one in (*told["evidence"], *told["cautions"]))
+    for one in (told.get("changelog") or {}).get("hits", ()):
+        yield f"  in the changelog: partition {one['partition']}, offset {one['offset']}"
+    if told.get("changelog") and not told["changelog"]["hits"]:
+        yield f"  not in the changelog. Not read: {told['changelog']['unread']} {told['changelog']['reason']}"

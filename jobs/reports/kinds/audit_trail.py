@@ -1,0 +1,237 @@
+"""The audit trail report: what was recorded of a period, as sections."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from jobs.reports.document import (
+    Block,
+    Column,
+    Figure,
+    Figures,
+    Gap,
+    Level,
+    Section,
+    Table,
+    Verdict,
+)
+from jobs.reports.kinds.kind import Content
+from jobs.reports.kinds.wording import counted
+from jobs.reports.periods import Period
+from jobs.reports.values import ValueType, stamp
+
+NO_NAME = "(not signed in, or crosslog)"
+_TYPE = ValueType
+
+
+@dataclass(frozen=True, slots=True)
+class AuditCounts:
+    """How the attempts of a person, or on a subject, ended."""
+
+    name: str
+    done: int = 0
+    refused: int = 0
+    failed: int = 0
+    href: str = ""
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.done + self.refused + self.failed
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntryRecorded:
+    """One attempt; `outcome` is done, refused or failed."""
+
+    at: datetime
+    person: str
+    token: str
+    action: str
+    subject: str
+    outcome: str
+    href: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditTrailRecorded:
+    """What was recorded of a period; `start` None: the trail begins later.
+
+    `entries` are the newest of those that `totals` counts, `subjects` those with most attempts of
+    `subject_count`.
+    """
+
+    period: Period
+    start: datetime | None = None
+    totals: AuditCounts = AuditCounts("")
+    people: tuple[AuditCounts, ...] = ()
+    subjects: tuple[AuditCounts, ...] = ()
+    subject_count: int = 0
+    sign_ins: AuditCounts = AuditCounts("sign-in")
+    entries: tuple[AuditEntryRecorded, ...] = ()
+    href: str = ""
+
+
+def build(recorded: AuditTrailRecorded, before: AuditTrailRecorded | None) -> Content:
+    """Return what the report tells of a period, with the period before beside it when it is given."""
+    period = recorded.period
+    gaps: tuple[Gap, ...] = ()
+    if recorded.start is None or recorded.start > period.start:
+        over = recorded.start or period.end
+        gaps = (Gap(stamp(period.start), stamp(over), "The audit trail begins later."),)
+    start = stamp(max(recorded.start, period.start)) if recorded.start else None
+    end = stamp(period.end) if recorded.start else None
+
+    def section(name: str, title: str, *blocks: Block) -> Section:
+        return Section(name, title, start, end, blocks, gaps)
+
+    has_before = before is not None
+    sections = (
+        section("audit", "Audit trail", Figures(_figures(recorded, before), has_before)),
+        section(
+            "people",
+            "By person",
+            _counts("people", "Attempts by person", "Person", recorded.people, before),
+        ),
+        section("subjects", "By subject", _subjects(recorded, before)),
+        section("entries", "Entries", _entries(recorded)),
+    )
+    return Content(sections, (_verdict(recorded),))
+
+
+def _verdict(recorded: AuditTrailRecorded) -> Verdict:
+    totals, href = recorded.totals, recorded.href
+    if recorded.start is None:
+        return Verdict(Level.NONE, "Unknown", "No audit trail is kept of this period.", href)
+    told = ", ".join(f"{getattr(totals, one)} {one}" for one in ("done", "refused", "failed"))
+    text = f"{counted(totals.total, 'attempt')}: {told}."
+    if recorded.sign_ins.failed:
+        text += f" {counted(recorded.sign_ins.failed, 'sign-in')} failed."
+    if totals.refused or totals.failed:
+        return Verdict(Level.WARNING, "Refused or failed attempts", text, href)
+    return Verdict(Level.OK, "No refused or failed attempt", text, href)
+
+
+def _figures(recorded: AuditTrailRecorded, before: AuditTrailRecorded | None) -> tuple[Figure, ...]:
+    now, then = _numbers(recorded), _numbers(before) if before else {}
+    return tuple(
+        Figure(label, now.get(name), _TYPE.COUNT, definition, recorded.href, then.get(name))
+        for name, (label, definition) in _FIGURES.items()
+    )
+
+
+_FIGURES: Mapping[str, tuple[str, str]] = {
+    "total": ("Attempts", "Entries of the audit trail: what a person or a token did or tried."),
+    "done": ("Done", "Attempts that changed what they were to change."),
+    "refused": ("Refused", "Attempts that a right, a rule or read-only mode did not allow."),
+    "failed": (
+        "Failed",
+        "Attempts that were allowed and did not succeed, failed sign-ins included.",
+    ),
+    "people": ("People", "Accounts with an entry."),
+    "sign_ins": ("Sign-ins", "Successful sign-ins with a password or OpenID Connect."),
+    "sign_in_failures": ("Failed sign-ins", "Sign-ins with a wrong name, password or identity."),
+}
+
+
+def _numbers(recorded: AuditTrailRecorded) -> dict[str, int]:
+    if recorded.start is None:
+        return {}
+    return {
+        "total": recorded.totals.total,
+        "done": recorded.totals.done,
+        "refused": recorded.totals.refused,
+        "failed": recorded.totals.failed,
+        "people": sum(one.name != NO_NAME for one in recorded.people),
+        "sign_ins": recorded.sign_ins.done,
+        "sign_in_failures": recorded.sign_ins.refused + recorded.sign_ins.failed,
+    }
+
+
+def _subjects(recorded: AuditTrailRecorded, before: AuditTrailRecorded | None) -> Table:
+    total = recorded.subject_count
+    rows = recorded.subjects
+    return _counts(
+        "subjects",
+        "Attempts by subject",
+        "Subject",
+        rows,
+        before,
+        total=total if total > len(rows) else None,
+    )
+
+
+def _counts(
+    name: str,
+    title: str,
+    noun: str,
+    counts: tuple[AuditCounts, ...],
+    before: AuditTrailRecorded | None,
+    total: int | None = None,
+) -> Table:
+    rows = sorted(counts, key=lambda one: (-one.total, one.name))
+    earlier = {one.name: one.total for one in getattr(before, name)} if before else {}
+    columns = (
+        Column("name", noun),
+        Column("done", "Done", _TYPE.COUNT),
+        Column("refused", "Refused", _TYPE.COUNT),
+        Column("failed", "Failed", _TYPE.COUNT),
+        Column("total", "Attempts", _TYPE.COUNT),
+        *([Column("before", "Attempts, before", _TYPE.COUNT)] if before else ()),
+    )
+    return Table(
+        f"audit-{name}",
+        title,
+        columns,
+        tuple(
+            (
+                one.name,
+                one.done,
+                one.refused,
+                one.failed,
+                one.total,
+                *([_before(earlier, one.name, before)] if before else ()),
+            )
+            for one in rows
+        ),
+        tuple(one.href for one in rows),
+        total,
+    )
+
+
+def _before(earlier: Mapping[str, int], name: str, before: AuditTrailRecorded) -> int | None:
+    """Return the attempts before; what is not among the subjects that are given is not known."""
+    is_whole = before.start is not None and before.subject_count <= len(before.subjects)
+    return earlier.get(name, 0 if is_whole else None)
+
+
+def _entries(recorded: AuditTrailRecorded) -> Table:
+    rows, total = recorded.entries, recorded.totals.total
+    return Table(
+        "audit-entries",
+        "Entries",
+        (
+            Column("at", "Time", _TYPE.MOMENT),
+            Column("person", "Person"),
+            Column("token", "Token"),
+            Column("action", "Action"),
+            Column("subject", "Subject"),
+            Column("outcome", "Outcome"),
+        ),
+        tuple(
+            (
+                stamp(one.at),
+                one.person or None,
+                one.token or None,
+                one.action,
+                one.subject,
+                one.outcome,
+            )
+            for one in rows
+        ),
+        tuple(one.href for one in rows),
+        total if total > len(rows) else None,
+        "No entry in this period.",
+    )

@@ -1,0 +1,396 @@
+"""The availability report: what was recorded of a period, as sections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from urllib.parse import urlencode
+
+from jobs.numbers import format_span_ms
+from jobs.reports.document import (
+    Block,
+    Chart,
+    ChartType,
+    Column,
+    Figures,
+    Level,
+    Section,
+    Series,
+    Table,
+    Text,
+    Verdict,
+    covered,
+)
+from jobs.reports.kinds.clusters.availability_figures import MINUTES_UNDER, figures_of
+from jobs.reports.kinds.clusters.availability_recorded import (
+    AvailabilityRecorded,
+    ClusterAvailability,
+    IsrChurn,
+    RackOutlook,
+)
+from jobs.reports.kinds.clusters.partition_time import TimeTotals
+from jobs.reports.kinds.kind import Content
+from jobs.reports.kinds.wording import counted, failed_analysis, worst_first
+from jobs.reports.values import ValueType, stamp, text_of
+
+MOST_TOPICS = 500
+_TYPE = ValueType
+_DEFINITIONS = {
+    "partition_ms": "Watched time of all partitions together, each from its creation, or from when it was "
+    "first seen, to its deletion.",
+    "any_under": "Time in which at least one of the partitions was leaderless or under min ISR.",
+    "churn": "Spans of a replica outside of the ISR that began in the period; observers and replicas that "
+    "are being added are not counted.",
+    "survives": "Every partition that took writes with acks=all still does, each has a leader, and the "
+    "quorum has a majority.",
+}
+
+
+def build(recorded: AvailabilityRecorded, before: AvailabilityRecorded | None) -> Content:
+    """Return what the report tells of a period, with the period before beside it when it is given."""
+    earlier = {one.alias: one for one in before.clusters} if before else {}
+    sections: list[Section] = []
+    verdicts: list[Verdict] = []
+    for cluster in sorted(recorded.clusters, key=lambda one: one.alias):
+        found = tuple(_verdicts(cluster))
+        verdicts += found
+        known = earlier.get(cluster.alias) if before else None
+        sections += _sections(cluster, known, has_before=before is not None)
+    return Content(tuple(sections), worst_first(verdicts))
+
+
+def _verdicts(cluster: ClusterAvailability) -> Iterator[Verdict]:
+    yield _availability_verdict(cluster)
+    yield _rack_verdict(cluster)
+    if cluster.unclean_count:
+        told = counted(cluster.unclean_count, "unclean leader election")
+        text = f"{told} on {cluster.alias}: acknowledged records may be lost."
+        yield Verdict(Level.CRITICAL, "Unclean elections", text, cluster.href)
+
+
+def _availability_verdict(cluster: ClusterAvailability) -> Verdict:
+    totals = cluster.totals
+    if totals is None or totals.availability is None:
+        text = f"Nothing is known of the availability of {cluster.alias} in this period."
+        return Verdict(Level.NONE, "Unknown", text, cluster.href)
+    share = text_of(totals.availability, _TYPE.AVAILABILITY)
+    writes = text_of(totals.write_availability, _TYPE.AVAILABILITY)
+    text = f"{cluster.alias}: {share} available, {writes} for writes with acks=all."
+    if not totals.under_min_isr_ms:
+        return Verdict(Level.OK, "Available", text, cluster.href)
+    if cluster.outages:
+        worst = cluster.outages[0]
+        began = text_of(stamp(worst.start), _TYPE.MOMENT)
+        state = "leaderless" if worst.is_leaderless else "under min ISR"
+        text += (
+            f" Worst outage: {counted(worst.partitions, 'partition')} {state} for "
+            f"{format_span_ms(worst.ms)} from {began} ({worst.cause})."
+        )
+    level = Level.CRITICAL if totals.leaderless_ms else Level.WARNING
+    word = "Partitions leaderless" if totals.leaderless_ms else "Partitions under min ISR"
+    return Verdict(level, word, text, cluster.href)
+
+
+def _rack_verdict(cluster: ClusterAvailability) -> Verdict:
+    losses, alias = cluster.outlook.losses, cluster.alias
+    if not losses:
+        text = f"Whether {alias} survives the loss of one rack is not known."
+        return Verdict(Level.NONE, "Unknown", f"{text} {_no_racks(cluster.outlook)}", cluster.href)
+    at = text_of(stamp(cluster.outlook.snapshot_at), _TYPE.MOMENT)
+    fatal = [one for one in losses if not one.is_survived]
+    if not fatal:
+        text = f"{alias} survives the loss of any one of its {counted(len(losses), 'rack')} ({at})."
+        return Verdict(Level.OK, "Survives the loss of one rack", text, losses[0].href)
+    worst = max(fatal, key=lambda one: (one.unwritable + one.offline, not one.has_quorum, one.rack))
+    lost = "" if worst.has_quorum else ", and the quorum loses its majority"
+    text = (
+        f"{alias} does not survive the loss of {', '.join(one.rack for one in fatal)} ({at}). Without "
+        f"{worst.rack}, {counted(worst.unwritable, 'partition')} would refuse writes with acks=all{lost}."
+    )
+    return Verdict(Level.CRITICAL, "Does not survive the loss of one rack", text, worst.href)
+
+
+def _sections(
+    cluster: ClusterAvailability, before: ClusterAvailability | None, *, has_before: bool
+) -> Iterator[Section]:
+    alias, times = cluster.alias, covered(cluster.start, cluster.end)
+    blocks: list[Block] = [*_sentences(cluster), *map(Text, cluster.notes)]
+    blocks.append(Figures(figures_of(cluster, before), has_before))
+    if cluster.peaks:
+        blocks.append(_peaks(cluster))
+    blocks += [
+        _class_table(cluster, before, has_before=has_before),
+        _topic_table(cluster, before, has_before=has_before),
+        _outage_table(cluster),
+    ]
+    title = f"Availability of {alias}"
+    start, end = times["start"], times["end"]
+    yield Section(f"availability-{alias}", title, start, end, tuple(blocks), cluster.gaps)
+    churn = (
+        _churn_table(cluster, before, "brokers", has_before=has_before),
+        _churn_table(cluster, before, "racks", has_before=has_before),
+        _unclean_table(cluster),
+    )
+    title = f"ISR churn and unclean elections of {alias}"
+    yield Section(f"isr-{alias}", title, start, end, churn, cluster.gaps)
+    yield _outlook(cluster)
+
+
+def _sentences(cluster: ClusterAvailability) -> Iterator[Verdict]:
+    told = cluster.analysis
+    if told is not None and told.error:
+        yield failed_analysis(told.error, told.href)
+    elif told is not None:
+        text = (
+            "Totals and topics are from an analysis of the archived metadata log; the rest is from the "
+            "database of crosslog, as far as it reaches."
+        )
+        yield Verdict(Level.NONE, "Analysis", text, told.href)
+
+
+def _peaks(cluster: ClusterAvailability) -> Chart:
+    x = tuple(stamp(one.at) or "" for one in cluster.peaks)
+    series = (
+        Series("Leaderless", x, tuple(one.leaderless for one in cluster.peaks)),
+        Series("Under min ISR", x, tuple(one.under_min_isr for one in cluster.peaks)),
+    )
+    most = [max((v for v in one.values if v is not None), default=0) for one in series]
+    return Chart(
+        f"peaks-{cluster.alias}",
+        "Partitions leaderless and under min ISR",
+        ChartType.LINES,
+        series,
+        f"Most partitions at once per step of time: {counted(most[0], 'partition')} leaderless, "
+        f"{counted(most[1], 'partition')} under min ISR.",
+    )
+
+
+_TOTALS = (
+    Column("partitions", "Partitions", _TYPE.COUNT),
+    Column("leaderless", "Leaderless", _TYPE.DURATION_MS, "Of all partitions together."),
+    Column("under_min_isr", "Under min ISR", _TYPE.DURATION_MS, MINUTES_UNDER),
+    Column("any", "At least one under min ISR", _TYPE.DURATION_MS, _DEFINITIONS["any_under"]),
+    Column("partition_time", "Partition time", _TYPE.DURATION_MS, _DEFINITIONS["partition_ms"]),
+    Column("availability", "Availability", _TYPE.AVAILABILITY),
+    Column("write_availability", "Availability for writes", _TYPE.AVAILABILITY),
+)
+_BEFORE = Column("before", "Availability for writes, before", _TYPE.AVAILABILITY)
+
+
+def _totals_row(one: TimeTotals) -> tuple[object, ...]:
+    return (
+        one.partitions,
+        one.leaderless_ms,
+        one.under_min_isr_ms,
+        one.any_under_min_isr_ms,
+        one.partition_ms,
+        one.availability,
+        one.write_availability,
+    )
+
+
+def _class_table(
+    cluster: ClusterAvailability, before: ClusterAvailability | None, *, has_before: bool
+) -> Table:
+    rows = sorted(cluster.classes, key=lambda one: one.name)
+    earlier = {one.name: one for one in before.classes} if before else {}
+    return Table(
+        f"availability-classes-{cluster.alias}",
+        "Classes of topics",
+        (Column("class", "Class"), *_TOTALS, *([_BEFORE] if has_before else ())),
+        tuple(
+            (one.name, *_totals_row(one), *_earlier(earlier, one, has_before=has_before))
+            for one in rows
+        ),
+        empty="No partition is known in this period.",
+    )
+
+
+def _topic_table(
+    cluster: ClusterAvailability, before: ClusterAvailability | None, *, has_before: bool
+) -> Table:
+    rows = sorted(cluster.topics, key=lambda one: (-one.under_min_isr_ms, one.name))
+    earlier = {one.name: one for one in before.topics} if before else {}
+    shown = rows[:MOST_TOPICS]
+    total = max(cluster.topic_count, len(rows))
+    return Table(
+        f"availability-topics-{cluster.alias}",
+        "Topics",
+        (
+            Column("topic", "Topic"),
+            Column("class", "Class"),
+            *_TOTALS,
+            *([_BEFORE] if has_before else ()),
+        ),
+        tuple(
+            (
+                one.name,
+                one.class_name,
+                *_totals_row(one),
+                *_earlier(earlier, one, has_before=has_before),
+            )
+            for one in shown
+        ),
+        tuple(_topic_page(cluster, one.name) for one in shown),
+        total if total > len(shown) else None,
+        "No partition is known in this period.",
+    )
+
+
+def _topic_page(cluster: ClusterAvailability, topic: str) -> str:
+    if not cluster.topic_href:
+        return ""
+    return f"{cluster.topic_href}&{urlencode({cluster.topic_parameter: topic})}"
+
+
+def _earlier(
+    earlier: Mapping[str, TimeTotals], one: TimeTotals, *, has_before: bool
+) -> tuple[float | None, ...]:
+    if not has_before:
+        return ()
+    found = earlier.get(one.name)
+    return (found.write_availability if found else None,)
+
+
+def _outage_table(cluster: ClusterAvailability) -> Table:
+    rows = cluster.outages
+    return Table(
+        f"outages-{cluster.alias}",
+        "Worst outages",
+        (
+            Column("from", "From", _TYPE.MOMENT),
+            Column("to", "To", _TYPE.MOMENT, "Empty: not over."),
+            Column("duration", "Duration", _TYPE.DURATION_MS, "Watched time in the period."),
+            Column("state", "State"),
+            Column("partition", "First partition"),
+            Column(
+                "partitions",
+                "Partitions",
+                _TYPE.COUNT,
+                "With the same begin, end, state and cause.",
+            ),
+            Column("cause", "Cause"),
+        ),
+        tuple(
+            (
+                stamp(one.start),
+                stamp(one.end),
+                one.ms,
+                "Leaderless" if one.is_leaderless else "Under min ISR",
+                one.first_partition,
+                one.partitions,
+                one.cause,
+            )
+            for one in rows
+        ),
+        tuple(one.href for one in rows),
+        empty="No partition was leaderless or under min ISR.",
+    )
+
+
+def _churn_table(
+    cluster: ClusterAvailability,
+    before: ClusterAvailability | None,
+    of: str,
+    *,
+    has_before: bool,
+) -> Table:
+    rows: tuple[IsrChurn, ...] = getattr(cluster, of)
+    earlier = {one.name: one.spans for one in getattr(before, of)} if before else {}
+    noun = "Broker" if of == "brokers" else "Rack"
+    first = [Column("name", noun), *([Column("rack", "Rack")] if of == "brokers" else ())]
+    return Table(
+        f"isr-{of}-{cluster.alias}",
+        f"ISR churn by {noun.lower()}",
+        (
+            *first,
+            Column("spans", "Out-of-sync spans", _TYPE.COUNT, _DEFINITIONS["churn"]),
+            Column("total", "Total duration", _TYPE.DURATION_MS, "Inside of the period."),
+            Column("median", "Median duration", _TYPE.DURATION_MS, "Inside of the period."),
+            *([Column("before", "Spans, before", _TYPE.COUNT)] if has_before else ()),
+        ),
+        tuple(
+            (
+                one.name,
+                *([one.rack or None] if of == "brokers" else ()),
+                one.spans,
+                one.total_ms,
+                one.median_ms,
+                *((earlier.get(one.name, 0) if before else None,) if has_before else ()),
+            )
+            for one in rows
+        ),
+        tuple(one.href for one in rows),
+        empty="No replica fell out of the ISR.",
+    )
+
+
+def _unclean_table(cluster: ClusterAvailability) -> Table:
+    rows = sorted(cluster.unclean, key=lambda one: (one.at, one.partition))
+    total = cluster.unclean_count
+    return Table(
+        f"unclean-{cluster.alias}",
+        "Unclean leader elections",
+        (
+            Column("at", "Time", _TYPE.MOMENT),
+            Column("partition", "Partition"),
+            Column("leader", "New leader", _TYPE.OFFSET),
+            Column("isr", "ISR before"),
+        ),
+        tuple(
+            (stamp(one.at), one.partition, one.leader, " ".join(map(str, one.isr_before)) or None)
+            for one in rows
+        ),
+        tuple(one.href for one in rows),
+        total if total > len(rows) else None,
+        "No unclean leader election. Only the metadata log tells them.",
+    )
+
+
+def _outlook(cluster: ClusterAvailability) -> Section:
+    outlook, alias = cluster.outlook, cluster.alias
+    at = outlook.snapshot_at
+    texts = [Text(_snapshot_sentence(outlook)), *(Text(one) for one in outlook.notes)]
+    table = Table(
+        f"rack-loss-{alias}",
+        "Loss of one rack",
+        (
+            Column("rack", "Rack lost"),
+            Column("survives", "Survived", _TYPE.BOOLEAN, _DEFINITIONS["survives"]),
+            Column("unwritable", "Partitions that refuse writes", _TYPE.COUNT, "New ones."),
+            Column("offline", "Partitions offline", _TYPE.COUNT, "Afterwards."),
+            Column("partitions", "Partitions", _TYPE.COUNT),
+            Column("quorum", "Quorum has a majority", _TYPE.BOOLEAN),
+        ),
+        tuple(
+            (
+                one.rack,
+                one.is_survived,
+                one.unwritable,
+                one.offline,
+                one.partitions,
+                one.has_quorum,
+            )
+            for one in outlook.losses
+        ),
+        tuple(one.href for one in outlook.losses),
+        empty=_no_racks(outlook),
+    )
+    blocks: tuple[Block, ...] = (_rack_verdict(cluster), *texts, table)
+    return Section(
+        f"rack-loss-{alias}", f"Loss of one rack of {alias}", stamp(at), stamp(at), blocks
+    )
+
+
+def _snapshot_sentence(outlook: RackOutlook) -> str:
+    if outlook.snapshot_at is None:
+        return "No snapshot of the cluster is kept."
+    at = text_of(stamp(outlook.snapshot_at), _TYPE.MOMENT)
+    if outlook.is_at_end:
+        return f"Simulated with the state of the cluster at {at}, the end of the period."
+    return f"Simulated with the newest snapshot, of {at}, not the end of the period. {outlook.why}".strip()
+
+
+def _no_racks(outlook: RackOutlook) -> str:
+    if outlook.snapshot_at is None:
+        return "The cluster was not collected yet."
+    return "No rack of any broker is known."

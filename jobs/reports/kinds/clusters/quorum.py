@@ -1,0 +1,372 @@
+"""The quorum report: what was recorded of a period, as sections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from jobs.numbers import format_span_ms
+from jobs.reports.document import (
+    Block,
+    Column,
+    Figure,
+    Figures,
+    Level,
+    Section,
+    Table,
+    Text,
+    Verdict,
+)
+from jobs.reports.kinds.clusters.leader_lanes import leader_chart, leaderless_ms
+from jobs.reports.kinds.clusters.quorum_recorded import ClusterQuorum, QuorumRecorded, SettingChange
+from jobs.reports.kinds.kind import Content
+from jobs.reports.kinds.wording import counted, failed_analysis, worst_first
+from jobs.reports.values import ValueType, stamp, text_of
+
+MOST_ROWS = 500
+# About as long as an election lasts on a quiet quorum.
+NOTABLE_GAP_MS = 1000
+_TYPE = ValueType
+_GAP = (
+    "Time from the last record before an election to its first one, in the period: an active controller "
+    "writes at least every 500 ms, so this is about how long there was none."
+)
+_SEVERE = {"crit": Level.CRITICAL, "risk": Level.CRITICAL, "warn": Level.WARNING}
+
+
+def build(recorded: QuorumRecorded, before: QuorumRecorded | None) -> Content:
+    """Return what the report tells of a period, with the period before beside it when it is given."""
+    earlier = {one.alias: one for one in before.clusters} if before else {}
+    sections: list[Section] = []
+    verdicts: list[Verdict] = []
+    for cluster in sorted(recorded.clusters, key=lambda one: one.alias):
+        verdicts += _verdicts(cluster)
+        sections += _sections(cluster, earlier.get(cluster.alias), has_before=before is not None)
+    return Content(tuple(sections), worst_first(verdicts))
+
+
+def _verdicts(cluster: ClusterQuorum) -> Iterator[Verdict]:
+    alias, href = cluster.alias, cluster.href
+    if cluster.start is None:
+        text = f"Nothing is known of the metadata log of {alias} in this period."
+        yield Verdict(Level.NONE, "Unknown", text, href)
+        return
+    gaps = _gaps(cluster)
+    longest = max(gaps, default=None, key=lambda one: one[0])
+    text = f"{alias}: {counted(len(cluster.elections), 'election')}"
+    if longest is None:
+        yield Verdict(
+            Level.OK, "Always a controller", f"{text}, no time without a controller.", href
+        )
+    else:
+        text += f", {format_span_ms(sum(ms for ms, _ in gaps))} without an active controller, the longest "
+        text += f"{format_span_ms(longest[0])} until {_when(longest[1])}."
+        level = Level.WARNING if longest[0] >= NOTABLE_GAP_MS else Level.OK
+        yield Verdict(level, "Time without a controller", text, href)
+    if cluster.voter_changes:
+        told = f"{counted(len(cluster.voter_changes), 'change')} of the voter set of {alias}."
+        open_ = any(one.is_committed is False for one in cluster.voter_changes)
+        level = Level.CRITICAL if open_ else Level.WARNING
+        yield Verdict(level, "Voters changed", told, cluster.voters_href)
+    severe = [one for one in cluster.findings if one.severity in _SEVERE]
+    if severe:
+        level = _SEVERE[severe[0].severity]
+        text = f"{counted(len(severe), 'finding')} of {alias} open at the end: {severe[0].sentence}"
+        yield Verdict(level, "Open findings", text, href)
+
+
+def _gaps(cluster: ClusterQuorum) -> list[tuple[int, datetime]]:
+    """Return the times without a controller in the period, each with the moment of its end."""
+    start, end = cluster.start, cluster.end
+    if start is None or end is None:
+        return []
+    found = ((leaderless_ms(one, start, end), one.at) for one in cluster.elections)
+    return [one for one in found if one[0]]
+
+
+def _sections(
+    cluster: ClusterQuorum, before: ClusterQuorum | None, *, has_before: bool
+) -> Iterator[Section]:
+    alias = cluster.alias
+    start, end = stamp(cluster.start), stamp(cluster.end)
+
+    def section(name: str, title: str, *blocks: Block | None) -> Section:
+        there = tuple(one for one in blocks if one is not None)
+        return Section(f"{name}-{alias}", title, start, end, there, cluster.gaps)
+
+    figures = Figures(tuple(_figures(cluster, before)), has_before)
+    yield section(
+        "quorum",
+        f"Quorum of {alias}",
+        *_sentences(cluster),
+        figures,
+        leader_chart(cluster),
+        _voters(cluster),
+        _elections(cluster),
+        _findings(cluster),
+    )
+    yield section("brokers", f"Brokers of {alias}", _brokers(cluster), _broker_events(cluster))
+    yield section(
+        "configs",
+        f"Configs and features of {alias}",
+        _config_counts(cluster),
+        _settings(cluster),
+        _features(cluster),
+    )
+
+
+def _sentences(cluster: ClusterQuorum) -> Iterator[Block]:
+    told = cluster.controller_time
+    if told is not None and told.error:
+        yield failed_analysis(told.error, told.href)
+    elif told is not None:
+        text = (
+            f"By the analysis of the archived metadata log from {_when(told.start)} to {_when(told.end)}, no "
+            f"controller was active for {format_span_ms(told.total_ms)} in {counted(told.spans, 'span')}"
+        )
+        if told.spans:
+            longest = format_span_ms(told.longest_ms)
+            text += f", the longest {longest} from {_when(told.longest_from)}"
+        yield Verdict(Level.NONE, "Analysis", f"{text}.", told.href)
+    yield Text(f"Voters at the begin: {cluster.voters_before or 'not known'}.")
+    yield Text(f"Voters at the end: {cluster.voters_after or 'not known'}.")
+
+
+def _when(at: datetime | None) -> str:
+    return text_of(stamp(at), _TYPE.MOMENT)
+
+
+def _figures(cluster: ClusterQuorum, before: ClusterQuorum | None) -> Iterator[Figure]:
+    now = _numbers(cluster)
+    then = _numbers(before) if before is not None else {}
+    for name, (label, type_, definition, page) in _FIGURES.items():
+        href = getattr(cluster, page)
+        yield Figure(label, now.get(name), type_, definition, href, then.get(name))
+
+
+_FIGURES = {
+    "elections": (
+        "Elections",
+        _TYPE.COUNT,
+        "Controllers that became leader of the metadata log (LeaderChange records).",
+        "voters_href",
+    ),
+    "gap": ("Time without an active controller", _TYPE.DURATION_MS, f"Sum. {_GAP}", "voters_href"),
+    "longest": ("Longest time without one", _TYPE.DURATION_MS, _GAP, "voters_href"),
+    "at": ("Longest: ended", _TYPE.MOMENT, "When the next controller was active.", "voters_href"),
+    "voters": (
+        "Changes of the voter set",
+        _TYPE.COUNT,
+        "Voter sets that were written in the period.",
+        "voters_href",
+    ),
+    "fenced": (
+        "Brokers fenced",
+        _TYPE.COUNT,
+        "Times that a broker that was in use was fenced: the controller no longer heard of it, or it was "
+        "shut down.",
+        "brokers_href",
+    ),
+    "fenced_ms": (
+        "Fenced time",
+        _TYPE.DURATION_MS,
+        "Of all brokers together, as far as it lies in the period.",
+        "brokers_href",
+    ),
+    "configs": (
+        "Config changes",
+        _TYPE.COUNT,
+        "Config records of the metadata log, those of new topics included.",
+        "settings_href",
+    ),
+    "features": ("Feature levels changed", _TYPE.COUNT, "FeatureLevel records.", "settings_href"),
+    "findings": (
+        "Open findings",
+        _TYPE.COUNT,
+        "Findings about the quorum that were open at the end of the period.",
+        "href",
+    ),
+}
+
+
+def _numbers(cluster: ClusterQuorum) -> dict[str, object]:
+    if cluster.start is None:
+        return {}
+    gaps = _gaps(cluster)
+    longest = max(gaps, default=None, key=lambda one: one[0])
+    return {
+        "elections": len(cluster.elections),
+        "gap": sum(ms for ms, _ in gaps),
+        "longest": longest[0] if longest else 0,
+        "at": stamp(longest[1]) if longest else None,
+        "voters": len(cluster.voter_changes),
+        "fenced": sum(one.times for one in cluster.brokers),
+        "fenced_ms": sum(one.fenced_ms for one in cluster.brokers),
+        "configs": cluster.config_count,
+        "features": len(cluster.features),
+        "findings": len(cluster.findings),
+    }
+
+
+def _voters(cluster: ClusterQuorum) -> Table:
+    rows = cluster.voter_changes
+    return Table(
+        f"voters-{cluster.alias}",
+        "Changes of the voter set",
+        (
+            Column("at", "Time", _TYPE.MOMENT),
+            Column("change", "Change"),
+            Column("voters", "Voters afterwards"),
+            Column("committed", "Committed", _TYPE.BOOLEAN, "On a majority of the voters."),
+        ),
+        tuple((stamp(one.at), one.change, one.voters, one.is_committed) for one in rows),
+        tuple(one.href for one in rows),
+        empty="The voters stayed the same.",
+    )
+
+
+def _elections(cluster: ClusterQuorum) -> Table:
+    rows = cluster.elections[-MOST_ROWS:]
+    total = len(cluster.elections)
+    return Table(
+        f"elections-{cluster.alias}",
+        "Elections",
+        (
+            Column("at", "Time", _TYPE.MOMENT),
+            Column("epoch", "Epoch", _TYPE.OFFSET),
+            Column("leader", "Leader", _TYPE.OFFSET),
+            Column("gap", "Leaderless time", _TYPE.DURATION_MS, _GAP),
+            Column("anomalies", "Anomalies"),
+        ),
+        tuple(
+            (stamp(one.at), one.epoch, one.leader, one.gap_ms, ", ".join(one.anomalies) or None)
+            for one in rows
+        ),
+        tuple(one.href for one in rows),
+        total if total > len(rows) else None,
+        "No election.",
+    )
+
+
+def _findings(cluster: ClusterQuorum) -> Table:
+    rows = cluster.findings
+    return Table(
+        f"findings-{cluster.alias}",
+        "Findings open at the end",
+        (
+            Column("severity", "Severity"),
+            Column("finding", "Finding"),
+            Column("sentence", "What it is"),
+            Column("todo", "What to do"),
+            Column("opened", "Since", _TYPE.MOMENT),
+        ),
+        tuple(
+            (one.severity, one.finding, one.sentence, one.todo or None, stamp(one.opened_at))
+            for one in rows
+        ),
+        tuple(cluster.href for _ in rows),
+    )
+
+
+def _brokers(cluster: ClusterQuorum) -> Table:
+    rows = cluster.brokers
+    return Table(
+        f"fenced-{cluster.alias}",
+        "Brokers fenced and returned",
+        (
+            Column("broker", "Broker", _TYPE.OFFSET),
+            Column("times", "Fenced", _TYPE.COUNT),
+            Column("returned", "Returned", _TYPE.COUNT),
+            Column("fenced", "Fenced time", _TYPE.DURATION_MS, "As far as it lies in the period."),
+        ),
+        tuple((one.broker, one.times, one.returned, one.fenced_ms) for one in rows),
+        tuple(one.href for one in rows),
+        empty="No broker was fenced.",
+    )
+
+
+def _broker_events(cluster: ClusterQuorum) -> Table:
+    rows = cluster.broker_events[:MOST_ROWS]
+    total = len(cluster.broker_events)
+    return Table(
+        f"broker-events-{cluster.alias}",
+        "Broker registrations",
+        (
+            Column("at", "Time", _TYPE.MOMENT),
+            Column("broker", "Broker", _TYPE.OFFSET),
+            Column("event", "Event"),
+            Column("cause", "Cause"),
+        ),
+        tuple((stamp(one.at), one.broker, one.event, one.cause or None) for one in rows),
+        tuple(one.href for one in rows),
+        total if total > len(rows) else None,
+    )
+
+
+def _config_counts(cluster: ClusterQuorum) -> Table:
+    rows = sorted(cluster.config_counts, key=lambda one: (-one[2], one[0], one[1]))
+    shown = rows[:MOST_ROWS]
+    return Table(
+        f"config-counts-{cluster.alias}",
+        "Config changes by resource",
+        (
+            Column("type", "Resource type"),
+            Column("resource", "Resource", definition="Empty: the default of all brokers."),
+            Column("changes", "Changes", _TYPE.COUNT),
+        ),
+        tuple((kind, name or None, count) for kind, name, count in shown),
+        tuple(cluster.settings_href for _ in shown),
+        len(rows) if len(rows) > len(shown) else None,
+        "No config changed.",
+    )
+
+
+_SETTING = (
+    Column("at", "Time", _TYPE.MOMENT),
+    Column("type", "Resource type"),
+    Column("resource", "Resource"),
+    Column("name", "Config"),
+    Column("before", "State before"),
+    Column("after", "State after", definition="Values of secrets are not recorded."),
+)
+
+
+def _setting_row(one: SettingChange) -> tuple[object, ...]:
+    return (
+        stamp(one.at),
+        one.resource_type,
+        one.resource or None,
+        one.name,
+        one.before,
+        one.after,
+    )
+
+
+def _settings(cluster: ClusterQuorum) -> Table:
+    rows, total = cluster.configs, cluster.config_count
+    return Table(
+        f"configs-{cluster.alias}",
+        "Config changes",
+        _SETTING,
+        tuple(_setting_row(one) for one in rows),
+        tuple(one.href for one in rows),
+        total if total > len(rows) else None,
+        "No config changed.",
+    )
+
+
+def _features(cluster: ClusterQuorum) -> Table:
+    rows = cluster.features
+    return Table(
+        f"features-{cluster.alias}",
+        "Feature levels",
+        (
+            Column("at", "Time", _TYPE.MOMENT),
+            Column("feature", "Feature"),
+            Column("before", "Level before", _TYPE.OFFSET),
+            Column("after", "Level after", _TYPE.OFFSET),
+        ),
+        tuple((stamp(one.at), one.name, one.before, one.after) for one in rows),
+        tuple(one.href for one in rows),
+        empty="No feature level changed.",
+    )

@@ -1,0 +1,74 @@
+"""What a kind of report says of itself. What it is built from, the console reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from jobs.reports.document import Section, Verdict
+
+
+class SubjectNoun(StrEnum):
+    """What a report is about; NONE: about crosslog itself."""
+
+    FLOW = "flow"
+    CLUSTER = "cluster"
+    NONE = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportKind:
+    """A kind: `summary` says what its reader learns. `for_admins`: only with the role admin everywhere."""
+
+    kind: str
+    title: str
+    summary: str
+    subject: SubjectNoun
+    for_admins: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a kind tells: `verdicts` stand at the top of the report, worst first."""
+
+    sections: tuple[Section, ...]
+    verdicts: tuple[Verdict, ...] = ()
+
+
+KINDS: Mapping[str, ReportKind] = {
+    one.kind: one
+    for one in (
+        ReportKind(
+            "disaster-recovery",
+            "Disaster recovery readiness",
+            "Whether groups could fail over, what would be lost and reread, rehearsals, open risks.",
+            SubjectNoun.FLOW,
+        ),
+        ReportKind(
+            "replication",
+            "Replication",
+            "Lag, volume, restarts, crashes and pauses of flows, their topics, drift of settings.",
+            SubjectNoun.FLOW,
+        ),
+        ReportKind(
+            "availability",
+            "Availability",
+            "Time leaderless and under min ISR, ISR churn, unclean elections, what one more loss would do.",
+            SubjectNoun.CLUSTER,
+        ),
+        ReportKind(
+            "quorum",
+            "Quorum and metadata",
+            "Voter sets, elections, fenced brokers, config changes and feature levels.",
+            SubjectNoun.CLUSTER,
+        ),
+        ReportKind(
+            "audit-trail",
+            "Audit trail",
+            "What people did in crosslog, by person and by subject.",
+            SubjectNoun.NONE,
+            for_admins=True,
+        ),
+    )
+}

@@ -1,0 +1,7 @@
+"""Kafka Streams from outside: who runs which task, where the state is, who serves a key.
+
+Sub-rooms: `collection`, `topology`.
+
+In reading order: `observation`, `application`, `from_classic`, `from_streams`, `internal_topics`, `stores`,
+`assembly`, `answers`, `metadata_state`, `keys`, `lag`, `documents`, `stored`.
+"""

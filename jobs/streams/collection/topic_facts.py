@@ -1,0 +1,213 @@
+"""Offsets, timestamps, sizes and settings of many topics at once: one question per leader, not per topic."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
+
+from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.errors import ClusterFault, Refused, TimedOut
+from jobs.cluster.protocol.admin.resource_configs import Setting, read_topic_settings
+from jobs.cluster.protocol.cluster import RawCluster
+from jobs.cluster.protocol.data.offsets import (
+    EARLIEST,
+    LATEST,
+    NEWEST,
+    ListedOffset,
+    list_offsets,
+)
+from jobs.cluster.protocol.data.replica_log_dirs import describe_replica_logs
+from jobs.cluster.protocol.metadata import ClusterMetadata
+from jobs.cluster.protocol.transport.connection_pool import METADATA
+from jobs.cluster.protocol.transport.timing import RetryBudget
+from jobs.streams.internal_topics import CLEANUP_POLICY, COMPACTION_LAG
+from jobs.streams.observation import TopicFacts
+
+SETTINGS = (CLEANUP_POLICY, COMPACTION_LAG, "retention.ms", "segment.ms")
+PARTITIONS_PER_REQUEST = 5000
+
+_Key = TypeVar("_Key", bound=Hashable)
+_Value = TypeVar("_Value")
+_Answers: TypeAlias = dict[_Key, _Value | ClusterFault]
+_AskLeader: TypeAlias = Callable[
+    [int, Sequence[TopicPartition]], Awaitable[_Answers[TopicPartition, _Value]]
+]
+
+
+@dataclass(frozen=True, slots=True)
+class TopicAnswers:
+    """What was learned of each topic, and the faults of what was not; a topic may have both."""
+
+    facts: Mapping[str, TopicFacts]
+    faults: Mapping[str, tuple[ClusterFault, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Answered:
+    starts: _Answers[TopicPartition, ListedOffset]
+    ends: _Answers[TopicPartition, ListedOffset]
+    newest: _Answers[TopicPartition, ListedOffset]
+    sizes: _Answers[TopicPartition, int]
+    settings: _Answers[str, dict[str, Setting]]
+
+
+async def read_topic_facts(
+    cluster: RawCluster,
+    topics: Collection[str],
+    *,
+    configured: Collection[str],
+    budget_s: float,
+    with_sizes: bool,
+) -> TopicAnswers:
+    """Return the facts of topics, with the settings of those that are `configured`.
+
+    A partition without a leader is not waited for, and a broker that hangs costs its own partitions only.
+    Raises `ClusterFault` when there is no metadata.
+    """
+    tries = RetryBudget(cluster.timing, budget_s)
+    metadata = await cluster.metadata(topics)
+    known = {name: metadata.topics[name] for name in topics if name in metadata.topics}
+    leaders = {
+        TopicPartition(name, number): metadata.leader(TopicPartition(name, number))
+        for name, topic in known.items()
+        for number in topic.partitions
+    }
+    readable = [name for name in configured if name in known and known[name].error is None]
+
+    def moments(moment: int) -> _AskLeader[ListedOffset]:
+        return lambda _, piece: list_offsets(
+            cluster, dict.fromkeys(piece, moment), read_committed=False, budget_s=tries.left_s()
+        )
+
+    async def sizes_at(
+        broker_id: int, piece: Sequence[TopicPartition]
+    ) -> _Answers[TopicPartition, int]:
+        return await _sizes(cluster, broker_id, piece)
+
+    settings = read_topic_settings(cluster, readable, SETTINGS)
+    answered = _Answered(
+        *await asyncio.gather(
+            _ask_leaders(cluster, leaders, moments(EARLIEST), tries),
+            _ask_leaders(cluster, leaders, moments(LATEST), tries),
+            _ask_leaders(cluster, leaders, moments(NEWEST), tries),
+            _ask_leaders(cluster, leaders if with_sizes else {}, sizes_at, tries),
+            within(cluster, settings, readable, tries, "Reading settings of topics"),
+        )
+    )
+    return TopicAnswers(
+        {n: _facts(n, metadata, answered) for n, topic in known.items() if topic.partitions},
+        {name: _faults(name, metadata, answered) for name in known},
+    )
+
+
+async def within(
+    cluster: RawCluster,
+    asking: Awaitable[_Answers[_Key, _Value]],
+    keys: Collection[_Key],
+    tries: RetryBudget,
+    doing: str,
+) -> _Answers[_Key, _Value]:
+    """Return the answers, or for every key the fault that took all of them, or the end of the budget."""
+    try:
+        async with asyncio.timeout(tries.left_s()):
+            return await asking
+    except TimeoutError:
+        return dict.fromkeys(keys, TimedOut(f"{doing}: not done in time.", cluster=cluster.alias))
+    except ClusterFault as fault:
+        return dict.fromkeys(keys, fault)
+
+
+async def _ask_leaders(
+    cluster: RawCluster,
+    leaders: Mapping[TopicPartition, int | None],
+    ask: _AskLeader[_Value],
+    tries: RetryBudget,
+) -> _Answers[TopicPartition, _Value]:
+    found: _Answers[TopicPartition, _Value] = {}
+    by_leader: dict[int, list[TopicPartition]] = defaultdict(list)
+    for where, leader in leaders.items():
+        if leader is None:
+            found[where] = Refused(
+                f"Partition {where} has no leader now.",
+                cluster=cluster.alias,
+                hint="Start a broker that holds one of its replicas.",
+            )
+        else:
+            by_leader[leader].append(where)
+
+    async def of_leader(
+        leader: int, own: Sequence[TopicPartition]
+    ) -> _Answers[TopicPartition, _Value]:
+        answers: _Answers[TopicPartition, _Value] = {}
+        for at in range(0, len(own), PARTITIONS_PER_REQUEST):
+            piece = own[at : at + PARTITIONS_PER_REQUEST]
+            doing = f"Asking broker {leader} for partitions"
+            answers |= await within(cluster, ask(leader, piece), piece, tries, doing)
+        return answers
+
+    for answers in await asyncio.gather(*(of_leader(*one) for one in by_leader.items())):
+        found |= answers
+    return found
+
+
+async def _sizes(
+    cluster: RawCluster, broker_id: int, piece: Sequence[TopicPartition]
+) -> _Answers[TopicPartition, int]:
+    connection = await cluster.connection_to(broker_id, METADATA)
+    logs = await describe_replica_logs(connection, piece)
+    missing = next(iter(logs.faults.values()), None) or Refused(
+        f"Broker {broker_id} does not tell the size of all partitions that it leads.",
+        cluster=cluster.alias,
+        hint="It may lead them since a moment ago: they are asked for again on the next round.",
+    )
+    return {
+        where: logs.replicas[where].size_bytes if where in logs.replicas else missing
+        for where in piece
+    }
+
+
+def _facts(name: str, metadata: ClusterMetadata, answered: _Answered) -> TopicFacts:
+    numbers = metadata.topics[name].partitions
+    starts, ends, newest = (
+        _of_topic(name, numbers, answers)
+        for answers in (answered.starts, answered.ends, answered.newest)
+    )
+    settings = answered.settings.get(name, {})
+    return TopicFacts(
+        len(numbers),
+        {n: one.offset for n, one in starts.items() if one.offset is not None},
+        {n: one.offset for n, one in ends.items() if one.offset is not None},
+        {n: one.timestamp_ms for n, one in newest.items() if one.timestamp_ms is not None},
+        _of_topic(name, numbers, answered.sizes),
+        {}
+        if isinstance(settings, ClusterFault)
+        else {key: one.value for key, one in settings.items() if one.value is not None},
+    )
+
+
+def _of_topic(
+    name: str, numbers: Collection[int], answers: _Answers[TopicPartition, _Value]
+) -> dict[int, _Value]:
+    found: dict[int, _Value] = {}
+    for number in sorted(numbers):
+        answer = answers.get(TopicPartition(name, number))
+        if answer is not None and not isinstance(answer, ClusterFault):
+            found[number] = answer
+    return found
+
+
+def _faults(name: str, metadata: ClusterMetadata, answered: _Answered) -> tuple[ClusterFault, ...]:
+    """Return one fault of each kind: a topic of many partitions tells the same many times."""
+    topic = metadata.topics[name]
+    places = [TopicPartition(name, number) for number in sorted(topic.partitions)]
+    answers: list[object] = [topic.error, answered.settings.get(name)]
+    for asked in (answered.starts, answered.ends, answered.newest, answered.sizes):
+        answers += [asked.get(where) for where in places]
+    first: dict[str, ClusterFault] = {}
+    for answer in answers:
+        if isinstance(answer, ClusterFault):
+            first.setdefault(answer.code, answer)
+    return tuple(first.values())

@@ -1,0 +1,208 @@
+"""An application, its answers and its lag as plain values: what the command prints and REST answers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from jobs.cluster.descriptions import TopicPartition
+from jobs.streams.answers import KeyAnswer, ProcessAnswer, all_metadata
+from jobs.streams.application import Application, Placement, Process, Role, Store, Thread
+from jobs.streams.lag import InputLag, input_lags, restore_costs, standby_lags, states_of_tasks
+from jobs.streams.metadata_state import MetadataState, NotKnowable, metadata_state
+from jobs.streams.observation import Facts
+
+
+def application_mapping(application: Application, facts: Facts) -> dict[str, Any]:
+    """Return an application with its lag."""
+    lags = input_lags(application, facts)
+    states = states_of_tasks(application, facts)
+    standby = standby_lags(application, states)
+    return {
+        "application": application.application_id,
+        "protocol": application.protocol.value,
+        "state": application.state,
+        "observed_at_ms": application.observed_at_ms,
+        "generation": application.generation,
+        "next_rebalance_ms": application.next_rebalance_ms,
+        "processes": [_process(one, application) for one in application.processes],
+        "tasks": [
+            {
+                "task": str(task),
+                "subtopology": task.subtopology,
+                "partitions": places(application.tasks.get(task, ())),
+                "placements": [placement_mapping(one) for one in own],
+                "input": [_input(one) for one in lags.get(task, ())],
+                "changelog_records": states[task].records if task in states else None,
+                "changelog_bytes": states[task].size_bytes if task in states else None,
+            }
+            for task, own in application.placements.items()
+        ],
+        "subtopologies": [
+            {
+                "subtopology": one.subtopology,
+                "source_topics": list(one.source_topics),
+                "sink_topics": None if one.sink_topics is None else list(one.sink_topics),
+                "tasks": one.partitions,
+                "stateful": one.is_stateful,
+            }
+            for one in application.subtopologies.values()
+        ],
+        "stores": [store_mapping(one) for one in application.stores.values()],
+        "metadata": [process_answer_mapping(one) for one in all_metadata(application)],
+        "application_answers": _jvm(metadata_state(application)),
+        "standby_lag_at_join": [
+            {
+                "task": str(one.task),
+                "member_id": one.member_id,
+                "role": one.role.value,
+                "position_sum": one.position_sum,
+                "records": one.records,
+            }
+            for one in standby
+        ],
+        "restore": [
+            {
+                "process_id": one.process.process_id,
+                "place": one.process.place,
+                "stateful_tasks": one.tasks,
+                "without_copy": [str(task) for task in one.without_copy],
+                "records": one.records,
+                "bytes": one.size_bytes,
+            }
+            for one in restore_costs(application, states, standby)
+        ],
+        "cautions": list(application.cautions),
+    }
+
+
+def key_answer_mapping(answer: KeyAnswer) -> dict[str, Any]:
+    """Return where a key is, with the evidence and what the application answers."""
+    jvm = answer.jvm
+    return {
+        "store": answer.store.name,
+        "key_hex": answer.key.hex(),
+        "partition": answer.partition,
+        "partitions": answer.partitions,
+        "task": None if answer.task is None else str(answer.task),
+        "active": None if answer.active is None else placement_mapping(answer.active),
+        "standby": [
+            placement_mapping(one) for one in answer.placements if one.role is not Role.ACTIVE
+        ],
+        "evidence": list(answer.evidence),
+        "cautions": list(answer.cautions),
+        "application_answers": {
+            "active": None if jvm.answer is None else jvm.answer.active,
+            "standby": None if jvm.answer is None else sorted(jvm.answer.standby),
+            "partition": None if jvm.answer is None else jvm.answer.partition,
+            "is_right": jvm.is_right,
+            "reason": jvm.reason,
+            "misrouted_share": jvm.misrouted,
+        },
+    }
+
+
+def process_answer_mapping(one: ProcessAnswer) -> dict[str, Any]:
+    """Return what a process has, as KIP-67's StreamsMetadata."""
+    return {
+        "process_id": one.process.process_id,
+        "endpoint": one.process.endpoint,
+        "place": one.process.place,
+        "partitions": places(one.partitions),
+        "stores": sorted(one.stores),
+        "standby_partitions": places(one.standby_partitions),
+        "standby_stores": sorted(one.standby_stores),
+    }
+
+
+def store_mapping(one: Store) -> dict[str, Any]:
+    """Return a store with how it is known."""
+    return {
+        "store": one.name,
+        "subtopology": one.subtopology,
+        "candidates": list(one.candidates),
+        "confidence": one.confidence.value,
+        "reason": one.reason,
+        "source_topics": list(one.source_topics),
+        "changelog": one.changelog,
+        "kind": one.kind,
+        "is_global": one.is_global,
+    }
+
+
+def placement_mapping(one: Placement) -> dict[str, Any]:
+    """Return who has a task."""
+    return {
+        "role": one.role.value,
+        "process_id": one.process.process_id,
+        "endpoint": one.process.endpoint,
+        "place": one.process.place,
+        "thread": one.thread.client_id,
+    }
+
+
+def places(them: Collection[TopicPartition]) -> list[str]:
+    """Return partitions as texts, sorted."""
+    return [str(one) for one in sorted(them)]
+
+
+def _process(one: Process, application: Application) -> dict[str, Any]:
+    return {
+        "process_id": one.process_id,
+        "endpoint": one.endpoint,
+        "client_host": one.client_host,
+        "rack": next((thread.rack for thread in one.threads if thread.rack), None),
+        "tags": dict(one.threads[0].tags),
+        "threads": [_thread(thread) for thread in one.threads],
+    }
+
+
+def _thread(one: Thread) -> dict[str, Any]:
+    return {
+        "member_id": one.member_id,
+        "client_id": one.client_id,
+        "instance_id": one.instance_id,
+        "active": [str(task) for task in one.now.active],
+        "standby": [str(task) for task in one.now.standby],
+        "warm_up": [str(task) for task in one.now.warm_up],
+        "target": None
+        if one.target is None
+        else [[role.value, str(task)] for role, task in one.target.with_roles()],
+        "version": one.version,
+        "latest_version": one.latest_version,
+        "joins": one.joins,
+        "member_epoch": one.member_epoch,
+        "error_code": one.error_code,
+        "problem": one.problem,
+    }
+
+
+def _input(one: InputLag) -> dict[str, Any]:
+    return {
+        "partition": str(one.place),
+        "committed": one.committed,
+        "end": one.end,
+        "lag_records": one.records,
+        "lag_at_most_ms": one.at_most_ms,
+        "stream_time_ms": one.stream_time_ms,
+        "event_time_lag_ms": one.event_time_ms,
+        "window_close_ms": one.window_close_ms,
+    }
+
+
+def _jvm(state: MetadataState | NotKnowable) -> dict[str, Any]:
+    if isinstance(state, NotKnowable):
+        return {"metadata": None, "reason": state.reason}
+    return {
+        "metadata": [
+            {
+                "endpoint": one.endpoint,
+                "partitions": places(one.partitions),
+                "stores": sorted(one.stores),
+                "standby_partitions": places(one.standby_partitions),
+                "standby_stores": sorted(one.standby_stores),
+            }
+            for one in state.all()
+        ],
+        "reason": "",
+    }

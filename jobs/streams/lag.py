@@ -1,0 +1,220 @@
+"""Lag of an application that means something: of its input, of event time, of standbys, of a restore.
+
+Source: OffsetFetch (offsets and stream time), ListOffsets, DescribeLogDirs, and the offset sums that members
+told when they joined last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from jobs.cluster.descriptions import TopicPartition
+from jobs.streams.application import Application, Process, Role, TaskId
+from jobs.streams.observation import Facts, TopicFacts
+from jobs.wire.errors import RecordFormatError
+from jobs.wire.streams_userdata import RUNNING, CommitMetadata, decode_commit_metadata
+
+_NOT_SEEN = TopicFacts(0)
+
+
+@dataclass(frozen=True, slots=True)
+class InputLag:
+    """How far a task is behind on one source partition.
+
+    `records` are those not committed yet: from the log's start where nothing is committed. `stream_time_ms`
+    is the largest timestamp it has seen, None: no commit of Streams. `at_most_ms` is how old the first of
+    those records can be; 0 without any. `event_time_ms` is by how much the newest record is ahead of
+    stream time. None: not known.
+    """
+
+    place: TopicPartition
+    committed: int | None
+    end: int | None
+    records: int | None
+    stream_time_ms: int | None
+    at_most_ms: int | None
+    event_time_ms: int | None
+    window_close_ms: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class StateOfTask:
+    """The changelogs of a task; None: not known, or no store of the subtopology is settled.
+
+    `records` and `size_bytes` bound what a restore from nothing reads: compacted logs hold less than that.
+    """
+
+    task: TaskId
+    changelogs: tuple[TopicPartition, ...]
+    end_sum: int | None
+    records: int | None
+    size_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class StandbyLag:
+    """How far a copy of a task was behind when its member joined last; None: it did not say.
+
+    Measured against the changelogs' ends of now, so it is no less than it was.
+    """
+
+    task: TaskId
+    member_id: str
+    role: Role
+    position_sum: int | None
+    records: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreCost:
+    """What others must read before they serve the active tasks of a process that dies.
+
+    `without_copy` are its tasks with state that nobody else has: all of their changelogs are read. For the
+    others it is what their best copy lacked when it joined last. None: not known. `size_bytes` is of
+    the tasks without a copy, None without any.
+    """
+
+    process: Process
+    tasks: int
+    without_copy: tuple[TaskId, ...]
+    records: int | None
+    size_bytes: int | None
+
+
+def input_lags(
+    application: Application, facts: Facts, tasks: Iterable[TaskId] | None = None
+) -> dict[TaskId, tuple[InputLag, ...]]:
+    """Return the lag of tasks (None: of all) on each of their source partitions."""
+    return {
+        task: tuple(_input_lag(place, facts) for place in application.tasks[task])
+        for task in (sorted(application.tasks) if tasks is None else tasks)
+    }
+
+
+def states_of_tasks(application: Application, facts: Facts) -> dict[TaskId, StateOfTask]:
+    """Return the size of the state of each task of a subtopology that has some."""
+    return {
+        task: _state(task, application, facts)
+        for task in sorted(application.tasks)
+        if application.stores_of(task.subtopology)
+    }
+
+
+def standby_lags(
+    application: Application, states: dict[TaskId, StateOfTask]
+) -> tuple[StandbyLag, ...]:
+    """Return how far standbys and warm-ups were behind when they joined."""
+    found = []
+    for task, placements in application.placements.items():
+        state = states.get(task)
+        for one in placements:
+            if one.role is not Role.ACTIVE:
+                position = one.thread.offset_sums.get(task)
+                if position is not None and position < 0 and position != RUNNING:
+                    position = None
+                end = None if state is None else state.end_sum
+                behind = _behind(position, end)
+                found.append(StandbyLag(task, one.thread.member_id, one.role, position, behind))
+    return tuple(found)
+
+
+def restore_costs(
+    application: Application, states: dict[TaskId, StateOfTask], lags: Iterable[StandbyLag]
+) -> tuple[RestoreCost, ...]:
+    """Return what the loss of each process costs."""
+    least: dict[tuple[TaskId, str], int | None] = {
+        (one.task, one.member_id): one.records for one in lags
+    }
+    found = []
+    for process in application.processes:
+        mine = [one for one in process.tasks(Role.ACTIVE) if one in states]
+        records: list[int | None] = []
+        sizes: list[int | None] = []
+        alone = []
+        for task in mine:
+            others = [
+                one
+                for one in application.placements[task]
+                if one.role is not Role.ACTIVE and one.process is not process
+            ]
+            if others:
+                told = [least.get((task, one.thread.member_id)) for one in others]
+                known = [one for one in told if one is not None]
+                records.append(min(known, default=None))
+            else:
+                alone.append(task)
+                records.append(states[task].records)
+                sizes.append(states[task].size_bytes)
+        found.append(
+            RestoreCost(
+                process, len(mine), tuple(alone), _sum(records), _sum(sizes) if alone else None
+            )
+        )
+    return tuple(found)
+
+
+def _input_lag(place: TopicPartition, facts: Facts) -> InputLag:
+    topic = facts.topics.get(place.topic, _NOT_SEEN)
+    end, start = topic.ends.get(place.partition), topic.starts.get(place.partition)
+    newest_ms = topic.newest_ms.get(place.partition)
+    one = facts.committed.get(place)
+    committed = None if one is None else one.offset
+    metadata = _metadata("" if one is None else one.metadata)
+    read_to = start if committed is None else committed
+    records = None if end is None or read_to is None else max(0, end - read_to)
+    stream_ms = metadata.stream_time_ms
+    at_most_ms = None if stream_ms is None else max(0, facts.observed_at_ms - stream_ms)
+    event_ms = None
+    if newest_ms is not None and stream_ms is not None:
+        event_ms = max(0, newest_ms - stream_ms)
+    return InputLag(
+        place,
+        committed,
+        end,
+        records,
+        stream_ms,
+        0 if records == 0 else at_most_ms,
+        0 if records == 0 else event_ms,
+        dict(metadata.emitted_window_close_ms),
+    )
+
+
+def _metadata(text: str) -> CommitMetadata:
+    try:
+        return decode_commit_metadata(text)
+    except RecordFormatError:
+        return CommitMetadata()
+
+
+def _state(task: TaskId, application: Application, facts: Facts) -> StateOfTask:
+    places = tuple(
+        TopicPartition(one.changelog, task.partition)
+        for one in application.stores_of(task.subtopology)
+        if one.changelog is not None
+    )
+    ends, starts, sizes = [], [], []
+    for place in places:
+        topic = facts.topics.get(place.topic, _NOT_SEEN)
+        ends.append(topic.ends.get(place.partition))
+        starts.append(topic.starts.get(place.partition))
+        sizes.append(topic.sizes.get(place.partition))
+    end, start = _sum(ends), _sum(starts)
+    records = None if end is None or start is None else end - start
+    return StateOfTask(task, places, end, records, _sum(sizes))
+
+
+def _behind(position: int | None, end: int | None) -> int | None:
+    if position == RUNNING:
+        return 0
+    return None if position is None or end is None else max(0, end - position)
+
+
+def _sum(values: Iterable[int | None]) -> int | None:
+    """Return the sum, None where any is not known."""
+    total = 0
+    for one in values:
+        if one is None:
+            return None
+        total += one
+    return total

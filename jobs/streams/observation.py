@@ -1,0 +1,58 @@
+"""What one cluster tells of one Kafka Streams application at one moment: everything the rest follows from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from jobs.cluster.descriptions import CommittedOffset, TopicPartition
+from jobs.cluster.group_members import ClassicGroup, StreamsGroup
+
+
+@dataclass(frozen=True, slots=True)
+class TopicFacts:
+    """A topic; partitions that did not answer are absent from the maps.
+
+    `starts` and `ends` are offsets (the end is the high watermark), `newest_ms` the largest record timestamp,
+    `sizes` the bytes of the leader's log; `settings` are those that were read (`cleanup.policy` ...).
+    """
+
+    partitions: int
+    starts: Mapping[int, int] = field(default_factory=dict)
+    ends: Mapping[int, int] = field(default_factory=dict)
+    newest_ms: Mapping[int, int] = field(default_factory=dict)
+    sizes: Mapping[int, int] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What changes from one moment to the next while nobody rebalances: offsets, sizes, commits."""
+
+    observed_at_ms: int
+    topics: Mapping[str, TopicFacts]
+    committed: Mapping[TopicPartition, CommittedOffset]
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One application's group and topics as one cluster told them.
+
+    `topics` holds the topics that members read and those whose names begin with the application's id.
+    `generation` is None where nothing tells it: DescribeGroups does not. `group_ids` are all groups of the
+    cluster, so that topics of an application with a longer name are not taken for this one's. `faults` are
+    sentences on what could not be asked.
+    """
+
+    group: ClassicGroup | StreamsGroup
+    observed_at_ms: int
+    topics: Mapping[str, TopicFacts]
+    committed: Mapping[TopicPartition, CommittedOffset]
+    generation: int | None = None
+    group_ids: frozenset[str] = frozenset()
+    faults: tuple[str, ...] = ()
+
+    @property
+    def facts(self) -> Facts:
+        """What lag is reckoned from."""
+        return Facts(self.observed_at_ms, self.topics, self.committed)

@@ -1,0 +1,89 @@
+import errno
+import os
+
+import pytest
+
+from console.reports.delivery import folder as folders
+from console.reports.delivery.contents import Contents
+from console.reports.delivery.outbox import deliver_due
+from console.reports.delivery.results import TryAgain
+from console.reports.making import store
+from console.reports.models import DeliveryState
+from jobs.reports.rendering.formats import Format
+from tests.console.reports.delivery.making import NOW, PDF, queue_one
+
+pytestmark = pytest.mark.django_db
+
+
+def sent(delivery):
+    deliver_due(NOW)
+    delivery.refresh_from_db()
+    return delivery
+
+
+def test_the_chosen_files_are_put_into_the_folder(folder):
+    delivery = sent(queue_one("folder", "weekly/all", files={Format.PDF: PDF, Format.CSV: b"zip"}))
+    mark = delivery.run_id.hex[:8]
+    files = {path.name: path.read_bytes() for path in (folder / "weekly/all").iterdir()}
+    assert files == {
+        f"crosslog-availability-2026-11-16-{mark}.pdf": PDF,
+        f"crosslog-availability-2026-11-16-{mark}.zip": b"zip",
+    }
+    assert delivery.state == DeliveryState.DELIVERED
+    assert str(folder / "weekly/all") in delivery.sentence
+
+
+def test_two_reports_of_the_same_days_replace_nothing(folder):
+    sent(queue_one("folder", "weekly"))
+    sent(queue_one("folder", "weekly"))
+    assert len(list((folder / "weekly").iterdir())) == 2
+
+
+def test_a_link_out_of_the_root_is_refused(folder, tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (folder / "weekly").symlink_to(outside)
+    delivery = sent(queue_one("folder", "weekly/all"))
+    assert delivery.state == DeliveryState.REFUSED
+    assert "leads out of REPORT_FOLDER" in delivery.sentence
+    assert list(outside.iterdir()) == []
+
+
+def test_a_root_that_is_not_mounted_is_not_made(folder):
+    folder.rmdir()
+    delivery = sent(queue_one("folder", "weekly"))
+    assert delivery.state == DeliveryState.PENDING
+    assert "mount or make it" in delivery.sentence
+    assert not folder.exists()
+
+
+def test_a_file_in_the_place_of_the_folder_is_said(folder):
+    (folder / "weekly").write_text("a file")
+    delivery = sent(queue_one("folder", "weekly"))
+    assert delivery.state == DeliveryState.PENDING
+    assert "Writing to" in delivery.sentence
+
+
+@pytest.mark.parametrize(
+    ("number", "sentence"),
+    [(errno.ENOSPC, "is full: make room"), (errno.EACCES, "crosslog may not write to")],
+    ids=["full disk", "no permission"],
+)
+def test_a_disk_that_takes_nothing_is_tried_again(folder, number, sentence):
+    """Root writes everywhere and a disk is not filled for a test: the write itself says it."""
+
+    def write(path, content):
+        raise OSError(number, os.strerror(number))
+
+    delivery = queue_one("folder", "weekly")
+    with pytest.raises(TryAgain, match=sentence):
+        folders.send(delivery, Contents(delivery.run), NOW, write)
+    assert list((folder / "weekly").iterdir()) == []
+
+
+def test_a_report_whose_files_are_gone_is_given_up(folder):
+    delivery = queue_one("folder", "weekly")
+    store.remove_files(delivery.run)
+    sent(delivery)
+    assert (delivery.state, delivery.next_at) == (DeliveryState.GAVE_UP, None)
+    assert "Make it again" in delivery.sentence

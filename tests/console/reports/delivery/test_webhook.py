@@ -1,0 +1,114 @@
+import base64
+import hashlib
+
+import pytest
+
+from console.reports.delivery import webhook
+from console.reports.delivery.outbox import deliver_due
+from console.reports.models import DeliveryState
+from jobs.reports.document import Document
+from jobs.reports.rendering.formats import Format
+from tests.console.reports.delivery.making import DAY, NOW, PDF, make_document, queue_one
+
+pytestmark = pytest.mark.django_db
+
+
+def sent(delivery, now=NOW):
+    deliver_due(now)
+    delivery.refresh_from_db()
+    return delivery
+
+
+def test_a_receiver_gets_the_report_and_its_files(receiver):
+    delivery = sent(queue_one("webhook", receiver.url))
+    body = receiver.body
+    assert (body["event"], body["name"], body["kind"]) == (
+        "report.ready", "Weekly availability", "availability"
+    )  # fmt: skip
+    assert body["headline"] == "All topics were available 99.98 % of the week."
+    assert (body["run"], body["delivery"], body["link"]) == (
+        str(delivery.run_id),
+        delivery.pk,
+        None,
+    )
+    assert body["verdicts"][0]["word"] == "Available"
+    assert Document.from_mapping(body["document"]) == make_document()
+    (file,) = body["files"]
+    assert (base64.b64decode(file["content"]), file["bytes"]) == (PDF, len(PDF))
+    assert file["sha256"] == hashlib.sha256(PDF).hexdigest()
+    assert delivery.state == DeliveryState.DELIVERED
+
+
+def test_json_is_sent_once_as_the_document(receiver):
+    sent(queue_one("webhook", receiver.url, files={}, formats=["json"]))
+    assert [file["content"] for file in receiver.body["files"]] == [None]
+
+
+def test_files_that_are_too_large_are_named_only(receiver):
+    large = b"x" * (webhook.LARGEST_FILES_BYTES + 1)
+    sent(queue_one("webhook", receiver.url, files={Format.PDF: large, Format.CSV: b"zip"}))
+    contents = {file["format"]: file["content"] for file in receiver.body["files"]}
+    assert contents == {"pdf": None, "csv": base64.b64encode(b"zip").decode()}
+
+
+def test_a_receiver_can_check_the_signature(receiver):
+    sent(queue_one("webhook", receiver.url))
+    assert receiver.is_signed("a key of twenty letters")
+    assert not receiver.is_signed("another key of letters")
+
+
+def test_a_second_attempt_has_the_same_id_and_body_and_a_new_signature(receiver):
+    receiver.status = 503
+    delivery = sent(queue_one("webhook", receiver.url))
+    receiver.status = 200
+    sent(delivery, delivery.next_at)
+    (first, body), (second, again) = receiver.got
+    assert body == again
+    assert first["X-Crosslog-Delivery"] == second["X-Crosslog-Delivery"] == str(delivery.pk)
+    assert int(second["X-Crosslog-Timestamp"]) - int(first["X-Crosslog-Timestamp"]) >= 60
+    assert receiver.is_signed("a key of twenty letters")
+    assert delivery.state == DeliveryState.DELIVERED
+
+
+@pytest.mark.parametrize(
+    ("status", "state"),
+    [
+        (202, "delivered"), (301, "refused"), (307, "refused"), (400, "refused"), (401, "refused"),
+        (404, "refused"), (410, "refused"), (408, "pending"), (425, "pending"), (429, "pending"),
+        (500, "pending"), (503, "pending"),
+    ],
+)  # fmt: skip
+def test_the_status_decides(receiver, status, state):
+    receiver.status, receiver.answer = status, b"said\r\nso \xe2\x80\xae"
+    delivery = sent(queue_one("webhook", receiver.url))
+    assert delivery.state == state
+    assert f"answered {status}: said so." in delivery.sentence
+    assert len(receiver.got) == 1
+
+
+def test_a_key_that_comes_back_is_not_stored(receiver):
+    receiver.status, receiver.answer = 400, b"bad key: a key of twenty letters"
+    assert "twenty" not in str(sent(queue_one("webhook", receiver.url)).log)
+
+
+def test_an_address_that_the_guard_refuses_is_refused(receiver, settings):
+    settings.OUTBOUND_NETWORKS = []
+    delivery = sent(queue_one("webhook", receiver.url))
+    assert (delivery.state, receiver.got) == (DeliveryState.REFUSED, [])
+    assert "which is not public" in delivery.sentence
+
+
+def test_without_a_key_nothing_is_sent(receiver, settings):
+    settings.WEBHOOK_KEY = ""
+    delivery = sent(queue_one("webhook", receiver.url))
+    assert (delivery.state, receiver.got) == (DeliveryState.REFUSED, [])
+    assert "set WEBHOOK_KEY" in delivery.sentence
+
+
+def test_a_receiver_that_is_away_is_tried_again(receiver):
+    url = receiver.url
+    receiver._server.server_close()
+    delivery = sent(queue_one("webhook", url))
+    assert delivery.state == DeliveryState.PENDING
+    assert "did not answer" in delivery.sentence
+    assert delivery.created_at + DAY > delivery.next_at

@@ -1,0 +1,116 @@
+"""Kafka Streams applications over REST."""
+
+import pytest
+from django.utils import timezone
+
+from console.accounts.models import AuditEntry
+from console.streams.models import StreamsApplication
+from tests.console.making import make_cluster
+from tests.console.streams.making import DESCRIPTION, SHOP, make_streams, two_instances
+
+pytestmark = pytest.mark.django_db
+V1 = "/api/v1/streams/"
+ONE = f"{V1}{SHOP}/"
+KEY = {"store": "totals", "key": "customer-1"}
+JSON = "application/json"
+
+
+@pytest.fixture
+def shop():
+    return make_streams(make_cluster("east"), now=timezone.now())
+
+
+def test_the_list_has_counts(visitor):
+    (one,) = visitor.get(V1).json()["results"]
+    assert (one["application"], one["cluster"], one["task_count"]) == (SHOP, "east", 4)
+    assert (one["lag_records"], one["answers_wrong"]) == (46, False)
+
+
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [
+        ("cluster=east", 1), ("cluster=west", 0), ("state=Stable", 1), ("state=Empty", 0),
+        ("protocol=streams", 1), ("protocol=classic", 0),
+    ],
+)  # fmt: skip
+def test_the_list_is_narrowed_down(visitor, query, count):
+    assert len(visitor.get(f"{V1}?{query}").json()["results"]) == count
+
+
+def test_one_application_is_a_document(visitor):
+    told = visitor.get(ONE).json()
+    assert [one["task"] for one in told["tasks"]] == ["0_0", "0_1", "0_2", "0_3"]
+    assert told["stores"][0]["store"] == "totals"
+    assert len(told["processes"]) == len(told["metadata"]) == 2
+    assert told["application_answers"]["metadata"]
+
+
+def test_an_id_of_several_clusters_needs_one(visitor):
+    make_streams(make_cluster("west"), now=timezone.now())
+    answer = visitor.get(ONE)
+    assert answer.status_code == 400
+    assert "east, west" in answer.json()["fields"]["cluster"][0]
+    assert visitor.get(f"{ONE}?cluster=west").json()["cluster"] == "west"
+
+
+def test_an_unknown_application_is_not_found(visitor):
+    assert visitor.get(f"{V1}other/").status_code == 404
+    assert visitor.get(f"{ONE}?cluster=west").status_code == 404
+
+
+def test_a_viewer_looks_a_key_up_and_it_is_written(visitor):
+    told = visitor.post(f"{ONE}key-lookup/", KEY, JSON).json()
+    assert told["active"]["place"].startswith("shop-")
+    assert told["application_answers"]["is_right"] is True
+    assert told["changelog"] is None
+    assert "customer-1" not in str(AuditEntry.objects.get().after)
+
+
+def test_a_lookup_works_while_crosslog_is_read_only(visitor, settings):
+    settings.CROSSLOG_READ_ONLY = True
+    assert visitor.post(f"{ONE}key-lookup/", KEY, JSON).status_code == 200
+
+
+def test_the_changelog_needs_an_operator(visitor):
+    asked = KEY | {"check_changelog": True}
+    assert visitor.post(f"{ONE}key-lookup/", asked, JSON).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"store": "absent"}, "store"), ({"key_format": "int32"}, "key"),
+        ({"key_format": "morse"}, "key_format"),
+    ],
+    ids=["store", "key", "format"],
+)  # fmt: skip
+def test_a_wrong_question_is_said_at_its_field(visitor, change, field):
+    answer = visitor.post(f"{ONE}key-lookup/", KEY | change, JSON)
+    assert (answer.status_code, list(answer.json()["fields"])) == (400, [field])
+
+
+def test_a_description_is_put_and_removed(helper):
+    for text in (DESCRIPTION, ""):
+        assert helper.put(f"{ONE}description/", {"description": text}, JSON).status_code == 200
+        assert StreamsApplication.objects.get().description == text.strip("\n")
+
+
+def test_a_wrong_description_is_said_with_its_line(helper):
+    answer = helper.put(f"{ONE}description/", {"description": "nonsense"}, JSON)
+    assert answer.status_code == 400
+    assert "Line 1:" in answer.json()["fields"]["description"][0]
+
+
+def test_a_viewer_may_not_describe(visitor):
+    answer = visitor.put(f"{ONE}description/", {"description": DESCRIPTION}, JSON)
+    assert answer.status_code == 403
+
+
+def test_the_same_id_in_two_clusters_is_two_rows(visitor):
+    make_streams(make_cluster("west"), two_instances(), timezone.now())
+    assert {one["cluster"] for one in visitor.get(V1).json()["results"]} == {"east", "west"}
+
+
+def test_options_of_an_id_of_several_clusters_are_answered(helper):
+    make_streams(make_cluster("west"), now=timezone.now())
+    assert helper.options(ONE).status_code == 200

@@ -1,0 +1,168 @@
+"""Rounds that collect applications: what is written, what stays, and that one bad one costs only itself."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from console.streams.collection import collect, retention
+from console.streams.collection.door import SeenApplications
+from console.streams.models import StreamsApplication, StreamsRound, StreamsSnapshot
+from console.streams.snapshots import picture_of
+from jobs.cluster.errors import NotAuthorized, Unreachable
+from jobs.cluster.group_members import ClassicGroup
+from tests.console.making import NOW, make_cluster
+from tests.console.streams.making import (
+    SHOP,
+    group,
+    make_streams,
+    member,
+    observation,
+    two_instances,
+    without_endpoint,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def cluster():
+    return make_cluster("east")
+
+
+def seen(*observations, others=(), **fields):
+    ids = frozenset({one.group.group_id for one in observations} | set(others))
+    return SeenApplications({one.group.group_id: one for one in observations}, ids, **fields)
+
+
+def run(cluster, answer, now=NOW):
+    """Run a round at a moment, due or not; return what the door was told to be known."""
+    StreamsRound.objects.update(claimed_until=None)
+    asked = []
+
+    def door(_connection, known, _now_ms):
+        asked.append(set(known))
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    assert collect.collect_applications(cluster.pk, lambda: now, door)
+    return asked[0]
+
+
+def shop() -> StreamsApplication:
+    return StreamsApplication.objects.get(application_id=SHOP)
+
+
+def test_a_round_writes_counts_lag_and_a_snapshot(cluster):
+    run(cluster, seen(observation(two_instances())))
+    row = shop()
+    assert (row.protocol, row.state, row.instances, row.threads) == ("streams", "Stable", 2, 2)
+    assert (row.tasks, row.tasks_without_thread, row.stores) == (4, 0, 1)
+    assert row.lag_records == 10 + 11 + 12 + 13
+    assert (row.answers_wrong, row.misrouted_share) == (False, 0)
+    assert row.snapshots.get().generation == 5
+    assert len(picture_of(row).application.processes) == 2
+    assert StreamsRound.objects.get().succeeded_at == NOW
+
+
+def test_an_instance_without_endpoint_makes_answers_wrong(cluster):
+    run(cluster, seen(observation(without_endpoint())))
+    assert shop().answers_wrong is True
+    assert shop().misrouted_share > 0
+
+
+def test_a_snapshot_is_stored_once_for_each_assignment(cluster):
+    for _ in range(2):
+        run(cluster, seen(observation(two_instances())))
+    moved = group(member(1, (0, 1, 2)), member(2, (3,)), group_epoch=6)
+    run(cluster, seen(observation(moved)), NOW + timedelta(minutes=1))
+    taken = StreamsSnapshot.objects.order_by("pk").values_list("generation", flat=True)
+    assert list(taken) == [5, 6]
+
+
+@pytest.mark.parametrize(
+    ("found", "state", "threads"),
+    [
+        (ClassicGroup(SHOP, "PreparingRebalance", "consumer", "", ()), "PreparingRebalance", 0),
+        (group(state="Empty"), "Empty", 0),
+        (replace(two_instances(), subtopologies=None, state="NotReady"), "NotReady", 2),
+    ],
+    ids=["rebalancing", "empty", "without topology"],
+)
+def test_a_group_without_metadata_keeps_the_last_whole_snapshot(cluster, found, state, threads):
+    run(cluster, seen(observation(two_instances())))
+    run(cluster, seen(observation(found)), NOW + timedelta(minutes=5))
+    row = shop()
+    assert (row.state, row.threads, row.tasks) == (state, threads, 4)
+    assert (row.facts_at, row.snapshots.count()) == (NOW, 1)
+    assert len(picture_of(row).application.tasks) == 4
+
+
+def test_known_applications_are_asked_for_again(cluster):
+    run(cluster, seen(observation(two_instances())))
+    assert run(cluster, seen(observation(two_instances()))) == {SHOP}
+
+
+def test_a_group_that_is_not_listed_is_gone(cluster):
+    run(cluster, seen(observation(two_instances())))
+    run(cluster, seen())
+    assert (shop().state, shop().instances, shop().tasks_without_thread) == ("Gone", 0, 4)
+
+
+def test_a_broker_that_does_not_list_its_groups_makes_none_gone(cluster):
+    run(cluster, seen(observation(two_instances())))
+    fault = Unreachable("Broker 2 did not answer.", cluster="east")
+    run(cluster, seen(cluster_faults=(fault,)))
+    assert shop().state == "Stable"
+    assert StreamsRound.objects.get().error == "Broker 2 did not answer."
+
+
+def test_a_group_that_cannot_be_described_says_why_and_keeps_its_values(cluster):
+    run(cluster, seen(observation(two_instances())))
+    fault = NotAuthorized("DESCRIBE on group shop is missing.", cluster="east", hint="Grant it.")
+    run(cluster, seen(others=[SHOP], faults={SHOP: fault}))
+    assert "DESCRIBE on group shop is missing." in shop().problem
+    assert (shop().state, shop().instances) == ("Stable", 2)
+
+
+def test_one_application_that_breaks_costs_no_other(cluster):
+    broken = observation(two_instances(group_id="broken"))
+    object.__setattr__(broken, "committed", None)
+    run(cluster, seen(broken, observation(two_instances())))
+    assert shop().tasks == 4
+    told = StreamsRound.objects.get()
+    assert (told.error_code, told.failing_since) == ("partial", None)
+    assert "broken" in told.error
+
+
+def test_a_failed_round_keeps_values_and_says_why(cluster):
+    run(cluster, seen(observation(two_instances())))
+    run(cluster, Unreachable("No broker answered.", cluster="east"), NOW + timedelta(minutes=1))
+    told = StreamsRound.objects.get()
+    assert (told.error, told.succeeded_at) == ("No broker answered.", NOW)
+    assert told.failing_since == NOW + timedelta(minutes=1)
+    assert shop().freshness.is_failing
+
+
+def test_a_claimed_round_is_not_run_twice(cluster):
+    run(cluster, seen())
+    assert not collect.collect_applications(cluster.pk, lambda: NOW, None)
+    assert collect.due_clusters(NOW) == []
+    assert collect.due_clusters(NOW + timedelta(seconds=31)) == [cluster.pk]
+
+
+def test_old_snapshots_go_and_the_newest_stays(cluster, settings):
+    row = make_streams(cluster)
+    later = NOW + timedelta(minutes=1)
+    make_streams(cluster, group(member(1, (0, 1, 2, 3)), group_epoch=6), later)
+    end = NOW + timedelta(days=settings.STREAMS_RETENTION_D, minutes=2)
+    StreamsApplication.objects.update(last_seen_at=end)
+    retention.prune(end)
+    assert row.snapshots.get().generation == 6
+
+
+def test_applications_that_are_gone_for_long_are_removed(cluster, settings):
+    make_streams(cluster)
+    retention.prune(NOW + timedelta(days=settings.STREAMS_RETENTION_D, minutes=1))
+    assert not StreamsApplication.objects.exists()

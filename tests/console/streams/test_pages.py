@@ -1,0 +1,190 @@
+"""The pages of Kafka Streams applications: what they show, for whom, and that they stay bounded."""
+
+import html
+import re
+
+import pytest
+from django.utils import timezone
+
+from console.accounts.models import AuditEntry
+from console.streams.models import StreamsApplication
+from tests.console.making import count_queries, make_cluster
+from tests.console.streams.making import (
+    DESCRIPTION,
+    SHOP,
+    group,
+    make_round,
+    make_streams,
+    member,
+    two_instances,
+    without_endpoint,
+)
+
+pytestmark = pytest.mark.django_db
+PAGE = f"/streams/east/{SHOP}/"
+
+
+def text_of(answer) -> str:
+    assert answer.status_code == 200
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", answer.content.decode())).split())
+
+
+@pytest.fixture
+def shop():
+    return make_streams(make_cluster("east"), without_endpoint(), timezone.now())
+
+
+def test_the_list_shows_state_lag_and_wrong_answers(visitor):
+    text = text_of(visitor.get("/streams/"))
+    for told in (SHOP, "Stable", "streams", "46", "Misrouted keys"):
+        assert told in text
+
+
+def test_an_empty_list_says_what_would_be_there_and_which_right_is_needed(sign_in, viewer):
+    text = text_of(sign_in(viewer).get("/streams/"))
+    assert "No Kafka Streams application" in text
+    assert "DESCRIBE on groups" in text
+
+
+def test_the_list_says_why_a_cluster_has_nothing_newer(sign_in, viewer):
+    make_round(make_cluster("east"), failing_since=timezone.now(), error="No broker answered.")
+    assert "east: No broker answered." in text_of(sign_in(viewer).get("/streams/"))
+
+
+def test_the_list_is_exported(visitor):
+    lines = b"".join(visitor.get("/streams/?format=csv")).decode().splitlines()
+    assert lines[1].startswith("shop,east,Stable,0.5,streams,2,2,4")
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "A active", "shop-1.example:8080", "10.0.0.2", "totals",
+        "orders-3", "It has no application.server", "zone=a", "dc-a", "Restore cost of a crash",
+        "Wrong answers", "Topology", "Sub-topology 0",
+    ],
+)  # fmt: skip
+def test_an_application_shows_what_it_runs(visitor, told):
+    assert told in text_of(visitor.get(PAGE))
+
+
+def test_a_task_without_a_thread_has_a_sign(sign_in, viewer):
+    make_streams(make_cluster("east"), group(member(1, (0, 1, 2))), timezone.now())
+    text = text_of(sign_in(viewer).get(PAGE))
+    assert "no active thread" in text
+    assert "1 without an active thread" in text
+
+
+def test_many_tasks_are_counts_and_ranges(sign_in, viewer):
+    found = group(member(1, range(100)), member(2, range(100, 200)))
+    make_streams(make_cluster("east"), found, timezone.now(), partitions=200)
+    text = text_of(sign_in(viewer).get(PAGE))
+    assert "100-199" in text
+    assert "matrix__cell" not in sign_in(viewer).get(PAGE).content.decode()
+
+
+def test_a_group_that_rebalances_shows_the_last_assignment_with_its_age(visitor):
+    StreamsApplication.objects.update(state="PreparingRebalance", instances=None)
+    text = text_of(visitor.get(PAGE))
+    assert "The group is PreparingRebalance now and shows no tasks." in text
+    assert "shop-1.example:8080" in text
+
+
+def test_lag_is_sorted_by_records_or_by_task(visitor):
+    by_lag, by_task = (
+        visitor.get(f"{PAGE}?order={name}").content.decode() for name in ("", "task")
+    )
+    assert by_lag.index("orders-3") < by_lag.index("orders-0</td>")
+    assert by_task.index("orders-0</td>") < by_task.index("orders-3</td>")
+
+
+def test_an_unknown_application_is_not_found(visitor):
+    assert visitor.get("/streams/east/other/").status_code == 404
+    assert visitor.get(f"/streams/west/{SHOP}/").status_code == 404
+
+
+def test_a_name_with_slashes_has_a_page(sign_in, viewer):
+    make_streams(make_cluster("east"), two_instances(group_id="a/../b"), timezone.now())
+    listed = sign_in(viewer).get("/streams/").content.decode()
+    path = re.search(r'href="(/streams/east/[^"]+)"', listed)[1]
+    assert sign_in(viewer).get(path).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/streams/", PAGE, f"{PAGE}key-lookup/"])
+def test_a_page_needs_few_queries(visitor, path):
+    assert count_queries(visitor, path) <= 14
+
+
+def test_the_list_needs_no_more_queries_for_more_applications(visitor):
+    before = count_queries(visitor, "/streams/")
+    for number in range(5):
+        name = f"other-{number}"
+        make_streams(make_cluster("east"), two_instances(group_id=name), timezone.now())
+    assert count_queries(visitor, "/streams/") == before
+
+
+def test_a_description_is_kept_drawn_and_written(helper, operator):
+    answer = helper.post(f"{PAGE}description/", {"description": DESCRIPTION}, follow=True)
+    text = text_of(answer)
+    assert "Description saved." in text
+    assert "from the pasted description" in text
+    assert "KSTREAM-AGGREGATE-1" in text
+    entry = AuditEntry.objects.get(action="streams.describe")
+    assert (entry.actor, entry.subject, entry.cluster) == (operator, SHOP, "east")
+
+
+def test_a_description_is_removed_by_an_empty_text(helper):
+    helper.post(f"{PAGE}description/", {"description": DESCRIPTION})
+    helper.post(f"{PAGE}description/", {"description": ""})
+    row = StreamsApplication.objects.get()
+    assert (row.description, row.described_at, row.described_by) == ("", None, "")
+
+
+def test_a_wrong_description_says_the_line_at_its_field_and_loses_nothing(helper):
+    helper.post(f"{PAGE}description/", {"description": DESCRIPTION})
+    wrong = DESCRIPTION.replace("    Sink:", "    Sunk:")
+    answer = helper.post(f"{PAGE}description/", {"description": wrong})
+    assert "Line 8:" in answer.context["form"].errors["description"][0]
+    assert "Sunk: KSTREAM-SINK-2" in answer.content.decode()
+    assert "Sunk" not in StreamsApplication.objects.get().description
+
+
+def test_a_viewer_may_not_describe(visitor):
+    assert visitor.get(f"{PAGE}description/").status_code == 403
+
+
+def test_a_lookup_shows_the_answer_beside_that_of_the_application(visitor):
+    asked = {"store": "totals", "key": "customer-1", "key_format": "utf-8"}
+    answer = visitor.post(f"{PAGE}key-lookup/", asked)
+    text = text_of(answer)
+    for told in (
+        "Active",
+        "Partition",
+        "murmur2 of 10 bytes",
+        "Application answers",
+        "last collected",
+    ):
+        assert told in text
+    assert "no-store" in answer["Cache-Control"]
+
+
+def test_a_lookup_with_a_wrong_key_says_it_at_the_field(visitor):
+    asked = {"store": "totals", "key": "x", "key_format": "int32"}
+    answer = visitor.post(f"{PAGE}key-lookup/", asked)
+    assert "whole number" in answer.context["form"].errors["key"][0]
+
+
+def test_a_viewer_is_not_offered_the_changelog(visitor):
+    assert "Also search the changelog" not in text_of(visitor.get(f"{PAGE}key-lookup/"))
+
+
+def test_an_operator_is_offered_the_changelog(helper):
+    assert "Also search the changelog" in text_of(helper.get(f"{PAGE}key-lookup/"))
+
+
+def test_an_application_that_was_never_seen_whole_has_pages(sign_in, viewer):
+    found = group(group_id="new", state="NotReady", subtopologies=None)
+    make_streams(make_cluster("east"), found, timezone.now())
+    for path in ("/streams/east/new/", "/streams/east/new/key-lookup/"):
+        assert "nothing is known of its tasks" in text_of(sign_in(viewer).get(path))
+    assert sign_in(viewer).get("/api/v1/streams/new/").json()["tasks"] == []

@@ -1,0 +1,115 @@
+"""`crosslog streams` over a capture: applications, stores, keys; what it refuses."""
+
+import json
+
+import pytest
+
+from jobs.cli import main
+from tests.jobs.streams.written import two_processes
+
+
+def capture(tmp_path, **told):
+    of = two_processes(**told)
+    members = [
+        {
+            "member_id": one.member_id,
+            "client_id": one.client_id,
+            "client_host": one.client_host,
+            "member_metadata_hex": one.metadata.hex(),
+            "member_assignment_hex": one.assignment.hex(),
+        }
+        for one in of.members
+    ]
+    offsets = {str(number): [0, 10] for number in range(4)}
+    content = {
+        "group": "app",
+        "captured_from": 1_800_000_000_000,
+        "describe_groups": {
+            "state": "Stable",
+            "protocol_type": "consumer",
+            "protocol": "stream",
+            "members": members,
+        },
+        "committed": {"orders:0": {"offset": 7, "metadata": ""}},
+        "topics": {
+            name: {"partitions": 4, "offsets": offsets}
+            for name in ("orders", "app-totals-changelog")
+        },
+    }
+    path = tmp_path / "capture.json"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return str(path)
+
+
+def documents(capsys):
+    return json.loads(capsys.readouterr().out)["applications"]
+
+
+def test_an_application_is_printed_as_one_document(tmp_path, capsys):
+    assert main(["streams", capture(tmp_path), "--json"]) == 0
+    (told,) = documents(capsys)
+    assert (told["application"], told["protocol"], told["state"]) == ("app", "classic", "Stable")
+    assert [one["endpoint"] for one in told["processes"]] == ["h1:1", "h2:2"]
+    assert told["stores"][0] | {"reason": ""} == {
+        "store": "totals", "subtopology": "0", "candidates": ["0"], "confidence": "inferred",
+        "reason": "", "source_topics": ["orders"], "changelog": "app-totals-changelog", "kind": None,
+        "is_global": False,
+    }  # fmt: skip
+    first = told["tasks"][0]
+    assert (first["task"], first["input"][0]["lag_records"]) == ("0_0", 3)
+    assert told["application_answers"]["metadata"][0]["stores"] == ["totals"]
+
+
+def test_a_person_reads_instances_stores_tasks_and_the_holder_of_a_key(tmp_path, capsys):
+    assert main(["streams", capture(tmp_path), "--store", "totals", "--key", "alice"]) == 0
+    said = capsys.readouterr().out
+    for line in (
+        "app  classic protocol, Stable",
+        "h1:1  1 threads",
+        "totals  in 0  (inferred)",
+        "0_0  active h1:1  standby h2:2  lag 3",
+        "key 616c696365 of totals",
+        "served by h2:2",
+        "the application answers h2:2: right.",
+    ):
+        assert line in said, line
+
+
+def test_a_wrong_answer_of_the_application_is_a_finding(tmp_path, capsys):
+    path = capture(tmp_path, second_endpoint="")
+    assert main(["streams", path, "--store", "totals", "--key", "alice", "--json"]) == 1
+    (told,) = documents(capsys)
+    own = told["for_key"]["application_answers"]
+    assert (own["is_right"], own["misrouted_share"]) == (False, 0.75)
+    assert "10.0.0.2 has no application.server" in own["reason"]
+    assert told["for_key"]["active"]["place"] == "10.0.0.2"
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (["--application", "other"], "no Kafka Streams application other (seen: app)"),
+        (["--store", "nothing"], "has no store nothing"),
+        (["--key", "a"], "--key needs --store"),
+        (["--store", "totals", "--key", "x", "--key-format", "hex"], "pairs of hexadecimal digits"),
+        (["--store", "totals", "--key", "x", "--changelog"], "the connection to a cluster"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_with_a_sentence(tmp_path, capsys, more, told):
+    assert main(["streams", capture(tmp_path), *more]) == 2
+    found = capsys.readouterr()
+    assert found.out == ""
+    assert told in found.err
+
+
+def test_a_description_gives_stores_that_no_topic_shows(tmp_path, capsys):
+    text = (
+        "Topologies:\n Sub-topology: 0\n  Source: s (topics: [orders])\n    --> p\n"
+        "  Processor: p (stores: [totals, seen-ids])\n    --> none\n    <-- s\n"
+    )
+    described = tmp_path / "topology.txt"
+    described.write_text(text, encoding="utf-8")
+    assert main(["streams", capture(tmp_path), "--topology", str(described), "--json"]) == 0
+    stores = {one["store"]: one for one in documents(capsys)[0]["stores"]}
+    assert stores["seen-ids"]["confidence"] == "given"
+    assert stores["seen-ids"]["changelog"] is None

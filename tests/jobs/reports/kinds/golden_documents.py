@@ -1,0 +1,56 @@
+"""Documents that are compared byte by byte; a new one is written with GOLDEN=write."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from jobs.reports.document import Document
+from jobs.reports.kinds.kind import KINDS, Content
+from jobs.reports.periods import Period
+from jobs.reports.rendering.formats import json_of
+
+FOLDER = Path(__file__).parent
+# Clocks go forward in this week: it has an hour less.
+WEEK = Period(
+    datetime(2026, 3, 22, 23, tzinfo=UTC),
+    datetime(2026, 3, 29, 22, tzinfo=UTC),
+    "Europe/Berlin",
+    "last-week",
+)
+# A week without any change of clocks.
+START, END = datetime(2026, 11, 16, tzinfo=UTC), datetime(2026, 11, 23, tzinfo=UTC)
+NOVEMBER = Period(START, END, "UTC", "last-week")
+# Right to left, a formula, a tag, and as long as a topic's name may be.
+ODD = "=1+1\u202e<b>" + "o" * 241
+
+
+def document_of(
+    kind: str, content: Content, before: Period | None = None, period: Period = WEEK
+) -> Document:
+    return Document(
+        kind,
+        KINDS[kind].title,
+        period,
+        content.sections,
+        made_at="2026-11-23T07:00:00.000Z",
+        made_for="ann",
+        before=before,
+        verdicts=content.verdicts,
+    )
+
+
+def check_golden(
+    kind: str, content: Content, before: Period | None, period: Period = WEEK
+) -> dict[str, Any]:
+    """Compare the JSON of a whole document with what is kept, and return it as it is read again."""
+    document = document_of(kind, content, before, period)
+    path, told = FOLDER / f"{kind}.golden.json", json_of(document) + b"\n"
+    if os.environ.get("GOLDEN") == "write":
+        path.write_bytes(told)
+    assert told == path.read_bytes(), f"{path} differs: look at it, then GOLDEN=write"
+    read = document.to_mapping()
+    assert Document.from_mapping(read) == document
+    return read

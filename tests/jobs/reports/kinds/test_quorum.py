@@ -1,0 +1,135 @@
+"""The quorum report as a document, and the lane of the leader."""
+
+from dataclasses import replace
+from datetime import timedelta
+from itertools import pairwise
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from jobs.reports.document import Gap, Level
+from jobs.reports.kinds.clusters.leader_lanes import leader_chart, leaderless_ms, terms_of
+from jobs.reports.kinds.clusters.quorum import MOST_ROWS, build
+from jobs.reports.kinds.clusters.quorum_recorded import (
+    BrokerEvent,
+    BrokerFenced,
+    ClusterQuorum,
+    ElectionRecorded,
+    OpenFinding,
+    QuorumRecorded,
+    SettingChange,
+    VoterChange,
+)
+from jobs.reports.values import stamp
+from tests.jobs.reports.kinds.golden_documents import ODD, WEEK, check_golden
+
+START, END = WEEK.start, WEEK.end
+
+
+def at(seconds):
+    return START + timedelta(seconds=seconds)
+
+
+def election(seconds, leader, gap_ms=None):
+    return ElectionRecorded(at(seconds), 7, leader, gap_ms, (), "/r/")
+
+
+def cluster(**fields):
+    values = {"alias": "east", "start": START, "end": END, "leader_before": 1}
+    return ClusterQuorum(**values | fields)
+
+
+def told(*clusters, before=None):
+    return build(QuorumRecorded(WEEK, clusters), before)
+
+
+def full():
+    return cluster(
+        gaps=(Gap(stamp(at(60)), stamp(at(90)), "Records of the metadata log are missing."),),
+        voters_before="1, 2, 3", voters_after="1, 2",
+        voter_changes=(VoterChange(at(30), "removed 3", "1, 2", False, "/v/"),),
+        elections=(election(1000, 2, 2900), replace(election(90_000, 1), anomalies=("odd",))),
+        brokers=(BrokerFenced(3, 2, 1, 60_000, "/b/"),),
+        broker_events=(BrokerEvent(at(5), 3, "Fenced", "Broker fenced", "/r/"),),
+        configs=(SettingChange(at(9), "TOPIC", ODD, "retention.ms", "1", None, "/r/"),),
+        config_counts=(("TOPIC", ODD, 1), ("BROKER", "", 3)),
+        features=(SettingChange(at(9), "", "", "metadata.version", 20, 25, "/r/"),),
+        findings=(OpenFinding("crit", "No quorum", "2 of 3 voters are away.", "", at(2)),),
+        href="/quorum/east/", voters_href="/v/", brokers_href="/b/", settings_href="/s/",
+    )  # fmt: skip
+
+
+def test_the_whole_document_is_the_same_as_ever():
+    before = QuorumRecorded(WEEK.before(), (replace(full(), elections=()),))
+    check_golden("quorum", told(full(), before=before), WEEK.before())
+
+
+@pytest.mark.parametrize(
+    ("gap_ms", "level", "word"),
+    [
+        pytest.param(None, Level.OK, "Always a controller", id="no election with a gap"),
+        pytest.param(400, Level.OK, "Time without a controller", id="the beat of the log"),
+        pytest.param(1000, Level.WARNING, "Time without a controller", id="notable"),
+    ],
+)
+def test_the_verdict_is_by_the_longest_time_without_a_controller(gap_ms, level, word):
+    verdict = told(cluster(elections=(election(100, 2, gap_ms),))).verdicts[0]
+    assert (verdict.level, verdict.word) == (level, word)
+
+
+def test_the_leader_changes_with_elections_and_gaps_lie_between():
+    one = cluster(elections=(election(10, 2, 3000), election(20, 2, 0), election(30, 1, 99_000)))
+    assert [(t.leader, t.start, t.end) for t in terms_of(one, START, at(40))] == [
+        (1, START, at(7)), (None, at(7), at(10)), (2, at(10), at(20)), (None, at(20), at(30)),
+        (1, at(30), at(40)),
+    ]  # fmt: skip
+
+
+ELECTIONS = st.lists(
+    st.tuples(st.integers(0, 99), st.integers(1, 3), st.integers(0, 30_000)), max_size=9
+)
+
+
+@given(ELECTIONS, st.sampled_from([None, 1]))
+@example([(5, 1, 9000), (5, 2, 0)], None)
+@example([(50, 1, 0), (10, 2, 1000)], 1)
+def test_terms_follow_each_other_also_when_clocks_disagree(rows, leader):
+    one = cluster(elections=tuple(election(*row) for row in rows), leader_before=leader)
+    terms = terms_of(one, START, at(100))
+    for before, after in pairwise(terms):
+        assert before.end == after.start
+        assert before.leader != after.leader
+    assert all(term.start < term.end for term in terms)
+    if leader is not None:
+        assert (terms[0].start, terms[-1].end) == (START, at(100))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "gap_ms", "expected"),
+    [(10, 2000, 2000), (1, 5000, 1000), (110, 20_000, 10_000), (5, None, 0)],
+)
+def test_a_gap_is_cut_to_the_period(seconds, gap_ms, expected):
+    assert leaderless_ms(election(seconds, 1, gap_ms), START, at(100)) == expected
+
+
+def test_terms_too_short_to_be_seen_are_not_drawn():
+    rows = tuple(election(n * 10, n % 3, 100) for n in range(1, 60_000))
+    series = leader_chart(cluster(elections=rows)).series[0]
+    assert len(series.x) == len(series.ends) == len(series.values) <= 1000
+
+
+def test_of_very_many_elections_the_newest_are_listed():
+    rows = tuple(election(n, 1) for n in range(MOST_ROWS + 3))
+    table = told(cluster(elections=rows)).sections[0].blocks[5]
+    assert (len(table.rows), table.total, table.rows[0][0]) == (
+        MOST_ROWS,
+        MOST_ROWS + 3,
+        stamp(at(3)),
+    )
+
+
+def test_an_empty_period_is_a_document_too():
+    content = told(ClusterQuorum("east"), before=QuorumRecorded(WEEK.before()))
+    assert [one.word for one in content.verdicts] == ["Unknown"]
+    assert leader_chart(ClusterQuorum("east")) is None

@@ -1,0 +1,74 @@
+"""Subscriptions and assignments of classic groups, as a real broker handed them out."""
+
+import json
+
+import pytest
+
+from jobs.wire.consumer_protocol import decode_consumer_assignment, decode_consumer_subscription
+from jobs.wire.errors import RecordFormatError
+from tests.support import CONFORMANCE
+
+LIVE = CONFORMANCE / "streams_live"
+needs_live = pytest.mark.skipif(not LIVE.is_dir(), reason=f"no conformance data: {LIVE}")
+
+
+def members():
+    for name in ("classic_two_instances", "one_without_endpoint"):
+        outside = json.loads((LIVE / name / "outside.json").read_text(encoding="utf-8"))
+        yield from outside["describe_groups"]["members"]
+
+
+@needs_live
+def test_members_of_real_groups_are_read():
+    for member in members():
+        wants = decode_consumer_subscription(bytes.fromhex(member["member_metadata_hex"]))
+        expected = member["subscription"]
+        assert list(wants.topics) == expected["topics"]
+        assert wants.user_data.hex() == expected["user_data_hex"]
+        assert (wants.version, wants.generation) == (expected["version"], expected["generation_id"])
+        assert (wants.rack or None) == (expected["rack_id"] or None)
+        given = decode_consumer_assignment(bytes.fromhex(member["member_assignment_hex"]))
+        expected = member["assignment"]
+        assert given.user_data.hex() == expected["user_data_hex"]
+        assert {topic for topic, _ in given.assigned} <= {
+            one["topic"] if isinstance(one, dict) else one[0] for one in expected["assigned"]
+        }
+
+
+@needs_live
+def test_every_truncation_is_refused():
+    member = next(members())
+    for name, decode in (
+        ("member_metadata_hex", decode_consumer_subscription),
+        ("member_assignment_hex", decode_consumer_assignment),
+    ):
+        content = bytes.fromhex(member[name])
+        for size in range(len(content)):
+            with pytest.raises(RecordFormatError):
+                decode(content[:size])
+
+
+@pytest.mark.parametrize(
+    ("content", "topics"),
+    [
+        pytest.param("0000 00000001 0001 61 ffffffff", ("a",), id="version 0, no user data"),
+        pytest.param("0001 00000000 00000000 00000000", (), id="version 1"),
+        pytest.param("0009 00000000 00000000 00000000 ffffffff ffff 0102", (), id="a later one"),
+    ],
+)
+def test_each_version_is_read(content, topics):
+    assert decode_consumer_subscription(bytes.fromhex(content)).topics == topics
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param("ffff 00000000 00000000", id="a version below 0"),
+        pytest.param("0000 ffffffff", id="fewer than no topics"),
+        pytest.param("0000 7fffffff 0001", id="more topics than bytes"),
+        pytest.param("0000 00000000 fffffffe", id="a length below -1"),
+    ],
+)
+def test_numbers_that_cannot_be_are_refused(content):
+    with pytest.raises(RecordFormatError):
+        decode_consumer_subscription(bytes.fromhex(content))
