@@ -108,6 +108,15 @@ def _command_of(process: Path) -> list[str]:
 
 def _opens(process: Path, wanted: set[str]) -> bool:
     try:
-        return any(str(link.readlink()) in wanted for link in (process / "fd").iterdir())
+        links = list((process / "fd").iterdir())
     except OSError:  # ended meanwhile, or of another user
         return False
+    return any(_target_of(link) in wanted for link in links)
+
+
+def _target_of(link: Path) -> str:
+    """Return what a descriptor stands for, nothing once it is closed: the listing's own is, always."""
+    try:
+        return str(link.readlink())
+    except OSError:
+        return ""

@@ -1,11 +1,12 @@
 import os
+import socket
 import sys
 
 import pytest
 
 from jobs.lab.errors import PortTaken
 from jobs.lab.plan import ClusterPlan
-from jobs.lab.ports import check_free, find_base_port, is_free
+from jobs.lab.ports import check_free, find_base_port, is_free, owner_of
 
 
 def test_a_free_port_passes(free_port):
@@ -18,6 +19,14 @@ def test_a_taken_port_is_refused_with_its_owner_and_a_way_out(listener):
     words = rf"Port {port} .* taken by process {os.getpid()} .*another with --base-port"
     with pytest.raises(PortTaken, match=words):
         check_free([port])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the owner of a port is read from /proc")
+def test_the_owner_is_found_although_a_lower_descriptor_was_closed_meanwhile():
+    lower = os.open(os.devnull, os.O_RDONLY)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        os.close(lower)  # the listing of descriptors takes this number, and is gone when it is read
+        assert owner_of(listener.getsockname()[1]).startswith(f"process {os.getpid()} ")
 
 
 def test_ports_that_were_found_are_not_found_again_before_somebody_listens():
