@@ -228,6 +228,9 @@ def numbers(
     ]
     if len(middle) < 3:  # drained before it was warm: the second half is what there is
         middle = [s for s in samples if 0.4 * load.records <= s.records <= 0.95 * load.records]
+    if len({s.records for s in middle}) < 2:  # drained between two looks: all of it
+        started = max(number for number, s in enumerate(samples) if s.records == samples[0].records)
+        middle = list(samples[started:])
     first, last = middle[0], middle[-1]
     millions = (last.records - first.records) / 1e6
     cpu_s = last.cpu_s - first.cpu_s

@@ -207,7 +207,10 @@ class FlowSettingsSerializer(serializers.Serializer[Any]):
     offset_syncs = _one_of(SyncsLocation)
     heartbeats = _one_of(HeartbeatsTo)
     commit_interval_ms = serializers.IntegerField(
-        required=False, min_value=SHORTEST_COMMIT_MS, max_value=LONGEST_COMMIT_MS
+        required=False,
+        min_value=SHORTEST_COMMIT_MS,
+        max_value=LONGEST_COMMIT_MS,
+        help_text="The longest time between two commits; a flow that keeps up commits sooner.",
     )
     client_rack = serializers.CharField(max_length=100, required=False, allow_blank=True)
     on_existing = _one_of(OnExisting)

@@ -85,7 +85,8 @@ def _add_facts(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--all-changes-told",
         action="store_true",
-        help="crosslog alone copied it: there is a sync wherever the difference of the offsets changes",
+        help="crosslog alone copied it: there is a sync wherever the difference of the offsets changes; not "
+        "true of a dump, which has no headers, where records had a crosslog.chain",
     )
 
 

@@ -28,6 +28,7 @@ class RevokedPartition:
     remote_end: int | None = None
     leader_epoch: int | None = None
     last_sync: tuple[int, int] | None = None
+    untold_syncs: tuple[tuple[int, int], ...] = ()
 
     @property
     def where(self) -> TopicPartition:
@@ -42,6 +43,7 @@ class RevokedPartition:
             remote_end=self.remote_end,
             leader_epoch=self.leader_epoch,
             last_sync=self.last_sync,
+            untold_syncs=self.untold_syncs,
         )
 
 
@@ -53,6 +55,7 @@ def revoked_at(start: PartitionStart) -> RevokedPartition:
         remote_end=start.remote_end,
         leader_epoch=start.leader_epoch,
         last_sync=start.last_sync,
+        untold_syncs=start.untold_syncs,
     )
 
 

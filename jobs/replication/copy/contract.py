@@ -40,8 +40,8 @@ class PartitionStart:
 
     `remote_end` is where the remote partition ended when that position was committed; None when
     that is not known (first start, or the position was written by MirrorMaker 2). `leader_epoch` and
-    `last_sync` belong to the last copied record (see `positions.Position`): whoever let go of the
-    partition gives them along; None where only the target knows them.
+    `last_sync` belong to the last copied record, `untold_syncs` come before that (see `positions.Position`):
+    whoever let go of the partition gives them along; None where only the target knows them.
     """
 
     topic: str
@@ -51,6 +51,7 @@ class PartitionStart:
     remote_end: int | None = None
     leader_epoch: int | None = None
     last_sync: tuple[int, int] | None = None
+    untold_syncs: tuple[tuple[int, int], ...] = ()
 
     @property
     def where(self) -> TopicPartition:

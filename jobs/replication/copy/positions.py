@@ -21,6 +21,7 @@ from jobs.replication.copy.positions_format import (
     encode_position_key,
     positions_topic,
 )
+from jobs.wire.topics.sync_links import decode_chain
 
 # Where the remote partition ended at the moment of a commit; MirrorMaker 2 does not look at headers.
 # What is there beyond it at the next start was written after the commit.
@@ -29,6 +30,8 @@ REMOTE_END_HEADER = "crosslog.remote-end"
 # record (KIP-320). And the last copied record's offsets on both sides.
 LEADER_EPOCH_HEADER = "crosslog.leader-epoch"
 LAST_SYNC_HEADER = "crosslog.last-sync"
+# Offset syncs that are not told yet, a chain (see `jobs.wire.topics.sync_links`): the last sync follows it.
+UNTOLD_SYNCS_HEADER = "crosslog.untold-syncs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,8 @@ class Position:
 
     `remote_end` is where the remote partition ended when this was committed, `leader_epoch` belongs
     to the last copied record, `last_sync` are that record's offsets on both sides. They are None when
-    they were not known or another program (MirrorMaker 2) wrote the position.
+    they were not known or another program (MirrorMaker 2) wrote the position. `untold` is the header of the
+    offset syncs that were not told.
     """
 
     next_offset: int
@@ -45,6 +49,12 @@ class Position:
     remote_end: int | None = None
     leader_epoch: int | None = None
     last_sync: tuple[int, int] | None = None
+    untold: bytes | None = None
+
+    @property
+    def untold_syncs(self) -> tuple[tuple[int, int], ...]:
+        """The offset sync that was told last and the changes up to `last_sync`; none if all are told."""
+        return decode_chain(self.untold)
 
 
 class Positions(Mapping[TopicPartition, int]):
@@ -137,6 +147,7 @@ class _Reading:
             notes.number(REMOTE_END_HEADER),
             notes.number(LEADER_EPOCH_HEADER),
             notes.pair(LAST_SYNC_HEADER),
+            notes.value(UNTOLD_SYNCS_HEADER),
         )
 
 
@@ -147,6 +158,9 @@ class _Notes:
         self._values = {
             name: value for name, value in dict(headers or ()).items() if isinstance(value, bytes)
         }
+
+    def value(self, name: str) -> bytes | None:
+        return self._values.get(name)
 
     def number(self, name: str) -> int | None:
         value = self._values.get(name, b"")

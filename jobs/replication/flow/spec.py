@@ -104,8 +104,8 @@ class HeartbeatsTo(StrEnum):
 class FlowSpec:
     """A flow as the engine needs it. Patterns are regular expressions that match a whole name.
 
-    `commit_interval_ms` is the longest time between two commits while records flow;
-    `max_bytes_per_s` limits what the whole flow reads, None for no limit.
+    `commit_interval_ms` is the longest time between two commits while records flow, and a flow that keeps up
+    commits sooner; `max_bytes_per_s` limits what the whole flow reads, None for no limit.
 
     Remote topics follow the source: `grow_partitions` adds partitions, `sync_configs` and `sync_acls`
     set what differs. `config_properties_exclude` are settings that are never copied. With

@@ -106,7 +106,7 @@ class SyncParts:
                 break
             later.append(piece.syncs.rows(where))
         rows = SyncRows.joined(later[::-1])
-        rows = rows if self.as_of_ms is None else rows.known_at(self.as_of_ms)
+        rows = (rows if self.as_of_ms is None else rows.known_at(self.as_of_ms)).records()
         kept = nothing_kept() if kept is None else kept
         feed(kept, rows.upstream, rows.downstream)
         return kept
@@ -177,7 +177,7 @@ class ArchivedTranslator(Translator):
         if kept is None or self.parts.reaches_over(last):
             kept = self.parts.kept(where)
         elif last != self.parts.last:
-            rows = self.parts.rows(where, last)
+            rows = self.parts.rows(where, last).records()
             kept = kept.copy()
             feed(kept, rows.upstream, rows.downstream)
         self._keeping[where] = (self.parts.last, kept)

@@ -187,7 +187,8 @@ def _merged(
         rows = rows.pick(~repeats(rows._replace(partition=np.zeros_like(rows.partition))))
         if kept is not None:
             kept[name] = before.kept(name)
-            feed(kept[name], rows.upstream, rows.downstream)
+            own = rows.records()
+            feed(kept[name], own.upstream, own.downstream)
         yield name, rows
 
 

@@ -28,8 +28,8 @@ from jobs.wire.errors import BatchError, Damaged, RecordFormatError
 from jobs.wire.topics.offset_syncs import Batch, DecodedSyncs, decode_compiled, decode_plain
 
 UNREADABLE = "in bytes that are no batch"
-# From so many records on the compiled loop is worth its start.
-_MANY = 5_000
+# From so many records or bytes on the compiled loop is worth its start.
+_MANY, _MANY_BYTES = 5_000, 256 * 1024
 
 
 @dataclass(slots=True)
@@ -70,13 +70,17 @@ def take_syncs(
     `aborted` are (producer id, first offset) of aborted transactions that reach into these bytes. What is no
     sync is counted and passed by. A range of a log begins with the first batch that begins in it
     (`skips_begun`; what is missing before that is for whoever has the range before), and ends before the
-    first batch that begins at `until` or behind.
+    first batch that begins at `until` or behind. Where the bytes hold very many syncs, what is behind them is
+    left for the next call.
     """
-    taken = TakenSyncs(position)
+    taken, aborted = TakenSyncs(position), list(aborted)
     batches: list[Batch] = []
     holes: list[int] = []
+    starts: list[int] = []
+    end = 0
     try:
         for header, batch, is_data in _committed(content, aborted):
+            start, end = end, end + len(batch)
             if until is not None and header.base_offset >= until:
                 break
             if header.next_offset <= taken.next_offset:
@@ -88,16 +92,25 @@ def take_syncs(
             if is_data:
                 batches.append((header, batch))
                 holes.append(taken.holes)
-            if not header.is_control and not header.is_dense:
-                taken.note_hole(header.base_offset, header.next_offset)
+                starts.append(start)
+            _note_inside(taken, header)
     except RecordFormatError as error:
         # Where the next batch begins cannot be known; nothing is behind it in this answer.
         taken.refused[UNREADABLE] += 1
         bad = error.offset if isinstance(error, BatchError) else taken.next_offset
         is_possible = taken.next_offset <= bad < HIGHEST_OFFSET
         taken.next_offset = (bad if is_possible else taken.next_offset) + 1
-    _decode(taken, batches, holes, position)
-    return taken
+    read = _decode(taken, batches, holes, position)
+    if read == len(batches):
+        return taken
+    return take_syncs(
+        content[: starts[read]],
+        position,
+        aborted,
+        until=until,
+        skips_begun=skips_begun,
+        is_range=is_range,
+    )
 
 
 def _walk_over(taken: TakenSyncs, header: BatchHeader, *, is_seam: bool) -> None:
@@ -106,10 +119,15 @@ def _walk_over(taken: TakenSyncs, header: BatchHeader, *, is_seam: bool) -> None
         taken.first_offset = header.base_offset
     if header.base_offset > taken.next_offset and not is_seam:
         taken.note_hole(taken.next_offset, header.base_offset)
-    if not header.is_control and not header.is_dense:
-        taken.note_hole(header.base_offset, header.next_offset)
+    _note_inside(taken, header)
     taken.next_offset = header.next_offset
     taken.leader_epoch = header.partition_leader_epoch
+
+
+def _note_inside(taken: TakenSyncs, header: BatchHeader) -> None:
+    """Note where records were removed from a batch: that is before its syncs, and behind them."""
+    if not header.is_control and not header.is_dense:
+        taken.note_hole(header.base_offset, header.next_offset)
 
 
 def _committed(
@@ -134,9 +152,10 @@ def _committed(
 
 def _decode(
     taken: TakenSyncs, batches: Sequence[Batch], holes: Sequence[int], position: int
-) -> None:
+) -> int:
+    """Fill in the syncs of batches; return of how many."""
     if not batches:
-        return
+        return 0
     found = decode(batches)
     taken.refused += found.refused
     ends = np.array([header.last_offset for header, _ in batches], np.int64)
@@ -149,16 +168,19 @@ def _decode(
         found.follows_upstream,
         found.follows_downstream,
         np.array([header.max_timestamp for header, _ in batches], np.int64)[of_batch],
+        found.chained,
     )
     taken.rows = rows.pick(found.offset >= position)
     taken.names = [TopicPartition(*key) for key in found.keys]
     if len(rows.partition):
         taken.newest_at_ms = max(header.max_timestamp for header, _ in batches)
+    return found.batches
 
 
 def decode(batches: Sequence[Batch]) -> DecodedSyncs:
-    """Read data batches, by the compiled loop where there are many records."""
-    if sum(header.record_count for header, _ in batches) >= _MANY:
+    """Read data batches, by the compiled loop where there is much in them."""
+    records = sum(header.record_count for header, _ in batches)
+    if records >= _MANY or sum(len(batch) for _, batch in batches) >= _MANY_BYTES:
         try:
             return decode_compiled(batches)
         except ImportError:

@@ -30,7 +30,7 @@ from jobs.replication.offset_syncs.sync_rows import (
     sync_table,
 )
 
-_NAMES = ("upstream", "downstream", "hole", "follows_upstream", "follows_downstream", "at_ms")
+_NAMES = SyncRows._fields[1:]
 SCHEMA = pa.schema(
     [
         pa.field("topic", pa.dictionary(pa.int32(), pa.string()), nullable=False),
@@ -161,6 +161,9 @@ class SyncFile:
             with self._named():
                 groups = list(range(first, behind))
                 content = self._file.read_row_groups(groups, columns=list(_NAMES))
+                if _NAMES[-1] not in content.column_names:  # nobody wrote chains then
+                    none = np.zeros(len(content), np.int64)
+                    content = content.append_column(_NAMES[-1], pa.array(none))
                 columns = tuple(content[name].to_numpy() for name in _NAMES)
             seen = self._seen = (first, behind), columns
         return seen[1]
@@ -237,5 +240,6 @@ def _read_runs(content: Any) -> SyncTable:
         listed("follows_upstream"),
         listed("follows_downstream"),
         np.full(len(upstream), UNKNOWN, np.int64),
+        np.zeros(len(upstream), np.int64),
     )
     return sync_table(known, _with_whole_links(rows))

@@ -28,7 +28,7 @@ class SyncRows(NamedTuple):
     the log has before this sync: where records were removed that nobody kept. Two syncs of a partition with
     the same number have none between them. `follows_upstream` and `follows_downstream` are the sync that was
     told before it, both -1 where that is not known. `at_ms` is when it was written (ms since 1970), -1 where
-    nobody kept that.
+    nobody kept that. `chained` is 1 where it is no record of its own, but stands beside a later one.
     """
 
     partition: Int64s
@@ -38,6 +38,7 @@ class SyncRows(NamedTuple):
     follows_upstream: Int64s
     follows_downstream: Int64s
     at_ms: Int64s
+    chained: Int64s
 
     @classmethod
     def empty(cls) -> SyncRows:
@@ -50,7 +51,8 @@ class SyncRows(NamedTuple):
     ) -> SyncRows:
         """Return rows of which nobody told what they follow, nor when they were written."""
         unknown = np.full(len(partition), UNKNOWN, np.int64)
-        return cls(partition, upstream, downstream, hole, unknown, unknown, unknown)
+        own = np.zeros(len(partition), np.int64)
+        return cls(partition, upstream, downstream, hole, unknown, unknown, unknown, own)
 
     @classmethod
     def joined(cls, pieces: Sequence[SyncRows]) -> SyncRows:
@@ -62,6 +64,10 @@ class SyncRows(NamedTuple):
     def pick(self, rows: Int64s | Bools | slice) -> SyncRows:
         """Return some of the rows."""
         return SyncRows(*(column[rows] for column in self))
+
+    def records(self) -> SyncRows:
+        """Return what MirrorMaker 2 sees: of a record that stands for several syncs, its own."""
+        return self.pick(self.chained == 0) if self.chained.any() else self
 
     def known_at(self, at_ms: int) -> SyncRows:
         """Return what of one partition was written up to a time: nothing behind the last sync of then."""

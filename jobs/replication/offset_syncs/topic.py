@@ -59,5 +59,5 @@ class FollowedSyncs:
         if min(pair) >= 0 and self._wants(sync.topic):
             where = TopicPartition(sync.topic, sync.partition)
             at = message.offset() or 0
-            follows = self._links.follows(at, where, pair, message.headers())
-            self.kept.add(where, *pair, follows=follows)
+            for one, follows in self._links.told(at, where, pair, message.headers()):
+                self.kept.add(where, *one, follows=follows)

@@ -79,5 +79,9 @@ def released_in(message: Message) -> list[RevokedPartition]:
 
 def _with_pair(values: Mapping[str, Any]) -> dict[str, Any]:
     """JSON knows no tuples."""
-    pair = values.get("last_sync")
-    return {**values, "last_sync": None if pair is None else tuple(pair)}
+    pair, untold = values.get("last_sync"), values.get("untold_syncs", ())
+    return {
+        **values,
+        "last_sync": None if pair is None else tuple(pair),
+        "untold_syncs": tuple(map(tuple, untold)),
+    }

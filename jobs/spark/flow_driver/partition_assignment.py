@@ -211,5 +211,10 @@ class PartitionAssignment:
 def start_at(start: PartitionStart, position: int, remote_end: int | None) -> PartitionStart:
     """Return a start at a position that was read from the target, where all else is noted as well."""
     return replace(
-        start, position=position, remote_end=remote_end, leader_epoch=None, last_sync=None
+        start,
+        position=position,
+        remote_end=remote_end,
+        leader_epoch=None,
+        last_sync=None,
+        untold_syncs=(),
     )

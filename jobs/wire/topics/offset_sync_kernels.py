@@ -15,16 +15,25 @@ import numba
 import numpy as np
 
 from jobs.wire.rebatch.table import Bytes, Int64s
-from jobs.wire.topics.sync_links import FOLLOWS_HEADER, MOST_DIGITS, TOGETHER_HEADER
+from jobs.wire.topics.sync_links import (
+    CHAIN_HEADER,
+    FOLLOWS_HEADER,
+    LARGEST_CHAINS_BYTES,
+    LONGEST_CHAIN_BYTES,
+    MOST_DIGITS,
+    TOGETHER_HEADER,
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Kinds of a record; above 0: why it is refused.
 SYNC, NULL, FOREIGN, BAD_NUMBER = 0, 1, 2, 3
-# Columns of a row. `NOTED`: there are headers of `sync_links`; what they say, -1 for nothing.
+# Columns of a row. `NOTED`: there are headers of `sync_links`; what they say, -1 for nothing. Of a chain only
+# where it is, until `take_chains` writes how many syncs the row tells.
 KIND, OFFSET, KEY, UPSTREAM, DOWNSTREAM = 0, 1, 2, 3, 4
 NOTED, FOLLOWS_UPSTREAM, FOLLOWS_DOWNSTREAM, TOGETHER = 5, 6, 7, 8
-COLUMNS = 9
+CHAIN_AT, CHAIN_SIZE, TELLS = 9, 10, 11
+COLUMNS = 12
 # Columns of a batch: its records, and what its header says.
 START, END, BASE_OFFSET, COUNT, LAST_DELTA = 0, 1, 2, 3, 4
 
@@ -36,6 +45,8 @@ _INT32_BYTES, _INT64_BYTES = 5, 10
 _INT32_BITS = 0xFFFFFFFF
 _FOLLOWS = np.frombuffer(FOLLOWS_HEADER.encode(), np.uint8)
 _TOGETHER = np.frombuffer(TOGETHER_HEADER.encode(), np.uint8)
+_CHAIN = np.frombuffer(CHAIN_HEADER.encode(), np.uint8)
+_LONGEST_CHAIN, _LARGEST_CHAINS = LONGEST_CHAIN_BYTES, LARGEST_CHAINS_BYTES
 _MOST_DIGITS = MOST_DIGITS
 _ZERO, _NINE, _COLON = 48, 57, 58
 
@@ -128,12 +139,24 @@ def _note_together(content: Bytes, at: int, end: int, row: Int64s) -> None:
 
 
 @_compiled
+def _take_note(content: Bytes, name: int, name_size: int, at: int, size: int, row: Int64s) -> None:
+    """Note what a header says if it is one of these; of chains the last counts, also without a value."""
+    if _is(content, name, name_size, _CHAIN):
+        row[NOTED], row[CHAIN_AT], row[CHAIN_SIZE] = 1, at, size
+    elif size >= 0 and _is(content, name, name_size, _FOLLOWS):
+        _note_follows(content, at, at + size, row)
+    elif size >= 0 and _is(content, name, name_size, _TOGETHER):
+        _note_together(content, at, at + size, row)
+
+
+@_compiled
 def _take_headers(content: Bytes, at: int, end: int, row: Int64s) -> bool:
     """Say whether headers fill a record to its end, and note what they say of syncs before this one.
 
     A name is never null, a value may be.
     """
     row[NOTED], row[FOLLOWS_UPSTREAM], row[FOLLOWS_DOWNSTREAM], row[TOGETHER] = 0, -1, -1, 1
+    row[CHAIN_AT], row[CHAIN_SIZE], row[TELLS] = -1, -1, 1
     count, at = _varint(content, at, end)
     if at < 0 or count < 0:
         return False
@@ -144,11 +167,7 @@ def _take_headers(content: Bytes, at: int, end: int, row: Int64s) -> bool:
         value_size, at = _varint(content, name + size, end)
         if at < 0 or value_size < -1 or value_size > end - at:
             return False
-        if value_size >= 0:
-            if _is(content, name, size, _FOLLOWS):
-                _note_follows(content, at, at + value_size, row)
-            elif _is(content, name, size, _TOGETHER):
-                _note_together(content, at, at + value_size, row)
+        _take_note(content, name, size, at, value_size, row)
         at += max(value_size, 0)
     return at == end
 
@@ -227,17 +246,18 @@ def read(
     filled = 0
     for number in range(len(batches)):
         at, end = batches[number, START], batches[number, END]
-        begun = filled
+        begun, chains = filled, 0
         for _ in range(batches[number, COUNT]):
             delta, after, stop = _head(content, at, end)
             kind = _take(content, after, stop, rows[filled], keys, slots) if after > 0 else -1
             if kind < 0 or delta < 0 or delta > batches[number, LAST_DELTA]:
                 return begun, -1 - number
+            chains += max(rows[filled, CHAIN_SIZE], 0)
             rows[filled, KIND] = kind
             rows[filled, OFFSET] = batches[number, BASE_OFFSET] + delta
             filled += 1
             at = stop
-        if at != end:
+        if at != end or chains > _LARGEST_CHAINS:
             return begun, -1 - number
     return filled, len(batches)
 
@@ -255,3 +275,73 @@ def link(rows: Int64s) -> None:
                 row[FOLLOWS_DOWNSTREAM] = before[DOWNSTREAM]
                 row[TOGETHER] = left
         left = max(0, row[TOGETHER] - 1)
+
+
+@_compiled
+def _varlong(content: Bytes, at: int, end: int) -> tuple[int, int]:
+    """Return an INT64 and where it ends; an end of -1: there is none. Higher bits are dropped."""
+    raw = np.uint64(0)
+    for index in range(min(_INT64_BYTES, end - at)):
+        byte = np.uint64(content[at + index])
+        raw |= (byte & np.uint64(127)) << np.uint64(7 * index)
+        if byte < _MORE:
+            return int(
+                np.int64(raw >> np.uint64(1)) ^ -np.int64(raw & np.uint64(1))
+            ), at + index + 1
+    return 0, -1
+
+
+@_compiled
+def _read_chain(content: Bytes, row: Int64s, pairs: Int64s) -> int:
+    """Read the chain of a row; return of how many pairs it is, 0 where it is not sound, see `sync_links`."""
+    at, end = row[CHAIN_AT], row[CHAIN_AT] + row[CHAIN_SIZE]
+    if row[CHAIN_SIZE] > _LONGEST_CHAIN:
+        return 0
+    count, upstream, downstream = 0, 0, 0
+    while at < end:
+        grown, at = _varlong(content, at, end)
+        more, at = _varlong(content, at, end) if at > 0 else (0, -1)
+        # Nothing below can get too large for an INT64.
+        if at < 0 or not 0 <= grown < HIGHEST_OFFSET or not -HIGHEST_OFFSET < more < HIGHEST_OFFSET:
+            return 0
+        step = more + grown if count else more
+        if not 0 <= step < HIGHEST_OFFSET or (count and min(grown, step) == 0):
+            return 0
+        upstream, downstream = upstream + grown, downstream + step
+        if max(upstream, downstream) >= HIGHEST_OFFSET:
+            return 0
+        pairs[count, 0], pairs[count, 1] = upstream, downstream
+        count += 1
+    return count if count and upstream < row[UPSTREAM] and downstream < row[DOWNSTREAM] else 0
+
+
+@_compiled
+def take_chains(content: Bytes, rows: Int64s) -> int:
+    """Write beside the rows with a sound chain what they follow and tell; return what all tell."""
+    pairs, total = np.empty((_LONGEST_CHAIN // 2, 2), np.int64), 0
+    for at in range(len(rows)):
+        row = rows[at]
+        count = _read_chain(content, row, pairs) if row[CHAIN_SIZE] >= 0 else 0
+        if count:
+            row[TELLS], row[TOGETHER] = count, 1
+            row[FOLLOWS_UPSTREAM], row[FOLLOWS_DOWNSTREAM] = pairs[count - 1]
+        else:
+            row[CHAIN_SIZE] = -1
+        total += row[TELLS]
+    return total
+
+
+@_compiled
+def tell_chains(content: Bytes, rows: Int64s, told: Int64s) -> None:
+    """Write all that rows tell: both offsets, and those of the sync that is followed."""
+    pairs, end = np.empty((_LONGEST_CHAIN // 2, 2), np.int64), 0
+    for at in range(len(rows)):
+        row = rows[at]
+        if row[CHAIN_SIZE] >= 0:
+            for number in range(1, _read_chain(content, row, pairs)):
+                told[end, 0], told[end, 1] = pairs[number]
+                told[end, 2], told[end, 3] = pairs[number - 1]
+                end += 1
+        told[end, 0], told[end, 1] = row[UPSTREAM], row[DOWNSTREAM]
+        told[end, 2], told[end, 3] = row[FOLLOWS_UPSTREAM], row[FOLLOWS_DOWNSTREAM]
+        end += 1

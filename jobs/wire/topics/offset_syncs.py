@@ -3,17 +3,20 @@
 One rule for bytes of any kind, in plain Python and compiled:
 
 - A batch is read whole or not at all. It is damaged when its length, magic, CRC or compression is wrong, when
-  its records, as Kafka's DefaultRecord reads them with all their headers, do not fill it exactly, or when an
-  offset lies outside of the batch or beyond `HIGHEST_OFFSET`. Then it counts as damaged with the number of
-  records in its header (at least one), none of them is returned, and the next batch is read.
+  its records, as Kafka's DefaultRecord reads them with all their headers, do not fill it exactly, when an
+  offset lies outside of the batch or beyond `HIGHEST_OFFSET`, or when its chains are too long together
+  (`LARGEST_CHAINS_BYTES`). Then it counts as damaged with the number of records in its header (at least one),
+  none of them is returned, and the next batch is read.
 - In a sound batch each record is judged alone, in this order: key or value null; too short for an offset sync
   or a topic that is not UTF-8; a number that no partition or offset has. The first that holds is counted.
+- A record that stands for several syncs (`jobs.wire.topics.sync_links`) is a row for each, its own the last.
 
 Source: see `jobs.wire.mirror_records`; varints as in `jobs.wire.batches.varints`.
 """
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -37,7 +40,7 @@ from jobs.wire.batches.records import (
 from jobs.wire.errors import Damaged, RecordFormatError
 from jobs.wire.mirror_records import OffsetSync, decode_offset_sync
 from jobs.wire.rebatch.table import Int64s
-from jobs.wire.topics.sync_links import SyncLinks
+from jobs.wire.topics.sync_links import LARGEST_CHAINS_BYTES, SyncLinks, chain_bytes
 
 Batch = tuple[BatchHeader, memoryview]
 Key = tuple[str, int]
@@ -48,6 +51,17 @@ DAMAGED = "in a damaged batch"
 # What a batch of syncs may expand to, and what is looked at together: far above what is written, and little
 # enough for a row of numbers for each of the shortest records in it.
 LARGEST_EXPANDED_BYTES = 32 * 1024 * 1024
+# With so many syncs, the batches behind are left for another call: a chain may tell one in two bytes.
+MOST_SYNCS = 1_000_000
+COLUMNS = (
+    "key",
+    "upstream",
+    "downstream",
+    "offset",
+    "follows_upstream",
+    "follows_downstream",
+    "chained",
+)
 
 
 @dataclass(slots=True)
@@ -55,7 +69,9 @@ class DecodedSyncs:
     """Offset syncs in the order of the log: `key` is an index into `keys`, `offset` is that of the record.
 
     `follows_upstream` and `follows_downstream` are the pair that was told before it, both -1 where that is
-    not known, see `jobs.wire.topics.sync_links`. `refused` counts records that are none, by reason.
+    not known, see `jobs.wire.topics.sync_links`. `chained` is 1 where it stands only in the chain of a
+    record, which MirrorMaker 2 does not see. `refused` counts records that are none, by reason. `batches`
+    were read: not all where they hold very many syncs.
     """
 
     keys: list[Key] = field(default_factory=list)
@@ -65,6 +81,8 @@ class DecodedSyncs:
     offset: Int64s = field(default_factory=lambda: np.empty(0, np.int64))
     follows_upstream: Int64s = field(default_factory=lambda: np.empty(0, np.int64))
     follows_downstream: Int64s = field(default_factory=lambda: np.empty(0, np.int64))
+    chained: Int64s = field(default_factory=lambda: np.empty(0, np.int64))
+    batches: int = 0
     refused: Counter[str] = field(default_factory=Counter)
 
 
@@ -84,9 +102,12 @@ def decode_plain(batches: Sequence[Batch]) -> DecodedSyncs:
     """Read data batches of a topic of offset syncs, in plain Python."""
     found = DecodedSyncs()
     numbers: dict[Key, int] = {}
-    rows: list[tuple[int, int, int, int, int, int]] = []
+    rows = array("q")
     links = SyncLinks()
     for header, batch in batches:
+        if len(rows) >= MOST_SYNCS * len(COLUMNS):
+            break
+        found.batches += 1
         try:
             records = _records(batch)
         except RecordFormatError:
@@ -99,12 +120,13 @@ def decode_plain(batches: Sequence[Batch]) -> DecodedSyncs:
                 continue
             number = numbers.setdefault((sync.topic, sync.partition), len(numbers))
             pair = (sync.upstream_offset, sync.downstream_offset)
-            follows = links.follows(record.offset, number, pair, record.headers) or (-1, -1)
-            rows.append((number, *pair, record.offset, *follows))
+            told = links.told(record.offset, number, pair, record.headers)
+            for left, (one, follows) in enumerate(told, 1 - len(told)):
+                rows.extend((number, *one, record.offset, *(follows or (-1, -1)), int(left < 0)))
     found.keys = list(numbers)
-    columns = [column.copy() for column in np.array(rows, np.int64).reshape(-1, 6).T]
-    found.key, found.upstream, found.downstream, found.offset = columns[:4]
-    found.follows_upstream, found.follows_downstream = columns[4:]
+    table = np.array(rows, np.int64).reshape(-1, len(COLUMNS))
+    for name, column in zip(COLUMNS, table.T, strict=True):
+        setattr(found, name, column.copy())
     return found
 
 
@@ -113,6 +135,8 @@ def _records(batch: memoryview) -> list[PlacedRecord]:
     records = placed_records(batch, LARGEST_EXPANDED_BYTES)
     if any(not header.base_offset <= record.offset <= header.last_offset for record in records):
         raise Damaged(header.base_offset, "has a record outside of its offsets")
+    if sum(chain_bytes(record.headers) for record in records) > LARGEST_CHAINS_BYTES:
+        raise Damaged(header.base_offset, "tells too much in chains")
     return records
 
 
@@ -127,11 +151,12 @@ def _sound_header(batch: memoryview) -> BatchHeader:
 def decode_compiled(batches: Sequence[Batch]) -> DecodedSyncs:
     """Do the same by a compiled loop; the first call compiles. Raises ImportError without numba."""
     parts: list[DecodedSyncs] = []
-    done = 0
-    while done < len(batches) or not parts:
-        found, taken = _decode_some(batches[done:])
+    done = syncs = 0
+    while (done < len(batches) and syncs < MOST_SYNCS) or not parts:
+        found = _decode_some(batches[done:])
         parts.append(found)
-        done += taken
+        done += found.batches
+        syncs += len(found.key)
     return parts[0] if len(parts) == 1 else _joined(parts)
 
 
@@ -142,25 +167,19 @@ def _joined(parts: Sequence[DecodedSyncs]) -> DecodedSyncs:
         own = [numbers.setdefault(key, len(numbers)) for key in part.keys]
         part.key = np.array(own, np.int64)[part.key]
         found.refused += part.refused
+        found.batches += part.batches
     found.keys = list(numbers)
-    for name in (
-        "key",
-        "upstream",
-        "downstream",
-        "offset",
-        "follows_upstream",
-        "follows_downstream",
-    ):
+    for name in COLUMNS:
         setattr(found, name, np.concatenate([getattr(part, name) for part in parts]))
     return found
 
 
-def _decode_some(batches: Sequence[Batch]) -> tuple[DecodedSyncs, int]:
-    """Read as many batches as may be expanded together; say how many."""
+def _decode_some(batches: Sequence[Batch]) -> DecodedSyncs:
+    """Read as many batches as may be expanded together."""
     from jobs.wire.topics import offset_sync_kernels as kernels
 
     found = DecodedSyncs()
-    content, table, taken = _opened(batches, found.refused)
+    content, table, found.batches = _opened(batches, found.refused)
     rows = np.empty((int(table[:, kernels.COUNT].sum()), kernels.COLUMNS), np.int64)
     keys = np.zeros((len(rows) + 1, 2), np.int64)
     slots = np.zeros(1 << max(4, (2 * len(rows)).bit_length()), np.int64)
@@ -176,8 +195,10 @@ def _decode_some(batches: Sequence[Batch]) -> tuple[DecodedSyncs, int]:
             done = malformed + 1
         else:
             done = len(table)
-    _fill(found, np.concatenate(pieces) if pieces else rows, content, keys[1 : keys[0, 0] + 1])
-    return found, taken
+    rows = np.concatenate(pieces) if pieces else rows
+    if not _fill(found, rows, content, keys[1 : keys[0, 0] + 1]):
+        return _decode_some(batches[: found.batches // 2])
+    return found
 
 
 def _opened(
@@ -213,8 +234,11 @@ def _opened(
 
 def _fill(
     found: DecodedSyncs, rows: Int64s, content: npt.NDArray[np.uint8], places: Int64s
-) -> None:
-    """Turn rows into columns; keys are numbered as they first come in what is kept."""
+) -> bool:
+    """Turn rows into columns; keys are numbered as they first come in what is kept.
+
+    Returns False where these batches tell too much to be looked at together.
+    """
     from jobs.wire.topics import offset_sync_kernels as kernels
 
     keys = [_key(bytes(content[at : at + size])) for at, size in places.tolist()]
@@ -229,6 +253,10 @@ def _fill(
         found.refused[reason] += int(np.count_nonzero(kinds == kind))
     found.refused = +found.refused
     rows = rows[kinds == kernels.SYNC]
+    has_chains = bool((rows[:, kernels.CHAIN_SIZE] >= 0).any())
+    total = kernels.take_chains(content, rows) if has_chains else len(rows)
+    if total > MOST_SYNCS and found.batches > 1:
+        return False
     kernels.link(rows)
     number = rows[:, kernels.KEY]
     first = np.full(len(keys), len(rows), np.int64)
@@ -239,11 +267,29 @@ def _fill(
     own[order] = np.arange(len(order))
     found.keys = [key for key in (keys[at] for at in order.tolist()) if key is not None]
     found.key = own[number]
-    found.upstream = rows[:, kernels.UPSTREAM].copy()
-    found.downstream = rows[:, kernels.DOWNSTREAM].copy()
-    found.offset = rows[:, kernels.OFFSET].copy()
-    found.follows_upstream = rows[:, kernels.FOLLOWS_UPSTREAM].copy()
-    found.follows_downstream = rows[:, kernels.FOLLOWS_DOWNSTREAM].copy()
+    offsets = (kernels.UPSTREAM, kernels.DOWNSTREAM, kernels.OFFSET)
+    columns = (*offsets, kernels.FOLLOWS_UPSTREAM, kernels.FOLLOWS_DOWNSTREAM)
+    for name, column in zip(COLUMNS[1:], columns, strict=False):
+        setattr(found, name, rows[:, column].copy())
+    found.chained = np.zeros(len(rows), np.int64)
+    if total > len(rows):
+        _tell_chains(found, rows, content, total)
+    return True
+
+
+def _tell_chains(
+    found: DecodedSyncs, rows: Int64s, content: npt.NDArray[np.uint8], total: int
+) -> None:
+    """Put the syncs of chains before those of their records."""
+    from jobs.wire.topics import offset_sync_kernels as kernels
+
+    told, counts = np.empty((total, 4), np.int64), rows[:, kernels.TELLS]
+    kernels.tell_chains(content, rows, told)
+    found.key, found.offset = np.repeat(found.key, counts), np.repeat(found.offset, counts)
+    found.upstream, found.downstream = told[:, 0].copy(), told[:, 1].copy()
+    found.follows_upstream, found.follows_downstream = told[:, 2].copy(), told[:, 3].copy()
+    found.chained = np.ones(total, np.int64)
+    found.chained[np.cumsum(counts) - 1] = 0
 
 
 def _key(content: bytes) -> Key | None:

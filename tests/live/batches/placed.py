@@ -15,6 +15,7 @@ from jobs.cluster.protocol.data.fetch import FetchedPartition
 from jobs.wire.batches.record_batch import ControlType, control_type, iterate_batches
 from jobs.wire.batches.records import PlacedRecord, placed_records
 from jobs.wire.mirror_records import decode_offset_sync
+from jobs.wire.topics.sync_links import CHAIN_HEADER, decode_chain
 from tests.live.cluster_protocol.raw import LIMITS, fetch_at, opened
 
 Content = tuple[bytes | None, bytes | None, tuple, int]
@@ -83,13 +84,18 @@ def content(record: PlacedRecord) -> Content:
 
 
 def read_syncs(cluster, syncs_topic: str, topic: str) -> dict[int, Pairs]:
-    """Return the offset syncs of a source topic, by partition, in the order in which they were written."""
+    """Return the offset syncs of a source topic, by partition, in the order in which they were written.
+
+    One may stand for others that come before it, see `jobs.wire.topics.sync_links`.
+    """
     found: dict[int, Pairs] = {}
     for record in read_placed(cluster, syncs_topic)[0]:
         sync = decode_offset_sync(record.key, record.value)
         if sync.topic == topic:
             pair = (sync.upstream_offset, sync.downstream_offset)
-            found.setdefault(sync.partition, []).append(pair)
+            chains = [value for name, value in record.headers if name == CHAIN_HEADER.encode()]
+            others = decode_chain(chains[0])[1:] if chains else ()
+            found.setdefault(sync.partition, []).extend((*others, pair))
     return found
 
 

@@ -140,9 +140,9 @@ def test_a_commit_waits_while_nobody_leads_what_it_wrote_to(hurt):
             delivery, leader = await write(target, hurt.where, "waits")
             await asyncio.to_thread(go_away, hurt, leader)
             with pytest.raises(LeaderMoved, match="Nobody leads one-copy-"):
-                await delivery.commit()
+                await delivery.commit(await delivery.require_leaders())
             await asyncio.to_thread(come_back, hurt, leader)
-            await delivery.commit()
+            await delivery.commit(await delivery.require_leaders())
 
     asyncio.run(commit_twice())
     assert hurt.values() == [b"held"]
@@ -184,7 +184,7 @@ def test_an_end_that_missed_a_partition_is_told_again_before_anything_follows(hu
             await again.begin()
             assert not left.partitions
             await add(target, hurt.where, again, b"next")
-            await again.commit()
+            await again.commit(await again.require_leaders())
 
     asyncio.run(go_on())
     values = hurt.values()
@@ -211,9 +211,9 @@ def test_an_end_that_reached_everything_is_not_told_again(hurt, caplog):
     async def write_twice() -> None:
         async with RawCluster(hurt.connection, client_id="test") as target:
             delivery, _ = await write(target, hurt.where, "once")
-            await delivery.commit()
+            await delivery.commit(await delivery.require_leaders())
             await add(target, hurt.where, delivery, b"next")
-            await delivery.commit()
+            await delivery.commit(await delivery.require_leaders())
 
     asyncio.run(write_twice())
     assert "again" not in caplog.text

@@ -99,23 +99,28 @@ async def describe_transaction(
 
     Source: DescribeTransactions (API 65, KIP-664). Raises `ClusterFault`.
     """
-    request = DescribeTransactionsRequest(transactional_ids=(transactional_name(transactional_id),))
 
     async def send(connection: BrokerConnection) -> DescribedTransaction:
-        version = connection.version(DESCRIBE_TRANSACTIONS.speaks)
-        asked = DESCRIBE_TRANSACTIONS.call(request, version)
-        call = Call(asked.name, asked.key, version, asked.is_flexible, asked.body, decode_described)
-        error, told = await connection.ask(call)
-        doing = f"Describing transaction {transactional_id}"
-        fault = answer_fault(error, Where(cluster.alias, connection.server.broker_id, doing))
-        if fault is not None and fault.error != _NOT_FOUND:
-            raise fault
-        return told if fault is None else DescribedTransaction("Empty", frozenset())
+        return await describe_on(connection, transactional_id)
 
     try:
         return await ask_coordinator(cluster, transactional_id, send, budget_s)
     except GaveUp as gave_up:
         raise gave_up.fault from None
+
+
+async def describe_on(connection: BrokerConnection, transactional_id: str) -> DescribedTransaction:
+    """Likewise, asked of this one broker; raises what it answers where it is not the coordinator."""
+    request = DescribeTransactionsRequest(transactional_ids=(transactional_name(transactional_id),))
+    version = connection.version(DESCRIBE_TRANSACTIONS.speaks)
+    asked = DESCRIBE_TRANSACTIONS.call(request, version)
+    call = Call(asked.name, asked.key, version, asked.is_flexible, asked.body, decode_described)
+    error, told = await connection.ask(call)
+    doing = f"Describing transaction {transactional_id}"
+    fault = answer_fault(error, Where(connection.cluster, connection.server.broker_id, doing))
+    if fault is not None and fault.error != _NOT_FOUND:
+        raise fault
+    return told if fault is None else DescribedTransaction("Empty", frozenset())
 
 
 def decode_described(frame: memoryview, at: int) -> tuple[tuple[int, DescribedTransaction], int]:

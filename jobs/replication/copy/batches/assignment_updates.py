@@ -68,7 +68,7 @@ class AssignmentUpdates:
         if start.leader_epoch is not None:
             part.committed_epoch = start.leader_epoch
         if start.last_sync is not None:
-            part.syncs = SyncTracker.after(start.last_sync)
+            part.syncs = SyncTracker.after(start.last_sync, start.untold_syncs)
         self._parts.append(part)
         self.unprepared.append(part)
 
@@ -85,6 +85,7 @@ class AssignmentUpdates:
                 remote_end=part.remote_end,
                 leader_epoch=part.committed_epoch if part.committed_epoch >= 0 else None,
                 last_sync=part.syncs.last,
+                untold_syncs=part.syncs.untold(),
             )
             for part in left
         ]

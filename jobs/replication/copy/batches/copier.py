@@ -170,6 +170,7 @@ class _Copying:
                 remote_end=part.remote_end,
                 leader_epoch=epoch if epoch >= 0 else None,
                 last_sync=part.syncs.last,
+                untold_syncs=part.syncs.untold(),
             )
             self._hand_over(start, part.record_path_reason)
 
@@ -257,7 +258,8 @@ class _Copying:
             self._target_state.internal_topics,
             self._target_state.positions,
         )
-        pace = Pace(self._is_interrupted, self._tick, self._flow.commit_interval_ms / 1000)
+        commit_s = self._flow.commit_interval_ms / 1000
+        pace = Pace(self._is_interrupted, self._tick, commit_s, readers_wait=self._is_exact)
         session = BatchSession(parts, Loops(fetcher, sender, leader_monitor), commit_writer, pace)
         self._session, self._problem = session, ""
         try:

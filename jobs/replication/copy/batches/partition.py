@@ -46,6 +46,7 @@ class BatchPartition:
     nothing moves although nothing failed. `topic_id` is that of the topic that is copied. `needs_note`: the
     position is to be written even if nothing is copied. `counts_duplicates`: nobody else writes to the
     remote partition, and no markers are there, so a gap behind `remote_end` is what was written twice.
+    `keeps_up`: since the last commit there was a moment in which everything that the source had was sent.
     """
 
     start: PartitionStart
@@ -73,6 +74,7 @@ class BatchPartition:
     end_offset: int | None = None
     topic_id: UUID | None = None
     needs_note: bool = False
+    keeps_up: bool = False
     stop_reason: str = ""
     needs_records: bool = False
     record_path_reason: str = ""
@@ -130,6 +132,7 @@ class BatchPartition:
         self.count = replace(self.safe)
         self.remote_end = self.safe_end
         self.blocked = ""
+        self.keeps_up = False
         if self.is_open and self.retry_at is None:
             self.state, self.reason = CopyState.STARTING, ""
 
@@ -148,7 +151,18 @@ class BatchPartition:
         outgoing = self.queue.popleft()
         self.queued_bytes -= len(outgoing.batch)
         self.sent_epoch = outgoing.leader_epoch
+        self._note_keeping_up()
         return outgoing
+
+    def was_fetched(self, end_offset: int | None) -> None:
+        """Note where the source's log ended when this partition was fetched last; None: not told."""
+        self.end_offset, self.reason = end_offset, ""
+        is_at_end = end_offset is not None and self.fetched >= end_offset
+        self.state = CopyState.CAUGHT_UP if is_at_end else CopyState.COPYING
+        self._note_keeping_up()
+
+    def _note_keeping_up(self) -> None:
+        self.keeps_up |= not self.queue and self.state is CopyState.CAUGHT_UP
 
     def acknowledged(self, outgoing: OutgoingBatch, base_offset: int) -> None:
         """Note where the target put an outgoing batch."""
@@ -178,7 +192,8 @@ class BatchPartition:
         before = self.committed
         self.committed, self.committed_epoch = reached
         self.commits += self.committed != before
-        self.needs_note = False
+        self.needs_note = self.keeps_up = False
+        self._note_keeping_up()
         self.safe = replace(self.count)
         self.safe_end = self.remote_end
         self.syncs.commit()
@@ -220,11 +235,7 @@ class BatchPartition:
 
     def end_when_done(self) -> None:
         """End here when everything before `stop_at`'s offset is committed."""
-        if (
-            not self.is_open
-            or self.batch_filter.until is None
-            or self.committed < self.batch_filter.until
-        ):
+        if not self.is_open or not self.ends_at(self.committed):
             return
         if self.needs_records:
             self.record_path_reason = self.stop_reason
@@ -232,6 +243,14 @@ class BatchPartition:
             self.reason = f"The record path goes on here: {self.stop_reason}."
         else:
             self.fail(self.stop_reason)
+
+    def ends_at(self, offset: int) -> bool:
+        """Whether nothing comes after this offset."""
+        return self.batch_filter.until is not None and offset >= self.batch_filter.until
+
+    def has_to_commit(self, now_s: float, *, is_last: bool = False) -> bool:
+        """Whether a commit has something to do here: make safe what is sent, or tell what waited too long."""
+        return self.is_dirty or (self.is_open and self.syncs.owes(now_s, at_once=is_last))
 
     def find(self, finding: str) -> None:
         """Note something that a person must know although copying goes on."""

@@ -21,41 +21,46 @@ from jobs.replication.copy.batches.leader_monitor import LeaderMonitor
 from jobs.replication.copy.batches.partition import BatchPartition, Reached
 from jobs.replication.copy.batches.produce.commit_writer import CommitWriter
 from jobs.replication.copy.batches.produce.sender import Sender
-from jobs.replication.copy.contract import CopyState
+from jobs.waiting import wait_up_to
 
-POLL_INTERVAL_S = 0.01
-TICK_INTERVAL_S = 0.1
+TICK_INTERVAL_S = 0.01
+MOVE_ON_INTERVAL_S = 0.1
+# How often is looked whether a commit is due while something is there for it, and so much longer for each
+# partition that is looked at.
+LOOK_INTERVAL_S, LOOK_S = 0.002, 10e-6
 # Longer than a produce request may take, shorter than the broker keeps a transaction open (`delivery`).
 COMMIT_WITHIN_S = 45.0
-# When nothing waits to be sent, commits come sooner than the interval: after this part of it. When the source
-# has nothing left either, who reads committed records is to see them at once: then waited is for a smaller
-# part of it, at least for a part of what a commit takes, and so long for each partition, which gets a marker
-# and an offset sync (brokers have others to serve). At 1,000 records/s on 4 partitions a commit takes 23 ms,
-# and the 99th percentile of what committed readers wait fell from 321 to 218 ms.
-IDLE_SHARE = 0.2
-SOONEST_SHARE = 0.02
+# While a flow keeps up, who reads committed records is to see them at once. Then commits come sooner than
+# the interval: after a small part of it, at least after a part of what a commit takes, and so long for each
+# partition, which gets a marker and an offset sync (brokers have others to serve), but never later than the
+# larger part of it.
+SOONEST_SHARE, LATEST_SHARE = 0.005, 0.2
 COMMIT_TIMES = 0.25
-MARKER_S = 0.002
+MARKER_S = 0.001
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """When to stop, what to do meanwhile (about every 10 ms), how long between two commits at most."""
+    """When to stop, what to do meanwhile (about every 10 ms), how long between two commits at most.
+
+    `readers_wait`: readers of committed records see nothing before the commit.
+    """
 
     should_stop: Callable[[], bool]
     tick: Callable[[], None]
     commit_s: float
+    readers_wait: bool = True
     clock: Callable[[], float] = time.monotonic
 
 
-def idle_wait_s(commit_s: float, last_commit_s: float, partitions: int) -> float:
-    """Return how long to wait before a commit when everything is copied.
+def soonest_commit_s(commit_s: float, last_commit_s: float, partitions: int) -> float:
+    """Return how long a flow that keeps up waits between two commits.
 
     `commit_s` is the interval, `last_commit_s` how long the last commit took, `partitions` how many have
     something to be committed.
     """
     soonest_s = max(SOONEST_SHARE * commit_s, COMMIT_TIMES * last_commit_s, MARKER_S * partitions)
-    return min(IDLE_SHARE * commit_s, soonest_s)
+    return min(LATEST_SHARE * commit_s, soonest_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +94,7 @@ class BatchSession:
         self._commit_writer = commit_writer
         self._pace = pace
         self._dirty_since: float | None = None
+        self._is_owing = False
         self._commit_began: float | None = None
         self.committing: dict[TopicPartition, Reached] = {}
         self.commit_ms: float | None = None
@@ -112,20 +118,29 @@ class BatchSession:
 
     async def _keep_pace(self, group: asyncio.TaskGroup, tasks: set[asyncio.Task[None]]) -> None:
         clock = self._pace.clock
-        look_at = 0.0
+        tick_at = move_on_at = 0.0
         await self.commit()  # what is to be noted although nothing was copied
         tasks.add(group.create_task(self._leader_monitor.run()))
         while not self._is_over():
-            self._pace.tick()
-            if clock() >= look_at:
+            if clock() >= tick_at:
+                self._pace.tick()
+                tick_at = clock() + TICK_INTERVAL_S
+            if clock() >= move_on_at:
                 self._move_on()
                 tasks |= {group.create_task(loop) for loop in self._fetcher.new_loops()}
                 tasks |= {group.create_task(loop) for loop in self._sender.new_loops()}
-                look_at = clock() + TICK_INTERVAL_S
+                move_on_at = clock() + MOVE_ON_INTERVAL_S
             if self._is_commit_due():
                 await self.commit()
-            await asyncio.sleep(POLL_INTERVAL_S)
-        await self.commit()
+            await self._rest()
+        await self.commit(is_last=True)
+
+    async def _rest(self) -> None:
+        """Wait a moment; where there is nothing to be committed, until something is sent."""
+        if self._dirty_since is None:
+            await wait_up_to(self._sender.room(), TICK_INTERVAL_S)
+        else:
+            await asyncio.sleep(min(LOOK_INTERVAL_S + LOOK_S * len(self._parts), TICK_INTERVAL_S))
 
     def _is_over(self) -> bool:
         return self._pace.should_stop() or not any(part.is_open for part in self._parts)
@@ -135,45 +150,50 @@ class BatchSession:
         for part in self._parts:
             part.come_back(now)
             part.end_when_done()
+        self._is_owing = any(part.is_open and part.syncs.owes(now) for part in self._parts)
 
     def _is_commit_due(self) -> bool:
         now = self._pace.clock()
-        dirty = sum(part.is_dirty for part in self._parts)
+        dirty = [part for part in self._parts if part.is_dirty]
         if not dirty:
             self._dirty_since = None
-            return False
+            return self._is_owing
         if self._dirty_since is None:
             self._dirty_since = now
-        wait_s = self._pace.commit_s
-        if self._sender.is_idle and not any(part.queue for part in self._parts):
-            wait_s = self._idle_wait_s(dirty)
-        return now - self._dirty_since >= wait_s
+        return now - self._dirty_since >= self._wait_s(dirty)
 
-    def _idle_wait_s(self, dirty: int) -> float:
-        if any(part.state is CopyState.COPYING for part in self._parts):
-            return IDLE_SHARE * self._pace.commit_s
-        return idle_wait_s(self._pace.commit_s, (self.commit_ms or 0.0) / 1000, dirty)
+    def _wait_s(self, dirty: Collection[BatchPartition]) -> float:
+        """Return how long to wait before these are committed: under a backlog the whole interval."""
+        if not all(part.keeps_up for part in dirty):
+            return self._pace.commit_s
+        if not self._pace.readers_wait:
+            return LATEST_SHARE * self._pace.commit_s
+        return soonest_commit_s(self._pace.commit_s, (self.commit_ms or 0.0) / 1000, len(dirty))
 
-    async def commit(self) -> None:
+    async def commit(self, *, is_last: bool = False) -> None:
         """Make everything that is sent safe: records first, then positions and syncs, together."""
-        if not any(part.is_dirty for part in self._parts):
+        if not self._to_commit(is_last=is_last):
             return
         began = self._commit_began = self._pace.clock()
         try:
             async with asyncio.timeout(COMMIT_WITHIN_S):
-                await self._commit()
+                await self._commit(is_last=is_last)
         except TimeoutError:
             message = f"A commit was not done within {COMMIT_WITHIN_S:g} s."
             raise TimedOut(message, cluster=self._commit_writer.target_alias) from None
         finally:
             self._commit_began = None
-        self._dirty_since = None
+        self._dirty_since, self._is_owing = None, False
         self.commit_ms = (self._pace.clock() - began) * 1000
 
-    async def _commit(self) -> None:
+    async def _commit(self, *, is_last: bool) -> None:
         async with self._sender.paused():
-            reached = {part.where: part.reached for part in self._parts if part.is_dirty}
+            reached = {part.where: part.reached for part in self._to_commit(is_last=is_last)}
             if reached:
                 self.committing = reached
-                await self._commit_writer.commit(self._parts, reached)
+                await self._commit_writer.commit(self._parts, reached, is_last=is_last)
                 self.committing = {}
+
+    def _to_commit(self, *, is_last: bool) -> list[BatchPartition]:
+        now = self._pace.clock()
+        return [part for part in self._parts if part.has_to_commit(now, is_last=is_last)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Collection, Mapping
 from functools import cache
@@ -41,7 +42,7 @@ class TargetState:
 
     def prepare(self, parts: Collection[BatchPartition]) -> None:
         """Find out what must be known before these partitions are copied."""
-        compile_loops()
+        get_ready()
         flow = self._flow
         with ClusterClient(flow.target) as target:
             configs = read_topic_configs(target, {part.remote.topic for part in parts}, [_LIMIT])
@@ -90,11 +91,17 @@ class TargetState:
             return
         part.committed_epoch = -1 if entry.leader_epoch is None else entry.leader_epoch
         if entry.last_sync is not None:
-            part.syncs = SyncTracker.after(entry.last_sync)
+            part.syncs = SyncTracker.after(entry.last_sync, entry.untold_syncs)
 
 
 @cache
-def compile_loops() -> None:
-    """Make the compiled loops ready, so that no transaction is open meanwhile; seconds, once a machine."""
+def get_ready() -> None:
+    """Make the compiled loops ready, so that no transaction is open meanwhile; seconds, once a machine.
+
+    What is loaded by now is left out of later garbage collections: each that looks through all of it holds up
+    records for 100 ms and more.
+    """
     os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder() / "numba"))
     warm_up()
+    gc.collect()
+    gc.freeze()

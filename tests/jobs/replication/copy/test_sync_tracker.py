@@ -1,10 +1,11 @@
 """From the syncs that are told, every record's downstream offset can be computed."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.replication.copy.sync_tracker import SyncTracker
+from jobs.replication.copy.sync_tracker import LONGEST_WAIT_S, MOST_RECORDS, SyncTracker, chain_of
 from tests.live.batches.placed import translation
 
 
@@ -119,3 +120,130 @@ def test_after_a_take_over_the_last_pair_is_told_once_more_also_when_the_beginni
     assert due(tracker) == []
     tracker.copied(rows([(10, 55)]), (11, 56))
     assert due(tracker) == [(11, 56)]
+
+
+def copied(tracker, first, last, difference):
+    """One batch without gaps."""
+    tracker.copied(
+        rows([(first, first + difference)]),
+        (last, last + difference),
+    )
+
+
+def told_at(tracker, now_s, **options):
+    return [tuple(pair) for pair in tracker.tell(now_s, **options).tolist()]
+
+
+def small_commits(tracker, number, now_s=0.0):
+    """Commits of one record each, with a marker after each; returns the pairs that each told."""
+    found = []
+    for at in range(number):
+        copied(tracker, 10 + at, 10 + at, 46 + at)
+        found.append(told_at(tracker, now_s))
+        tracker.commit()
+    return found
+
+
+@pytest.fixture
+def tracker():
+    """Somebody who told (9, 54) with the last commit."""
+    tracker = SyncTracker.after((9, 54))
+    assert told_at(tracker, 0.0) == [(9, 54)]
+    tracker.commit()
+    return tracker
+
+
+def test_changes_of_many_small_commits_are_told_together(tracker):
+    assert small_commits(tracker, 3) == [[], [], []]
+    assert told_at(tracker, LONGEST_WAIT_S) == [(10, 56), (11, 58), (12, 60)]
+
+
+def test_what_has_waited_is_owed_also_when_nothing_more_comes(tracker):
+    small_commits(tracker, 1, now_s=10.0)
+    assert not tracker.owes(9.9 + LONGEST_WAIT_S)
+    assert tracker.owes(10.0 + LONGEST_WAIT_S)
+    told_at(tracker, 10.0 + LONGEST_WAIT_S)
+    tracker.commit()
+    assert not tracker.owes(1000.0, at_once=True)
+
+
+def test_with_the_last_commit_everything_is_told(tracker):
+    small_commits(tracker, 2)
+    assert tracker.owes(0.0, at_once=True)
+    assert told_at(tracker, 0.0, at_once=True) == [(10, 56), (11, 58)]
+
+
+def test_a_commit_of_many_records_tells_at_once(tracker):
+    copied(tracker, 10, 10 + MOST_RECORDS, 46)
+    assert told_at(tracker, 0.0) == [(10, 56), (10 + MOST_RECORDS, 56 + MOST_RECORDS)]
+
+
+def test_offsets_that_went_back_are_told_at_once(tracker):
+    copied(tracker, 5, 6, 60)
+    assert told_at(tracker, 0.0) == [(5, 65), (6, 66)]
+
+
+def test_what_is_not_told_stands_beside_the_position(tracker):
+    small_commits(tracker, 1)
+    copied(tracker, 11, 12, 47)
+    tracker.tell(0.0)
+    assert tracker.untold() == ((9, 54), (10, 56), (11, 58))
+    tracker.commit()
+    copied(tracker, 13, 13, 48)
+    tracker.tell(0.0, at_once=True)
+    assert tracker.untold() == ()
+
+
+def test_who_goes_on_tells_what_the_one_before_did_not(tracker):
+    small_commits(tracker, 2)
+    copied(tracker, 12, 14, 48)
+    tracker.tell(0.0)
+    after = SyncTracker.after(tracker.last, tracker.untold())
+    assert after.owes(LONGEST_WAIT_S)
+    assert told_at(after, 0.0) == [(9, 54), (10, 56), (11, 58), (12, 60), (14, 62)]
+
+
+def test_an_abort_keeps_what_was_committed_and_not_told(tracker):
+    small_commits(tracker, 1)
+    copied(tracker, 11, 12, 47)
+    tracker.tell(0.0)
+    tracker.abort()
+    tracker.abort()
+    assert told_at(tracker, 0.0) == [(9, 54), (10, 56)]
+    tracker.commit()
+    copied(tracker, 11, 12, 48)
+    assert told_at(tracker, LONGEST_WAIT_S) == []
+    assert tracker.untold() == ((10, 56), (11, 59))
+
+
+def test_what_is_not_told_is_known_also_between_two_commits_and_after_an_abort(tracker):
+    assert tracker.untold() == ()
+    small_commits(tracker, 2)
+    assert tracker.untold() == ((9, 54), (10, 56))
+    copied(tracker, 12, 12, 48)
+    tracker.abort()
+    assert (tracker.last, tracker.untold()) == ((11, 58), ((9, 54), (10, 56)))
+    after = SyncTracker.after(tracker.last, tracker.untold())
+    assert after.untold() == tracker.untold()
+
+
+@pytest.mark.parametrize("last", [None, (9, 54)], ids=["nothing copied", "taken over"])
+def test_where_nothing_waits_nothing_is_untold(last):
+    tracker = SyncTracker() if last is None else SyncTracker.after(last)
+    assert tracker.untold() == ()
+    tracker.abort()
+    assert tracker.untold() == ()
+
+
+@pytest.mark.parametrize(
+    ("pairs", "chain"),
+    [
+        pytest.param([(10, 55)], ((9, 54),), id="the newest alone"),
+        pytest.param([(10, 55), (12, 60)], ((9, 54), (10, 55)), id="one before it"),
+        pytest.param([(9, 54), (12, 60)], None, id="what was told before comes again"),
+        pytest.param([(10, 54), (12, 60)], None, id="downstream does not rise"),
+        pytest.param([(n, n + 50) for n in range(10, 111)], None, id="too many"),
+    ],
+)
+def test_a_chain_rises_and_is_short(pairs, chain):
+    assert chain_of((9, 54), rows(pairs)) == chain

@@ -297,3 +297,23 @@ def test_an_archive_begun_again_is_another_one(tmp_path):
 def test_the_folder_of_a_flow_stands_below_the_archive(tmp_path, name):
     folder = archive_folder(tmp_path, name)
     assert folder.resolve().parent == (tmp_path / "syncs").resolve()
+
+
+@given(st.lists(st.tuples(st.integers(1, 3), st.booleans()), max_size=40), st.booleans())
+def test_mirror_maker_2_does_not_see_what_stands_in_the_chain_of_a_record(
+    tmp_path_factory, steps, is_merged
+):
+    ups = np.cumsum([step for step, _ in steps], dtype=np.int64).tolist()
+    told = [(0, up, up + 7) for up in ups]
+    chained = np.array([is_chained for _, is_chained in steps], np.int64)
+    seen, folder = Translator(), tmp_path_factory.mktemp("archive")
+    for sync, is_chained in zip(told, chained, strict=True):
+        if not is_chained:
+            seen.add(NAMES[0], *sync[1:])
+    with SyncArchive(folder, SOON) as archive:
+        for at in range(0, len(told), 7):
+            piece = rows(told[at : at + 7])._replace(chained=chained[at : at + 7])
+            archive.append(Increment(SOURCE, NAMES, piece, at))
+        archive.tidy(now=is_merged)
+    for offset in range(max(ups, default=0) + 2):
+        assert open_translator(folder).mm2(NAMES[0], offset) == seen.mm2(NAMES[0], offset)

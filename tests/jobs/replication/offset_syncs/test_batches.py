@@ -7,7 +7,9 @@ import pytest
 from jobs.replication.offset_syncs.batches import UNREADABLE, take_syncs
 from jobs.wire.batches.record_batch import HIGHEST_OFFSET
 from jobs.wire.batches.records import PlacedRecord, encode_batch
-from jobs.wire.topics.offset_syncs import DAMAGED, NULL
+from jobs.wire.mirror_records import OffsetSync, encode_offset_sync
+from jobs.wire.topics.offset_syncs import DAMAGED, MOST_SYNCS, NULL
+from jobs.wire.topics.sync_links import encode_chain
 from tests.jobs.replication.offset_syncs.sync_logs import ABORT, COMMIT, batch, marker
 from tests.jobs.wire.mutations import damaged_batch
 
@@ -104,3 +106,34 @@ def test_damaged_bytes_never_stop_the_reading(seed):
 def test_nothing_is_read_of_nothing():
     taken = take(position=5)
     assert (taken.next_offset, taken.first_offset, taken.newest_at_ms) == (5, None, None)
+
+
+def chained(offset, *pairs) -> bytes:
+    """One batch with a record at an offset that follows the first pair and tells all others."""
+    sync = encode_offset_sync(OffsetSync("orders", 0, *pairs[-1]))
+    header = (b"crosslog.chain", encode_chain(pairs[:-1]))
+    return encode_batch([PlacedRecord(offset, 1000, *sync, (header,))])
+
+
+def test_the_syncs_of_a_record_stand_behind_the_same_hole_and_come_with_it():
+    content = [batch(0), chained(5, (0, 10), (2, 13), (4, 14)), batch(6)]
+    taken = take(*content)
+    assert upstreams(taken) == [0, 2, 4, 6]
+    assert taken.rows.hole.tolist() == [0, 1, 1, 1]
+    assert taken.rows.follows_upstream.tolist() == [-1, 0, 2, -1]
+    assert (upstreams(take(*content, position=6)), taken.next_offset) == ([6], 7)
+    assert taken.rows.records().upstream.tolist() == [0, 4, 6]
+
+
+def test_very_many_syncs_are_read_in_several_calls_and_none_is_left_out():
+    each, count = 8000, 260
+    pairs = [(n, 10 + n) for n in range(each * count + 1)]
+    records = [chained(at, *pairs[at * each : (at + 1) * each + 1]) for at in range(count)]
+    position, calls, found = 0, 0, []
+    while position < count:
+        taken = take(*records[position:], position=position)
+        assert len(taken.rows.upstream) < 2 * MOST_SYNCS
+        position, calls = taken.next_offset, calls + 1
+        found += upstreams(taken)
+    assert found == list(range(1, each * count + 1))
+    assert calls > 1

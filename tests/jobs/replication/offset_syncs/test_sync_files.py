@@ -80,7 +80,7 @@ def runs(syncs, *, with_links):
     found = []
     for name, mine in table:
         last = None
-        for upstream, downstream, hole, *follows, _ in listed(mine):
+        for upstream, downstream, hole, *follows, _, _ in listed(mine):
             key = (*name, downstream - upstream, hole)
             if last is None or key != found[-1][0] or upstream <= last[0] or downstream <= last[1]:
                 found.append((key, [], [], []))
@@ -116,7 +116,7 @@ def test_a_file_of_version_1_is_read_and_does_not_know_the_times(
     pq.write_table(content, path)
     rows = table.all_rows
     unknown = np.full(len(table), -1, np.int64)
-    rows = rows._replace(at_ms=unknown)
+    rows = rows._replace(at_ms=unknown, chained=np.zeros_like(unknown))
     if not with_links:
         rows = rows._replace(follows_upstream=unknown, follows_downstream=unknown)
     assert same(SyncFile(path).table(), sync_table(table.names, rows))
@@ -125,3 +125,15 @@ def test_a_file_of_version_1_is_read_and_does_not_know_the_times(
 def test_no_syncs_are_a_file_too(tmp_path):
     write_syncs(tmp_path / "syncs.parquet", sync_table([], SyncRows.empty()))
     assert len(SyncFile(tmp_path / "syncs.parquet")) == 0
+
+
+def test_a_file_from_before_there_were_chains_has_none(tmp_path):
+    table = sync_table(NAMES, rows([(0, 1, 2, False, ""), (0, 3, 4, False, "the one before")]))
+    path = tmp_path / "syncs.parquet"
+    write_syncs(path, table)
+    file = pq.ParquetFile(path)
+    names = {b"crosslog.partitions": file.metadata.metadata[b"crosslog.partitions"]}
+    pq.write_table(file.read().drop_columns("chained").replace_schema_metadata(names), path)
+    assert listed(SyncFile(path).rows(NAMES[0])) == [
+        (*row[:-1], 0) for row in listed(table.all_rows)
+    ]

@@ -36,7 +36,8 @@ def rows(syncs) -> SyncRows:
     """Return syncs as rows; what is true of some of them is that a hole stands before them."""
     columns = np.array([sync[:4] for sync in syncs], np.int64).reshape(-1, 4).T
     follows = np.array(list(followed(syncs)), np.int64).reshape(-1, 2).T
-    return SyncRows(*columns[:3], np.cumsum(columns[3]), *follows, np.arange(len(syncs)))
+    at_ms = np.arange(len(syncs))
+    return SyncRows(*columns[:3], np.cumsum(columns[3]), *follows, at_ms, at_ms % 2)
 
 
 def listed(some: SyncRows):

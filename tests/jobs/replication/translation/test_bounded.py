@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.copy.sync_tracker import SyncTracker
+from jobs.replication.copy.sync_tracker import LONGEST_WAIT_S, SyncTracker
 from jobs.replication.translation.bounded import BoundedTranslator
 from jobs.replication.translation.bounds import Why
 from jobs.replication.translation.sync_history import repeats_nothing
@@ -22,8 +22,10 @@ class Engine:
         self.told = []
         self.places = {}
         self.upstream = self.downstream = 100
+        self.now_s = 0.0
 
-    def copy(self, steps, jump, end) -> None:
+    def copy(self, steps, jump, end, waited_s=0.0) -> None:
+        self.now_s += waited_s
         before, pending = self.upstream, {}
         self.downstream += jump
         for step in steps:
@@ -37,13 +39,20 @@ class Engine:
             self.upstream = before
             self.downstream += 1
             return
-        due = [tuple(pair) for pair in self.tracker.due().tolist()]
-        self.told += zip(due, [self.tracker.told, *due], strict=False)
-        self.tracker.commit()
+        untold = self.commit()
         self.places |= pending
         self.downstream += 1  # the transaction's marker
         if end == "restart":
-            self.tracker = SyncTracker.after(self.tracker.last)
+            self.tracker = SyncTracker.after(self.tracker.last, untold)
+
+    def commit(self, *, at_once=False):
+        """Tell what is due now; returns what would stand beside the position."""
+        told = self.tracker.tell(self.now_s, at_once=at_once).tolist()
+        due = [tuple(pair) for pair in told]
+        self.told += zip(due, [self.tracker.told, *due], strict=False)
+        untold = self.tracker.untold()
+        self.tracker.commit()
+        return untold
 
 
 def changes_of(pairs):
@@ -56,11 +65,15 @@ def changes_of(pairs):
 
 
 @st.composite
-def engines(draw, ends=("commit", "abort", "restart")):
+def engines(draw, ends=("commit", "abort", "restart"), *, is_stopped=False):
+    """`is_stopped`: in order, so that everything is told."""
     engine = Engine()
     steps = st.lists(st.sampled_from([1, 1, 1, 1, 2, 5]), min_size=1, max_size=8)
     for _ in range(draw(st.integers(1, 12))):
-        engine.copy(draw(steps), draw(st.sampled_from([0, 0, 1])), draw(st.sampled_from(ends)))
+        jump, end = draw(st.sampled_from([0, 0, 1])), draw(st.sampled_from(ends))
+        engine.copy(draw(steps), jump, end, draw(st.sampled_from([0.0, 0.0, LONGEST_WAIT_S])))
+    if is_stopped or draw(st.booleans()):
+        engine.commit(at_once=True)
     return engine
 
 
@@ -108,7 +121,7 @@ def test_an_archive_skips_nothing_either_and_exact_is_exact(engine, data):
     check(engine, archived(engine.told, lost))
 
 
-@given(engines(ends=("commit", "restart")))
+@given(engines(ends=("commit", "restart"), is_stopped=True))
 def test_an_archive_of_all_syncs_is_as_exact_as_the_flow_itself(engine):
     flow, archive = kept(engine.told), archived(engine.told)
     for upstream in range(100, max(engine.places) + 2):
@@ -121,7 +134,7 @@ def test_where_not_all_can_be_kept_answers_get_coarser_and_stay_right(engine, fe
     check(engine, kept(engine.told, most=1, fewest=fewest))
 
 
-@given(engines(ends=("commit", "restart")))
+@given(engines(ends=("commit", "restart"), is_stopped=True))
 def test_with_all_syncs_every_offset_of_what_was_copied_has_an_exact_place(engine):
     syncs = kept(engine.told)
     for upstream in range(100, max(engine.places) + 2):
@@ -132,6 +145,7 @@ def test_a_long_topic_takes_no_more_room_than_allowed():
     engine = Engine()
     for _ in range(2000):
         engine.copy([1, 1], 1, "commit")
+    engine.commit(at_once=True)
     syncs = kept(engine.told, most=500)
     assert len(syncs) <= 500
     check(engine, syncs)

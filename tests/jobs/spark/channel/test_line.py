@@ -16,7 +16,10 @@ from jobs.spark.channel.line import MOST_HELLO_BYTES, MOST_STRANGERS, DriverChan
 from tests.support import PATIENCE, wait_until
 
 FLOW = FlowSpec("f", Connection("east", "a:1"), Connection("west", "b:1"))
-START = PartitionStart("orders", 3, 70, "east.orders", 64, leader_epoch=2, last_sync=(69, 63))
+UNTOLD = ((60, 54), (65, 59))
+START = PartitionStart(
+    "orders", 3, 70, "east.orders", 64, leader_epoch=2, last_sync=(69, 63), untold_syncs=UNTOLD
+)
 ORDERS_3 = TopicPartition("orders", 3)
 
 
@@ -76,7 +79,9 @@ def test_what_a_task_is_to_let_go_of_arrives_in_the_order_of_asking(driver, task
 
 
 def test_a_task_answers_with_the_position_that_it_committed(driver, task):
-    let_go = RevokedPartition("orders", 3, 80, leader_epoch=2, last_sync=(79, 73))
+    let_go = RevokedPartition(
+        "orders", 3, 80, leader_epoch=2, last_sync=(79, 73), untold_syncs=UNTOLD
+    )
     task.changes.release([let_go])
     wait_until(lambda: driver.heard)
     assert messages.released_in(driver.heard[0][1]) == [let_go]

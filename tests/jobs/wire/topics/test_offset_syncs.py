@@ -2,12 +2,14 @@
 
 import random
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.wire.batches.record_batch import HEADER_BYTES, BatchHeader, Codec
 from jobs.wire.batches.records import PlacedRecord, encode_batch, seal
+from jobs.wire.batches.varints import encode_varlong
 from jobs.wire.mirror_records import OffsetSync, encode_offset_sync
 from jobs.wire.topics.offset_syncs import (
     BAD_NUMBER,
@@ -17,6 +19,7 @@ from jobs.wire.topics.offset_syncs import (
     decode_compiled,
     decode_plain,
 )
+from jobs.wire.topics.sync_links import LARGEST_CHAINS_BYTES, encode_chain
 from tests.jobs.wire.mutations import damaged, damaged_batch
 
 OFFSETS = st.integers(0, 2**62 - 1)
@@ -28,9 +31,6 @@ CONTENT = (
     SYNCS
     | st.tuples(SYNCS, st.binary(max_size=2)).map(lambda pair: (pair[0][0] + pair[1], pair[0][1]))
     | st.tuples(st.none() | st.binary(max_size=9), st.none() | st.binary(max_size=20))
-)
-BATCHES = st.lists(
-    st.tuples(st.lists(CONTENT, max_size=6), st.sampled_from([Codec.NONE, Codec.LZ4])), max_size=5
 )
 BOTH = pytest.mark.parametrize("decode", [decode_plain, decode_compiled])
 
@@ -48,14 +48,37 @@ NOTES = [
     b"9" * 18,
     b"9" * 19,
     None,
+    encode_chain([(0, 0)]),
+    encode_chain([(1, 1), (2, 3), (6, 5)]),
+    encode_chain([(1, 1), (2, 3), (6, 5)])[:-1],
+    encode_chain([(2**61, 2**61), (2**62 - 2, 2**62 - 2)]),
 ]
 HEADERS = [
     (),
+    ((b"crosslog.chain", encode_chain([(0, 0), (3, 2), (5, 4)])),),
     ((b"crosslog.together", b"2"),),
     ((b"crosslog.follows", b"7:0"), (b"crosslog.together", b"3")),
     ((b"h", None), (b"", b"")),
 ]
+NAMES = st.sampled_from([b"crosslog.follows", b"crosslog.together", b"crosslog.chain", b"h"])
+STEPS = st.lists(st.tuples(st.integers(1, 2**60), st.integers(1, 2**60)), min_size=1, max_size=4)
+CHAINS = STEPS.map(lambda steps: encode_chain(np.cumsum(steps, axis=0).tolist()))
+NUMBERS = st.integers(-3, 3) | st.integers(-(2**63), 2**63 - 1)
+VALUES = (
+    st.sampled_from(NOTES)
+    | CHAINS
+    | st.binary(max_size=24)
+    | st.lists(NUMBERS, max_size=6).map(lambda some: b"".join(map(encode_varlong, some)))
+)
 # An INT32 in five bytes whose highest bits are beyond 32: Kafka drops them.
+BATCHES = st.lists(
+    st.tuples(
+        st.lists(CONTENT, max_size=6),
+        st.sampled_from([Codec.NONE, Codec.LZ4]),
+        st.lists(st.none() | st.tuples(NAMES, VALUES), min_size=6, max_size=6),
+    ),
+    max_size=5,
+)
 HUGE_ZERO = b"\x80\x80\x80\x80\x70"
 
 
@@ -105,11 +128,19 @@ def hostile_headers(chance):
     if chance.random() < 0.7:
         return chance.choice(HEADERS)
     names = [b"crosslog.follows", b"crosslog.together", b"crosslog.follow", b"h"]
+    names += [b"crosslog.chain"] * 2
     return tuple((chance.choice(names), chance.choice(NOTES)) for _ in range(chance.randrange(4)))
 
 
 def columns_of(found):
-    columns = (found.key, found.upstream, found.downstream, found.offset, *follows(found))
+    columns = (
+        found.key,
+        found.upstream,
+        found.downstream,
+        found.offset,
+        *follows(found),
+        found.chained,
+    )
     return found.keys, [column.tolist() for column in columns], found.refused
 
 
@@ -133,9 +164,27 @@ def test_a_sync_follows_the_one_that_its_headers_name_or_that_it_was_written_tog
     assert told == [(5, 95), (10, 100), (12, 101), (-1, -1)]
 
 
+@BOTH
+def test_a_record_with_a_chain_is_a_row_for_each_sync_and_what_comes_behind_is_not_linked(decode):
+    contents = [encode_offset_sync(OffsetSync("orders", 0, *pair)) for pair in [(9, 99), (10, 100)]]
+    chain = (b"crosslog.chain", encode_chain([(5, 95), (7, 96), (8, 98)]))
+    notes = {0: (chain, (b"crosslog.follows", b"1:1"), (b"crosslog.together", b"2"))}
+    found = decode([batch(contents, 7, headers=lambda number: notes.get(number, ()))])
+    pairs = [(7, 96, 7), (8, 98, 7), (9, 99, 7), (10, 100, 8)]
+    assert listed(found) == [("orders", 0, *pair) for pair in pairs]
+    told = list(zip(*(column.tolist() for column in follows(found)), strict=True))
+    assert told == [(5, 95), (7, 96), (8, 98), (-1, -1)]
+    assert found.chained.tolist() == [1, 1, 0, 0]
+
+
 @given(BATCHES)
 def test_the_compiled_loop_reads_what_the_plain_one_reads(contents):
-    batches = [batch(one, 10 * at, codec) for at, (one, codec) in enumerate(contents)]
+    batches = [
+        batch(
+            one, 10 * at, codec, lambda number, told=told: (told[number],) if told[number] else ()
+        )
+        for at, (one, codec, told) in enumerate(contents)
+    ]
     assert columns_of(decode_compiled(batches)) == columns_of(decode_plain(batches))
 
 
@@ -249,6 +298,19 @@ def test_a_damaged_batch_is_counted_and_the_next_is_read(decode):
     found = decode([(header, broken), batch([sync], 2)])
     assert found.refused == {DAMAGED: 2}
     assert listed(found) == [("orders", 0, 1, 2, 2)]
+
+
+@BOTH
+@pytest.mark.parametrize("is_too_long", [False, True])
+def test_a_batch_whose_chains_are_too_long_together_is_damaged(decode, is_too_long):
+    chain = (b"crosslog.chain", bytes(LARGEST_CHAINS_BYTES // 2))
+    sync = encode_offset_sync(OffsetSync("orders", 0, 1, 2))
+    more = (b"crosslog.chain", b"\0" * is_too_long)
+    notes = [(chain,), (chain, chain), (chain, more)]
+    made = batch([sync] * 3, codec=Codec.ZSTD, headers=lambda number: notes[number])
+    found = decode([made, batch([sync], 3)])
+    assert found.refused == ({DAMAGED: 3} if is_too_long else {})
+    assert len(found.key) == 1 + 3 * (not is_too_long)
 
 
 @BOTH

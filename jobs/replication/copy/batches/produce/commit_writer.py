@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -20,10 +20,10 @@ from jobs.replication.copy.batches.produce.internal_records import PositionNote,
 from jobs.replication.copy.batches.produce.produce_request import produce_until_acknowledged
 from jobs.replication.copy.positions import Positions
 from jobs.replication.copy.positions_format import positions_topic
-from jobs.replication.copy.sync_tracker import Pair, Pairs
+from jobs.replication.copy.sync_tracker import NO_PAIRS, Pair, Pairs, chain_of
 from jobs.wire.batches.record_batch import HEADER_BYTES
 from jobs.wire.topics.sync_batch import SyncGroup, encode_sync_batch
-from jobs.wire.topics.sync_links import link_headers
+from jobs.wire.topics.sync_links import chain_header, link_headers
 
 # A batch of syncs stays below the usual limit of a topic, also where brokers keep it uncompressed: one is
 # about 60 bytes, with the longest name 310.
@@ -43,9 +43,10 @@ class InternalTopics:
 class CommitWriter:
     """Writes positions and syncs, and ends the transaction that holds them.
 
-    Syncs are written before what they belong to counts, so that no crash can lose one. On the target they
-    are part of the transaction. On the source they are not: after a crash or an abort, those that were
-    written too early are followed by new ones for the same records, and until then they point before them.
+    Syncs are written before what they belong to counts, so that no crash can lose one. Where they are part of
+    a transaction on the target, they go there together with the positions. On the source they come first:
+    after a crash or an abort, those that were written too early are followed by new ones for the same
+    records, and until then they point before them.
     """
 
     def __init__(
@@ -55,41 +56,69 @@ class CommitWriter:
         delivery: Delivery,
         internal_topics: InternalTopics,
         known: Positions,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._source = source
         self._target = target
         self._delivery = delivery
         self._books = internal_topics
         self._known = known
+        self._clock = clock
+        self._is_exact = delivery.transactional_id is not None
         self.target_alias = target.cluster.alias
 
     async def commit(
-        self, parts: Iterable[BatchPartition], positions: Mapping[TopicPartition, Reached]
+        self,
+        parts: Iterable[BatchPartition],
+        positions: Mapping[TopicPartition, Reached],
+        *,
+        is_last: bool = False,
     ) -> None:
-        """Make positions, and everything sent before them, safe; raises `ClusterFault`."""
+        """Make positions, and everything sent before them, safe; raises `ClusterFault`.
+
+        `is_last`: nothing may wait for a later commit.
+        """
         settled = [part for part in parts if part.where in positions]
-        syncs = self._syncs_of(settled)
+        syncs = list(pieces(self._syncs_of(settled, positions, is_last=is_last)))
+        last = self._position_batches(settled, positions)
         if self._books.syncs_on_source:
             await self._write_syncs_to_source(syncs)
         else:
-            await self._write_syncs_in_transaction(syncs)
-        await self._write_positions(settled, positions)
-        await self._delivery.commit()
+            if syncs and self._is_exact:
+                last |= self._sync_batch(syncs.pop())
+            for piece in syncs:
+                await self._send(self._sync_batch(piece))
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._send(last))
+            leaders = group.create_task(self._delivery.require_leaders(last))
+        await self._delivery.commit(leaders.result())
         for part in settled:
             part.settle(positions[part.where])
 
-    def _syncs_of(self, parts: Iterable[BatchPartition]) -> list[SyncsToWrite]:
+    def _syncs_of(
+        self,
+        parts: Iterable[BatchPartition],
+        positions: Mapping[TopicPartition, Reached],
+        *,
+        is_last: bool,
+    ) -> list[SyncsToWrite]:
         if self._books.syncs_topic is None:
             return []
-        groups = ((part, part.syncs.due()) for part in parts)
-        return [SyncsToWrite(*part.where, due, part.syncs.told) for part, due in groups if len(due)]
+        found, now_s = [], self._clock()
+        for part in parts:
+            at_once = is_last or part.ends_at(positions[part.where].next_offset)
+            told = part.syncs.tell(now_s, at_once=at_once)
+            if len(told):
+                found.append(SyncsToWrite(*part.where, told, part.syncs.told))
+        return found
 
-    async def _write_positions(
+    def _position_batches(
         self, parts: Iterable[BatchPartition], positions: Mapping[TopicPartition, Reached]
-    ) -> None:
+    ) -> dict[TopicPartition, bytes]:
         topic = positions_topic(self._books.source_alias)
-        exact = self._delivery.transactional_id is not None
-        notes = {part.where: _note(part, positions[part.where], exact=exact) for part in parts}
+        notes = {
+            part.where: _note(part, positions[part.where], exact=self._is_exact) for part in parts
+        }
         batches = position_batches(
             notes,
             self._books.source_alias,
@@ -97,13 +126,11 @@ class CommitWriter:
             self._books.positions_partitions,
             _now_ms(),
         )
-        await self._send({TopicPartition(topic, number): b for number, b in batches.items()})
+        return {TopicPartition(topic, number): batch for number, batch in batches.items()}
 
-    async def _write_syncs_in_transaction(self, syncs: list[SyncsToWrite]) -> None:
-        topic = self._books.syncs_topic
-        for piece in pieces(syncs):
-            assert topic is not None  # noqa: S101  without a topic there are no syncs
-            await self._send({TopicPartition(topic, 0): encode_sync_batch(piece, _now_ms())})
+    def _sync_batch(self, piece: list[SyncGroup]) -> dict[TopicPartition, bytes]:
+        assert self._books.syncs_topic is not None  # noqa: S101  without a topic there are no syncs
+        return {TopicPartition(self._books.syncs_topic, 0): encode_sync_batch(piece, _now_ms())}
 
     async def _send(self, batches: Mapping[TopicPartition, bytes]) -> None:
         """Send batches of our own within the delivery, and wait until the target has them."""
@@ -122,13 +149,10 @@ class CommitWriter:
         async for answers in produce_until_acknowledged(cluster, leader, batches, name):
             _check(answers, cluster.alias)
 
-    async def _write_syncs_to_source(self, syncs: list[SyncsToWrite]) -> None:
-        topic = self._books.syncs_topic
-        if topic is None:
-            return
-        where = TopicPartition(topic, 0)
-        for piece in pieces(syncs):
-            batch = memoryview(encode_sync_batch(piece, _now_ms()))
+    async def _write_syncs_to_source(self, syncs: Iterable[list[SyncGroup]]) -> None:
+        for piece in syncs:
+            ((where, encoded),) = self._sync_batch(piece).items()
+            batch = memoryview(encoded)
             payload = BatchBytes(bytes(batch[:HEADER_BYTES]), batch[HEADER_BYTES:])
             leader = await self._source.need_leader(where)
             cluster = self._source.cluster
@@ -153,6 +177,7 @@ def _note(part: BatchPartition, reached: Reached, *, exact: bool) -> PositionNot
         remote_end=None if exact else part.remote_end,
         leader_epoch=reached.leader_epoch,
         last_sync=part.syncs.last,
+        untold_syncs=part.syncs.untold(),
     )
 
 
@@ -165,7 +190,11 @@ class SyncsToWrite(NamedTuple):
     follows: Pair | None
 
     def split(self, at: int) -> tuple[SyncGroup, SyncsToWrite]:
-        """Return the first ones as they are written, and the rest."""
+        """Return the first ones as they are written, few of them as one record, and the rest."""
+        chain = None if self.follows is None else chain_of(self.follows, self.pairs)
+        if chain is not None and len(chain) > 1:
+            group = SyncGroup(self.topic, self.partition, self.pairs[-1:], chain_header(chain))
+            return group, self._replace(pairs=NO_PAIRS)
         first, rest = self.pairs[:at], self.pairs[at:]
         headers = link_headers(self.follows, len(first))
         last = (int(first[-1, 0]), int(first[-1, 1])) if len(first) else self.follows
@@ -178,10 +207,11 @@ def pieces(told: Iterable[SyncsToWrite]) -> Iterator[list[SyncGroup]]:
     piece, room = list[SyncGroup](), SYNCS_PER_BATCH
     for left in told:
         while len(left.pairs):
+            before = len(left.pairs)
             group, left = left.split(room)  # noqa: PLW2901  what is left of it goes into the next
             piece.append(group)
-            room -= len(group.pairs)
-            if not room:
+            room -= before - len(left.pairs)
+            if room <= 0:
                 yield piece
                 piece, room = [], SYNCS_PER_BATCH
     if piece:

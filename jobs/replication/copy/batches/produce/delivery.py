@@ -214,18 +214,27 @@ class Delivery:
         )
         self._added |= remotes
 
-    async def commit(self) -> None:
+    async def require_leaders(self, more: Iterable[TopicPartition] = ()) -> LeaderSnapshot | None:
+        """Return who leads what the open transaction writes to, `more` of it included, just before its end.
+
+        Raises `LeaderMoved` where nobody leads. None: there is no transaction.
+        """
+        if self.transactional_id is None:
+            return None
+        return await self._ends().require_leaders({*self._unfinished.partitions, *more})
+
+    async def commit(self, leaders: LeaderSnapshot | None) -> None:
         """End the transaction; without a transactional id there is nothing to do.
 
-        Raises `OutcomeUnknown` when nobody said whether it was committed.
+        `leaders` is what `require_leaders` found. Raises `OutcomeUnknown` when nobody said whether it was
+        committed.
         """
         if self.transactional_id is None or not self._is_open:
             return
         before, completion = self.identity, self._ends()
-        witness = await completion.require_leaders(self._unfinished.partitions)
         await completion.end(commit=True, budget_s=COMMIT_BUDGET_S)
         self._identity, self._unfinished.is_committed = completion.identity, True
-        await self._settle(completion, witness)
+        await self._settle(completion, leaders)
         if self._identity != before:
             self._sequences.clear()
         self._added.clear()

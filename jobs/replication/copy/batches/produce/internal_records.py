@@ -11,11 +11,13 @@ from jobs.replication.copy.positions import (
     LAST_SYNC_HEADER,
     LEADER_EPOCH_HEADER,
     REMOTE_END_HEADER,
+    UNTOLD_SYNCS_HEADER,
     Positions,
 )
 from jobs.replication.copy.positions_format import PositionKey, encode_position, encode_position_key
 from jobs.wire.batches.murmur2 import partition_for_key
 from jobs.wire.batches.records import PlacedRecord, encode_batch
+from jobs.wire.topics.sync_links import encode_chain
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,7 @@ class PositionNote:
     remote_end: int | None = None
     leader_epoch: int | None = None
     last_sync: tuple[int, int] | None = None
+    untold_syncs: tuple[tuple[int, int], ...] = ()
 
     def headers(self) -> tuple[tuple[bytes, bytes], ...]:
         """Return the notes as record headers; MirrorMaker 2 does not look at them."""
@@ -36,6 +39,8 @@ class PositionNote:
             found.append((LEADER_EPOCH_HEADER.encode(), b"%d" % self.leader_epoch))
         if self.last_sync is not None:
             found.append((LAST_SYNC_HEADER.encode(), b"%d:%d" % self.last_sync))
+        if self.untold_syncs:
+            found.append((UNTOLD_SYNCS_HEADER.encode(), encode_chain(self.untold_syncs)))
         return tuple(found)
 
 

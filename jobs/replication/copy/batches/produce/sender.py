@@ -117,6 +117,15 @@ class Sender:
         """Whether everything that was sent is acknowledged."""
         return not self._requests
 
+    @property
+    def is_paused(self) -> bool:
+        """Whether nothing is sent now, because of a commit."""
+        return not self._gate.is_set()
+
+    async def opened(self) -> None:
+        """Wait while it is paused."""
+        await self._gate.wait()
+
     def start(self, group: asyncio.TaskGroup) -> None:
         """Say where the tasks that wait for answers live."""
         self._group = group

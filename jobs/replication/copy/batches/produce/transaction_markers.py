@@ -13,24 +13,27 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, TimedOut
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.coordinator import GaveUp, ask_coordinator
-from jobs.cluster.protocol.data.transaction_list import DescribedTransaction, describe_transaction
+from jobs.cluster.protocol.data.transaction_list import DescribedTransaction, describe_on
 from jobs.cluster.protocol.data.transactions import ProducerIdentity, add_partitions_to_txn, end_txn
 from jobs.cluster.protocol.errors import LeaderMoved
 from jobs.cluster.protocol.transport.connection import BrokerConnection
 
 logger = logging.getLogger(__name__)
 
+_Answer = TypeVar("_Answer")
+
 BUDGET_S = 15.0
 COMPLETE_WITHIN_S = 30.0
-# Markers are there after a few milliseconds, and nothing can be sent until then.
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.002, 0.1
+# Markers are there after a few milliseconds (4 to 5 on a small machine), and nothing can be sent until then.
+FIRST_PAUSE_S, NEXT_PAUSE_S, LONGEST_PAUSE_S = 0.003, 0.001, 0.1
 RETRY_DELAY_S = 0.25
 
 
@@ -69,22 +72,7 @@ class TransactionCompletion:
 
     async def read_leaders(self, partitions: Collection[TopicPartition]) -> LeaderSnapshot:
         """Ask the coordinator's broker who leads these partitions."""
-        topics = {where.topic for where in partitions}
-
-        async def send(connection: BrokerConnection) -> LeaderSnapshot:
-            now = await self._target.metadata_from(connection, topics)
-            found = {where: now.partition(where) for where in partitions}
-            epochs = {
-                where: one.leader_epoch if one is not None and one.leader is not None else None
-                for where, one in found.items()
-            }
-            gone = frozenset(where for where, one in found.items() if one is None)
-            return LeaderSnapshot(connection.server.broker_id, epochs, gone)
-
-        try:
-            return await ask_coordinator(self._target, self._name, send, BUDGET_S)
-        except GaveUp as gave_up:
-            raise gave_up.fault from None
+        return await self._ask(lambda connection: self._leaders_on(connection, partitions))
 
     async def require_leaders(self, partitions: Collection[TopicPartition]) -> LeaderSnapshot:
         """Likewise; raises `LeaderMoved` where nobody leads."""
@@ -108,8 +96,7 @@ class TransactionCompletion:
         `before` is what `require_leaders` found before it; None: nothing is known, so it is told again
         everywhere.
         """
-        await self.completed()
-        while missed := (await self.read_leaders(partitions)).missed_since(before):
+        while missed := (await self._once_ended(partitions))[1].missed_since(before):
             logger.warning(
                 "cluster=%s telling the end of %s again to %d partitions, among them %s",
                 self._target.alias, self._name, len(missed), min(missed),
@@ -119,17 +106,32 @@ class TransactionCompletion:
                 self._target, self._name, self.identity, missed, budget_s=BUDGET_S
             )
             await self.end(commit=commit)
-            await self.completed()
             partitions = missed
 
     async def completed(self) -> DescribedTransaction:
         """Wait until no end is under way; returns what there is then."""
+        return (await self._once_ended(()))[0]
+
+    async def _once_ended(
+        self, partitions: Collection[TopicPartition]
+    ) -> tuple[DescribedTransaction, LeaderSnapshot]:
+        """Wait until no end is under way; returns what there is then, and who leads these partitions.
+
+        Both are asked at once on one connection. A broker answers what comes on one in the order of asking,
+        so the leaders are those after the end.
+        """
+
+        async def look(connection: BrokerConnection) -> tuple[DescribedTransaction, LeaderSnapshot]:
+            described = describe_on(connection, self._name)
+            return await asyncio.gather(described, self._leaders_on(connection, partitions))
+
         clock = self._target.timing.clock
-        give_up_at, pause_s = clock() + COMPLETE_WITHIN_S, FIRST_PAUSE_S
+        give_up_at, pause_s = clock() + COMPLETE_WITHIN_S, NEXT_PAUSE_S
+        await asyncio.sleep(FIRST_PAUSE_S)
         while True:
-            told = await describe_transaction(self._target, self._name)
+            told, leaders = await self._ask(look)
             if not told.is_ending:
-                return told
+                return told, leaders
             if clock() >= give_up_at:
                 raise TimedOut(
                     f"The end of transaction {self._name} has not reached all its partitions within "
@@ -138,6 +140,24 @@ class TransactionCompletion:
                 )
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+    async def _leaders_on(
+        self, connection: BrokerConnection, partitions: Collection[TopicPartition]
+    ) -> LeaderSnapshot:
+        now = await self._target.metadata_from(connection, {where.topic for where in partitions})
+        found = {where: now.partition(where) for where in partitions}
+        epochs = {
+            where: one.leader_epoch if one is not None and one.leader is not None else None
+            for where, one in found.items()
+        }
+        gone = frozenset(where for where, one in found.items() if one is None)
+        return LeaderSnapshot(connection.server.broker_id, epochs, gone)
+
+    async def _ask(self, send: Callable[[BrokerConnection], Awaitable[_Answer]]) -> _Answer:
+        try:
+            return await ask_coordinator(self._target, self._name, send, BUDGET_S)
+        except GaveUp as gave_up:
+            raise gave_up.fault from None
 
 
 def _not_led(where: TopicPartition, cluster: str, *, is_gone: bool) -> LeaderMoved:

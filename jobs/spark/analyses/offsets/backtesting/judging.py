@@ -9,13 +9,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.offset_syncs.sync_rows import SyncRows
-from jobs.replication.translation.translator import Translator
+from jobs.replication.translation.sync_history import SyncHistory
+from jobs.replication.translation.translator import started_store
 from jobs.spark.analyses.offsets.backtesting.truth import Bools, Int64s, Known, Side, Truth
 
 UInt8s = npt.NDArray[np.uint8]
-_WHERE = TopicPartition("", 0)
 _NONE = -1
 # Of what a question was about that is gone, nothing can be said, not even that it is wrong.
 _ABOUT_OTHERS = (Known.OTHER_SOURCE, Known.OTHER_TARGET, Known.BEHIND_END, Known.NO_TOPIC)
@@ -112,18 +111,20 @@ def sample(syncs: SyncRows, source: Side, others: UInt8s, since_ms: int, most: i
 def given_then(syncs: SyncRows, questions: Questions) -> Given:
     """Return what would have been answered to each question when it was asked."""
     found = np.full((3, len(questions.upstream)), _NONE, np.int64)
-    translator, added = Translator(), 0
+    history, store, added = SyncHistory(), started_store(), 0
     columns = [column.tolist() for column in _columns(syncs)]
     for number in np.argsort(questions.known, kind="stable").tolist():
         known, upstream = int(questions.known[number]), int(questions.upstream[number])
         while added < known:
-            _add(translator, columns, added)
+            _add(history, columns, added)
+            if not syncs.chained[added]:
+                store.sync(columns[0][added], columns[1][added])
             added += 1
-        certificate = translator.translate(_WHERE, upstream)
+        certificate = history.certify(upstream)
         if certificate is not None:
             found[0, number] = certificate.lo
             found[1, number] = _NONE if certificate.hi is None else certificate.hi
-        mm2 = translator.mm2(_WHERE, upstream)
+        mm2 = store.translate(upstream)
         found[2, number] = _NONE if mm2 is None else mm2
     return Given(*found)
 
@@ -138,11 +139,11 @@ def _columns(syncs: SyncRows) -> tuple[Int64s, ...]:
     )
 
 
-def _add(translator: Translator, columns: list[list[int]], row: int) -> None:
+def _add(history: SyncHistory, columns: list[list[int]], row: int) -> None:
     upstream, downstream, hole, follows_up, follows_down = (column[row] for column in columns)
     after_gap = row > 0 and columns[2][row - 1] != hole
     follows = None if follows_up < 0 else (follows_up, follows_down)
-    translator.add(_WHERE, upstream, downstream, after_gap=after_gap, follows=follows)
+    history.add(upstream, downstream, after_gap=after_gap, follows=follows)
 
 
 def about_others(syncs: SyncRows, truth: Truth) -> UInt8s:

@@ -25,7 +25,7 @@ def syncs(pairs, times=None):
     pairs = np.array(pairs, np.int64).reshape(-1, 2)
     none = np.full(len(pairs), -1, np.int64)
     at_ms = np.arange(1, len(pairs) + 1) * 1000 if times is None else np.array(times)
-    return SyncRows(none * 0, pairs[:, 0], pairs[:, 1], none * 0, none, none, at_ms)
+    return SyncRows(none * 0, pairs[:, 0], pairs[:, 1], none * 0, none, none, at_ms, none * 0)
 
 
 def checkpoints(log, *told):
@@ -170,3 +170,9 @@ def test_certificates_from_true_syncs_never_miss(story, data):
     questions = checkpoints(log, *zip(at_ms, upstreams, upstreams * 0, strict=True))
     found = judged(story, log, questions)
     assert not set(found.certificate.tolist()) & {Verdict.MISS, Verdict.WRONG}
+
+
+def test_mirror_maker_2_does_not_see_what_stands_in_a_chain_and_the_certificate_does():
+    log = syncs([(0, 10), (4, 15), (9, 21)])._replace(chained=np.array([0, 1, 0]))
+    given = given_then(log, checkpoints(log, (3000, 4, 11)))
+    assert (given.lo.tolist(), given.hi.tolist(), given.mm2.tolist()) == ([15], [15], [11])
