@@ -162,8 +162,8 @@ class FlowForm(PolicyFieldsForm):
         min_value=SHORTEST_COMMIT_MS,
         max_value=LONGEST_COMMIT_MS,
         initial=DEFAULT_COMMIT_MS,
-        help_text="The longest time between two commits: a backlog is committed so often. A flow that "
-        "keeps up commits sooner, after some milliseconds, so that readers of committed records wait little.",
+        help_text="The longest time between two commits, kept while there is a backlog. A flow that keeps up "
+        "commits after some milliseconds, so readers of committed records wait little.",
     )
     max_bytes_per_s = forms.IntegerField(
         label="Limit (bytes per second)",

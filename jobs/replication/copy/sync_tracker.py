@@ -124,8 +124,7 @@ class SyncTracker:
         first = tuple(pairs[0].tolist())
         if self._told not in (None, first):
             return chain_of(self._told, pairs) or ()
-        chain = chain_of(first, pairs[1:]) or ()
-        return chain if len(pairs) > 1 else ()
+        return chain_of(first, pairs[1:]) or ()
 
     def commit(self) -> None:
         """Note that everything up to here is committed, and what `tell` returned is written."""

@@ -32,8 +32,7 @@ LOOK_INTERVAL_S, LOOK_S = 0.002, 10e-6
 COMMIT_WITHIN_S = 45.0
 # While a flow keeps up, who reads committed records is to see them at once. Then commits come sooner than
 # the interval: after a small part of it, at least after a part of what a commit takes, and so long for each
-# partition, which gets a marker and an offset sync (brokers have others to serve), but never later than the
-# larger part of it.
+# partition, which gets a marker (brokers have others to serve), but never later than the larger part of it.
 SOONEST_SHARE, LATEST_SHARE = 0.005, 0.2
 COMMIT_TIMES = 0.25
 MARKER_S = 0.001

@@ -44,9 +44,9 @@ class CommitWriter:
     """Writes positions and syncs, and ends the transaction that holds them.
 
     Syncs are written before what they belong to counts, so that no crash can lose one. Where they are part of
-    a transaction on the target, they go there together with the positions. On the source they come first:
-    after a crash or an abort, those that were written too early are followed by new ones for the same
-    records, and until then they point before them.
+    a transaction on the target, they go there together with the positions. Elsewhere they come first: after
+    a crash or an abort, those that were written too early are followed by new ones for the same records, and
+    until then they point before them.
     """
 
     def __init__(
