@@ -13,6 +13,8 @@ from tests.support import wait_until
 
 STARTS_WITHIN_S = 120
 KIND = "metadata-records"
+# As /proc/net/tcp has it.
+ESTABLISHED = "01"
 
 
 def write_small_log(folder: Path) -> Path:
@@ -76,6 +78,25 @@ def freeze_workers(engine: Path) -> list[int]:
     for pid in found:
         os.kill(pid, signal.SIGSTOP)
     return found
+
+
+def holding_work(pids: list[int]) -> set[int]:
+    """Those that stand still with something to do: bytes wait in a socket of theirs."""
+    rows = [
+        line.split()
+        for table in ("tcp", "tcp6")
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]
+    ]
+    unread = {
+        f"socket:[{inode}]"
+        for _, _, _, state, queues, *_, inode in (row[:10] for row in rows)
+        if state == ESTABLISHED and int(queues.split(":")[1], 16)
+    }
+    return {
+        pid
+        for pid in pids
+        if unread & {str(fd.readlink()) for fd in Path(f"/proc/{pid}/fd").iterdir()}
+    }
 
 
 def end_engines(runs: Path) -> None:

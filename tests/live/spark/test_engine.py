@@ -18,6 +18,7 @@ from tests.live.spark.engines import (
     engine_of,
     family_of,
     freeze_workers,
+    holding_work,
     with_word,
     workers_of,
     write_small_log,
@@ -97,7 +98,8 @@ def test_a_full_disk_is_named_by_its_folder(runs, log, engine, tmp_path):
 def test_a_stop_ends_what_hangs_and_its_processes_and_the_engine_goes_on(runs, log, engine):
     frozen = freeze_workers(engine)
     run_dir = ask(runs, log)
-    wait_until(lambda: waits_for_a_worker(run_dir))
+    # Before that nothing of this run hangs: Spark may stop a task that has not reached its worker.
+    wait_until(lambda: holding_work(frozen) == set(frozen))
     began = time.monotonic()
     with Stalls() as stalls:
         door.request_stop(run_dir, "Ada does not want it any more.")

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import NewPartitions
 
-from jobs.cluster.admin.topics import NewTopicSpec, create_topics, delete_topics, describe_topics
+from jobs.cluster.admin.topics import delete_topics, describe_topics
 from jobs.cluster.client import ClusterClient
 from jobs.lab.traffic.fill import Filling, fill
 from jobs.replication.flow.spec import FlowSpec, OnRecreated
 from jobs.spark import contract, processes, submit
 from jobs.spark.contract import JobSpec
-from tests.live.knowing import wait_until_known
 from tests.live.reading import read_all
+from tests.live.records import make_topic, new_topic
 from tests.support import wait_until
 
 pytestmark = pytest.mark.live
@@ -84,15 +84,7 @@ def produce(cluster, topic: str, count: int):
 
 @pytest.fixture
 def topic(east):
-    return create(east, f"fault-{uuid.uuid4().hex[:8]}")
-
-
-def create(cluster, name: str) -> str:
-    """Create a topic; return its name once the cluster knows it."""
-    with ClusterClient(cluster.connection) as client:
-        create_topics(client, {name: NewTopicSpec(1, None, {})})
-        wait_until_known(cluster.connection, name, 1)
-    return name
+    return new_topic(east)
 
 
 def create_again(cluster, name: str) -> str:
@@ -100,7 +92,7 @@ def create_again(cluster, name: str) -> str:
     with ClusterClient(cluster.connection) as client:
         delete_topics(client, [name])
         wait_until(lambda: not ids_of(client, name))
-        create(cluster, name)
+        make_topic(cluster, name)
         produce(cluster, name, 3)
         return ids_of(client, name)[0]
 
@@ -141,7 +133,8 @@ def running_pattern(east, west, word, folder, **settings):
 
 def copied(running: RunningFlow, east) -> str:
     """Make a topic of the run's pattern with five records, and wait until they are copied."""
-    topic = create(east, f"{running.flow.name}-{uuid.uuid4().hex[:8]}")
+    topic = f"{running.flow.name}-{uuid.uuid4().hex[:8]}"
+    make_topic(east, topic)
     produce(east, topic, 5)
     running.wait_for_position(topic, 5)
     return topic

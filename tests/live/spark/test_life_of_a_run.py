@@ -5,17 +5,14 @@ import signal
 import subprocess
 import sys
 import time
-import uuid
 from pathlib import Path
 
 import pytest
 
-from jobs.cluster.admin.topics import NewTopicSpec, create_topics
-from jobs.cluster.client import ClusterClient
 from jobs.replication.flow.spec import FlowSpec
 from jobs.spark import contract, processes, submit
 from jobs.spark.contract import JobSpec, Outcome
-from tests.live.knowing import wait_until_known
+from tests.live.records import new_topic
 from tests.support import wait_until
 
 pytestmark = pytest.mark.live
@@ -42,11 +39,7 @@ def flow_of(east, west, topic: str) -> FlowSpec:
 
 @pytest.fixture
 def topic(east):
-    name = f"life-{uuid.uuid4().hex[:8]}"
-    with ClusterClient(east.connection) as client:
-        create_topics(client, {name: NewTopicSpec(2, None, {})})
-    wait_until_known(east.connection, name, 2)
-    return name
+    return new_topic(east, 2)
 
 
 @pytest.fixture

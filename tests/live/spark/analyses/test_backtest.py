@@ -11,6 +11,7 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
 from jobs.lab.mirror_maker import MirrorMaker, mirror_properties
 from jobs.replication.checkpoints.topic import read_checkpoint_topic
+from jobs.replication.failover.read_syncs import read_translator
 from jobs.replication.flow.spec import CopiedBy, FlowSpec, Guarantee, SyncsLocation
 from jobs.spark.analyses.analysis import checked_arguments
 from jobs.spark.analyses.document import document_of
@@ -67,9 +68,17 @@ def copied(east, west):
         copying.wait_for_position(60 + 3 * 27)
         for number, place in enumerate(PLACES):
             commit(east, f"{prefix}-{number}", {TopicPartition(topic, 0): place})
+        # The newest offset syncs may be told 3 s later, and a checkpoint before that is a bound only.
+        wait_until(lambda: are_told(flow, TopicPartition(topic, 0)))
         with Rounds(flow) as rounds:
             rounds.run(sync_groups=False)
     return flow, topic, f"{prefix}-3"
+
+
+def are_told(flow, where):
+    """Whether the offset syncs on the topic go up to the newest of the 120 copies."""
+    newest = read_translator(flow).translate(where, 60 + 3 * 27)
+    return newest is not None and newest.lo == 120
 
 
 @pytest.fixture
