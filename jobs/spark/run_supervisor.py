@@ -27,13 +27,18 @@ ROTATE_EVERY_S = 10.0
 
 
 class RunSupervisor:
-    """Starts one Spark application and stays with it to its end."""
+    """Starts one Spark application and stays with it to its end.
 
-    def __init__(self, run_dir: Path, spec: JobSpec) -> None:
+    One that was asked to stop, or has written its result, has `grace_s` for it.
+    """
+
+    def __init__(self, run_dir: Path, spec: JobSpec, grace_s: float = GRACE_S) -> None:
         self.run_dir = run_dir
         self.spec = spec
+        self.grace_s = grace_s
         self.owner = os.getppid()
         self.stop_seen_at: float | None = None
+        self.result_seen_at: float | None = None
         self.rotated_at = time.monotonic()
 
     def supervise(self) -> int:
@@ -58,7 +63,10 @@ class RunSupervisor:
             self._rotate_log()
         if self.stop_seen_at is None and self._should_stop():
             self.stop_seen_at = now
-        if self.stop_seen_at is not None and now - self.stop_seen_at > GRACE_S:
+        if self.result_seen_at is None and (self.run_dir / contract.RESULT).exists():
+            self.result_seen_at = now
+        ending = [one for one in (self.stop_seen_at, self.result_seen_at) if one is not None]
+        if ending and now - min(ending) > self.grace_s:
             self._end(application)
 
     def _rotate_log(self) -> None:

@@ -9,7 +9,9 @@ the machine can read: the driver gives it to Spark from inside.
 
 from __future__ import annotations
 
+import logging
 import os
+import threading
 from typing import TYPE_CHECKING
 
 from jobs.cluster.errors import InvalidFields
@@ -18,6 +20,9 @@ from jobs.cluster.secrets import SecretRef
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
+logger = logging.getLogger(__name__)
+
+CLOSES_WITHIN_S = 20.0
 SETTING = "spark.authenticate.secret"
 AUTHENTICATED = {
     "spark.authenticate": "true",
@@ -79,6 +84,18 @@ def open_context(master: str) -> SparkContext:
     context = SparkContext.getOrCreate(more)
     context.setLogLevel("WARN")
     return context
+
+
+def close_context(context: SparkContext) -> None:
+    """Stop Spark; where it does not end in `CLOSES_WITHIN_S`, go on without waiting.
+
+    What the driver found is written all the same, and the supervisor ends the processes.
+    """
+    closing = threading.Thread(target=context.stop, name="close-context", daemon=True)
+    closing.start()
+    closing.join(CLOSES_WITHIN_S)
+    if closing.is_alive():
+        logger.error("Spark does not stop: it is left to the supervisor")
 
 
 def why_over(context: SparkContext) -> str | None:

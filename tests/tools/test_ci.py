@@ -30,6 +30,7 @@ def write_tests(project: Path, code: int, seconds: int = 0) -> None:
         "test:\n"
         "\t@setsid sh -c 'echo $$$$ > left.pid; exec sleep 300' &\n"
         f"\t@while ! [ -s left.pid ]; do sleep 0.05; done; sleep {seconds}\n"
+        "\t@echo 'ERROR tests/test_a.py::test_b - no cluster'\n"
         f"\t@echo '==== 3 passed, 1 skipped in 2.00s ===='; exit {code}\n",
         encoding="utf-8",
     )
@@ -40,13 +41,15 @@ def environment() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("code", [0, 2])
-def test_the_exit_code_and_the_closing_line_are_those_of_the_tests(project, code):
+def test_the_exit_code_and_the_last_lines_are_those_of_the_tests(project, code):
     write_tests(project, code)
     ended = subprocess.run(
         [".ci/run"], cwd=project, capture_output=True, text=True, check=False, env=environment()
     )
     assert ended.returncode == code
-    assert "3 passed, 1 skipped" in ended.stdout.splitlines()[-1]
+    failed, closing = ended.stdout.splitlines()[-2:]
+    assert failed == "ERROR tests/test_a.py::test_b - no cluster"
+    assert "3 passed, 1 skipped" in closing
     assert start_ticks(int((project / "left.pid").read_text())) is None
 
 

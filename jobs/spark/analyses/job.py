@@ -35,13 +35,13 @@ def run(analysis: Analysis, spec: JobSpec, run_dir: Path) -> JobResult:
     """Do an analysis in a Spark application of its own."""
     from pyspark.sql import SparkSession
 
-    from jobs.spark.secret import open_context
+    from jobs.spark.secret import close_context, open_context
 
     context = open_context(master_of(spec))
     try:
         return answer(analysis, spec, run_dir, SparkSession(context))
     finally:
-        context.stop()
+        close_context(context)
 
 
 def answer(analysis: Analysis, spec: JobSpec, run_dir: Path, spark: SparkSession) -> JobResult:
@@ -99,7 +99,9 @@ def _cancelled_at_stop(context: SparkContext, group: str, run_dir: Path) -> Iter
                 # Again and again: a job may begin after others of its group were cancelled.
                 context.cancelJobGroup(group)
 
-    context.setJobGroup(group, group, interruptOnCancel=True)
+    # Not `interruptOnCancel`: a Java thread that waits for a Python worker turns round and round once it is
+    # interrupted, until Spark kills the worker, which takes as long either way (4.3, ReaderInputStream).
+    context.setJobGroup(group, group)
     context.setLocalProperty("spark.scheduler.pool", group)
     # Its threads in the JVM end with it.
     watcher = InheritableThread(target=watch, name=f"stop-of-{group}", daemon=True)

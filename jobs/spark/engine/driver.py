@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from jobs.spark import contract, submit
 from jobs.spark.contract import JobResult, JobSpec, Outcome
 from jobs.spark.engine import folder, warm_up
 from jobs.spark.engine.guest import Guest, end, stop_if_unwanted
-from jobs.spark.secret import open_context, why_over
+from jobs.spark.secret import close_context, open_context, why_over
 from jobs.spark.settings import master_of
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def run(spec: JobSpec, run_dir: Path) -> JobResult:
     try:
         return Engine(context, spec, run_dir).serve()
     finally:
-        context.stop()
+        close_context(context)
 
 
 class SparkState:
@@ -72,7 +73,7 @@ class Engine:
         self._places: dict[Path, int] = {}
         self._answered = 0
         self._busy_at = self._looked_at = time.monotonic()
-        self._is_warm = False
+        self._warm_up: threading.Thread | None = None
 
     def serve(self) -> JobResult:
         """Answer until idle, asked to stop, or without Spark.
@@ -90,14 +91,17 @@ class Engine:
                     return JobResult(Outcome.ERRORED, why)
             self._look_after_guests()
             self._take_waiting()
-            if self._guests:
+            # While jobs begin Spark is not stopped: it would forget one, for which somebody waits for ever.
+            if self._guests or self._is_warming_up():
                 self._busy_at = now
-            elif not self._is_warm:
-                self._is_warm = True
-                warm_up.begin(self._spark, self._run_dir)
+            elif self._warm_up is None:
+                self._warm_up = warm_up.begin(self._spark, self._run_dir)
             elif now - self._busy_at > self._idle_s and folder.close_if_empty(self._run_dir):
                 return JobResult(Outcome.SUCCEEDED, summary={"answered": self._answered})
             time.sleep(LOOK_S)
+
+    def _is_warming_up(self) -> bool:
+        return self._warm_up is not None and self._warm_up.is_alive()
 
     def _look_after_guests(self) -> None:
         for guest in self._guests:
@@ -141,7 +145,8 @@ class Engine:
         for guest in self._guests:
             submit.request_stop(guest.run_dir, reason or "")
         until = time.monotonic() + ENDING_S
-        while self._guests and time.monotonic() < until:
+        while (self._guests or self._is_warming_up()) and time.monotonic() < until:
+            warm_up.cancel(self._spark)
             self._look_after_guests()
             time.sleep(LOOK_S)
         return JobResult(Outcome.CANCELLED, reason, {"answered": self._answered})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_GROUP = "warm-up"
 _ROWS = 8
 # What questions are made of: a window, a join, groups, an order.
 _QUERY = """
@@ -28,14 +30,15 @@ _QUERY = """
 """
 
 
-def begin(spark: SparkSession, folder: Path) -> None:
-    """Warm up in a thread; of questions that come meanwhile none waits for it."""
+def begin(spark: SparkSession, folder: Path) -> threading.Thread:
+    """Warm up in a thread, and return it; of questions that come meanwhile none waits for it."""
     from pyspark import InheritableThread
 
     def warm_up() -> None:
         began = time.monotonic()
         context = spark.sparkContext
-        context.setLocalProperty("spark.scheduler.pool", "warm-up")
+        context.setJobGroup(_GROUP, _GROUP)
+        context.setLocalProperty("spark.scheduler.pool", _GROUP)
         try:
             tasks = context.defaultParallelism
             context.parallelize(range(tasks), tasks).mapPartitions(load_modules).collect()
@@ -44,7 +47,14 @@ def begin(spark: SparkSession, folder: Path) -> None:
             logger.exception("the engine could not warm up")
         logger.info("the engine is warm seconds=%.1f", time.monotonic() - began)
 
-    InheritableThread(target=warm_up, name="warm-up", daemon=True).start()
+    thread = InheritableThread(target=warm_up, name=_GROUP, daemon=True)
+    thread.start()
+    return thread
+
+
+def cancel(spark: SparkSession) -> None:
+    """End what Spark does for the warm-up now; more may begin, so whoever wants its end asks again."""
+    spark.sparkContext.cancelJobGroup(_GROUP)
 
 
 def first_query(spark: SparkSession, folder: Path) -> None:

@@ -33,7 +33,7 @@ from jobs.spark.flow_driver.clusters import Clusters
 from jobs.spark.flow_driver.driver_loop import DriverIntervals, FlowDriverLoop
 from jobs.spark.flow_driver.state import FlowState
 from jobs.spark.flow_driver.task_pool import SparkJob, backoff_s
-from jobs.spark.secret import is_one_process, open_context, why_over
+from jobs.spark.secret import close_context, is_one_process, open_context, why_over
 from jobs.spark.settings import master_of
 
 logger = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ def run(spec: JobSpec, run_dir: Path) -> JobResult:
     try:
         return FlowDriver(spec, run_dir, context).drive()
     finally:
-        context.stop()
+        close_context(context)
 
 
 class Companions:

@@ -47,8 +47,12 @@ def engine(runs, log):
     """An engine that has answered before."""
     first = ask(runs, log)
     assert answer_of(first).outcome is Outcome.SUCCEEDED, door.read_log_tail(first)
-    wait_until(lambda: "the engine is warm" in submit.read_log_tail(engine_of(first)))
+    wait_until(lambda: is_warm(engine_of(first)), STARTS_WITHIN_S)
     return engine_of(first)
+
+
+def is_warm(engine) -> bool:
+    return "the engine is warm" in submit.read_log_tail(engine)
 
 
 def waits_for_a_worker(run_dir) -> bool:
@@ -158,6 +162,16 @@ def test_an_idle_engine_ends_in_order_and_only_after_what_it_was_given(log, tmp_
     assert answer_of(run_dir).outcome is Outcome.SUCCEEDED
     assert engine_of(run_dir) == idle
     wait_until(lambda: not submit.is_alive(idle), STARTS_WITHIN_S)
+    assert is_warm(idle)  # Spark is not stopped while jobs of it begin
     result = contract.read_result(idle)
     assert (result.outcome, result.summary) == (Outcome.SUCCEEDED, {"answered": 1})
     assert processes.children_of(family_of(idle)[0]) == []
+
+
+def test_an_engine_that_is_stopped_while_it_warms_up_ends_with_the_reason(tmp_path):
+    engine = door.start_engine(tmp_path)
+    wait_until((engine / "warm-up.parquet").exists, STARTS_WITHIN_S)
+    door.request_stop(engine, "Ada does not want it any more.")
+    wait_until(lambda: not submit.is_alive(engine), STARTS_WITHIN_S)
+    result = contract.read_result(engine)
+    assert (result.outcome, result.error) == (Outcome.CANCELLED, "Ada does not want it any more.")
