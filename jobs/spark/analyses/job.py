@@ -99,8 +99,8 @@ def _cancelled_at_stop(context: SparkContext, group: str, run_dir: Path) -> Iter
                 # Again and again: a job may begin after others of its group were cancelled.
                 context.cancelJobGroup(group)
 
-    # Not `interruptOnCancel`: a Java thread that waits for a Python worker turns round and round once it is
-    # interrupted, until Spark kills the worker, which takes as long either way (4.3, ReaderInputStream).
+    # Not `interruptOnCancel`: a Java thread that waits for a Python worker spins once it is interrupted,
+    # until Spark kills the worker, which takes as long either way (Spark 4.3, ReaderInputStream).
     context.setJobGroup(group, group)
     context.setLocalProperty("spark.scheduler.pool", group)
     # Its threads in the JVM end with it.
