@@ -8,7 +8,7 @@ SETUP := $(PYTHON) tools/bootstrap.py
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run test quick bench campaign check lock clean
+.PHONY: help demo run test live quick bench campaign check lock clean
 
 help:  ## say what there is
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -21,13 +21,21 @@ run:  ## the console alone, for your own clusters
 	@$(SETUP) main --java
 	@exec $(RUN)/python manage.py up
 
-test:  ## all tests, on real clusters and in a real browser
+test:  ## all tests without clusters, the browser tests, and the journeys on real clusters
 	@$(SETUP) dev --java --browser
-	@$(RUN)/python -m pytest -n 3 --durations 25
+	@$(RUN)/python -m jobs lab fetch
+	@$(RUN)/python -m pytest -n 3 --durations 25 --ignore tests/live
+
+live:  ## all other tests on real clusters, by room: make live ROOM=quorum; without a room: all of them
+	@for room in $(ROOM); do test -d tests/live/$$room || { \
+	  echo "There is no room $$room. Rooms: $(notdir $(patsubst %/,%,$(wildcard tests/live/[a-z]*/)))."; exit 2; }; done
+	@$(SETUP) dev --java --browser
+	@$(RUN)/python -m jobs lab fetch
+	@$(RUN)/python -m pytest -n 3 --durations 25 $(or $(addprefix tests/live/,$(ROOM)),tests/live)
 
 quick:  ## the tests that need no cluster, no browser and no Spark
 	@$(SETUP) dev
-	@$(RUN)/python -m pytest -q -n 3 -m "not live and not browser and not slow"
+	@$(RUN)/python -m pytest -q -n 3 -m "not browser and not slow" --ignore tests/live --ignore tests/journeys
 
 bench:  ## measure speed and memory into bench/results/
 	@$(SETUP) dev --java

@@ -1,9 +1,10 @@
-"""Which worker runs which test of `pytest -n 3`, and who waits for whom.
+"""Which worker runs which test of `pytest -n 3`, and which tests have the processors first.
 
-Tests with clusters or a browser go file by file in one order: by folders, so that a lab of a folder starts
-once, those first for which a second matters. The first worker takes them from the beginning, the others from
-the end; the last one takes everything that only computes before it helps. What only computes is niced: what
-waits with a clock in its hand has the processors first. Where most wait, three workers use two cores best.
+All journeys are one unit, because they share a lab and a console: the first worker runs them one by one.
+Other tests with clusters, a console or a browser go file by file in one order: by folders, so that the lab
+of a folder starts once. The first worker takes them from the beginning, the others from the end; the last one
+takes everything that only computes before it helps. Tests without clusters are niced: those that wait for a
+cluster have the processors first. Most of them wait, so three workers use two cores best.
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ if TYPE_CHECKING:
 
 # In the order of their turn.
 WITH_CLUSTERS = (
+    "journeys",
     "live/availability",
     "live/quorum",
     "live/batches",
     "live/mirror_maker",
-    "live/test_demo.py",
+    "live/demo",
     "live/lab",
     "live/cluster",
     "live/replication",
@@ -34,10 +36,16 @@ WITH_CLUSTERS = (
     "live",
     "live/console",
     "live/spark",
+    "live/streams",
     "test_postgresql.py",
     "console/frame/test_up.py",
     "browser",
 )
+
+
+# Journeys share a lab: they are one unit.
+TOGETHER = "tests/journeys/"
+NICE = 10
 
 
 @functools.cache
@@ -72,7 +80,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
 
     class ByTurns(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return nodeid.partition("::")[0]
+            return TOGETHER if nodeid.startswith(TOGETHER) else nodeid.partition("::")[0]
 
         def _assign_work_unit(self, node: Any) -> None:
             with_clusters = [scope for scope in self.workqueue if turn_of(scope) is not None]
@@ -92,9 +100,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Let tests that only compute wait for those that wait for a cluster with a clock in their hand."""
+    """Give the processors first to the tests that wait for a cluster."""
     if hasattr(item.config, "workerinput"):
-        _be_nice(10 if turn_of(item.nodeid) is None else 0)
+        has_cluster = item.nodeid.startswith((TOGETHER, "tests/live/"))
+        _be_nice(0 if has_cluster else NICE)
 
 
 def _be_nice(value: int) -> None:

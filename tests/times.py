@@ -19,6 +19,7 @@ import pytest
 TO_FILE = "CROSSLOG_TEST_TIMES"
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 _STARTS_PROCESSES = (
+    "tests/journeys/",
     "tests/live/",
     "tests/browser/",
     "tests/console/frame/",

@@ -20,7 +20,7 @@ from jobs.lab.lab import Lab
 from jobs.lab.plan import ClusterPlan, standard_plans
 from jobs.lab.ports import find_base_port
 from jobs.lab.security import USERS
-from tests.live.evidence import evidence_since
+from tests.live.evidence import report_with_evidence
 from tests.live.shared_labs import SHARED
 
 FOLDER = Path(__file__).parent
@@ -45,11 +45,7 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add to a failed test what its clusters, consoles and runs wrote meanwhile."""
-    report = yield
-    if report.failed:
-        folder = item._request.getfixturevalue("tmp_path_factory").getbasetemp()  # type: ignore[attr-defined]
-        report.sections += evidence_since(folder, call.start - 300)
-    return report
+    return report_with_evidence(item, call, (yield))
 
 
 @pytest.fixture(scope="session")

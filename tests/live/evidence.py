@@ -7,9 +7,23 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 # Nodes, daemons and consoles; what a run said last, and what its processes wrote.
 LOGS = ("*.log", "progress.json", "result.json", "demo.txt")
 LINES, FILES, LINE_CHARS = 25, 12, 400
+# Set-up of a lab and a console that a failed test used may have been minutes before.
+BEFORE_S = 300
+
+
+def report_with_evidence(
+    item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport
+) -> pytest.TestReport:
+    """Add to the report of a failed test what its clusters, consoles and runs wrote meanwhile."""
+    if report.failed:
+        folder = item._request.getfixturevalue("tmp_path_factory").getbasetemp()  # type: ignore[attr-defined]
+        report.sections += evidence_since(folder, call.start - BEFORE_S)
+    return report
 
 
 def evidence_since(folder: Path, began: float) -> Iterator[tuple[str, str]]:

@@ -20,7 +20,7 @@ from tests.live.availability.standby_world import (
     topic_on,
     wait_until_fenced,
 )
-from tests.live.console.conftest import DATABASE, ROOT, RunningConsole, free_port
+from tests.running_console import DATABASE, ROOT, RunningConsole, free_port
 from tests.support import Stalls, wait_until
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]

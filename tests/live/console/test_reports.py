@@ -6,7 +6,7 @@ import sys
 
 import pypdf
 
-from tests.live.console.conftest import ROOT, RunningConsole
+from tests.running_console import ROOT, RunningConsole
 from tests.support import wait_until
 
 TOKEN = {"name": "shell", "role": "admin", "days": 1}

@@ -10,9 +10,9 @@ import pytest
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.lab.traffic.fill import Filling, fill
-from tests.live.console.conftest import RunningConsole
 from tests.live.reading import read_all
 from tests.live.replication.checkpointing import commit
+from tests.running_console import RunningConsole
 from tests.support import wait_until
 
 pytestmark = pytest.mark.live
@@ -174,8 +174,8 @@ def test_stopping_and_starting_resumes_without_copying_twice(flow, running):
 def test_nothing_is_left_after_kill_9_of_everything_that_could_clean_up(
     tmp_path_factory, east, west
 ):
-    from tests.live.console.conftest import free_port
     from tests.live.spark.test_life_of_a_run import pids_in
+    from tests.running_console import free_port
 
     lease_s = 60
     console = RunningConsole(tmp_path_factory.mktemp("doomed"), free_port(), lease_s)

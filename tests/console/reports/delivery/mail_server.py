@@ -62,6 +62,14 @@ def _authenticator(user):
     return check
 
 
+def start_mail_server(mailbox: Mailbox | None = None, **options) -> tuple[Mailbox, Controller]:
+    """Start a mail server on a free port; the caller stops it."""
+    mailbox = mailbox or Mailbox()
+    controller = _Controller(mailbox, **options)
+    controller.start()
+    return mailbox, controller
+
+
 class MailServers:
     """Starts mail servers for the settings of a test, and ends them."""
 
@@ -76,9 +84,7 @@ class MailServers:
         settings.MAIL_TLS, settings.EMAIL_USE_TLS, settings.EMAIL_USE_SSL = "none", False, False
 
     def start(self, mailbox=None, **options) -> Mailbox:
-        mailbox = mailbox or Mailbox()
-        controller = _Controller(mailbox, **options)
-        controller.start()
+        mailbox, controller = start_mail_server(mailbox, **options)
         self._started.append(controller)
         self._settings.EMAIL_PORT = controller.port
         return mailbox

@@ -1,0 +1,75 @@
+"""One lab, one console, one mail server and one Spark engine for all journeys: started once, ended once."""
+
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from jobs.lab.install.jvm import KafkaJvm
+from jobs.lab.lab import Lab
+from jobs.lab.plan import ClusterPlan, standard_plans
+from jobs.lab.ports import find_base_port
+from jobs.lab.security import USERS
+from tests.browser.conftest import browser, context, page  # noqa: F401  fixtures
+from tests.console.reports.delivery.mail_server import start_mail_server
+from tests.journeys.world import World
+from tests.live.conftest import NO_RETENTION, kafka  # noqa: F401  a fixture
+from tests.live.evidence import report_with_evidence
+from tests.running_console import DATABASE, RunningConsole, free_port
+
+# The Streams application of a journey is given up on as soon as a broker allows.
+QUICK_SESSIONS = {"group.initial.rebalance.delay.ms": "0"}
+
+
+def plans(base_port: int) -> list[ClusterPlan]:
+    """Both clusters of the standard lab, with listeners for TLS and SASL beside the plain ones."""
+    return [
+        replace(plan, is_secure=True, overrides=NO_RETENTION | QUICK_SESSIONS)
+        for plan in standard_plans(base_port)
+    ]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add to a failed journey what its clusters, the console and runs wrote meanwhile."""
+    return report_with_evidence(item, call, (yield))
+
+
+@pytest.fixture(scope="session")
+def started(
+    kafka: KafkaJvm,  # noqa: F811
+    tmp_path_factory: pytest.TempPathFactory,
+    put_database: Callable[[Path], None],
+) -> Iterator[World]:
+    """Everything that journeys share; the lab and the console start beside each other."""
+    home = tmp_path_factory.mktemp("console")
+    put_database(home / DATABASE)
+    lab = Lab(tmp_path_factory.mktemp("lab"), plans(find_base_port(plans)), jvm=kafka)
+    mailbox, mail_server = start_mail_server()
+    settings = {
+        "STREAMS_INTERVAL_S": "5",
+        "MAIL_HOST": "127.0.0.1",
+        "MAIL_PORT": str(mail_server.port),
+        "MAIL_TLS": "none",
+        "MAIL_FROM": "crosslog@example.org",
+        **{f"CROSSLOG_SECRET_LAB_{user.upper()}": text for user, text in USERS.items()},
+    }
+    console = RunningConsole(home, free_port(), settings=settings)
+    try:
+        lab.start()
+        console.log_in()
+        yield World(lab, console, mailbox)
+    finally:
+        console.end()
+        lab.kill()
+        mail_server.stop(no_assert=True)
+
+
+@pytest.fixture
+def world(started: World) -> World:
+    """The shared clusters and console, with both clusters registered and every replica in sync."""
+    started.register()
+    return started

@@ -1,0 +1,46 @@
+"""The metadata log is followed while the leader of the quorum is killed."""
+
+import pytest
+
+from tests.live.quorum.quorums import described
+from tests.support import wait_until
+
+pytestmark = pytest.mark.journey
+FOLLOWED_WITHIN_S = 60
+
+
+def test_an_election_voters_and_the_state_before_it_are_known_when_the_leader_was_killed(world):
+    topic = world.topic("elected")
+    wait_until(lambda: state_of(world, topic), FOLLOWED_WITHIN_S, every=0.3)
+    before = described(world.east)
+    known_to = world.get("quorum/east/")["next_offset"]
+    try:
+        world.east.node(before.leader_id).kill()
+        wait_until(lambda: described(world.east).leader_epoch > before.leader_epoch, 60, every=0.3)
+        after = described(world.east)
+        late = world.topic("elected-late")
+        wait_until(lambda: state_of(world, late), FOLLOWED_WITHIN_S, every=0.3)
+    finally:
+        world.start_all()
+
+    election = world.get("quorum/elections/?cluster=east")["results"][-1]
+    assert (election["leader_id"], election["epoch"]) == (after.leader_id, after.leader_epoch)
+    assert before.leader_id not in election["granting"]
+    assert election["gap_ms"] > 0
+    (voters,) = world.get("quorum/voter-sets/?cluster=east")["results"]
+    assert {(one["id"], one["directory_id"]) for one in voters["voters"]} == {
+        (one.id, one.directory_id) for one in after.voters
+    }
+    # The state at the moment before the kill has what there was then, and nothing of later.
+    then = f"&offset={known_to}"
+    assert [one["topic"] for one in state_of(world, topic, then)] == [topic]
+    assert state_of(world, late, then) == []
+    (now,) = state_of(world, late)
+    known = world.partition(late)
+    assert (now["state"]["leader"], now["state"]["isr"]) == (known.leader, list(known.isr))
+
+
+def state_of(world, topic: str, moment: str = "") -> list[dict]:
+    """Return the partitions of a topic as the followed log has them, now or at a moment."""
+    path = f"quorum/east/state/?kind=partition&topic={topic}{moment}"
+    return list(world.get(path)["results"])

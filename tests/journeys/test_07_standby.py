@@ -1,0 +1,66 @@
+"""A fenced standby broker is promoted by a policy when a replica dies, and demoted when it is back."""
+
+from dataclasses import replace
+
+import pytest
+
+from jobs.availability.acting.cluster_connections import ClusterConnections
+from tests.live.availability.standby_world import in_all_isrs, topic_on
+from tests.live.records import produce
+from tests.support import wait_until
+
+pytestmark = pytest.mark.journey
+STANDBY, DIES = 3, 2
+# Its own heartbeats never come again: the controller fences it, and it goes on following.
+SETTINGS = {"broker.heartbeat.interval.ms": "86400000"}
+
+
+@pytest.fixture
+def topic(world):
+    """A topic with a replica on a broker that is a fenced standby for this journey."""
+    name = topic_on(world.east, [[1, DIES, STANDBY]], min_insync_replicas="2")
+    node = world.east.node(STANDBY)
+    usual = node.plan
+    node.kill()
+    node.plan = replace(usual, overrides=SETTINGS)
+    node.start()
+    doors = ClusterConnections(world.east.connection)
+    wait_until(lambda: not in_all_isrs(doors, STANDBY, name), 60, every=0.3)
+    yield name
+    node.kill()
+    node.plan = usual
+    world.start_all()
+
+
+@pytest.fixture
+def policy(world, topic):
+    """A policy that acts on this topic, with this broker alone."""
+    asked = {
+        "cluster": "east", "pattern": topic, "mode": "act", "confirm": topic,
+        "cooldown_s": 10, "hold_s": 5, "allowed_brokers": [STANDBY],
+    }  # fmt: skip
+    made = world.post("promotion-policies/", asked)
+    yield made
+    world.console.visitor.delete(f"api/v1/promotion-policies/{made['id']}/")
+
+
+def test_a_fenced_standby_joins_the_isr_when_a_replica_dies_and_leaves_it_afterwards(
+    world, topic, policy
+):
+    doors = ClusterConnections(world.east.connection)
+    world.east.node(DIES).kill()
+    wait_until(lambda: in_all_isrs(doors, STANDBY, topic), 60, every=0.3)
+    wait_until(lambda: action(world, topic).get("state") == "verified", 30, every=0.3)
+    told = action(world, topic)
+    assert (told["is_automatic"], told["broker"]) == (True, STANDBY)
+    # acks=all takes two replicas, and one of the two is the standby.
+    assert len(produce(world.east, topic, 10)) == 10
+    world.east.node(DIES).start()
+    wait_until(lambda: action(world, topic)["state"] == "reverted", 60, every=0.3)
+    wait_until(lambda: not in_all_isrs(doors, STANDBY, topic), 20, every=0.3)
+
+
+def action(world, topic: str) -> dict:
+    """Return the newest promotion of a topic."""
+    found = world.get(f"promotion-actions/?cluster=east&topic={topic}")["results"]
+    return dict(found[0]) if found else {}
