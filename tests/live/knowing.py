@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.metadata_propagation import topic_everywhere
-from tests.support import wait_until
+from tests.waiting import eventually
 
 
 def wait_until_known(connection, name: str, partitions: int | None = None) -> None:
@@ -14,7 +14,7 @@ def wait_until_known(connection, name: str, partitions: int | None = None) -> No
     # In a thread of its own, because a test may be running in a loop already.
     with ThreadPoolExecutor(1) as thread:
         found = thread.submit(
-            wait_until, lambda: asyncio.run(_is_known(connection, name, partitions)), 30
+            eventually, lambda: asyncio.run(_is_known(connection, name, partitions)), 30
         )
         found.result()
 

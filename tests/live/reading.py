@@ -6,7 +6,7 @@ from typing import Any
 from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.records import ClientPartition, is_partition_eof
-from tests.support import PATIENCE
+from tests.waiting import PATIENCE
 
 
 def read_all(connection, topic: str, timeout_s: float = 30.0) -> list[Any]:

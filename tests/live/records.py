@@ -11,7 +11,7 @@ from confluent_kafka import TopicPartition as ClientPartition
 from jobs.cluster.admin.topics import NewTopicSpec, create_topics, describe_topics
 from jobs.cluster.client import ClusterClient
 from tests.live.knowing import wait_until_known
-from tests.support import PATIENCE, wait_until
+from tests.waiting import PATIENCE, eventually
 
 READ_WITHIN_S = 60 * PATIENCE
 
@@ -44,7 +44,7 @@ def make_topic(cluster, name: str, partitions: int = 1, **configs: str) -> None:
             assert fault is None or fault.retriable or "INVALID_REPLICATION_FACTOR" in fault.message
             return fault is None
 
-        wait_until(is_made, 30, every=0.5)
+        eventually(is_made, 30, every=0.5)
     wait_until_known(cluster.connection, name, partitions)
 
 

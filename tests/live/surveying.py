@@ -8,7 +8,7 @@ from jobs.replication.copy.contract import CopyState
 from jobs.replication.flow.plan import Known
 from jobs.replication.flow.preflight import Preflight, preflight_flow
 from jobs.replication.flow.spec import FlowSpec
-from tests.support import PATIENCE
+from tests.waiting import PATIENCE
 
 # Longer than the transaction of a frozen copier stays open: one frozen while it commits holds positions back.
 WITHIN_S = 100 * PATIENCE

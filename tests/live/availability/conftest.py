@@ -20,7 +20,7 @@ from tests.live.availability.standby_world import (
 )
 from tests.live.quorum.quorums import described, remove_voter
 from tests.live.shared_labs import SHARED
-from tests.support import wait_until
+from tests.waiting import eventually
 
 
 @pytest.fixture(scope="session")
@@ -40,7 +40,7 @@ def sites(kafka, tmp_path_factory) -> Iterator[World]:
     remove_voter(cluster, STANDBY, voter.directory_id)
     topic = topic_on(cluster, [[1, 2, STANDBY], [2, 1, STANDBY]], min_insync_replicas="2")
     wait_until_fenced(doors)
-    wait_until(lambda: not any(STANDBY in one.isr for one in partitions(doors, topic).values()), 30)
+    eventually(lambda: not any(STANDBY in one.isr for one in partitions(doors, topic).values()), 30)
     yield World(cluster, doors, topic)
     lab.kill()
 
@@ -48,5 +48,5 @@ def sites(kafka, tmp_path_factory) -> Iterator[World]:
 @pytest.fixture(scope="module")
 def world(sites) -> World:
     """The sites as a file of tests wants to find them: all in sync, and the standby fenced and following."""
-    wait_until(lambda: is_calm(sites), 60, every=0.5)
+    eventually(lambda: is_calm(sites), 60, every=0.5)
     return sites

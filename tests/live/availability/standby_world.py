@@ -27,7 +27,7 @@ from jobs.cluster.protocol.admin.registrations import RegistrationLog
 from jobs.cluster.protocol.admin.topic_partitions import PartitionReplicas, describe_partitions
 from jobs.lab.cluster import Cluster
 from tests.live.knowing import wait_until_known
-from tests.support import PATIENCE, wait_until
+from tests.waiting import PATIENCE, eventually
 
 STANDBY = 4
 SETTINGS = {STANDBY: {"broker.heartbeat.interval.ms": "86400000"}}
@@ -80,7 +80,7 @@ def standby(doors: ClusterConnections, broker: int = STANDBY) -> Standby:
 
 
 def wait_until_fenced(doors: ClusterConnections) -> None:
-    wait_until(lambda: standby(doors).is_fenced, 60, every=0.3)
+    eventually(lambda: standby(doors).is_fenced, 60, every=0.3)
 
 
 def is_calm(world: World) -> bool:
@@ -125,7 +125,7 @@ def looping(
     thread = threading.Thread(target=loop.run, args=(stop,))
     thread.start()
     try:
-        wait_until(lambda: any(one.loop_id == loop_id for one in store.read().signs), 30)
+        eventually(lambda: any(one.loop_id == loop_id for one in store.read().signs), 30)
         yield events
     finally:
         stop.set()
@@ -184,7 +184,7 @@ class Acked:
 
     def __enter__(self) -> "Acked":
         self._thread.start()
-        wait_until(lambda: len(self.acked) > 20, 30)
+        eventually(lambda: len(self.acked) > 20, 30)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -245,7 +245,7 @@ class IsrWatch:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
             if kind is None:  # a busy machine looks more seldom
-                wait_until(lambda: self.looks > 100, 60)
+                eventually(lambda: self.looks > 100, 60)
         finally:
             self._stop.set()
             self._thread.join(30)

@@ -27,7 +27,7 @@ from jobs.cluster.protocol.data.replica_log_dirs import describe_replica_logs
 from jobs.cluster.protocol.transport.connection_pool import COORDINATOR
 from jobs.cluster.read_only import VARIABLE, ReadOnly
 from tests.live.availability.standby_world import Acked, partitions, topic_on
-from tests.support import PATIENCE, wait_until
+from tests.waiting import PATIENCE, eventually
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 
@@ -58,13 +58,13 @@ def without(world, node_id):
     """Kill a node, wait until it is out of every ISR, and start it again afterwards."""
     node = world.cluster.node(node_id)
     node.kill()
-    wait_until(lambda: not any(node_id in p.isr for p in partitions(world.doors).values()), 60)
+    eventually(lambda: not any(node_id in p.isr for p in partitions(world.doors).values()), 60)
     try:
         yield
     finally:
         node.start()
         world.cluster.wait_until_serving()
-        wait_until(lambda: all_in_sync(world), 60)
+        eventually(lambda: all_in_sync(world), 60)
 
 
 def partitions_all(world):
@@ -111,14 +111,14 @@ def test_a_replica_that_a_throttle_holds_back_is_let_in(world):
 
         actor = HeldBackReplica(doors, held.topic, 3, within_s=30 * PATIENCE)
         # Each broker reads the metadata log in its own time.
-        wait_until(lambda: all(actor.plan().refusals == () for _ in range(8)), 10)
+        eventually(lambda: all(actor.plan().refusals == () for _ in range(8)), 10)
         done = actor.act()
         assert done.is_done, done.sentence
         # Any broker tells a setting, each as far as it has read the metadata log.
-        wait_until(lambda: settings_of(doors, held.topic, FOLLOWERS)[FOLLOWERS] in (None, ""))
+        eventually(lambda: settings_of(doors, held.topic, FOLLOWERS)[FOLLOWERS] in (None, ""))
         back = actor.revert(done.undo)
         assert back.is_done, back.sentence
-        wait_until(lambda: settings_of(doors, held.topic, FOLLOWERS)[FOLLOWERS] == "0:3")
+        eventually(lambda: settings_of(doors, held.topic, FOLLOWERS)[FOLLOWERS] == "0:3")
         # It is a way in only: the replica stays.
         assert actor.verify().is_there
     change(doors, ResourceType.BROKER, "3", **{RATE: None})
@@ -138,22 +138,22 @@ def test_min_isr_is_relaxed_without_a_stall_and_put_back(world):
         killed_at = time.monotonic()
         with without(world, 2):
             # Brokers learn of the smaller ISR one after the other.
-            wait_until(lambda: all(actor.plan().is_allowed for _ in range(8)), 10)
+            eventually(lambda: all(actor.plan().is_allowed for _ in range(8)), 10)
             plan = actor.plan()
             assert any("30 s" in warning for warning in plan.warnings)
             began = time.monotonic()
             done = actor.act()
             assert done.is_done, done.sentence
-            wait_until(lambda: first.times[-1] > began, 20)
+            eventually(lambda: first.times[-1] > began, 20)
             # The same without ending the stall: nothing moves until the producer's request times out (30 s).
             undone = other.act()
             assert not actor.is_recovered(done.undo)
-            wait_until(lambda: second.times[-1] > began, 40)
+            eventually(lambda: second.times[-1] > began, 40)
         recovered_s, without_s = first.first_after(began), second.first_after(began)
-        wait_until(lambda: actor.is_recovered(done.undo), 30)
+        eventually(lambda: actor.is_recovered(done.undo), 30)
         assert actor.revert(done.undo).is_done
         assert other.revert(undone.undo).is_done
-        wait_until(lambda: settings_of(doors, ended, MIN_ISR)[MIN_ISR] == "2")
+        eventually(lambda: settings_of(doors, ended, MIN_ISR)[MIN_ISR] == "2")
     assert recovered_s < without_s
     assert without_s > killed_at + 25
     assert first.refused == 0
@@ -171,14 +171,14 @@ def test_replicas_of_a_dead_broker_are_made_on_a_spare_and_moved_back(world):
             assert plan.evidence["bytes"] > 0
             done = actor.act()
             assert done.is_done, done.sentence
-            wait_until(lambda: placed(doors, places) == [(1, 3), (3, 1)])
-            wait_until(lambda: time.monotonic() - producer.times[-1] < 0.5, 10)
+            eventually(lambda: placed(doors, places) == [(1, 3), (3, 1)])
+            eventually(lambda: time.monotonic() - producer.times[-1] < 0.5, 10)
             early = actor.revert(done.undo)
             assert not early.is_done
             assert "Broker 2 is not back" in early.sentence
         back = actor.revert(done.undo)
         assert back.is_done, back.sentence
-        wait_until(lambda: placed(doors, places) == [(1, 2), (2, 1)])
+        eventually(lambda: placed(doors, places) == [(1, 2), (2, 1)])
     assert producer.refused == 0
 
 

@@ -10,7 +10,7 @@ from jobs.availability.what_if.simulation import Loss, Return
 from tests.jobs.availability.acting.memory_store import MemoryStore
 from tests.live.availability.drilling import Drill
 from tests.live.availability.standby_world import STANDBY, World, looping
-from tests.support import PATIENCE, wait_until
+from tests.waiting import PATIENCE, eventually
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 
@@ -47,7 +47,7 @@ def test_the_whole_standby_comes_into_the_isr_and_leaves_it_when_the_broker_is_b
     with looping(world.doors, store):
         actor = FencedStandby(world.doors, STANDBY, store, asked_by="drill", within_s=20 * PATIENCE)
         # Whoever answers late for a moment is not promoted.
-        wait_until(lambda: actor.plan().is_allowed, 30)
+        eventually(lambda: actor.plan().is_allowed, 30)
         done = actor.act()
         assert done.is_done, done.sentence
         drill.assert_came_true(predicted)

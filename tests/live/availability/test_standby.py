@@ -40,7 +40,7 @@ from tests.live.availability.standby_world import (
 )
 from tests.live.quorum.quorums import described, leader, remove_voter
 from tests.live.records import Record, read_all, write
-from tests.support import PATIENCE, Stalls, wait_until
+from tests.waiting import PATIENCE, Stalls, eventually
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 
@@ -56,8 +56,8 @@ def demoted(world: World, store) -> None:
     """Take every promotion of a store back and wait until it is over."""
     for one in store.read().promotions:
         store.move(one.promotion_id, one.generation, Phase.DEMOTING, now_ms())
-    wait_until(lambda: not store.read().promotions, 60)
-    wait_until(lambda: is_out(world, world.topic), 20)
+    eventually(lambda: not store.read().promotions, 60)
+    eventually(lambda: is_out(world, world.topic), 20)
 
 
 def is_out(world: World, *topics: str) -> bool:
@@ -93,7 +93,7 @@ def test_a_standby_is_promoted_and_demoted_by_heartbeats(world, store, record_pr
     ):
         actor = FencedStandby(world.doors, STANDBY, store, asked_by="test", within_s=20 * PATIENCE)
         # Whoever answers late for a moment is not promoted.
-        wait_until(lambda: actor.plan().refusals == (), 30)
+        eventually(lambda: actor.plan().refusals == (), 30)
         began = time.monotonic()
         done = actor.act()
         assert done.is_done, done.sentence
@@ -130,17 +130,17 @@ def test_a_promoted_standby_stays_when_one_of_two_loops_is_killed(world, tmp_pat
         loop_process(world.cluster, folder, "one") as one,
         loop_process(world.cluster, folder, "two") as two,
     ):
-        wait_until(lambda: len(store.read().signs) == 2, 60)
+        eventually(lambda: len(store.read().signs) == 2, 60)
         decides = {"one": one, "two": two}[store.read().lease.holder]
         # Whoever answers late for a moment is not promoted.
-        wait_until(
+        eventually(
             lambda: command(capsys, folder, "promote", "--broker", "4")["plan"]["is_allowed"], 30
         )
         assert store.read().promotions == (), "a dry run"
         told = command(capsys, folder, "promote", "--broker", "4", "--yes")
         assert told["outcome"]["is_done"]
         # Each broker reads the metadata log in its own time.
-        wait_until(
+        eventually(
             lambda: all(in_all_isrs(world.doors, STANDBY, world.topic) for _ in range(12)), 20
         )
 
@@ -154,13 +154,13 @@ def test_a_promoted_standby_stays_when_one_of_two_loops_is_killed(world, tmp_pat
             assert fencings(world.doors, kill_the_one_that_decides) == 0
         assert watch.looks > 100
         assert watch.missing == []
-        wait_until(lambda: len(command(capsys, folder, "status")["problems"]) == 1, 30)
+        eventually(lambda: len(command(capsys, folder, "status")["problems"]) == 1, 30)
         # The one that is left decides now: it takes the promotion back.
         told = command(capsys, folder, "demote", "--broker", "4", "--yes")
         assert told["outcome"]["is_done"]
-        wait_until(lambda: not store.read().promotions, 60)
+        eventually(lambda: not store.read().promotions, 60)
         survivor = "two" if decides is one else "one"
-        wait_until(lambda: "ended" in events_of(folder, survivor))
+        eventually(lambda: "ended" in events_of(folder, survivor))
 
 
 @pytest.mark.campaign("drills")
@@ -169,7 +169,7 @@ def test_a_promoted_standby_stays_while_the_store_is_away(world, tmp_path):
     store = FolderStore(folder)
     with looping(world.doors, store) as events:
         assert store.begin(promotion())
-        wait_until(lambda: in_all_isrs(world.doors, STANDBY, world.topic), 30)
+        eventually(lambda: in_all_isrs(world.doors, STANDBY, world.topic), 30)
 
         def take_the_store_away() -> None:
             folder.rename(tmp_path / "away")
@@ -191,7 +191,7 @@ def test_a_promoted_standby_stays_while_the_store_is_away(world, tmp_path):
 def test_a_promoted_standby_stays_when_the_active_controller_dies(world, store):
     with looping(world.doors, store) as events:
         assert store.begin(promotion())
-        wait_until(lambda: in_all_isrs(world.doors, STANDBY, world.topic), 30)
+        eventually(lambda: in_all_isrs(world.doors, STANDBY, world.topic), 30)
         dead = leader(world.cluster)
         assert dead.plan.node_id != STANDBY
 
@@ -219,11 +219,11 @@ def test_by_a_policy_the_standby_is_promoted_and_demoted_without_anybody(world, 
     ):
         killed = world.cluster.node(2)
         killed.kill()
-        wait_until(lambda: in_all_isrs(world.doors, STANDBY, world.topic), 60)
-        wait_until(lambda: time.monotonic() - producer.times[-1] < 0.5, 30)
+        eventually(lambda: in_all_isrs(world.doors, STANDBY, world.topic), 60)
+        eventually(lambda: time.monotonic() - producer.times[-1] < 0.5, 30)
         killed.start()
         world.cluster.wait_until_serving()
-        wait_until(lambda: "ended" in events.kinds(), 60)
+        eventually(lambda: "ended" in events.kinds(), 60)
         producer.stop()
     assert store.read().promotions == ()
     assert [kind for kind in events.kinds() if kind in ("asked", "demotion_asked", "ended")] == [
@@ -242,16 +242,16 @@ def test_a_standby_of_a_thousand_partitions_joins_all_their_isrs(world, store, r
     topics = [
         topic_on(world.cluster, [replicas[n % 3] for n in range(MANY // 5)]) for _ in range(5)
     ]
-    wait_until(lambda: standby(world.doors).most_lag_records == 0, 60, every=0.5)
+    eventually(lambda: standby(world.doors).most_lag_records == 0, 60, every=0.5)
     with looping(world.doors, store):
         began = time.monotonic()
         assert store.begin(promotion())
-        wait_until(lambda: in_all_isrs(world.doors, STANDBY, *topics), 60)
+        eventually(lambda: in_all_isrs(world.doors, STANDBY, *topics), 60)
         took_s = time.monotonic() - began
         began = time.monotonic()
         demoted(world, store)
     record_property("promoted_s", took_s)
-    wait_until(lambda: is_out(world, *topics), 20)
+    eventually(lambda: is_out(world, *topics), 20)
     # A node that starts again with all of them needs minutes on a busy machine.
     with ClusterClient(world.cluster.connection) as client:
         delete_topics(client, topics)
@@ -270,16 +270,16 @@ def test_when_the_primary_site_dies_a_promoted_standby_leads_with_every_acked_re
     topic = topic_on(world.cluster, [[1, 2, STANDBY]], min_insync_replicas="2")
     with looping(world.doors, store), Acked(world.cluster, topic, 0.004) as producer:
         assert store.begin(promotion())
-        wait_until(lambda: in_all_isrs(world.doors, STANDBY, topic), 30)
-        wait_until(lambda: len(producer.acked) > 1_000, 60)
+        eventually(lambda: in_all_isrs(world.doors, STANDBY, topic), 30)
+        eventually(lambda: len(producer.acked) > 1_000, 60)
         kill_the_site(world)
-        wait_until(lambda: _leader(world, topic) == STANDBY, 60)
+        eventually(lambda: _leader(world, topic) == STANDBY, 60)
         producer.stop(flush_s=0.0)
         assert set(producer.acked) - readable(world, topic) == set()
         for node_id in (1, 2):
             world.cluster.node(node_id).start()
         world.cluster.wait_until_serving()
-        wait_until(lambda: all_in_sync(world, topic, world.topic), 60)
+        eventually(lambda: all_in_sync(world, topic, world.topic), 60)
         demoted(world, store)
 
 
@@ -294,20 +294,20 @@ def test_when_the_primary_site_dies_a_fenced_standby_lacks_the_last_moments_at_m
         Acked(world.cluster, topic, 0.004) as producer,
         Stalls() as stalls,
     ):
-        wait_until(lambda: len(producer.acked) > 1_000, 60)
+        eventually(lambda: len(producer.acked) > 1_000, 60)
         killed_at = time.monotonic()
         kill_the_site(world)
-        wait_until(lambda: _leader(world, topic) is None, 60)
+        eventually(lambda: _leader(world, topic) is None, 60)
         # Any broker tells who leads, each as far as it has read the metadata log.
-        wait_until(lambda: all(_leader(world, topic) is None for _ in range(8)), 30)
+        eventually(lambda: all(_leader(world, topic) is None for _ in range(8)), 30)
         planned = asyncio.run(_elect(world.doors, topic, is_held=False))
         assert not planned.is_well, "a fenced broker must not be electable"
         began = time.monotonic()
         assert store.begin(promotion())
-        wait_until(lambda: asyncio.run(_elect(world.doors, topic, is_held=False)).is_well, 30)
+        eventually(lambda: asyncio.run(_elect(world.doors, topic, is_held=False)).is_well, 30)
         held = asyncio.run(_elect(world.doors, topic, is_held=True))
         assert held.is_well, held.sentence
-        wait_until(lambda: _leader(world, topic) == STANDBY, 30)
+        eventually(lambda: _leader(world, topic) == STANDBY, 30)
         took_s = time.monotonic() - began
         producer.stop(flush_s=0.0)
         found = readable(world, topic)

@@ -28,7 +28,8 @@ from jobs.cluster.protocol.data.replica_lags import read_replica_lags
 from jobs.quorum.log.follower import follow
 from tests.live.quorum.quorums import described
 from tests.live.records import new_topic
-from tests.support import PATIENCE, Clock, Stalls
+from tests.support import Clock
+from tests.waiting import PATIENCE, Stalls
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db]
 VISIBLE_WITHIN_S = 5.0

@@ -9,7 +9,7 @@ from jobs.replication.copy.contract import CopyState, PartitionProgress, Partiti
 from jobs.replication.copy.flow_copier import FlowCopier
 from jobs.replication.flow.spec import FlowSpec
 from tests.live.surveying import survey_whole
-from tests.support import PATIENCE, wait_until
+from tests.waiting import PATIENCE, eventually
 
 WITHIN_S = 60
 
@@ -70,7 +70,7 @@ class Copying:
             there = {p: row.position for p, row in self.rows.items()}
             return all(there.get(p, -1) >= position for p, position in positions.items())
 
-        wait_until(lambda: self.error is not None or reached(), within_s)
+        eventually(lambda: self.error is not None or reached(), within_s)
         assert self.error is None, self.error
 
     def wait_for_state(
@@ -85,7 +85,7 @@ class Copying:
                 seen.append(row)
             return bool(seen)
 
-        wait_until(is_so, within_s)
+        eventually(is_so, within_s)
         return seen[0]
 
     def _report(self, rows: Sequence[PartitionProgress]) -> None:
@@ -115,7 +115,7 @@ def ends_of(cluster, topic: str) -> dict[int, int]:
         return all(one.error is None for one in ranges.values())
 
     with ClusterClient(cluster.connection) as client:
-        wait_until(are_read, 60)  # a leader that did not answer in time has not ended at 0
+        eventually(are_read, 60)  # a leader that did not answer in time has not ended at 0
     return ends
 
 

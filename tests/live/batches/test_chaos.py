@@ -21,7 +21,7 @@ from tests.live.batches.chaos import Copier, Writing, happenings
 from tests.live.batches.copying import ends_of, flow_between
 from tests.live.batches.placed import assert_equal, assert_mapped, content, read_placed, read_syncs
 from tests.live.records import make_topic
-from tests.support import wait_until
+from tests.waiting import eventually
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ def test_whatever_breaks_both_sides_hold_the_same_in_the_end(
         copier.wait_until_copying()
         happened = rage(happenings(source_lab, source, target, copier))
         writing.stop()
-        wait_until(lambda: is_caught_up(source, topic, copier), RECOVERY_S, every=0.5)
+        eventually(lambda: is_caught_up(source, topic, copier), RECOVERY_S, every=0.5)
     finally:
         copier.stop()
         logger.warning("the last lives ended: %s", [life.error for life in copier.lives[-3:]])

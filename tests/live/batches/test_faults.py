@@ -20,7 +20,7 @@ from tests.live.knowing import wait_until_known
 from tests.live.records import make_topic, new_topic, produce
 from tests.live.surveying import survey
 from tests.live.writing_on import WritingOn
-from tests.support import Stalls, wait_until
+from tests.waiting import Stalls, eventually
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 
@@ -54,7 +54,7 @@ def test_a_lost_source_broker_is_told_by_its_partitions_only(small_lab, west):
         produce(hurt, topic, COUNT, partition)
     flow = flow_between(hurt, west, topic, **SLOW)
     with Copying(flow) as copying:
-        wait_until(lambda: any(row.records for row in copying.rows.values()), 60)
+        eventually(lambda: any(row.records for row in copying.rows.values()), 60)
         lab.node("hurt-1").kill()
         copying.wait_for_positions(dict.fromkeys(range(3), COUNT), 120)
         lab.start()
@@ -79,7 +79,7 @@ def test_a_target_that_goes_away_in_the_middle_is_told_and_nothing_is_doubled(sm
         produce(east, topic, COUNT, partition)
     flow = flow_between(east, hurt, topic, **SLOW)
     with Copying(flow) as copying:
-        wait_until(lambda: any(row.records for row in copying.rows.values()), 60)
+        eventually(lambda: any(row.records for row in copying.rows.values()), 60)
         getattr(node, how)()
         for partition in range(2):
             produce(east, topic, 10, partition)  # however fast it was, something is left to be sent
@@ -173,7 +173,7 @@ def test_at_least_once_a_killed_copier_leaves_twice_what_its_successor_counts(ea
     )
     # Ten seconds of copying: one that had caught up would have committed, and left nothing twice.
     worker = Worker(replace(flow, max_bytes_per_s=100_000), tmp_path / "first")
-    wait_until(lambda: ends_of(west, f"east.{topic}").get(0, 0) > 0, 60)
+    eventually(lambda: ends_of(west, f"east.{topic}").get(0, 0) > 0, 60)
     worker.kill()
     again = copy_all(flow, east, topic)
     sent = [content(one) for one in read_placed(east, topic)[0]]
@@ -192,7 +192,7 @@ def test_of_two_copiers_with_the_same_slot_the_older_one_ends(east, west):
     with Copying(flow) as older:
         older.wait_for_position(10)
         with Copying(flow) as newer:
-            wait_until(lambda: newer.rows and newer.rows[0].state is CopyState.CAUGHT_UP, 60)
+            eventually(lambda: newer.rows and newer.rows[0].state is CopyState.CAUGHT_UP, 60)
             produce(east, topic, 500)
             newer.wait_for_position(510)
             older.wait_for_end()
@@ -218,7 +218,7 @@ def test_a_copier_that_slept_while_another_one_took_over_never_takes_it_back(
     produce(east, topic, 10)  # the zombie may have copied everything else before it fell asleep
     with Copying(flow) as newer:
         # Not its position: the zombie may have come as far.
-        wait_until(lambda: newer.rows and newer.rows[0].records > 0, 60)
+        eventually(lambda: newer.rows and newer.rows[0].records > 0, 60)
         lab.node("hurt-1").stop()
         lab.start()
         zombie.resume()
@@ -279,7 +279,7 @@ def test_leaders_that_move_on_the_target_are_followed(small_lab, east):
         produce(east, topic, COUNT, partition)
     flow = flow_between(east, hurt, topic, **SLOW)
     with Copying(flow) as copying:
-        wait_until(lambda: any(row.records for row in copying.rows.values()), 60)
+        eventually(lambda: any(row.records for row in copying.rows.values()), 60)
         lab.node("hurt-2").pause()
         time.sleep(1)
         copying.wait_for_positions(dict.fromkeys(range(3), COUNT), 150)
@@ -301,7 +301,7 @@ def test_no_transaction_is_ended_while_nobody_leads_what_it_wrote_to(small_lab, 
         for life, name in enumerate(("hurt-1", "hurt-2"), 1):
             for partition in range(6):
                 produce(east, topic, COUNT // 2, partition)
-            wait_until(lambda: any(row.state is COPYING for row in copying.rows.values()), 30)
+            eventually(lambda: any(row.state is COPYING for row in copying.rows.values()), 30)
             lab.node(name).stop()
             lab.node(name).start()
             copying.wait_for_positions(dict.fromkeys(range(6), life * COUNT // 2), 100)

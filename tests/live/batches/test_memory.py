@@ -10,7 +10,7 @@ from tests.live.batches.copying import ends_of, flow_between
 from tests.live.batches.worker import Worker
 from tests.live.batches.writing import numbered, record, write_batches
 from tests.live.records import new_topic
-from tests.support import wait_until
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 
@@ -36,6 +36,6 @@ def test_a_target_that_hangs_does_not_fill_the_memory(small_lab, east, tmp_path)
         node.resume()
         time.sleep(1)
     ends = ends_of(east, topic)
-    wait_until(lambda: all(worker.positions()[topic, p] >= end for p, end in ends.items()), 120)
+    eventually(lambda: all(worker.positions()[topic, p] >= end for p, end in ends.items()), 120)
     assert worker.most_memory() < MOST_BYTES
     worker.stop()

@@ -18,7 +18,7 @@ from tests.live.batches.copying import Copying, flow_between
 from tests.live.batches.placed import assert_equal, read_placed
 from tests.live.cluster_protocol.raw import opened
 from tests.live.records import Record, new_topic, write
-from tests.support import wait_until
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.live
 
@@ -72,7 +72,7 @@ def test_who_is_held_back_by_a_quota_says_for_how_long_and_loses_nothing(
     set_quota(cluster, flow.name, key)
     try:
         with Copying(flow) as copying:
-            wait_until(is_held_back, 60)
+            eventually(is_held_back, 60)
             set_quota(cluster, flow.name, key, remove=True)
             copying.wait_for_position(written, within_s=120)
     finally:

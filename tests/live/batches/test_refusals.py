@@ -11,7 +11,7 @@ from tests.live.batches.placed import assert_equal, content, read_placed
 from tests.live.batches.writing import NOW, numbered, record, set_config, write_batches
 from tests.live.records import make_topic, new_topic, produce
 from tests.live.surveying import survey
-from tests.support import wait_until
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.live
 
@@ -126,11 +126,11 @@ def test_a_target_topic_that_is_not_there_is_told_and_tried_again_while_others_g
 
     with Both(flow, starts) as copying:
         # Not for any reason: for a moment a busy cluster may be what is waited for.
-        wait_until(lambda: any(map(is_told, copying.history)), 60)
+        eventually(lambda: any(map(is_told, copying.history)), 60)
         for turn in range(5):
             produce(east, other, 10)
-            wait_until(lambda turn=turn: rows[other].position == 10 * (turn + 1), 20)
+            eventually(lambda turn=turn: rows[other].position == 10 * (turn + 1), 20)
         make_topic(west, f"east.{topic}")
-        wait_until(lambda: rows[topic].position == 5, 60)
+        eventually(lambda: rows[topic].position == 5, 60)
         assert copying.is_running
     assert_equal(read_placed(east, topic), read_placed(west, f"east.{topic}"))

@@ -19,7 +19,7 @@ from jobs.replication.copy.fencing import fence_flow
 from jobs.replication.copy.flow_copier import FlowCopier
 from jobs.replication.flow.spec import FlowSpec
 from tests.live.surveying import survey_whole
-from tests.support import PATIENCE, wait_until
+from tests.waiting import PATIENCE, eventually
 
 ROOT = Path(__file__).parents[3]
 
@@ -63,11 +63,11 @@ class Worker:
         return sum(row["duplicates"] for row in list(self.rows.values()))
 
     def wait_until_begun(self) -> None:
-        wait_until(lambda: self.rows or self.code is not None, 60)
+        eventually(lambda: self.rows or self.code is not None, 60)
         assert self.code is None, self.error
 
     def wait_until_copying(self) -> None:
-        wait_until(lambda: self.records() > 0 or self.code is not None, 60)
+        eventually(lambda: self.records() > 0 or self.code is not None, 60)
         assert self.code is None, self.error
 
     def most_memory(self) -> int:

@@ -15,7 +15,7 @@ from jobs.wire.batches.record_batch import HEADER_BYTES, Codec
 from jobs.wire.batches.records import PlacedRecord, encode_batch
 from tests.live.batches.placed import read_placed
 from tests.live.cluster_protocol.raw import opened, write
-from tests.support import PATIENCE, wait_until
+from tests.waiting import PATIENCE, eventually
 
 NOW = 1_750_000_000_000
 ANSWER_S = 30 * PATIENCE
@@ -142,7 +142,7 @@ def make_gaps(cluster, topic: str, rounds: int = 6) -> None:
         keys = {record.key for record in records}
         return len(records) < written // 2 and len(records) <= len(keys) + 1
 
-    wait_until(is_cleaned, 90, every=0.5)
+    eventually(is_cleaned, 90, every=0.5)
 
 
 COMPACTED = {

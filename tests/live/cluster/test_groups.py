@@ -17,7 +17,7 @@ from jobs.cluster.descriptions import CommittedOffset, TopicPartition
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.read_only import VARIABLE, ReadOnly
 from tests.live.records import new_topic, produce
-from tests.support import wait_until
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.live
 
@@ -58,7 +58,7 @@ def member_of(east, group: str, topic: str):
     try:
         consumer.subscribe([topic])
         # What is polled may be an error, as while a coordinator loads.
-        wait_until(lambda: (consumer.poll(0.2), consumer.assignment())[1], 60)
+        eventually(lambda: (consumer.poll(0.2), consumer.assignment())[1], 60)
         yield consumer
     finally:
         consumer.close()

@@ -10,7 +10,7 @@ from jobs.cluster.protocol.data.fetch import FetchedPartition, FetchPosition, fe
 from jobs.cluster.protocol.data.fetch_format import FetchLimits
 from jobs.cluster.protocol.data.produce import ProducedPartition, produce
 from tests.jobs.cluster.protocol.batches import CONTROL, fields_of, split
-from tests.support import PATIENCE
+from tests.waiting import PATIENCE
 
 LIMITS = FetchLimits(max_wait_ms=500, min_bytes=1, max_bytes=50 << 20, read_committed=True)
 FOLLOW_S = 60.0 * PATIENCE

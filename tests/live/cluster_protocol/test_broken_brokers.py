@@ -33,7 +33,7 @@ from tests.live.cluster_protocol.raw import (
     write,
 )
 from tests.live.records import new_topic, produce, read_all
-from tests.support import PATIENCE, Stalls, wait_until
+from tests.waiting import PATIENCE, Stalls, eventually
 
 pytestmark = pytest.mark.live
 
@@ -159,7 +159,7 @@ def test_committed_offsets_are_read_while_their_coordinators_die_and_come_back(w
     groups = [f"{partition.topic}-{number}" for number in range(12)]
     with ClusterClient(whole.connection, timeout_s=20) as client:
         for group in groups:
-            wait_until(lambda group=group: is_set(client, group, partition), 20)
+            eventually(lambda group=group: is_set(client, group, partition), 20)
         expected = {group: {partition: CommittedOffset(5)} for group in groups}
 
         def all_are_read() -> bool:
@@ -170,12 +170,12 @@ def test_committed_offsets_are_read_while_their_coordinators_die_and_come_back(w
         for number in (1, 2):
             whole.node(number).kill()
             # Nobody coordinates the groups of a dead broker before the cluster has noticed it.
-            wait_until(all_are_read, 60)
+            eventually(all_are_read, 60)
             whole.start_nodes()
             whole.wait_until_serving()
-            wait_until(lambda: all_lead_again(client), 60)
+            eventually(lambda: all_lead_again(client), 60)
             # Whoever coordinated them meanwhile is asked first, and refuses.
-            wait_until(all_are_read, 60)
+            eventually(all_are_read, 60)
 
 
 async def test_a_transaction_survives_the_death_of_its_coordinator(whole, partition):

@@ -18,7 +18,7 @@ from jobs.cluster.protocol.groups.streams import describe_streams_groups
 from jobs.wire.consumer_protocol import decode_consumer_assignment, decode_consumer_subscription
 from tests.live.cluster_protocol.raw import opened
 from tests.live.records import new_topic
-from tests.support import PATIENCE, wait_until
+from tests.waiting import PATIENCE, eventually
 
 pytestmark = pytest.mark.live
 BUDGET_S = 30.0 * PATIENCE
@@ -36,7 +36,7 @@ def member_of(cluster, group: str, topic: str):
     consumer = Consumer({**settings, "client.id": "a-reader", "enable.auto.commit": False})
     try:
         consumer.subscribe([topic])
-        wait_until(lambda: (consumer.poll(0.2), consumer.assignment())[1], 60)
+        eventually(lambda: (consumer.poll(0.2), consumer.assignment())[1], 60)
         yield
     finally:
         consumer.close()

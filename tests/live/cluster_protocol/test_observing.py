@@ -12,7 +12,7 @@ from jobs.streams.collection.applications import find_applications, observe
 from jobs.streams.collection.changelog_search import KeyForm, SoughtKey, key_in_changelog
 from tests.live.cluster_protocol.raw import opened
 from tests.live.records import Record, make_topic, new_topic, write
-from tests.support import PATIENCE
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.live
 BUDGET_S = 30.0 * PATIENCE

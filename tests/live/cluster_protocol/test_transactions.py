@@ -30,7 +30,7 @@ from tests.live.cluster_protocol.raw import (
 )
 from tests.live.cluster_protocol.test_broken_brokers import all_lead_again
 from tests.live.records import new_topic, produce, read_all
-from tests.support import wait_until
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.live
 
@@ -203,7 +203,7 @@ async def test_a_batch_of_a_transaction_that_was_not_begun_is_refused_with_proto
 
 def lead_again(connection) -> None:
     with ClusterClient(connection, timeout_s=20) as client:
-        wait_until(lambda: all_lead_again(client, "__transaction_state"), 60)
+        eventually(lambda: all_lead_again(client, "__transaction_state"), 60)
 
 
 async def test_every_transactional_id_of_a_flow_is_found(east):

@@ -16,7 +16,7 @@ from console.frame.processes.demo_client import DemoClient, Refused
 from jobs.spark import processes
 from tests.browser.conftest import browser, context, page  # noqa: F401  fixtures
 from tests.live.shared_labs import SHARED
-from tests.support import wait_until
+from tests.waiting import eventually
 
 ROOT = Path(__file__).parents[3]
 UP_WITHIN_S = 120
@@ -67,7 +67,7 @@ class RunningConsole:
         self.visitor = Visitor(self.url)
 
     def log_in(self) -> None:
-        wait_until(self._answers, UP_WITHIN_S)
+        eventually(self._answers, UP_WITHIN_S)
         self.visitor.log_in("admin", self.password)
 
     def _answers(self) -> bool:
@@ -93,7 +93,7 @@ class RunningConsole:
         old = self.pid_of(word)
         assert old is not None, f"no program with {word}"
         os.kill(old, signal.SIGKILL)
-        wait_until(lambda: self.pid_of(word) not in (None, old), 30)
+        eventually(lambda: self.pid_of(word) not in (None, old), 30)
         return self.pid_of(word) or 0
 
     def flow(self, flow_id: int) -> dict:
@@ -103,7 +103,7 @@ class RunningConsole:
         """Delete every flow, which ends its run, and every cluster."""
         for flow in self._all("flows"):
             self.visitor.delete(f"api/v1/flows/{flow['id']}/")
-        wait_until(lambda: self._all("flows") == [], 90, every=0.5)
+        eventually(lambda: self._all("flows") == [], 90, every=0.5)
         for cluster in self._all("clusters"):
             self.visitor.delete(f"api/v1/clusters/{cluster['alias']}/")
 

@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 from jobs.lab.traffic.fill import Filling, fill
-from tests.support import PATIENCE, wait_until
+from tests.waiting import PATIENCE, eventually
 
 pytestmark = pytest.mark.live
 
@@ -86,7 +86,7 @@ def test_a_started_flow_is_seen_copying_until_its_lag_is_zero(generated, flow):
     def shown():
         return generated.ask("flows", "flows_retrieve", flow.id)
 
-    wait_until(
+    eventually(
         lambda: shown().status.state.value == "running" and shown().lag == 0, COPIES_WITHIN_S
     )
     partitions = generated.ask("flows", "flows_partitions_list", flow.id).results

@@ -11,7 +11,7 @@ from jobs.replication.flow.plan import Known
 from jobs.replication.flow.preflight import preflight_flow
 from jobs.replication.flow.spec import FlowSpec
 from tests.live.records import read_all
-from tests.support import PATIENCE, wait_until
+from tests.waiting import PATIENCE, eventually
 
 WITHIN_S = 60
 
@@ -44,7 +44,7 @@ class Flowing:
             there = {p: row.position for p, row in self.rows.items()}
             return all(there.get(p, -1) >= position for p, position in positions.items())
 
-        wait_until(lambda: self.error is not None or reached(), WITHIN_S)
+        eventually(lambda: self.error is not None or reached(), WITHIN_S)
         assert self.error is None, self.error
 
     def _run(self) -> None:

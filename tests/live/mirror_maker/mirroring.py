@@ -16,7 +16,7 @@ from jobs.cluster.topic_reader import read_whole_topic
 from jobs.lab.cluster import Cluster
 from jobs.lab.mirror_maker import MirrorMaker
 from jobs.wire.mirror_records import decode_offset_sync
-from tests.support import wait_until
+from tests.waiting import eventually
 
 WITHIN_S = 120
 AT = "at"  # the header with the record's offset on the source
@@ -121,7 +121,7 @@ def wait_until_quiet(look: Callable[[], Any], within_s: float = WITHIN_S) -> Any
             seen.append((now, value))
         return now - seen[-1][0] >= 3
 
-    wait_until(is_quiet, within_s)
+    eventually(is_quiet, within_s)
     return seen[-1][1]
 
 
@@ -147,7 +147,7 @@ def wait_for_mirror(mirror: MirrorMaker, has_come: Callable[[], object]) -> None
     """
     for share in (6, 6, 3, 3):
         try:
-            wait_until(has_come, WITHIN_S / share, every=0.5)
+            eventually(has_come, WITHIN_S / share, every=0.5)
         except AssertionError:
             mirror.check()
             mirror.stop()
@@ -155,7 +155,7 @@ def wait_for_mirror(mirror: MirrorMaker, has_come: Callable[[], object]) -> None
         else:
             return
     try:
-        wait_until(has_come, WITHIN_S / 3, every=0.5)
+        eventually(has_come, WITHIN_S / 3, every=0.5)
     except AssertionError as error:
         said = mirror.log.read_text(encoding="utf-8", errors="replace")[-8000:]
         raise AssertionError(f"{error}. MirrorMaker 2 says: {said}") from None

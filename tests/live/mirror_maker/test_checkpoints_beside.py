@@ -14,7 +14,7 @@ from jobs.replication.checkpoints.topic import read_checkpoint_topic
 from tests.live.mirror_maker.flowing import records_on
 from tests.live.records import make_topic, produce, read_all
 from tests.live.replication.checkpointing import commit, group_name, values_from
-from tests.support import wait_until
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 
@@ -39,7 +39,7 @@ def copied(kafka, lab, east, west, tmp_path):
     mirror.start()
     try:
         remote = f"east.{topic}"
-        wait_until(lambda: mirror.check() or records_on(west, remote) >= RECORDS, SLOW_S)
+        eventually(lambda: mirror.check() or records_on(west, remote) >= RECORDS, SLOW_S)
     finally:
         mirror.stop()
     return topic

@@ -19,7 +19,7 @@ from jobs.replication.policy import DefaultReplicationPolicy, IdentityReplicatio
 from tests.live.batches.copying import copy_all, flow_between
 from tests.live.records import make_topic, new_topic, produce
 from tests.live.replication.checkpointing import Rounds, group_name
-from tests.support import wait_until
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 
@@ -138,9 +138,9 @@ def test_the_source_of_a_flow_with_default_settings_is_upstream(kafka, east, wes
 
         ensure_internal_topics(source, target, flow)
         with Heartbeats(flow, source, target):
-            wait_until(lambda: arrived_at() is not None, 60)
+            eventually(lambda: arrived_at() is not None, 60)
             first = arrived_at()
-            wait_until(lambda: arrived_at() > first, 60)
+            eventually(lambda: arrived_at() > first, 60)
     questions = {"aliases": ["east"], "groups": {}}
     theirs = java_answers(kafka, tmp_path, {"bootstrap.servers": west.bootstrap_servers}, questions)
     assert "east" in theirs["upstream_clusters"]

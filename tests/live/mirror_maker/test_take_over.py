@@ -15,7 +15,7 @@ from jobs.replication.copy.positions import read_positions
 from jobs.replication.flow.spec import FlowSpec
 from tests.live.mirror_maker.flowing import Flowing, records_on
 from tests.live.records import make_topic, produce, read_all
-from tests.support import wait_until
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 
@@ -68,8 +68,8 @@ def copied_by(mirror: MirrorMaker, west: Cluster, topic: str, count: int) -> Non
     positions = dict.fromkeys(range(PARTITIONS), count // PARTITIONS)
     mirror.start()
     try:
-        wait_until(lambda: mirror.check() or records_on(west, f"east.{topic}") >= count, SLOW_S)
-        wait_until(lambda: mirror.check() or positions_on(west, topic) == positions, SLOW_S)
+        eventually(lambda: mirror.check() or records_on(west, f"east.{topic}") >= count, SLOW_S)
+        eventually(lambda: mirror.check() or positions_on(west, topic) == positions, SLOW_S)
     finally:
         mirror.stop()
 

@@ -45,7 +45,7 @@ from tests.live.mirror_maker.mirroring import (
 )
 from tests.live.mirror_maker.pair import Pair
 from tests.live.records import make_topic
-from tests.support import wait_until
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 
@@ -114,22 +114,22 @@ def _fill(pair: Pair) -> None:
         end = produce_identified(pair.east, CLEANED, 1, first=end)
         return len(places(pair.east, CLEANED)) < end - 300
 
-    wait_until(has_gaps, WITHIN_S)
+    eventually(has_gaps, WITHIN_S)
     pair.mirror.start()
-    wait_until(lambda: _copied(pair), WITHIN_S)
+    eventually(lambda: _copied(pair), WITHIN_S)
     produce_identified(pair.east, PLAIN, 700, first=1500)
     produce_transactions(pair.east, PAID, 30, first=end_of(pair.east, PAID))
     produce_identified(pair.east, CLEANED, 200, first=end)
-    wait_until(lambda: _copied(pair), WITHIN_S)
+    eventually(lambda: _copied(pair), WITHIN_S)
     # On a busy machine its first syncs are dropped: behind the one that came there are as many records.
-    wait_until(lambda: TopicPartition(PLAIN, 0) in pair.syncs().partitions, WITHIN_S)
+    eventually(lambda: TopicPartition(PLAIN, 0) in pair.syncs().partitions, WITHIN_S)
     late = pair.early(PLAIN) + FAR + 100 - end_of(pair.east, PLAIN)
     if late > 0:
         produce_identified(pair.east, PLAIN, late, first=end_of(pair.east, PLAIN))
-        wait_until(lambda: _copied(pair), WITHIN_S)
+        eventually(lambda: _copied(pair), WITHIN_S)
     # MirrorMaker 2's own heartbeats are copied too, and have syncs among these.
     wanted = {TopicPartition(topic, 0) for topic in TOPICS}
-    wait_until(lambda: wanted <= set(pair.syncs().partitions), WITHIN_S)
+    eventually(lambda: wanted <= set(pair.syncs().partitions), WITHIN_S)
     wait_until_quiet(lambda: [len(syncs_of(pair.east, topic)) for topic in TOPICS])
 
 
@@ -260,7 +260,7 @@ def test_a_group_that_goes_on_is_not_ahead(pair):
 
 def test_a_healthy_mirror_maker_has_no_findings_on_the_wire(pair):
     partitions = [TopicPartition(topic, 0) for topic in TOPICS]
-    wait_until(lambda: _positions(pair).keys() >= set(partitions), WITHIN_S)
+    eventually(lambda: _positions(pair).keys() >= set(partitions), WITHIN_S)
     with (
         ClusterClient(pair.east.connection) as east,
         ClusterClient(pair.west.connection) as west,

@@ -14,7 +14,7 @@ from jobs.quorum.history.histories import partition_history, read_changes
 from jobs.quorum.image.image import MetadataImage
 from jobs.quorum.image.point_in_time import LogPosition, state_of_folder
 from jobs.quorum.log.folder import read_folder
-from tests.support import wait_until
+from tests.waiting import eventually
 
 TOPICS = "org.apache.kafka.tools.TopicCommand"
 ELECTION = "org.apache.kafka.tools.LeaderElectionCommand"
@@ -114,12 +114,12 @@ def wait_for_log(cluster: Cluster, node: int, topic: str, **wanted: object) -> N
             for value, expected in ((getattr(state, name), want) for name, want in wanted.items())
         )
 
-    wait_until(is_so, WITHIN_S, 0.2)
+    eventually(is_so, WITHIN_S, every=0.2)
 
 
 def assert_tool_agrees(cluster: Cluster, node: int, topic: str | None = None) -> None:
     """Wait until the tool and the log say the same: brokers learn of changes a moment later."""
-    wait_until(
+    eventually(
         lambda: tool_says(cluster, topic) == log_says(cluster, node, topic), WITHIN_S, every=1
     )
 

@@ -22,7 +22,7 @@ from jobs.quorum.log.batches import checked_batches
 from jobs.quorum.log.follower import Heard, follow
 from jobs.quorum.log.source import MetadataSource
 from tests.live.records import new_topic
-from tests.support import PATIENCE, wait_until
+from tests.waiting import PATIENCE, eventually
 
 TOOL = "org.apache.kafka.tools.MetadataQuorumCommand"
 LOG = "__cluster_metadata-0"
@@ -45,7 +45,7 @@ class Followed:
 
     def wait_for(self, offset: int) -> None:
         """Wait until the archive reaches an offset."""
-        wait_until(lambda: self.next_offset >= offset, 60)
+        eventually(lambda: self.next_offset >= offset, 60)
 
 
 @contextlib.contextmanager
@@ -107,7 +107,7 @@ def remove_voter(cluster: Cluster, node_id: int, directory_id: str | None) -> No
     words = [f"--controller-id={node_id}", f"--controller-directory-id={directory_id}"]
     change_voters(lambda: tool_says(cluster, "remove-controller", *words), REMOVED_BEFORE)
     gone = (node_id, directory_id)
-    wait_until(
+    eventually(
         lambda: gone not in {(one.id, one.directory_id) for one in described(cluster).voters}, 60
     )
 
@@ -129,7 +129,7 @@ def change_voters(ask: Callable[[], object], made_before: tuple[str, ...]) -> No
             return False
         return True
 
-    wait_until(is_made, 60, every=1)
+    eventually(is_made, 60, every=1)
 
 
 def status_of_tool(cluster: Cluster) -> dict[str, object]:
@@ -185,6 +185,6 @@ def settle(cluster: Cluster, followed: Followed) -> None:
     assert end is not None
     followed.wait_for(end)
     running = [n for n in cluster.nodes.values() if n.is_running and not n.is_paused]
-    wait_until(
+    eventually(
         lambda: all(max(batches_of(b"".join(node_log(n).values()))) >= end - 1 for n in running), 60
     )

@@ -32,7 +32,7 @@ from tests.jobs.wire.metadata_values import TIME, control_batch, data_batch, eve
 from tests.live.quorum.kafka_tools import dump_log, run_tool
 from tests.live.quorum.samples import sample
 from tests.live.records import new_topic
-from tests.support import wait_until
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 
@@ -162,7 +162,7 @@ def test_the_folder_of_a_node_is_one_history_without_damage(node_folder):
 def test_the_folder_of_a_node_that_is_writing_is_read_without_damage(east):
     folder = read_folder(east.nodes[1].plan.data)
     before = len(list(folder.records()))
-    wait_until(lambda: len(list(folder.records())) > before)
+    eventually(lambda: len(list(folder.records())) > before)
     assert not [one for one in folder.records() if not isinstance(one, LogRecord)]
 
 

@@ -28,7 +28,7 @@ from tests.live.quorum.quorums import (
     described,
     leader,
 )
-from tests.support import wait_until
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.live
 
@@ -75,7 +75,7 @@ def settled(quorum, voters: set[int], running=1):
         read = timeline()
         return read.current.is_committed is True and read.current.voters.ids == voters
 
-    wait_until(is_there, 60, every=0.5)
+    eventually(is_there, 60, every=0.5)
     return timeline()
 
 
@@ -114,7 +114,7 @@ def start_observer(quorum, node, gone: str | None = None) -> ReplicaKey:
         found[:] = [one for one in [seen()] if one and one.last_caught_up_at_ms is not None]
         return bool(found)
 
-    wait_until(has_caught_up, 60, every=0.5)
+    eventually(has_caught_up, 60, every=0.5)
     return ReplicaKey(4, found[0].directory_id)
 
 
@@ -164,7 +164,7 @@ def test_plans_are_carried_out_and_the_history_tells_what_was_done(quorum):
         remove(quorum, step.command)
     settled(quorum, {1, 2, 3, 4} - {gone}, stays)
     # It resigns only after its removal was committed.
-    wait_until(
+    eventually(
         lambda: timeline_of(quorum, quorum.node(stays)).elections[-1].leader_id != gone,
         60,
         every=0.5,
@@ -189,10 +189,10 @@ def test_deaths_of_leaders_are_elections_with_their_time_and_health_sees_them(qu
         at = time.time() * 1000
         dead.kill()
         alive = next(node for node in quorum.nodes.values() if node is not dead)
-        wait_until(lambda: described(quorum).leader_id != killed[-1][0], 60, every=0.5)
+        eventually(lambda: described(quorum).leader_id != killed[-1][0], 60, every=0.5)
         after = described(quorum)
         # Where the machine is slow there may be one more election by now.
-        wait_until(lambda: after.leader_epoch in elected(quorum, alive), 60, every=0.5)  # noqa: B023
+        eventually(lambda: after.leader_epoch in elected(quorum, alive), 60, every=0.5)  # noqa: B023
         assert elected(quorum, alive)[after.leader_epoch].leader_id == after.leader_id
         election = next(
             one for epoch, one in elected(quorum, alive).items() if epoch > killed[-1][1]
@@ -202,13 +202,13 @@ def test_deaths_of_leaders_are_elections_with_their_time_and_health_sees_them(qu
         assert election.timestamp_ms >= at - 1_000
         assert len(election.granting) >= 2
 
-        wait_until(lambda: {"bare_majority", "voter_silent"} <= codes_of(quorum, alive), 30)  # noqa: B023
+        eventually(lambda: {"bare_majority", "voter_silent"} <= codes_of(quorum, alive), 30)  # noqa: B023
         codes = codes_of(quorum, alive)
         # What is much longer than the cadence of this log is a time without a controller.
         assert ("no_active_controller" in codes) or not is_long(alive, election.gap_ms), election
         dead.start()
         quorum.wait_until_serving()
-        wait_until(partial(is_whole, quorum, alive), 60, every=0.5)
+        eventually(partial(is_whole, quorum, alive), 60, every=0.5)
 
     read = timeline_of(quorum, quorum.node(1), described(quorum).high_watermark)
     assert [one.code for one in read.anomalies if one.is_finding] == []

@@ -12,7 +12,7 @@ from jobs.cluster.descriptions import CommittedOffset, TopicPartition
 from jobs.replication.checkpoints.door import KafkaCheckpointDoor
 from jobs.replication.checkpoints.rounds import CheckpointReport, CheckpointRounds
 from jobs.replication.flow.spec import FlowSpec
-from tests.support import PATIENCE
+from tests.waiting import PATIENCE
 
 # A broker may be stalled for longer than the default.
 BUDGET_S = 60

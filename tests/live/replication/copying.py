@@ -7,7 +7,7 @@ from jobs.replication.copy.contract import CopyState, PartitionProgress, Partiti
 from jobs.replication.copy.records.copier import RecordCopier
 from jobs.replication.flow.spec import FlowSpec
 from tests.live.surveying import survey
-from tests.support import PATIENCE, wait_until
+from tests.waiting import PATIENCE, eventually
 
 WITHIN_S = 60
 
@@ -55,18 +55,18 @@ class Copying:
         return self._thread.is_alive()
 
     def wait_for_position(self, position: int, partition: int = 0, within_s=WITHIN_S) -> None:
-        wait_until(lambda: self._position(partition) >= position or self.error, within_s)
+        eventually(lambda: self._position(partition) >= position or self.error, within_s)
         assert self.error is None
 
     def wait_for_state(
         self, state: CopyState, partition: int = 0, within_s=WITHIN_S
     ) -> PartitionProgress:
-        wait_until(lambda: partition in self.rows and self.rows[partition].state is state, within_s)
+        eventually(lambda: partition in self.rows and self.rows[partition].state is state, within_s)
         return self.rows[partition]
 
     def wait_for_reason(self, words: str, within_s=WITHIN_S) -> PartitionProgress:
         """Wait until some row has said why, whatever the rows after it say; return the first."""
-        wait_until(lambda: any(words in row.reason for row in self.history), within_s)
+        eventually(lambda: any(words in row.reason for row in self.history), within_s)
         return next(row for row in self.history if words in row.reason)
 
     def _position(self, partition: int) -> int:

@@ -22,7 +22,7 @@ from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.topics.plan import TopicPlan
 from jobs.replication.topics.sync import TopicSync, plan_sync, sync_topics
 from tests.live.surveying import WITHIN_S
-from tests.support import wait_until
+from tests.waiting import eventually
 
 
 @dataclass
@@ -50,7 +50,7 @@ class Following:
         topics = survey.copied_topics()
         for topic in topics:  # a topic that was just made is not known to every broker at once
             name = survey.places[topic.name].remote_topic
-            wait_until(lambda name=name: configs_of(self.target, name), 20)
+            eventually(lambda name=name: configs_of(self.target, name), 20)
         copied = last.overrides if last else None
         return sync_topics(self.source, self.target, self.flow, topics, datetime.now(UTC), copied)
 
@@ -76,8 +76,8 @@ def alter(client: ClusterClient, topic: str, **settings: str | None) -> None:
     """
     wanted = {key.replace("_", "."): value for key, value in settings.items()}
     alterations = [ConfigAlteration(key, value) for key, value in wanted.items()]
-    wait_until(lambda: _altered(client, topic, alterations), 20)
-    wait_until(lambda: all(_is(configs_of(client, topic), wanted) for _ in range(10)), 20)
+    eventually(lambda: _altered(client, topic, alterations), 20)
+    eventually(lambda: all(_is(configs_of(client, topic), wanted) for _ in range(10)), 20)
 
 
 def _altered(client: ClusterClient, topic: str, alterations: list[ConfigAlteration]) -> bool:

@@ -11,7 +11,7 @@ from confluent_kafka import TopicPartition as ClientPartition
 
 from jobs.cluster.admin.groups import describe_groups, read_committed_offsets
 from jobs.cluster.client import ClusterClient
-from tests.support import PATIENCE, wait_until
+from tests.waiting import PATIENCE, eventually
 
 WITHIN_S = 60
 # A broker may be stalled for longer than the default.
@@ -78,7 +78,7 @@ def _behind(messages) -> list[ClientPartition]:
 def wait_until_inactive(cluster, group: str) -> None:
     with ClusterClient(cluster.connection, timeout_s=BUDGET_S) as client:
         # Without an answer the number of members is None.
-        wait_until(lambda: describe_groups(client, [group])[group].member_count == 0, WITHIN_S)
+        eventually(lambda: describe_groups(client, [group])[group].member_count == 0, WITHIN_S)
 
 
 def committed(cluster, group: str) -> dict[str, int]:

@@ -23,7 +23,7 @@ from tests.live.records import new_topic
 from tests.live.replication.checkpoint_truth import examine
 from tests.live.replication.checkpointing import group_name
 from tests.live.writing_on import WritingOn
-from tests.support import wait_until
+from tests.waiting import eventually
 
 logger = logging.getLogger(__name__)
 
@@ -80,9 +80,9 @@ def test_checkpoints_of_a_topic_that_is_written_without_a_pause_are_true_and_nev
     )
     rounds: dict[int, float] = {}
     with WritingOn(east, topic, PARTITIONS, per_s=RECORDS_PER_S) as writer:
-        wait_until(lambda: writer.written > 10)
+        eventually(lambda: writer.written > 10)
         with Copying(flow) as copying:
-            wait_until(lambda: copying.rows, 60)
+            eventually(lambda: copying.rows, 60)
             with Groups(east, topic, prefix, writer) as groups, CheckpointThread(flow) as thread:
                 watch(thread, rounds)
             writer.stop()
@@ -125,4 +125,4 @@ def watch(thread: CheckpointThread, rounds: dict[int, float]) -> None:
             rounds.setdefault(report["at_ms"], time.monotonic())
         return bool(rounds) and time.monotonic() - min(rounds.values()) > WATCHED_S
 
-    wait_until(look, WATCHED_S + 60)
+    eventually(look, WATCHED_S + 60)

@@ -19,7 +19,7 @@ from jobs.replication.failover.session import ask_plan, confirm_plan
 from tests.live.batches.copying import Copying, copy_all, flow_between
 from tests.live.records import new_topic, produce
 from tests.live.replication.moving import committed, consume, consuming, new_group
-from tests.support import wait_until
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.live
 RECORDS = 400
@@ -94,7 +94,7 @@ def test_a_group_that_is_active_there_is_refused(copied, west):
         ClusterClient(west.connection, timeout_s=60) as client,
         consuming(west, group, f"east.{topic}") as member,
     ):
-        wait_until(lambda: member.consume(1, 0.5) and member.assignment(), 60)
+        eventually(lambda: member.consume(1, 0.5) and member.assignment(), 60)
         with pytest.raises(PlanRefused, match="is active on west"):
             confirm_plan(plan, [group], asked, LIMIT_S)
         outcome = apply_group(KafkaOffsetsDoor(client), plan.group(group), None, lambda _: None)

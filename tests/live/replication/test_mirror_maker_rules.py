@@ -10,7 +10,7 @@ from jobs.lab.mirror_maker import MirrorMaker, mirror_properties
 from jobs.replication.topics.config_sync import Reason, compare_configs
 from tests.live.records import make_topic, new_topic
 from tests.live.replication.following import configs_of, following
-from tests.support import wait_until
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 
@@ -67,7 +67,7 @@ def test_a_real_mirror_maker_sets_deletes_and_makes_what_was_told(secure, mirror
             for n, (permission, operation) in enumerate(rights)
         ]
         create_acls(flow.source, given)
-        wait_until(lambda: acls(flow.source, topic) == set(given))
+        eventually(lambda: acls(flow.source, topic) == set(given))
         told = compare_configs(
             flow.flow, configs_of(flow.source, topic), configs_of(flow.target, remote)
         )
@@ -75,8 +75,8 @@ def test_a_real_mirror_maker_sets_deletes_and_makes_what_was_told(secure, mirror
         before = overrides(flow.target, remote)
 
         mirror = mirror_maker(topic)
-        wait_until(lambda: mirror.check() or acls(flow.target, remote), SLOW_S)
-        wait_until(lambda: "flush.ms" not in overrides(flow.target, remote), SLOW_S)
+        eventually(lambda: mirror.check() or acls(flow.target, remote), SLOW_S)
+        eventually(lambda: "flush.ms" not in overrides(flow.target, remote), SLOW_S)
         after = overrides(flow.target, remote)
         assert acls(flow.target, remote) == set(plan.acls)
     assert before.keys() - after.keys() == {one.key for one in told if one.mm2_deletes}

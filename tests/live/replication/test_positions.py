@@ -13,7 +13,7 @@ from jobs.replication.copy.positions_format import positions_topic
 from jobs.replication.flow.internal_topics import POSITIONS_PARTITIONS, ensure_positions_topic
 from tests.live.records import Record, make_topic, new_topic, produce, read_all, write
 from tests.live.replication.copying import Copying, copy_all, flow_between
-from tests.support import wait_until
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.live
 
@@ -120,5 +120,5 @@ def test_a_flow_that_was_reset_writes_its_new_beginning_at_once(east, west):
     with Copying(flow_between(east, west, topic)) as copying:
         copying.wait_for_position(0)
         # It is told before the target has acknowledged it.
-        wait_until(lambda: position_of(west, topic) is not None, 20)
+        eventually(lambda: position_of(west, topic) is not None, 20)
     assert position_of(west, topic) == 0

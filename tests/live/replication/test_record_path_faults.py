@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient
 from jobs.replication.copy.contract import CopyState, PartitionStart
 from tests.live.records import make_topic, new_topic, produce, read_all
 from tests.live.replication.copying import Copying, copy_all, flow_between, survey
-from tests.support import Stalls, wait_until
+from tests.waiting import Stalls, eventually
 
 pytestmark = pytest.mark.live
 
@@ -40,7 +40,7 @@ def test_a_source_broker_killed_during_the_copy_loses_nothing(small_lab, west):
     for partition in range(3):
         produce(hurt, topic, COUNT, partition)
     with Copying(flow_between(hurt, west, topic)) as copying:
-        wait_until(lambda: any(row.records for row in copying.rows.values()), 60)
+        eventually(lambda: any(row.records for row in copying.rows.values()), 60)
         lab.node("hurt-1").kill()
         for partition in range(3):
             copying.wait_for_position(COUNT, partition, 120)
@@ -57,7 +57,7 @@ def test_a_target_killed_during_the_copy_loses_nothing_and_is_told(small_lab, ea
     topic = new_topic(east)
     produce(east, topic, COUNT)
     with Copying(flow_between(east, hurt, topic)) as copying:
-        wait_until(lambda: copying.rows and copying.rows[0].records, 60)
+        eventually(lambda: copying.rows and copying.rows[0].records, 60)
         lab.node("hurt-1").kill()
         more = produce(east, topic, 1000)
         copying.wait_for_state(CopyState.RETRYING)
@@ -128,7 +128,7 @@ def test_a_killed_copier_goes_on_and_counts_what_it_wrote_twice(east, west, tmp_
     )
     with subprocess.Popen([sys.executable, "-c", code, json.dumps(flow.to_mapping())]) as victim:
         try:
-            wait_until(lambda: len(read_all(west, f"east.{topic}")) > 0, 60)
+            eventually(lambda: len(read_all(west, f"east.{topic}")) > 0, 60)
         finally:
             os.kill(victim.pid, signal.SIGKILL)
     again = copy_all(flow, {0: COUNT})
@@ -162,7 +162,7 @@ def test_a_position_beyond_the_end_of_the_log_stops_the_partition(east, west):
     (start,) = survey(flow).plan.starts
     with Copying(flow, [start_of(start, position=50)]) as copying:
         row = copying.wait_for_state(CopyState.FAILED)
-        wait_until(lambda: not copying.is_running)
+        eventually(lambda: not copying.is_running)
     assert "ends at offset 3 but was copied up to 50" in row.reason
     assert values(west, f"east.{topic}") == []
 

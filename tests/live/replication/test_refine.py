@@ -15,7 +15,7 @@ from jobs.wire.mirror_records import OffsetSync, encode_offset_sync
 from tests.live.batches.copying import copy_all, ends_of, flow_between
 from tests.live.reading import read_all
 from tests.live.records import new_topic
-from tests.support import wait_until
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.live
 COUNT = 60
@@ -37,7 +37,7 @@ def write_in_transactions(cluster, topic):
             (producer.abort_transaction if is_aborted else producer.commit_transaction)()
             written += 10 + 1
     # A coordinator answers before the last marker is written.
-    wait_until(lambda: ends_of(cluster, topic) == {0: written}, 30)
+    eventually(lambda: ends_of(cluster, topic) == {0: written}, 30)
 
 
 def places(cluster, topic):

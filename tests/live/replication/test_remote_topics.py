@@ -17,7 +17,7 @@ from tests.live.knowing import wait_until_known
 from tests.live.records import make_topic, new_topic, produce, read_all
 from tests.live.replication.copying import Copying, copy_all
 from tests.live.replication.following import configs_of, following
-from tests.support import PATIENCE, wait_until
+from tests.waiting import PATIENCE, eventually
 
 pytestmark = pytest.mark.live
 
@@ -86,7 +86,7 @@ def test_a_remote_topic_grows_while_a_producer_writes(east, west):
         (change,) = survey.remotes[0].changes
         assert (change.key, change.before, change.after) == ("partitions", "1", "3")
         # The producer hears of the new partitions and fills them.
-        wait_until(lambda: min(ends_now(flow).values()) > 0, 20)
+        eventually(lambda: min(ends_now(flow).values()) > 0, 20)
     ends = ends_now(flow)
     copy_all(flow.flow, ends)
     assert by_partition(west, f"east.{topic}") == by_partition(east, topic)
@@ -140,7 +140,7 @@ def test_a_setting_that_the_target_does_not_know_keeps_no_topic_from_being_made(
     with ClusterClient(west.connection, timeout_s=60) as client:
         made, faults = create_remote_topics(client, creations)
         assert (made.keys(), faults) == (set(names), {})
-        wait_until(lambda: configs_of(client, names[0]))
+        eventually(lambda: configs_of(client, names[0]))
         assert configs_of(client, names[0])["retention.ms"].value == "7200000"
 
 

@@ -16,7 +16,7 @@ from jobs.cluster.admin.acls import AclBinding, create_acls, describe_acls
 from jobs.cluster.client import ClusterClient
 from tests.live.records import make_topic, new_topic
 from tests.live.replication.following import following
-from tests.support import wait_until
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.live
 
@@ -37,7 +37,7 @@ def acls_of(client: ClusterClient, name: str) -> list[str]:
 
 def make(client: ClusterClient, *bindings: AclBinding) -> None:
     assert create_acls(client, bindings) == dict.fromkeys(bindings)
-    wait_until(lambda: set(bindings) <= set(describe_acls(client, ("TOPIC", "GROUP")) or ()))
+    eventually(lambda: set(bindings) <= set(describe_acls(client, ("TOPIC", "GROUP")) or ()))
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def limited(secure):
     )
     with ClusterClient(secure.cluster.connection, timeout_s=60) as client:
         client.admin.delete_acls([own])[own].result()
-        wait_until(lambda: all(b.principal != "User:limited" for b in describe_acls(client) or ()))
+        eventually(lambda: all(b.principal != "User:limited" for b in describe_acls(client) or ()))
 
 
 def test_acls_of_a_replicated_topic_arrive_as_mirror_maker_makes_them(secure, connections):
@@ -72,7 +72,7 @@ def test_acls_of_a_replicated_topic_arrive_as_mirror_maker_makes_them(secure, co
             "ALLOW READ to User:shop from *",
             "DENY DELETE to User:shop from *",
         ]
-        wait_until(lambda: len(acls_of(flow.target, f"here.{topic}")) == 3)
+        eventually(lambda: len(acls_of(flow.target, f"here.{topic}")) == 3)
         assert str(extra) in acls_of(flow.target, f"here.{topic}")
         assert flow.sync().changes == ()
     assert any("ALLOW WRITE" in note.text for note in sync.notes)

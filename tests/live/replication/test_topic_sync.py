@@ -9,7 +9,7 @@ from jobs.replication.topics.sync import apply_plan
 from tests.jobs.replication.topics.making import default, override
 from tests.live.records import make_topic, new_topic
 from tests.live.replication.following import alter, configs_of, following, value_of
-from tests.support import wait_until
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.live
 
@@ -36,7 +36,7 @@ def test_a_setting_changed_on_the_source_arrives_and_the_next_sync_has_nothing_t
             ("retention.ms", "3600000", DAY),
             ("segment.ms", "604800000", "7200000"),
         ]
-        wait_until(lambda: value_of(flow.target, f"east.{topic}", "retention.ms") == (DAY, True))
+        eventually(lambda: value_of(flow.target, f"east.{topic}", "retention.ms") == (DAY, True))
         assert done(flow.sync()) == []
 
 
@@ -61,7 +61,7 @@ def test_an_override_of_the_remote_topic_is_deleted_when_the_flow_says_so(east, 
         flow.sync()
         alter(flow.target, remote, segment_ms="1234567")
         assert done(flow.sync()) == [("segment.ms", "1234567", None)]
-        wait_until(lambda: not value_of(flow.target, remote, "segment.ms")[1])
+        eventually(lambda: not value_of(flow.target, remote, "segment.ms")[1])
 
 
 def test_a_setting_that_the_source_took_back_is_taken_back(east, west, topic):
@@ -69,10 +69,10 @@ def test_a_setting_that_the_source_took_back_is_taken_back(east, west, topic):
     with following(east.connection, west.connection, topic) as flow:
         alter(flow.source, topic, segment_ms="1234567")
         last = flow.sync()
-        wait_until(lambda: value_of(flow.target, remote, "segment.ms") == ("1234567", True))
+        eventually(lambda: value_of(flow.target, remote, "segment.ms") == ("1234567", True))
         alter(flow.source, topic, segment_ms=None)
         assert done(flow.sync(last)) == [("segment.ms", "1234567", None)]
-        wait_until(lambda: not value_of(flow.target, remote, "segment.ms")[1])
+        eventually(lambda: not value_of(flow.target, remote, "segment.ms")[1])
 
 
 def test_copies_keep_the_compression_of_their_records(east, west, topic):
@@ -137,4 +137,4 @@ def test_what_was_planned_is_what_is_done(east, west):
         plan = flow.plan([topic])
         changes, failures = apply_plan(flow.target, plan)
         assert (changes, failures) == (plan.changes(), [])
-        wait_until(lambda: flow.plan([topic]).lines()[0] == "Nothing is to be changed.", 20)
+        eventually(lambda: flow.plan([topic]).lines()[0] == "Nothing is to be changed.", 20)

@@ -9,7 +9,7 @@ from jobs.spark import contract, processes, submit
 from jobs.spark.contract import JobResult, JobSpec
 from jobs.spark.engine import door
 from tests.jobs.quorum.small_log import small_log
-from tests.support import wait_until
+from tests.waiting import eventually
 
 STARTS_WITHIN_S = 120
 KIND = "metadata-records"
@@ -40,7 +40,7 @@ def ask(runs: Path, log: Path, *, environment=None, **changes) -> Path:
 
 def answer_of(run_dir: Path) -> JobResult:
     """Wait for the end of a run and return its result; None where its engine died."""
-    wait_until(lambda: not door.is_alive(run_dir), STARTS_WITHIN_S)
+    eventually(lambda: not door.is_alive(run_dir), STARTS_WITHIN_S)
     return contract.read_result(run_dir)
 
 
@@ -102,4 +102,4 @@ def holding_work(pids: list[int]) -> set[int]:
 def end_engines(runs: Path) -> None:
     for one in runs.glob("engine-*"):
         submit.kill_run(one)
-        wait_until(lambda one=one: not submit.is_alive(one))
+        eventually(lambda one=one: not submit.is_alive(one))

@@ -5,7 +5,7 @@ import socket
 import struct
 from pathlib import Path
 
-from tests.support import wait_until
+from tests.waiting import eventually
 
 _LISTENS = "0A"
 # A frame of RPC: its length, the kind "RpcRequest", a number, and as body what Java would deserialise.
@@ -69,7 +69,7 @@ def assert_closed(pids) -> None:
         said += b"".join(answer_to_a_stranger(port) for port in found)
         return b"Unknown challenge message" in said  # the driver's port and its blocks'
 
-    wait_until(is_refused, 60)  # a process that is stalled just now tells the next stranger
+    eventually(is_refused, 60)  # a process that is stalled just now tells the next stranger
     assert b"ObjectInputStream" not in said
 
 

@@ -11,7 +11,7 @@ from jobs.replication.flow.spec import FlowSpec
 from jobs.spark import contract, processes, submit
 from jobs.spark.contract import JobSpec
 from tests.live.records import Record, read_all, write
-from tests.support import wait_until
+from tests.waiting import eventually
 
 STARTS_WITHIN_S = 90
 FOLLOWS_WITHIN_S = 45
@@ -32,12 +32,12 @@ class RunningFlow:
 
     def __exit__(self, *_):
         submit.kill_run(self.folder)
-        wait_until(lambda: not submit.is_alive(self.folder))
+        eventually(lambda: not submit.is_alive(self.folder))
 
     def stop(self):
         """Stop in order and return the result."""
         submit.request_stop(self.folder)
-        wait_until(lambda: not submit.is_alive(self.folder), 60)
+        eventually(lambda: not submit.is_alive(self.folder), 60)
         return contract.read_result(self.folder)
 
     def ask(self, **control):
@@ -59,7 +59,7 @@ class RunningFlow:
             return all(p in rows and rows[p]["position"] >= end for p, end in ends.items())
 
         try:
-            wait_until(are_there, within_s)
+            eventually(are_there, within_s)
         except AssertionError:
             seen = {p: (r["position"], r["state"], r["reason"]) for p, r in self.rows().items()}
             raise AssertionError(f"wanted {ends}, saw {seen}; {self.log_tail()}") from None
@@ -69,11 +69,11 @@ class RunningFlow:
             rows = self.rows(topic)
             return all(p in rows and rows[p]["state"] == state for p, state in states.items())
 
-        wait_until(are_there, within_s)
+        eventually(are_there, within_s)
 
     def wait_for_tasks(self, count: int) -> None:
         """Wait until so many tasks listen: one that only comes up has nothing, and is not missed."""
-        wait_until(
+        eventually(
             lambda: [one["state"] for one in self.progress["tasks"]] == ["running"] * count,
             STARTS_WITHIN_S,
         )

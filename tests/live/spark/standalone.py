@@ -14,7 +14,7 @@ from pathlib import Path
 
 from jobs.spark import processes, submit
 from jobs.spark.secret import AUTHENTICATED, SETTING
-from tests.support import wait_until
+from tests.waiting import eventually
 
 STARTS_WITHIN_S = 90
 _JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
@@ -64,12 +64,12 @@ class StandaloneCluster:
         self._properties.write_text("".join(f"{name} {value}\n" for name, value in told.items()))
         ports = ["--host", "127.0.0.1", "--port", str(self._port)]
         self._start("master", "master.Master", *ports, "--webui-port", str(self._page))
-        wait_until(lambda: self.alive_workers() == 0, STARTS_WITHIN_S)
+        eventually(lambda: self.alive_workers() == 0, STARTS_WITHIN_S)
         for number in range(self._count):
             where = ["-d", str(self._folder / f"work-{number}"), "--host", "127.0.0.1"]
             size = ["-c", "2", "-m", "2g", "--webui-port", "0"]
             self._start(f"worker-{number}", "worker.Worker", *size, *where, self.master)
-        wait_until(lambda: self.alive_workers() == self._count, STARTS_WITHIN_S)
+        eventually(lambda: self.alive_workers() == self._count, STARTS_WITHIN_S)
 
     def __exit__(self, *_: object) -> None:
         for process in reversed(self._started):

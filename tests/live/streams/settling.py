@@ -4,7 +4,7 @@ from typing import Any
 
 from jobs.lab.errors import LabError
 from jobs.lab.streams.application import RUNNING, RUNNING_S, StreamsApplication
-from tests.support import PATIENCE, wait_until
+from tests.waiting import PATIENCE, eventually
 
 KEYS = [f"customer-{number:04}" for number in range(200)]
 # Orders and customers have 6 partitions, and so each task of by-customer; by-product has 4.
@@ -47,4 +47,4 @@ def wait_until_settled(application: StreamsApplication, standbys: int | None = N
     """Wait for it; `standbys` None means as many as its settings say."""
     wanted = application.settings.standbys if standbys is None else standbys
     application.wait_until_running(RUNNING_S * PATIENCE)
-    wait_until(lambda: is_settled(application, wanted), RUNNING_S, every=0.5)
+    eventually(lambda: is_settled(application, wanted), RUNNING_S, every=0.5)

@@ -3,7 +3,7 @@
 import asyncio
 import inspect
 
-from tests.support import PATIENCE
+from tests.waiting import PATIENCE
 
 LONGEST_S = 120 * PATIENCE
 

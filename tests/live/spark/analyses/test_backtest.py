@@ -23,7 +23,7 @@ from tests.live.records import new_topic, produce
 from tests.live.replication.checkpointing import Rounds, commit, group_name
 from tests.live.replication.test_checkpoints import transactions
 from tests.live.spark.analyses.conftest import Found, read
-from tests.support import wait_until
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.live
 
@@ -69,7 +69,7 @@ def copied(east, west):
         for number, place in enumerate(PLACES):
             commit(east, f"{prefix}-{number}", {TopicPartition(topic, 0): place})
         # The newest offset syncs may be told 3 s later, and a checkpoint before that is a bound only.
-        wait_until(lambda: are_told(flow, TopicPartition(topic, 0)))
+        eventually(lambda: are_told(flow, TopicPartition(topic, 0)))
         with Rounds(flow) as rounds:
             rounds.run(sync_groups=False)
     return flow, topic, f"{prefix}-3"
@@ -100,7 +100,7 @@ def mirrored(kafka, east, west, tmp_path):
         commit(east, f"{prefix}-{place}", {TopicPartition(topic, 0): place})
     mirror.start()
     try:
-        wait_until(lambda: mirror.check() or told_of(west, prefix) == 2, 120)
+        eventually(lambda: mirror.check() or told_of(west, prefix) == 2, 120)
     finally:
         mirror.kill()
     return FlowSpec(

@@ -15,7 +15,7 @@ from jobs.availability.acting.standby.promotions import HeldPromotion, LoopHeart
 from tests.jobs.availability.acting.memory_store import MemoryStore
 from tests.jobs.availability.acting.standby.fake_quorum import STANDBY, FakeQuorum
 from tests.jobs.cluster.protocol.coroutines import until
-from tests.support import PATIENCE
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.slow
 

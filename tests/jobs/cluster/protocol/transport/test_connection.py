@@ -18,7 +18,7 @@ from jobs.cluster.protocol.transport.transport_faults import Server
 from tests.jobs.cluster.protocol import fake_broker
 from tests.jobs.cluster.protocol.coroutines import until
 from tests.jobs.cluster.protocol.fake_broker import PATIENT, QUICK, Close, FakeBroker, Hang, framed
-from tests.support import Stalls
+from tests.waiting import Stalls
 
 QUESTION = metadata_request(["orders"])
 
