@@ -13,9 +13,11 @@ from tests.waiting import (
     Stalls,
     eventually,
     eventually_async,
+    lasting,
     pause,
     runnable_beside_this,
     stays,
+    unchanged,
 )
 
 
@@ -252,6 +254,26 @@ def test_a_cluster_that_cannot_be_asked_must_answer_in_the_end():
 
     with pytest.raises(AssertionError, match="away"):
         stays(ask, 2, machine=machine)
+
+
+def test_a_value_is_returned_when_it_has_been_the_same_for_long_enough():
+    machine = Machine()
+    assert unchanged(lambda: min(5, int(machine.now)), 3, machine=machine) == 5
+    assert machine.now == pytest.approx(8, abs=0.1)
+
+
+def test_a_value_that_goes_on_changing_is_a_failure():
+    machine = Machine()
+    with pytest.raises(AssertionError, match="is_unchanged"):
+        unchanged(lambda: machine.now, 3, machine=machine)
+
+
+def test_what_is_done_again_and_again_ends_with_its_time():
+    machine = Machine()
+    for left_s in lasting(2, machine):
+        assert left_s == pytest.approx(2 - machine.now)
+        machine.move(0.5)
+    assert machine.now == 2
 
 
 def test_a_pause_needs_a_reason():

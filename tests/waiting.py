@@ -6,10 +6,11 @@ A limit is machine time: a busy machine gets longer.
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -128,9 +129,13 @@ class _Looks:
         What is dear to look at is looked at more seldom: the machine is left to what is waited for.
         """
         took_s = self.deadline.machine.count()
+        self.check()
+        return max(every, min(4 * took_s, took_s + 1.0))
+
+    def check(self) -> None:
+        """Fail at the end of the time."""
         if self.deadline.is_over():
             raise self._failure() from self._fault
-        return max(every, min(4 * took_s, took_s + 1.0))
 
     def _failure(self) -> AssertionError:
         waited = self.deadline.waited  # asking for the parts of the condition takes time, too
@@ -168,23 +173,23 @@ def eventually(
 
 
 async def eventually_async(
-    condition: Callable[[], Awaitable[T]], within: float = 10.0, *, every: float = 0.05
+    condition: Callable[[], T | Awaitable[T]], within: float = 10.0, *, every: float = 0.005
 ) -> T:
-    """Do the same in an event loop, without holding it up."""
+    """Do the same in an event loop, without holding it up; an awaited condition is not dear to look at."""
     looks = _Looks(condition, Deadline(within))
     while True:
-        looks.deadline.machine.count()
         try:
-            value = await condition()
+            found = condition()
+            value: T = await found if inspect.isawaitable(found) else found  # type: ignore[assignment]
         except ClusterFault as error:
             looks.hear(error)
         else:
             if value:
                 return value
             looks.note(value)
-        asleep_s = looks.pause_s(every)
-        await asyncio.sleep(asleep_s)
-        looks.deadline.machine.count(asleep_s)
+        looks.check()
+        await asyncio.sleep(every)
+        looks.deadline.machine.count(every)
 
 
 def stays(
@@ -216,6 +221,37 @@ def _assert_holds(condition: Callable[[], object], seconds: float, machine: Mach
         text = f"no longer true after {machine.wall_s:.1f} s of {seconds:g} s"
         raise AssertionError(f"{text}\n{describe_condition(condition)}\nlast value: {short(value)}")
     return True
+
+
+def unchanged(
+    look: Callable[[], T],
+    seconds: float,
+    within: float = 10.0,
+    *,
+    every: float = 0.05,
+    machine: MachineTime | None = None,
+) -> T:
+    """Wait until a value has been the same for so many seconds of wall time, and return it."""
+    machine = machine or MachineTime()
+    seen: list[tuple[float, T]] = []
+
+    def is_unchanged() -> bool:
+        value = look()
+        machine.count()
+        if not seen or seen[-1][1] != value:
+            seen[:] = [(machine.wall_s, value)]
+        return machine.wall_s - seen[0][0] >= seconds
+
+    eventually(is_unchanged, within, every=every, machine=machine)
+    return seen[0][1]
+
+
+def lasting(seconds: float, machine: MachineTime | None = None) -> Iterator[float]:
+    """Yield the seconds of wall time that are left, until they are over."""
+    machine = machine or MachineTime()
+    while machine.wall_s < seconds:
+        yield seconds - machine.wall_s
+        machine.count()
 
 
 def pause(seconds: float, why: str) -> None:

@@ -1,19 +1,19 @@
 """Write records to a real cluster and read them back, outside the code under test."""
 
-import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Consumer, Message, Producer
 from confluent_kafka import TopicPartition as ClientPartition
 
 from jobs.cluster.admin.topics import NewTopicSpec, create_topics, describe_topics
 from jobs.cluster.client import ClusterClient
+from jobs.cluster.records import is_partition_eof
 from tests.live.knowing import wait_until_known
-from tests.waiting import PATIENCE, eventually
+from tests.waiting import PATIENCE, Deadline, eventually
 
-READ_WITHIN_S = 60 * PATIENCE
+READ_WITHIN_S = 60
 
 
 class Record(NamedTuple):
@@ -71,7 +71,7 @@ def write(cluster, topic: str, records: Iterable[Record], **settings: Any) -> No
     )
     for record in records:
         _produce(producer, topic, record, refused)
-    assert producer.flush(READ_WITHIN_S) == 0
+    assert producer.flush(READ_WITHIN_S * PATIENCE) == 0
     assert not refused
 
 
@@ -113,33 +113,40 @@ def read_all(cluster, topic: str, *, isolation: str = "read_committed") -> list[
     )
     try:
         consumer.assign([ClientPartition(topic, p.partition, 0) for p in described.partitions])
-        return sorted(
-            _read_to_ends(consumer, len(described.partitions)), key=lambda record: record.partition
+        found = read_to_ends(
+            consumer, dict.fromkeys((p.partition for p in described.partitions), 0)
         )
+        return sorted(map(_record, found), key=lambda record: record.partition)
     finally:
         consumer.close()
 
 
-def _read_to_ends(consumer: Consumer, partitions: int) -> list[Record]:
-    found: list[Record] = []
-    ended: set[int] = set()
-    give_up_at = time.monotonic() + READ_WITHIN_S
-    while len(ended) < partitions:
-        assert time.monotonic() < give_up_at, "the topic could not be read to its end"
+def read_to_ends(
+    consumer: Consumer, ends: Mapping[int, int], within_s: float = READ_WITHIN_S
+) -> list[Message]:
+    """Read assigned partitions (of one topic) until each says that it ends, and not before `ends`."""
+    found: list[Message] = []
+    waiting = dict(ends)
+    deadline = Deadline(within_s)
+    while waiting:
+        deadline.check(f"partitions {sorted(waiting)} were not read to their ends")
         for message in consumer.consume(2000, timeout=0.2):
             error = message.error()
-            if error is not None and error.name() == "_PARTITION_EOF":
-                ended.add(message.partition())
-            elif error is not None:
-                assert error.retriable(), error
+            if error is None:
+                found.append(message)
+            elif is_partition_eof(error):
+                if message.offset() >= waiting.get(message.partition(), 0):
+                    waiting.pop(message.partition(), None)
             else:
-                found.append(
-                    Record(
-                        message.partition(),
-                        message.key(),
-                        message.value(),
-                        message.headers(),
-                        message.timestamp()[1],
-                    )
-                )
+                assert error.retriable(), error
     return found
+
+
+def _record(message: Message) -> Record:
+    return Record(
+        message.partition(),
+        message.key(),
+        message.value(),
+        message.headers(),
+        message.timestamp()[1],
+    )

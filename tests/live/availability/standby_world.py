@@ -25,9 +25,10 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.admin.registrations import RegistrationLog
 from jobs.cluster.protocol.admin.topic_partitions import PartitionReplicas, describe_partitions
+from jobs.cluster.protocol.cluster import RawCluster
 from jobs.lab.cluster import Cluster
 from tests.live.knowing import wait_until_known
-from tests.waiting import PATIENCE, eventually
+from tests.waiting import PATIENCE, eventually, eventually_async
 
 STANDBY = 4
 SETTINGS = {STANDBY: {"broker.heartbeat.interval.ms": "86400000"}}
@@ -195,6 +196,11 @@ class Acked:
         self._stop.set()
         self._thread.join(60)
 
+    @property
+    def is_going_on(self) -> bool:
+        """Whether a record was acked in the last half second."""
+        return time.monotonic() - self.times[-1] < 0.5
+
     def first_after(self, moment: float) -> float:
         """Return when the first record after a moment of `time.monotonic` was acked."""
         return next(one for one in self.times if one > moment)
@@ -254,11 +260,23 @@ class IsrWatch:
         async with self._doors.cluster() as cluster:
             while not self._stop.is_set():
                 with contextlib.suppress(ClusterFault):
-                    found = await describe_partitions(cluster, [self._topic])
-                    self.looks += 1
-                    if not all(self._broker in one.isr for one in found.values()):
-                        self.missing.append(time.monotonic())
-                await asyncio.sleep(0.02)
+                    await self._look(cluster)
+                await asyncio.to_thread(self._stop.wait, 0.02)
+
+    async def _look(self, cluster: RawCluster) -> None:
+        found = await describe_partitions(cluster, [self._topic])
+        self.looks += 1
+        if not all(self._broker in one.isr for one in found.values()):
+            self.missing.append(time.monotonic())
+
+
+async def has_caught_up(log: RegistrationLog) -> bool:
+    """Read a log to its end; returns False while nobody leads it."""
+    try:
+        await log.catch_up()
+    except ClusterFault:
+        return False
+    return True
 
 
 def fencings(doors: ClusterConnections, work: Callable[[], None], broker: int = STANDBY) -> int:
@@ -270,12 +288,7 @@ def fencings(doors: ClusterConnections, work: Callable[[], None], broker: int = 
             await log.catch_up()
             before = log.brokers[broker]
             await asyncio.to_thread(work)
-            for _ in range(40):
-                try:
-                    await log.catch_up()
-                    break
-                except ClusterFault:
-                    await asyncio.sleep(0.3)
+            await eventually_async(lambda: has_caught_up(log), 12, every=0.3)
             after = log.brokers[broker]
         assert after.broker_epoch == before.broker_epoch
         return after.fencings - before.fencings

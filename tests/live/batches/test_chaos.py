@@ -6,7 +6,6 @@ a change of the engine.
 
 import logging
 import random
-import time
 from collections import Counter
 
 import pytest
@@ -21,7 +20,7 @@ from tests.live.batches.chaos import Copier, Writing, happenings
 from tests.live.batches.copying import ends_of, flow_between
 from tests.live.batches.placed import assert_equal, assert_mapped, content, read_placed, read_syncs
 from tests.live.records import make_topic
-from tests.waiting import eventually
+from tests.waiting import eventually, lasting, pause
 
 logger = logging.getLogger(__name__)
 
@@ -87,12 +86,11 @@ def rage(possible) -> Counter:
     """Let things happen until the time is over, each of them once before any comes again."""
     chance = random.Random(SEED)
     happened: Counter = Counter()
-    end = time.monotonic() + SHARE_S
     deck: list[str] = []
-    while time.monotonic() < end:
+    for _ in lasting(SHARE_S):
         if not deck:
             deck = chance.sample(list(possible), len(possible))
-        time.sleep(chance.random() * 2)
+        pause(chance.random() * 2, "nothing happens for a moment")
         name = deck.pop()
         logger.warning("%s", name)
         possible[name](chance)

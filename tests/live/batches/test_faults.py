@@ -2,7 +2,6 @@
 
 import os
 import re
-import time
 from dataclasses import replace
 
 import pytest
@@ -20,7 +19,7 @@ from tests.live.knowing import wait_until_known
 from tests.live.records import make_topic, new_topic, produce
 from tests.live.surveying import survey
 from tests.live.writing_on import WritingOn
-from tests.waiting import Stalls, eventually
+from tests.waiting import Stalls, eventually, pause
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 
@@ -123,10 +122,8 @@ def test_a_stop_while_the_target_is_away_ends_in_time_and_keeps_the_position(sma
         produce(east, topic, 5)
         copying.wait_for_state(CopyState.RETRYING, about="hurt")
         with Stalls() as stalls:
-            began = time.monotonic()
             copying.stop()
-            took_s = time.monotonic() - began
-        assert took_s - stalls.seconds < 10.5
+        assert stalls.took_s < 10.5
     assert copying.rows[0].position == 5
     node.resume()
     lab.start()
@@ -281,7 +278,7 @@ def test_leaders_that_move_on_the_target_are_followed(small_lab, east):
     with Copying(flow) as copying:
         eventually(lambda: any(row.records for row in copying.rows.values()), 60)
         lab.node("hurt-2").pause()
-        time.sleep(1)
+        pause(1, "a broker hangs for so long while something is written to it")
         copying.wait_for_positions(dict.fromkeys(range(3), COUNT), 150)
         # Waking up, it would take itself for the leader, and its logs end too soon.
         lab.node("hurt-2").kill()

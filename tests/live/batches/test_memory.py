@@ -1,7 +1,6 @@
 """How much memory a copier takes when the source is quicker than the target."""
 
 import os
-import time
 
 import pytest
 
@@ -10,7 +9,7 @@ from tests.live.batches.copying import ends_of, flow_between
 from tests.live.batches.worker import Worker
 from tests.live.batches.writing import numbered, record, write_batches
 from tests.live.records import new_topic
-from tests.waiting import eventually
+from tests.waiting import eventually, pause
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 
@@ -32,9 +31,9 @@ def test_a_target_that_hangs_does_not_fill_the_memory(small_lab, east, tmp_path)
     worker.wait_until_copying()
     for _ in range(2):
         node.pause()
-        time.sleep(6)
+        pause(6, "the source is quicker than the target for so long")
         node.resume()
-        time.sleep(1)
+        pause(1, "the target takes some of it")
     ends = ends_of(east, topic)
     eventually(lambda: all(worker.positions()[topic, p] >= end for p, end in ends.items()), 120)
     assert worker.most_memory() < MOST_BYTES

@@ -129,7 +129,7 @@ def main(path: str, slot: str) -> int:
         FlowCopier(flow, int(slot)).copy(
             starts, stop.is_set, lambda rows: [say(asdict(row)) for row in rows]
         )
-    except ClusterFault as fault:
+    except (ClusterFault, AssertionError) as fault:  # the survey was not possible in time
         say({"error": f"{type(fault).__name__}: {fault}"})
         return 3
     return 0

@@ -1,6 +1,5 @@
 """What the live tests do again and again with whole batches."""
 
-import asyncio
 import contextlib
 
 from jobs.cluster.descriptions import TopicPartition
@@ -10,10 +9,10 @@ from jobs.cluster.protocol.data.fetch import FetchedPartition, FetchPosition, fe
 from jobs.cluster.protocol.data.fetch_format import FetchLimits
 from jobs.cluster.protocol.data.produce import ProducedPartition, produce
 from tests.jobs.cluster.protocol.batches import CONTROL, fields_of, split
-from tests.waiting import PATIENCE
+from tests.waiting import eventually_async
 
 LIMITS = FetchLimits(max_wait_ms=500, min_bytes=1, max_bytes=50 << 20, read_committed=True)
-FOLLOW_S = 60.0 * PATIENCE
+FOLLOW_S = 60.0
 
 
 def opened(connection, **settings) -> RawCluster:
@@ -110,19 +109,15 @@ async def write(cluster, where, batch, *, transactional_id=None) -> ProducedPart
 
 async def follow(cluster, where, attempt):
     """Try with fresh metadata until there is a true answer; a fault that stays is raised."""
-    loop = asyncio.get_running_loop()
-    end = loop.time() + FOLLOW_S
-    while True:
+
+    async def answer():
         try:
-            if answer := await attempt():
-                return answer
-            last: ClusterFault | None = None
+            return await attempt()
         except ClusterFault as fault:
-            if not fault.retriable:
-                raise
-            last = fault
-        assert loop.time() < end, f"not done for {where} within {FOLLOW_S} s: {last}"
-        await asyncio.sleep(0.05)
-        if last is not None:
-            with contextlib.suppress(ClusterFault):  # the next try says what stays
-                await cluster.metadata(newer_than=await cluster.metadata())
+            if fault.retriable:
+                with contextlib.suppress(ClusterFault):  # the next try says what stays
+                    await cluster.metadata(newer_than=await cluster.metadata())
+            raise
+
+    answer.__qualname__ = f"{attempt.__qualname__} for {where}"
+    return await eventually_async(answer, FOLLOW_S, every=0.05)

@@ -1,6 +1,5 @@
 """Records that say where they stood on the source, and where a MirrorMaker 2 put them."""
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +15,8 @@ from jobs.cluster.topic_reader import read_whole_topic
 from jobs.lab.cluster import Cluster
 from jobs.lab.mirror_maker import MirrorMaker
 from jobs.wire.mirror_records import decode_offset_sync
-from tests.waiting import eventually
+from tests.live.records import read_to_ends
+from tests.waiting import eventually, unchanged
 
 WITHIN_S = 120
 AT = "at"  # the header with the record's offset on the source
@@ -65,19 +65,11 @@ def places(cluster: Cluster, topic: str) -> list[tuple[int, int]]:
         }
     )
     consumer.assign([ClientPartition(topic, 0, 0)])
-    found: list[tuple[int, int]] = []
-    give_up_at = time.monotonic() + WITHIN_S
     try:
-        while time.monotonic() < give_up_at:
-            for message in consumer.consume(2000, timeout=0.2):
-                if message.error() is not None:
-                    if message.error().name() == "_PARTITION_EOF" and message.offset() >= end:
-                        return found
-                    continue
-                found.append((_source_offset(message), message.offset()))
+        found = read_to_ends(consumer, {0: end}, WITHIN_S)
     finally:
         consumer.close()
-    raise AssertionError(f"{topic} could not be read to its end")
+    return [(_source_offset(message), message.offset()) for message in found]
 
 
 def end_of(cluster: Cluster, topic: str) -> int:
@@ -113,16 +105,7 @@ class Truth:
 
 def wait_until_quiet(look: Callable[[], Any], within_s: float = WITHIN_S) -> Any:
     """Wait until a value has stayed the same for three seconds; return it."""
-    seen: list[tuple[float, Any]] = []
-
-    def is_quiet() -> bool:
-        now, value = time.monotonic(), look()
-        if not seen or seen[-1][1] != value:
-            seen.append((now, value))
-        return now - seen[-1][0] >= 3
-
-    eventually(is_quiet, within_s)
-    return seen[-1][1]
+    return unchanged(look, 3, within_s)
 
 
 def syncs_of(cluster: Cluster, topic: str) -> list[tuple[int, int]]:

@@ -75,16 +75,18 @@ def following(source: MetadataSource, folder: Path) -> Iterator[Followed]:
 
 def described(cluster: Cluster) -> QuorumDescription:
     """Return the quorum as soon as somebody leads it."""
-    end = time.monotonic() + 60
-    while True:
-        try:
-            found = describe_quorum(cluster.connection)
-        except ClusterFault:
-            if time.monotonic() > end:
-                raise
-            continue
-        if found.high_watermark is not None:
-            return found
+    return eventually(lambda: _led(cluster), 60)
+
+
+def _led(cluster: Cluster) -> QuorumDescription | None:
+    """Return the quorum; None while nobody leads it, or says so with a fault of any kind."""
+    try:
+        found = describe_quorum(cluster.connection)
+    except ClusterFault as fault:
+        if fault.retriable:
+            raise
+        return None
+    return None if found.high_watermark is None else found
 
 
 def leader(cluster: Cluster) -> Node:
@@ -146,11 +148,14 @@ def status_of_tool(cluster: Cluster) -> dict[str, object]:
 
 def node_log(node: Node) -> dict[int, bytes]:
     """Return the segments of a node by their first offset."""
-    folder = node.plan.data / LOG
-    while True:
-        # A segment that is deleted is renamed first.
-        with contextlib.suppress(FileNotFoundError):
-            return {int(path.stem): path.read_bytes() for path in sorted(folder.glob("*.log"))}
+    return eventually(lambda: _segments(node.plan.data / LOG))
+
+
+def _segments(folder: Path) -> dict[int, bytes]:
+    # A segment that is deleted is renamed first.
+    with contextlib.suppress(FileNotFoundError):
+        return {int(path.stem): path.read_bytes() for path in sorted(folder.glob("*.log"))}
+    return {}
 
 
 def batches_of(content: bytes) -> dict[int, bytes]:

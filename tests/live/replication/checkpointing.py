@@ -12,7 +12,7 @@ from jobs.cluster.descriptions import CommittedOffset, TopicPartition
 from jobs.replication.checkpoints.door import KafkaCheckpointDoor
 from jobs.replication.checkpoints.rounds import CheckpointReport, CheckpointRounds
 from jobs.replication.flow.spec import FlowSpec
-from tests.waiting import PATIENCE
+from tests.waiting import Deadline
 
 # A broker may be stalled for longer than the default.
 BUDGET_S = 60
@@ -70,9 +70,9 @@ def values_from(cluster, where: TopicPartition, offset: int, count: int) -> list
     found: list[bytes] = []
     try:
         consumer.assign([ClientPartition(*where, offset)])
-        give_up_at = time.monotonic() + 30 * PATIENCE
+        deadline = Deadline(30)
         while len(found) < count:
-            assert time.monotonic() < give_up_at, f"{len(found)} of {count} records came"
+            deadline.check(f"{len(found)} of {count} records came")
             message = consumer.poll(0.2)
             if message is not None:
                 assert message.error() is None, message.error()

@@ -1,6 +1,5 @@
 """Two clusters and a flow between them, for tests of what happens to remote topics."""
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,13 +14,13 @@ from jobs.cluster.admin.configs import (
 from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
-from jobs.cluster.errors import ClusterFault, UnknownTopicOrPartition
+from jobs.cluster.errors import UnknownTopicOrPartition
 from jobs.replication.flow.plan import Known
 from jobs.replication.flow.preflight import Preflight, preflight_flow
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.topics.plan import TopicPlan
 from jobs.replication.topics.sync import TopicSync, plan_sync, sync_topics
-from tests.live.surveying import WITHIN_S
+from tests.live.surveying import SURVEYED_WITHIN_S
 from tests.waiting import eventually
 
 
@@ -35,15 +34,11 @@ class Following:
 
     def survey(self) -> Preflight:
         """Ask again as a driver does while the flow's own topics, just made, have no leaders yet."""
-        give_up_at = time.monotonic() + WITHIN_S
-        while time.monotonic() < give_up_at:
-            try:
-                return preflight_flow(self.flow, self.source, self.target, Known())
-            except ClusterFault as fault:
-                if not fault.retriable:
-                    raise
-                time.sleep(0.2)
-        return preflight_flow(self.flow, self.source, self.target, Known())
+        return eventually(
+            lambda: preflight_flow(self.flow, self.source, self.target, Known()),
+            SURVEYED_WITHIN_S,
+            every=0.2,
+        )
 
     def sync(self, last: TopicSync | None = None) -> TopicSync:
         survey = self.survey()

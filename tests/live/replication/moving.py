@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import uuid
 from contextlib import contextmanager
 
@@ -11,7 +10,7 @@ from confluent_kafka import TopicPartition as ClientPartition
 
 from jobs.cluster.admin.groups import describe_groups, read_committed_offsets
 from jobs.cluster.client import ClusterClient
-from tests.waiting import PATIENCE, eventually
+from tests.waiting import Deadline, eventually
 
 WITHIN_S = 60
 # A broker may be stalled for longer than the default.
@@ -47,9 +46,9 @@ def consume(cluster, group: str, topic: str, count: int | None = None) -> list[b
     found: list[bytes] = []
     ended: set[tuple[str, int]] = set()
     with consuming(cluster, group, topic) as consumer:
-        give_up_at = time.monotonic() + WITHIN_S * PATIENCE
+        deadline = Deadline(WITHIN_S)
         while count is None or len(found) < count:
-            assert time.monotonic() < give_up_at, f"{group} read {len(found)} records of {topic}"
+            deadline.check(f"{group} read {len(found)} records of {topic}")
             left = 500 if count is None else min(500, count - len(found))
             heard = consumer.consume(left, timeout=0.5)
             messages = [m for m in heard if m.error() is None]

@@ -6,7 +6,6 @@
 import json
 import logging
 import threading
-import time
 from dataclasses import asdict
 
 import pytest
@@ -23,7 +22,7 @@ from tests.live.records import new_topic
 from tests.live.replication.checkpoint_truth import examine
 from tests.live.replication.checkpointing import group_name
 from tests.live.writing_on import WritingOn
-from tests.waiting import eventually
+from tests.waiting import Stalls, eventually, stays
 
 logger = logging.getLogger(__name__)
 
@@ -78,7 +77,7 @@ def test_checkpoints_of_a_topic_that_is_written_without_a_pause_are_true_and_nev
     flow = flow_between(
         east, west, topic, groups=(f"{prefix}-.*",), emit_checkpoints_interval_s=ROUND_S
     )
-    rounds: dict[int, float] = {}
+    rounds: set[int] = set()
     with WritingOn(east, topic, PARTITIONS, per_s=RECORDS_PER_S) as writer:
         eventually(lambda: writer.written > 10)
         with Copying(flow) as copying:
@@ -106,23 +105,24 @@ def test_the_offset_syncs_for_a_plan_are_read_soon_while_more_of_them_are_writte
     with WritingOn(east, topic, PARTITIONS, per_s=RECORDS_PER_S), Copying(flow) as copying:
         copying.wait_for_positions(dict.fromkeys(range(PARTITIONS), 200))
         for _ in range(5):
-            began = time.monotonic()
-            translator = read_translator(flow)
-            times.append(time.monotonic() - began)
+            with Stalls() as stalls:
+                translator = read_translator(flow)
+            times.append(stalls.took_s)
             found = translator.translate(TopicPartition(topic, 0), 100)
             assert found is not None
             assert found.lo > 0
     assert sorted(times)[2] < 3, times
 
 
-def watch(thread: CheckpointThread, rounds: dict[int, float]) -> None:
+def watch(thread: CheckpointThread, rounds: set[int]) -> None:
     """Note the rounds for `WATCHED_S` after the first one that told something."""
 
-    def look() -> bool:
+    def is_well() -> bool:
         report = thread.to_mapping() or {}
         assert not report.get("fault"), report
         if report.get("told"):
-            rounds.setdefault(report["at_ms"], time.monotonic())
-        return bool(rounds) and time.monotonic() - min(rounds.values()) > WATCHED_S
+            rounds.add(report["at_ms"])
+        return True
 
-    eventually(look, WATCHED_S + 60)
+    eventually(lambda: is_well() and rounds, 60)
+    stays(is_well, WATCHED_S)

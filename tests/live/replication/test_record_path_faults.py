@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 
 import pytest
@@ -102,10 +101,8 @@ def test_a_stop_while_the_target_is_away_ends_in_time_and_keeps_the_position(sma
         produce(east, topic, 5)
         copying.wait_for_state(CopyState.RETRYING)
         with Stalls() as stalls:
-            told_at = time.monotonic()
             copying.stop()
-            took_s = time.monotonic() - told_at
-        assert took_s - stalls.seconds < 25
+        assert stalls.took_s < 25
     assert copying.rows[0].position == 5
     lab.start()
     copy_all(flow, {0: 10})

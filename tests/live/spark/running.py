@@ -2,7 +2,6 @@
 
 import itertools
 import threading
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -125,7 +124,7 @@ class Writer:
     def _run(self, cluster, topic):
         partitions, size, count = self._batch
         for number in itertools.count():
-            if self._stop.is_set():
+            if self._stop.wait(0.02):
                 return
             batch = [
                 Record(p, value=f"{number}-{n}-".encode().ljust(size, b"x"))
@@ -134,7 +133,6 @@ class Writer:
             ]
             write(cluster, topic, batch)
             self.written += batch
-            time.sleep(0.02)
 
 
 def values(records) -> dict[int, list[bytes]]:
