@@ -26,7 +26,8 @@ from jobs.cluster.protocol.admin.resource_configs import (
 from jobs.cluster.protocol.data.replica_log_dirs import describe_replica_logs
 from jobs.cluster.protocol.transport.connection_pool import COORDINATOR
 from jobs.cluster.read_only import VARIABLE, ReadOnly
-from tests.live.availability.standby_world import Acked, partitions, topic_on
+from tests.live.availability.standby_cluster import Acked, partitions
+from tests.live.topics import new_topic_on
 from tests.waiting import PATIENCE, eventually, eventually_async, pause
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
@@ -98,8 +99,8 @@ async def held_back(doors, held):
 
 
 def test_a_replica_that_a_throttle_holds_back_is_let_in(world):
-    doors, held = world.doors, TopicPartition(topic_on(world.cluster, [[1, 2]]), 0)
-    brake = topic_on(world.cluster, [[1, 3]])
+    doors, held = world.doors, TopicPartition(new_topic_on(world.cluster, [[1, 2]]), 0)
+    brake = new_topic_on(world.cluster, [[1, 3]])
     change(doors, ResourceType.BROKER, "3", **{RATE: "0"})
     for topic in (brake, held.topic):
         change(doors, ResourceType.TOPIC, topic, **{FOLLOWERS: "0:3"})
@@ -128,8 +129,8 @@ def test_a_replica_that_a_throttle_holds_back_is_let_in(world):
 
 def test_min_isr_is_relaxed_without_a_stall_and_put_back(world):
     doors = world.doors
-    ended = topic_on(world.cluster, [[1, 2]], min_insync_replicas="2")
-    left = topic_on(world.cluster, [[1, 2]], min_insync_replicas="2")
+    ended = new_topic_on(world.cluster, [[1, 2]], min_insync_replicas="2")
+    left = new_topic_on(world.cluster, [[1, 2]], min_insync_replicas="2")
     actor, other = (
         RelaxMinIsr(doors, ended, 1, within_s=15 * PATIENCE),
         RelaxMinIsr(doors, left, 1, ends_stall=False, within_s=1),
@@ -162,7 +163,7 @@ def test_min_isr_is_relaxed_without_a_stall_and_put_back(world):
 
 def test_replicas_of_a_dead_broker_are_made_on_a_spare_and_moved_back(world):
     doors = world.doors
-    topic = topic_on(world.cluster, [[1, 2], [2, 1]], min_insync_replicas="2")
+    topic = new_topic_on(world.cluster, [[1, 2], [2, 1]], min_insync_replicas="2")
     places = tuple(TopicPartition(topic, n) for n in (0, 1))
     actor = ReassignToSpare(doors, places, spare=3, replaced=2)
     with Acked(world.cluster, topic) as producer:

@@ -10,16 +10,16 @@ import pytest
 
 from jobs.cluster.admin.topics import list_topic_names
 from jobs.cluster.client import ClusterClient
-from tests.live.availability.standby_world import (
+from tests.live.availability.standby_cluster import (
     STANDBY,
     IsrWatch,
     fencings,
     in_all_isrs,
     partitions,
-    topic_on,
     wait_until_fenced,
 )
 from tests.live.console.conftest import DATABASE, ROOT, RunningConsole, free_port
+from tests.live.topics import new_topic_on
 from tests.waiting import Stalls, eventually, pause
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
@@ -99,7 +99,7 @@ def is_whole(world, topic):
 @pytest.fixture(scope="module")
 def topic(world, console, second) -> str:
     """A topic whose policy acts, at a cluster that two programs look after."""
-    name = topic_on(world.cluster, [[1, 2, STANDBY]], min_insync_replicas="2")
+    name = new_topic_on(world.cluster, [[1, 2, STANDBY]], min_insync_replicas="2")
     wait_until_fenced(world.doors)
     visitor, address = console.visitor, world.cluster.connection.bootstrap_servers
     visitor.post("api/v1/clusters/", {"alias": ALIAS, "bootstrap_servers": address})

@@ -19,7 +19,7 @@ from jobs.lab.lab import Lab
 from jobs.lab.plan import ClusterPlan
 from jobs.lab.ports import find_base_port
 from jobs.lab.properties import logging_configuration
-from tests.live.knowing import wait_until_known
+from tests.live.topics import wait_until_known
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]

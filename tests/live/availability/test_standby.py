@@ -22,11 +22,11 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.protocol.admin.elections import ElectionType
 from jobs.cluster.protocol.admin.resource_configs import Resource, ResourceType, change_settings
 from tests.jobs.availability.acting.memory_store import MemoryStore
-from tests.live.availability.standby_world import (
+from tests.live.availability.standby_cluster import (
     STANDBY,
     Acked,
     IsrWatch,
-    World,
+    StandbyCluster,
     events_of,
     fencings,
     in_all_isrs,
@@ -36,10 +36,10 @@ from tests.live.availability.standby_world import (
     partitions,
     promotion,
     standby,
-    topic_on,
 )
 from tests.live.quorum.quorums import described, leader, remove_voter
 from tests.live.records import Record, read_all, write
+from tests.live.topics import new_topic_on
 from tests.waiting import PATIENCE, Stalls, eventually, pause
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
@@ -52,7 +52,7 @@ def store() -> MemoryStore:
     return MemoryStore()
 
 
-def demoted(world: World, store) -> None:
+def demoted(world: StandbyCluster, store) -> None:
     """Take every promotion of a store back and wait until it is over."""
     for one in store.read().promotions:
         store.move(one.promotion_id, one.generation, Phase.DEMOTING, now_ms())
@@ -60,7 +60,7 @@ def demoted(world: World, store) -> None:
     eventually(lambda: is_out(world, world.topic), 20)
 
 
-def is_out(world: World, *topics: str) -> bool:
+def is_out(world: StandbyCluster, *topics: str) -> bool:
     """Say whether the standby is in no ISR; each broker reads the metadata log in its own time."""
     return not any(STANDBY in one.isr for one in partitions(world.doors, *topics).values())
 
@@ -84,7 +84,7 @@ def test_a_standby_is_told_from_other_brokers_while_it_follows(world):
 
 def test_a_standby_is_promoted_and_demoted_by_heartbeats(world, store, record_property):
     # What the machine does to a producer that has nothing to do with the standby.
-    beside = topic_on(world.cluster, [[1, 2], [2, 1]], min_insync_replicas="2")
+    beside = new_topic_on(world.cluster, [[1, 2], [2, 1]], min_insync_replicas="2")
     with (
         looping(world.doors, store) as events,
         Acked(world.cluster, world.topic) as producer,
@@ -240,7 +240,7 @@ def test_by_a_policy_the_standby_is_promoted_and_demoted_without_anybody(world, 
 def test_a_standby_of_a_thousand_partitions_joins_all_their_isrs(world, store, record_property):
     replicas = [[1, 2, STANDBY], [2, 3, STANDBY], [3, 1, STANDBY]]
     topics = [
-        topic_on(world.cluster, [replicas[n % 3] for n in range(MANY // 5)]) for _ in range(5)
+        new_topic_on(world.cluster, [replicas[n % 3] for n in range(MANY // 5)]) for _ in range(5)
     ]
     eventually(lambda: standby(world.doors).most_lag_records == 0, 60, every=0.5)
     with looping(world.doors, store):
@@ -265,7 +265,7 @@ def quorum_of_both_sites(world) -> None:
 
 @pytest.mark.usefixtures("quorum_of_both_sites")
 def test_when_the_primary_site_dies_a_promoted_standby_leads_with_every_acked_record(world, store):
-    topic = topic_on(world.cluster, [[1, 2, STANDBY]], min_insync_replicas="2")
+    topic = new_topic_on(world.cluster, [[1, 2, STANDBY]], min_insync_replicas="2")
     with looping(world.doors, store), Acked(world.cluster, topic, 0.004) as producer:
         assert store.begin(promotion())
         eventually(lambda: in_all_isrs(world.doors, STANDBY, topic), 30)
@@ -286,7 +286,7 @@ def test_when_the_primary_site_dies_a_promoted_standby_leads_with_every_acked_re
 def test_when_the_primary_site_dies_a_fenced_standby_lacks_the_last_moments_at_most(
     world, store, record_property
 ):
-    topic = topic_on(world.cluster, [[1, 2, STANDBY]], min_insync_replicas="2")
+    topic = new_topic_on(world.cluster, [[1, 2, STANDBY]], min_insync_replicas="2")
     with (
         looping(world.doors, store),
         Acked(world.cluster, topic, 0.004) as producer,
@@ -317,17 +317,17 @@ def test_when_the_primary_site_dies_a_fenced_standby_lacks_the_last_moments_at_m
     assert all(when[one] > killed_at - 1.0 - stalls.seconds for one in lost), lost
 
 
-def kill_the_site(world: World) -> None:
+def kill_the_site(world: StandbyCluster) -> None:
     for node_id in (1, 2):
         world.cluster.node(node_id).kill()
 
 
-def all_in_sync(world: World, *topics: str) -> bool:
+def all_in_sync(world: StandbyCluster, *topics: str) -> bool:
     found = partitions(world.doors, *topics).values()
     return all(set(one.isr) == set(one.replicas) for one in found)
 
 
-def readable(world: World, topic: str) -> set[int]:
+def readable(world: StandbyCluster, topic: str) -> set[int]:
     """Return the numbers of all records that the standby has, once its high watermark may move.
 
     With fewer in-sync replicas than min.insync.replicas it does not, and the end of the log cannot be read.
@@ -343,7 +343,7 @@ def readable(world: World, topic: str) -> set[int]:
     return {int(one.value.split()[0]) for one in read_all(world.cluster, topic)}
 
 
-def _leader(world: World, topic: str) -> int | None:
+def _leader(world: StandbyCluster, topic: str) -> int | None:
     (one,) = partitions(world.doors, topic).values()
     return one.leader
 

@@ -26,7 +26,7 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.protocol.data.replica_lags import read_replica_lags
 from jobs.quorum.log.follower import follow
 from tests.live.quorum.quorums import described
-from tests.live.records import new_topic
+from tests.live.topics import new_topic
 from tests.support import Clock
 from tests.waiting import Deadline, Stalls
 

@@ -13,7 +13,7 @@ from jobs.lab.lab import Lab
 from jobs.lab.plan import ClusterPlan
 from jobs.lab.ports import find_base_port
 from tests.console.availability.placed_world import document
-from tests.live.availability.drilling import Drill
+from tests.live.availability.drills import Drill
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db, pytest.mark.timeout(900)]

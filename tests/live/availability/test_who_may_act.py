@@ -19,7 +19,8 @@ from jobs.lab.plan import ClusterPlan
 from jobs.lab.ports import find_base_port
 from jobs.lab.security import USERS
 from tests.jobs.availability.acting.memory_store import MemoryStore
-from tests.live.availability.standby_world import looping, standby, topic_on
+from tests.live.availability.standby_cluster import looping, standby
+from tests.live.topics import new_topic_on
 from tests.waiting import PATIENCE, eventually
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
@@ -83,7 +84,7 @@ def secure(kafka, tmp_path_factory) -> Iterator[Secure]:
     lab.start()
     cluster = lab.cluster("guarded")
     found = Secure(cluster, ClusterConnections(cluster.connection))
-    topic_on(cluster, [[1, 2]])
+    new_topic_on(cluster, [[1, 2]])
     eventually(lambda: standby(found.doors("admin"), 2).is_fenced, 60, every=0.3)
     yield found
     lab.kill()

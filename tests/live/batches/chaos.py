@@ -21,8 +21,8 @@ from jobs.lab.cluster import Cluster
 from jobs.lab.lab import Lab
 from jobs.lab.node import Node
 from jobs.replication.flow.spec import FlowSpec, Guarantee
-from tests.live.batches.worker import Worker
-from tests.live.cluster_protocol.raw import opened
+from tests.live.copiers import CopierProcess
+from tests.live.whole_batches import opened
 from tests.waiting import PATIENCE, eventually, pause
 
 
@@ -89,8 +89,8 @@ class Copier:
         self._flow = flow
         self._folder = folder
         self._lock = threading.Lock()
-        self.lives: list[Worker] = []
-        self.zombies: list[Worker] = []
+        self.lives: list[CopierProcess] = []
+        self.zombies: list[CopierProcess] = []
         self.killed = 0
         # Without transactions nobody keeps a zombie from writing, but the end of its driver.
         self.is_fenced = flow.delivery is Guarantee.EXACTLY_ONCE
@@ -100,12 +100,12 @@ class Copier:
         self._keeper.start()
 
     @property
-    def worker(self) -> Worker:
+    def worker(self) -> CopierProcess:
         return self.lives[-1]
 
     def start(self) -> None:
         with self._lock:
-            self.lives.append(Worker(self._flow, self._folder))
+            self.lives.append(CopierProcess(self._flow, self._folder))
 
     def kill(self, chance: random.Random) -> None:
         """Kill the worker while it copies; its keeper starts another one."""
@@ -131,7 +131,7 @@ class Copier:
             zombie = self.lives[-1]
             zombie.pause()
             self.zombies.append(zombie)
-            self.lives.append(Worker(self._flow, self._folder))
+            self.lives.append(CopierProcess(self._flow, self._folder))
         self.wait_until_copying()
         zombie.resume()
 

@@ -17,9 +17,10 @@ from jobs.replication.flow.internal_topics import syncs_place
 from jobs.replication.flow.spec import Guarantee
 from tests.campaigns import seconds_of_campaign, seed_of_campaign
 from tests.live.batches.chaos import Copier, Writing, happenings
-from tests.live.batches.copying import ends_of, flow_between
-from tests.live.batches.placed import assert_equal, assert_mapped, content, read_placed, read_syncs
-from tests.live.records import make_topic
+from tests.live.copied_records import assert_equal, assert_mapped, content, read_syncs
+from tests.live.copiers import flow_between
+from tests.live.topics import ends_of, make_topic
+from tests.live.whole_batches import read_placed
 from tests.waiting import eventually, lasting, pause
 
 logger = logging.getLogger(__name__)

@@ -26,9 +26,9 @@ from jobs.replication.copy.batches.produce.transaction_markers import Transactio
 from jobs.replication.copy.fencing import fence_slot, transactional_id
 from jobs.replication.flow.spec import FlowSpec
 from jobs.wire.batches.records import PlacedRecord, encode_batch
-from tests.live.cluster_protocol.raw import follow
-from tests.live.knowing import wait_until_known
 from tests.live.records import read_all
+from tests.live.topics import wait_until_known
+from tests.live.whole_batches import follow
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]

@@ -5,10 +5,9 @@ import os
 import pytest
 
 from jobs.wire.batches.record_batch import Codec
-from tests.live.batches.copying import ends_of, flow_between
-from tests.live.batches.worker import Worker
-from tests.live.batches.writing import numbered, record, write_batches
-from tests.live.records import new_topic
+from tests.live.copiers import CopierProcess, flow_between
+from tests.live.topics import ends_of, new_topic
+from tests.live.whole_batches import numbered, record, write_batches
 from tests.waiting import eventually, pause
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
@@ -27,7 +26,7 @@ def test_a_target_that_hangs_does_not_fill_the_memory(small_lab, east, tmp_path)
     for partition in range(PARTITIONS):
         batches = [large, numbered(50), large, numbered(50)]
         write_batches(east, topic, partition, batches, codec=Codec(partition % 2 * Codec.LZ4))
-    worker = Worker(flow_between(east, slow, topic), tmp_path)
+    worker = CopierProcess(flow_between(east, slow, topic), tmp_path)
     worker.wait_until_copying()
     for _ in range(2):
         node.pause()

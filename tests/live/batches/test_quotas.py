@@ -14,10 +14,11 @@ from kio.schema.alter_client_quotas.v1.response import AlterClientQuotasResponse
 
 from jobs.cluster.protocol.transport.apis import Api
 from jobs.replication.flow.spec import CopyPath
-from tests.live.batches.copying import Copying, flow_between
-from tests.live.batches.placed import assert_equal, read_placed
-from tests.live.cluster_protocol.raw import opened
-from tests.live.records import Record, new_topic, write
+from tests.live.copied_records import assert_equal
+from tests.live.copiers import BatchCopying, flow_between
+from tests.live.records import Record, write
+from tests.live.topics import new_topic
+from tests.live.whole_batches import opened, read_placed
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.live
@@ -71,7 +72,7 @@ def test_who_is_held_back_by_a_quota_says_for_how_long_and_loses_nothing(
     cluster = {"source": east, "target": west}[side]
     set_quota(cluster, flow.name, key)
     try:
-        with Copying(flow) as copying:
+        with BatchCopying(flow) as copying:
             eventually(is_held_back, 60)
             set_quota(cluster, flow.name, key, remove=True)
             copying.wait_for_position(written, within_s=120)

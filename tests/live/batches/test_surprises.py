@@ -7,13 +7,12 @@ from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import ClusterFault
 from jobs.replication.copy.contract import CopyState
-from tests.live.batches.copying import Copying, copy_all, flow_between
-from tests.live.batches.placed import assert_equal, content, read_placed
-from tests.live.batches.writing import delete_before, delete_topic
-from tests.live.knowing import wait_until_known
-from tests.live.records import make_topic, new_topic, produce
+from tests.live.copied_records import assert_equal, content
+from tests.live.copiers import BatchCopying, copy_all, flow_between, survey
+from tests.live.records import produce
 from tests.live.replication.test_record_path_faults import start_of
-from tests.live.surveying import survey
+from tests.live.topics import delete_before, delete_topic, make_topic, new_topic, wait_until_known
+from tests.live.whole_batches import read_placed
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.live
@@ -37,7 +36,7 @@ def test_a_position_beyond_the_end_of_the_log_stops_the_partition(east, west):
     produce(east, topic, 3)
     flow = flow_between(east, west, topic)
     (start,) = survey(flow).plan.starts
-    with Copying(flow, [start_of(start, position=50)]) as copying:
+    with BatchCopying(flow, [start_of(start, position=50)]) as copying:
         row = copying.wait_for_state(CopyState.FAILED)
         eventually(lambda: not copying.is_running)
     assert "ends at offset 3 but was copied up to 50" in row.reason
@@ -49,7 +48,7 @@ def test_a_topic_that_is_created_again_while_it_is_copied_is_named(east, west, c
     topic = new_topic(east)
     flow = flow_between(east, west, topic)
     sent = produce(east, topic, 10)
-    with Copying(flow) as copying:
+    with BatchCopying(flow) as copying:
         copying.wait_for_position(10)
         delete_topic(east, topic)
         copying.wait_for_state(CopyState.RETRYING)
@@ -101,7 +100,7 @@ def test_records_lost_by_an_unclean_election_are_a_finding_and_the_new_ones_foll
     eventually(lambda: leader_of(torn, topic) == 1, 30)
     flow = flow_between(torn, west, topic)
     first = produce(torn, topic, 10)
-    with Copying(flow) as copying:
+    with BatchCopying(flow) as copying:
         copying.wait_for_position(10)
         lab.node("torn-2").kill()
         lost = produce(torn, topic, 20)

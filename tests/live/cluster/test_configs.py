@@ -11,7 +11,7 @@ from jobs.cluster.admin.configs import (
 from jobs.cluster.admin.partitions import create_partitions
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import Refused, UnknownTopicOrPartition
-from tests.live.records import new_topic
+from tests.live.topics import new_topic
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.live

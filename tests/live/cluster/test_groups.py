@@ -16,7 +16,8 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import CommittedOffset, TopicPartition
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.read_only import VARIABLE, ReadOnly
-from tests.live.records import new_topic, produce
+from tests.live.records import produce
+from tests.live.topics import new_topic
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.live

@@ -13,7 +13,7 @@ from jobs.cluster.admin.topics import NewTopicSpec, create_topics, describe_topi
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
-from tests.live.knowing import wait_until_known
+from tests.live.topics import wait_until_known
 from tests.waiting import Stalls, eventually
 
 pytestmark = pytest.mark.live

@@ -20,7 +20,7 @@ from jobs.cluster.admin.topics import NewTopicSpec, create_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import OffsetRange, TopicPartition
 from jobs.replication.flow.lag import GroupLag, LagStatus, group_lag
-from tests.live.knowing import wait_until_known
+from tests.live.topics import wait_until_known
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.live

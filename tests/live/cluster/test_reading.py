@@ -9,9 +9,9 @@ from confluent_kafka.admin import AdminClient
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import TimedOut
 from jobs.cluster.topic_reader import TopicFollower, read_whole_topic
-from tests.live.batches.writing import Transactions
-from tests.live.records import make_topic, new_topic, produce
-from tests.live.writing_on import WritingOn
+from tests.live.records import SteadyProducer, produce
+from tests.live.topics import make_topic, new_topic
+from tests.live.whole_batches import Transactions
 from tests.waiting import Stalls, eventually
 
 pytestmark = pytest.mark.live
@@ -115,7 +115,7 @@ def test_of_a_topic_that_is_written_without_a_pause_each_record_is_taken_once_an
     topic = new_topic(west)
     reader = Reader(client, topic, is_complete=False)
     times = []
-    with WritingOn(west, topic, per_s=400):
+    with SteadyProducer(west, topic, per_s=400):
         eventually(lambda: reader.read() and len(reader.values) > 100)
         for _ in range(50):
             with Stalls() as stalls:

@@ -14,7 +14,7 @@ from jobs.cluster.admin.topics import (
 )
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import Refused
-from tests.live.knowing import wait_until_known
+from tests.live.topics import wait_until_known
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.live

@@ -19,7 +19,9 @@ from jobs.cluster.protocol.errors import ConnectionLost, RequestTimedOut
 from jobs.cluster.protocol.transport.connection_pool import FETCH
 from jobs.cluster.protocol.transport.timing import Timing
 from tests.jobs.cluster.protocol.batches import claimed
-from tests.live.cluster_protocol.raw import (
+from tests.live.records import produce, read_all
+from tests.live.topics import new_topic
+from tests.live.whole_batches import (
     LIMITS,
     fetch_all,
     fetch_at,
@@ -30,7 +32,6 @@ from tests.live.cluster_protocol.raw import (
     settle,
     write,
 )
-from tests.live.records import new_topic, produce, read_all
 from tests.waiting import PATIENCE, Stalls, eventually, eventually_async
 
 pytestmark = pytest.mark.live

@@ -15,8 +15,8 @@ from jobs.cluster.protocol.groups.classic import describe_classic_groups
 from jobs.cluster.protocol.groups.listing import list_all_groups
 from jobs.cluster.protocol.groups.streams import describe_streams_groups
 from jobs.wire.consumer_protocol import decode_consumer_assignment, decode_consumer_subscription
-from tests.live.cluster_protocol.raw import opened
-from tests.live.records import new_topic
+from tests.live.topics import new_topic
+from tests.live.whole_batches import opened
 from tests.waiting import PATIENCE, Stalls, eventually
 
 pytestmark = pytest.mark.live

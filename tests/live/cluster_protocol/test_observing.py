@@ -9,8 +9,9 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import CommittedOffset, TopicPartition
 from jobs.streams.collection.applications import find_applications, observe
 from jobs.streams.collection.changelog_search import KeyForm, SoughtKey, key_in_changelog
-from tests.live.cluster_protocol.raw import opened
-from tests.live.records import Record, make_topic, new_topic, write
+from tests.live.records import Record, write
+from tests.live.topics import make_topic, new_topic
+from tests.live.whole_batches import opened
 from tests.waiting import PATIENCE, Stalls
 
 pytestmark = pytest.mark.live

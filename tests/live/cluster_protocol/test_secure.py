@@ -14,9 +14,10 @@ from jobs.cluster.protocol.transport.timing import Timing
 from jobs.cluster.secrets import SecretRef
 from jobs.lab.security import USERS
 from tests.jobs.cluster.protocol.batches import batch, claimed
-from tests.live.cluster_protocol.raw import fetch_all, fetch_at, fetch_once, opened, write
-from tests.live.records import Record, new_topic
+from tests.live.records import Record
 from tests.live.records import write as write_records
+from tests.live.topics import new_topic
+from tests.live.whole_batches import fetch_all, fetch_at, fetch_once, opened, write
 from tests.waiting import Stalls, eventually_async
 
 pytestmark = pytest.mark.live

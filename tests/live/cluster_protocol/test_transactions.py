@@ -19,17 +19,10 @@ from jobs.cluster.protocol.data.transactions import (
 from jobs.cluster.protocol.errors import ProducerFenced, TransactionFailed
 from jobs.cluster.protocol.transport.apis import Api
 from tests.jobs.cluster.protocol.batches import claimed
-from tests.live.cluster_protocol.raw import (
-    data_of,
-    fetch_all,
-    fetch_at,
-    follow,
-    opened,
-    settle,
-    write,
-)
 from tests.live.cluster_protocol.test_broken_brokers import all_lead_again
-from tests.live.records import new_topic, produce, read_all
+from tests.live.records import produce, read_all
+from tests.live.topics import new_topic
+from tests.live.whole_batches import data_of, fetch_all, fetch_at, follow, opened, settle, write
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.live

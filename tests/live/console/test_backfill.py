@@ -9,7 +9,8 @@ from jobs.replication.offset_syncs.archive_manifest import read_manifest
 from jobs.spark import submit
 from jobs.wire.mirror_records import OffsetSync, encode_offset_sync
 from tests.live.console.test_analyses import answer
-from tests.live.records import Record, make_topic, write
+from tests.live.records import Record, write
+from tests.live.topics import make_topic
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]

@@ -15,7 +15,7 @@ from jobs.cluster.check import check_connection
 from jobs.cluster.client import ClusterClient
 from tests.console.clusters import contract
 from tests.console.clusters.making import NOW
-from tests.live.knowing import wait_until_known
+from tests.live.topics import wait_until_known
 from tests.waiting import Stalls, eventually
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db]

@@ -25,7 +25,7 @@ from jobs.cluster.check import check_connection
 from jobs.cluster.client import ClusterClient
 from jobs.quorum.log.follower import Heard, catch_up
 from tests.live.quorum.quorums import described, leader
-from tests.live.records import new_topic
+from tests.live.topics import new_topic
 from tests.support import Clock
 from tests.waiting import eventually
 

@@ -11,8 +11,8 @@ import pytest
 from jobs.cluster.descriptions import TopicPartition
 from jobs.lab.traffic.fill import Filling, fill
 from tests.live.console.conftest import RunningConsole
-from tests.live.reading import read_all
-from tests.live.replication.checkpointing import commit
+from tests.live.groups import commit
+from tests.live.records import read_all
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.live
@@ -44,7 +44,7 @@ class Flow:
     def wait_until_caught_up(self) -> None:
         """Wait until the console itself says that nothing is left to copy, and check that it is so."""
         eventually(self._is_copied, COPIES_WITHIN_S)
-        assert len(read_all(self.west.connection, f"east.{self.topic}")) == self.written
+        assert len(read_all(self.west, f"east.{self.topic}")) == self.written
 
     def _is_copied(self) -> bool:
         rows = self.console.visitor.get(f"api/v1/flows/{self.id}/partitions/")["results"]

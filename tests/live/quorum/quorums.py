@@ -1,4 +1,4 @@
-"""What the live tests of the quorum do again and again: follow, ask Kafka's tool, compare with the disks."""
+"""A quorum that is followed into an archive, whose voters change, whose logs are compared with it."""
 
 from __future__ import annotations
 
@@ -21,11 +21,10 @@ from jobs.quorum.log.archive_manifest import read_manifest
 from jobs.quorum.log.batches import checked_batches
 from jobs.quorum.log.follower import Heard, follow
 from jobs.quorum.log.source import MetadataSource
-from tests.live.records import new_topic
+from tests.live.kafka_tools import LOG, QUORUM, run
+from tests.live.topics import new_topic
 from tests.waiting import PATIENCE, eventually
 
-TOOL = "org.apache.kafka.tools.MetadataQuorumCommand"
-LOG = "__cluster_metadata-0"
 # What Kafka's tool says of a removal that was made before.
 REMOVED_BEFORE = ("VOTER_NOT_FOUND", "VoterNotFoundException")
 
@@ -96,12 +95,7 @@ def leader(cluster: Cluster) -> Node:
 
 def tool_says(cluster: Cluster, *arguments: str) -> str:
     """Run `kafka-metadata-quorum`; returns what it printed."""
-    quiet = cluster.node(1).plan.folder / "log4j2-tool.yaml"
-    words = ["--bootstrap-server", cluster.bootstrap_servers, *arguments]
-    with cluster.jvm.start_tool(TOOL, words, logging=quiet) as tool:
-        said, _ = tool.communicate()
-    assert tool.returncode == 0, said
-    return said
+    return run(cluster, QUORUM, *arguments)
 
 
 def remove_voter(cluster: Cluster, node_id: int, directory_id: str | None) -> None:

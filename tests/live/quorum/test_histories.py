@@ -29,7 +29,7 @@ from jobs.quorum.history.histories import (
     topic_history,
 )
 from jobs.quorum.log.folder import read_folder
-from tests.live.quorum import metadata_tools as tools
+from tests.live import kafka_tools as tools
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]

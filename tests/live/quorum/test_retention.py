@@ -9,8 +9,9 @@ from jobs.quorum.log.archive_manifest import Snapshot, read_manifest
 from jobs.quorum.log.follower import catch_up
 from jobs.quorum.log.importer import import_folder
 from jobs.quorum.log.source import MetadataSource
-from tests.live.quorum.quorums import LOG, assert_same_bytes, node_log
-from tests.live.records import new_topic
+from tests.live.kafka_tools import LOG
+from tests.live.quorum.quorums import assert_same_bytes, node_log
+from tests.live.topics import new_topic
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.live

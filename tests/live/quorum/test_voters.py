@@ -20,14 +20,8 @@ from jobs.quorum.log.replica_digest import digest_folder
 from jobs.quorum.timeline.clock import LogClock
 from jobs.quorum.timeline.parts import Election
 from jobs.quorum.voters.voter_sets import ReplicaKey, VoterNode
-from tests.live.quorum.quorums import (
-    LOG,
-    REMOVED_BEFORE,
-    TOOL,
-    change_voters,
-    described,
-    leader,
-)
+from tests.live.kafka_tools import LOG, QUORUM
+from tests.live.quorum.quorums import REMOVED_BEFORE, change_voters, described, leader
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.live
@@ -48,7 +42,7 @@ def run(quorum, command: str) -> str:
     script, *arguments = shlex.split(command)
     assert script == "bin/kafka-metadata-quorum.sh"
     quiet = quorum.node(1).plan.folder / "log4j2-tool.yaml"
-    with quorum.jvm.start_tool(TOOL, arguments, logging=quiet) as tool:
+    with quorum.jvm.start_tool(QUORUM, arguments, logging=quiet) as tool:
         said, _ = tool.communicate()
     assert tool.returncode == 0, said
     return said

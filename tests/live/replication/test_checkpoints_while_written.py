@@ -17,11 +17,11 @@ from jobs.replication.checkpoints.thread import CheckpointThread
 from jobs.replication.failover.read_syncs import read_translator
 from jobs.replication.flow.internal_topics import syncs_place
 from tests.campaigns import seconds_of_campaign
-from tests.live.batches.copying import Copying, flow_between
-from tests.live.records import new_topic
-from tests.live.replication.checkpoint_truth import examine
-from tests.live.replication.checkpointing import group_name
-from tests.live.writing_on import WritingOn
+from tests.live.copied_records import examine_checkpoints
+from tests.live.copiers import BatchCopying, flow_between
+from tests.live.groups import new_group
+from tests.live.records import SteadyProducer
+from tests.live.topics import new_topic
 from tests.waiting import Stalls, eventually, stays
 
 logger = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ BEHIND = (0, 3, 40, 400)
 class Groups:
     """Groups that follow a writer and commit each `COMMIT_S`, while the block runs."""
 
-    def __init__(self, cluster, topic: str, prefix: str, writer: WritingOn) -> None:
+    def __init__(self, cluster, topic: str, prefix: str, writer: SteadyProducer) -> None:
         self._topic = topic
         self._writer = writer
         self._behind = {f"{prefix}-{behind}": behind for behind in BEHIND}
@@ -73,21 +73,21 @@ class Groups:
 
 
 def test_checkpoints_of_a_topic_that_is_written_without_a_pause_are_true_and_never_fall(east, west):
-    topic, prefix = new_topic(east, PARTITIONS), group_name("on")
+    topic, prefix = new_topic(east, PARTITIONS), new_group("on")
     flow = flow_between(
         east, west, topic, groups=(f"{prefix}-.*",), emit_checkpoints_interval_s=ROUND_S
     )
     rounds: set[int] = set()
-    with WritingOn(east, topic, PARTITIONS, per_s=RECORDS_PER_S) as writer:
+    with SteadyProducer(east, topic, PARTITIONS, per_s=RECORDS_PER_S) as writer:
         eventually(lambda: writer.written > 10)
-        with Copying(flow) as copying:
+        with BatchCopying(flow) as copying:
             eventually(lambda: copying.rows, 60)
             with Groups(east, topic, prefix, writer) as groups, CheckpointThread(flow) as thread:
                 watch(thread, rounds)
             writer.stop()
             copying.wait_for_positions(dict.fromkeys(range(PARTITIONS), writer.written), 120)
     syncs_topic, _ = syncs_place(flow)
-    figures = examine(
+    figures = examine_checkpoints(
         west, (f"east.{topic}", syncs_topic, "east.checkpoints.internal"), groups.names
     )
     told = {**asdict(figures), "rounds": len(rounds), "seconds": WATCHED_S}
@@ -102,7 +102,10 @@ def test_the_offset_syncs_for_a_plan_are_read_soon_while_more_of_them_are_writte
     topic = new_topic(east, PARTITIONS)
     flow = flow_between(east, west, topic)
     times = []
-    with WritingOn(east, topic, PARTITIONS, per_s=RECORDS_PER_S), Copying(flow) as copying:
+    with (
+        SteadyProducer(east, topic, PARTITIONS, per_s=RECORDS_PER_S),
+        BatchCopying(flow) as copying,
+    ):
         copying.wait_for_positions(dict.fromkeys(range(PARTITIONS), 200))
         for _ in range(5):
             with Stalls() as stalls:

@@ -8,8 +8,8 @@ from jobs.cluster.admin.acls import AclBinding, create_acls, describe_acls
 from jobs.cluster.client import ClusterClient
 from jobs.lab.mirror_maker import MirrorMaker, mirror_properties
 from jobs.replication.topics.config_sync import Reason, compare_configs
-from tests.live.records import make_topic, new_topic
-from tests.live.replication.following import configs_of, following
+from tests.live.copiers import synced_topics
+from tests.live.topics import configs_of, make_topic, new_topic
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
@@ -60,7 +60,7 @@ def test_a_real_mirror_maker_sets_deletes_and_makes_what_was_told(secure, mirror
     make_topic(secure.cluster, remote, 1, **ON_TARGET)
     there = secure.cluster.connection
     connections = replace(there, alias="here"), replace(there, alias="there")
-    with following(*connections, topic, sync_acls=True) as flow:
+    with synced_topics(*connections, topic, sync_acls=True) as flow:
         rights = [("ALLOW", "ALL"), ("ALLOW", "WRITE"), ("DENY", "DELETE"), ("ALLOW", "DESCRIBE")]
         given = [
             AclBinding("TOPIC", "LITERAL", topic, f"User:{n}", "*", operation, permission)

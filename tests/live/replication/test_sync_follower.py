@@ -13,9 +13,9 @@ from jobs.replication.offset_syncs.archive_manifest import GapKind, read_manifes
 from jobs.replication.offset_syncs.archive_writer import SyncArchive
 from jobs.replication.offset_syncs.follower import SyncsPlace, catch_up, follow, place_of
 from jobs.wire.mirror_records import OffsetSync, encode_offset_sync
-from tests.live.batches.copying import copy_all, flow_between
-from tests.live.knowing import wait_until_known
-from tests.live.records import Record, make_topic, new_topic, produce, write
+from tests.live.copiers import copy_all, flow_between
+from tests.live.records import Record, produce, write
+from tests.live.topics import make_topic, new_topic, wait_until_known
 from tests.waiting import PATIENCE, Stalls, eventually
 
 pytestmark = pytest.mark.live

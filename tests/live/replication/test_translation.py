@@ -12,9 +12,10 @@ from jobs.replication.offset_syncs.archive import open_translator
 from jobs.replication.offset_syncs.archive_writer import SyncArchive
 from jobs.replication.offset_syncs.follower import catch_up, place_of
 from jobs.replication.translation.bounds import Why
-from tests.live.batches.copying import copy_all, flow_between
-from tests.live.records import new_topic, produce
-from tests.live.replication.moving import consume, new_group
+from tests.live.copiers import copy_all, flow_between
+from tests.live.groups import consume, new_group
+from tests.live.records import produce
+from tests.live.topics import new_topic
 
 pytestmark = pytest.mark.live
 

@@ -4,8 +4,9 @@ import pytest
 
 from jobs.replication.flow.spec import FlowSpec, HeartbeatsTo
 from jobs.spark.stages import DRIVER_STARTED, FIRST_RECORD, SURVEYED, TASKS_STARTED
-from tests.live.records import new_topic, produce
-from tests.live.spark.running import RunningFlow, assert_copied
+from tests.live.records import produce
+from tests.live.spark.runs import RunningFlow, assert_copied
+from tests.live.topics import new_topic
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.live

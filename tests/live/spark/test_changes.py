@@ -10,9 +10,10 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.copy.assignment import AssignmentChanges, CopyLimits
 from jobs.replication.copy.flow_copier import FlowCopier
 from jobs.replication.flow.spec import CopyPath, FlowSpec, Guarantee
-from tests.live.records import Record, new_topic, produce, read_all, write
-from tests.live.replication.copying import survey
-from tests.live.spark.running import Writer, assert_copied
+from tests.live.copiers import survey
+from tests.live.records import Record, produce, read_all, write
+from tests.live.spark.runs import Writer, assert_copied
+from tests.live.topics import new_topic
 from tests.waiting import PATIENCE, eventually
 
 pytestmark = pytest.mark.live

@@ -10,8 +10,8 @@ import pytest
 from jobs.spark import contract, processes, submit
 from jobs.spark.contract import Outcome
 from jobs.spark.engine import door
-from tests.live.spark.engines import (
-    STARTS_WITHIN_S,
+from tests.live.spark.runs import (
+    ENGINE_STARTS_WITHIN_S,
     answer_of,
     ask,
     end_engines,
@@ -47,7 +47,7 @@ def engine(runs, log):
     """An engine that has answered before."""
     first = ask(runs, log)
     assert answer_of(first).outcome is Outcome.SUCCEEDED, door.read_log_tail(first)
-    eventually(lambda: is_warm(engine_of(first)), STARTS_WITHIN_S)
+    eventually(lambda: is_warm(engine_of(first)), ENGINE_STARTS_WITHIN_S)
     return engine_of(first)
 
 
@@ -159,7 +159,7 @@ def test_an_idle_engine_ends_in_order_and_only_after_what_it_was_given(log, tmp_
     run_dir = ask(tmp_path, log)
     assert answer_of(run_dir).outcome is Outcome.SUCCEEDED
     assert engine_of(run_dir) == idle
-    eventually(lambda: not submit.is_alive(idle), STARTS_WITHIN_S)
+    eventually(lambda: not submit.is_alive(idle), ENGINE_STARTS_WITHIN_S)
     assert is_warm(idle)  # Spark is not stopped while jobs of it begin
     result = contract.read_result(idle)
     assert (result.outcome, result.summary) == (Outcome.SUCCEEDED, {"answered": 1})
@@ -168,8 +168,8 @@ def test_an_idle_engine_ends_in_order_and_only_after_what_it_was_given(log, tmp_
 
 def test_an_engine_that_is_stopped_while_it_warms_up_ends_with_the_reason(tmp_path):
     engine = door.start_engine(tmp_path)
-    eventually((engine / "warm-up.parquet").exists, STARTS_WITHIN_S)
+    eventually((engine / "warm-up.parquet").exists, ENGINE_STARTS_WITHIN_S)
     door.request_stop(engine, "Ada does not want it any more.")
-    eventually(lambda: not submit.is_alive(engine), STARTS_WITHIN_S)
+    eventually(lambda: not submit.is_alive(engine), ENGINE_STARTS_WITHIN_S)
     result = contract.read_result(engine)
     assert (result.outcome, result.error) == (Outcome.CANCELLED, "Ada does not want it any more.")

@@ -16,8 +16,8 @@ from jobs.lab.traffic.fill import Filling, fill
 from jobs.replication.flow.spec import FlowSpec, OnRecreated
 from jobs.spark import contract, processes, submit
 from jobs.spark.contract import JobSpec
-from tests.live.reading import read_all
-from tests.live.records import make_topic, new_topic
+from tests.live.records import read_all
+from tests.live.topics import make_topic, new_topic
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.live
@@ -166,7 +166,7 @@ def test_a_topic_created_again_under_a_running_flow_is_copied_anew_where_that_is
         2 * FOLLOWS_WITHIN_S,
     )
     assert anew.progress()["topics"][topic]["topic_id"] == new
-    assert len(read_all(west.connection, f"east.{topic}")) == 8
+    assert len(read_all(west, f"east.{topic}")) == 8
 
 
 def test_a_partition_added_under_a_running_flow_is_refused_with_the_command_that_helps(anew, east):
@@ -184,7 +184,7 @@ def test_an_accepted_new_topic_is_copied_from_its_beginning(flow, east, west, to
     flow.start(topic_ids={topic: old}, reset_topics=[topic])
     flow.wait_for_position(topic, 4)
     assert flow.progress()["topics"][topic]["topic_id"] != old
-    assert len(read_all(west.connection, f"east.{topic}")) == 4
+    assert len(read_all(west, f"east.{topic}")) == 4
 
 
 @pytest.mark.campaign("faults")
@@ -196,8 +196,6 @@ def test_a_killed_driver_loses_nothing_and_counts_what_it_wrote_twice(flow, east
     rest = produce(east, topic, 500)
     flow.start()
     flow.wait_for_position(topic, 200_500)
-    copied = Counter(
-        message.timestamp()[1] for message in read_all(west.connection, f"east.{topic}")
-    )
+    copied = Counter(record.timestamp_ms for record in read_all(west, f"east.{topic}"))
     assert set(copied) == {record.timestamp_ms for record in [*first, *rest]}
     assert flow.row(topic)["duplicates"] == sum(copied.values()) - len(copied)

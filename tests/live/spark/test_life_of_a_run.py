@@ -12,7 +12,7 @@ import pytest
 from jobs.replication.flow.spec import FlowSpec
 from jobs.spark import contract, processes, submit
 from jobs.spark.contract import JobSpec, Outcome
-from tests.live.records import new_topic
+from tests.live.topics import new_topic
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.live

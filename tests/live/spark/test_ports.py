@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.live.spark.ports import assert_closed
-from tests.live.spark.running import RunningFlow, flow_to_nobody
+from tests.live.spark.runs import RunningFlow, flow_to_nobody
+from tests.live.spark.standalone_cluster import assert_closed
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.live

@@ -11,10 +11,10 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.flow.spec import FlowSpec
 from jobs.spark.contract import Outcome
-from tests.live.knowing import wait_until_known
-from tests.live.records import make_topic, new_topic, produce
-from tests.live.replication.checkpointing import commit, offsets_of
-from tests.live.spark.running import RunningFlow, Writer, assert_copied
+from tests.live.groups import commit, offsets_of
+from tests.live.records import produce
+from tests.live.spark.runs import RunningFlow, Writer, assert_copied
+from tests.live.topics import make_topic, new_topic, wait_until_known
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.live

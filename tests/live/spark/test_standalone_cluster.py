@@ -6,11 +6,23 @@ from jobs.replication.flow.spec import FlowSpec
 from jobs.spark import contract, submit
 from jobs.spark.contract import Outcome
 from jobs.spark.engine import door
-from tests.live.records import new_topic
-from tests.live.spark.engines import answer_of, ask, end_engines, engine_of, write_small_log
-from tests.live.spark.ports import assert_closed, assert_no_command_line_has
-from tests.live.spark.running import RunningFlow, Writer, assert_copied, flow_to_nobody
-from tests.live.spark.standalone import StandaloneCluster
+from tests.live.spark.runs import (
+    RunningFlow,
+    Writer,
+    answer_of,
+    ask,
+    assert_copied,
+    end_engines,
+    engine_of,
+    flow_to_nobody,
+    write_small_log,
+)
+from tests.live.spark.standalone_cluster import (
+    StandaloneCluster,
+    assert_closed,
+    assert_no_command_line_has,
+)
+from tests.live.topics import new_topic
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.live

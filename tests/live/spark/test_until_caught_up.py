@@ -12,8 +12,9 @@ import yaml
 from jobs.cluster.admin.topics import list_topic_names
 from jobs.cluster.client import ClusterClient
 from jobs.replication.flow.spec import FlowSpec, PolicyName
-from tests.live.records import new_topic, produce
-from tests.live.spark.running import Writer, assert_copied
+from tests.live.records import produce
+from tests.live.spark.runs import Writer, assert_copied
+from tests.live.topics import new_topic
 
 pytestmark = pytest.mark.live
 
@@ -67,7 +68,7 @@ def test_a_partition_that_cannot_be_copied_makes_it_fail_with_the_reason(east, w
 
 def new_topic_of_the_same_name(cluster, name: str) -> None:
     """With the identity policy, a topic that somebody else has written is not appended to."""
-    from tests.live.records import make_topic
+    from tests.live.topics import make_topic
 
     make_topic(cluster, name)
     produce(cluster, name, 1)

@@ -19,7 +19,7 @@ from jobs.streams.lag import input_lags
 from jobs.streams.metadata_state import MetadataState, NotKnowable, metadata_state
 from jobs.streams.observation import Observation
 from jobs.streams.topology.reading import read_description
-from tests.live.streams.settling import KEYS
+from tests.live.streams.applications import KEYS
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]

@@ -6,7 +6,7 @@ import pytest
 
 from jobs.lab.daemon import LabDaemon
 from jobs.lab.streams.application import OWN_DOOR
-from tests.live.streams.settling import (
+from tests.live.streams.applications import (
     KEYS,
     STATEFUL,
     STATELESS,

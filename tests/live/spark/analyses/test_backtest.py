@@ -18,11 +18,12 @@ from jobs.spark.analyses.document import document_of
 from jobs.spark.analyses.offsets import backtest
 from jobs.spark.analyses.task import AnalysisTask
 from jobs.wire.mirror_records import Checkpoint, encode_checkpoint
-from tests.live.batches.copying import Copying, flow_between
-from tests.live.records import new_topic, produce
-from tests.live.replication.checkpointing import Rounds, commit, group_name
+from tests.live.copiers import BatchCopying, flow_between
+from tests.live.groups import Rounds, commit, new_group
+from tests.live.records import produce
 from tests.live.replication.test_checkpoints import transactions
 from tests.live.spark.analyses.conftest import Found, read
+from tests.live.topics import new_topic
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.live
@@ -57,11 +58,11 @@ def trusted(spark, tmp_path):
 @pytest.fixture(scope="module")
 def copied(east, west):
     """A flow that copied over gaps, with checkpoints of a group at each of some places."""
-    topic, prefix = new_topic(east), group_name("trusted")
+    topic, prefix = new_topic(east), new_group("trusted")
     flow = flow_between(
         east, west, topic, groups=(f"{prefix}.*",), delivery=Guarantee.AT_LEAST_ONCE
     )
-    with Copying(flow) as copying:
+    with BatchCopying(flow) as copying:
         produce(east, topic, 60)
         copying.wait_for_position(60)
         transactions(east, topic)
@@ -84,7 +85,7 @@ def are_told(flow, where):
 @pytest.fixture
 def mirrored(kafka, east, west, tmp_path):
     """A flow that a real MirrorMaker 2 copied, with its own checkpoints of two groups."""
-    topic, prefix = new_topic(east), group_name("mirrored")
+    topic, prefix = new_topic(east), new_group("mirrored")
     settings = {
         "east->west.topics": topic,
         "east->west.groups": f"{prefix}.*",

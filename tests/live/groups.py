@@ -1,15 +1,20 @@
-"""Consumers in groups on real clusters, for tests that move groups from one to the other."""
+"""Consumer groups of real clusters: their members, their committed offsets, and rounds of checkpoints."""
 
 from __future__ import annotations
 
+import time
 import uuid
 from contextlib import contextmanager
 
 from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as ClientPartition
 
-from jobs.cluster.admin.groups import describe_groups, read_committed_offsets
+from jobs.cluster.admin.groups import alter_group_offsets, describe_groups, read_committed_offsets
 from jobs.cluster.client import ClusterClient
+from jobs.cluster.descriptions import CommittedOffset, TopicPartition
+from jobs.replication.checkpoints.door import KafkaCheckpointDoor
+from jobs.replication.checkpoints.rounds import CheckpointReport, CheckpointRounds
+from jobs.replication.flow.spec import FlowSpec
 from tests.waiting import Deadline, eventually
 
 WITHIN_S = 60
@@ -17,8 +22,8 @@ WITHIN_S = 60
 BUDGET_S = 60
 
 
-def new_group() -> str:
-    return f"g-{uuid.uuid4().hex[:10]}"
+def new_group(prefix: str = "g") -> str:
+    return f"{prefix}-{uuid.uuid4().hex[:10]}"
 
 
 @contextmanager
@@ -82,6 +87,65 @@ def wait_until_inactive(cluster, group: str) -> None:
 
 def committed(cluster, group: str) -> dict[str, int]:
     """Return the committed offsets of a group, by topic and partition."""
+    found = offsets_of(cluster, group)
+    return {str(where): offset for where, offset in found.items() if offset is not None}
+
+
+def commit(cluster, group: str, offsets: dict[TopicPartition, int]) -> None:
+    """Put a group without members where it is said to be."""
+    wanted = {where: CommittedOffset(offset) for where, offset in offsets.items()}
+    with ClusterClient(cluster.connection, timeout_s=BUDGET_S) as client:
+        assert alter_group_offsets(client, group, wanted) == dict.fromkeys(wanted)
+
+
+def offsets_of(cluster, group: str) -> dict[TopicPartition, int | None]:
     with ClusterClient(cluster.connection, timeout_s=BUDGET_S) as client:
         found = read_committed_offsets(client, [group])[group]
-    return {str(where): one.offset for where, one in found.items() if one.offset is not None}
+    return {where: committed.offset for where, committed in found.items()}
+
+
+class Rounds:
+    """The rounds of one driver."""
+
+    def __init__(self, flow: FlowSpec) -> None:
+        self._source = ClusterClient(flow.source, timeout_s=BUDGET_S)
+        self._target = ClusterClient(flow.target, timeout_s=BUDGET_S)
+        self._door = KafkaCheckpointDoor(flow, self._source, self._target)
+        self._rounds = CheckpointRounds(flow, self._door)
+
+    def __enter__(self) -> Rounds:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._door.close()
+        self._source.close()
+        self._target.close()
+
+    def run(self, *, sync_groups: bool = True) -> CheckpointReport:
+        return self._rounds.run(time.time_ns() // 1_000_000, sync_groups=sync_groups)
+
+
+def values_from(cluster, where: TopicPartition, offset: int, count: int) -> list[bytes]:
+    """Return the next committed values of a partition, as a consumer that goes on there reads them."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": cluster.bootstrap_servers,
+            "group.id": new_group("reader"),
+            "isolation.level": "read_committed",
+            "enable.auto.commit": False,
+            "auto.offset.reset": "error",
+        }
+    )
+    found: list[bytes] = []
+    try:
+        consumer.assign([ClientPartition(*where, offset)])
+        deadline = Deadline(30)
+        while len(found) < count:
+            deadline.check(f"{len(found)} of {count} records came")
+            message = consumer.poll(0.2)
+            if message is not None:
+                assert message.error() is None, message.error()
+                found.append(message.value())
+        return found
+    finally:
+        consumer.close()

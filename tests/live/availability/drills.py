@@ -15,7 +15,7 @@ from jobs.availability.what_if.outcome import PartitionOutcome
 from jobs.availability.what_if.simulation import Step, WhatIf, simulate
 from jobs.lab.cluster import Cluster
 from jobs.quorum.history.change_json import state_mapping
-from tests.live.quorum.metadata_tools import image
+from tests.live.kafka_tools import image
 from tests.waiting import PATIENCE, eventually
 
 # Longer than a session of the drills' brokers: without a quorum, nobody was fenced in that time.

@@ -1,4 +1,4 @@
-"""What the live tests of standby brokers do again and again: topics, acked records, loops."""
+"""A cluster with a standby broker: its ISRs, loops that promote it, and producers whose records are acked."""
 
 import asyncio
 import contextlib
@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
 
 from jobs.availability.acting.cluster_connections import ClusterConnections
 from jobs.availability.acting.standby.loop import StandbyLoop
@@ -27,8 +26,7 @@ from jobs.cluster.protocol.admin.registrations import RegistrationLog
 from jobs.cluster.protocol.admin.topic_partitions import PartitionReplicas, describe_partitions
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.lab.cluster import Cluster
-from tests.live.knowing import wait_until_known
-from tests.waiting import PATIENCE, eventually, eventually_async
+from tests.waiting import eventually, eventually_async
 
 STANDBY = 4
 SETTINGS = {STANDBY: {"broker.heartbeat.interval.ms": "86400000"}}
@@ -36,7 +34,7 @@ ROOT = Path(__file__).parent.parent.parent.parent
 
 
 @dataclass
-class World:
+class StandbyCluster:
     """A running cluster, the way to it, and a topic with a replica on the standby."""
 
     cluster: Cluster
@@ -46,18 +44,6 @@ class World:
 
 def now_ms() -> int:
     return int(time.time() * 1000)
-
-
-def topic_on(cluster, replicas: list[list[int]], **configs: str) -> str:
-    """Create a topic whose partitions have these replicas; setting names have `_` for `.`."""
-    name = f"s-{uuid.uuid4().hex[:8]}"
-    admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
-    settings = {key.replace("_", "."): value for key, value in configs.items()}
-    new = NewTopic(name, num_partitions=len(replicas), config=settings, replica_assignment=replicas)
-    for made in admin.create_topics([new]).values():
-        made.result(30 * PATIENCE)
-    wait_until_known(cluster.connection, name, len(replicas))
-    return name
 
 
 def partitions(doors: ClusterConnections, *topics: str) -> dict[TopicPartition, PartitionReplicas]:
@@ -84,7 +70,7 @@ def wait_until_fenced(doors: ClusterConnections) -> None:
     eventually(lambda: standby(doors).is_fenced, 60, every=0.3)
 
 
-def is_calm(world: World) -> bool:
+def is_calm(world: StandbyCluster) -> bool:
     """Say whether every broker is in all its ISRs but the standby, which is fenced and follows."""
     found = standby(world.doors)
     are_in_sync = all(
