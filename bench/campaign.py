@@ -77,7 +77,7 @@ CAMPAIGNS = {
     "hostile": Campaign("requests that nobody sends by accident", benchmark="hostile"),
     "mirror-maker": Campaign(
         "a real MirrorMaker 2 beside crosslog, and in its demo",
-        tests=["tests/live/mirror_maker", "tests/live/test_demo.py"],
+        tests=["tests/live/mirror_maker", "tests/live/demo"],
     ),
     "postgresql": Campaign(
         "the tests of the rooms that keep state, on PostgreSQL",

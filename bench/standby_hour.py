@@ -26,7 +26,7 @@ from jobs.lab.cluster import Cluster
 from jobs.lab.lab import Lab
 from jobs.lab.plan import ClusterPlan
 from jobs.lab.ports import find_base_port
-from tests.live.availability.standby_world import (
+from tests.live.availability.standby_cluster import (
     SETTINGS,
     STANDBY,
     Acked,
@@ -34,10 +34,10 @@ from tests.live.availability.standby_world import (
     in_all_isrs,
     now_ms,
     partitions,
-    topic_on,
     wait_until_fenced,
 )
 from tests.live.records import read_all
+from tests.live.topics import new_topic_on
 
 HERE = Path(__file__).parent
 Say = Callable[[str], None]
@@ -134,7 +134,7 @@ def run(lab: Lab, folder: Path, wanted_s: float, say: Say) -> dict[str, object]:
     """Promote, kill, demote, again and again."""
     cluster = lab.cluster("standby")
     doors = ClusterConnections(cluster.connection)
-    topic = topic_on(cluster, [[1, 2, STANDBY], [2, 1, STANDBY]], min_insync_replicas="2")
+    topic = new_topic_on(cluster, [[1, 2, STANDBY], [2, 1, STANDBY]], min_insync_replicas="2")
     wait_until_fenced(doors)
     store = FolderStore(folder / "store")
     loops = Loops(cluster, folder / "store")

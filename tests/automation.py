@@ -6,7 +6,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support import PATIENCE
+from tests.waiting import PATIENCE
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "automation.md"
 # What a reader replaces by their own, and so do the tests.

@@ -13,7 +13,7 @@ from pathlib import Path
 from console.frame.processes.demo_client import DemoClient, Refused
 from jobs.lab.child import start_child
 from jobs.spark import processes
-from tests.support import wait_until
+from tests.waiting import eventually
 
 ROOT = Path(__file__).parents[1]
 ENV = "/usr/bin/env"
@@ -71,7 +71,7 @@ class RunningConsole:
         self.visitor = Visitor(self.url)
 
     def log_in(self) -> None:
-        wait_until(self._answers, UP_WITHIN_S)
+        eventually(self._answers, UP_WITHIN_S)
         self.visitor.log_in("admin", self.password)
 
     def _answers(self) -> bool:
@@ -97,7 +97,7 @@ class RunningConsole:
         old = self.pid_of(word)
         assert old is not None, f"no program with {word}"
         os.kill(old, signal.SIGKILL)
-        wait_until(lambda: self.pid_of(word) not in (None, old), 30)
+        eventually(lambda: self.pid_of(word) not in (None, old), 30)
         return self.pid_of(word) or 0
 
     def flow(self, flow_id: int) -> dict:
@@ -107,7 +107,7 @@ class RunningConsole:
         """Delete every flow, which ends its run, and every cluster."""
         for flow in self._all("flows"):
             self.visitor.delete(f"api/v1/flows/{flow['id']}/")
-        wait_until(lambda: self._all("flows") == [], 90, every=0.5)
+        eventually(lambda: self._all("flows") == [], 90, every=0.5)
         for cluster in self._all("clusters"):
             self.visitor.delete(f"api/v1/clusters/{cluster['alias']}/")
 

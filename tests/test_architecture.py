@@ -53,6 +53,8 @@ OWN_PATTERNS = {
     "jobs/cluster/librdkafka_errors.py",
     "jobs/cluster/untrusted_text.py",
 }
+SLEEPS = {"time.sleep", "asyncio.sleep", "sleep"}
+CLOCKS = re.compile(r"(time\.)?monotonic|time\.time|(asyncio\.get_\w+\(\)|(\w+\.)*_?loop)\.time")
 # Bytes, checksums and compression: what does no I/O and knows nothing of Kafka.
 WIRE_LIBRARIES = {"numpy", "numba", "llvmlite", "cramjam", "crc32c"}
 
@@ -206,3 +208,50 @@ def test_jobs_can_be_imported_without_django():
 def test_the_client_library_is_not_asked_to_describe_a_cluster():
     files = [*sources("jobs"), *sources("console")]
     assert [str(path) for path in files if ABORTS in path.read_text(encoding="utf-8")] == []
+
+
+def test_tests_with_real_programs_wait_by_the_helpers_of_one_module():
+    """`tests.waiting` has limit, pace and message; threads that make load may wait for their end."""
+    found = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in sources("tests/live") + sources("tests/journeys")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if waits_by_itself(node)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("code", "is_refused"),
+    [
+        pytest.param("time.sleep(1)", True, id="a sleep"),
+        pytest.param("await asyncio.sleep(1)", True, id="a sleep in a loop of events"),
+        pytest.param("while time.monotonic() < end: ask()", True, id="until a time"),
+        pytest.param("while not ask():\n assert loop.time() < end", True, id="a time in the body"),
+        pytest.param(
+            "while True:\n try: ask()\n except E: stop.wait(1)",
+            True,
+            id="asked again after a fault",
+        ),
+        pytest.param("while not self._stop.wait(1): write()", False, id="load"),
+        pytest.param("while True:\n page = read()\n if page.is_last: break", False, id="pages"),
+        pytest.param("began = time.monotonic()", False, id="a moment"),
+    ],
+)
+def test_what_waits_by_itself_is_found(code, is_refused):
+    assert any(waits_by_itself(node) for node in ast.walk(ast.parse(code))) is is_refused
+
+
+def waits_by_itself(node: ast.AST) -> bool:
+    """Say whether this is a call of sleep, or a loop that asks again until a time or after a fault."""
+    if isinstance(node, ast.Call):
+        return ast.unparse(node.func) in SLEEPS
+    if not isinstance(node, ast.While):
+        return False
+    parts = list(ast.walk(node))
+    calls = [ast.unparse(one.func) for one in parts if isinstance(one, ast.Call)]
+    if any(CLOCKS.fullmatch(call) for call in calls):
+        return True
+    is_endless = isinstance(node.test, ast.Constant) and bool(node.test.value)
+    waits = any(call.split(".")[-1] in {"sleep", "wait", "pause"} for call in calls)
+    return is_endless and waits and any(isinstance(one, ast.Try) for one in parts)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import PATIENCE, wait_until
 from tests.times import TO_FILE
+from tests.waiting import PATIENCE, eventually
 
 pytestmark = pytest.mark.slow
 
@@ -66,7 +66,7 @@ def database_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     try:
         # The socket is there before the server answers at it.
         status = data / "postmaster.pid"
-        wait_until(lambda: status.exists() and "ready" in status.read_text(), 60)
+        eventually(lambda: status.exists() and "ready" in status.read_text(), 60)
         yield f"postgresql://crosslog@127.0.0.1:{port}/postgres"
     finally:
         server.terminate()

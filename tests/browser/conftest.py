@@ -16,7 +16,7 @@ from console.replication.flows.models import ReplicationFlow
 from tests.browser.open_requests import OpenRequests
 from tests.browser.watching import Watched
 from tests.browser.world import make_person, make_world
-from tests.support import PATIENCE, wait_until
+from tests.waiting import PATIENCE, eventually
 
 # Playwright runs an event loop in this thread; the tests use Django's database beside it, not inside it.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
@@ -61,7 +61,7 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
         yield opened
         opened.close()
         # The database of a test cannot be emptied while a late request of its page still reads it.
-        wait_until(requests.are_done)
+        eventually(requests.are_done)
 
 
 @pytest.fixture

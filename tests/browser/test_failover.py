@@ -9,7 +9,7 @@ from console.replication.failover.models import FailoverPlan, FailoverRun
 from tests.browser.axe import grave_violations
 from tests.browser.world import make_person, make_world
 from tests.console.replication.failover_world import PaperClusters, carry_out, two_groups
-from tests.support import PATIENCE
+from tests.waiting import PATIENCE
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from console.replication.flows.models import ReplicationFlow
 from tests.browser.world import make_person, make_world
-from tests.support import PATIENCE
+from tests.waiting import PATIENCE
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 # Longer than the fast interval of refresh.js.

@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth import get_user_model
 from playwright.sync_api import Page, expect
 
-from tests.support import PATIENCE
+from tests.waiting import PATIENCE
 
 pytestmark = [
     pytest.mark.browser,

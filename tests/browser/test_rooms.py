@@ -9,7 +9,7 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from tests.browser.world import RUN
-from tests.support import PATIENCE, wait_until
+from tests.waiting import PATIENCE, eventually
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
@@ -71,7 +71,7 @@ def test_what_is_chosen_in_the_palette_stays_when_the_servers_places_come(visit)
     page.route("**/jumps/?*", hold)
     page.keyboard.press("Control+k")
     page.keyboard.type("o")
-    wait_until(lambda: page.wait_for_timeout(20) or held)
+    eventually(lambda: page.wait_for_timeout(20) or held)
     page.keyboard.press("ArrowDown")
     chosen, entries = page.locator("#palette [aria-selected=true]"), page.locator("#palette li")
     before, there = chosen.inner_text(), entries.count()

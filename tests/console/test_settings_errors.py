@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.support import PATIENCE
+from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from jobs.quorum.log.folder import TOPIC_FOLDER
-from tests.support import wait_until
+from tests.waiting import eventually
 
 # An engine starts first, and on a new machine its tasks compile their loops.
 ANSWERED_WITHIN_S = 120
@@ -35,7 +35,7 @@ def imported(world, folder: Path) -> Iterator[str]:
     name = f"log-{uuid.uuid4().hex[:8]}"
     upload(world.console.visitor, name, folder)
     try:
-        wait_until(lambda: is_read(world, f"_{name}"), ANSWERED_WITHIN_S, every=0.3)
+        eventually(lambda: is_read(world, f"_{name}"), ANSWERED_WITHIN_S, every=0.3)
         yield f"_{name}"
     finally:
         world.console.visitor.delete(f"api/v1/quorum/imports/_{name}/")
@@ -86,7 +86,7 @@ def ended(world, run: str) -> str:
         told.update(world.get(f"runs/{run}/"))
         return told["state"] not in LIVE
 
-    wait_until(is_over, ANSWERED_WITHIN_S, every=0.2)
+    eventually(is_over, ANSWERED_WITHIN_S, every=0.2)
     return str(told["state"])
 
 

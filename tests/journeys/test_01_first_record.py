@@ -5,8 +5,9 @@ import uuid
 
 import pytest
 
-from tests.live.records import make_topic, produce, read_all
-from tests.support import wait_until
+from tests.live.records import produce, read_all
+from tests.live.topics import make_topic
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.journey, pytest.mark.browser]
 RECORDS = 1_000
@@ -19,9 +20,9 @@ def test_two_clusters_and_a_flow_are_created_and_the_first_records_are_seen(star
     log_in(page, started.console)
     for cluster in (started.east, started.west):
         register(page, started.console.url, cluster)
-    wait_until(lambda: started.get(f"topics/?cluster=east&name={topic}")["results"], 30)
+    eventually(lambda: started.get(f"topics/?cluster=east&name={topic}")["results"], 30)
     with started.deleted_at_end(create_flow(page, started.console.url, topic)) as flow:
-        wait_until(lambda: shown_positions(page, started.console.url, flow.id) == RECORDS, 60)
+        eventually(lambda: shown_positions(page, started.console.url, flow.id) == RECORDS, 60)
         copied = read_all(started.west, f"east.{topic}")
         assert [one.value for one in copied] == [one.value for one in written]
 

@@ -2,10 +2,9 @@
 
 import pytest
 
-from tests.live.batches.copying import ends_of
-from tests.live.mirror_maker.mirroring import produce_transactions
-from tests.live.records import read_all
-from tests.live.writing_on import WritingOn
+from tests.live.mirror_maker.mirrored import produce_transactions
+from tests.live.records import SteadyProducer, read_all
+from tests.live.topics import ends_of
 
 pytestmark = pytest.mark.journey
 PARTITIONS = 3
@@ -15,7 +14,7 @@ def test_every_record_is_copied_once_and_in_order_while_a_source_broker_is_kille
     topic, paid = world.topic("exact", PARTITIONS), world.topic("exact-paid")
     with world.flow(f"{topic}|{paid}", name=topic) as flow:
         flow.topic = topic
-        with WritingOn(world.east, topic, PARTITIONS) as writer:
+        with SteadyProducer(world.east, topic, PARTITIONS) as writer:
             flow.wait_for_positions(dict.fromkeys(range(PARTITIONS), 100))
             world.east.node(world.partition(topic).leader).kill()
             beyond = writer.written + 300

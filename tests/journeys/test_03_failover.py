@@ -3,11 +3,11 @@
 import pytest
 
 from jobs.replication.failover.reports.signing import verify
-from tests.live.batches.copying import ends_of
-from tests.live.batches.placed import read_placed
+from tests.live.groups import committed, consume, new_group
 from tests.live.records import produce
-from tests.live.replication.moving import committed, consume, new_group
-from tests.support import wait_until
+from tests.live.topics import ends_of
+from tests.live.whole_batches import read_placed
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.journey
 RECORDS = 400
@@ -22,7 +22,7 @@ def test_a_group_fails_over_to_the_target_and_back_and_skips_no_record(world):
         values = {r.value for p in (0, 1) for r in produce(world.east, topic, RECORDS // 2, p)}
         read = consume(world.east, group, topic, RECORDS // 2)
         flow.wait_for_positions(ends_of(world.east, topic))
-        wait_until(lambda: readiness(flow, group) == "ready", READY_WITHIN_S, every=0.5)
+        eventually(lambda: readiness(flow, group) == "ready", READY_WITHIN_S, every=0.5)
         assert_translated_as_the_records_are(flow, topic)
 
         there = Plan(flow, "failover", group)
@@ -68,7 +68,7 @@ class Plan:
         self._plans = f"flows/{flow.id}/failover-plans/"
         asked = {"name": self.name, "groups": [group], "direction": direction}
         self._path = f"{self._plans}{self.world.post(self._plans, asked)['id']}/"
-        wait_until(lambda: self._state() not in {"queued", "reading"}, 60, every=0.3)
+        eventually(lambda: self._state() not in {"queued", "reading"}, 60, every=0.3)
         assert self._state() == "ready", self.world.get(self._path)
 
     def _state(self) -> str:
@@ -93,7 +93,7 @@ class Plan:
             runs = self.world.get(f"{self._path}runs/")["results"]
             return next(dict(one) for one in runs if one["id"] == asked)
 
-        wait_until(lambda: run()["state"] in DONE, 60, every=0.3)
+        eventually(lambda: run()["state"] in DONE, 60, every=0.3)
         return run()
 
     def assert_report_is_signed(self) -> None:

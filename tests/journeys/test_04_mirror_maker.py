@@ -2,11 +2,12 @@
 
 import pytest
 
+from jobs.cluster.descriptions import TopicPartition
 from jobs.lab.mirror_maker import MirrorMaker, beside_properties
 from jobs.lab.properties import render
-from tests.live.mirror_maker.mirroring import commit, end_of, places, produce_identified
-from tests.live.replication.moving import new_group
-from tests.support import wait_until
+from tests.live.groups import commit, new_group
+from tests.live.mirror_maker.mirrored import end_of, places, produce_identified
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.journey
 RECORDS = 1_500
@@ -41,17 +42,17 @@ def mirrored(world, tmp_path):
 def test_what_mirror_maker_copies_is_measured_and_translated_as_its_records_are(world, mirrored):
     topic, mirror = mirrored
     assert_its_configuration_is_explained(world, mirror)
-    group = f"{topic}-{new_group()}"
-    commit(world.east, group, topic, RECORDS // 2)
+    group = new_group(topic)
+    commit(world.east, group, {TopicPartition(topic, 0): RECORDS // 2})
     watched = {"copied_by": "mirror_maker", "offset_syncs": "source", "groups": [group]}
     with world.flow(topic, start=False, **watched) as flow:
         flow.wait_for_positions({0: RECORDS}, COPIED_WITHIN_S)
-        wait_until(lambda: flow.shown()["lag"] == 0, 30, every=0.3)
+        eventually(lambda: flow.shown()["lag"] == 0, 30, every=0.3)
         produce_identified(world.east, topic, 500, first=RECORDS)
         end = end_of(world.east, topic)
         flow.wait_for_positions({0: end}, COPIED_WITHIN_S)
         mirror.check()
-        wait_until(lambda: translated(flow, topic, end - 200)["lo"] is not None, 30, every=0.3)
+        eventually(lambda: translated(flow, topic, end - 200)["lo"] is not None, 30, every=0.3)
         where = dict(places(world.west, f"east.{topic}"))
         for offset in range(0, end, 97):
             told = translated(flow, topic, offset)

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.live.quorum.quorums import described
-from tests.support import wait_until
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.journey
 FOLLOWED_WITHIN_S = 60
@@ -11,15 +11,15 @@ FOLLOWED_WITHIN_S = 60
 
 def test_an_election_voters_and_the_state_before_it_are_known_when_the_leader_was_killed(world):
     topic = world.topic("elected")
-    wait_until(lambda: state_of(world, topic), FOLLOWED_WITHIN_S, every=0.3)
+    eventually(lambda: state_of(world, topic), FOLLOWED_WITHIN_S, every=0.3)
     before = described(world.east)
     known_to = world.get("quorum/east/")["next_offset"]
     try:
         world.east.node(before.leader_id).kill()
-        wait_until(lambda: described(world.east).leader_epoch > before.leader_epoch, 60, every=0.3)
+        eventually(lambda: described(world.east).leader_epoch > before.leader_epoch, 60, every=0.3)
         after = described(world.east)
         late = world.topic("elected-late")
-        wait_until(lambda: state_of(world, late), FOLLOWED_WITHIN_S, every=0.3)
+        eventually(lambda: state_of(world, late), FOLLOWED_WITHIN_S, every=0.3)
     finally:
         world.start_all()
 

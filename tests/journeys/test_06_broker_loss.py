@@ -4,8 +4,8 @@ import pytest
 
 from jobs.cluster.admin.topics import delete_topics
 from jobs.cluster.client import ClusterClient
-from tests.live.availability.standby_world import topic_on
-from tests.support import wait_until
+from tests.live.topics import new_topic_on
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.journey
 LOST = 2
@@ -18,10 +18,10 @@ State = tuple[int | None, frozenset[int], str]
 def topics(world):
     """Topics that the loss of a broker hurts in different ways, as the console knows them."""
     made = [
-        topic_on(world.east, [[2, 1, 3], [3, 2, 1], [1, 3, 2]], min_insync_replicas="2"),
-        topic_on(world.east, [[2, 1]], min_insync_replicas="2"),
-        topic_on(world.east, [[2]], min_insync_replicas="1"),
-        topic_on(world.east, [[1, 3]], min_insync_replicas="2"),
+        new_topic_on(world.east, [[2, 1, 3], [3, 2, 1], [1, 3, 2]], min_insync_replicas="2"),
+        new_topic_on(world.east, [[2, 1]], min_insync_replicas="2"),
+        new_topic_on(world.east, [[2]], min_insync_replicas="1"),
+        new_topic_on(world.east, [[1, 3]], min_insync_replicas="2"),
     ]
     yield made
     world.start_all()
@@ -30,13 +30,13 @@ def topics(world):
 
 
 def test_a_broker_s_loss_is_as_predicted_and_the_isr_history_names_its_cause(world, topics):
-    wait_until(lambda: len(seen(world, topics)) == 6, SEEN_WITHIN_S, every=0.3)
-    wait_until(lambda: len(predicted(world, topics)) == 6, SEEN_WITHIN_S, every=0.3)
+    eventually(lambda: len(seen(world, topics)) == 6, SEEN_WITHIN_S, every=0.3)
+    eventually(lambda: len(predicted(world, topics)) == 6, SEEN_WITHIN_S, every=0.3)
     expected = predicted(world, topics)
     severities = {severity for _, _, severity in expected.values()}
     assert severities == {"ok", "at_min_isr", "under_min_isr", "offline"}
     world.east.node(LOST).kill()
-    wait_until(lambda: seen(world, topics) == expected, SEEN_WITHIN_S, every=0.3)
+    eventually(lambda: seen(world, topics) == expected, SEEN_WITHIN_S, every=0.3)
     row = next(one for one in rows(world, topics[0]) if one["partition"] == 1)
     assert (row["cause"], row["cause_broker"]) == ("broker_fenced", LOST)
     path = f"partition-changes/?cluster=east&topic={topics[0]}&partition=1"

@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 
 from jobs.availability.acting.cluster_connections import ClusterConnections
-from tests.live.availability.standby_world import in_all_isrs, topic_on
+from tests.live.availability.standby_cluster import in_all_isrs
 from tests.live.records import produce
-from tests.support import wait_until
+from tests.live.topics import new_topic_on
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.journey
 STANDBY, DIES = 3, 2
@@ -18,14 +19,14 @@ SETTINGS = {"broker.heartbeat.interval.ms": "86400000"}
 @pytest.fixture
 def topic(world):
     """A topic with a replica on a broker that is a fenced standby for this journey."""
-    name = topic_on(world.east, [[1, DIES, STANDBY]], min_insync_replicas="2")
+    name = new_topic_on(world.east, [[1, DIES, STANDBY]], min_insync_replicas="2")
     node = world.east.node(STANDBY)
     usual = node.plan
     node.kill()
     node.plan = replace(usual, overrides=SETTINGS)
     node.start()
     doors = ClusterConnections(world.east.connection)
-    wait_until(lambda: not in_all_isrs(doors, STANDBY, name), 60, every=0.3)
+    eventually(lambda: not in_all_isrs(doors, STANDBY, name), 60, every=0.3)
     yield name
     node.kill()
     node.plan = usual
@@ -49,15 +50,15 @@ def test_a_fenced_standby_joins_the_isr_when_a_replica_dies_and_leaves_it_afterw
 ):
     doors = ClusterConnections(world.east.connection)
     world.east.node(DIES).kill()
-    wait_until(lambda: in_all_isrs(doors, STANDBY, topic), 60, every=0.3)
-    wait_until(lambda: action(world, topic).get("state") == "verified", 30, every=0.3)
+    eventually(lambda: in_all_isrs(doors, STANDBY, topic), 60, every=0.3)
+    eventually(lambda: action(world, topic).get("state") == "verified", 30, every=0.3)
     told = action(world, topic)
     assert (told["is_automatic"], told["broker"]) == (True, STANDBY)
     # acks=all takes two replicas, and one of the two is the standby.
     assert len(produce(world.east, topic, 10)) == 10
     world.east.node(DIES).start()
-    wait_until(lambda: action(world, topic)["state"] == "reverted", 60, every=0.3)
-    wait_until(lambda: not in_all_isrs(doors, STANDBY, topic), 20, every=0.3)
+    eventually(lambda: action(world, topic)["state"] == "reverted", 60, every=0.3)
+    eventually(lambda: not in_all_isrs(doors, STANDBY, topic), 20, every=0.3)
 
 
 def action(world, topic: str) -> dict:

@@ -8,8 +8,7 @@ import pytest
 
 from jobs.lab.streams.application import StreamsApplication, StreamsSettings, make_topics
 from jobs.streams.metadata_state import metadata_state
-from tests.live.streams.orders import OrderWriter
-from tests.live.streams.settling import KEYS, wait_until_settled
+from tests.live.streams.applications import KEYS, OrderWriter, wait_until_settled
 from tests.live.streams.test_answers import (
     STORE,
     answers_inside,
@@ -18,7 +17,7 @@ from tests.live.streams.test_answers import (
     serving,
     truth,
 )
-from tests.support import wait_until
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.journey
 INSTANCES = {"S1": "s1.example:7201", "S2": "s2.example:7202"}
@@ -32,7 +31,7 @@ ASKED = KEYS[:24]
 
 @contextmanager
 def shop(world, folder) -> Iterator[StreamsApplication]:
-    """Two instances with topics of their own, which process orders and have settled; killed with the block."""
+    """Two settled instances with topics of their own; killed with the block."""
     name = f"shop-{uuid.uuid4().hex[:8]}"
     prefix = f"{name}."
     make_topics(world.east.connection, prefix)
@@ -52,7 +51,7 @@ def shop(world, folder) -> Iterator[StreamsApplication]:
 
 def test_jobs_and_console_answer_for_an_application_as_its_own_jvms_do(world, tmp_path):
     with shop(world, tmp_path) as application:
-        wait_until(lambda: is_seen(world, application), SEEN_WITHIN_S, every=0.5)
+        eventually(lambda: is_seen(world, application), SEEN_WITHIN_S, every=0.5)
         seen, inside = both_sides(world.east, application, list(INSTANCES))
         jvms = [answers_inside(jvm) for jvm in inside.values()]
         told = answers_of(metadata_state(seen))

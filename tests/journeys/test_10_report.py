@@ -9,7 +9,7 @@ from email.message import EmailMessage
 import pypdf
 import pytest
 
-from tests.support import wait_until
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.journey
 CRON = "0 7 * * MON"
@@ -22,12 +22,12 @@ def test_a_scheduled_report_arrives_by_e_mail_as_a_pdf_of_its_subject_and_period
     recipient = f"{uuid.uuid4().hex[:8]}@example.org"
     with scheduled(world, name, recipient) as schedule:
         run = world.post(f"schedules/{schedule}/run/")["ref"]
-        wait_until(
+        eventually(
             lambda: made(world, run)["state"] in {"ready", "failed"}, MADE_WITHIN_S, every=0.3
         )
         assert made(world, run)["state"] == "ready", made(world, run)["error"]
 
-        wait_until(
+        eventually(
             lambda: state_of_delivery(world, run) == "delivered", DELIVERED_WITHIN_S, every=0.3
         )
         (message,) = messages_to(world, recipient)

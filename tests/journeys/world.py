@@ -14,9 +14,9 @@ from jobs.cluster.descriptions import PartitionDescription
 from jobs.lab.cluster import Cluster
 from jobs.lab.lab import Lab
 from tests.console.reports.delivery.mail_server import Mailbox
-from tests.live.records import make_topic
+from tests.live.topics import make_topic
 from tests.running_console import RunningConsole
-from tests.support import wait_until
+from tests.waiting import eventually
 
 COPIES_WITHIN_S = 60
 ENDS_WITHIN_S = 60
@@ -73,16 +73,14 @@ class World:
             one = next((p for p in found.partitions if p.partition == partition), None)
             return one if one is not None and one.leader is not None else None
 
-        found: list[PartitionDescription] = []
-        wait_until(lambda: (one := described()) and not found.append(one), 30)
-        return found[0]
+        return eventually(described, 30)
 
     def start_all(self) -> None:
         """Start what a journey killed on east, and wait until every replica is in sync."""
         for node in self.east.nodes.values():
             node.start()
         self.east.wait_until_serving()
-        wait_until(self._is_in_sync, IN_SYNC_WITHIN_S, every=0.3)
+        eventually(self._is_in_sync, IN_SYNC_WITHIN_S, every=0.3)
 
     def _is_in_sync(self) -> bool:
         with ClusterClient(self.east.connection, timeout_s=60) as client:
@@ -132,7 +130,7 @@ class ConsoleFlow:
             rows = [row for row in self.partitions() if row["topic"] == self.topic]
             return {row["partition"]: row["position"] or 0 for row in rows}
 
-        wait_until(
+        eventually(
             lambda: (
                 (found := positions()) and all(found.get(p, 0) >= end for p, end in ends.items())
             ),
@@ -143,7 +141,7 @@ class ConsoleFlow:
     def delete(self) -> None:
         """Delete the flow, which ends its run, and wait until it is gone."""
         self.world.console.visitor.delete(f"api/v1/flows/{self.id}/")
-        wait_until(
+        eventually(
             lambda: self.id not in {one["id"] for one in self.world.get("flows/")["results"]},
             ENDS_WITHIN_S,
             every=0.3,

@@ -31,6 +31,13 @@ NO_RETENTION = {
 }
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test of this folder: each needs a real cluster or what one would start."""
+    for item in items:
+        if item.path.is_relative_to(FOLDER):
+            item.add_marker("live")
+
+
 @pytest.hookimpl(trylast=True)  # after fixtures that still need the clusters
 def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
     """End shared clusters when none of their tests follows: ten idle brokers take a third of a core."""
@@ -50,11 +57,11 @@ def pytest_runtest_makereport(
 
 @pytest.fixture(scope="session")
 def kafka() -> KafkaJvm:
-    """Kafka itself; without a JDK, or without a network before it was ever fetched, tests skip."""
+    """Kafka itself; without a JDK, or without a network before it was ever fetched, tests fail."""
     try:
         return kafka_jvm()
     except (JavaMissing, FetchFailed) as error:
-        pytest.skip(f"no real Kafka on this machine: {error}")
+        pytest.fail(f"There is no real Kafka on this machine: {error}", pytrace=False)
 
 
 @pytest.fixture(scope="session")

@@ -1,19 +1,21 @@
 """Write records to a real cluster and read them back, outside the code under test."""
 
-import time
+import threading
 import uuid
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import Any, NamedTuple, Self
 
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Consumer, Message, Producer
 from confluent_kafka import TopicPartition as ClientPartition
 
-from jobs.cluster.admin.topics import NewTopicSpec, create_topics, describe_topics
+from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
-from tests.live.knowing import wait_until_known
-from tests.support import PATIENCE, wait_until
+from jobs.cluster.records import is_partition_eof
+from tests.waiting import PATIENCE, Deadline
 
-READ_WITHIN_S = 60 * PATIENCE
+READ_WITHIN_S = 60
+_EVERY_S = 0.005
 
 
 class Record(NamedTuple):
@@ -24,28 +26,6 @@ class Record(NamedTuple):
     value: bytes | None = None
     headers: list[tuple[str, bytes | None]] | None = None
     timestamp_ms: int | None = None
-
-
-def new_topic(cluster, partitions: int = 1, **configs: str) -> str:
-    """Create a topic with a name of its own; setting names have `_` for `.`."""
-    name = f"t-{uuid.uuid4().hex[:10]}"
-    make_topic(cluster, name, partitions, **configs)
-    return name
-
-
-def make_topic(cluster, name: str, partitions: int = 1, **configs: str) -> None:
-    """Create a topic and wait until every broker knows its leaders."""
-    settings = {key.replace("_", "."): value for key, value in configs.items()}
-    with ClusterClient(cluster.connection, timeout_s=60) as client:
-
-        def is_made() -> bool:
-            fault = create_topics(client, {name: NewTopicSpec(partitions, None, settings)})[name]
-            # A broker that a busy machine held back for its session is fenced, and back in a moment.
-            assert fault is None or fault.retriable or "INVALID_REPLICATION_FACTOR" in fault.message
-            return fault is None
-
-        wait_until(is_made, 30, every=0.5)
-    wait_until_known(cluster.connection, name, partitions)
 
 
 def produce(cluster, topic: str, count: int, partition: int = 0, **settings: Any) -> list[Record]:
@@ -71,7 +51,7 @@ def write(cluster, topic: str, records: Iterable[Record], **settings: Any) -> No
     )
     for record in records:
         _produce(producer, topic, record, refused)
-    assert producer.flush(READ_WITHIN_S) == 0
+    assert producer.flush(READ_WITHIN_S * PATIENCE) == 0
     assert not refused
 
 
@@ -99,6 +79,14 @@ def _produce(producer: Producer, topic: str, record: Record, refused: list[Any])
 
 def read_all(cluster, topic: str, *, isolation: str = "read_committed") -> list[Record]:
     """Read a topic from its beginning to its end, partition by partition; [] when there is none."""
+    return [
+        Record(one.partition(), one.key(), one.value(), one.headers(), one.timestamp()[1])
+        for one in read_messages(cluster, topic, isolation=isolation)
+    ]
+
+
+def read_messages(cluster, topic: str, *, isolation: str = "read_committed") -> list[Message]:
+    """Do the same with the offsets; by partition and offset."""
     with ClusterClient(cluster.connection, timeout_s=60) as client:
         described = describe_topics(client, [topic])[0]
     consumer = Consumer(
@@ -113,33 +101,89 @@ def read_all(cluster, topic: str, *, isolation: str = "read_committed") -> list[
     )
     try:
         consumer.assign([ClientPartition(topic, p.partition, 0) for p in described.partitions])
-        return sorted(
-            _read_to_ends(consumer, len(described.partitions)), key=lambda record: record.partition
-        )
+        found = read_to_ends(consumer, {p.partition: 0 for p in described.partitions})
     finally:
         consumer.close()
+    return sorted(found, key=lambda one: (one.partition(), one.offset()))
 
 
-def _read_to_ends(consumer: Consumer, partitions: int) -> list[Record]:
-    found: list[Record] = []
-    ended: set[int] = set()
-    give_up_at = time.monotonic() + READ_WITHIN_S
-    while len(ended) < partitions:
-        assert time.monotonic() < give_up_at, "the topic could not be read to its end"
+def read_to_ends(
+    consumer: Consumer, ends: Mapping[int, int], within_s: float = READ_WITHIN_S
+) -> list[Message]:
+    """Read assigned partitions (of one topic) until each says that it ends, and not before `ends`."""
+    found: list[Message] = []
+    waiting = dict(ends)
+    deadline = Deadline(within_s)
+    while waiting:
+        deadline.check(f"partitions {sorted(waiting)} were not read to their ends")
         for message in consumer.consume(2000, timeout=0.2):
             error = message.error()
-            if error is not None and error.name() == "_PARTITION_EOF":
-                ended.add(message.partition())
-            elif error is not None:
-                assert error.retriable(), error
+            if error is None:
+                found.append(message)
+            elif is_partition_eof(error):
+                if message.offset() >= waiting.get(message.partition(), 0):
+                    waiting.pop(message.partition(), None)
             else:
-                found.append(
-                    Record(
-                        message.partition(),
-                        message.key(),
-                        message.value(),
-                        message.headers(),
-                        message.timestamp()[1],
-                    )
-                )
+                assert error.retriable(), error
     return found
+
+
+class SteadyProducer:
+    """Writes the numbers 0, 1, 2, ... to each partition in turn; `per_s` records of all partitions together.
+
+    A record's value is its offset, as long as nobody else writes to the topic.
+    """
+
+    def __init__(self, cluster, topic: str, partitions: int = 1, *, per_s: float = 400) -> None:
+        self._topic = topic
+        self._partitions = partitions
+        self._each = max(1, round(per_s * _EVERY_S / partitions))
+        self._pause_s = self._each * partitions / per_s
+        self._producer = Producer(
+            {"bootstrap.servers": cluster.bootstrap_servers, "enable.idempotence": True}
+        )
+        self._refused: list[object] = []
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._ends = [0] * partitions
+
+    @property
+    def written(self) -> int:
+        """The records that every partition has."""
+        return min(self._ends)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _at: TracebackType | None,
+    ) -> None:
+        self.stop()
+        assert kind is not None or not self._refused
+
+    def stop(self) -> None:
+        """Write no more, and wait until everything is written."""
+        self._over.set()
+        self._thread.join()
+        assert self._producer.flush(60) == 0
+
+    def _work(self) -> None:
+        number = 0
+        while not self._over.wait(self._pause_s):
+            for _ in range(self._each):
+                for partition in range(self._partitions):
+                    self._producer.produce(
+                        self._topic, b"%d" % number, partition=partition, on_delivery=self._hear
+                    )
+                number += 1
+            self._producer.poll(0)
+
+    def _hear(self, error: object, message: Message) -> None:
+        if error is not None:
+            self._refused.append(error)
+        else:
+            self._ends[message.partition() or 0] = (message.offset() or 0) + 1

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from jobs.spark.processes import start_ticks
-from tests.support import PATIENCE, wait_until
+from tests.waiting import PATIENCE, eventually
 
 ROOT = Path(__file__).parent.parent.parent
 pytestmark = pytest.mark.skipif(
@@ -57,10 +57,10 @@ def test_a_stopped_run_ends_what_it_started(project):
     write_tests(project, 0, seconds=60)
     run = subprocess.Popen([".ci/run"], cwd=project, env=environment(), stdout=subprocess.DEVNULL)
     left = project / "left.pid"
-    wait_until(lambda: left.exists() and left.read_text().strip())
+    eventually(lambda: left.exists() and left.read_text().strip())
     run.send_signal(signal.SIGTERM)
     assert run.wait(timeout=30 * PATIENCE) == 143
-    wait_until(lambda: start_ticks(int(left.read_text())) is None)
+    eventually(lambda: start_ticks(int(left.read_text())) is None)
 
 
 def test_the_readme_names_the_command_that_the_build_server_runs():

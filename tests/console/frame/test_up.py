@@ -12,7 +12,8 @@ import pytest
 from console.frame.processes.liveness import LivenessSigns
 from console.frame.processes.supervisor import free_port, is_url_ok
 from jobs.spark.processes import children_of, start_ticks
-from tests.support import PATIENCE, tcp_ports_of, wait_until
+from tests.support import tcp_ports_of
+from tests.waiting import PATIENCE, eventually
 
 ROOT = Path(__file__).parent.parent.parent.parent
 SLOW_S = 120.0  # a busy machine imports Django five times at once
@@ -55,7 +56,7 @@ class Console:
             )  # fmt: skip
 
     def wait_until_ready(self) -> None:
-        wait_until(lambda: "is ready at" in self.output or self.process.poll() is not None, SLOW_S)
+        eventually(lambda: "is ready at" in self.output or self.process.poll() is not None, SLOW_S)
         assert self.process.poll() is None, self.output
 
     def program(self, word: str) -> int:
@@ -88,7 +89,7 @@ def test_a_console_that_is_up_answers_at_one_port_and_nothing_else(console):
     family = children_of(console.process.pid)
     assert {port for pid in family for port in tcp_ports_of(pid)} == {console.port}
     assert not (console.home / "gunicorn.ctl").exists()
-    wait_until(lambda: len(children_of(console.program("gunicorn"))) == 2)  # two answer pages
+    eventually(lambda: len(children_of(console.program("gunicorn"))) == 2)  # two answer pages
 
 
 def test_a_home_is_made_for_its_user_only_and_an_open_one_is_said(console):
@@ -106,9 +107,9 @@ def in_home(path: Path) -> bool:
 def test_every_program_gives_signs_of_life(console):
     signs = LivenessSigns(console.home / "alive")
     programs = ("collect", "spark", "follower", "metadata", "promoter", "beat")
-    wait_until(lambda: all(signs.last(program) for program in programs), SLOW_S)
+    eventually(lambda: all(signs.last(program) for program in programs), SLOW_S)
     before = signs.last("collect")
-    wait_until(lambda: signs.last("collect") > before, SLOW_S)
+    eventually(lambda: signs.last("collect") > before, SLOW_S)
 
 
 def refused(other: Console, **options: str) -> str:
@@ -155,7 +156,7 @@ def test_a_stranger_at_the_socket_of_redis_is_told_with_both_ways_out(tmp_path):
 def test_a_console_heals_itself_and_ends_in_order(console):
     family = children_of(console.process.pid)
     os.kill(console.program("redis-server"), signal.SIGKILL)
-    wait_until(lambda: "redis started again" in console.output, SLOW_S)
+    eventually(lambda: "redis started again" in console.output, SLOW_S)
 
     console.process.send_signal(signal.SIGTERM)
     assert console.process.wait(timeout=SLOW_S * PATIENCE) == 0
@@ -169,4 +170,4 @@ def test_nothing_outlives_a_killed_supervisor(console):
     assert len(family) >= 5
     console.process.kill()
     console.process.wait()
-    wait_until(lambda: [pid for pid in family if start_ticks(pid) is not None] == [], 30)
+    eventually(lambda: [pid for pid in family if start_ticks(pid) is not None] == [], 30)

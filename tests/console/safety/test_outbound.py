@@ -9,7 +9,7 @@ from typing import ClassVar
 import pytest
 
 from console.frame.security.outbound import Outbound, OutboundFailed, OutboundRefused
-from tests.support import Stalls
+from tests.waiting import Stalls
 
 LOOPBACK = ipaddress.ip_network("127.0.0.0/8")
 

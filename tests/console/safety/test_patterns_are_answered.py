@@ -19,7 +19,7 @@ from tests.console.availability.placed_world import document, make_placed, make_
 from tests.console.availability.promotion_world import Clock, PaperDoor, make_policy, make_short
 from tests.console.making import NOW, make_cluster, make_flow, make_topic
 from tests.console.replication.flow_form import flow_form
-from tests.support import PATIENCE
+from tests.waiting import PATIENCE
 
 EVIL = "(.|.|.|.|.|.|.|.|.|.|.|.)*X"
 LONG = "orders." + "a" * 240

@@ -16,7 +16,7 @@ from console.frame.security.checks import (
     refuse_unsafe_settings,
 )
 from console.runs.checks import check_spark_secret
-from tests.support import PATIENCE
+from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[3]
 GOOD = "bY7w-4kZ_9qLxT2pV8mRjN5sHd3fGc6aEuQoWi1rKtXvBn0P"

@@ -20,7 +20,7 @@ from jobs.cluster.errors import (
     TlsFailed,
     Unreachable,
 )
-from tests.support import PATIENCE, Stalls
+from tests.waiting import PATIENCE, Stalls
 
 BUDGET_S = 3.0
 # The budget, the net below it, and what a busy machine adds.

@@ -9,7 +9,7 @@ from confluent_kafka import KafkaError, KafkaException
 from jobs.cluster.errors import NotAuthorized, TimedOut
 from jobs.cluster.librdkafka_errors import TransportNotes
 from jobs.cluster.question import Question
-from tests.support import Stalls
+from tests.waiting import Stalls
 
 
 class Admin:

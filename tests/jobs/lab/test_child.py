@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from jobs.lab.child import start_child
-from tests.support import PATIENCE, wait_until
+from tests.waiting import PATIENCE, eventually
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the death signal is Linux's")
 
@@ -41,7 +41,7 @@ def test_a_child_outlives_its_thread_and_ends_with_its_process(tmp_path, how):
     assert is_alive(child)
     os.kill(parent.pid, how)
     parent.communicate()
-    wait_until(lambda: not is_alive(child), 5)
+    eventually(lambda: not is_alive(child), 5)
 
 
 def test_the_output_of_a_child_goes_to_its_log(tmp_path):

@@ -26,10 +26,11 @@ from jobs.cluster.protocol.admin.resource_configs import (
 from jobs.cluster.protocol.data.replica_log_dirs import describe_replica_logs
 from jobs.cluster.protocol.transport.connection_pool import COORDINATOR
 from jobs.cluster.read_only import VARIABLE, ReadOnly
-from tests.live.availability.standby_world import Acked, partitions, topic_on
-from tests.support import PATIENCE, wait_until
+from tests.live.availability.standby_cluster import Acked, partitions
+from tests.live.topics import new_topic_on
+from tests.waiting import PATIENCE, eventually, eventually_async, pause
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.timeout(900)
 
 RATE = "follower.replication.throttled.rate"
 # What a kill of a broker costs before anybody can react: the broker session.
@@ -58,13 +59,13 @@ def without(world, node_id):
     """Kill a node, wait until it is out of every ISR, and start it again afterwards."""
     node = world.cluster.node(node_id)
     node.kill()
-    wait_until(lambda: not any(node_id in p.isr for p in partitions(world.doors).values()), 60)
+    eventually(lambda: not any(node_id in p.isr for p in partitions(world.doors).values()), 60)
     try:
         yield
     finally:
         node.start()
         world.cluster.wait_until_serving()
-        wait_until(lambda: all_in_sync(world), 60)
+        eventually(lambda: all_in_sync(world), 60)
 
 
 def partitions_all(world):
@@ -85,40 +86,41 @@ async def held_back(doors, held):
     """Give a partition a third replica, and wait until that one is behind; returns what is told of it."""
     async with doors.cluster() as cluster:
         await alter_reassignments(cluster, {held: (1, 2, 3)})
-        await asyncio.sleep(3)
+        await asyncio.to_thread(pause, 3, "the new replica falls behind")
         server = (await list_brokers(cluster))[3].server
         connection = await cluster.connection_at(server, COORDINATOR)
-        while True:
+
+        async def is_behind():
             facts = (await read_partitions(cluster, [held]))[held]
             logs = (await describe_replica_logs(connection, [held])).replicas
-            if (facts.lag(3) or 0) > 100 and held in logs:
-                return facts, logs[held]
-            await asyncio.sleep(0.2)
+            return (facts.lag(3) or 0) > 100 and held in logs and (facts, logs[held])
+
+        return await eventually_async(is_behind, 120, every=0.2)
 
 
 def test_a_replica_that_a_throttle_holds_back_is_let_in(world):
-    doors, held = world.doors, TopicPartition(topic_on(world.cluster, [[1, 2]]), 0)
-    brake = topic_on(world.cluster, [[1, 3]])
+    doors, held = world.doors, TopicPartition(new_topic_on(world.cluster, [[1, 2]]), 0)
+    brake = new_topic_on(world.cluster, [[1, 3]])
     change(doors, ResourceType.BROKER, "3", **{RATE: "0"})
     for topic in (brake, held.topic):
         change(doors, ResourceType.TOPIC, topic, **{FOLLOWERS: "0:3"})
     with Acked(world.cluster, brake, 0.2, 100), Acked(world.cluster, held.topic, 0.005):
-        time.sleep(1.5)  # until the brake has used up the rate of the broker
-        facts, log = asyncio.run(asyncio.wait_for(held_back(doors, held), 120 * PATIENCE))
+        pause(1.5, "the brake uses up the rate of the broker")
+        facts, log = asyncio.run(held_back(doors, held))
         assert 3 not in facts.known.isr
         # What DescribeLogDirs says of a follower is no lag: it compares it with itself.
         assert log.offset_lag == 0
 
         actor = HeldBackReplica(doors, held.topic, 3, within_s=30 * PATIENCE)
         # Each broker reads the metadata log in its own time.
-        wait_until(lambda: all(actor.plan().refusals == () for _ in range(8)), 10)
+        eventually(lambda: all(actor.plan().refusals == () for _ in range(8)), 10)
         done = actor.act()
         assert done.is_done, done.sentence
         # Any broker tells a setting, each as far as it has read the metadata log.
-        wait_until(lambda: settings_of(doors, held.topic, FOLLOWERS)[FOLLOWERS] in (None, ""))
+        eventually(lambda: settings_of(doors, held.topic, FOLLOWERS)[FOLLOWERS] in (None, ""))
         back = actor.revert(done.undo)
         assert back.is_done, back.sentence
-        wait_until(lambda: settings_of(doors, held.topic, FOLLOWERS)[FOLLOWERS] == "0:3")
+        eventually(lambda: settings_of(doors, held.topic, FOLLOWERS)[FOLLOWERS] == "0:3")
         # It is a way in only: the replica stays.
         assert actor.verify().is_there
     change(doors, ResourceType.BROKER, "3", **{RATE: None})
@@ -127,8 +129,8 @@ def test_a_replica_that_a_throttle_holds_back_is_let_in(world):
 
 def test_min_isr_is_relaxed_without_a_stall_and_put_back(world):
     doors = world.doors
-    ended = topic_on(world.cluster, [[1, 2]], min_insync_replicas="2")
-    left = topic_on(world.cluster, [[1, 2]], min_insync_replicas="2")
+    ended = new_topic_on(world.cluster, [[1, 2]], min_insync_replicas="2")
+    left = new_topic_on(world.cluster, [[1, 2]], min_insync_replicas="2")
     actor, other = (
         RelaxMinIsr(doors, ended, 1, within_s=15 * PATIENCE),
         RelaxMinIsr(doors, left, 1, ends_stall=False, within_s=1),
@@ -138,22 +140,22 @@ def test_min_isr_is_relaxed_without_a_stall_and_put_back(world):
         killed_at = time.monotonic()
         with without(world, 2):
             # Brokers learn of the smaller ISR one after the other.
-            wait_until(lambda: all(actor.plan().is_allowed for _ in range(8)), 10)
+            eventually(lambda: all(actor.plan().is_allowed for _ in range(8)), 10)
             plan = actor.plan()
             assert any("30 s" in warning for warning in plan.warnings)
             began = time.monotonic()
             done = actor.act()
             assert done.is_done, done.sentence
-            wait_until(lambda: first.times[-1] > began, 20)
+            eventually(lambda: first.times[-1] > began, 20)
             # The same without ending the stall: nothing moves until the producer's request times out (30 s).
             undone = other.act()
             assert not actor.is_recovered(done.undo)
-            wait_until(lambda: second.times[-1] > began, 40)
+            eventually(lambda: second.times[-1] > began, 40)
         recovered_s, without_s = first.first_after(began), second.first_after(began)
-        wait_until(lambda: actor.is_recovered(done.undo), 30)
+        eventually(lambda: actor.is_recovered(done.undo), 30)
         assert actor.revert(done.undo).is_done
         assert other.revert(undone.undo).is_done
-        wait_until(lambda: settings_of(doors, ended, MIN_ISR)[MIN_ISR] == "2")
+        eventually(lambda: settings_of(doors, ended, MIN_ISR)[MIN_ISR] == "2")
     assert recovered_s < without_s
     assert without_s > killed_at + 25
     assert first.refused == 0
@@ -161,7 +163,7 @@ def test_min_isr_is_relaxed_without_a_stall_and_put_back(world):
 
 def test_replicas_of_a_dead_broker_are_made_on_a_spare_and_moved_back(world):
     doors = world.doors
-    topic = topic_on(world.cluster, [[1, 2], [2, 1]], min_insync_replicas="2")
+    topic = new_topic_on(world.cluster, [[1, 2], [2, 1]], min_insync_replicas="2")
     places = tuple(TopicPartition(topic, n) for n in (0, 1))
     actor = ReassignToSpare(doors, places, spare=3, replaced=2)
     with Acked(world.cluster, topic) as producer:
@@ -171,14 +173,14 @@ def test_replicas_of_a_dead_broker_are_made_on_a_spare_and_moved_back(world):
             assert plan.evidence["bytes"] > 0
             done = actor.act()
             assert done.is_done, done.sentence
-            wait_until(lambda: placed(doors, places) == [(1, 3), (3, 1)])
-            wait_until(lambda: time.monotonic() - producer.times[-1] < 0.5, 10)
+            eventually(lambda: placed(doors, places) == [(1, 3), (3, 1)])
+            eventually(lambda: producer.is_going_on, 10)
             early = actor.revert(done.undo)
             assert not early.is_done
             assert "Broker 2 is not back" in early.sentence
         back = actor.revert(done.undo)
         assert back.is_done, back.sentence
-        wait_until(lambda: placed(doors, places) == [(1, 2), (2, 1)])
+        eventually(lambda: placed(doors, places) == [(1, 2), (2, 1)])
     assert producer.refused == 0
 
 

@@ -8,11 +8,11 @@ from jobs.availability.acting.fenced_standby import FencedStandby
 from jobs.availability.what_if.outcome import Promoter
 from jobs.availability.what_if.simulation import Loss, Return
 from tests.jobs.availability.acting.memory_store import MemoryStore
-from tests.live.availability.drilling import Drill
-from tests.live.availability.standby_world import STANDBY, World, looping
-from tests.support import PATIENCE, wait_until
+from tests.live.availability.drills import Drill
+from tests.live.availability.standby_cluster import STANDBY, StandbyCluster, looping
+from tests.waiting import PATIENCE, eventually
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.timeout(900)
 
 TOPICS = {
     "needs-two": ([1, 2, STANDBY], {"min.insync.replicas": "2"}),
@@ -23,7 +23,7 @@ TOPICS = {
 
 
 @pytest.fixture
-def drill(world: World) -> Iterator[Drill]:
+def drill(world: StandbyCluster) -> Iterator[Drill]:
     drill = Drill(world.cluster, TOPICS, STANDBY, policy="under-min-isr", acted_on=True)
     drill.make_topics()
     yield drill
@@ -32,7 +32,7 @@ def drill(world: World) -> Iterator[Drill]:
 
 @pytest.mark.campaign("drills")
 def test_the_whole_standby_comes_into_the_isr_and_leaves_it_when_the_broker_is_back(
-    drill: Drill, world: World
+    drill: Drill, world: StandbyCluster
 ) -> None:
     store = MemoryStore()
     predicted = drill.predict(Loss(frozenset({1})))
@@ -47,7 +47,7 @@ def test_the_whole_standby_comes_into_the_isr_and_leaves_it_when_the_broker_is_b
     with looping(world.doors, store):
         actor = FencedStandby(world.doors, STANDBY, store, asked_by="drill", within_s=20 * PATIENCE)
         # Whoever answers late for a moment is not promoted.
-        wait_until(lambda: actor.plan().is_allowed, 30)
+        eventually(lambda: actor.plan().is_allowed, 30)
         done = actor.act()
         assert done.is_done, done.sentence
         drill.assert_came_true(predicted)

@@ -11,10 +11,10 @@ from jobs.lab.install.jvm import KafkaJvm
 from jobs.lab.lab import Lab
 from jobs.lab.plan import ClusterPlan
 from jobs.lab.ports import find_base_port
-from tests.live.availability.drilling import Drill
-from tests.live.quorum import metadata_tools as tools
+from tests.live import kafka_tools as tools
+from tests.live.availability.drills import Drill
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.timeout(900)
 
 # A dead broker is fenced after six seconds instead of nine; nobody leaves the ISR for lag meanwhile.
 SETTINGS = {

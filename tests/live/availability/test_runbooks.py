@@ -19,10 +19,10 @@ from jobs.lab.lab import Lab
 from jobs.lab.plan import ClusterPlan
 from jobs.lab.ports import find_base_port
 from jobs.lab.properties import logging_configuration
-from tests.live.knowing import wait_until_known
-from tests.support import wait_until
+from tests.live.topics import wait_until_known
+from tests.waiting import eventually
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.timeout(900)
 
 TOPIC = "run-books"
 MAINS = {
@@ -133,7 +133,7 @@ def test_an_existing_topic_is_moved_by_the_designers_commands(shell: Shell) -> N
         if not group.is_file and not group.text.startswith("crosslog"):
             for line in group.lines:
                 shell.run(line)
-    wait_until(lambda: "Replicas: 1,2,3" in shell._run(tools.describe_topic("moved")), 30, every=1)
+    eventually(lambda: "Replicas: 1,2,3" in shell._run(tools.describe_topic("moved")), 30, every=1)
 
 
 def make_topic(shell: Shell) -> None:
@@ -170,7 +170,7 @@ def test_every_command_of_the_runbooks_is_taken_by_kafkas_tools(shell: Shell) ->
         for line in lines:
             shell.run(line)
             if "--execute" in line:  # the tool begins no reassignment beside another one
-                wait_until(lambda: is_at_rest(shell), 60, every=1)
+                eventually(lambda: is_at_rest(shell), 60, every=1)
 
 
 def is_at_rest(shell: Shell) -> bool:

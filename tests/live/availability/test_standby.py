@@ -22,11 +22,11 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.protocol.admin.elections import ElectionType
 from jobs.cluster.protocol.admin.resource_configs import Resource, ResourceType, change_settings
 from tests.jobs.availability.acting.memory_store import MemoryStore
-from tests.live.availability.standby_world import (
+from tests.live.availability.standby_cluster import (
     STANDBY,
     Acked,
     IsrWatch,
-    World,
+    StandbyCluster,
     events_of,
     fencings,
     in_all_isrs,
@@ -36,13 +36,13 @@ from tests.live.availability.standby_world import (
     partitions,
     promotion,
     standby,
-    topic_on,
 )
 from tests.live.quorum.quorums import described, leader, remove_voter
 from tests.live.records import Record, read_all, write
-from tests.support import PATIENCE, Stalls, wait_until
+from tests.live.topics import new_topic_on
+from tests.waiting import PATIENCE, Stalls, eventually, pause
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.timeout(900)
 
 MANY = 1_000
 
@@ -52,15 +52,15 @@ def store() -> MemoryStore:
     return MemoryStore()
 
 
-def demoted(world: World, store) -> None:
+def demoted(world: StandbyCluster, store) -> None:
     """Take every promotion of a store back and wait until it is over."""
     for one in store.read().promotions:
         store.move(one.promotion_id, one.generation, Phase.DEMOTING, now_ms())
-    wait_until(lambda: not store.read().promotions, 60)
-    wait_until(lambda: is_out(world, world.topic), 20)
+    eventually(lambda: not store.read().promotions, 60)
+    eventually(lambda: is_out(world, world.topic), 20)
 
 
-def is_out(world: World, *topics: str) -> bool:
+def is_out(world: StandbyCluster, *topics: str) -> bool:
     """Say whether the standby is in no ISR; each broker reads the metadata log in its own time."""
     return not any(STANDBY in one.isr for one in partitions(world.doors, *topics).values())
 
@@ -84,7 +84,7 @@ def test_a_standby_is_told_from_other_brokers_while_it_follows(world):
 
 def test_a_standby_is_promoted_and_demoted_by_heartbeats(world, store, record_property):
     # What the machine does to a producer that has nothing to do with the standby.
-    beside = topic_on(world.cluster, [[1, 2], [2, 1]], min_insync_replicas="2")
+    beside = new_topic_on(world.cluster, [[1, 2], [2, 1]], min_insync_replicas="2")
     with (
         looping(world.doors, store) as events,
         Acked(world.cluster, world.topic) as producer,
@@ -93,14 +93,14 @@ def test_a_standby_is_promoted_and_demoted_by_heartbeats(world, store, record_pr
     ):
         actor = FencedStandby(world.doors, STANDBY, store, asked_by="test", within_s=20 * PATIENCE)
         # Whoever answers late for a moment is not promoted.
-        wait_until(lambda: actor.plan().refusals == (), 30)
+        eventually(lambda: actor.plan().refusals == (), 30)
         began = time.monotonic()
         done = actor.act()
         assert done.is_done, done.sentence
         assert done.took_ms < 5_000 + 1000 * stalls.seconds
         assert actor.verify().is_there
         # Longer than a session: somebody speaks for it.
-        assert fencings(world.doors, lambda: time.sleep(11)) == 0
+        assert fencings(world.doors, lambda: pause(11, "longer than a session")) == 0
         back = actor.revert(done.undo)
         assert back.is_done, back.sentence
         assert back.took_ms < 5_000 + 1000 * stalls.seconds
@@ -130,37 +130,37 @@ def test_a_promoted_standby_stays_when_one_of_two_loops_is_killed(world, tmp_pat
         loop_process(world.cluster, folder, "one") as one,
         loop_process(world.cluster, folder, "two") as two,
     ):
-        wait_until(lambda: len(store.read().signs) == 2, 60)
+        eventually(lambda: len(store.read().signs) == 2, 60)
         decides = {"one": one, "two": two}[store.read().lease.holder]
         # Whoever answers late for a moment is not promoted.
-        wait_until(
+        eventually(
             lambda: command(capsys, folder, "promote", "--broker", "4")["plan"]["is_allowed"], 30
         )
         assert store.read().promotions == (), "a dry run"
         told = command(capsys, folder, "promote", "--broker", "4", "--yes")
         assert told["outcome"]["is_done"]
         # Each broker reads the metadata log in its own time.
-        wait_until(
+        eventually(
             lambda: all(in_all_isrs(world.doors, STANDBY, world.topic) for _ in range(12)), 20
         )
 
         def kill_the_one_that_decides() -> None:
-            time.sleep(3)
+            pause(3, "it speaks for the standby before it dies")
             decides.kill()
             decides.wait(10)
-            time.sleep(15)
+            pause(15, "longer than a session")
 
         with IsrWatch(world.doors, world.topic) as watch:
             assert fencings(world.doors, kill_the_one_that_decides) == 0
         assert watch.looks > 100
         assert watch.missing == []
-        wait_until(lambda: len(command(capsys, folder, "status")["problems"]) == 1, 30)
+        eventually(lambda: len(command(capsys, folder, "status")["problems"]) == 1, 30)
         # The one that is left decides now: it takes the promotion back.
         told = command(capsys, folder, "demote", "--broker", "4", "--yes")
         assert told["outcome"]["is_done"]
-        wait_until(lambda: not store.read().promotions, 60)
+        eventually(lambda: not store.read().promotions, 60)
         survivor = "two" if decides is one else "one"
-        wait_until(lambda: "ended" in events_of(folder, survivor))
+        eventually(lambda: "ended" in events_of(folder, survivor))
 
 
 @pytest.mark.campaign("drills")
@@ -169,16 +169,16 @@ def test_a_promoted_standby_stays_while_the_store_is_away(world, tmp_path):
     store = FolderStore(folder)
     with looping(world.doors, store) as events:
         assert store.begin(promotion())
-        wait_until(lambda: in_all_isrs(world.doors, STANDBY, world.topic), 30)
+        eventually(lambda: in_all_isrs(world.doors, STANDBY, world.topic), 30)
 
         def take_the_store_away() -> None:
             folder.rename(tmp_path / "away")
             folder.write_text("not a folder")
-            time.sleep(14)
+            pause(14, "longer than a session")
             folder.unlink()
             # As it is where a disk was mounted: an empty store would say that nobody is promoted.
             folder.mkdir()
-            time.sleep(14)
+            pause(14, "longer than a session")
             folder.rename(tmp_path / "empty")
             (tmp_path / "away").rename(folder)
 
@@ -191,13 +191,13 @@ def test_a_promoted_standby_stays_while_the_store_is_away(world, tmp_path):
 def test_a_promoted_standby_stays_when_the_active_controller_dies(world, store):
     with looping(world.doors, store) as events:
         assert store.begin(promotion())
-        wait_until(lambda: in_all_isrs(world.doors, STANDBY, world.topic), 30)
+        eventually(lambda: in_all_isrs(world.doors, STANDBY, world.topic), 30)
         dead = leader(world.cluster)
         assert dead.plan.node_id != STANDBY
 
         def kill_the_controller() -> None:
             dead.kill()
-            time.sleep(16)
+            pause(16, "longer than a session")
 
         assert fencings(world.doors, kill_the_controller) == 0
         assert "fenced" not in events.kinds()
@@ -219,11 +219,11 @@ def test_by_a_policy_the_standby_is_promoted_and_demoted_without_anybody(world, 
     ):
         killed = world.cluster.node(2)
         killed.kill()
-        wait_until(lambda: in_all_isrs(world.doors, STANDBY, world.topic), 60)
-        wait_until(lambda: time.monotonic() - producer.times[-1] < 0.5, 30)
+        eventually(lambda: in_all_isrs(world.doors, STANDBY, world.topic), 60)
+        eventually(lambda: producer.is_going_on, 30)
         killed.start()
         world.cluster.wait_until_serving()
-        wait_until(lambda: "ended" in events.kinds(), 60)
+        eventually(lambda: "ended" in events.kinds(), 60)
         producer.stop()
     assert store.read().promotions == ()
     assert [kind for kind in events.kinds() if kind in ("asked", "demotion_asked", "ended")] == [
@@ -240,18 +240,16 @@ def test_by_a_policy_the_standby_is_promoted_and_demoted_without_anybody(world, 
 def test_a_standby_of_a_thousand_partitions_joins_all_their_isrs(world, store, record_property):
     replicas = [[1, 2, STANDBY], [2, 3, STANDBY], [3, 1, STANDBY]]
     topics = [
-        topic_on(world.cluster, [replicas[n % 3] for n in range(MANY // 5)]) for _ in range(5)
+        new_topic_on(world.cluster, [replicas[n % 3] for n in range(MANY // 5)]) for _ in range(5)
     ]
-    wait_until(lambda: standby(world.doors).most_lag_records == 0, 60, every=0.5)
+    eventually(lambda: standby(world.doors).most_lag_records == 0, 60, every=0.5)
     with looping(world.doors, store):
-        began = time.monotonic()
-        assert store.begin(promotion())
-        wait_until(lambda: in_all_isrs(world.doors, STANDBY, *topics), 60)
-        took_s = time.monotonic() - began
-        began = time.monotonic()
+        with Stalls() as stalls:
+            assert store.begin(promotion())
+            eventually(lambda: in_all_isrs(world.doors, STANDBY, *topics), 60)
         demoted(world, store)
-    record_property("promoted_s", took_s)
-    wait_until(lambda: is_out(world, *topics), 20)
+    record_property("promoted_s", stalls.wall_s)
+    eventually(lambda: is_out(world, *topics), 20)
     # A node that starts again with all of them needs minutes on a busy machine.
     with ClusterClient(world.cluster.connection) as client:
         delete_topics(client, topics)
@@ -267,19 +265,19 @@ def quorum_of_both_sites(world) -> None:
 
 @pytest.mark.usefixtures("quorum_of_both_sites")
 def test_when_the_primary_site_dies_a_promoted_standby_leads_with_every_acked_record(world, store):
-    topic = topic_on(world.cluster, [[1, 2, STANDBY]], min_insync_replicas="2")
+    topic = new_topic_on(world.cluster, [[1, 2, STANDBY]], min_insync_replicas="2")
     with looping(world.doors, store), Acked(world.cluster, topic, 0.004) as producer:
         assert store.begin(promotion())
-        wait_until(lambda: in_all_isrs(world.doors, STANDBY, topic), 30)
-        wait_until(lambda: len(producer.acked) > 1_000, 60)
+        eventually(lambda: in_all_isrs(world.doors, STANDBY, topic), 30)
+        eventually(lambda: len(producer.acked) > 1_000, 60)
         kill_the_site(world)
-        wait_until(lambda: _leader(world, topic) == STANDBY, 60)
+        eventually(lambda: _leader(world, topic) == STANDBY, 60)
         producer.stop(flush_s=0.0)
         assert set(producer.acked) - readable(world, topic) == set()
         for node_id in (1, 2):
             world.cluster.node(node_id).start()
         world.cluster.wait_until_serving()
-        wait_until(lambda: all_in_sync(world, topic, world.topic), 60)
+        eventually(lambda: all_in_sync(world, topic, world.topic), 60)
         demoted(world, store)
 
 
@@ -288,49 +286,48 @@ def test_when_the_primary_site_dies_a_promoted_standby_leads_with_every_acked_re
 def test_when_the_primary_site_dies_a_fenced_standby_lacks_the_last_moments_at_most(
     world, store, record_property
 ):
-    topic = topic_on(world.cluster, [[1, 2, STANDBY]], min_insync_replicas="2")
+    topic = new_topic_on(world.cluster, [[1, 2, STANDBY]], min_insync_replicas="2")
     with (
         looping(world.doors, store),
         Acked(world.cluster, topic, 0.004) as producer,
         Stalls() as stalls,
     ):
-        wait_until(lambda: len(producer.acked) > 1_000, 60)
+        eventually(lambda: len(producer.acked) > 1_000, 60)
         killed_at = time.monotonic()
         kill_the_site(world)
-        wait_until(lambda: _leader(world, topic) is None, 60)
+        eventually(lambda: _leader(world, topic) is None, 60)
         # Any broker tells who leads, each as far as it has read the metadata log.
-        wait_until(lambda: all(_leader(world, topic) is None for _ in range(8)), 30)
+        eventually(lambda: all(_leader(world, topic) is None for _ in range(8)), 30)
         planned = asyncio.run(_elect(world.doors, topic, is_held=False))
         assert not planned.is_well, "a fenced broker must not be electable"
-        began = time.monotonic()
-        assert store.begin(promotion())
-        wait_until(lambda: asyncio.run(_elect(world.doors, topic, is_held=False)).is_well, 30)
-        held = asyncio.run(_elect(world.doors, topic, is_held=True))
-        assert held.is_well, held.sentence
-        wait_until(lambda: _leader(world, topic) == STANDBY, 30)
-        took_s = time.monotonic() - began
+        with Stalls() as election:
+            assert store.begin(promotion())
+            eventually(lambda: asyncio.run(_elect(world.doors, topic, is_held=False)).is_well, 30)
+            held = asyncio.run(_elect(world.doors, topic, is_held=True))
+            assert held.is_well, held.sentence
+            eventually(lambda: _leader(world, topic) == STANDBY, 30)
         producer.stop(flush_s=0.0)
         found = readable(world, topic)
     when = dict(zip(producer.acked, producer.times, strict=True))
     lost = [one for one in producer.acked if one not in found]
-    record_property("leader_after_s", took_s)
+    record_property("leader_after_s", election.wall_s)
     record_property("acked", len(producer.acked))
     record_property("lost", len(lost))
     # It is outside of the ISR: nobody waited for it. What it lacks was acked within its last fetch.
     assert all(when[one] > killed_at - 1.0 - stalls.seconds for one in lost), lost
 
 
-def kill_the_site(world: World) -> None:
+def kill_the_site(world: StandbyCluster) -> None:
     for node_id in (1, 2):
         world.cluster.node(node_id).kill()
 
 
-def all_in_sync(world: World, *topics: str) -> bool:
+def all_in_sync(world: StandbyCluster, *topics: str) -> bool:
     found = partitions(world.doors, *topics).values()
     return all(set(one.isr) == set(one.replicas) for one in found)
 
 
-def readable(world: World, topic: str) -> set[int]:
+def readable(world: StandbyCluster, topic: str) -> set[int]:
     """Return the numbers of all records that the standby has, once its high watermark may move.
 
     With fewer in-sync replicas than min.insync.replicas it does not, and the end of the log cannot be read.
@@ -346,7 +343,7 @@ def readable(world: World, topic: str) -> set[int]:
     return {int(one.value.split()[0]) for one in read_all(world.cluster, topic)}
 
 
-def _leader(world: World, topic: str) -> int | None:
+def _leader(world: StandbyCluster, topic: str) -> int | None:
     (one,) = partitions(world.doors, topic).values()
     return one.leader
 

@@ -1,7 +1,6 @@
 """A real broker dies and comes back: the status of its partitions, with cause, within five seconds."""
 
 import threading
-import time
 from collections.abc import Callable
 
 import pytest
@@ -27,12 +26,13 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.protocol.data.replica_lags import read_replica_lags
 from jobs.quorum.log.follower import follow
 from tests.live.quorum.quorums import described
-from tests.live.records import new_topic
-from tests.support import PATIENCE, Clock, Stalls
+from tests.live.topics import new_topic
+from tests.support import Clock
+from tests.waiting import Deadline, Stalls
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 VISIBLE_WITHIN_S = 5.0
-PATIENCE_S = 60.0 * PATIENCE
+FOLLOWED_WITHIN_S = 60.0
 
 
 class Watched:
@@ -53,13 +53,13 @@ class Watched:
 
     def until(self, is_so: Callable[[], bool]) -> None:
         """Follow the log, as the process does, until something is so; each look is at what was stored."""
-        ends = time.monotonic() + PATIENCE_S
+        deadline = Deadline(FOLLOWED_WITHIN_S)
 
         def door(source, archive, stop, heard) -> None:
             def hear(one) -> None:
                 heard(one)
                 is_seen = is_so()
-                if is_seen or time.monotonic() > ends:
+                if is_seen or deadline.is_over():
                     self.seen_at = self.seen_at if stop.is_set() else timezone.now()
                     stop.set()
 

@@ -13,10 +13,10 @@ from jobs.lab.lab import Lab
 from jobs.lab.plan import ClusterPlan
 from jobs.lab.ports import find_base_port
 from tests.console.availability.placed_world import document
-from tests.live.availability.drilling import Drill
-from tests.support import wait_until
+from tests.live.availability.drills import Drill
+from tests.waiting import eventually
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.django_db, pytest.mark.timeout(900)]
 
 # Three voters at the site that stays: a dead broker is fenced after six seconds.
 RACKS = ("stays", "stays", "stays", "dies")
@@ -88,7 +88,7 @@ def test_what_the_page_says_of_a_site_is_what_is_collected_after_it_died(lab, cl
         seen = collected(row)
         return all(seen[name] == told for name, told in known.items())
 
-    wait_until(came_true, 60, every=1)
+    eventually(came_true, 60, every=1)
     assert collected(row)["only-there"][0] is None
     shown = client.get("/availability/drill/placements/").context["topics"].rows
     assert [(one.name, one.is_wrong) for one in shown] == [("both-sites", True)]

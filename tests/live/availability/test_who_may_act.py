@@ -19,10 +19,11 @@ from jobs.lab.plan import ClusterPlan
 from jobs.lab.ports import find_base_port
 from jobs.lab.security import USERS
 from tests.jobs.availability.acting.memory_store import MemoryStore
-from tests.live.availability.standby_world import looping, standby, topic_on
-from tests.support import PATIENCE, wait_until
+from tests.live.availability.standby_cluster import looping, standby
+from tests.live.topics import new_topic_on
+from tests.waiting import PATIENCE, eventually
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.timeout(900)
 
 _LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 _USERS = " ".join(f'user_{user}="{password}"' for user, password in USERS.items())
@@ -83,8 +84,8 @@ def secure(kafka, tmp_path_factory) -> Iterator[Secure]:
     lab.start()
     cluster = lab.cluster("guarded")
     found = Secure(cluster, ClusterConnections(cluster.connection))
-    topic_on(cluster, [[1, 2]])
-    wait_until(lambda: standby(found.doors("admin"), 2).is_fenced, 60, every=0.3)
+    new_topic_on(cluster, [[1, 2]])
+    eventually(lambda: standby(found.doors("admin"), 2).is_fenced, 60, every=0.3)
     yield found
     lab.kill()
     patch.undo()
@@ -118,7 +119,7 @@ def test_without_cluster_action_nobody_speaks_for_a_broker(secure):
 def test_a_loop_without_the_right_says_so_and_goes_on(secure):
     store = MemoryStore()
     with looping(secure.doors("limited"), store):
-        wait_until(lambda: any("CLUSTER_ACTION" in one.problem for one in store.read().signs), 30)
+        eventually(lambda: any("CLUSTER_ACTION" in one.problem for one in store.read().signs), 30)
 
 
 def test_with_cluster_action_and_describe_a_standby_is_promoted_through_sasl(secure):
@@ -126,11 +127,11 @@ def test_with_cluster_action_and_describe_a_standby_is_promoted_through_sasl(sec
     grant(secure, "BROKER", "kafka-cluster", "CLUSTER_ACTION", "DESCRIBE", "DESCRIBE_CONFIGS")
     grant(secure, "TOPIC", "*", "DESCRIBE")
     doors, store = secure.doors("limited"), MemoryStore()
-    wait_until(lambda: all(_is_readable(doors) for _ in range(8)), 30)
+    eventually(lambda: all(_is_readable(doors) for _ in range(8)), 30)
     with looping(doors, store):
         actor = FencedStandby(doors, 2, store, within_s=20 * PATIENCE)
         # Whoever answers late for a moment is not promoted.
-        wait_until(lambda: actor.plan().is_allowed, 30)
+        eventually(lambda: actor.plan().is_allowed, 30)
         done = actor.act()
         assert done.is_done, done.sentence
         assert actor.revert(done.undo).is_done

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import random
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable
 from datetime import timedelta
@@ -22,8 +21,9 @@ from jobs.lab.cluster import Cluster
 from jobs.lab.lab import Lab
 from jobs.lab.node import Node
 from jobs.replication.flow.spec import FlowSpec, Guarantee
-from tests.live.batches.worker import Worker
-from tests.live.cluster_protocol.raw import opened
+from tests.live.copiers import CopierProcess
+from tests.live.whole_batches import opened
+from tests.waiting import PATIENCE, eventually, pause
 
 
 class Writing(threading.Thread):
@@ -50,7 +50,7 @@ class Writing(threading.Thread):
                 self._write_until_something_breaks()
             except KafkaException as error:
                 self.failures[error.args[0].name()] += 1
-                time.sleep(0.5)
+                self._ended.wait(0.5)
 
     def _write_until_something_breaks(self) -> None:
         settings = {"bootstrap.servers": self._servers, "linger.ms": 2}
@@ -67,7 +67,7 @@ class Writing(threading.Thread):
                 sure.commit_transaction(30)
             else:
                 sure.abort_transaction(30)
-            time.sleep(self._chance.random() * 0.05)
+            self._ended.wait(self._chance.random() * 0.05)
         plain.flush(30)
 
     def _write(self, producer: Producer, count: int) -> None:
@@ -89,8 +89,8 @@ class Copier:
         self._flow = flow
         self._folder = folder
         self._lock = threading.Lock()
-        self.lives: list[Worker] = []
-        self.zombies: list[Worker] = []
+        self.lives: list[CopierProcess] = []
+        self.zombies: list[CopierProcess] = []
         self.killed = 0
         # Without transactions nobody keeps a zombie from writing, but the end of its driver.
         self.is_fenced = flow.delivery is Guarantee.EXACTLY_ONCE
@@ -100,17 +100,17 @@ class Copier:
         self._keeper.start()
 
     @property
-    def worker(self) -> Worker:
+    def worker(self) -> CopierProcess:
         return self.lives[-1]
 
     def start(self) -> None:
         with self._lock:
-            self.lives.append(Worker(self._flow, self._folder))
+            self.lives.append(CopierProcess(self._flow, self._folder))
 
     def kill(self, chance: random.Random) -> None:
         """Kill the worker while it copies; its keeper starts another one."""
         self.wait_until_copying()
-        time.sleep(chance.random())
+        pause(chance.random(), "it is killed at any moment of its work")
         self.killed += 1
         self.worker.kill()
 
@@ -119,11 +119,10 @@ class Copier:
         self.wait_until_copying()
         self.worker.stop()
 
-    def wait_until_copying(self, within_s: float = 20) -> None:
+    def wait_until_copying(self, within_s: float = 20 / PATIENCE) -> None:
         """Give a worker the time to begin; while a cluster is away it cannot."""
-        end = time.monotonic() + within_s
-        while not self.worker.records() and time.monotonic() < end:
-            time.sleep(0.1)
+        with contextlib.suppress(AssertionError):
+            eventually(lambda: self.worker.records() > 0, within_s, every=0.1)
 
     def pause_and_replace(self) -> None:
         """Pause the worker, start another one beside it, and let the first one go on as a zombie."""
@@ -132,7 +131,7 @@ class Copier:
             zombie = self.lives[-1]
             zombie.pause()
             self.zombies.append(zombie)
-            self.lives.append(Worker(self._flow, self._folder))
+            self.lives.append(CopierProcess(self._flow, self._folder))
         self.wait_until_copying()
         zombie.resume()
 
@@ -172,7 +171,7 @@ def happenings(lab: Lab, source: Cluster, target: Cluster, copier: Copier) -> di
     def kill(cluster: Cluster, chance: random.Random) -> None:
         node = node_of(cluster, chance)
         node.kill()
-        time.sleep(chance.random() * 3)
+        pause(chance.random() * 3, "a node is away for so long")
         back(cluster, node)
 
     def restart(cluster: Cluster, chance: random.Random) -> None:
@@ -183,7 +182,7 @@ def happenings(lab: Lab, source: Cluster, target: Cluster, copier: Copier) -> di
     def hang(cluster: Cluster, chance: random.Random) -> None:
         node = node_of(cluster, chance)
         node.pause()
-        time.sleep(2 + chance.random() * 10)
+        pause(2 + chance.random() * 10, "a node hangs for so long")
         node.resume()
         cluster.wait_until_serving()
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from tests.live.batches.worker import Worker
+from tests.live.copiers import CopierProcess
 
 
 @pytest.fixture(autouse=True)
 def no_worker_is_left():
     """End the workers of a test that failed before it ended them."""
     yield
-    while Worker.started:
-        Worker.started.pop().kill()
+    while CopierProcess.started:
+        CopierProcess.started.pop().kill()

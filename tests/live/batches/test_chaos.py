@@ -6,7 +6,6 @@ a change of the engine.
 
 import logging
 import random
-import time
 from collections import Counter
 
 import pytest
@@ -18,16 +17,17 @@ from jobs.replication.flow.internal_topics import syncs_place
 from jobs.replication.flow.spec import Guarantee
 from tests.campaigns import seconds_of_campaign, seed_of_campaign
 from tests.live.batches.chaos import Copier, Writing, happenings
-from tests.live.batches.copying import ends_of, flow_between
-from tests.live.batches.placed import assert_equal, assert_mapped, content, read_placed, read_syncs
-from tests.live.records import make_topic
-from tests.support import wait_until
+from tests.live.copied_records import assert_equal, assert_mapped, content, read_syncs
+from tests.live.copiers import flow_between
+from tests.live.topics import ends_of, make_topic
+from tests.live.whole_batches import read_placed
+from tests.waiting import eventually, lasting, pause
 
 logger = logging.getLogger(__name__)
 
 CHAOS_S = seconds_of_campaign(20)
 SEED = seed_of_campaign()
-pytestmark = [pytest.mark.live, pytest.mark.timeout(1200 + CHAOS_S)]
+pytestmark = pytest.mark.timeout(1200 + CHAOS_S)
 PARTITIONS = 6
 RECOVERY_S = 150
 
@@ -58,7 +58,7 @@ def test_whatever_breaks_both_sides_hold_the_same_in_the_end(
         copier.wait_until_copying()
         happened = rage(happenings(source_lab, source, target, copier))
         writing.stop()
-        wait_until(lambda: is_caught_up(source, topic, copier), RECOVERY_S, every=0.5)
+        eventually(lambda: is_caught_up(source, topic, copier), RECOVERY_S, every=0.5)
     finally:
         copier.stop()
         logger.warning("the last lives ended: %s", [life.error for life in copier.lives[-3:]])
@@ -87,12 +87,11 @@ def rage(possible) -> Counter:
     """Let things happen until the time is over, each of them once before any comes again."""
     chance = random.Random(SEED)
     happened: Counter = Counter()
-    end = time.monotonic() + SHARE_S
     deck: list[str] = []
-    while time.monotonic() < end:
+    for _ in lasting(SHARE_S):
         if not deck:
             deck = chance.sample(list(possible), len(possible))
-        time.sleep(chance.random() * 2)
+        pause(chance.random() * 2, "nothing happens for a moment")
         name = deck.pop()
         logger.warning("%s", name)
         possible[name](chance)

@@ -9,13 +9,12 @@ import pytest
 from jobs.replication.flow.internal_topics import syncs_place
 from jobs.replication.flow.spec import Guarantee, IsolationLevel, SyncsLocation
 from jobs.wire.batches.record_batch import Codec
-from tests.live.batches import writing
-from tests.live.batches.copying import Copying, ends_of, flow_between, survey_whole
-from tests.live.batches.placed import assert_equal, assert_mapped, read_placed, read_syncs
-from tests.live.batches.writing import DAY, NOW, numbered, record, write_batches
-from tests.live.records import make_topic, produce, read_all
-
-pytestmark = pytest.mark.live
+from tests.live import whole_batches
+from tests.live.copied_records import assert_equal, assert_mapped, read_syncs
+from tests.live.copiers import BatchCopying, flow_between, survey_whole
+from tests.live.records import produce, read_all
+from tests.live.topics import ends_of, make_topic
+from tests.live.whole_batches import DAY, NOW, numbered, read_placed, record, write_batches
 
 PARTITIONS = 20
 BIG = 1_000_000
@@ -23,17 +22,17 @@ BIG = 1_000_000
 
 def fill(cluster, topic: str) -> None:
     """Write to each of the 20 partitions what is special about it."""
-    for partition, codec in enumerate(writing.CODECS):
+    for partition, codec in enumerate(whole_batches.CODECS):
         produce(cluster, topic, 3000, partition, **{"compression.type": codec})
-    writing.interleave(cluster, topic, 5)
-    writing.interleave(cluster, topic, 6, seed=2, **{"compression.type": "zstd"})
+    whole_batches.interleave(cluster, topic, 5)
+    whole_batches.interleave(cluster, topic, 6, seed=2, **{"compression.type": "zstd"})
     tens = [numbered(10, first=10 * n) for n in range(60)]
     write_batches(cluster, topic, 7, tens)
     write_batches(cluster, topic, 8, tens, codec=Codec.ZSTD)
     large = [[record(0, os.urandom(BIG))] for _ in range(3)]
     write_batches(cluster, topic, 9, large)
     write_batches(cluster, topic, 10, large, codec=Codec.LZ4)
-    odd = [record(n, headers=writing.ODD_HEADERS[: n % 7]) for n in range(20)]
+    odd = [record(n, headers=whole_batches.ODD_HEADERS[: n % 7]) for n in range(20)]
     write_batches(cluster, topic, 11, [odd, odd[:1], odd], codec=Codec.SNAPPY)
     nulls = [record(n, *pair) for n, pair in enumerate([(None, None), (b"", b""), (b"v", None)])]
     write_batches(cluster, topic, 12, [nulls, nulls])
@@ -43,7 +42,7 @@ def fill(cluster, topic: str) -> None:
         write_batches(cluster, topic, 14, [numbered(3), numbered(400)], codec=codec)
     write_batches(cluster, topic, 15, [numbered(9000, 80)] * 3)
     write_batches(cluster, topic, 17, [numbered(1)])
-    aborted = writing.Transactions(cluster, topic)
+    aborted = whole_batches.Transactions(cluster, topic)
     aborted.begin()
     aborted.write(50, 18)
     aborted.end(commit=False)
@@ -56,12 +55,12 @@ def family(east):
     name = f"family-{uuid.uuid4().hex[:8]}"
     big = {"max_message_bytes": "2000000", "retention_ms": "-1"}
     make_topic(east, f"{name}-mixed", PARTITIONS, **big)
-    make_topic(east, f"{name}-compacted", **writing.COMPACTED)
+    make_topic(east, f"{name}-compacted", **whole_batches.COMPACTED)
     make_topic(east, f"{name}-stamped", 2, message_timestamp_type="LogAppendTime")
     fill(east, f"{name}-mixed")
     for partition in range(2):
         write_batches(east, f"{name}-stamped", partition, [numbered(10)] * 20, codec=Codec.LZ4)
-    writing.make_gaps(east, f"{name}-compacted")
+    whole_batches.make_gaps(east, f"{name}-compacted")
     return name
 
 
@@ -95,7 +94,7 @@ def assert_copied(flow, east, west, topic: str) -> None:
         assert_mapped(source, target, read_syncs(east if on_source else west, syncs_topic, topic))
 
 
-def copy_topics(flow, east, topics) -> list[Copying]:
+def copy_topics(flow, east, topics) -> list[BatchCopying]:
     """Copy every topic from its beginning to its end, whoever copied it before."""
     starts = [
         replace(start, position=0, remote_end=None, last_sync=None)
@@ -104,7 +103,7 @@ def copy_topics(flow, east, topics) -> list[Copying]:
     done = []
     for topic in topics:
         mine = [start for start in starts if start.topic == topic]
-        with Copying(flow, mine) as copying:
+        with BatchCopying(flow, mine) as copying:
             copying.wait_for_positions(ends_of(east, topic))
         done.append(copying)
     return done

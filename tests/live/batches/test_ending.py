@@ -26,12 +26,12 @@ from jobs.replication.copy.batches.produce.transaction_markers import Transactio
 from jobs.replication.copy.fencing import fence_slot, transactional_id
 from jobs.replication.flow.spec import FlowSpec
 from jobs.wire.batches.records import PlacedRecord, encode_batch
-from tests.live.cluster_protocol.raw import follow
-from tests.live.knowing import wait_until_known
 from tests.live.records import read_all
-from tests.support import wait_until
+from tests.live.topics import wait_until_known
+from tests.live.whole_batches import follow
+from tests.waiting import eventually
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.timeout(900)
 NOW_MS = int(time.time() * 1000)
 # Longer than it takes to stop and start a broker, however busy the machine is.
 OPEN_MS = 600_000
@@ -119,7 +119,7 @@ async def end_without_marker(
 def go_away(hurt: Hurt, leader: int) -> None:
     """Stop who leads, and wait until every other broker knows that nobody does."""
     hurt.lab.node(f"hurt-{leader}").stop()
-    wait_until(lambda: asyncio.run(is_led_by_nobody(hurt)), 30)
+    eventually(lambda: asyncio.run(is_led_by_nobody(hurt)), 30)
 
 
 async def is_led_by_nobody(hurt: Hurt) -> bool:

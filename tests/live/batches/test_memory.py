@@ -1,18 +1,16 @@
 """How much memory a copier takes when the source is quicker than the target."""
 
 import os
-import time
 
 import pytest
 
 from jobs.wire.batches.record_batch import Codec
-from tests.live.batches.copying import ends_of, flow_between
-from tests.live.batches.worker import Worker
-from tests.live.batches.writing import numbered, record, write_batches
-from tests.live.records import new_topic
-from tests.support import wait_until
+from tests.live.copiers import CopierProcess, flow_between
+from tests.live.topics import ends_of, new_topic
+from tests.live.whole_batches import numbered, record, write_batches
+from tests.waiting import eventually, pause
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.timeout(900)
 
 PARTITIONS = 100
 # Python, its libraries and the compiled loops take 190 MB; the rest is for what is fetched and not sent.
@@ -28,14 +26,14 @@ def test_a_target_that_hangs_does_not_fill_the_memory(small_lab, east, tmp_path)
     for partition in range(PARTITIONS):
         batches = [large, numbered(50), large, numbered(50)]
         write_batches(east, topic, partition, batches, codec=Codec(partition % 2 * Codec.LZ4))
-    worker = Worker(flow_between(east, slow, topic), tmp_path)
+    worker = CopierProcess(flow_between(east, slow, topic), tmp_path)
     worker.wait_until_copying()
     for _ in range(2):
         node.pause()
-        time.sleep(6)
+        pause(6, "the source is quicker than the target for so long")
         node.resume()
-        time.sleep(1)
+        pause(1, "the target takes some of it")
     ends = ends_of(east, topic)
-    wait_until(lambda: all(worker.positions()[topic, p] >= end for p, end in ends.items()), 120)
+    eventually(lambda: all(worker.positions()[topic, p] >= end for p, end in ends.items()), 120)
     assert worker.most_memory() < MOST_BYTES
     worker.stop()

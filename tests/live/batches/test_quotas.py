@@ -14,13 +14,12 @@ from kio.schema.alter_client_quotas.v1.response import AlterClientQuotasResponse
 
 from jobs.cluster.protocol.transport.apis import Api
 from jobs.replication.flow.spec import CopyPath
-from tests.live.batches.copying import Copying, flow_between
-from tests.live.batches.placed import assert_equal, read_placed
-from tests.live.cluster_protocol.raw import opened
-from tests.live.records import Record, new_topic, write
-from tests.support import wait_until
-
-pytestmark = pytest.mark.live
+from tests.live.copied_records import assert_equal
+from tests.live.copiers import BatchCopying, flow_between
+from tests.live.records import Record, write
+from tests.live.topics import new_topic
+from tests.live.whole_batches import opened, read_placed
+from tests.waiting import eventually
 
 COUNT, SIZE = 3000, 1000
 # Brokers look at eleven seconds together: less than the whole in that time.
@@ -71,8 +70,8 @@ def test_who_is_held_back_by_a_quota_says_for_how_long_and_loses_nothing(
     cluster = {"source": east, "target": west}[side]
     set_quota(cluster, flow.name, key)
     try:
-        with Copying(flow) as copying:
-            wait_until(is_held_back, 60)
+        with BatchCopying(flow) as copying:
+            eventually(is_held_back, 60)
             set_quota(cluster, flow.name, key, remove=True)
             copying.wait_for_position(written, within_s=120)
     finally:

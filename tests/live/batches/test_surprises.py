@@ -7,16 +7,13 @@ from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import ClusterFault
 from jobs.replication.copy.contract import CopyState
-from tests.live.batches.copying import Copying, copy_all, flow_between
-from tests.live.batches.placed import assert_equal, content, read_placed
-from tests.live.batches.writing import delete_before, delete_topic
-from tests.live.knowing import wait_until_known
-from tests.live.records import make_topic, new_topic, produce
+from tests.live.copied_records import assert_equal, content
+from tests.live.copiers import BatchCopying, copy_all, flow_between, survey
+from tests.live.records import produce
 from tests.live.replication.test_record_path_faults import start_of
-from tests.live.surveying import survey
-from tests.support import wait_until
-
-pytestmark = pytest.mark.live
+from tests.live.topics import delete_before, delete_topic, make_topic, new_topic, wait_until_known
+from tests.live.whole_batches import read_placed
+from tests.waiting import eventually
 
 
 def test_records_deleted_before_they_were_copied_are_a_finding_and_copying_goes_on(east, west):
@@ -37,9 +34,9 @@ def test_a_position_beyond_the_end_of_the_log_stops_the_partition(east, west):
     produce(east, topic, 3)
     flow = flow_between(east, west, topic)
     (start,) = survey(flow).plan.starts
-    with Copying(flow, [start_of(start, position=50)]) as copying:
+    with BatchCopying(flow, [start_of(start, position=50)]) as copying:
         row = copying.wait_for_state(CopyState.FAILED)
-        wait_until(lambda: not copying.is_running)
+        eventually(lambda: not copying.is_running)
     assert "ends at offset 3 but was copied up to 50" in row.reason
     assert "created again" in row.reason
 
@@ -49,11 +46,11 @@ def test_a_topic_that_is_created_again_while_it_is_copied_is_named(east, west, c
     topic = new_topic(east)
     flow = flow_between(east, west, topic)
     sent = produce(east, topic, 10)
-    with Copying(flow) as copying:
+    with BatchCopying(flow) as copying:
         copying.wait_for_position(10)
         delete_topic(east, topic)
         copying.wait_for_state(CopyState.RETRYING)
-        wait_until(lambda: is_made(east, topic), 30)
+        eventually(lambda: is_made(east, topic), 30)
         produce(east, topic, count)
         row = copying.wait_for_state(CopyState.FAILED)
     assert f"Topic {topic} was deleted and created again (id " in row.reason
@@ -79,8 +76,8 @@ def test_partitions_that_are_added_are_copied_from_their_beginning(east, west):
     for future in admin.create_partitions([NewPartitions(topic, 3)]).values():
         future.result(60)
     wait_until_known(east.connection, topic, 3)
-    wait_until(lambda: len(survey(flow).topics[0].partitions) == 3, 20)
-    wait_until(lambda: not survey(flow).plan.refused, 20)
+    eventually(lambda: len(survey(flow).topics[0].partitions) == 3, 20)
+    eventually(lambda: not survey(flow).plan.refused, 20)
     for partition in range(3):
         produce(east, topic, 10, partition)
     copy_all(flow, east, topic)
@@ -98,19 +95,19 @@ def test_records_lost_by_an_unclean_election_are_a_finding_and_the_new_ones_foll
     new = NewTopic(topic, num_partitions=1, replica_assignment=[[1, 2]], config=settings)
     admin.create_topics([new])[topic].result(60)
     wait_until_known(torn.connection, topic)
-    wait_until(lambda: leader_of(torn, topic) == 1, 30)
+    eventually(lambda: leader_of(torn, topic) == 1, 30)
     flow = flow_between(torn, west, topic)
     first = produce(torn, topic, 10)
-    with Copying(flow) as copying:
+    with BatchCopying(flow) as copying:
         copying.wait_for_position(10)
         lab.node("torn-2").kill()
         lost = produce(torn, topic, 20)
         copying.wait_for_position(30)
         lab.node("torn-1").kill()
         lab.node("torn-2").start()
-        wait_until(lambda: leader_of(torn, topic) == 2, 60)
+        eventually(lambda: leader_of(torn, topic) == 2, 60)
         after = produce(torn, topic, 5)
-        wait_until(lambda: copying.rows[0].position == 15, 60)
+        eventually(lambda: copying.rows[0].position == 15, 60)
     assert f"{topic}-0 lost its records from offset 10 to 29" in copying.rows[0].findings[0]
     copied = [one.value for one in read_placed(west, f"torn.{topic}")[0]]
     assert copied == [one.value for one in [*first, *lost, *after]]

@@ -7,9 +7,7 @@ import pytest
 from jobs.cluster.admin.acls import AclBinding, create_acls, describe_acls
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import NotAuthorized, Refused
-from tests.support import wait_until
-
-pytestmark = pytest.mark.live
+from tests.waiting import eventually
 
 
 def acl(name: str, *, kind: str = "TOPIC", pattern: str = "LITERAL") -> AclBinding:
@@ -27,7 +25,7 @@ def test_bindings_are_made_once_and_read_back_with_their_pattern(secure):
             every = describe_acls(client, ("TOPIC", "GROUP"))
             return [binding for binding in every if binding.name == name]
 
-        wait_until(lambda: len(found()) >= len(wanted))  # a broker hears of them a moment later
+        eventually(lambda: len(found()) >= len(wanted))  # a broker hears of them a moment later
         assert found() == sorted(wanted)
         topics = describe_acls(client)
     assert {binding.resource_type for binding in topics} == {"TOPIC"}

@@ -16,9 +16,8 @@ from jobs.cluster.errors import (
     SeveralClusters,
     TlsFailed,
 )
-from tests.support import PATIENCE, wait_until
+from tests.waiting import PATIENCE, eventually
 
-pytestmark = pytest.mark.live
 # A machine that is busy is no fault of a connection.
 WITHIN_S = 60.0
 
@@ -61,7 +60,7 @@ def _copy(one, other):
 
 
 def test_a_good_connection_tells_the_cluster_its_brokers_and_rights(east):
-    wait_until(lambda: len(check_connection(east.connection, timeout_s=WITHIN_S).brokers) == 3, 20)
+    eventually(lambda: len(check_connection(east.connection, timeout_s=WITHIN_S).brokers) == 3, 20)
     check = check_connection(east.connection, timeout_s=WITHIN_S)
     assert len(check.cluster_id) == 22
     assert {broker.rack for broker in check.brokers} == {"dc-a", "dc-b", "dc-c"}

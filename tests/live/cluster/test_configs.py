@@ -11,10 +11,8 @@ from jobs.cluster.admin.configs import (
 from jobs.cluster.admin.partitions import create_partitions
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import Refused, UnknownTopicOrPartition
-from tests.live.records import new_topic
-from tests.support import wait_until
-
-pytestmark = pytest.mark.live
+from tests.live.topics import new_topic
+from tests.waiting import eventually
 
 
 @pytest.fixture
@@ -40,7 +38,7 @@ def test_one_setting_is_set_and_one_deleted_and_the_others_stay(client, west):
     topic = new_topic(west, retention_ms="7000", segment_ms="8000")
     wanted = [ConfigAlteration("retention.ms", None), ConfigAlteration("flush.ms", "9")]
     assert alter_topic_configs(client, {topic: wanted}) == {topic: None}
-    wait_until(lambda: describe_topic_configs(client, [topic])[topic]["flush.ms"].is_override)
+    eventually(lambda: describe_topic_configs(client, [topic])[topic]["flush.ms"].is_override)
     found = describe_topic_configs(client, [topic])[topic]
     assert {key for key, value in found.items() if value.is_override} == {"segment.ms", "flush.ms"}
 
@@ -50,7 +48,7 @@ def test_a_refused_setting_changes_nothing_of_its_topic_and_others_go_on(client,
     both = [ConfigAlteration("no.such", "1"), ConfigAlteration("flush.ms", "9")]
     answers = alter_topic_configs(client, {bad: both, good: both[1:]})
     assert (type(answers[bad]), answers[good]) == (Refused, None)
-    wait_until(lambda: describe_topic_configs(client, [good])[good]["flush.ms"].is_override)
+    eventually(lambda: describe_topic_configs(client, [good])[good]["flush.ms"].is_override)
     assert not describe_topic_configs(client, [bad])[bad]["flush.ms"].is_override
 
 

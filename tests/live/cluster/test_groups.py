@@ -16,10 +16,9 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import CommittedOffset, TopicPartition
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.read_only import VARIABLE, ReadOnly
-from tests.live.records import new_topic, produce
-from tests.support import wait_until
-
-pytestmark = pytest.mark.live
+from tests.live.records import produce
+from tests.live.topics import new_topic
+from tests.waiting import eventually
 
 
 @pytest.fixture
@@ -58,7 +57,7 @@ def member_of(east, group: str, topic: str):
     try:
         consumer.subscribe([topic])
         # What is polled may be an error, as while a coordinator loads.
-        wait_until(lambda: (consumer.poll(0.2), consumer.assignment())[1], 60)
+        eventually(lambda: (consumer.poll(0.2), consumer.assignment())[1], 60)
         yield consumer
     finally:
         consumer.close()

@@ -20,10 +20,9 @@ from jobs.cluster.admin.topics import NewTopicSpec, create_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import OffsetRange, TopicPartition
 from jobs.replication.flow.lag import GroupLag, LagStatus, group_lag
-from tests.live.knowing import wait_until_known
-from tests.support import wait_until
+from tests.live.topics import wait_until_known
+from tests.waiting import eventually
 
-pytestmark = pytest.mark.live
 ANSWER_S = 60
 
 
@@ -65,7 +64,7 @@ def commit(client, group, topic, count):
     consumer = client.consumer({"group.id": group, "auto.offset.reset": "earliest"})
     consumer.subscribe([topic])
     read = []
-    wait_until(
+    eventually(
         lambda: (
             read.extend(m for m in consumer.consume(1, 0.2) if not m.error()) or len(read) >= count
         ),
@@ -118,7 +117,7 @@ def test_an_open_transaction_holds_the_end_below_the_high_watermark(client, topi
 def test_the_largest_timestamp_may_be_a_markers_and_a_record_tells_its_own(client, topic):
     produce_transactions(client, topic, committed=1)
     where = TopicPartition(topic, 0)
-    wait_until(lambda: newest(client, where) is not None)
+    eventually(lambda: newest(client, where) is not None)
     assert newest(client, where) > 7000
     assert read_timestamp_at(client, {where: 0}) == {where: 7000}
 
@@ -152,7 +151,7 @@ def test_the_last_timestamp_is_that_of_the_last_record(
 ):
     produce_transactions(client, topic, committed=committed, aborted=aborted)
     where, end = TopicPartition(topic, 0), 2 * (committed + aborted)
-    wait_until(
+    eventually(
         lambda: read_offset_ranges(client, [where], with_timestamps=False)[where].end_offset == end
     )
     assert read_last_timestamp(client, {where: end}) == {where: timestamp_ms}
@@ -177,7 +176,7 @@ def test_markers_at_the_end_are_no_data(client, topic, committed, aborted, data_
     produce_transactions(client, topic, committed=committed, aborted=aborted)
     where = TopicPartition(topic, 0)
     end = 2 * (committed + aborted)
-    wait_until(
+    eventually(
         lambda: read_offset_ranges(client, [where], with_timestamps=False)[where].end_offset == end
     )
     assert read_data_end(client, {where: (0, end)}) == {where: data_end}
@@ -210,26 +209,26 @@ def test_a_group_is_listed_and_described_while_and_after_it_lives(client, topic)
     group = f"group {topic}/with odd characters"
     consumer = client.consumer({"group.id": group})
     consumer.subscribe([topic])
-    wait_until(lambda: consumer.poll(0.2) is None and len(consumer.assignment()) == 3, 30)
+    eventually(lambda: consumer.poll(0.2) is None and len(consumer.assignment()) == 3, 30)
     alive = describe_groups(client, [group])[group]
     assert (alive.state, alive.type, alive.member_count) == ("Stable", "classic", 1)
     assert alive.assigned == {TopicPartition(topic, n) for n in range(3)}
     assert group in {listed.group_id for listed in list_groups(client).groups}
     consumer.close()
-    wait_until(lambda: describe_groups(client, [group])[group].state == "Empty")
+    eventually(lambda: describe_groups(client, [group])[group].state == "Empty")
 
 
 def test_a_group_of_the_new_protocol_has_its_type(client, topic):
     group = f"new-{topic}"
     consumer = client.consumer({"group.id": group, "group.protocol": "consumer"})
     consumer.subscribe([topic])
-    wait_until(lambda: consumer.poll(0.2) is None and len(consumer.assignment()) == 3, 30)
+    eventually(lambda: consumer.poll(0.2) is None and len(consumer.assignment()) == 3, 30)
 
     def described():
         return describe_groups(client, [group])[group]
 
     # The group is stable when its coordinator has heard that the member took its partitions.
-    wait_until(lambda: consumer.poll(0.2) is None and described().state == "Stable", 30)
+    eventually(lambda: consumer.poll(0.2) is None and described().state == "Stable", 30)
     found = described()
     assert (found.type, found.member_count, found.state) == ("consumer", 1, "Stable")
     consumer.close()

@@ -1,6 +1,5 @@
 """Topics that are tables are read to their end, and later what was added."""
 
-import time
 import uuid
 
 import pytest
@@ -10,12 +9,10 @@ from confluent_kafka.admin import AdminClient
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import TimedOut
 from jobs.cluster.topic_reader import TopicFollower, read_whole_topic
-from tests.live.batches.writing import Transactions
-from tests.live.records import make_topic, new_topic, produce
-from tests.live.writing_on import WritingOn
-from tests.support import wait_until
-
-pytestmark = pytest.mark.live
+from tests.live.records import SteadyProducer, produce
+from tests.live.topics import make_topic, new_topic
+from tests.live.whole_batches import Transactions
+from tests.waiting import Stalls, eventually
 
 
 class Reader:
@@ -65,12 +62,12 @@ def test_another_topic_of_the_same_name_is_read_from_its_beginning(west, client)
     reader.read()
     admin = AdminClient({"bootstrap.servers": west.bootstrap_servers})
     admin.delete_topics([topic])[topic].result(30)
-    wait_until(lambda: not reader.read(), 30)
+    eventually(lambda: not reader.read(), 30)
     assert reader.values == []
-    wait_until(lambda: topic not in admin.list_topics(timeout=10).topics, 30)
+    eventually(lambda: topic not in admin.list_topics(timeout=10).topics, 30)
     make_topic(west, topic)
     again = produce(west, topic, 7)
-    wait_until(lambda: reader.read() and len(reader.values) == len(again), 30)
+    eventually(lambda: reader.read() and len(reader.values) == len(again), 30)
     assert reader.values == [record.value for record in again]
 
 
@@ -107,7 +104,7 @@ def test_what_an_open_transaction_holds_back_is_waited_for_or_left_for_the_next_
     assert patient.read()
     assert len(patient.values) == 2
     producer.commit_transaction()
-    wait_until(lambda: patient.read() and patient.values[2:] == [b"open"], 30)
+    eventually(lambda: patient.read() and patient.values[2:] == [b"open"], 30)
 
 
 def test_of_a_topic_that_is_written_without_a_pause_each_record_is_taken_once_and_soon(
@@ -116,12 +113,12 @@ def test_of_a_topic_that_is_written_without_a_pause_each_record_is_taken_once_an
     topic = new_topic(west)
     reader = Reader(client, topic, is_complete=False)
     times = []
-    with WritingOn(west, topic, per_s=400):
-        wait_until(lambda: reader.read() and len(reader.values) > 100)
-        while len(times) < 50:
-            began = time.monotonic()
-            reader.read()
-            times.append(time.monotonic() - began)
+    with SteadyProducer(west, topic, per_s=400):
+        eventually(lambda: reader.read() and len(reader.values) > 100)
+        for _ in range(50):
+            with Stalls() as stalls:
+                reader.read()
+            times.append(stalls.took_s)
     reader.read()
     assert reader.values == [b"%d" % number for number in range(len(reader.values))]
     assert sorted(times)[25] < 0.5, times
@@ -150,7 +147,7 @@ def test_records_behind_the_last_committed_one_do_not_hold_up_a_reader(west, cli
         writer.write(2)
         writer.end(commit=is_kept)
     reader = Reader(client, topic)
-    wait_until(reader.read, 30)  # markers may be late
+    eventually(reader.read, 30)  # markers may be late
     assert reader.read()
     assert len(reader.values) == 2
 

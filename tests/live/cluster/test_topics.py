@@ -14,10 +14,8 @@ from jobs.cluster.admin.topics import (
 )
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import Refused
-from tests.live.knowing import wait_until_known
-from tests.support import wait_until
-
-pytestmark = pytest.mark.live
+from tests.live.topics import wait_until_known
+from tests.waiting import eventually
 
 
 @pytest.fixture
@@ -46,7 +44,7 @@ def are_in_sync(topic) -> bool:
 def test_a_new_topic_has_an_id_leaders_and_replicas_in_sync(client):
     name = fresh(client)
     # A broker that was late for a moment when the topic was made comes into sync again.
-    wait_until(lambda: are_in_sync(describe(client, name)), 60)
+    eventually(lambda: are_in_sync(describe(client, name)), 60)
     topic = describe(client, name)
     assert topic.error is None
     assert len(topic.topic_id) == 22
@@ -85,9 +83,9 @@ def test_a_topic_made_again_has_another_id(client):
     name = fresh(client)
     before = describe(client, name).topic_id
     assert delete_topics(client, [name]) == {name: None}
-    wait_until(lambda: describe(client, name).error)
+    eventually(lambda: describe(client, name).error)
     create_topics(client, {name: NewTopicSpec(1)})
-    wait_until(lambda: describe(client, name).topic_id not in {"", before}, 30)
+    eventually(lambda: describe(client, name).topic_id not in {"", before}, 30)
     assert before
 
 

@@ -1,6 +1,5 @@
 """What a real cluster shows of an application whose members are away, and of a key in its changelog."""
 
-import time
 import uuid
 
 import pytest
@@ -10,11 +9,11 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import CommittedOffset, TopicPartition
 from jobs.streams.collection.applications import find_applications, observe
 from jobs.streams.collection.changelog_search import KeyForm, SoughtKey, key_in_changelog
-from tests.live.cluster_protocol.raw import opened
-from tests.live.records import Record, make_topic, new_topic, write
-from tests.support import PATIENCE
+from tests.live.records import Record, write
+from tests.live.topics import make_topic, new_topic
+from tests.live.whole_batches import opened
+from tests.waiting import PATIENCE, Stalls
 
-pytestmark = pytest.mark.live
 BUDGET_S = 30.0 * PATIENCE
 
 
@@ -93,9 +92,9 @@ def test_windows_of_a_key_are_found_by_its_bytes_and_no_longer_key(east, form, s
 def test_a_search_ends_at_its_bytes_and_says_what_was_not_read(east):
     topic = new_topic(east, 2)
     write(east, topic, [Record(0, b"a", b"x" * 1000) for _ in range(10)])
-    began = time.monotonic()
-    found = search(east, topic, SoughtKey(b"k", 0), 2, largest_bytes=2000)
-    assert time.monotonic() - began < BUDGET_S
+    with Stalls() as stalls:
+        found = search(east, topic, SoughtKey(b"k", 0), 2, largest_bytes=2000)
+    assert stalls.took_s < BUDGET_S
     assert (found.hits, found.read, found.unread) == ((), (), (0, 1))
     assert found.reason == "2000 bytes were read"
     assert found.read_bytes == 2002

@@ -8,7 +8,11 @@ from jobs.cluster.protocol.data.produce import produce
 from jobs.cluster.protocol.data.transactions import init_producer_id
 from jobs.cluster.protocol.errors import BatchRefused, BatchTooLarge, OutOfSequence
 from tests.jobs.cluster.protocol.batches import batch, claimed, fields_of
-from tests.live.cluster_protocol.raw import (
+from tests.live.records import Record, read_all
+from tests.live.records import produce as produce_records
+from tests.live.records import write as write_records
+from tests.live.topics import new_topic
+from tests.live.whole_batches import (
     LIMITS,
     data_of,
     fetch_all,
@@ -18,11 +22,6 @@ from tests.live.cluster_protocol.raw import (
     position,
     write,
 )
-from tests.live.records import Record, new_topic, read_all
-from tests.live.records import produce as produce_records
-from tests.live.records import write as write_records
-
-pytestmark = pytest.mark.live
 
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
 TEXT = b"the same words again and again, " * 20

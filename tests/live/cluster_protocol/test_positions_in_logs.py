@@ -17,7 +17,10 @@ from jobs.cluster.protocol.data.offsets import (
 from jobs.cluster.protocol.data.transactions import init_producer_id
 from jobs.cluster.protocol.errors import LeaderMoved, OffsetOutOfRange, TopicIdUnknown
 from tests.jobs.cluster.protocol.batches import claimed
-from tests.live.cluster_protocol.raw import (
+from tests.live.records import Record
+from tests.live.records import write as write_records
+from tests.live.topics import make_topic, new_topic
+from tests.live.whole_batches import (
     LIMITS,
     fetch_all,
     fetch_at,
@@ -27,10 +30,6 @@ from tests.live.cluster_protocol.raw import (
     position,
     write,
 )
-from tests.live.records import Record, make_topic, new_topic
-from tests.live.records import write as write_records
-
-pytestmark = pytest.mark.live
 
 
 async def test_the_ends_of_logs_and_moments_in_them_are_found(east):

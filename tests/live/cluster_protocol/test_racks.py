@@ -3,10 +3,9 @@
 import pytest
 
 from jobs.cluster.descriptions import TopicPartition
-from tests.live.cluster_protocol.raw import fetch_at, follow, opened
-from tests.live.records import new_topic, produce
-
-pytestmark = pytest.mark.live
+from tests.live.records import produce
+from tests.live.topics import new_topic
+from tests.live.whole_batches import fetch_at, follow, opened
 
 SELECTOR = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 

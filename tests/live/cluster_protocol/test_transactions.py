@@ -19,20 +19,11 @@ from jobs.cluster.protocol.data.transactions import (
 from jobs.cluster.protocol.errors import ProducerFenced, TransactionFailed
 from jobs.cluster.protocol.transport.apis import Api
 from tests.jobs.cluster.protocol.batches import claimed
-from tests.live.cluster_protocol.raw import (
-    data_of,
-    fetch_all,
-    fetch_at,
-    follow,
-    opened,
-    settle,
-    write,
-)
 from tests.live.cluster_protocol.test_broken_brokers import all_lead_again
-from tests.live.records import new_topic, produce, read_all
-from tests.support import wait_until
-
-pytestmark = pytest.mark.live
+from tests.live.records import produce, read_all
+from tests.live.topics import new_topic
+from tests.live.whole_batches import data_of, fetch_all, fetch_at, follow, opened, settle, write
+from tests.waiting import eventually
 
 COUNT = 10
 
@@ -203,7 +194,7 @@ async def test_a_batch_of_a_transaction_that_was_not_begun_is_refused_with_proto
 
 def lead_again(connection) -> None:
     with ClusterClient(connection, timeout_s=20) as client:
-        wait_until(lambda: all_lead_again(client, "__transaction_state"), 60)
+        eventually(lambda: all_lead_again(client, "__transaction_state"), 60)
 
 
 async def test_every_transactional_id_of_a_flow_is_found(east):

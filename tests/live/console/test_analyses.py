@@ -10,11 +10,10 @@ import pytest
 
 from console.frame.processes.demo_client import Refused
 from jobs.spark import submit
-from tests.support import wait_until
+from tests.waiting import eventually
 
 FOLDER = Path(__file__).parents[4] / "shared/conformance/kraft_log/node-1"
 pytestmark = [
-    pytest.mark.live,
     pytest.mark.timeout(600),
     pytest.mark.skipif(not FOLDER.is_dir(), reason="../shared/conformance is not there"),
 ]
@@ -56,7 +55,7 @@ def answer(visitor, kind: str, **arguments) -> dict:
         told.update(visitor.get(f"api/v1/runs/{run['id']}/"))
         return told["state"] not in {"QUEUED", "RUNNING"}
 
-    wait_until(is_over, READ_WITHIN_S)
+    eventually(is_over, READ_WITHIN_S)
     assert told["state"] == "SUCCEEDED", told["error"]
     return dict(visitor.get(f"api/v1/runs/{run['id']}/result/"))
 
@@ -68,15 +67,15 @@ def visitor(started):
     started.visitor.delete("api/v1/quorum/imports/_incident/")
     for engine in (started.home / "runs").glob("engine-*"):
         submit.request_stop(engine)
-        wait_until(lambda engine=engine: not submit.is_alive(engine), 60)
+        eventually(lambda engine=engine: not submit.is_alive(engine), 60)
 
 
 def test_an_uploaded_log_has_its_voters_at_once_and_its_partitions_by_spark(visitor):
     def partitions() -> list[dict]:
         return visitor.get("api/v1/metadata-changes/?cluster=_incident&kind=partition")["results"]
 
-    wait_until(lambda: visitor.get("api/v1/quorum/voter-sets/?cluster=_incident")["results"], 60)
-    wait_until(partitions, READ_WITHIN_S)
+    eventually(lambda: visitor.get("api/v1/quorum/voter-sets/?cluster=_incident")["results"], 60)
+    eventually(partitions, READ_WITHIN_S)
     (run,) = [
         one for one in visitor.get("api/v1/runs/")["results"] if one["kind"] == "metadata-history"
     ]

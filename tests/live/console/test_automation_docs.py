@@ -6,7 +6,7 @@ from jobs.lab.traffic.fill import Filling, fill
 from tests.automation import SIGN_IN, examples, run_examples
 
 # The console's start and the shell may each take minutes on a busy machine.
-pytestmark = [pytest.mark.live, pytest.mark.timeout(1500)]
+pytestmark = pytest.mark.timeout(1500)
 TOPIC = "automation-orders"
 
 

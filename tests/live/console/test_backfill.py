@@ -9,10 +9,11 @@ from jobs.replication.offset_syncs.archive_manifest import read_manifest
 from jobs.spark import submit
 from jobs.wire.mirror_records import OffsetSync, encode_offset_sync
 from tests.live.console.test_analyses import answer
-from tests.live.records import Record, make_topic, write
-from tests.support import wait_until
+from tests.live.records import Record, write
+from tests.live.topics import make_topic
+from tests.waiting import eventually
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 NAME = "filled by hand"
 FILLED = TopicPartition("filled", 0)
 COUNT = 3_000
@@ -40,7 +41,7 @@ def flow(registered, east, west):
     registered.visitor.delete(f"api/v1/flows/{made['id']}/")
     for engine in (registered.home / "runs").glob("engine-*"):
         submit.request_stop(engine)
-        wait_until(lambda engine=engine: not submit.is_alive(engine), 60)
+        eventually(lambda engine=engine: not submit.is_alive(engine), 60)
 
 
 def is_locked(archive) -> bool:
@@ -58,12 +59,12 @@ def test_a_backfill_takes_over_from_the_follower_and_gives_the_archive_back(regi
     def has_read(count: int) -> bool:
         return len(open_parts(archive).rows(FILLED).upstream) >= count
 
-    wait_until(lambda: has_read(COUNT), FOLLOWED_WITHIN_S)
+    eventually(lambda: has_read(COUNT), FOLLOWED_WITHIN_S)
     assert is_locked(archive)
     facts = answer(registered.visitor, "backfill", flow=NAME)["facts"]
     known = read_manifest(archive)
     assert (facts["syncs_read"], facts["syncs_in_archive"]) == (0, known.sync_count)
     assert facts["topic_end_offset"] == known.next_offset
-    wait_until(lambda: is_locked(archive), FOLLOWED_WITHIN_S)
+    eventually(lambda: is_locked(archive), FOLLOWED_WITHIN_S)
     write(west, topic, syncs(COUNT, 7))
-    wait_until(lambda: has_read(COUNT + 7), FOLLOWED_WITHIN_S)
+    eventually(lambda: has_read(COUNT + 7), FOLLOWED_WITHIN_S)

@@ -17,11 +17,12 @@ from jobs.cluster.check import check_connection
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.offset_syncs.archive_writer import SyncArchive
 from jobs.replication.offset_syncs.follower import catch_up, place_of
-from tests.live.batches.copying import copy_all
-from tests.live.records import new_topic, produce, read_all
-from tests.live.replication.checkpointing import Rounds, commit, group_name, values_from
+from tests.live.copiers import copy_all
+from tests.live.groups import Rounds, commit, new_group, values_from
+from tests.live.records import produce, read_all
+from tests.live.topics import new_topic
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 
 class Watched:
@@ -84,11 +85,11 @@ class Watched:
 @pytest.fixture
 def watched(east, west, settings, tmp_path):
     settings.CROSSLOG_ARCHIVE = tmp_path
-    return Watched(east, west, group_name("watched"))
+    return Watched(east, west, new_group("watched"))
 
 
 def test_the_numbers_of_a_real_flow_are_the_true_ones(watched):
-    behind, synced, silent = (group_name(watched.flow.name) for _ in range(3))
+    behind, synced, silent = (new_group(watched.flow.name) for _ in range(3))
     produce(watched.east, watched.topic, 30)
     watched.copy()
     produce(watched.east, watched.topic, 30)
@@ -111,7 +112,7 @@ def test_the_numbers_of_a_real_flow_are_the_true_ones(watched):
 
 
 def test_what_is_not_copied_is_at_risk_with_its_time_and_the_answer_follows(watched):
-    group = group_name(watched.flow.name)
+    group = new_group(watched.flow.name)
     produce(watched.east, watched.topic, 10)
     commit(watched.east, group, {watched.source: 10})
     watched.copy()
@@ -127,7 +128,7 @@ def test_what_is_not_copied_is_at_risk_with_its_time_and_the_answer_follows(watc
 
 
 def test_a_later_round_reads_only_what_is_new_of_the_checkpoints(watched):
-    group = group_name(watched.flow.name)
+    group = new_group(watched.flow.name)
     produce(watched.east, watched.topic, 10)
     commit(watched.east, group, {watched.source: 3})
     watched.copy()

@@ -15,10 +15,10 @@ from jobs.cluster.check import check_connection
 from jobs.cluster.client import ClusterClient
 from tests.console.clusters import contract
 from tests.console.clusters.making import NOW
-from tests.live.knowing import wait_until_known
-from tests.support import Stalls, wait_until
+from tests.live.topics import wait_until_known
+from tests.waiting import Stalls, eventually
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(scope="module")
@@ -153,15 +153,15 @@ def test_a_killed_broker_shows_in_the_severities_and_its_return_too(small_lab):
         create_topics(client, wanted)
     wait_until_known(cluster.connection, "orders", 6)
     registered = register(cluster)
-    wait_until(lambda: severities(registered) == {Severity.OK}, 30, every=0.5)
+    eventually(lambda: severities(registered) == {Severity.OK}, 30, every=0.5)
     lab.node("three-3").kill()
-    wait_until(lambda: severities(registered) == {Severity.AT_MIN_ISR}, 60, every=0.5)
+    eventually(lambda: severities(registered) == {Severity.AT_MIN_ISR}, 60, every=0.5)
     # The round that asked for brokers first may have been too early.
-    wait_until(
+    eventually(
         lambda: run_rounds(registered) and not broker_of(registered, 3).is_live, 30, every=0.5
     )
     lab.node("three-3").start()
-    wait_until(lambda: severities(registered) == {Severity.OK}, 60, every=0.5)
+    eventually(lambda: severities(registered) == {Severity.OK}, 60, every=0.5)
 
 
 def broker_of(cluster, number):
@@ -180,7 +180,7 @@ def test_a_hung_cluster_costs_a_bounded_time_and_keeps_its_rows(small_lab):
         create_topics(client, {"orders": NewTopicSpec(1, 1)})
     cluster = register(lab.cluster("hung"))
     known = Topic.objects.filter(cluster=cluster, name="orders")
-    wait_until(lambda: run_rounds(cluster) and known.exists(), 30, every=0.5)
+    eventually(lambda: run_rounds(cluster) and known.exists(), 30, every=0.5)
     lab.node("hung-1").pause()
     with Stalls() as stalls:
         rounds = run_rounds(cluster)

@@ -7,11 +7,12 @@ from console.clusters.models import Cluster, CollectionRound, Group, GroupOffset
 from console.replication.failover import actions, work
 from console.replication.failover.door import KAFKA
 from console.replication.flows.models import ReplicationFlow
-from tests.live.batches.copying import copy_all, flow_between
-from tests.live.records import new_topic, produce
-from tests.live.replication.moving import committed, consume, new_group
+from tests.live.copiers import copy_all, flow_between
+from tests.live.groups import committed, consume, new_group
+from tests.live.records import produce
+from tests.live.topics import new_topic
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

@@ -11,9 +11,7 @@ from types import ModuleType
 import pytest
 
 from jobs.lab.traffic.fill import Filling, fill
-from tests.support import PATIENCE, wait_until
-
-pytestmark = pytest.mark.live
+from tests.waiting import PATIENCE, eventually
 
 RECORDS = 500
 COPIES_WITHIN_S = 120
@@ -86,7 +84,7 @@ def test_a_started_flow_is_seen_copying_until_its_lag_is_zero(generated, flow):
     def shown():
         return generated.ask("flows", "flows_retrieve", flow.id)
 
-    wait_until(
+    eventually(
         lambda: shown().status.state.value == "running" and shown().lag == 0, COPIES_WITHIN_S
     )
     partitions = generated.ask("flows", "flows_partitions_list", flow.id).results

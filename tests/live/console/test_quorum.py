@@ -25,10 +25,11 @@ from jobs.cluster.check import check_connection
 from jobs.cluster.client import ClusterClient
 from jobs.quorum.log.follower import Heard, catch_up
 from tests.live.quorum.quorums import described, leader
-from tests.live.records import new_topic
-from tests.support import Clock, wait_until
+from tests.live.topics import new_topic
+from tests.support import Clock
+from tests.waiting import eventually
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 
 class Kept:
@@ -95,14 +96,14 @@ def test_what_is_kept_is_what_happened(kept, client, admin):
     victim = cluster.node(next(i for i in (1, 2, 3) if i != told.leader_id))
     number = victim.plan.node_id
     victim.kill()
-    wait_until(lambda: number not in kept.isr_of(topic), 60, every=0.5)
+    eventually(lambda: number not in kept.isr_of(topic), 60, every=0.5)
     log = kept.look()
     shrunk = MetadataChange.objects.filter(topic=topic, kind=Kind.PARTITION).order_by("-offset")
     assert sorted(shrunk[0].state["isr"]) == kept.isr_of(topic)
     assert (shrunk[0].cause, shrunk[0].broker) == ("broker_fenced", number)
 
     victim.start()
-    wait_until(lambda: kept.isr_of(topic) == [1, 2, 3], 60, every=0.5)
+    eventually(lambda: kept.isr_of(topic) == [1, 2, 3], 60, every=0.5)
     leader(cluster)
     log = kept.look()
     there = list(history.states_at(log, Moment(log.next_offset - 1), Kind.PARTITION))

@@ -7,7 +7,7 @@ import sys
 import pypdf
 
 from tests.running_console import ROOT, RunningConsole
-from tests.support import wait_until
+from tests.waiting import eventually
 
 TOKEN = {"name": "shell", "role": "admin", "days": 1}
 WANTED = {"kind": "audit-trail", "name": "Trail", "period": "last-24-hours"}
@@ -20,7 +20,7 @@ def test_a_report_of_a_schedule_is_made_and_fetched(running: RunningConsole):
     made = visitor.post("api/v1/schedules/", schedule | {"arguments": {"report": report["id"]}})
     run = visitor.post(f"api/v1/schedules/{made['id']}/run/")["ref"]
     path = f"api/v1/report-runs/{run}/"
-    wait_until(lambda: visitor.get(path)["state"] in {"ready", "failed"}, 60, every=0.5)
+    eventually(lambda: visitor.get(path)["state"] in {"ready", "failed"}, 60, every=0.5)
     assert visitor.get(path)["state"] == "ready", visitor.get(path)["error"]
     assert "report.create" in visitor.page(f"{path}files/json/")
 

@@ -10,12 +10,10 @@ import pytest
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.lab.traffic.fill import Filling, fill
-from tests.live.reading import read_all
-from tests.live.replication.checkpointing import commit
+from tests.live.groups import commit
+from tests.live.records import read_all
 from tests.running_console import RunningConsole
-from tests.support import wait_until
-
-pytestmark = pytest.mark.live
+from tests.waiting import eventually
 
 COPIES_WITHIN_S = 120
 READY_WITHIN_S = 150
@@ -43,8 +41,8 @@ class Flow:
 
     def wait_until_caught_up(self) -> None:
         """Wait until the console itself says that nothing is left to copy, and check that it is so."""
-        wait_until(self._is_copied, COPIES_WITHIN_S)
-        assert len(read_all(self.west.connection, f"east.{self.topic}")) == self.written
+        eventually(self._is_copied, COPIES_WITHIN_S)
+        assert len(read_all(self.west, f"east.{self.topic}")) == self.written
 
     def _is_copied(self) -> bool:
         rows = self.console.visitor.get(f"api/v1/flows/{self.id}/partitions/")["results"]
@@ -54,7 +52,7 @@ class Flow:
 
     def stop(self) -> None:
         self.console.visitor.post(f"api/v1/flows/{self.id}/stop/")
-        wait_until(lambda: self.live_runs() == [], 60)
+        eventually(lambda: self.live_runs() == [], 60)
 
     def live_runs(self) -> list[str]:
         runs = self.console.visitor.get("api/v1/runs/?state=RUNNING")["results"]
@@ -75,9 +73,9 @@ def test_a_person_logs_in_starts_a_flow_and_sees_its_lag_fall(flow, running, pag
     log_in(page, running)
     page.goto(f"{running.url}replication/{flow.id}/")
     behind = page.locator(".fact", has_text="Behind").first
-    wait_until(lambda: shown_number(behind) == 20_000, 60)
+    eventually(lambda: shown_number(behind) == 20_000, 60)
     page.get_by_role("button", name="Start").click()
-    wait_until(lambda: shown_number(behind) == 0, COPIES_WITHIN_S)
+    eventually(lambda: shown_number(behind) == 0, COPIES_WITHIN_S)
     ARTIFACTS.mkdir(exist_ok=True)
     page.screenshot(path=ARTIFACTS / "flow-lag-fell.png", full_page=True)
     flow.wait_until_caught_up()
@@ -102,8 +100,8 @@ def test_a_group_that_reads_to_the_end_can_fail_over_now(flow, running, east):
     group = f"readers-of-{flow.topic}"
     half = flow.written // 2
     commit(east, group, {TopicPartition(flow.topic, p): half for p in (0, 1)})
-    wait_until(lambda: ready(running, flow, group), READY_WITHIN_S)
-    wait_until(lambda: failing(running, flow) == [], READY_WITHIN_S)
+    eventually(lambda: ready(running, flow, group), READY_WITHIN_S)
+    eventually(lambda: failing(running, flow) == [], READY_WITHIN_S)
 
 
 def failing(running, flow) -> list[str]:
@@ -128,7 +126,7 @@ def test_a_killed_jvm_is_followed_by_a_run_that_goes_on_and_its_crash_is_told(fl
 
     (before,) = flow.live_runs()
     os.kill(pid_of(running.home / "runs" / before, "deploy.SparkSubmit"), signal.SIGKILL)
-    wait_until(lambda: flow.live_runs() not in ([], [before]), COPIES_WITHIN_S)
+    eventually(lambda: flow.live_runs() not in ([], [before]), COPIES_WITHIN_S)
     flow.write(500)
     flow.wait_until_caught_up()
     assert flow.shown()["crashes"]["count"] == 1
@@ -148,7 +146,7 @@ def test_a_broker_that_hangs_never_hangs_a_page(flow, running, west):
     try:
         running.visitor.page(f"replication/{flow.id}/")
         running.visitor.page("clusters/west/")
-        wait_until(lambda: west_rounds_failing(running), 60)
+        eventually(lambda: west_rounds_failing(running), 60)
         known = running.visitor.page(f"clusters/west/topics/?q={flow.topic}")
         assert f"/topics/east.{flow.topic}/" in known
     finally:
@@ -192,5 +190,5 @@ def test_nothing_is_left_after_kill_9_of_everything_that_could_clean_up(
     (folder,) = [path for path in (console.home / "runs").iterdir() if path.is_dir()]
     assert pids_in(folder)
     console.supervisor.kill()
-    wait_until(lambda: pids_in(folder) == [], lease_s + 40)
-    wait_until(lambda: console.pid_of("") is None)
+    eventually(lambda: pids_in(folder) == [], lease_s + 40)
+    eventually(lambda: console.pid_of("") is None)

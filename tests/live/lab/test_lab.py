@@ -17,10 +17,7 @@ from jobs.lab.lab import Lab
 from jobs.lab.plan import standard_plans
 from jobs.lab.ports import find_base_port, is_free
 from jobs.lab.traffic.fill import Filling, fill
-from tests.support import PATIENCE, wait_until
-
-pytestmark = pytest.mark.live
-
+from tests.waiting import PATIENCE, eventually
 
 # The controller takes a lost broker for dead after 5 s instead of 9.
 QUICK = {"broker.session.timeout.ms": "5000", "broker.heartbeat.interval.ms": "500"}
@@ -36,7 +33,7 @@ def read_all(connection, topic, count):
             found.extend(one for one in consumer.consume(500, 0.2) if one.error() is None)
             return len(found) >= count
 
-        wait_until(is_read, 30)
+        eventually(is_read, 30)
         consumer.close()
     return sorted((r.partition(), r.offset(), r.key(), r.value(), r.headers() or []) for r in found)
 
@@ -55,7 +52,7 @@ def told_voters(cluster):
 
 def voters(cluster):
     """Ask until somebody leads who can tell."""
-    wait_until(lambda: told_voters(cluster) is not None, 60)
+    eventually(lambda: told_voters(cluster) is not None, 60)
     return told_voters(cluster)
 
 
@@ -84,7 +81,7 @@ def test_three_nodes_in_three_racks_form_the_east_cluster(east):
         def racks() -> set[tuple[int, str]]:
             return {(b.broker_id, b.rack) for b in describe_cluster(client).brokers}
 
-        wait_until(lambda: len(racks()) == 3, 20)  # one that was late for its session is back soon
+        eventually(lambda: len(racks()) == 3, 20)  # one that was late for its session is back soon
         assert racks() == {(1, "dc-a"), (2, "dc-b"), (3, "dc-c")}
 
 
@@ -104,7 +101,7 @@ def test_a_paused_node_answers_nothing_until_it_is_resumed(small_lab):
     node.pause()
     assert not node.serves(frozenset())
     node.resume()
-    wait_until(lambda: node.serves(frozenset({1})), 20)
+    eventually(lambda: node.serves(frozenset({1})), 20)
 
 
 def test_an_added_controller_becomes_a_voter_and_stays_one_after_a_restart(small_lab):
@@ -140,7 +137,7 @@ def test_a_node_outlives_the_thread_that_started_it(small_lab):
     starter = threading.Thread(target=lab.start)
     starter.start()
     starter.join()
-    wait_until(lambda: lab.node("small-1").serves(frozenset({1})), 20)
+    eventually(lambda: lab.node("small-1").serves(frozenset({1})), 20)
 
 
 def test_a_killed_keeper_leaves_no_node_behind(tmp_path):
@@ -151,7 +148,7 @@ def test_a_killed_keeper_leaves_no_node_behind(tmp_path):
     pids = [node["pid"] for cluster in started["clusters"] for node in cluster["nodes"]]
     assert len(pids) == 4
     os.kill(started["keeper"], signal.SIGKILL)
-    wait_until(lambda: not any(map(is_alive, pids)), 10)
+    eventually(lambda: not any(map(is_alive, pids)), 10)
     status = command("status", "--dir", tmp_path / "kept", "--json", check=False)
     assert (status.returncode, json.loads(status.stdout)["is_running"]) == (1, False)
 
@@ -170,9 +167,9 @@ def test_the_whole_life_of_a_lab_from_the_shell(tmp_path):
         return told.returncode, by_name["east-2"], by_name["east-1"]
 
     # A node that needs more than a second for an answer counts as starting.
-    wait_until(lambda: states() == (1, "stopped", "serving"), 60)
+    eventually(lambda: states() == (1, "stopped", "serving"), 60)
     command("start-node", "east-2", "--dir", root)
-    wait_until(lambda: states() == (0, "serving", "serving"), 60)
+    eventually(lambda: states() == (0, "serving", "serving"), 60)
     command("stop", "--dir", root)
     assert is_free(base_port)
     command("wipe", "--dir", root)

@@ -5,8 +5,6 @@ import pytest
 from jobs.cluster.admin.brokers import describe_cluster
 from jobs.cluster.client import ClusterClient
 
-pytestmark = pytest.mark.live
-
 
 @pytest.mark.parametrize(
     ("protocol", "mechanism"),

@@ -13,9 +13,7 @@ from jobs.lab.ports import find_base_port
 from jobs.lab.traffic.groups import GROUPS, IDLE_GROUP
 from jobs.lab.traffic.shop import TOPICS
 from jobs.lab.traffic.writers import Traffic
-from tests.support import wait_until
-
-pytestmark = pytest.mark.live
+from tests.waiting import eventually
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +29,7 @@ def traffic(kafka, tmp_path_factory):
 
 
 def test_every_topic_is_written_to(traffic):
-    wait_until(lambda: all(traffic.written[topic] > 20 for topic in TOPICS), 30)
+    eventually(lambda: all(traffic.written[topic] > 20 for topic in TOPICS), 30)
 
 
 def test_topics_have_the_partitions_of_the_shop(traffic):
@@ -41,15 +39,15 @@ def test_topics_have_the_partitions_of_the_shop(traffic):
 
 
 def test_payments_are_aborted_now_and_then(traffic):
-    wait_until(lambda: traffic.aborted > 0, 30)
+    eventually(lambda: traffic.aborted > 0, 30)
 
 
 def test_every_group_commits_and_the_idle_one_falls_behind(traffic):
     wanted = {group.group_id for group in (*GROUPS, IDLE_GROUP)}
     with ClusterClient(traffic.client.connection) as client:
         # One of them rests for a minute; what it missed before, it reads after it.
-        wait_until(lambda: committed_groups(client) >= wanted, 60)
-        wait_until(lambda: idle_lag(client) > 0, 20)
+        eventually(lambda: committed_groups(client) >= wanted, 60)
+        eventually(lambda: idle_lag(client) > 0, 20)
 
 
 def committed_groups(client):

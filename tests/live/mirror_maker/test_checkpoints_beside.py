@@ -11,12 +11,13 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.lab.mirror_maker import MirrorMaker, mirror_properties
 from jobs.replication.checkpoints.topic import read_checkpoint_topic
-from tests.live.mirror_maker.flowing import records_on
-from tests.live.records import make_topic, produce, read_all
-from tests.live.replication.checkpointing import commit, group_name, values_from
-from tests.support import wait_until
+from tests.live.groups import commit, new_group, values_from
+from tests.live.mirror_maker.mirrored import records_on
+from tests.live.records import produce, read_all
+from tests.live.topics import make_topic
+from tests.waiting import eventually
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.timeout(900)
 
 RECORDS, SLOW_S = 1000, 120
 PLACES = (0, 1, 333, 998, 999, 1000)
@@ -25,7 +26,7 @@ PLACES = (0, 1, 333, 998, 999, 1000)
 @pytest.fixture
 def copied(kafka, lab, east, west, tmp_path):
     """A topic that a real MirrorMaker 2 has copied, with checkpoints of its own switched off."""
-    topic = f"beside-{group_name()}"
+    topic = f"beside-{new_group()}"
     make_topic(east, topic)
     settings = {
         "east->west.topics": topic,
@@ -39,7 +40,7 @@ def copied(kafka, lab, east, west, tmp_path):
     mirror.start()
     try:
         remote = f"east.{topic}"
-        wait_until(lambda: mirror.check() or records_on(west, remote) >= RECORDS, SLOW_S)
+        eventually(lambda: mirror.check() or records_on(west, remote) >= RECORDS, SLOW_S)
     finally:
         mirror.stop()
     return topic
@@ -59,7 +60,7 @@ def write_flow(folder, east, west, topic: str, prefix: str):
 def test_a_shell_writes_checkpoints_for_what_mirror_maker_copies(
     east, west, copied, tmp_path, capsys
 ):
-    prefix, source = group_name("beside"), TopicPartition(copied, 0)
+    prefix, source = new_group("beside"), TopicPartition(copied, 0)
     for place in PLACES:
         commit(east, f"{prefix}-{place}", {source: place})
     flow = write_flow(tmp_path, east, west, copied, prefix)

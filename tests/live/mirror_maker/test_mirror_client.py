@@ -16,12 +16,13 @@ from jobs.replication.findings.heartbeat_topics import read_heartbeats
 from jobs.replication.flow.internal_topics import ensure_internal_topics
 from jobs.replication.naming.mirror_client import MirrorClient
 from jobs.replication.policy import DefaultReplicationPolicy, IdentityReplicationPolicy
-from tests.live.batches.copying import copy_all, flow_between
-from tests.live.records import make_topic, new_topic, produce
-from tests.live.replication.checkpointing import Rounds, group_name
-from tests.support import wait_until
+from tests.live.copiers import copy_all, flow_between
+from tests.live.groups import Rounds, new_group
+from tests.live.records import produce
+from tests.live.topics import make_topic, new_topic
+from tests.waiting import eventually
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.timeout(900)
 
 PROGRAM = Path(__file__).with_name("AskMirrorClient.java")
 ALIASES = ["east", "near", "far", "nowhere"]
@@ -54,7 +55,7 @@ POLICIES = [
 @pytest.fixture(scope="module")
 def mirrored(east, west) -> str:
     """The group of a flow whose checkpoints are on `west`, beside topics of other flows."""
-    topic, group = new_topic(east, 2), group_name("mirrored")
+    topic, group = new_topic(east, 2), new_group("mirrored")
     flow = flow_between(east, west, topic, groups=(group,))
     for partition, count in ((0, 10), (1, 20)):
         produce(east, topic, count, partition)
@@ -119,7 +120,7 @@ def in_order(answers: dict) -> dict:
 def test_all_answers_are_those_of_kafkas_own_classes(
     kafka, west, tmp_path, mirrored, policy, settings
 ):
-    questions = {"aliases": ALIASES, "groups": {mirrored: "east", group_name(): "east"}}
+    questions = {"aliases": ALIASES, "groups": {mirrored: "east", new_group(): "east"}}
     settings = {"bootstrap.servers": west.bootstrap_servers, **settings}
     theirs = in_order(java_answers(kafka, tmp_path, settings, questions))
     assert our_answers(west, policy, questions) == theirs
@@ -138,9 +139,9 @@ def test_the_source_of_a_flow_with_default_settings_is_upstream(kafka, east, wes
 
         ensure_internal_topics(source, target, flow)
         with Heartbeats(flow, source, target):
-            wait_until(lambda: arrived_at() is not None, 60)
+            eventually(lambda: arrived_at() is not None, 60)
             first = arrived_at()
-            wait_until(lambda: arrived_at() > first, 60)
+            eventually(lambda: arrived_at() > first, 60)
     questions = {"aliases": ["east"], "groups": {}}
     theirs = java_answers(kafka, tmp_path, {"bootstrap.servers": west.bootstrap_servers}, questions)
     assert "east" in theirs["upstream_clusters"]

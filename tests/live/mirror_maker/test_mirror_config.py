@@ -18,7 +18,7 @@ from jobs.replication.mirror_config.read.properties import read_properties
 from jobs.replication.mirror_config.read.text_input import InputFile
 from jobs.replication.mirror_config.values import ConnectorClass, Kind, pair_name
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.timeout(900)
 
 PROGRAM = Path(__file__).with_name("AskMirrorConfig.java")
 PLAIN = """

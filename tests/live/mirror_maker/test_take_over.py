@@ -13,11 +13,13 @@ from jobs.lab.plan import ClusterPlan
 from jobs.lab.ports import find_base_port
 from jobs.replication.copy.positions import read_positions
 from jobs.replication.flow.spec import FlowSpec
-from tests.live.mirror_maker.flowing import Flowing, records_on
-from tests.live.records import make_topic, produce, read_all
-from tests.support import wait_until
+from tests.live.copiers import BatchCopying
+from tests.live.mirror_maker.mirrored import records_on
+from tests.live.records import produce, read_all
+from tests.live.topics import make_topic
+from tests.waiting import eventually
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.timeout(900)
 
 PARTITIONS = 3
 SLOW_S = 120
@@ -68,8 +70,8 @@ def copied_by(mirror: MirrorMaker, west: Cluster, topic: str, count: int) -> Non
     positions = dict.fromkeys(range(PARTITIONS), count // PARTITIONS)
     mirror.start()
     try:
-        wait_until(lambda: mirror.check() or records_on(west, f"east.{topic}") >= count, SLOW_S)
-        wait_until(lambda: mirror.check() or positions_on(west, topic) == positions, SLOW_S)
+        eventually(lambda: mirror.check() or records_on(west, f"east.{topic}") >= count, SLOW_S)
+        eventually(lambda: mirror.check() or positions_on(west, topic) == positions, SLOW_S)
     finally:
         mirror.stop()
 
@@ -94,8 +96,8 @@ def test_a_flow_goes_on_where_mirror_maker_stopped_and_hands_back(pair, mirror_m
     assert positions_on(west, "orders") == dict.fromkeys(range(PARTITIONS), 400)
 
     write(east, "orders", 300)
-    with Flowing(flow_of(pair, "orders")) as flowing:
-        flowing.wait_for(dict.fromkeys(range(PARTITIONS), 700))
+    with BatchCopying(flow_of(pair, "orders")) as copying:
+        copying.wait_for_positions(dict.fromkeys(range(PARTITIONS), 700))
     assert read_all(west, "east.orders") == read_all(east, "orders")
     assert positions_on(west, "orders") == dict.fromkeys(range(PARTITIONS), 700)
 

@@ -32,22 +32,21 @@ from jobs.spark.analyses.offsets.syncs import open_syncs
 from jobs.spark.analyses.task import AnalysisTask
 from tests.console.making import make_cluster, make_flow
 from tests.console.replication.finding import make_group_offset
-from tests.live.mirror_maker.mirroring import (
+from tests.live.groups import commit
+from tests.live.mirror_maker.mirrored import (
     WITHIN_S,
-    commit,
+    Pair,
     end_of,
     places,
     produce_identified,
     produce_transactions,
     syncs_of,
     wait_for_mirror,
-    wait_until_quiet,
 )
-from tests.live.mirror_maker.pair import Pair
-from tests.live.records import make_topic
-from tests.support import wait_until
+from tests.live.topics import make_topic
+from tests.waiting import eventually, unchanged
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.timeout(900)
 
 PLAIN, PAID, CLEANED = "t.plain", "t.paid", "t.cleaned"
 TOPICS = (PLAIN, PAID, CLEANED)
@@ -114,23 +113,23 @@ def _fill(pair: Pair) -> None:
         end = produce_identified(pair.east, CLEANED, 1, first=end)
         return len(places(pair.east, CLEANED)) < end - 300
 
-    wait_until(has_gaps, WITHIN_S)
+    eventually(has_gaps, WITHIN_S)
     pair.mirror.start()
-    wait_until(lambda: _copied(pair), WITHIN_S)
+    eventually(lambda: _copied(pair), WITHIN_S)
     produce_identified(pair.east, PLAIN, 700, first=1500)
     produce_transactions(pair.east, PAID, 30, first=end_of(pair.east, PAID))
     produce_identified(pair.east, CLEANED, 200, first=end)
-    wait_until(lambda: _copied(pair), WITHIN_S)
+    eventually(lambda: _copied(pair), WITHIN_S)
     # On a busy machine its first syncs are dropped: behind the one that came there are as many records.
-    wait_until(lambda: TopicPartition(PLAIN, 0) in pair.syncs().partitions, WITHIN_S)
+    eventually(lambda: TopicPartition(PLAIN, 0) in pair.syncs().partitions, WITHIN_S)
     late = pair.early(PLAIN) + FAR + 100 - end_of(pair.east, PLAIN)
     if late > 0:
         produce_identified(pair.east, PLAIN, late, first=end_of(pair.east, PLAIN))
-        wait_until(lambda: _copied(pair), WITHIN_S)
+        eventually(lambda: _copied(pair), WITHIN_S)
     # MirrorMaker 2's own heartbeats are copied too, and have syncs among these.
     wanted = {TopicPartition(topic, 0) for topic in TOPICS}
-    wait_until(lambda: wanted <= set(pair.syncs().partitions), WITHIN_S)
-    wait_until_quiet(lambda: [len(syncs_of(pair.east, topic)) for topic in TOPICS])
+    eventually(lambda: wanted <= set(pair.syncs().partitions), WITHIN_S)
+    unchanged(lambda: [len(syncs_of(pair.east, topic)) for topic in TOPICS], 3, WITHIN_S)
 
 
 def _copied(pair: Pair) -> bool:
@@ -212,7 +211,7 @@ def test_checkpoints_are_what_the_rebuilt_store_says_and_never_past_the_truth(pa
     where = TopicPartition(topic, 0)
     offset = max(offset, pair.early(topic))
     group = f"g-{topic}-{offset}"
-    commit(pair.east, group, topic, offset)
+    commit(pair.east, group, {TopicPartition(topic, 0): offset})
     wait_for_mirror(pair.mirror, lambda: pair.checkpoint(group, topic) is not None)
     upstream, downstream = pair.checkpoint(group, topic) or (0, 0)
     assert upstream == offset
@@ -223,8 +222,8 @@ def test_checkpoints_are_what_the_rebuilt_store_says_and_never_past_the_truth(pa
 def test_a_group_before_the_first_sync_has_no_checkpoint_and_a_certificate_all_the_same(pair):
     where, early = TopicPartition(CLEANED, 0), 5
     assert early < pair.early(CLEANED)
-    commit(pair.east, "before", CLEANED, early)
-    commit(pair.east, "before", PLAIN, max(1499, pair.early(PLAIN)))
+    commit(pair.east, "before", {TopicPartition(CLEANED, 0): early})
+    commit(pair.east, "before", {TopicPartition(PLAIN, 0): max(1499, pair.early(PLAIN))})
     wait_for_mirror(pair.mirror, lambda: pair.checkpoint("before", PLAIN) is not None)
     assert pair.checkpoint("before", CLEANED) is None
     syncs = pair.syncs()
@@ -235,7 +234,7 @@ def test_a_group_before_the_first_sync_has_no_checkpoint_and_a_certificate_all_t
 def test_a_group_that_went_back_is_found_ahead_on_the_target(pair):
     where = TopicPartition(PLAIN, 0)
     back = _rewind(pair, "rewound")
-    group = wait_until_quiet(lambda: pair.group("rewound"))
+    group = unchanged(lambda: pair.group("rewound"), 3, WITHIN_S)
     proved = pair.syncs().translate(where, back)
     assert proved is not None
     assert proved.hi is not None
@@ -250,9 +249,9 @@ def test_a_group_that_went_back_is_found_ahead_on_the_target(pair):
 
 
 def test_a_group_that_goes_on_is_not_ahead(pair):
-    commit(pair.east, "steady", PLAIN, max(1000, pair.early(PLAIN)))
+    commit(pair.east, "steady", {TopicPartition(PLAIN, 0): max(1000, pair.early(PLAIN))})
     wait_for_mirror(pair.mirror, lambda: _target_offset(pair, "steady") is not None)
-    commit(pair.east, "steady", PLAIN, 1800)
+    commit(pair.east, "steady", {TopicPartition(PLAIN, 0): 1800})
     group = pair.group("steady")
     proof = pair.syncs().translate(TopicPartition(PLAIN, 0), 1800)
     assert list(find_groups_ahead(_picture(pair, groups=[_with_proof(group, proof.hi)]))) == []
@@ -260,7 +259,7 @@ def test_a_group_that_goes_on_is_not_ahead(pair):
 
 def test_a_healthy_mirror_maker_has_no_findings_on_the_wire(pair):
     partitions = [TopicPartition(topic, 0) for topic in TOPICS]
-    wait_until(lambda: _positions(pair).keys() >= set(partitions), WITHIN_S)
+    eventually(lambda: _positions(pair).keys() >= set(partitions), WITHIN_S)
     with (
         ClusterClient(pair.east.connection) as east,
         ClusterClient(pair.west.connection) as west,
@@ -359,9 +358,9 @@ def test_a_killed_mirror_maker_still_says_running_and_is_found_not_moving(pair):
 def _rewind(pair: Pair, group: str) -> int:
     """Let a group read 2,000 records and more, have it synced, and send it far back; returns where to."""
     back = pair.early(PLAIN)
-    commit(pair.east, group, PLAIN, max(2000, back + FAR))
+    commit(pair.east, group, {TopicPartition(PLAIN, 0): max(2000, back + FAR)})
     wait_for_mirror(pair.mirror, lambda: _target_offset(pair, group) is not None)
-    commit(pair.east, group, PLAIN, back)
+    commit(pair.east, group, {TopicPartition(PLAIN, 0): back})
     wait_for_mirror(pair.mirror, lambda: (pair.checkpoint(group, PLAIN) or (0, 0))[0] == back)
     return back
 

@@ -1,4 +1,4 @@
-"""What the live tests of the quorum do again and again: follow, ask Kafka's tool, compare with the disks."""
+"""A quorum that is followed into an archive, whose voters change, whose logs are compared with it."""
 
 from __future__ import annotations
 
@@ -21,11 +21,10 @@ from jobs.quorum.log.archive_manifest import read_manifest
 from jobs.quorum.log.batches import checked_batches
 from jobs.quorum.log.follower import Heard, follow
 from jobs.quorum.log.source import MetadataSource
-from tests.live.records import new_topic
-from tests.support import PATIENCE, wait_until
+from tests.live.kafka_tools import LOG, QUORUM, run
+from tests.live.topics import new_topic
+from tests.waiting import PATIENCE, eventually
 
-TOOL = "org.apache.kafka.tools.MetadataQuorumCommand"
-LOG = "__cluster_metadata-0"
 # What Kafka's tool says of a removal that was made before.
 REMOVED_BEFORE = ("VOTER_NOT_FOUND", "VoterNotFoundException")
 
@@ -45,7 +44,7 @@ class Followed:
 
     def wait_for(self, offset: int) -> None:
         """Wait until the archive reaches an offset."""
-        wait_until(lambda: self.next_offset >= offset, 60)
+        eventually(lambda: self.next_offset >= offset, 60)
 
 
 @contextlib.contextmanager
@@ -75,16 +74,18 @@ def following(source: MetadataSource, folder: Path) -> Iterator[Followed]:
 
 def described(cluster: Cluster) -> QuorumDescription:
     """Return the quorum as soon as somebody leads it."""
-    end = time.monotonic() + 60
-    while True:
-        try:
-            found = describe_quorum(cluster.connection)
-        except ClusterFault:
-            if time.monotonic() > end:
-                raise
-            continue
-        if found.high_watermark is not None:
-            return found
+    return eventually(lambda: _led(cluster), 60)
+
+
+def _led(cluster: Cluster) -> QuorumDescription | None:
+    """Return the quorum; None while nobody leads it, or says so with a fault of any kind."""
+    try:
+        found = describe_quorum(cluster.connection)
+    except ClusterFault as fault:
+        if fault.retriable:
+            raise
+        return None
+    return None if found.high_watermark is None else found
 
 
 def leader(cluster: Cluster) -> Node:
@@ -94,12 +95,7 @@ def leader(cluster: Cluster) -> Node:
 
 def tool_says(cluster: Cluster, *arguments: str) -> str:
     """Run `kafka-metadata-quorum`; returns what it printed."""
-    quiet = cluster.node(1).plan.folder / "log4j2-tool.yaml"
-    words = ["--bootstrap-server", cluster.bootstrap_servers, *arguments]
-    with cluster.jvm.start_tool(TOOL, words, logging=quiet) as tool:
-        said, _ = tool.communicate()
-    assert tool.returncode == 0, said
-    return said
+    return run(cluster, QUORUM, *arguments)
 
 
 def remove_voter(cluster: Cluster, node_id: int, directory_id: str | None) -> None:
@@ -107,7 +103,7 @@ def remove_voter(cluster: Cluster, node_id: int, directory_id: str | None) -> No
     words = [f"--controller-id={node_id}", f"--controller-directory-id={directory_id}"]
     change_voters(lambda: tool_says(cluster, "remove-controller", *words), REMOVED_BEFORE)
     gone = (node_id, directory_id)
-    wait_until(
+    eventually(
         lambda: gone not in {(one.id, one.directory_id) for one in described(cluster).voters}, 60
     )
 
@@ -129,7 +125,7 @@ def change_voters(ask: Callable[[], object], made_before: tuple[str, ...]) -> No
             return False
         return True
 
-    wait_until(is_made, 60, every=1)
+    eventually(is_made, 60, every=1)
 
 
 def status_of_tool(cluster: Cluster) -> dict[str, object]:
@@ -146,11 +142,14 @@ def status_of_tool(cluster: Cluster) -> dict[str, object]:
 
 def node_log(node: Node) -> dict[int, bytes]:
     """Return the segments of a node by their first offset."""
-    folder = node.plan.data / LOG
-    while True:
-        # A segment that is deleted is renamed first.
-        with contextlib.suppress(FileNotFoundError):
-            return {int(path.stem): path.read_bytes() for path in sorted(folder.glob("*.log"))}
+    return eventually(lambda: _segments(node.plan.data / LOG))
+
+
+def _segments(folder: Path) -> dict[int, bytes]:
+    # A segment that is deleted is renamed first.
+    with contextlib.suppress(FileNotFoundError):
+        return {int(path.stem): path.read_bytes() for path in sorted(folder.glob("*.log"))}
+    return {}
 
 
 def batches_of(content: bytes) -> dict[int, bytes]:
@@ -185,6 +184,6 @@ def settle(cluster: Cluster, followed: Followed) -> None:
     assert end is not None
     followed.wait_for(end)
     running = [n for n in cluster.nodes.values() if n.is_running and not n.is_paused]
-    wait_until(
+    eventually(
         lambda: all(max(batches_of(b"".join(node_log(n).values()))) >= end - 1 for n in running), 60
     )

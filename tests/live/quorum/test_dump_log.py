@@ -1,10 +1,13 @@
 """Logs read as Kafka 4.3.1's own kafka-dump-log reads them: records made here, and those of real nodes."""
 
+import base64
 import json
 import random
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +17,8 @@ from jobs.cluster.descriptions import CommittedOffset, TopicPartition
 from jobs.quorum.log.folder import LogRecord, read_folder
 from jobs.wire.batches.log_batches import BatchAt, BytesSource, scan_batches
 from jobs.wire.batches.records import PlacedRecord, encode_batch
-from jobs.wire.messages.schema import Field, plain_fields, tagged_fields
+from jobs.wire.messages.reader import uuid_text
+from jobs.wire.messages.schema import Field, Kind, plain_fields, tagged_fields
 from jobs.wire.metadata.log import read_log
 from jobs.wire.metadata.records import encode_metadata_record
 from jobs.wire.metadata.redaction import redact
@@ -29,12 +33,22 @@ from jobs.wire.topics.consumer_offsets import (
 from jobs.wire.topics.internal_logs import LogKind, records_of_batch
 from tests.jobs.wire.kraft_dump import parse_dump
 from tests.jobs.wire.metadata_values import TIME, control_batch, data_batch, every_version
-from tests.live.quorum.kafka_tools import dump_log, run_tool
-from tests.live.quorum.samples import sample
-from tests.live.records import new_topic
-from tests.support import wait_until
+from tests.live.kafka_tools import dump_log, run_tool
+from tests.live.topics import new_topic
+from tests.waiting import eventually
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+_WIDTHS = {Kind.INT8: 7, Kind.INT16: 15, Kind.UINT16: 16, Kind.INT32: 31, Kind.INT64: 63}
+_NUMBERS = [0.0, -1.5, 1e300, 5e-324, 0.1, 1e7, "NaN", "Infinity", "-Infinity"]
+_LETTERS = 'abcXYZ09-._ äß漢🙂"\\\n\t'
+_OTHERS: dict[Kind, Callable[[random.Random], Any]] = {
+    Kind.BOOL: lambda chance: chance.random() < 0.5,
+    Kind.FLOAT64: lambda chance: chance.choice(_NUMBERS),
+    Kind.UUID: lambda chance: uuid_text(chance.randbytes(16)),
+    Kind.STRING: lambda chance: "".join(chance.choices(_LETTERS, k=chance.randrange(9))),
+    Kind.BYTES: lambda chance: base64.b64encode(chance.randbytes(chance.randrange(9))).decode(),
+}
+
+pytestmark = pytest.mark.timeout(900)
 
 PROGRAM = Path(__file__).with_name("PrintSchemas.java")
 METADATA, OFFSETS = "--cluster-metadata-decoder", "--offsets-decoder"
@@ -162,7 +176,7 @@ def test_the_folder_of_a_node_is_one_history_without_damage(node_folder):
 def test_the_folder_of_a_node_that_is_writing_is_read_without_damage(east):
     folder = read_folder(east.nodes[1].plan.data)
     before = len(list(folder.records()))
-    wait_until(lambda: len(list(folder.records())) > before)
+    eventually(lambda: len(list(folder.records())) > before)
     assert not [one for one in folder.records() if not isinstance(one, LogRecord)]
 
 
@@ -238,3 +252,32 @@ def test_committed_offsets_of_a_broker_are_read_as_kafka_dump_log_reads_them(kaf
         assert ours == theirs
         committed |= {one[1]["data"]["group"] for one in ours if one[2] is not None}
     assert f"g-{topic}" in committed
+
+
+def sample(fields: tuple[Field, ...], version: int, chance: random.Random) -> dict[str, Any]:
+    """Values for the fields of a version; tagged ones are there half of the time, and never their default."""
+    found = {field.name: _value(field, version, chance) for field in plain_fields(fields, version)}
+    for field in tagged_fields(fields, version).values():
+        value = _value(field, version, chance)
+        if chance.random() < 0.5 and value not in (field.default, [], None):
+            found[field.name] = value
+    return found
+
+
+def _value(field: Field, version: int, chance: random.Random) -> Any:
+    if field.nullable and chance.random() < 0.3:
+        return None
+    if field.is_array:
+        return [_one(field, version, chance) for _ in range(chance.randrange(4))]
+    return _one(field, version, chance)
+
+
+def _one(field: Field, version: int, chance: random.Random) -> Any:
+    kind = field.kind
+    if kind is Kind.STRUCT:
+        return sample(field.fields, version, chance)
+    if kind in _OTHERS:
+        return _OTHERS[kind](chance)
+    size = _WIDTHS[kind]
+    lowest = 0 if kind is Kind.UINT16 else -(1 << size)
+    return chance.choice([lowest, (1 << size) - 1, 1, chance.randrange(lowest, 1 << size)])

@@ -16,9 +16,7 @@ from tests.live.quorum.quorums import (
     settle,
     status_of_tool,
 )
-from tests.support import wait_until
-
-pytestmark = pytest.mark.live
+from tests.waiting import eventually
 
 # Segments of a few seconds, so that every test sees some roll over.
 SMALL = {
@@ -36,7 +34,7 @@ def quorum(small_lab):
 
 def assert_as_the_tool_says(cluster):
     """Compare with kafka-metadata-quorum, asking again while an election is between the two."""
-    wait_until(lambda: _facts(cluster) == _facts_of_tool(cluster), 60, every=0.5)
+    eventually(lambda: _facts(cluster) == _facts_of_tool(cluster), 60, every=0.5)
 
 
 def _facts(cluster) -> dict:
@@ -108,19 +106,19 @@ def test_voters_that_come_go_and_change_their_disk_are_followed(quorum, tmp_path
 
     with following(MetadataSource(quorum.connection), tmp_path / "a") as followed:
         added = quorum.add_controller()
-        wait_until(lambda: voter(4) is not None, 60)
+        eventually(lambda: voter(4) is not None, 60)
         first = voter(4)
         assert_as_the_tool_says(quorum)
 
         added.kill()
         remove_voter(quorum, 4, first.directory_id)
-        wait_until(lambda: voter(4) is None, 60)
+        eventually(lambda: voter(4) is None, 60)
         shutil.rmtree(added.plan.data)
         format_node(added, quorum.identity)
         added.start()
         quorum.wait_until_serving()
         quorum._add_voter(added)
-        wait_until(lambda: voter(4) is not None, 60)
+        eventually(lambda: voter(4) is not None, 60)
         assert voter(4).directory_id != first.directory_id
         settle(quorum, followed)
         assert_as_the_tool_says(quorum)
@@ -130,7 +128,7 @@ def test_voters_that_come_go_and_change_their_disk_are_followed(quorum, tmp_path
             one for one in described(quorum).voters if one.id == leader(quorum).plan.node_id
         )
         remove_voter(quorum, gone.id, gone.directory_id)
-        wait_until(lambda: voter(gone.id) is None, 60)
+        eventually(lambda: voter(gone.id) is None, 60)
         settle(quorum, followed)
         for node in quorum.nodes.values():
             assert assert_same_bytes(followed.folder, node) > 0

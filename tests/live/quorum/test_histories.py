@@ -29,9 +29,10 @@ from jobs.quorum.history.histories import (
     topic_history,
 )
 from jobs.quorum.log.folder import read_folder
-from tests.live.quorum import metadata_tools as tools
+from tests.live import kafka_tools as tools
+from tests.waiting import eventually
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.timeout(900)
 
 # A follower that lags is noticed before its session ends (9 s): so lag and fencing can be told apart.
 SETTINGS = {"replica.lag.time.max.ms": "2000"}
@@ -190,7 +191,7 @@ def test_a_reassignment_starts_and_completes(cluster: Cluster, tmp_path: Path) -
 def test_a_topic_that_is_made_again_is_another_topic(cluster: Cluster) -> None:
     tools.make_topic(cluster, "again", (1, 2, 3))
     tools.run(cluster, tools.TOPICS, "--delete", "--topic", "again")
-    tools.wait_until(lambda: "again" not in tools.image(cluster, 1).topic_ids, 60)
+    eventually(lambda: "again" not in tools.image(cluster, 1).topic_ids, 60)
     tools.make_topic(cluster, "again", (3, 2, 1))
     tools.wait_for_log(cluster, 1, "again", leader=3)
     first, gone, second = topic_history(tools.changes(cluster, 1), "again")
@@ -212,7 +213,7 @@ def test_a_setting_that_is_changed_has_its_history(cluster: Cluster) -> None:
         wanted = ConfigResource(ResourceType.TOPIC, "set", incremental_configs=[entry])
         for done in admin.incremental_alter_configs([wanted]).values():
             done.result(30)
-    tools.wait_until(lambda: ("TOPIC", "set") not in tools.image(cluster, 1).configs, 60)
+    eventually(lambda: ("TOPIC", "set") not in tools.image(cluster, 1).configs, 60)
     found = config_history(tools.changes(cluster, 1), "TOPIC", "set", "retention.ms")
     assert [(one.previous_value, one.value) for one in found] == [
         (None, "1000000"),
@@ -225,7 +226,7 @@ def test_a_feature_goes_down_and_up_again(cluster: Cluster) -> None:
     before = tools.image(cluster, 1).features["streams.version"]
     tools.run(cluster, tools.FEATURES, "downgrade", "--feature", "streams.version=0")
     tools.run(cluster, tools.FEATURES, "upgrade", "--feature", f"streams.version={before}")
-    tools.wait_until(lambda: tools.image(cluster, 1).features.get("streams.version") == before, 60)
+    eventually(lambda: tools.image(cluster, 1).features.get("streams.version") == before, 60)
     found = list(feature_history(tools.changes(cluster, 1), "streams.version"))
     assert [one.level for one in found[-2:]] == [None, before]
     said = tools.run(cluster, tools.FEATURES, "describe")

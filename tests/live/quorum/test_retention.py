@@ -9,11 +9,10 @@ from jobs.quorum.log.archive_manifest import Snapshot, read_manifest
 from jobs.quorum.log.follower import catch_up
 from jobs.quorum.log.importer import import_folder
 from jobs.quorum.log.source import MetadataSource
-from tests.live.quorum.quorums import LOG, assert_same_bytes, node_log
-from tests.live.records import new_topic
-from tests.support import wait_until
-
-pytestmark = pytest.mark.live
+from tests.live.kafka_tools import LOG
+from tests.live.quorum.quorums import assert_same_bytes, node_log
+from tests.live.topics import new_topic
+from tests.waiting import eventually
 
 TINY = {
     "internal.metadata.log.segment.bytes": "16384",
@@ -40,7 +39,7 @@ def next_snapshot(cluster, folder) -> Snapshot:
         caught_up(cluster, folder, snapshot_every=1)
         return read_manifest(folder).snapshots != before
 
-    wait_until(is_there, 120, every=1.0)
+    eventually(is_there, 120, every=1.0)
     return read_manifest(folder).snapshots[-1]
 
 
@@ -58,7 +57,7 @@ def forgets(cluster, offset: int) -> None:
     for _ in range(12):
         new_topic(cluster, partitions=40)
     # Controllers look once a minute what is old.
-    wait_until(lambda: min(node_log(cluster.node(1))) > offset, 240, every=1.0)
+    eventually(lambda: min(node_log(cluster.node(1))) > offset, 240, every=1.0)
 
 
 @pytest.mark.campaign("faults")

@@ -12,9 +12,7 @@ from jobs.quorum.log.archive_manifest import read_manifest
 from jobs.quorum.log.follower import Mode
 from jobs.quorum.log.source import MetadataSource
 from tests.live.quorum.quorums import assert_same_bytes, following
-from tests.support import wait_until
-
-pytestmark = pytest.mark.live
+from tests.waiting import eventually
 
 
 def limited(secure):
@@ -52,7 +50,7 @@ def test_the_quorum_is_described_by_its_controllers_too(secure):
 def test_where_the_controllers_want_other_credentials_the_quorum_is_polled(secure, tmp_path):
     source = MetadataSource(secure.connection("SASL_PLAINTEXT", "PLAIN"))
     with following(source, tmp_path / "a") as followed:
-        wait_until(lambda: any(one.quorum for one in followed.heard), 60)
+        eventually(lambda: any(one.quorum for one in followed.heard), 60)
     told = next(one for one in followed.heard if one.quorum)
     assert told.mode is Mode.POLLING
     assert told.lost
@@ -63,7 +61,7 @@ def test_with_settings_of_their_own_the_controllers_are_followed(secure, tmp_pat
     # Whoever may not even describe the quorum as a client may still read its log as somebody else.
     source = MetadataSource(limited(secure), controllers(secure))
     with following(source, tmp_path / "a") as followed:
-        wait_until(lambda: any(one.is_at_end for one in followed.heard), 60)
+        eventually(lambda: any(one.is_at_end for one in followed.heard), 60)
     assert assert_same_bytes(tmp_path / "a", secure.cluster.node(1)) > 0
 
 

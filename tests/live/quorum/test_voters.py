@@ -20,17 +20,9 @@ from jobs.quorum.log.replica_digest import digest_folder
 from jobs.quorum.timeline.clock import LogClock
 from jobs.quorum.timeline.parts import Election
 from jobs.quorum.voters.voter_sets import ReplicaKey, VoterNode
-from tests.live.quorum.quorums import (
-    LOG,
-    REMOVED_BEFORE,
-    TOOL,
-    change_voters,
-    described,
-    leader,
-)
-from tests.support import wait_until
-
-pytestmark = pytest.mark.live
+from tests.live.kafka_tools import LOG, QUORUM
+from tests.live.quorum.quorums import REMOVED_BEFORE, change_voters, described, leader
+from tests.waiting import eventually
 
 
 @pytest.fixture
@@ -48,7 +40,7 @@ def run(quorum, command: str) -> str:
     script, *arguments = shlex.split(command)
     assert script == "bin/kafka-metadata-quorum.sh"
     quiet = quorum.node(1).plan.folder / "log4j2-tool.yaml"
-    with quorum.jvm.start_tool(TOOL, arguments, logging=quiet) as tool:
+    with quorum.jvm.start_tool(QUORUM, arguments, logging=quiet) as tool:
         said, _ = tool.communicate()
     assert tool.returncode == 0, said
     return said
@@ -75,7 +67,7 @@ def settled(quorum, voters: set[int], running=1):
         read = timeline()
         return read.current.is_committed is True and read.current.voters.ids == voters
 
-    wait_until(is_there, 60, every=0.5)
+    eventually(is_there, 60, every=0.5)
     return timeline()
 
 
@@ -114,7 +106,7 @@ def start_observer(quorum, node, gone: str | None = None) -> ReplicaKey:
         found[:] = [one for one in [seen()] if one and one.last_caught_up_at_ms is not None]
         return bool(found)
 
-    wait_until(has_caught_up, 60, every=0.5)
+    eventually(has_caught_up, 60, every=0.5)
     return ReplicaKey(4, found[0].directory_id)
 
 
@@ -164,7 +156,7 @@ def test_plans_are_carried_out_and_the_history_tells_what_was_done(quorum):
         remove(quorum, step.command)
     settled(quorum, {1, 2, 3, 4} - {gone}, stays)
     # It resigns only after its removal was committed.
-    wait_until(
+    eventually(
         lambda: timeline_of(quorum, quorum.node(stays)).elections[-1].leader_id != gone,
         60,
         every=0.5,
@@ -189,10 +181,10 @@ def test_deaths_of_leaders_are_elections_with_their_time_and_health_sees_them(qu
         at = time.time() * 1000
         dead.kill()
         alive = next(node for node in quorum.nodes.values() if node is not dead)
-        wait_until(lambda: described(quorum).leader_id != killed[-1][0], 60, every=0.5)
+        eventually(lambda: described(quorum).leader_id != killed[-1][0], 60, every=0.5)
         after = described(quorum)
         # Where the machine is slow there may be one more election by now.
-        wait_until(lambda: after.leader_epoch in elected(quorum, alive), 60, every=0.5)  # noqa: B023
+        eventually(lambda: after.leader_epoch in elected(quorum, alive), 60, every=0.5)  # noqa: B023
         assert elected(quorum, alive)[after.leader_epoch].leader_id == after.leader_id
         election = next(
             one for epoch, one in elected(quorum, alive).items() if epoch > killed[-1][1]
@@ -202,13 +194,13 @@ def test_deaths_of_leaders_are_elections_with_their_time_and_health_sees_them(qu
         assert election.timestamp_ms >= at - 1_000
         assert len(election.granting) >= 2
 
-        wait_until(lambda: {"bare_majority", "voter_silent"} <= codes_of(quorum, alive), 30)  # noqa: B023
+        eventually(lambda: {"bare_majority", "voter_silent"} <= codes_of(quorum, alive), 30)  # noqa: B023
         codes = codes_of(quorum, alive)
         # What is much longer than the cadence of this log is a time without a controller.
         assert ("no_active_controller" in codes) or not is_long(alive, election.gap_ms), election
         dead.start()
         quorum.wait_until_serving()
-        wait_until(partial(is_whole, quorum, alive), 60, every=0.5)
+        eventually(partial(is_whole, quorum, alive), 60, every=0.5)
 
     read = timeline_of(quorum, quorum.node(1), described(quorum).high_watermark)
     assert [one.code for one in read.anomalies if one.is_finding] == []

@@ -11,13 +11,18 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.checkpoints.topic import TOPIC_ID_HEADER, read_checkpoint_topic
 from jobs.replication.flow.spec import Guarantee, SyncsLocation
 from jobs.wire.mirror_records import decode_checkpoint
-from tests.live.batches.copying import Copying, copy_all, flow_between
 from tests.live.cluster.test_groups import member_of
-from tests.live.records import new_topic, produce, read_all
-from tests.live.replication.checkpointing import Rounds, commit, group_name, offsets_of, values_from
-from tests.live.replication.moving import wait_until_inactive
-
-pytestmark = pytest.mark.live
+from tests.live.copiers import BatchCopying, copy_all, flow_between
+from tests.live.groups import (
+    Rounds,
+    commit,
+    new_group,
+    offsets_of,
+    values_from,
+    wait_until_inactive,
+)
+from tests.live.records import produce, read_all
+from tests.live.topics import new_topic
 
 CHECKPOINTS = "east.checkpoints.internal"
 PLACES = (0, 1, 7, 40, 41, 59, 60, 61, 80, 99, 104, 119, 120)
@@ -47,9 +52,9 @@ def transactions(cluster, topic: str) -> None:
     ],
 )
 def test_a_group_goes_on_exactly_where_it_stopped(east, west, settings):
-    topic, prefix = new_topic(east), group_name("exact")
+    topic, prefix = new_topic(east), new_group("exact")
     flow = flow_between(east, west, topic, groups=(f"{prefix}.*",), **settings)
-    with Copying(flow) as copying:
+    with BatchCopying(flow) as copying:
         produce(east, topic, 30)
         copying.wait_for_position(30)
         produce(east, topic, 30)
@@ -73,7 +78,7 @@ def test_a_group_goes_on_exactly_where_it_stopped(east, west, settings):
 
 
 def test_checkpoints_are_mirror_makers_bytes_in_a_topic_as_it_makes_it(east, west):
-    topic, group = new_topic(east), group_name()
+    topic, group = new_topic(east), new_group()
     flow = flow_between(east, west, topic, groups=(group,))
     produce(east, topic, 10)
     copy_all(flow, east, topic)
@@ -97,7 +102,7 @@ def test_checkpoints_are_mirror_makers_bytes_in_a_topic_as_it_makes_it(east, wes
 
 
 def test_a_group_that_goes_back_is_followed_and_one_in_use_is_left_alone(east, west):
-    topic, prefix = new_topic(east), group_name("back")
+    topic, prefix = new_topic(east), new_group("back")
     idle, used, foreign = (f"{prefix}-{name}" for name in ("idle", "used", "foreign"))
     flow = flow_between(east, west, topic, groups=(f"{prefix}.*",))
     produce(east, topic, 50)

@@ -6,7 +6,6 @@
 import json
 import logging
 import threading
-import time
 from dataclasses import asdict
 
 import pytest
@@ -18,18 +17,18 @@ from jobs.replication.checkpoints.thread import CheckpointThread
 from jobs.replication.failover.read_syncs import read_translator
 from jobs.replication.flow.internal_topics import syncs_place
 from tests.campaigns import seconds_of_campaign
-from tests.live.batches.copying import Copying, flow_between
-from tests.live.records import new_topic
-from tests.live.replication.checkpoint_truth import examine
-from tests.live.replication.checkpointing import group_name
-from tests.live.writing_on import WritingOn
-from tests.support import wait_until
+from tests.live.copied_records import examine_checkpoints
+from tests.live.copiers import BatchCopying, flow_between
+from tests.live.groups import new_group
+from tests.live.records import SteadyProducer
+from tests.live.topics import new_topic
+from tests.waiting import Stalls, eventually, stays
 
 logger = logging.getLogger(__name__)
 
 PARTITIONS, RECORDS_PER_S, COMMIT_S, ROUND_S = 6, 400, 0.7, 2
 WATCHED_S = seconds_of_campaign(16)
-pytestmark = [pytest.mark.live, pytest.mark.timeout(900 + WATCHED_S)]
+pytestmark = pytest.mark.timeout(900 + WATCHED_S)
 # So many records behind the writer are the groups, in each partition.
 BEHIND = (0, 3, 40, 400)
 
@@ -37,7 +36,7 @@ BEHIND = (0, 3, 40, 400)
 class Groups:
     """Groups that follow a writer and commit each `COMMIT_S`, while the block runs."""
 
-    def __init__(self, cluster, topic: str, prefix: str, writer: WritingOn) -> None:
+    def __init__(self, cluster, topic: str, prefix: str, writer: SteadyProducer) -> None:
         self._topic = topic
         self._writer = writer
         self._behind = {f"{prefix}-{behind}": behind for behind in BEHIND}
@@ -74,21 +73,21 @@ class Groups:
 
 
 def test_checkpoints_of_a_topic_that_is_written_without_a_pause_are_true_and_never_fall(east, west):
-    topic, prefix = new_topic(east, PARTITIONS), group_name("on")
+    topic, prefix = new_topic(east, PARTITIONS), new_group("on")
     flow = flow_between(
         east, west, topic, groups=(f"{prefix}-.*",), emit_checkpoints_interval_s=ROUND_S
     )
-    rounds: dict[int, float] = {}
-    with WritingOn(east, topic, PARTITIONS, per_s=RECORDS_PER_S) as writer:
-        wait_until(lambda: writer.written > 10)
-        with Copying(flow) as copying:
-            wait_until(lambda: copying.rows, 60)
+    rounds: set[int] = set()
+    with SteadyProducer(east, topic, PARTITIONS, per_s=RECORDS_PER_S) as writer:
+        eventually(lambda: writer.written > 10)
+        with BatchCopying(flow) as copying:
+            eventually(lambda: copying.rows, 60)
             with Groups(east, topic, prefix, writer) as groups, CheckpointThread(flow) as thread:
                 watch(thread, rounds)
             writer.stop()
             copying.wait_for_positions(dict.fromkeys(range(PARTITIONS), writer.written), 120)
     syncs_topic, _ = syncs_place(flow)
-    figures = examine(
+    figures = examine_checkpoints(
         west, (f"east.{topic}", syncs_topic, "east.checkpoints.internal"), groups.names
     )
     told = {**asdict(figures), "rounds": len(rounds), "seconds": WATCHED_S}
@@ -103,26 +102,30 @@ def test_the_offset_syncs_for_a_plan_are_read_soon_while_more_of_them_are_writte
     topic = new_topic(east, PARTITIONS)
     flow = flow_between(east, west, topic)
     times = []
-    with WritingOn(east, topic, PARTITIONS, per_s=RECORDS_PER_S), Copying(flow) as copying:
+    with (
+        SteadyProducer(east, topic, PARTITIONS, per_s=RECORDS_PER_S),
+        BatchCopying(flow) as copying,
+    ):
         copying.wait_for_positions(dict.fromkeys(range(PARTITIONS), 200))
         for _ in range(5):
-            began = time.monotonic()
-            translator = read_translator(flow)
-            times.append(time.monotonic() - began)
+            with Stalls() as stalls:
+                translator = read_translator(flow)
+            times.append(stalls.took_s)
             found = translator.translate(TopicPartition(topic, 0), 100)
             assert found is not None
             assert found.lo > 0
     assert sorted(times)[2] < 3, times
 
 
-def watch(thread: CheckpointThread, rounds: dict[int, float]) -> None:
+def watch(thread: CheckpointThread, rounds: set[int]) -> None:
     """Note the rounds for `WATCHED_S` after the first one that told something."""
 
-    def look() -> bool:
+    def is_well() -> bool:
         report = thread.to_mapping() or {}
         assert not report.get("fault"), report
         if report.get("told"):
-            rounds.setdefault(report["at_ms"], time.monotonic())
-        return bool(rounds) and time.monotonic() - min(rounds.values()) > WATCHED_S
+            rounds.add(report["at_ms"])
+        return True
 
-    wait_until(look, WATCHED_S + 60)
+    eventually(lambda: is_well() and rounds, 60)
+    stays(is_well, WATCHED_S)

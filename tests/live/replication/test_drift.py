@@ -3,17 +3,13 @@
 import json
 from dataclasses import replace
 
-import pytest
-
 from jobs.cluster.admin.topics import describe_topics, list_topic_names
 from jobs.replication.flow.spec import OnExisting, PolicyName
 from jobs.replication.topics.drift_report import read_drift
 from jobs.replication.topics.preview import read_preview
-from tests.live.records import make_topic, new_topic, produce
-from tests.live.replication.copying import copy_all
-from tests.live.replication.following import alter, configs_of, following
-
-pytestmark = pytest.mark.live
+from tests.live.copiers import copy_records, synced_topics
+from tests.live.records import produce
+from tests.live.topics import alter, configs_of, make_topic, new_topic
 
 IDENTITY = {"policy": PolicyName.IDENTITY}
 
@@ -21,7 +17,7 @@ IDENTITY = {"policy": PolicyName.IDENTITY}
 def test_the_report_tells_what_differs_and_what_happens_next(east, west):
     topic = new_topic(east, 3, segment_ms="7200000", min_insync_replicas="2")
     make_topic(west, f"east.{topic}", 1, flush_ms="777")
-    with following(east.connection, west.connection, topic) as flow:
+    with synced_topics(east.connection, west.connection, topic) as flow:
         before = configs_of(flow.target, f"east.{topic}")
         report = read_drift(flow.source, flow.target, flow.flow)
         assert configs_of(flow.target, f"east.{topic}") == before
@@ -40,7 +36,7 @@ def test_the_report_tells_what_differs_and_what_happens_next(east, west):
 
 def test_a_synced_flow_has_no_findings(east, west):
     topic = new_topic(east, 2, segment_ms="7200000")
-    with following(east.connection, west.connection, topic) as flow:
+    with synced_topics(east.connection, west.connection, topic) as flow:
         flow.sync()
         report = read_drift(flow.source, flow.target, flow.flow)
     assert not report.has_findings
@@ -53,10 +49,10 @@ def test_a_topic_that_two_sources_write_is_told_even_when_both_have_begun(east, 
     north = replace(east.connection, alias="north")
     settings = {**IDENTITY, "on_existing": OnExisting.APPEND}
     for connection in (east.connection, north):
-        with following(connection, west.connection, topic, **settings) as flow:
+        with synced_topics(connection, west.connection, topic, **settings) as flow:
             flow.survey()
-            copy_all(flow.flow, {0: 3})
-    with following(east.connection, west.connection, topic, **IDENTITY) as flow:
+            copy_records(flow.flow, {0: 3})
+    with synced_topics(east.connection, west.connection, topic, **IDENTITY) as flow:
         report = read_drift(flow.source, flow.target, flow.flow)
     assert "by this flow and by one from north" in report.refused[topic]
     assert report.has_findings
@@ -64,7 +60,7 @@ def test_a_topic_that_two_sources_write_is_told_even_when_both_have_begun(east, 
 
 def test_the_preview_shows_what_would_be_made(east, west):
     topic = new_topic(east, 2, segment_ms="7200000")
-    with following(east.connection, west.connection, topic) as flow:
+    with synced_topics(east.connection, west.connection, topic) as flow:
         names = set(list_topic_names(flow.target))
         found = {p.topic: p for p in read_preview(flow.source, flow.target, flow.flow)}
         assert set(list_topic_names(flow.target)) == names
@@ -87,7 +83,7 @@ def test_the_preview_says_why_a_topic_is_left_alone(east, west):
     topic = new_topic(east)
     make_topic(west, topic)
     produce(west, topic, 2)
-    with following(east.connection, west.connection, topic, **IDENTITY) as flow:
+    with synced_topics(east.connection, west.connection, topic, **IDENTITY) as flow:
         found = {p.topic: p for p in read_preview(flow.source, flow.target, flow.flow)}
     assert "was there before" in found[topic].warnings[0]
     assert found[topic].creates is None
@@ -95,7 +91,7 @@ def test_the_preview_says_why_a_topic_is_left_alone(east, west):
 
 def test_a_setting_changed_by_hand_is_drift(east, west):
     topic = new_topic(east)
-    with following(east.connection, west.connection, topic) as flow:
+    with synced_topics(east.connection, west.connection, topic) as flow:
         flow.sync()
         alter(flow.target, f"east.{topic}", retention_ms="5000")
         report = read_drift(flow.source, flow.target, flow.flow)

@@ -16,12 +16,12 @@ from jobs.replication.failover.model import CheckState, Direction, FailoverReque
 from jobs.replication.failover.read_evidence import EvidenceRequest, Route
 from jobs.replication.failover.read_syncs import read_translator
 from jobs.replication.failover.session import ask_plan, confirm_plan
-from tests.live.batches.copying import Copying, copy_all, flow_between
-from tests.live.records import new_topic, produce
-from tests.live.replication.moving import committed, consume, consuming, new_group
-from tests.support import wait_until
+from tests.live.copiers import BatchCopying, copy_all, flow_between
+from tests.live.groups import committed, consume, consuming, new_group
+from tests.live.records import produce
+from tests.live.topics import new_topic
+from tests.waiting import eventually
 
-pytestmark = pytest.mark.live
 RECORDS = 400
 # How old a plan may be: that is not what most of these tests are about.
 LIMIT_S = 600
@@ -94,7 +94,7 @@ def test_a_group_that_is_active_there_is_refused(copied, west):
         ClusterClient(west.connection, timeout_s=60) as client,
         consuming(west, group, f"east.{topic}") as member,
     ):
-        wait_until(lambda: member.consume(1, 0.5) and member.assignment(), 60)
+        eventually(lambda: member.consume(1, 0.5) and member.assignment(), 60)
         with pytest.raises(PlanRefused, match="is active on west"):
             confirm_plan(plan, [group], asked, LIMIT_S)
         outcome = apply_group(KafkaOffsetsDoor(client), plan.group(group), None, lambda _: None)
@@ -144,7 +144,7 @@ def test_nor_are_those_that_it_copies_while_the_plan_is_made(copied, east, west)
             produce(east, topic, 20)
 
     writer = threading.Thread(target=write_on)
-    with Copying(flow):
+    with BatchCopying(flow):
         writer.start()
         try:
             plans = [ask_plan(asking(flow, group, back=True)).group(group) for _ in range(8)]

@@ -8,10 +8,10 @@ import pytest
 from jobs.cluster.descriptions import CommittedOffset, TopicPartition
 from jobs.replication.failover.commands import apply_commands, planned_undo, undo_commands
 from jobs.replication.failover.model import GroupPlan, PlanItem
-from tests.live.records import new_topic, produce
-from tests.live.replication.moving import committed, consume, new_group
+from tests.live.groups import committed, consume, new_group
+from tests.live.records import produce
+from tests.live.topics import new_topic
 
-pytestmark = pytest.mark.live
 TOOL = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 
 

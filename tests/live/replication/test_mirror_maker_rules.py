@@ -8,11 +8,11 @@ from jobs.cluster.admin.acls import AclBinding, create_acls, describe_acls
 from jobs.cluster.client import ClusterClient
 from jobs.lab.mirror_maker import MirrorMaker, mirror_properties
 from jobs.replication.topics.config_sync import Reason, compare_configs
-from tests.live.records import make_topic, new_topic
-from tests.live.replication.following import configs_of, following
-from tests.support import wait_until
+from tests.live.copiers import synced_topics
+from tests.live.topics import configs_of, make_topic, new_topic
+from tests.waiting import eventually
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.timeout(900)
 
 SLOW_S = 120
 ON_SOURCE = {"retention_ms": "7200000", "segment_ms": "7200000", "min_insync_replicas": "2"}
@@ -60,14 +60,14 @@ def test_a_real_mirror_maker_sets_deletes_and_makes_what_was_told(secure, mirror
     make_topic(secure.cluster, remote, 1, **ON_TARGET)
     there = secure.cluster.connection
     connections = replace(there, alias="here"), replace(there, alias="there")
-    with following(*connections, topic, sync_acls=True) as flow:
+    with synced_topics(*connections, topic, sync_acls=True) as flow:
         rights = [("ALLOW", "ALL"), ("ALLOW", "WRITE"), ("DENY", "DELETE"), ("ALLOW", "DESCRIBE")]
         given = [
             AclBinding("TOPIC", "LITERAL", topic, f"User:{n}", "*", operation, permission)
             for n, (permission, operation) in enumerate(rights)
         ]
         create_acls(flow.source, given)
-        wait_until(lambda: acls(flow.source, topic) == set(given))
+        eventually(lambda: acls(flow.source, topic) == set(given))
         told = compare_configs(
             flow.flow, configs_of(flow.source, topic), configs_of(flow.target, remote)
         )
@@ -75,8 +75,8 @@ def test_a_real_mirror_maker_sets_deletes_and_makes_what_was_told(secure, mirror
         before = overrides(flow.target, remote)
 
         mirror = mirror_maker(topic)
-        wait_until(lambda: mirror.check() or acls(flow.target, remote), SLOW_S)
-        wait_until(lambda: "flush.ms" not in overrides(flow.target, remote), SLOW_S)
+        eventually(lambda: mirror.check() or acls(flow.target, remote), SLOW_S)
+        eventually(lambda: "flush.ms" not in overrides(flow.target, remote), SLOW_S)
         after = overrides(flow.target, remote)
         assert acls(flow.target, remote) == set(plan.acls)
     assert before.keys() - after.keys() == {one.key for one in told if one.mm2_deletes}

@@ -2,7 +2,6 @@
 
 import json
 
-import pytest
 from confluent_kafka import Producer
 
 from jobs.cluster.admin.topics import describe_topics, read_topic_configs
@@ -11,11 +10,10 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.copy.positions import PositionWriter, read_positions
 from jobs.replication.copy.positions_format import positions_topic
 from jobs.replication.flow.internal_topics import POSITIONS_PARTITIONS, ensure_positions_topic
-from tests.live.records import Record, make_topic, new_topic, produce, read_all, write
-from tests.live.replication.copying import Copying, copy_all, flow_between
-from tests.support import wait_until
-
-pytestmark = pytest.mark.live
+from tests.live.copiers import RecordCopying, copy_records, record_flow_between
+from tests.live.records import Record, produce, read_all, write
+from tests.live.topics import make_topic, new_topic
+from tests.waiting import eventually
 
 TOPIC = positions_topic("east")
 
@@ -33,7 +31,7 @@ def position_of(cluster, topic: str, partition: int = 0) -> int | None:
 def test_positions_are_written_byte_by_byte_as_mirror_maker_does(east, west):
     topic = new_topic(east, 2)
     produce(east, topic, 7, 1)
-    copy_all(flow_between(east, west, topic), {1: 7})
+    copy_records(record_flow_between(east, west, topic), {1: 7})
     last = {record.key: record.value for record in records_of(west, topic)}
     key = b'["MirrorSourceConnector",{"cluster":"east","partition":1,"topic":"%s"}]'
     assert last[key % topic.encode()] == b'{"offset":6}'
@@ -57,11 +55,11 @@ def test_without_a_topic_of_positions_there_are_none(west):
 
 def test_a_restart_goes_on_at_the_exact_record(east, west):
     topic = new_topic(east)
-    flow = flow_between(east, west, topic)
+    flow = record_flow_between(east, west, topic)
     produce(east, topic, 100)
-    copy_all(flow, {0: 100})
+    copy_records(flow, {0: 100})
     produce(east, topic, 50)
-    again = copy_all(flow, {0: 150})
+    again = copy_records(flow, {0: 150})
     assert again.starts[0].position == 100
     assert again.rows[0].records == 50
     assert again.rows[0].duplicates == 0
@@ -79,7 +77,7 @@ def test_a_position_of_mirror_maker_is_taken_over_under_its_own_key(east, west):
     )
     producer.produce(TOPIC, b'{"offset":3}', key.encode())
     producer.flush()
-    copy_all(flow_between(east, west, topic), {0: 10})
+    copy_records(record_flow_between(east, west, topic), {0: 10})
     assert [r.value for r in read_all(west, f"east.{topic}")] == [r.value for r in sent[4:]]
     keys = {record.key for record in records_of(west, topic)}
     assert keys == {key.encode()}
@@ -110,15 +108,15 @@ def test_other_programs_records_among_the_positions_do_no_harm(east, west):
     )
     topic = new_topic(east)
     produce(east, topic, 3)
-    copy_all(flow_between(east, west, topic), {0: 3})
+    copy_records(record_flow_between(east, west, topic), {0: 3})
     assert position_of(west, topic) == 3
 
 
 def test_a_flow_that_was_reset_writes_its_new_beginning_at_once(east, west):
     topic = new_topic(east)
     make_topic(west, f"east.{topic}")
-    with Copying(flow_between(east, west, topic)) as copying:
+    with RecordCopying(record_flow_between(east, west, topic)) as copying:
         copying.wait_for_position(0)
         # It is told before the target has acknowledged it.
-        wait_until(lambda: position_of(west, topic) is not None, 20)
+        eventually(lambda: position_of(west, topic) is not None, 20)
     assert position_of(west, topic) == 0

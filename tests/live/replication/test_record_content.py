@@ -2,7 +2,6 @@
 
 import os
 
-import pytest
 from confluent_kafka import Producer
 
 from jobs.cluster.admin.offsets import read_offset_ranges
@@ -10,10 +9,9 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.copy.contract import CopyState
 from jobs.replication.flow.spec import PolicyName
-from tests.live.records import Record, make_topic, new_topic, produce, read_all, write
-from tests.live.replication.copying import Copying, copy_all, flow_between
-
-pytestmark = pytest.mark.live
+from tests.live.copiers import RecordCopying, copy_records, record_flow_between
+from tests.live.records import Record, produce, read_all, write
+from tests.live.topics import make_topic, new_topic
 
 NOW = 1_750_000_000_000
 ODD = [
@@ -38,7 +36,7 @@ ODD = [
 def test_odd_records_arrive_byte_by_byte(east, west):
     topic = new_topic(east, retention_ms="-1")
     write(east, topic, ODD)
-    copy_all(flow_between(east, west, topic), {0: len(ODD)})
+    copy_records(record_flow_between(east, west, topic), {0: len(ODD)})
     assert read_all(west, f"east.{topic}") == read_all(east, topic) == ODD
 
 
@@ -46,7 +44,7 @@ def test_many_records_arrive_once_in_order_and_in_their_partitions(east, west):
     topic = new_topic(east, 5)
     for partition in (0, 1, 2, 4):
         produce(east, topic, 3000, partition, **{"compression.type": "zstd"})
-    with Copying(flow_between(east, west, topic)) as copying:
+    with RecordCopying(record_flow_between(east, west, topic)) as copying:
         for partition, end in enumerate((3000, 3000, 3000, 0, 3000)):
             copying.wait_for_position(end, partition)
             copying.wait_for_state(CopyState.CAUGHT_UP, partition)
@@ -63,7 +61,7 @@ def test_many_records_arrive_once_in_order_and_in_their_partitions(east, west):
 
 def test_records_that_come_while_copying_follow(east, west):
     topic = new_topic(east)
-    with Copying(flow_between(east, west, topic)) as copying:
+    with RecordCopying(record_flow_between(east, west, topic)) as copying:
         copying.wait_for_state(CopyState.CAUGHT_UP)
         sent = produce(east, topic, 10)
         copying.wait_for_position(10)
@@ -85,7 +83,7 @@ def test_aborted_transactions_are_not_copied_and_markers_leave_no_lag(east, west
         producer.flush()
         producer.commit_transaction() if ends == "commit" else producer.abort_transaction()
     end = 10  # five records, five markers
-    copying = copy_all(flow_between(east, west, topic), {0: end})
+    copying = copy_records(record_flow_between(east, west, topic), {0: end})
     assert [r.value for r in read_all(west, f"east.{topic}")] == [b"0-commit", b"2-commit"]
     with ClusterClient(east.connection) as client:
         where = TopicPartition(topic, 0)
@@ -103,7 +101,7 @@ def test_a_compacted_topic_arrives_with_its_tombstones(east, west):
     )
     write(east, topic, [Record(0, b"k%d" % (n % 3), b"%d" % n, None, NOW + n) for n in range(60)])
     write(east, topic, [Record(0, b"k1", None, None, NOW + 60)])
-    copy_all(flow_between(east, west, topic), {0: 61})
+    copy_records(record_flow_between(east, west, topic), {0: 61})
     last = {record.key: record.value for record in read_all(west, f"east.{topic}")}
     assert last == {b"k0": b"57", b"k1": None, b"k2": b"59"}
 
@@ -111,7 +109,7 @@ def test_a_compacted_topic_arrives_with_its_tombstones(east, west):
 def test_identity_names_keep_the_topic_name(east, west):
     topic = new_topic(east)
     sent = produce(east, topic, 5)
-    copy_all(flow_between(east, west, topic, policy=PolicyName.IDENTITY), {0: 5})
+    copy_records(record_flow_between(east, west, topic, policy=PolicyName.IDENTITY), {0: 5})
     assert [r.value for r in read_all(west, topic)] == [r.value for r in sent]
 
 
@@ -119,5 +117,5 @@ def test_a_target_that_stamps_records_itself_is_a_finding(east, west):
     topic = new_topic(east)
     make_topic(west, f"east.{topic}", message_timestamp_type="LogAppendTime")
     write(east, topic, [Record(0, b"k", b"v", None, NOW)])
-    copying = copy_all(flow_between(east, west, topic), {0: 1})
+    copying = copy_records(record_flow_between(east, west, topic), {0: 1})
     assert "LogAppendTime" in copying.rows[0].findings[0]

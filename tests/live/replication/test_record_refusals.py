@@ -2,14 +2,12 @@
 
 import os
 
-import pytest
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 
 from jobs.replication.copy.contract import CopyState
-from tests.live.records import Record, make_topic, new_topic, produce, read_all, write
-from tests.live.replication.copying import Copying, flow_between, survey
-
-pytestmark = pytest.mark.live
+from tests.live.copiers import RecordCopying, record_flow_between, survey
+from tests.live.records import Record, produce, read_all, write
+from tests.live.topics import make_topic, new_topic
 
 LIMIT = 100_000
 NEVER = str(2**63 - 1)
@@ -35,7 +33,7 @@ def test_a_record_that_is_too_large_stops_its_partition_only_and_is_named(east, 
     before = produce(east, topic, 3)
     write(east, topic, [Record(0, b"k", os.urandom(LIMIT + 1))])
     produce(east, topic, 4)
-    with Copying(flow_between(east, west, topic)) as copying:
+    with RecordCopying(record_flow_between(east, west, topic)) as copying:
         row = copying.wait_for_state(CopyState.FAILED)
         others = produce(east, topic, 20, 1)
         copying.wait_for_position(20, 1)
@@ -52,11 +50,11 @@ def test_after_the_limit_is_raised_a_restart_goes_on_with_the_refused_record(eas
     produce(east, topic, 3)
     write(east, topic, [Record(0, b"k", os.urandom(LIMIT + 1))])
     produce(east, topic, 3)
-    flow = flow_between(east, west, topic)
-    with Copying(flow) as copying:
+    flow = record_flow_between(east, west, topic)
+    with RecordCopying(flow) as copying:
         copying.wait_for_state(CopyState.FAILED)
     set_config(west, f"east.{topic}", "max.message.bytes", "1000000")
-    with Copying(flow) as copying:
+    with RecordCopying(flow) as copying:
         copying.wait_for_position(7)
     assert values(west, f"east.{topic}") == values(east, topic)
     assert copying.rows[0].duplicates == 0
@@ -66,7 +64,7 @@ def test_a_large_record_that_compresses_below_the_limit_is_copied(east, west):
     topic = new_topic(east)
     make_topic(west, f"east.{topic}", max_message_bytes=str(LIMIT))
     write(east, topic, [Record(0, b"k", b"x" * 5 * LIMIT), Record(0, b"k", b"y")])
-    with Copying(flow_between(east, west, topic)) as copying:
+    with RecordCopying(record_flow_between(east, west, topic)) as copying:
         copying.wait_for_position(2)
     assert values(west, f"east.{topic}") == values(east, topic)
 
@@ -76,7 +74,7 @@ def test_many_records_near_the_limit_go_in_batches_that_fit(east, west):
     make_topic(west, f"east.{topic}", max_message_bytes=str(LIMIT))
     sent = [Record(0, b"k", os.urandom(LIMIT // 3)) for _ in range(30)]
     write(east, topic, sent)
-    with Copying(flow_between(east, west, topic)) as copying:
+    with RecordCopying(record_flow_between(east, west, topic)) as copying:
         copying.wait_for_position(30)
     assert values(west, f"east.{topic}") == [r.value for r in sent]
 
@@ -91,7 +89,7 @@ def test_a_record_larger_than_the_memory_given_to_it_is_copied_when_the_target_t
         [sent],
         **{"message.max.bytes": big + 1000, "queue.buffering.max.kbytes": 99_000},
     )
-    with Copying(flow_between(east, west, topic)) as copying:
+    with RecordCopying(record_flow_between(east, west, topic)) as copying:
         copying.wait_for_position(1)
     assert values(west, f"east.{topic}") == [sent.value]
 
@@ -102,7 +100,7 @@ def test_a_record_refused_for_its_timestamp_is_found_among_many_and_named(east, 
     produce(east, topic, 2345)
     write(east, topic, [Record(0, b"k", b"from the future", None, 2**42)])
     produce(east, topic, 500)
-    with Copying(flow_between(east, west, topic)) as copying:
+    with RecordCopying(record_flow_between(east, west, topic)) as copying:
         row = copying.wait_for_state(CopyState.FAILED)
         others = produce(east, topic, 20, 1)
         copying.wait_for_position(20, 1)
@@ -119,11 +117,11 @@ def test_a_target_with_fewer_partitions_gets_those_that_fit(east, west):
     make_topic(west, f"east.{topic}", 1)
     sent = produce(east, topic, 5)
     produce(east, topic, 5, 2)
-    flow = flow_between(east, west, topic, grow_partitions=False)
+    flow = record_flow_between(east, west, topic, grow_partitions=False)
     refused = survey(flow).plan.refused
     assert [row.partition for row in refused] == [1, 2]
     assert f"--alter --topic east.{topic} --partitions 3" in refused[0].reason
-    with Copying(flow) as copying:
+    with RecordCopying(flow) as copying:
         copying.wait_for_position(5)
     assert values(west, f"east.{topic}") == [r.value for r in sent]
 
@@ -138,7 +136,7 @@ def test_a_record_with_timestamp_0_is_copied_and_told(kafka, east, west):
         tool.communicate(timeout=180)
     (sent,) = read_all(east, topic)
     assert sent.timestamp_ms == 0
-    with Copying(flow_between(east, west, topic)) as copying:
+    with RecordCopying(record_flow_between(east, west, topic)) as copying:
         copying.wait_for_position(1)
     (copied,) = read_all(west, f"east.{topic}")
     assert copied.value == sent.value

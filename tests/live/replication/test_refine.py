@@ -12,12 +12,11 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.translation.record_comparison import KafkaFingerprintReader, refine
 from jobs.replication.translation.sync_history import SyncHistory
 from jobs.wire.mirror_records import OffsetSync, encode_offset_sync
-from tests.live.batches.copying import copy_all, ends_of, flow_between
-from tests.live.reading import read_all
-from tests.live.records import new_topic
-from tests.support import wait_until
+from tests.live.copiers import copy_all, flow_between
+from tests.live.records import read_messages
+from tests.live.topics import ends_of, new_topic
+from tests.waiting import eventually
 
-pytestmark = pytest.mark.live
 COUNT = 60
 
 
@@ -37,12 +36,12 @@ def write_in_transactions(cluster, topic):
             (producer.abort_transaction if is_aborted else producer.commit_transaction)()
             written += 10 + 1
     # A coordinator answers before the last marker is written.
-    wait_until(lambda: ends_of(cluster, topic) == {0: written}, 30)
+    eventually(lambda: ends_of(cluster, topic) == {0: written}, 30)
 
 
 def places(cluster, topic):
     """Where each value is."""
-    return {one.value(): one.offset() for one in read_all(cluster.connection, topic)}
+    return {one.value(): one.offset() for one in read_messages(cluster, topic)}
 
 
 def test_every_record_between_two_distant_syncs_is_found_exactly(east, west):

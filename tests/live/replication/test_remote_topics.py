@@ -4,7 +4,6 @@ import threading
 import uuid
 from dataclasses import replace
 
-import pytest
 from confluent_kafka import Producer
 
 from jobs.cluster.admin.partitions import create_partitions
@@ -13,13 +12,10 @@ from jobs.cluster.client import ClusterClient
 from jobs.replication.flow.spec import OnExisting, PolicyName
 from jobs.replication.topics.creation import Creation
 from jobs.replication.topics.remote_topics import create_remote_topics
-from tests.live.knowing import wait_until_known
-from tests.live.records import make_topic, new_topic, produce, read_all
-from tests.live.replication.copying import Copying, copy_all
-from tests.live.replication.following import configs_of, following
-from tests.support import PATIENCE, wait_until
-
-pytestmark = pytest.mark.live
+from tests.live.copiers import RecordCopying, copy_records, synced_topics
+from tests.live.records import produce, read_all
+from tests.live.topics import configs_of, make_topic, new_topic, wait_until_known
+from tests.waiting import PATIENCE, eventually
 
 IDENTITY = {"policy": PolicyName.IDENTITY}
 
@@ -75,10 +71,10 @@ def ends_now(flow) -> dict[int, int]:
 
 def test_a_remote_topic_grows_while_a_producer_writes(east, west):
     topic = new_topic(east)
-    with following(east.connection, west.connection, topic) as flow, Writing(east, topic):
+    with synced_topics(east.connection, west.connection, topic) as flow, Writing(east, topic):
         first = flow.survey()
         assert [start.partition for start in first.plan.starts] == [0]
-        with Copying(flow.flow, first.plan.starts) as copying:
+        with RecordCopying(flow.flow, first.plan.starts) as copying:
             copying.wait_for_position(50)
         grow(flow.source, topic, 3)
         survey = flow.survey()
@@ -86,16 +82,16 @@ def test_a_remote_topic_grows_while_a_producer_writes(east, west):
         (change,) = survey.remotes[0].changes
         assert (change.key, change.before, change.after) == ("partitions", "1", "3")
         # The producer hears of the new partitions and fills them.
-        wait_until(lambda: min(ends_now(flow).values()) > 0, 20)
+        eventually(lambda: min(ends_now(flow).values()) > 0, 20)
     ends = ends_now(flow)
-    copy_all(flow.flow, ends)
+    copy_records(flow.flow, ends)
     assert by_partition(west, f"east.{topic}") == by_partition(east, topic)
 
 
 def test_a_remote_topic_never_shrinks(east, west):
     topic = new_topic(east, 2)
     make_topic(west, f"east.{topic}", 5)
-    with following(east.connection, west.connection, topic) as flow:
+    with synced_topics(east.connection, west.connection, topic) as flow:
         survey = flow.survey()
     assert (survey.places[topic].partitions, survey.remotes[0].changes) == (5, ())
 
@@ -103,7 +99,7 @@ def test_a_remote_topic_never_shrinks(east, west):
 def test_growth_is_refused_with_a_command_when_the_flow_may_not(east, west):
     topic = new_topic(east, 3)
     make_topic(west, f"east.{topic}", 1)
-    with following(east.connection, west.connection, topic, grow_partitions=False) as flow:
+    with synced_topics(east.connection, west.connection, topic, grow_partitions=False) as flow:
         survey = flow.survey()
     assert [row.partition for row in survey.plan.refused] == [1, 2]
     assert f"--alter --topic east.{topic} --partitions 3" in survey.plan.refused[0].reason
@@ -111,7 +107,7 @@ def test_growth_is_refused_with_a_command_when_the_flow_may_not(east, west):
 
 def test_growth_of_a_topic_that_keeps_its_name_is_a_finding(east, west):
     topic = new_topic(east, 1, cleanup_policy="compact")
-    with following(east.connection, west.connection, topic, **IDENTITY) as flow:
+    with synced_topics(east.connection, west.connection, topic, **IDENTITY) as flow:
         flow.survey()
         grow(flow.source, topic, 2)
         findings = flow.survey().remotes[0].findings
@@ -121,7 +117,7 @@ def test_growth_of_a_topic_that_keeps_its_name_is_a_finding(east, west):
 
 def test_a_new_remote_topic_has_the_settings_of_its_source(east, west):
     topic = new_topic(east, 2, segment_ms="7200000", compression_type="gzip")
-    with following(east.connection, west.connection, topic) as flow:
+    with synced_topics(east.connection, west.connection, topic) as flow:
         (remote,) = flow.survey().remotes
         configs = configs_of(flow.target, f"east.{topic}")
     assert remote.changes[0].after == "2 partitions, replication factor 1"
@@ -140,7 +136,7 @@ def test_a_setting_that_the_target_does_not_know_keeps_no_topic_from_being_made(
     with ClusterClient(west.connection, timeout_s=60) as client:
         made, faults = create_remote_topics(client, creations)
         assert (made.keys(), faults) == (set(names), {})
-        wait_until(lambda: configs_of(client, names[0]))
+        eventually(lambda: configs_of(client, names[0]))
         assert configs_of(client, names[0])["retention.ms"].value == "7200000"
 
 
@@ -157,7 +153,7 @@ def test_a_topic_of_somebody_else_is_not_written(east, west):
     make_topic(west, topic)
     local = produce(west, topic, 5)
     produce(east, topic, 5)
-    with following(east.connection, west.connection, topic, **IDENTITY) as flow:
+    with synced_topics(east.connection, west.connection, topic, **IDENTITY) as flow:
         survey = flow.survey()
         assert survey.plan.starts == ()
         assert "was written up to offset 5" in survey.plan.refused[0].reason
@@ -171,19 +167,19 @@ def test_a_person_may_want_to_append(east, west):
     make_topic(west, topic)
     produce(west, topic, 5)
     settings = {**IDENTITY, "on_existing": OnExisting.APPEND}
-    with following(east.connection, west.connection, topic, **settings) as flow:
+    with synced_topics(east.connection, west.connection, topic, **settings) as flow:
         assert len(flow.survey().plan.starts) == 1
 
 
 def test_a_second_source_with_the_same_names_is_refused_and_told_which_one_was_first(east, west):
     topic = new_topic(east)
     produce(east, topic, 5)
-    with following(east.connection, west.connection, topic, **IDENTITY) as flow:
+    with synced_topics(east.connection, west.connection, topic, **IDENTITY) as flow:
         flow.survey()
-        copy_all(flow.flow, {0: 5})
+        copy_records(flow.flow, {0: 5})
         assert flow.survey().plan.refused == ()
     north = replace(east.connection, alias="north")
-    with following(north, west.connection, topic, **IDENTITY) as flow:
+    with synced_topics(north, west.connection, topic, **IDENTITY) as flow:
         (refused,) = flow.survey().plan.refused
     assert "is written by a flow from east (see mm2-offsets.east.internal)" in refused.reason
 
@@ -191,5 +187,5 @@ def test_a_second_source_with_the_same_names_is_refused_and_told_which_one_was_f
 def test_an_empty_topic_that_is_there_is_taken(east, west):
     topic = new_topic(east)
     make_topic(west, topic)
-    with following(east.connection, west.connection, topic, **IDENTITY) as flow:
+    with synced_topics(east.connection, west.connection, topic, **IDENTITY) as flow:
         assert len(flow.survey().plan.starts) == 1

@@ -14,11 +14,9 @@ from confluent_kafka.admin import (
 
 from jobs.cluster.admin.acls import AclBinding, create_acls, describe_acls
 from jobs.cluster.client import ClusterClient
-from tests.live.records import make_topic, new_topic
-from tests.live.replication.following import following
-from tests.support import wait_until
-
-pytestmark = pytest.mark.live
+from tests.live.copiers import synced_topics
+from tests.live.topics import make_topic, new_topic
+from tests.waiting import eventually
 
 
 @pytest.fixture
@@ -37,7 +35,7 @@ def acls_of(client: ClusterClient, name: str) -> list[str]:
 
 def make(client: ClusterClient, *bindings: AclBinding) -> None:
     assert create_acls(client, bindings) == dict.fromkeys(bindings)
-    wait_until(lambda: set(bindings) <= set(describe_acls(client, ("TOPIC", "GROUP")) or ()))
+    eventually(lambda: set(bindings) <= set(describe_acls(client, ("TOPIC", "GROUP")) or ()))
 
 
 @pytest.fixture
@@ -57,12 +55,12 @@ def limited(secure):
     )
     with ClusterClient(secure.cluster.connection, timeout_s=60) as client:
         client.admin.delete_acls([own])[own].result()
-        wait_until(lambda: all(b.principal != "User:limited" for b in describe_acls(client) or ()))
+        eventually(lambda: all(b.principal != "User:limited" for b in describe_acls(client) or ()))
 
 
 def test_acls_of_a_replicated_topic_arrive_as_mirror_maker_makes_them(secure, connections):
     topic = new_topic(secure.cluster)
-    with following(*connections, topic, sync_acls=True) as flow:
+    with synced_topics(*connections, topic, sync_acls=True) as flow:
         make(flow.source, acl(topic, "ALL"), acl(topic, "WRITE"))
         make(flow.source, acl(topic, "DELETE", permission="DENY"))
         make(flow.target, extra := acl(f"here.{topic}", "DESCRIBE"))
@@ -72,7 +70,7 @@ def test_acls_of_a_replicated_topic_arrive_as_mirror_maker_makes_them(secure, co
             "ALLOW READ to User:shop from *",
             "DENY DELETE to User:shop from *",
         ]
-        wait_until(lambda: len(acls_of(flow.target, f"here.{topic}")) == 3)
+        eventually(lambda: len(acls_of(flow.target, f"here.{topic}")) == 3)
         assert str(extra) in acls_of(flow.target, f"here.{topic}")
         assert flow.sync().changes == ()
     assert any("ALLOW WRITE" in note.text for note in sync.notes)
@@ -80,7 +78,7 @@ def test_acls_of_a_replicated_topic_arrive_as_mirror_maker_makes_them(secure, co
 
 def test_what_is_not_synced_is_told(secure, connections):
     topic = new_topic(secure.cluster)
-    with following(*connections, topic, sync_acls=True) as flow:
+    with synced_topics(*connections, topic, sync_acls=True) as flow:
         make(flow.source, acl(topic[:-1], pattern="PREFIXED"))
         make(flow.source, acl(f"g-{uuid.uuid4().hex[:8]}", kind="GROUP"))
         sync = flow.sync()
@@ -92,17 +90,17 @@ def test_what_is_not_synced_is_told(secure, connections):
 
 def test_acls_are_left_alone_by_default_and_in_a_dry_run(secure, connections):
     topic = new_topic(secure.cluster)
-    with following(*connections, topic) as flow:
+    with synced_topics(*connections, topic) as flow:
         make(flow.source, acl(topic))
         assert flow.sync().changes == ()
-    with following(*connections, topic, sync_acls=True) as flow:
+    with synced_topics(*connections, topic, sync_acls=True) as flow:
         assert [change.key for change in flow.plan([topic]).changes()] == ["acl"]
         assert acls_of(flow.target, f"here.{topic}") == []
 
 
 def test_a_cluster_without_an_authorizer_is_a_note(secure, connections, west):
     topic = new_topic(secure.cluster)
-    with following(connections[0], west.connection, topic, sync_acls=True) as flow:
+    with synced_topics(connections[0], west.connection, topic, sync_acls=True) as flow:
         make(flow.source, acl(topic))
         sync = flow.sync()
     assert (sync.changes, sync.failures) == ((), ())
@@ -116,7 +114,7 @@ def test_a_principal_that_may_not_read_acls_is_a_failure_and_settings_are_compar
 ):
     topic = new_topic(secure.cluster)
     there = replace(connections[1], alias="there")
-    with following(replace(limited, alias="here"), there, topic, sync_acls=True) as flow:
+    with synced_topics(replace(limited, alias="here"), there, topic, sync_acls=True) as flow:
         rights = (acl(topic, "DESCRIBE_CONFIGS"), acl(topic, "DESCRIBE"))
         make(flow.target, *(replace(right, principal="User:limited") for right in rights))
         make_topic(secure.cluster, f"here.{topic}", 1, flush_ms="777")

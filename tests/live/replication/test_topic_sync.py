@@ -7,11 +7,9 @@ from jobs.replication.topics.config_sync import ConfigDifference, Reason
 from jobs.replication.topics.plan import TopicPlan
 from jobs.replication.topics.sync import apply_plan
 from tests.jobs.replication.topics.making import default, override
-from tests.live.records import make_topic, new_topic
-from tests.live.replication.following import alter, configs_of, following, value_of
-from tests.support import wait_until
-
-pytestmark = pytest.mark.live
+from tests.live.copiers import synced_topics
+from tests.live.topics import alter, configs_of, make_topic, new_topic, value_of
+from tests.waiting import eventually
 
 DAY = "86400000"
 
@@ -29,20 +27,20 @@ def done(sync):
 def test_a_setting_changed_on_the_source_arrives_and_the_next_sync_has_nothing_to_do(
     east, west, topic
 ):
-    with following(east.connection, west.connection, topic) as flow:
+    with synced_topics(east.connection, west.connection, topic) as flow:
         assert done(flow.sync()) == []
         alter(flow.source, topic, retention_ms=DAY, segment_ms="7200000")
         assert done(flow.sync()) == [
             ("retention.ms", "3600000", DAY),
             ("segment.ms", "604800000", "7200000"),
         ]
-        wait_until(lambda: value_of(flow.target, f"east.{topic}", "retention.ms") == (DAY, True))
+        eventually(lambda: value_of(flow.target, f"east.{topic}", "retention.ms") == (DAY, True))
         assert done(flow.sync()) == []
 
 
 def test_an_override_of_the_remote_topic_survives_and_is_named(east, west, topic):
     remote = f"east.{topic}"
-    with following(east.connection, west.connection, topic) as flow:
+    with synced_topics(east.connection, west.connection, topic) as flow:
         flow.sync()
         alter(flow.target, remote, segment_ms="1234567")
         sync = flow.sync()
@@ -57,27 +55,27 @@ def test_an_override_of_the_remote_topic_survives_and_is_named(east, west, topic
 def test_an_override_of_the_remote_topic_is_deleted_when_the_flow_says_so(east, west, topic):
     remote = f"east.{topic}"
     settings = {"delete_target_overrides": True}
-    with following(east.connection, west.connection, topic, **settings) as flow:
+    with synced_topics(east.connection, west.connection, topic, **settings) as flow:
         flow.sync()
         alter(flow.target, remote, segment_ms="1234567")
         assert done(flow.sync()) == [("segment.ms", "1234567", None)]
-        wait_until(lambda: not value_of(flow.target, remote, "segment.ms")[1])
+        eventually(lambda: not value_of(flow.target, remote, "segment.ms")[1])
 
 
 def test_a_setting_that_the_source_took_back_is_taken_back(east, west, topic):
     remote = f"east.{topic}"
-    with following(east.connection, west.connection, topic) as flow:
+    with synced_topics(east.connection, west.connection, topic) as flow:
         alter(flow.source, topic, segment_ms="1234567")
         last = flow.sync()
-        wait_until(lambda: value_of(flow.target, remote, "segment.ms") == ("1234567", True))
+        eventually(lambda: value_of(flow.target, remote, "segment.ms") == ("1234567", True))
         alter(flow.source, topic, segment_ms=None)
         assert done(flow.sync(last)) == [("segment.ms", "1234567", None)]
-        wait_until(lambda: not value_of(flow.target, remote, "segment.ms")[1])
+        eventually(lambda: not value_of(flow.target, remote, "segment.ms")[1])
 
 
 def test_copies_keep_the_compression_of_their_records(east, west, topic):
     remote = f"east.{topic}"
-    with following(east.connection, west.connection, topic) as flow:
+    with synced_topics(east.connection, west.connection, topic) as flow:
         flow.sync()
         alter(flow.source, topic, compression_type="gzip", message_timestamp_type="LogAppendTime")
         assert done(flow.sync()) == []
@@ -87,7 +85,7 @@ def test_copies_keep_the_compression_of_their_records(east, west, topic):
 
 def test_a_setting_that_the_target_refuses_holds_no_other_back(east, west, topic):
     remote = f"east.{topic}"
-    with following(east.connection, west.connection, topic) as flow:
+    with synced_topics(east.connection, west.connection, topic) as flow:
         flow.sync()
         alter(flow.target, remote, flush_ms="777")
         differences = tuple(
@@ -101,7 +99,7 @@ def test_a_setting_that_the_target_refuses_holds_no_other_back(east, west, topic
 
 
 def test_a_topic_that_vanished_holds_no_other_back(east, west, topic):
-    with following(east.connection, west.connection, topic) as flow:
+    with synced_topics(east.connection, west.connection, topic) as flow:
         flow.sync()
         alter(flow.target, f"east.{topic}", flush_ms="777")
         alter(flow.source, topic, segment_ms=DAY)
@@ -119,7 +117,7 @@ def test_a_dry_run_changes_nothing(east, west):
     remote = f"east.{topic}"
     make_topic(west, remote, 1, flush_ms="777")
     settings = {"sync_acls": True, "delete_target_overrides": True}
-    with following(east.connection, west.connection, topic, **settings) as flow:
+    with synced_topics(east.connection, west.connection, topic, **settings) as flow:
         before = describe_topics(flow.target, [remote]), configs_of(flow.target, remote)
         plan = flow.plan([topic])
         after = describe_topics(flow.target, [remote]), configs_of(flow.target, remote)
@@ -133,8 +131,8 @@ def test_a_dry_run_changes_nothing(east, west):
 def test_what_was_planned_is_what_is_done(east, west):
     topic = new_topic(east, 3, segment_ms="7200000")
     make_topic(west, f"east.{topic}", 1, flush_ms="777")
-    with following(east.connection, west.connection, topic, grow_partitions=True) as flow:
+    with synced_topics(east.connection, west.connection, topic, grow_partitions=True) as flow:
         plan = flow.plan([topic])
         changes, failures = apply_plan(flow.target, plan)
         assert (changes, failures) == (plan.changes(), [])
-        wait_until(lambda: flow.plan([topic]).lines()[0] == "Nothing is to be changed.", 20)
+        eventually(lambda: flow.plan([topic]).lines()[0] == "Nothing is to be changed.", 20)

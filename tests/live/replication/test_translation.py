@@ -1,7 +1,5 @@
 """Offsets that are translated for a page, compared with a failover plan of the same real topics."""
 
-import pytest
-
 from console.replication.translation.limits import read_limits
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.failover.model import FailoverRequest
@@ -12,11 +10,10 @@ from jobs.replication.offset_syncs.archive import open_translator
 from jobs.replication.offset_syncs.archive_writer import SyncArchive
 from jobs.replication.offset_syncs.follower import catch_up, place_of
 from jobs.replication.translation.bounds import Why
-from tests.live.batches.copying import copy_all, flow_between
-from tests.live.records import new_topic, produce
-from tests.live.replication.moving import consume, new_group
-
-pytestmark = pytest.mark.live
+from tests.live.copiers import copy_all, flow_between
+from tests.live.groups import consume, new_group
+from tests.live.records import produce
+from tests.live.topics import new_topic
 
 
 def test_page_and_plan_say_the_same_and_the_topic_says_it_too(east, west, tmp_path):

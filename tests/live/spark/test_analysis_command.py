@@ -12,10 +12,10 @@ import pytest
 
 from jobs.cli import main
 from jobs.spark import processes
-from tests.live.spark.engines import KIND, STARTS_WITHIN_S, write_small_log
-from tests.support import wait_until
+from tests.live.spark.runs import ENGINE_STARTS_WITHIN_S, KIND, write_small_log
+from tests.waiting import eventually
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.timeout(900)
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_ctrl_c_ends_it_with_all_its_processes_and_leaves_no_folder(log, tmp_pat
         env={**os.environ, "TMPDIR": str(tmp_path)},
         stderr=subprocess.PIPE,
     )
-    wait_until(lambda: len(processes.children_of(command.pid)) > 2, STARTS_WITHIN_S)
+    eventually(lambda: len(processes.children_of(command.pid)) > 2, ENGINE_STARTS_WITHIN_S)
     family = processes.children_of(command.pid)
     command.send_signal(signal.SIGINT)
     _, said = command.communicate(timeout=120)

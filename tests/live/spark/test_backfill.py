@@ -14,9 +14,9 @@ from jobs.replication.offset_syncs.archive_writer import SyncArchive
 from jobs.replication.offset_syncs.follower import catch_up, place_of
 from jobs.wire.mirror_records import OffsetSync, encode_offset_sync
 from tests.jobs.replication.offset_syncs.test_sync_rows import listed
-from tests.live.records import Record, make_topic, write
+from tests.live.records import Record, write
+from tests.live.topics import make_topic
 
-pytestmark = pytest.mark.live
 COUNT = 250_000
 
 

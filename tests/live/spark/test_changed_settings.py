@@ -1,14 +1,11 @@
 """A flow whose settings change while it runs, through Spark and between two real clusters."""
 
-import pytest
-
 from jobs.replication.flow.spec import FlowSpec, HeartbeatsTo
 from jobs.spark.stages import DRIVER_STARTED, FIRST_RECORD, SURVEYED, TASKS_STARTED
-from tests.live.records import new_topic, produce
-from tests.live.spark.running import RunningFlow, assert_copied
-from tests.support import wait_until
-
-pytestmark = pytest.mark.live
+from tests.live.records import produce
+from tests.live.spark.runs import RunningFlow, assert_copied
+from tests.live.topics import new_topic
+from tests.waiting import eventually
 
 WITHIN_S = 60
 
@@ -36,7 +33,7 @@ def test_a_running_flow_takes_topics_and_checkpoints_over_with_the_same_tasks(ea
             }
         )
         running.wait_for_positions({0: 100}, second, within_s=WITHIN_S)
-        wait_until(lambda: (running.progress["checkpoints"] or {}).get("at_ms"), WITHIN_S)
+        eventually(lambda: (running.progress["checkpoints"] or {}).get("at_ms"), WITHIN_S)
         assert running.task_pids() == pids
         assert (running.progress["restarts"], running.progress["control"]["problem"]) == (0, "")
         running.ask(settings={"topics": [second]})

@@ -10,12 +10,11 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.copy.assignment import AssignmentChanges, CopyLimits
 from jobs.replication.copy.flow_copier import FlowCopier
 from jobs.replication.flow.spec import CopyPath, FlowSpec, Guarantee
-from tests.live.records import Record, new_topic, produce, read_all, write
-from tests.live.replication.copying import survey
-from tests.live.spark.running import Writer, assert_copied
-from tests.support import PATIENCE, wait_until
-
-pytestmark = pytest.mark.live
+from tests.live.copiers import survey
+from tests.live.records import Record, produce, read_all, write
+from tests.live.spark.runs import Writer, assert_copied
+from tests.live.topics import new_topic
+from tests.waiting import PATIENCE, eventually
 
 WITHIN_S = 60
 
@@ -61,7 +60,7 @@ class Share:
     def let_go(self, where):
         """Ask for a partition and wait for the answer."""
         self.changes.remove([where])
-        wait_until(lambda: where in self.released or self.error, WITHIN_S)
+        eventually(lambda: where in self.released or self.error, WITHIN_S)
         return self.released.pop(where)
 
 
@@ -89,18 +88,18 @@ def test_a_partition_moves_back_and_forth_under_load_and_no_record_is_lost_or_do
         Share(flow, 1) as second,
         Writer(east, topic, [0, 1]) as writer,
     ):
-        wait_until(lambda: first.position(moving) > 0 and first.position(staying) > 0, WITHIN_S)
+        eventually(lambda: first.position(moving) > 0 and first.position(staying) > 0, WITHIN_S)
         start = starts[moving]
         for giver, taker in [(first, second), (second, first)] * 2:
             answer = giver.let_go(moving)
             assert answer.position >= start.position
             start = answer.start_of(start)
             taker.changes.add([start])
-            wait_until(lambda t=taker, a=answer: t.position(moving) > a.position, WITHIN_S)
+            eventually(lambda t=taker, a=answer: t.position(moving) > a.position, WITHIN_S)
         writer.__exit__()
         ends = writer.ends
-        wait_until(lambda: first.position(moving) >= ends[0], WITHIN_S)
-        wait_until(lambda: first.position(staying) >= ends[1], WITHIN_S)
+        eventually(lambda: first.position(moving) >= ends[0], WITHIN_S)
+        eventually(lambda: first.position(staying) >= ends[1], WITHIN_S)
     assert_copied(writer.written, west, f"east.{topic}")
 
 
@@ -110,11 +109,11 @@ def test_what_was_let_go_of_is_copied_no_further(east, west):
     produce(east, topic, 100)
     paused = TopicPartition(topic, 0)
     with Share(flow, 0, survey(flow).plan.starts) as share:
-        wait_until(lambda: share.position(paused) == 100, WITHIN_S)
+        eventually(lambda: share.position(paused) == 100, WITHIN_S)
         assert share.let_go(paused).position == 100
         produce(east, topic, 50)
         produce(east, topic, 10, partition=1)
-        wait_until(lambda: share.position(TopicPartition(topic, 1)) == 10, WITHIN_S)
+        eventually(lambda: share.position(TopicPartition(topic, 1)) == 10, WITHIN_S)
         assert share.position(paused) == 100
     copied = read_all(west, f"east.{topic}")
     assert sum(record.partition == 0 for record in copied) == 100
@@ -127,7 +126,7 @@ def test_a_share_without_partitions_waits_for_some(east, west):
     (start,) = survey(flow).plan.starts
     with Share(flow, 0) as share:
         share.changes.add([start])
-        wait_until(lambda: share.position(start.where) == 10, WITHIN_S)
+        eventually(lambda: share.position(start.where) == 10, WITHIN_S)
 
 
 def test_a_partition_that_was_just_given_can_be_taken_back_at_once(east, west):
@@ -146,12 +145,12 @@ def test_a_limit_holds_from_the_moment_it_is_set(east, west, path):
     (start,) = survey(flow).plan.starts
     with Share(flow, 0, [start]) as share:
         share.changes.tuning = CopyLimits(max_bytes_per_s=20_000.0)
-        wait_until(lambda: share.rows, WITHIN_S)
+        eventually(lambda: share.rows, WITHIN_S)
         produce(east, topic, 50_000)
-        wait_until(lambda: share.rows[start.where].throttled_ms > 0, WITHIN_S)
+        eventually(lambda: share.rows[start.where].throttled_ms > 0, WITHIN_S)
         assert share.position(start.where) < 50_000
         share.changes.tuning = CopyLimits()
-        wait_until(lambda: share.position(start.where) == 50_000, WITHIN_S)
+        eventually(lambda: share.position(start.where) == 50_000, WITHIN_S)
 
 
 def test_when_not_everything_can_be_copied_the_higher_priority_is_first(east, west):
@@ -168,8 +167,8 @@ def test_when_not_everything_can_be_copied_the_higher_priority_is_first(east, we
     with share:
         share.changes.add(starts)
         # Before the end: from then on the other one has everything to itself.
-        wait_until(lambda: share.position(first) >= 4000, WITHIN_S)
+        eventually(lambda: share.position(first) >= 4000, WITHIN_S)
         assert 0 < share.position(second) < 2000
         share.changes.tuning = CopyLimits()
         for where in (first, second):
-            wait_until(lambda at=where: share.position(at) == 5000, WITHIN_S)
+            eventually(lambda at=where: share.position(at) == 5000, WITHIN_S)

@@ -10,8 +10,8 @@ import pytest
 from jobs.spark import contract, processes, submit
 from jobs.spark.contract import Outcome
 from jobs.spark.engine import door
-from tests.live.spark.engines import (
-    STARTS_WITHIN_S,
+from tests.live.spark.runs import (
+    ENGINE_STARTS_WITHIN_S,
     answer_of,
     ask,
     end_engines,
@@ -23,9 +23,9 @@ from tests.live.spark.engines import (
     workers_of,
     write_small_log,
 )
-from tests.support import Stalls, wait_until
+from tests.waiting import Stalls, eventually
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.timeout(900)
 WARM_S = 2.5
 STOPS_WITHIN_S = 2.0
 
@@ -47,7 +47,7 @@ def engine(runs, log):
     """An engine that has answered before."""
     first = ask(runs, log)
     assert answer_of(first).outcome is Outcome.SUCCEEDED, door.read_log_tail(first)
-    wait_until(lambda: is_warm(engine_of(first)), STARTS_WITHIN_S)
+    eventually(lambda: is_warm(engine_of(first)), ENGINE_STARTS_WITHIN_S)
     return engine_of(first)
 
 
@@ -61,11 +61,10 @@ def waits_for_a_worker(run_dir) -> bool:
 
 def test_a_warm_engine_answers_at_once_and_each_run_has_its_log(runs, log, engine):
     before = family_of(engine)[0]
-    began = time.monotonic()
     with Stalls() as stalls:
         run_dir = ask(runs, log)
         result = answer_of(run_dir)
-    assert time.monotonic() - began - stalls.seconds < WARM_S
+    assert stalls.took_s < WARM_S
     assert (result.outcome, result.summary["facts"]["records"]) == (Outcome.SUCCEEDED, 86)
     assert family_of(engine_of(run_dir))[0] == before
     assert (run_dir / "tables" / "types").is_dir()
@@ -103,14 +102,13 @@ def test_a_stop_ends_what_hangs_and_its_processes_and_the_engine_goes_on(runs, l
     frozen = freeze_workers(engine)
     run_dir = ask(runs, log)
     # Before that nothing of this run hangs: Spark may stop a task that has not reached its worker.
-    wait_until(lambda: holding_work(frozen) == set(frozen))
-    began = time.monotonic()
+    eventually(lambda: holding_work(frozen) == set(frozen))
     with Stalls() as stalls:
         door.request_stop(run_dir, "Ada does not want it any more.")
         result = answer_of(run_dir)
-    assert time.monotonic() - began - stalls.seconds < STOPS_WITHIN_S
+    assert stalls.took_s < STOPS_WITHIN_S
     assert (result.outcome, result.error) == (Outcome.CANCELLED, "Ada does not want it any more.")
-    wait_until(lambda: set(frozen).isdisjoint(workers_of(engine)))
+    eventually(lambda: set(frozen).isdisjoint(workers_of(engine)))
     following = ask(runs, log)
     assert answer_of(following).outcome is Outcome.SUCCEEDED
     assert engine_of(following) == engine
@@ -119,9 +117,9 @@ def test_a_stop_ends_what_hangs_and_its_processes_and_the_engine_goes_on(runs, l
 def test_a_third_run_waits_and_says_so_and_ends_when_nobody_wants_it(runs, log, engine):
     freeze_workers(engine)
     first, second = ask(runs, log), ask(runs, log)
-    wait_until(lambda: waits_for_a_worker(first) and waits_for_a_worker(second))
+    eventually(lambda: waits_for_a_worker(first) and waits_for_a_worker(second))
     third = ask(runs, log, lease_s=120.0)
-    wait_until(lambda: "2 before it" in door.read_progress(third)["message"])
+    eventually(lambda: "2 before it" in door.read_progress(third)["message"])
     assert door.is_alive(third)
     old = time.time() - 300
     os.utime(third / contract.LEASE, (old, old))
@@ -145,7 +143,7 @@ def test_what_a_killed_engine_had_is_lost_and_the_next_run_gets_a_new_engine(
 ):
     frozen = freeze_workers(engine)
     run_dir = ask(runs, log)
-    wait_until(lambda: waits_for_a_worker(run_dir))
+    eventually(lambda: waits_for_a_worker(run_dir))
     os.kill(with_word(family_of(engine), program)[0], signal.SIGKILL)
     for pid in frozen:
         os.kill(pid, signal.SIGCONT)
@@ -153,7 +151,7 @@ def test_what_a_killed_engine_had_is_lost_and_the_next_run_gets_a_new_engine(
     following = ask(runs, log)
     assert answer_of(following).outcome is Outcome.SUCCEEDED
     assert engine_of(following) != engine
-    wait_until(lambda: all(processes.start_ticks(pid) is None for pid in frozen))
+    eventually(lambda: all(processes.start_ticks(pid) is None for pid in frozen))
 
 
 def test_an_idle_engine_ends_in_order_and_only_after_what_it_was_given(log, tmp_path):
@@ -161,7 +159,7 @@ def test_an_idle_engine_ends_in_order_and_only_after_what_it_was_given(log, tmp_
     run_dir = ask(tmp_path, log)
     assert answer_of(run_dir).outcome is Outcome.SUCCEEDED
     assert engine_of(run_dir) == idle
-    wait_until(lambda: not submit.is_alive(idle), STARTS_WITHIN_S)
+    eventually(lambda: not submit.is_alive(idle), ENGINE_STARTS_WITHIN_S)
     assert is_warm(idle)  # Spark is not stopped while jobs of it begin
     result = contract.read_result(idle)
     assert (result.outcome, result.summary) == (Outcome.SUCCEEDED, {"answered": 1})
@@ -170,8 +168,8 @@ def test_an_idle_engine_ends_in_order_and_only_after_what_it_was_given(log, tmp_
 
 def test_an_engine_that_is_stopped_while_it_warms_up_ends_with_the_reason(tmp_path):
     engine = door.start_engine(tmp_path)
-    wait_until((engine / "warm-up.parquet").exists, STARTS_WITHIN_S)
+    eventually((engine / "warm-up.parquet").exists, ENGINE_STARTS_WITHIN_S)
     door.request_stop(engine, "Ada does not want it any more.")
-    wait_until(lambda: not submit.is_alive(engine), STARTS_WITHIN_S)
+    eventually(lambda: not submit.is_alive(engine), ENGINE_STARTS_WITHIN_S)
     result = contract.read_result(engine)
     assert (result.outcome, result.error) == (Outcome.CANCELLED, "Ada does not want it any more.")

@@ -16,11 +16,9 @@ from jobs.lab.traffic.fill import Filling, fill
 from jobs.replication.flow.spec import FlowSpec, OnRecreated
 from jobs.spark import contract, processes, submit
 from jobs.spark.contract import JobSpec
-from tests.live.reading import read_all
-from tests.live.records import make_topic, new_topic
-from tests.support import wait_until
-
-pytestmark = pytest.mark.live
+from tests.live.records import read_all
+from tests.live.topics import make_topic, new_topic
+from tests.waiting import eventually
 
 STARTS_WITHIN_S = 120
 FOLLOWS_WITHIN_S = 45
@@ -52,24 +50,24 @@ class RunningFlow:
         return found[0] if found else {"state": None, "position": 0, "reason": ""}
 
     def wait_for_state(self, topic: str, state: str, within_s: float = STARTS_WITHIN_S) -> dict:
-        wait_until(lambda: self.row(topic)["state"] == state, within_s)
+        eventually(lambda: self.row(topic)["state"] == state, within_s)
         return self.row(topic)
 
     def wait_for_position(
         self, topic: str, position: int, within_s: float = STARTS_WITHIN_S
     ) -> None:
-        wait_until(lambda: self.row(topic)["position"] >= position, within_s)
+        eventually(lambda: self.row(topic)["position"] >= position, within_s)
 
     def kill_spark(self) -> None:
         """Kill -9 everything below the keeper at once: JVM, Python driver, tasks."""
         keeper = contract.read_json(self.folder / contract.KEEPER)["pid"]
         processes.signal_all(processes.children_of(keeper), signal.SIGKILL)
-        wait_until(lambda: not submit.is_alive(self.folder))
+        eventually(lambda: not submit.is_alive(self.folder))
 
     def kill(self) -> None:
         for folder in self.folders:
             submit.kill_run(folder)
-            wait_until(lambda folder=folder: not submit.is_alive(folder))
+            eventually(lambda folder=folder: not submit.is_alive(folder))
 
 
 # Yesterday: younger than every retention. A step has room for the largest test's records.
@@ -91,7 +89,7 @@ def create_again(cluster, name: str) -> str:
     """Delete a topic and create it again with three records; return its new id."""
     with ClusterClient(cluster.connection) as client:
         delete_topics(client, [name])
-        wait_until(lambda: not ids_of(client, name))
+        eventually(lambda: not ids_of(client, name))
         make_topic(cluster, name)
         produce(cluster, name, 3)
         return ids_of(client, name)[0]
@@ -144,7 +142,7 @@ def test_a_topic_created_again_under_a_running_flow_stops_with_both_ids(strict, 
     topic = copied(strict, east)
     old = strict.progress()["topics"][topic]["topic_id"]
     new = create_again(east, topic)
-    wait_until(lambda: f"{old} -> {new}" in strict.row(topic)["reason"], FOLLOWS_WITHIN_S)
+    eventually(lambda: f"{old} -> {new}" in strict.row(topic)["reason"], FOLLOWS_WITHIN_S)
     assert (strict.row(topic)["state"], strict.row(topic)["position"]) == ("failed", 5)
 
 
@@ -161,19 +159,19 @@ def test_a_topic_created_again_under_a_running_flow_is_copied_anew_where_that_is
 ):
     topic = copied(anew, east)
     new = create_again(east, topic)
-    wait_until(
+    eventually(
         lambda: (anew.row(topic)["position"], anew.row(topic)["state"]) == (3, "caught_up"),
         2 * FOLLOWS_WITHIN_S,
     )
     assert anew.progress()["topics"][topic]["topic_id"] == new
-    assert len(read_all(west.connection, f"east.{topic}")) == 8
+    assert len(read_all(west, f"east.{topic}")) == 8
 
 
 def test_a_partition_added_under_a_running_flow_is_refused_with_the_command_that_helps(anew, east):
     topic = copied(anew, east)
     with ClusterClient(east.connection) as client:
         client.admin.create_partitions([NewPartitions(topic, 2)])[topic].result(60)
-    wait_until(lambda: anew.row(topic, 1)["state"] == "failed", FOLLOWS_WITHIN_S)
+    eventually(lambda: anew.row(topic, 1)["state"] == "failed", FOLLOWS_WITHIN_S)
     assert f"--alter --topic east.{topic} --partitions 2" in anew.row(topic, 1)["reason"]
     anew.wait_for_state(topic, "caught_up")
 
@@ -184,20 +182,18 @@ def test_an_accepted_new_topic_is_copied_from_its_beginning(flow, east, west, to
     flow.start(topic_ids={topic: old}, reset_topics=[topic])
     flow.wait_for_position(topic, 4)
     assert flow.progress()["topics"][topic]["topic_id"] != old
-    assert len(read_all(west.connection, f"east.{topic}")) == 4
+    assert len(read_all(west, f"east.{topic}")) == 4
 
 
 @pytest.mark.campaign("faults")
 def test_a_killed_driver_loses_nothing_and_counts_what_it_wrote_twice(flow, east, west, topic):
     first = produce(east, topic, 200_000)
     flow.start()
-    wait_until(lambda: flow.row(topic)["position"] > 0, STARTS_WITHIN_S)
+    eventually(lambda: flow.row(topic)["position"] > 0, STARTS_WITHIN_S)
     flow.kill_spark()
     rest = produce(east, topic, 500)
     flow.start()
     flow.wait_for_position(topic, 200_500)
-    copied = Counter(
-        message.timestamp()[1] for message in read_all(west.connection, f"east.{topic}")
-    )
+    copied = Counter(record.timestamp_ms for record in read_all(west, f"east.{topic}"))
     assert set(copied) == {record.timestamp_ms for record in [*first, *rest]}
     assert flow.row(topic)["duplicates"] == sum(copied.values()) - len(copied)

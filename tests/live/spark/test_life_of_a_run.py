@@ -12,10 +12,8 @@ import pytest
 from jobs.replication.flow.spec import FlowSpec
 from jobs.spark import contract, processes, submit
 from jobs.spark.contract import JobSpec, Outcome
-from tests.live.records import new_topic
-from tests.support import wait_until
-
-pytestmark = pytest.mark.live
+from tests.live.topics import new_topic
+from tests.waiting import eventually
 
 STARTS_WITHIN_S = 120
 ENDS_WITHIN_S = 20
@@ -51,7 +49,7 @@ def start(east, west, topic, tmp_path):
         flow = flow_of(east, west, topic)
         spec = JobSpec("life", "replicate", {"flow": flow.to_mapping()}, lease_s)
         submit.start_run(spec, folder)
-        wait_until(lambda: is_copying_for_its_owner(folder), STARTS_WITHIN_S)
+        eventually(lambda: is_copying_for_its_owner(folder), STARTS_WITHIN_S)
         return folder
 
     yield begin
@@ -107,8 +105,8 @@ def worker_of(folder: Path) -> int:
 def test_nothing_is_left_after_kill_9_of(start, program, word, result):
     folder = start()
     os.kill(pid_of(folder, word, program), signal.SIGKILL)
-    wait_until(lambda: pids_in(folder) == [], ENDS_WITHIN_S)
-    wait_until(lambda: not submit.is_alive(folder))
+    eventually(lambda: pids_in(folder) == [], ENDS_WITHIN_S)
+    eventually(lambda: not submit.is_alive(folder))
     found = contract.read_result(folder)
     assert (found and found.outcome) == result
 
@@ -121,10 +119,10 @@ def test_a_killed_task_is_started_again_and_the_run_says_so_until_it_is_asked_to
         submit.touch_lease(folder)
         return submit.read_progress(folder)["restarts"] == 1
 
-    wait_until(is_started_again, ENDS_WITHIN_S)
-    wait_until(lambda: is_copying_for_its_owner(folder), STARTS_WITHIN_S)
+    eventually(is_started_again, ENDS_WITHIN_S)
+    eventually(lambda: is_copying_for_its_owner(folder), STARTS_WITHIN_S)
     submit.request_stop(folder)
-    wait_until(lambda: pids_in(folder) == [], ENDS_WITHIN_S)
+    eventually(lambda: pids_in(folder) == [], ENDS_WITHIN_S)
     assert contract.read_result(folder).outcome is Outcome.CANCELLED
 
 
@@ -132,7 +130,7 @@ def test_a_run_whose_owner_stopped_renewing_the_lease_ends_by_itself(start):
     folder = start(lease_s=120.0)
     old = time.time() - 300
     os.utime(folder / contract.LEASE, (old, old))
-    wait_until(lambda: pids_in(folder) == [], ENDS_WITHIN_S)
+    eventually(lambda: pids_in(folder) == [], ENDS_WITHIN_S)
     assert "lease" in contract.read_result(folder).error
 
 
@@ -147,10 +145,10 @@ def test_a_run_in_the_foreground_ends_with_the_command_that_started_it(east, wes
         stdout=subprocess.DEVNULL,
         cwd=Path(__file__).parents[3],
     )
-    wait_until(lambda: is_copying(folder), STARTS_WITHIN_S)
+    eventually(lambda: is_copying(folder), STARTS_WITHIN_S)
     command.kill()
     command.wait()
-    wait_until(lambda: pids_in(folder) == [], ENDS_WITHIN_S)
+    eventually(lambda: pids_in(folder) == [], ENDS_WITHIN_S)
 
 
 def test_the_command_line_of_spark_holds_no_secret(monkeypatch, tmp_path):

@@ -1,18 +1,14 @@
 """What other users of the machine find at the ports of a run."""
 
-import pytest
-
-from tests.live.spark.ports import assert_closed
-from tests.live.spark.running import RunningFlow, flow_to_nobody
-from tests.support import wait_until
-
-pytestmark = pytest.mark.live
+from tests.live.spark.runs import RunningFlow, flow_to_nobody
+from tests.live.spark.standalone_cluster import assert_closed
+from tests.waiting import eventually
 
 
 def test_a_stranger_at_the_ports_of_a_run_has_nothing_deserialised_and_the_run_goes_on(tmp_path):
     with RunningFlow(flow_to_nobody(), (tmp_path / "run").resolve()) as running:
-        wait_until(lambda: running.progress.get("message"), 120)
+        eventually(lambda: running.progress.get("message"), 120)
         assert_closed(running.pids())
         # It is asked again and again; one of the attempts may have run out of time instead.
         told = "Nobody listens on 127.0.0.1:1"
-        wait_until(lambda: told in (running.progress.get("message") or ""))
+        eventually(lambda: told in (running.progress.get("message") or ""))

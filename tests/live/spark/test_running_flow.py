@@ -11,13 +11,11 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.flow.spec import FlowSpec
 from jobs.spark.contract import Outcome
-from tests.live.knowing import wait_until_known
-from tests.live.records import make_topic, new_topic, produce
-from tests.live.replication.checkpointing import commit, offsets_of
-from tests.live.spark.running import RunningFlow, Writer, assert_copied
-from tests.support import wait_until
-
-pytestmark = pytest.mark.live
+from tests.live.groups import commit, offsets_of
+from tests.live.records import produce
+from tests.live.spark.runs import RunningFlow, Writer, assert_copied
+from tests.live.topics import make_topic, new_topic, wait_until_known
+from tests.waiting import eventually
 
 WITHIN_S = 60
 
@@ -43,8 +41,8 @@ def test_partitions_move_to_the_task_that_has_less_to_do_and_no_record_is_double
         busy = [partition for partition, task in tasks.items() if task == 0]
         assert len(busy) == 2
         with Writer(east, topic, busy, value_bytes=2000, batch=100) as writer:
-            wait_until(lambda: running.progress["moves"] >= 1, WITHIN_S)
-            wait_until(lambda: len({running.rows()[p]["task"] for p in busy}) == 2, WITHIN_S)
+            eventually(lambda: running.progress["moves"] >= 1, WITHIN_S)
+            eventually(lambda: len({running.rows()[p]["task"] for p in busy}) == 2, WITHIN_S)
         running.wait_for_positions(writer.ends)
         assert running.progress["restarts"] == 0
         assert running.stop().outcome is Outcome.CANCELLED
@@ -62,8 +60,8 @@ def test_a_killed_task_comes_back_alone_while_the_other_goes_on(east, west, fold
         running.wait_for_tasks(2)
         before = running.task_pids()
         os.kill(before[0], signal.SIGKILL)
-        wait_until(lambda: running.progress["restarts"] == 1, WITHIN_S)
-        wait_until(lambda: len(running.task_pids()) == 2, WITHIN_S)
+        eventually(lambda: running.progress["restarts"] == 1, WITHIN_S)
+        eventually(lambda: len(running.task_pids()) == 2, WITHIN_S)
         writer.__exit__()
         running.wait_for_positions(writer.ends)
         assert before[1] in running.task_pids()
@@ -83,7 +81,7 @@ def test_a_task_that_hangs_is_given_up_and_its_partitions_go_on_elsewhere(east, 
         running.wait_for_positions(dict.fromkeys(range(2), 1))
         running.wait_for_tasks(2)
         os.kill(running.task_pids()[0], signal.SIGSTOP)
-        wait_until(lambda: running.progress["restarts"] == 1, WITHIN_S)
+        eventually(lambda: running.progress["restarts"] == 1, WITHIN_S)
         writer.__exit__()
         running.wait_for_positions(writer.ends)
         running.stop()
@@ -144,10 +142,10 @@ def test_people_pause_resume_and_restart_single_partitions(shared, east):
     produce(east, topic, 5, partition=1)
     running.wait_for_positions({1: 15}, topic)
     assert running.rows(topic)[0]["position"] == 10
-    wait_until(lambda: running.rows(topic)[0]["lag"] == 5, WITHIN_S)
+    eventually(lambda: running.rows(topic)[0]["lag"] == 5, WITHIN_S)
     running.ask(restart={"token": "a", "topics": [topic]})
     running.wait_for_positions({0: 15}, topic)
-    wait_until(lambda: running.progress["control"]["restart_token"] == "a", WITHIN_S)
+    eventually(lambda: running.progress["control"]["restart_token"] == "a", WITHIN_S)
     running.wait_for_states({0: "caught_up", 1: "caught_up"}, topic)
     assert running.progress["restarts"] == 0
 
@@ -155,10 +153,10 @@ def test_people_pause_resume_and_restart_single_partitions(shared, east):
 def test_a_nonsensical_control_file_is_told_and_changes_nothing(shared):
     running, topic = shared.running, shared.new_topic(10)
     running.ask(paused="everything")
-    wait_until(lambda: "paused" in running.progress["control"]["problem"], WITHIN_S)
+    eventually(lambda: "paused" in running.progress["control"]["problem"], WITHIN_S)
     running.wait_for_states({0: "caught_up"}, topic)
     running.ask()
-    wait_until(lambda: not running.progress["control"]["problem"], WITHIN_S)
+    eventually(lambda: not running.progress["control"]["problem"], WITHIN_S)
 
 
 def test_outside_of_its_windows_only_bulk_copying_waits(east, west, folder):
@@ -188,9 +186,9 @@ def test_a_running_flow_keeps_groups_of_the_target_where_they_are_on_the_source(
     topic, group = shared.new_topic(100), shared.name()
     source, remote = TopicPartition(topic, 0), TopicPartition(f"east.{topic}", 0)
     commit(east, group, {source: 40})
-    wait_until(lambda: offsets_of(west, group) == {remote: 40}, WITHIN_S)
+    eventually(lambda: offsets_of(west, group) == {remote: 40}, WITHIN_S)
     commit(east, group, {source: 7})
-    wait_until(lambda: offsets_of(west, group) == {remote: 7}, WITHIN_S)
+    eventually(lambda: offsets_of(west, group) == {remote: 7}, WITHIN_S)
 
     def is_told() -> bool:
         told = shared.running.progress.get("checkpoints") or {}
@@ -199,4 +197,4 @@ def test_a_running_flow_keeps_groups_of_the_target_where_they_are_on_the_source(
         return found == (1, 1, "", {})
 
     # A round that a stalled broker fails is followed by another one.
-    wait_until(is_told, WITHIN_S)
+    eventually(is_told, WITHIN_S)

@@ -6,14 +6,24 @@ from jobs.replication.flow.spec import FlowSpec
 from jobs.spark import contract, submit
 from jobs.spark.contract import Outcome
 from jobs.spark.engine import door
-from tests.live.records import new_topic
-from tests.live.spark.engines import answer_of, ask, end_engines, engine_of, write_small_log
-from tests.live.spark.ports import assert_closed, assert_no_command_line_has
-from tests.live.spark.running import RunningFlow, Writer, assert_copied, flow_to_nobody
-from tests.live.spark.standalone import StandaloneCluster
-from tests.support import wait_until
-
-pytestmark = pytest.mark.live
+from tests.live.spark.runs import (
+    RunningFlow,
+    Writer,
+    answer_of,
+    ask,
+    assert_copied,
+    end_engines,
+    engine_of,
+    flow_to_nobody,
+    write_small_log,
+)
+from tests.live.spark.standalone_cluster import (
+    StandaloneCluster,
+    assert_closed,
+    assert_no_command_line_has,
+)
+from tests.live.topics import new_topic
+from tests.waiting import eventually
 
 WITHIN_S = 180
 
@@ -35,7 +45,7 @@ def test_an_engine_answers_by_tasks_on_both_workers(spark, tmp_path):
         assert result.summary["facts"]["records"] == 86
         assert [len(spark.executors_on(number)) for number in range(2)] == [1, 1]
         submit.request_stop(engine_of(run_dir))
-        wait_until(lambda: not submit.is_alive(engine_of(run_dir)), WITHIN_S)
+        eventually(lambda: not submit.is_alive(engine_of(run_dir)), WITHIN_S)
     finally:
         end_engines(tmp_path / "runs")
 
@@ -60,7 +70,7 @@ def test_two_workers_copy_and_when_one_is_killed_nothing_is_lost_or_doubled(
         assert_closed(running.pids())
         assert_no_command_line_has(spark.secret, [*running.pids(), *spark.pids()])
         spark.kill_worker(0)
-        wait_until(lambda: running.progress["restarts"] >= 1, WITHIN_S)
+        eventually(lambda: running.progress["restarts"] >= 1, WITHIN_S)
         after_the_loss = {p: end + 1 for p, end in writer.ends.items()}
         running.wait_for_positions(after_the_loss, within_s=WITHIN_S)
         writer.__exit__()
@@ -79,7 +89,7 @@ def test_a_cluster_that_has_another_secret_is_named_with_what_to_look_at(spark, 
         environment=spark.settings_of_runs(CROSSLOG_SECRET_SPARK="another one"),
     )
     with running:
-        wait_until(lambda: contract.read_result(running.folder) is not None, WITHIN_S)
+        eventually(lambda: contract.read_result(running.folder) is not None, WITHIN_S)
     result = contract.read_result(running.folder)
     assert result.outcome is Outcome.FAILED
     assert spark.master in result.error

@@ -6,16 +6,14 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 import yaml
 
 from jobs.cluster.admin.topics import list_topic_names
 from jobs.cluster.client import ClusterClient
 from jobs.replication.flow.spec import FlowSpec, PolicyName
-from tests.live.records import new_topic, produce
-from tests.live.spark.running import Writer, assert_copied
-
-pytestmark = pytest.mark.live
+from tests.live.records import produce
+from tests.live.spark.runs import Writer, assert_copied
+from tests.live.topics import new_topic
 
 ROOT = Path(__file__).parents[3]
 WITHIN_S = 400
@@ -67,7 +65,7 @@ def test_a_partition_that_cannot_be_copied_makes_it_fail_with_the_reason(east, w
 
 def new_topic_of_the_same_name(cluster, name: str) -> None:
     """With the identity policy, a topic that somebody else has written is not appended to."""
-    from tests.live.records import make_topic
+    from tests.live.topics import make_topic
 
     make_topic(cluster, name)
     produce(cluster, name, 1)

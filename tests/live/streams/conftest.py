@@ -18,8 +18,7 @@ from jobs.lab.streams.program import CompilerMissing
 from tests.live.conftest import FOLDER as LIVE
 from tests.live.conftest import NO_RETENTION
 from tests.live.shared_labs import SHARED
-from tests.live.streams.orders import OrderWriter
-from tests.live.streams.settling import wait_until_settled
+from tests.live.streams.applications import OrderWriter, wait_until_settled
 
 FOLDER = LIVE / "streams"
 SESSION_MS = 6_000

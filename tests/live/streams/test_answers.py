@@ -19,10 +19,10 @@ from jobs.streams.lag import input_lags
 from jobs.streams.metadata_state import MetadataState, NotKnowable, metadata_state
 from jobs.streams.observation import Observation
 from jobs.streams.topology.reading import read_description
-from tests.live.streams.settling import KEYS
-from tests.support import wait_until
+from tests.live.streams.applications import KEYS
+from tests.waiting import eventually
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.timeout(900)
 
 STORE = "totals-by-customer"
 BUDGET_S = 30.0
@@ -56,7 +56,7 @@ def both_sides(cluster, application, names) -> tuple[Application, dict]:
             before[name][one] == after[name][one] for name in names for one in asked
         )
 
-    wait_until(at_rest, 60)
+    eventually(at_rest, 60)
     return found[0], found[1]
 
 
@@ -154,7 +154,7 @@ def test_a_streams_group_with_two_threads_is_told_truly_and_its_own_answers_are_
         inside.update(streams_two_threads.inside(KEYS))
         return truth(application) == serving(streams_two_threads, inside)
 
-    wait_until(agree, 60)
+    eventually(agree, 60)
     application = application_of(seen(streams_cluster, streams_two_threads))
     state = metadata_state(application)
     assert isinstance(state, NotKnowable)
@@ -176,7 +176,7 @@ def test_a_task_s_lag_and_stream_time_are_known(streams_cluster, classic_two_ins
             for one in sources
         )
 
-    wait_until(told, 60)
+    eventually(told, 60)
 
 
 def test_a_key_is_in_the_changelog_s_partition_that_the_hash_says(
@@ -194,7 +194,7 @@ def test_a_key_is_in_the_changelog_s_partition_that_the_hash_says(
             return {one.partition for one in search.hits}
 
         # What a store has is written to its changelog with the next commit.
-        wait_until(lambda: places() == {found.partition}, 30)
+        eventually(lambda: places() == {found.partition}, 30)
 
 
 def test_an_instance_that_is_killed_is_gone_with_its_session_and_the_other_serves_all(
@@ -211,7 +211,7 @@ def test_an_instance_that_is_killed_is_gone_with_its_session_and_the_other_serve
             fresh_pair.instances["D2"].endpoint
         }
 
-    wait_until(taken_over, 60)
+    eventually(taken_over, 60)
     application = application_of(seen(streams_cluster, fresh_pair))
     assert application.processes[0].tasks(Role.STANDBY) == ()
 

@@ -6,7 +6,7 @@ import pytest
 
 from jobs.lab.daemon import LabDaemon
 from jobs.lab.streams.application import OWN_DOOR
-from tests.live.streams.settling import (
+from tests.live.streams.applications import (
     KEYS,
     STATEFUL,
     STATELESS,
@@ -15,7 +15,7 @@ from tests.live.streams.settling import (
     wait_until_settled,
 )
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.timeout(900)
 
 STORES = ["customers", "orders-per-minute", "totals-by-customer"]
 QUESTIONS = [

@@ -23,7 +23,7 @@ from tests.console.accounts.oidc_provider import (
     go_there,
     is_signed_in,
 )
-from tests.support import Stalls
+from tests.waiting import Stalls
 
 pytestmark = pytest.mark.django_db
 

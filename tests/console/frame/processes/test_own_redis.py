@@ -22,7 +22,8 @@ from console.celery import app
 from console.frame.management.commands.up import start_redis
 from console.frame.processes import programs
 from console.frame.processes.supervisor import Program, StartFailed, Supervisor
-from tests.support import tcp_ports_of, wait_until
+from tests.support import tcp_ports_of
+from tests.waiting import eventually
 
 ROOT = Path(__file__).parents[4]
 PUT = """
@@ -71,7 +72,7 @@ def supervisor(tmp_path):
 
 
 def test_it_listens_on_no_port(running):
-    wait_until(lambda: "unixsocket:" in command_of(running.pid("redis")))
+    eventually(lambda: "unixsocket:" in command_of(running.pid("redis")))
     assert tcp_ports_of(running.pid("redis")) == []
 
 
@@ -209,7 +210,7 @@ def test_a_socket_of_ones_own_with_a_password_works(supervisor, tmp_path, url):
     path = tmp_path / "own.sock"
     command = [str(programs.redis_server()), "--port", "0", "--unixsocket", str(path)]
     supervisor.start(Program("own", (*command, "--requirepass", "p@ss", "--dir", str(tmp_path))))
-    wait_until(lambda: is_listened_to(str(path)))
+    eventually(lambda: is_listened_to(str(path)))
     with Connection(celery_url(url.format(path=path)), transport_options=options()) as connection:
         connection.SimpleQueue("asked").put(1)
     with Redis(unix_socket_path=str(path), password="p@ss", db=2) as client:

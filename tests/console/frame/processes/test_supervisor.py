@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -23,7 +22,7 @@ from console.frame.processes.supervisor import (
     is_port_free,
 )
 from jobs.spark.processes import start_ticks
-from tests.support import PATIENCE, wait_until
+from tests.waiting import eventually
 
 SLEEP = "import time; print('up', flush=True); time.sleep(60)"
 # Gets one thing done, then nothing; started by `deaf_from_its_start`.
@@ -79,7 +78,7 @@ def deaf_from_its_start():
 
 def wait_for_log(folder: Path, name: str, text: str = "up") -> None:
     log = folder / f"{name}.log"
-    wait_until(lambda: log.exists() and text in log.read_text("utf-8"))
+    eventually(lambda: log.exists() and text in log.read_text("utf-8"))
 
 
 def test_a_program_that_dies_is_started_again(supervisor, said):
@@ -91,7 +90,7 @@ def test_a_program_that_dies_is_started_again(supervisor, said):
         supervisor.watch()
         return supervisor.pid("web") != first
 
-    wait_until(is_back)
+    eventually(is_back)
     assert said[0].startswith("web ended with exit code -9; again in 1 s")
     assert said[1] == "web started again"
 
@@ -103,7 +102,7 @@ def test_the_wait_before_a_restart_grows_with_every_early_end(supervisor, said):
         supervisor.watch()
         return len([line for line in said if "again in" in line]) == 2
 
-    wait_until(has_failed_twice)
+    eventually(has_failed_twice)
     assert "again in 2 s" in said[-1]
 
 
@@ -121,7 +120,7 @@ def test_a_program_that_gets_nothing_done_is_killed_and_started_again(
         listening.watch()
         return listening.pid("collect") != first
 
-    wait_until(is_back)
+    eventually(is_back)
     assert re.match(r"collect has finished nothing for \d+ s; it is restarted", said[0])
     assert said[1].startswith("collect ended with exit code -9; again in 1 s")
     assert said[2] == "collect started again"
@@ -137,7 +136,7 @@ def test_the_wait_grows_with_every_restart_of_a_program_that_gets_nothing_done(l
         listening.watch()
         return len([line for line in said if "again in" in line]) == 2
 
-    wait_until(has_failed_twice)
+    eventually(has_failed_twice)
     assert [line.rpartition("again in ")[2][:3] for line in said if "again in" in line] == [
         "1 s",
         "2 s",
@@ -161,7 +160,7 @@ def test_a_program_without_work_is_left_alone(listening, said, tmp_path, reason)
         listening.watch()
         return any(line.startswith("other has finished nothing") for line in said)
 
-    wait_until(is_other_ended)
+    eventually(is_other_ended)
     assert [line for line in said if line.startswith("collect")] == []
 
 
@@ -170,7 +169,7 @@ def test_the_end_of_a_program_that_must_live_is_told_with_its_last_lines(supervi
         "lab", python("print('no room left', flush=True); 1/0"), when_ended=WhenEnded.FAIL
     )
     supervisor.start(program)
-    wait_until(lambda: supervisor.has_ended("lab"))
+    eventually(lambda: supervisor.has_ended("lab"))
     with pytest.raises(StartFailed, match=r"(?s)lab ended with exit code 1.*no room left"):
         supervisor.watch()
 
@@ -179,13 +178,13 @@ def test_a_crash_in_a_library_leaves_in_the_log_what_the_program_was_doing(super
     supervisor.start(
         Program("crash", python("import ctypes\ndef reading(): ctypes.string_at(0)\nreading()"))
     )
-    wait_until(lambda: "Segmentation fault" in (tmp_path / "crash.log").read_text())
-    wait_until(lambda: "in reading" in (tmp_path / "crash.log").read_text())
+    eventually(lambda: "Segmentation fault" in (tmp_path / "crash.log").read_text())
+    eventually(lambda: "in reading" in (tmp_path / "crash.log").read_text())
 
 
 def test_a_program_that_has_done_its_work_is_left_alone(supervisor, said):
     supervisor.start(Program("once", python("pass"), when_ended=WhenEnded.FINE))
-    wait_until(lambda: supervisor.has_ended("once"))
+    eventually(lambda: supervisor.has_ended("once"))
     supervisor.watch()
     assert said == []
 
@@ -215,17 +214,18 @@ def test_what_a_program_started_ends_with_it(supervisor, tmp_path):
         f"import subprocess, sys; p = subprocess.Popen([sys.executable, '-c', {SLEEP!r}]); {SLEEP}"
     )
     supervisor.start(Program("parent", python(f"{code}")))
-    wait_until(lambda: (tmp_path / "parent.log").read_text("utf-8").count("up") == 2)
+    eventually(lambda: (tmp_path / "parent.log").read_text("utf-8").count("up") == 2)
     group = supervisor.pid("parent")
     supervisor.stop("parent")
-    with pytest.raises(ProcessLookupError):
-        wait_until_group_is_gone(group)
+    eventually(lambda: is_group_gone(group), 5)
 
 
-def wait_until_group_is_gone(group: int) -> None:
-    end = time.monotonic() + 5 * PATIENCE
-    while time.monotonic() < end:
+def is_group_gone(group: int) -> bool:
+    try:
         os.killpg(group, 0)
+    except ProcessLookupError:
+        return True
+    return False
 
 
 def test_no_program_outlives_a_killed_supervisor(tmp_path):
@@ -243,7 +243,7 @@ time.sleep(60)
     wait_for_log(tmp_path, "child")
     owner.kill()
     owner.wait()
-    wait_until(lambda: start_ticks(child) is None)
+    eventually(lambda: start_ticks(child) is None)
 
 
 def test_a_log_that_grew_large_is_put_aside(said, tmp_path):
@@ -283,7 +283,7 @@ def test_the_log_of_a_running_program_is_rotated(said, tmp_path):
         return (tmp_path / "web.log.2").exists()
 
     try:
-        wait_until(is_rotated)
+        eventually(is_rotated)
     finally:
         supervisor.stop_all()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["web.log", "web.log.1", "web.log.2"]

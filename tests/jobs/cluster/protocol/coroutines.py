@@ -3,7 +3,7 @@
 import asyncio
 import inspect
 
-from tests.support import PATIENCE
+from tests.waiting import PATIENCE
 
 LONGEST_S = 120 * PATIENCE
 
@@ -16,13 +16,3 @@ def run_coroutine_test(pyfuncitem) -> bool | None:
     arguments = {name: pyfuncitem.funcargs[name] for name in names}
     asyncio.run(asyncio.wait_for(pyfuncitem.obj(**arguments), LONGEST_S))
     return True
-
-
-async def until(predicate, timeout_s: float = 20.0) -> None:
-    """Wait for a condition without holding up the event loop; `PATIENCE` times as long at most."""
-    loop = asyncio.get_running_loop()
-    timeout_s *= PATIENCE
-    end = loop.time() + timeout_s
-    while not predicate():
-        assert loop.time() < end, f"not true within {timeout_s} s: {predicate}"
-        await asyncio.sleep(0.005)

@@ -16,9 +16,9 @@ from jobs.cluster.protocol.errors import BrokerNotKnown, ConnectionLost, TopicUn
 from jobs.cluster.protocol.transport.connection_pool import FETCH, PRODUCE
 from jobs.cluster.protocol.transport.transport_faults import Server
 from tests.jobs.cluster.protocol import fake_broker
-from tests.jobs.cluster.protocol.coroutines import until
 from tests.jobs.cluster.protocol.fake_broker import PATIENT, QUICK, Hang, topic
 from tests.jobs.cluster.protocol.fake_cluster import brokers, cluster_of
+from tests.waiting import eventually_async
 
 ORDERS = uuid.uuid4()
 
@@ -203,7 +203,7 @@ async def test_a_fault_of_long_ago_is_not_told_again():
         seen = one.connections
         first = asyncio.ensure_future(cluster.connection_to(1, FETCH))
         second = asyncio.ensure_future(cluster.connection_to(1, FETCH))
-        await until(lambda: one.connections > seen)
+        await eventually_async(lambda: one.connections > seen)
         one.answers[fake_broker.API_VERSIONS] = lambda _: one.versions()
         first.cancel()
         assert (await second).is_usable
@@ -214,7 +214,7 @@ async def test_an_attempt_that_is_cancelled_leaves_its_turn_to_the_next():
         await cluster.metadata()
         one.answers[fake_broker.API_VERSIONS] = Hang
         first = asyncio.ensure_future(cluster.connection_to(1, FETCH))
-        await until(lambda: one.connections == 2)
+        await eventually_async(lambda: one.connections == 2)
         second = asyncio.ensure_future(cluster.connection_to(1, FETCH))
         one.answers[fake_broker.API_VERSIONS] = lambda _: one.versions()
         first.cancel()
@@ -241,7 +241,7 @@ async def test_connections_to_a_broker_that_left_are_closed():
         await cluster.connection_to(2, FETCH)
         one.brokers = two.brokers = [one]
         await cluster.metadata(newer_than=await cluster.metadata())
-        await until(lambda: two.open == 0)
+        await eventually_async(lambda: two.open == 0)
 
 
 async def test_leaving_the_cluster_closes_every_socket():
@@ -251,7 +251,7 @@ async def test_leaving_the_cluster_closes_every_socket():
                 await cluster.connection_to(1, lane)
                 await cluster.connection_to(2, lane)
             assert one.open + two.open == 5
-        await until(lambda: one.open + two.open == 0)
+        await eventually_async(lambda: one.open + two.open == 0)
 
 
 async def test_nothing_is_connected_after_leaving_the_cluster():
@@ -259,7 +259,7 @@ async def test_nothing_is_connected_after_leaving_the_cluster():
         async with cluster_of(one) as cluster:
             await cluster.metadata()
         assert type(await fault_of(cluster.connection_to(1, FETCH))) is ConnectionLost
-        await until(lambda: one.open == 0)
+        await eventually_async(lambda: one.open == 0)
 
 
 async def test_cancelling_closes_every_socket():
@@ -272,10 +272,10 @@ async def test_cancelling_closes_every_socket():
                 await asyncio.Event().wait()
 
         working = asyncio.ensure_future(work())
-        await until(lambda: one.open == 2)
+        await eventually_async(lambda: one.open == 2)
         working.cancel()
         await asyncio.gather(working, return_exceptions=True)
-        await until(lambda: one.open == 0)
+        await eventually_async(lambda: one.open == 0)
 
 
 @pytest.mark.parametrize(

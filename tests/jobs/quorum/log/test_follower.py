@@ -18,11 +18,11 @@ from jobs.quorum.log.polling import LOST
 from jobs.quorum.log.source import MetadataSource
 from tests.jobs.cluster.protocol.admin.test_quorum import answer as quorum_answer
 from tests.jobs.cluster.protocol.admin.test_quorum import partition, v2
-from tests.jobs.cluster.protocol.coroutines import until
 from tests.jobs.cluster.protocol.fake_broker import FETCH, OFFERED, PATIENT, Close, FakeBroker
 from tests.jobs.cluster.protocol.fake_controller import DESCRIBE_QUORUM, controllers, log_answer
 from tests.jobs.quorum.metadata_logs import Leader, archived
 from tests.support import Clock
+from tests.waiting import eventually_async
 
 LOG = ((0, 1, 3), (3, 1, 1))
 
@@ -78,7 +78,7 @@ async def followed(source, folder, timing=PATIENT):
 
 async def test_the_controllers_are_found_through_the_brokers(tmp_path):
     async with cluster() as (broker, _, leader), followed(source_of(broker), tmp_path):
-        await until(lambda: archived(tmp_path) == leader.content())
+        await eventually_async(lambda: archived(tmp_path) == leader.content())
 
 
 async def test_the_bootstrap_servers_may_be_controllers_that_describe_nothing(tmp_path):
@@ -86,7 +86,7 @@ async def test_the_bootstrap_servers_may_be_controllers_that_describe_nothing(tm
         refused = quorum_answer(error=ErrorCode.cluster_authorization_failed)
         made[0].answers[DESCRIBE_QUORUM] = refused
         async with followed(source_of(*made), tmp_path):
-            await until(lambda: archived(tmp_path) == leader.content())
+            await eventually_async(lambda: archived(tmp_path) == leader.content())
 
 
 async def test_controllers_may_have_settings_of_their_own(tmp_path):
@@ -94,22 +94,22 @@ async def test_controllers_may_have_settings_of_their_own(tmp_path):
         broker.answers[DESCRIBE_QUORUM] = described()
         source = MetadataSource(source_of(broker).connection, source_of(*made).connection)
         async with followed(source, tmp_path):
-            await until(lambda: archived(tmp_path) == leader.content())
+            await eventually_async(lambda: archived(tmp_path) == leader.content())
 
 
 async def test_what_is_written_meanwhile_comes_too(tmp_path):
     async with cluster() as (broker, _, leader), followed(source_of(broker), tmp_path) as heard:
-        await until(lambda: any(one.is_at_end for one in heard))
+        await eventually_async(lambda: any(one.is_at_end for one in heard))
         leader.write((4, 1, 1))
-        await until(lambda: archived(tmp_path) == leader.content())
+        await eventually_async(lambda: archived(tmp_path) == leader.content())
 
 
 async def test_a_new_leader_is_followed(tmp_path):
     async with cluster(2) as (broker, made, old), followed(source_of(broker), tmp_path) as heard:
-        await until(lambda: any(one.is_at_end for one in heard))
+        await eventually_async(lambda: any(one.is_at_end for one in heard))
         await made[0].stop()
         new = Leader(made[1], *LOG, (4, 2, 1), epoch=2)
-        await until(lambda: archived(tmp_path) == new.content())
+        await eventually_async(lambda: archived(tmp_path) == new.content())
         assert any(one.fault is None for one in heard[-1:])
         assert old.content() in new.content()
 
@@ -118,9 +118,9 @@ async def test_faults_are_told_and_following_goes_on(tmp_path):
     async with cluster() as (broker, made, leader):
         made[0].answers[FETCH] = log_answer(error="not_leader_or_follower", leader=(-1, 0))
         async with followed(source_of(broker), tmp_path) as heard:
-            await until(lambda: any(one.fault for one in heard))
+            await eventually_async(lambda: any(one.fault for one in heard))
             made[0].answers[FETCH] = leader.answer
-            await until(lambda: archived(tmp_path) == leader.content())
+            await eventually_async(lambda: archived(tmp_path) == leader.content())
 
 
 async def test_who_hears_is_called_outside_of_the_loop(tmp_path):
@@ -141,7 +141,7 @@ async def test_who_hears_is_called_outside_of_the_loop(tmp_path):
 async def test_what_was_followed_is_lasting_at_the_end(tmp_path):
     async with cluster() as (broker, _, leader):
         async with followed(source_of(broker), tmp_path) as heard:
-            await until(lambda: any(one.is_at_end for one in heard))
+            await eventually_async(lambda: any(one.is_at_end for one in heard))
         manifest = read_manifest(tmp_path)
         assert (manifest.next_offset, manifest.high_watermark) == (leader.end, leader.end)
 
@@ -165,7 +165,7 @@ async def test_without_the_log_the_quorum_is_polled_and_the_loss_is_said(refusal
     async with cluster() as (broker, made, _):
         made[0].answers[FETCH] = log_answer(**refusal)
         async with followed(source_of(broker), tmp_path) as heard:
-            await until(lambda: any(one.quorum for one in heard))
+            await eventually_async(lambda: any(one.quorum for one in heard))
         told = next(one for one in heard if one.quorum)
         assert (told.mode, told.lost, told.is_news) == (Mode.POLLING, LOST, True)
         assert told.fault is not None
@@ -180,12 +180,12 @@ async def test_controllers_behind_a_firewall_are_left_to_polling_until_they_answ
         made[0].answers[FETCH] = Close
         timing = replace(PATIENT, clock=clock)
         async with followed(source_of(broker), tmp_path, timing=timing) as heard:
-            await until(lambda: any(one.fault for one in heard))
+            await eventually_async(lambda: any(one.fault for one in heard))
             clock.now += 16
-            await until(lambda: any(one.quorum for one in heard))
+            await eventually_async(lambda: any(one.quorum for one in heard))
             made[0].answers[FETCH] = leader.answer
             clock.now += 6
-            await until(lambda: archived(tmp_path) == leader.content())
+            await eventually_async(lambda: archived(tmp_path) == leader.content())
         assert heard[0].quorum is None
         assert (heard[-1].mode, heard[-1].lost) == (Mode.LOG, ())
 
@@ -195,7 +195,7 @@ async def test_controllers_that_serve_no_log_are_polled_themselves(tmp_path):
         made[0].answers[FETCH] = log_answer(whole="cluster_authorization_failed")
         made[0].answers[DESCRIBE_QUORUM] = described(*made)
         async with followed(source_of(*made), tmp_path) as heard:
-            await until(lambda: any(one.quorum for one in heard))
+            await eventually_async(lambda: any(one.quorum for one in heard))
         (line,) = (tmp_path / "quorum-polls.jsonl").read_text().splitlines()
         assert json.loads(line)["brokers"] == []
 

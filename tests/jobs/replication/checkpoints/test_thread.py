@@ -7,7 +7,7 @@ from jobs.lab.plan import standard_plans
 from jobs.lab.ports import find_base_port
 from jobs.replication.checkpoints.thread import CheckpointThread
 from jobs.replication.flow.spec import FlowSpec
-from tests.support import wait_until
+from tests.waiting import eventually
 
 
 class Hanging(CheckpointThread):
@@ -34,7 +34,7 @@ def test_the_first_round_waits_for_the_last_one_with_the_settings_before():
         assert before.asked.wait(10)
         assert thread.to_mapping() is None
         before.is_over.set()
-        wait_until(lambda: thread.to_mapping() is not None, timeout=60)
+        eventually(lambda: thread.to_mapping() is not None, within=60)
 
 
 def test_it_waits_also_past_settings_without_checkpoints():

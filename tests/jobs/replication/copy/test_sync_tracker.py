@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.replication.copy.sync_tracker import LONGEST_WAIT_S, MOST_RECORDS, SyncTracker, chain_of
-from tests.live.batches.placed import translation
+from tests.live.copied_records import translation
 
 
 @st.composite

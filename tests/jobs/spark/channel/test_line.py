@@ -13,7 +13,7 @@ from jobs.replication.copy.contract import PartitionStart
 from jobs.replication.flow.spec import FlowSpec
 from jobs.spark.channel import messages
 from jobs.spark.channel.line import MOST_HELLO_BYTES, MOST_STRANGERS, DriverChannel, TaskChannel
-from tests.support import PATIENCE, wait_until
+from tests.waiting import PATIENCE, eventually
 
 FLOW = FlowSpec("f", Connection("east", "a:1"), Connection("west", "b:1"))
 UNTOLD = ((60, 54), (65, 59))
@@ -61,12 +61,12 @@ def test_a_task_is_told_what_it_is_for(task):
 
 def test_a_report_reaches_the_driver_with_the_number_of_its_task(driver, task):
     task.report([{"partition": 7}])
-    wait_until(lambda: driver.heard == [(1, {"partitions": [{"partition": 7}]})])
+    eventually(lambda: driver.heard == [(1, {"partitions": [{"partition": 7}]})])
 
 
 def test_what_a_task_is_to_take_on_arrives_with_everything_known_about_it(driver, task):
     driver.lines[1].send(messages.add([START]))
-    wait_until(lambda: task.changes.is_waiting)
+    eventually(lambda: task.changes.is_waiting)
     assert task.changes.take() == [START]
 
 
@@ -74,7 +74,7 @@ def test_what_a_task_is_to_let_go_of_arrives_in_the_order_of_asking(driver, task
     driver.lines[1].send(messages.add([START]))
     driver.lines[1].send(messages.remove([ORDERS_3]))
     waiting = []
-    wait_until(lambda: waiting.extend(task.changes.take()) or len(waiting) == 2)
+    eventually(lambda: waiting.extend(task.changes.take()) or len(waiting) == 2)
     assert waiting == [START, ORDERS_3]
 
 
@@ -83,25 +83,25 @@ def test_a_task_answers_with_the_position_that_it_committed(driver, task):
         "orders", 3, 80, leader_epoch=2, last_sync=(79, 73), untold_syncs=UNTOLD
     )
     task.changes.release([let_go])
-    wait_until(lambda: driver.heard)
+    eventually(lambda: driver.heard)
     assert messages.released_in(driver.heard[0][1]) == [let_go]
 
 
 def test_limit_and_priorities_reach_a_task(driver, task):
     tuning = CopyLimits(1000.0, {"orders": 2})
     driver.lines[1].send(messages.tuning(tuning))
-    wait_until(lambda: task.changes.tuning == tuning)
+    eventually(lambda: task.changes.tuning == tuning)
 
 
 def test_a_stop_reaches_tasks_that_are_connected(driver, task):
     assert not task.should_stop()
     driver.channel.stop_tasks()
-    wait_until(task.should_stop)
+    eventually(task.should_stop)
 
 
 def test_a_stop_reaches_tasks_that_connect_later(driver):
     driver.channel.stop_tasks()
-    wait_until(TaskChannel(driver.channel.address, 0).should_stop)
+    eventually(TaskChannel(driver.channel.address, 0).should_stop)
 
 
 def test_a_stop_reaches_a_task_that_still_waits_for_its_assignment(driver):
@@ -111,7 +111,7 @@ def test_a_stop_reaches_a_task_that_still_waits_for_its_assignment(driver):
         target=lambda: made.append(TaskChannel(driver.channel.address, 0)), daemon=True
     )
     thread.start()
-    wait_until(lambda: 0 in driver.lines)
+    eventually(lambda: 0 in driver.lines)
     driver.channel.stop_tasks()
     thread.join(10 * PATIENCE)
     assert (made[0].assignment, made[0].should_stop()) == (None, True)
@@ -119,12 +119,12 @@ def test_a_stop_reaches_a_task_that_still_waits_for_its_assignment(driver):
 
 def test_a_lost_driver_is_a_stop(driver, task):
     driver.channel.close()
-    wait_until(task.should_stop)
+    eventually(task.should_stop)
 
 
 def test_the_driver_hears_that_a_task_is_gone(driver, task):
     task.close()
-    wait_until(lambda: driver.heard == [(1, None)])
+    eventually(lambda: driver.heard == [(1, None)])
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_of_very_many_that_say_nothing_some_are_hung_up_on_at_once():
             stack.enter_context(socket.create_connection(channel.address.place))
             for _ in range(MOST_STRANGERS + 1)
         ]
-        wait_until(lambda: any(is_hung_up(caller, 0.01) for caller in callers))
+        eventually(lambda: any(is_hung_up(caller, 0.01) for caller in callers))
 
 
 def connected(driver):

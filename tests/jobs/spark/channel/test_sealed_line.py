@@ -11,7 +11,7 @@ import pytest
 
 from jobs.spark.channel.line import DriverChannel, TaskChannel
 from jobs.spark.channel.sealed_line import Seal, SealedSocket, client_context
-from tests.support import PATIENCE, wait_until
+from tests.waiting import PATIENCE, eventually
 
 
 class Tap:
@@ -48,7 +48,7 @@ def test_whoever_listens_on_the_wire_reads_the_token_only_where_the_line_does_no
     tap = Tap(channel.address.place)
     address = dataclasses.replace(channel.address, port=tap.port)
     threading.Thread(target=TaskChannel, args=(address, 1), daemon=True).start()
-    wait_until(lambda: heard)
+    eventually(lambda: heard)
     channel.close()
     tap.close()
     assert (address.token.encode() in tap.seen) is not is_sealed

@@ -14,7 +14,7 @@ import pytest
 from jobs.spark import contract, submit
 from jobs.spark.contract import JobResult, JobSpec, Outcome
 from jobs.spark.engine import door, folder
-from tests.support import wait_until
+from tests.waiting import eventually
 
 ROOT = Path(__file__).parents[4]
 
@@ -34,7 +34,7 @@ def runs(tmp_path, monkeypatch):
     yield tmp_path / "runs"
     for engine in folder.list_engines(tmp_path / "runs"):
         submit.kill_run(engine)
-        wait_until(lambda engine=engine: not submit.is_alive(engine))
+        eventually(lambda engine=engine: not submit.is_alive(engine))
 
 
 def engines(runs) -> list[Path]:
@@ -58,7 +58,7 @@ def test_a_run_that_names_a_secret_has_processes_of_its_own(runs):
     assert engines(runs) == []
     assert door.is_alive(runs / "own")
     door.kill_run(runs / "own")
-    wait_until(lambda: not door.is_alive(runs / "own"))
+    eventually(lambda: not door.is_alive(runs / "own"))
 
 
 def test_processes_that_want_the_first_engine_at_the_same_moment_get_one(runs):
@@ -143,7 +143,7 @@ def test_a_killed_run_takes_its_engine_with_it_and_shows_its_log(runs):
         door.remove_run(runs / "run")
     (engine / contract.LOG).write_text("the heap was too small\n")
     door.kill_run(runs / "run")
-    wait_until(lambda: not door.is_alive(runs / "run"))
+    eventually(lambda: not door.is_alive(runs / "run"))
     assert contract.read_result(runs / "run") is None
     assert "the heap was too small" in door.read_log_tail(runs / "run")
 
@@ -168,7 +168,7 @@ def test_other_kinds_get_processes_of_their_own(runs):
         assert door.is_alive(runs / "run")
     finally:
         door.kill_run(runs / "run")
-    wait_until(lambda: not door.is_alive(runs / "run"))
+    eventually(lambda: not door.is_alive(runs / "run"))
 
 
 def test_the_folders_of_ended_engines_go_but_for_the_last(runs):

@@ -3,12 +3,12 @@
 import threading
 
 from jobs.spark.flow_driver.background_call import BackgroundCall
-from tests.support import wait_until
+from tests.waiting import eventually
 
 
 def answer_of(asking: BackgroundCall):
     found = []
-    wait_until(lambda: found or found.extend(filter(None, [asking.result()])) or found)
+    eventually(lambda: found or found.extend(filter(None, [asking.result()])) or found)
     return found[0]
 
 

@@ -27,7 +27,7 @@ from jobs.spark.flow_driver.balancing import Balance
 from jobs.spark.flow_driver.driver_loop import DriverIntervals, FlowDriverLoop
 from jobs.spark.flow_driver.recovery import PositionsBehind
 from jobs.spark.flow_driver.state import FlowState
-from tests.support import PATIENCE, wait_until
+from tests.waiting import PATIENCE, eventually
 
 pytestmark = pytest.mark.slow
 
@@ -163,7 +163,7 @@ class World:
         return owners[0] if owners else None
 
     def wait_for_owners(self, *partitions):
-        wait_until(lambda: all(self.owner(p) for p in partitions))
+        eventually(lambda: all(self.owner(p) for p in partitions))
 
     def row(self, partition):
         rows = self.state.progress.rows(time.monotonic())
@@ -194,7 +194,7 @@ def test_what_a_task_says_is_shown(tmp_path, clusters):
     with World(tmp_path, clusters) as world:
         world.wait_for_owners(*FOUR)
         world.owner(where(0)).copy(where(0), 40, records=40)
-        wait_until(lambda: world.row(where(0))["records"] == 40)
+        eventually(lambda: world.row(where(0))["records"] == 40)
         assert world.row(where(0))["lag"] == 60
 
 
@@ -205,7 +205,7 @@ def test_what_a_task_says_of_a_partition_that_is_not_its_own_is_not_believed(tmp
         own = next(iter(other.has))
         other.channel.report([asdict(PartitionProgress(*where(0), 99))])
         other.copy(own, 50)
-        wait_until(lambda: world.row(own)["position"] == 50)
+        eventually(lambda: world.row(own)["position"] == 50)
         assert world.row(where(0))["position"] == 0
 
 
@@ -214,9 +214,9 @@ def test_a_lost_task_comes_back_alone_at_the_positions_on_the_target(tmp_path, c
         world.wait_for_owners(*FOUR)
         lost, other = world.owner(where(0)), next(t for t in world.tasks if where(0) not in t.has)
         lost.copy(where(0), 30)
-        wait_until(lambda: world.row(where(0))["position"] == 30)
+        eventually(lambda: world.row(where(0))["position"] == 30)
         lost.die()
-        wait_until(lambda: world.owner(where(0)) not in (None, lost))
+        eventually(lambda: world.owner(where(0)) not in (None, lost))
         assert world.owner(where(0)).has[where(0)] == 30
         assert (world.clusters.recovered, other.let_go, other.is_running()) == (
             [lost.number],
@@ -231,7 +231,7 @@ def test_a_task_that_does_not_come_back_leaves_its_share_to_the_others(tmp_path,
         world.wait_for_owners(*FOUR)
         lost, other = world.owner(where(0)), next(t for t in world.tasks if where(0) not in t.has)
         lost.die()
-        wait_until(lambda: len(other.has) == 4)
+        eventually(lambda: len(other.has) == 4)
 
 
 def test_while_the_target_is_away_nobody_gets_what_a_lost_task_had(tmp_path, clusters):
@@ -240,11 +240,11 @@ def test_while_the_target_is_away_nobody_gets_what_a_lost_task_had(tmp_path, clu
         clusters.fault = Unreachable("no answer", cluster="west")
         lost = world.owner(where(0))
         lost.die()
-        wait_until(lambda: clusters.recovered and not lost.is_running())
+        eventually(lambda: clusters.recovered and not lost.is_running())
         assert world.owner(where(0)) is None
         assert world.row(where(0))["state"] == "retrying"
         clusters.fault = None
-        wait_until(lambda: world.owner(where(0)) is not None)
+        eventually(lambda: world.owner(where(0)) is not None)
 
 
 def test_positions_that_cannot_be_right_make_everything_begin_anew(tmp_path, clusters):
@@ -252,7 +252,7 @@ def test_positions_that_cannot_be_right_make_everything_begin_anew(tmp_path, clu
         world.wait_for_owners(*FOUR)
         clusters.fault = PositionsBehind("behind")
         world.owner(where(0)).die()
-        wait_until(lambda: world.result is not None)
+        eventually(lambda: world.result is not None)
     assert world.result == "behind"
 
 
@@ -262,10 +262,10 @@ def test_a_partition_that_failed_does_not_fail_again_in_the_next_task(tmp_path, 
         lost = world.owner(where(0))
         row = PartitionProgress(*where(0), 5, CopyState.FAILED, "too large")
         lost.channel.report([asdict(row)])
-        wait_until(lambda: world.row(where(0))["state"] == "failed")
+        eventually(lambda: world.row(where(0))["state"] == "failed")
         others = set(lost.has) - {where(0)}
         lost.die()
-        wait_until(lambda: all(world.owner(p) not in (None, lost) for p in others))
+        eventually(lambda: all(world.owner(p) not in (None, lost) for p in others))
         assert world.owner(where(0)) is None
         assert world.row(where(0))["reason"] == "too large"
 
@@ -276,8 +276,8 @@ def test_new_topics_are_taken_on_and_gone_ones_let_go_of_while_the_others_go_on(
         clusters.topics = {"t": 4, "new": 1}
         world.wait_for_owners(where(0, "new"))
         clusters.topics = {"new": 1}
-        wait_until(lambda: not any(world.owner(p) for p in FOUR))
-        wait_until(lambda: world.row(where(0))["state"] == "stopped")
+        eventually(lambda: not any(world.owner(p) for p in FOUR))
+        eventually(lambda: world.row(where(0))["state"] == "stopped")
         assert world.owner(where(0, "new")).let_go.count(where(0, "new")) == 0
 
 
@@ -287,7 +287,7 @@ def test_a_topic_that_was_created_again_and_is_accepted_makes_everything_begin_a
     with World(tmp_path, clusters) as world:
         world.wait_for_owners(*FOUR)
         clusters.ids = {"t": "2"}
-        wait_until(lambda: world.result is not None)
+        eventually(lambda: world.result is not None)
     assert "created again" in world.result
     assert (world.state.topic_ids, world.state.anew) == ({"t": "1"}, {"t"})
 
@@ -297,7 +297,7 @@ def test_people_pause_and_resume(tmp_path, clusters):
         world.wait_for_owners(*FOUR)
         world.owner(where(0)).copy(where(0), 30)
         contract.write_control(tmp_path, {"paused": ["t:0"]})
-        wait_until(lambda: world.row(where(0))["state"] == "paused")
+        eventually(lambda: world.row(where(0))["state"] == "paused")
         assert (world.owner(where(0)), world.row(where(0))["reason"]) == (
             None,
             "Paused by a person.",
@@ -312,9 +312,9 @@ def test_people_restart_what_failed(tmp_path, clusters):
         world.wait_for_owners(*FOUR)
         task = world.owner(where(0))
         task.channel.report([asdict(PartitionProgress(*where(0), 0, CopyState.FAILED, "no"))])
-        wait_until(lambda: world.row(where(0))["state"] == "failed")
+        eventually(lambda: world.row(where(0))["state"] == "failed")
         contract.write_control(tmp_path, {"restart": {"token": "1", "topics": ["t:0"]}})
-        wait_until(lambda: task.let_go == [where(0)])
+        eventually(lambda: task.let_go == [where(0)])
         world.wait_for_owners(where(0))
         assert world.row(where(0))["state"] == "starting"
 
@@ -324,7 +324,7 @@ def test_limit_and_priorities_reach_the_tasks(tmp_path, clusters):
     with World(tmp_path, clusters) as world:
         world.wait_for_owners(*FOUR)
         for task in world.tasks:
-            wait_until(lambda t=task: t.channel.changes.tuning.max_bytes_per_s == 5_000)
+            eventually(lambda t=task: t.channel.changes.tuning.max_bytes_per_s == 5_000)
             assert task.channel.changes.tuning.priorities == {"t": 2}
 
 
@@ -342,7 +342,7 @@ def test_a_busy_task_gives_a_partition_to_an_idle_one(tmp_path, clusters):
                     busy.copy(partition, min(size // 1000, 90), bytes=size)
             time.sleep(0.05)
         (moved,) = busy.let_go
-        wait_until(lambda: world.owner(moved) not in (None, busy))
+        eventually(lambda: world.owner(moved) not in (None, busy))
         assert world.state.moves == 1
 
 
@@ -354,14 +354,14 @@ def test_a_run_up_to_fixed_ends_is_over_when_they_are_reached(tmp_path):
     with world:
         world.wait_for_owners(where(0))
         world.owner(where(0)).copy(where(0), 100)
-        wait_until(lambda: not world._thread.is_alive())
+        eventually(lambda: not world._thread.is_alive())
     assert (world.result, world.state.is_done) == (None, True)
 
 
 def test_progress_says_who_does_what(tmp_path, clusters):
     with World(tmp_path, clusters) as world:
         world.wait_for_owners(*FOUR)
-        wait_until(lambda: [t["state"] for t in _progress(tmp_path)["tasks"]] == ["running"] * 2)
+        eventually(lambda: [t["state"] for t in _progress(tmp_path)["tasks"]] == ["running"] * 2)
         found = _progress(tmp_path)
         assert [task["partitions"] for task in found["tasks"]] == [2, 2]
         assert {row["task"] for row in found["partitions"]} == {0, 1}
@@ -389,12 +389,12 @@ class TestChangedSettings:
     def test_settings_that_are_taken_back_are_those_of_the_beginning(self, tmp_path, clusters):
         with World(tmp_path, clusters) as world:
             contract.write_control(tmp_path, {"settings": {"max_bytes_per_s": 2048}})
-            wait_until(lambda: world.state.limit_bytes_per_s() == 2048)
+            eventually(lambda: world.state.limit_bytes_per_s() == 2048)
             contract.write_control(tmp_path, {})
-            wait_until(lambda: world.state.flow == FLOW)
+            eventually(lambda: world.state.flow == FLOW)
 
     def test_settings_that_cannot_be_used_change_nothing_and_are_told(self, tmp_path, clusters):
         with World(tmp_path, clusters) as world:
             contract.write_control(tmp_path, {"settings": {"max_bytes_per_s": 1}})
-            wait_until(lambda: "max_bytes_per_s" in world.state.control.problem)
+            eventually(lambda: "max_bytes_per_s" in world.state.control.problem)
             assert world.state.flow == FLOW

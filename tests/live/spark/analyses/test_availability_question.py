@@ -9,8 +9,6 @@ import pytest
 from jobs.spark.analyses.metadata import isr_churn, partition_availability
 from tests.live.spark.analyses.stories import DAY, HOUR, MINUTE, broker, changed, created, setting
 
-pytestmark = pytest.mark.live
-
 FEBRUARY = 31 * DAY
 
 

@@ -18,14 +18,13 @@ from jobs.spark.analyses.document import document_of
 from jobs.spark.analyses.offsets import backtest
 from jobs.spark.analyses.task import AnalysisTask
 from jobs.wire.mirror_records import Checkpoint, encode_checkpoint
-from tests.live.batches.copying import Copying, flow_between
-from tests.live.records import new_topic, produce
-from tests.live.replication.checkpointing import Rounds, commit, group_name
+from tests.live.copiers import BatchCopying, flow_between
+from tests.live.groups import Rounds, commit, new_group
+from tests.live.records import produce
 from tests.live.replication.test_checkpoints import transactions
 from tests.live.spark.analyses.conftest import Found, read
-from tests.support import wait_until
-
-pytestmark = pytest.mark.live
+from tests.live.topics import new_topic
+from tests.waiting import eventually
 
 CHECKPOINTS = "east.checkpoints.internal"
 PLACES = (0, 1, 29, 30, 31, 60, 79, 80, 85, 100, 141)
@@ -57,11 +56,11 @@ def trusted(spark, tmp_path):
 @pytest.fixture(scope="module")
 def copied(east, west):
     """A flow that copied over gaps, with checkpoints of a group at each of some places."""
-    topic, prefix = new_topic(east), group_name("trusted")
+    topic, prefix = new_topic(east), new_group("trusted")
     flow = flow_between(
         east, west, topic, groups=(f"{prefix}.*",), delivery=Guarantee.AT_LEAST_ONCE
     )
-    with Copying(flow) as copying:
+    with BatchCopying(flow) as copying:
         produce(east, topic, 60)
         copying.wait_for_position(60)
         transactions(east, topic)
@@ -69,7 +68,7 @@ def copied(east, west):
         for number, place in enumerate(PLACES):
             commit(east, f"{prefix}-{number}", {TopicPartition(topic, 0): place})
         # The newest offset syncs may be told 3 s later, and a checkpoint before that is a bound only.
-        wait_until(lambda: are_told(flow, TopicPartition(topic, 0)))
+        eventually(lambda: are_told(flow, TopicPartition(topic, 0)))
         with Rounds(flow) as rounds:
             rounds.run(sync_groups=False)
     return flow, topic, f"{prefix}-3"
@@ -84,7 +83,7 @@ def are_told(flow, where):
 @pytest.fixture
 def mirrored(kafka, east, west, tmp_path):
     """A flow that a real MirrorMaker 2 copied, with its own checkpoints of two groups."""
-    topic, prefix = new_topic(east), group_name("mirrored")
+    topic, prefix = new_topic(east), new_group("mirrored")
     settings = {
         "east->west.topics": topic,
         "east->west.groups": f"{prefix}.*",
@@ -100,7 +99,7 @@ def mirrored(kafka, east, west, tmp_path):
         commit(east, f"{prefix}-{place}", {TopicPartition(topic, 0): place})
     mirror.start()
     try:
-        wait_until(lambda: mirror.check() or told_of(west, prefix) == 2, 120)
+        eventually(lambda: mirror.check() or told_of(west, prefix) == 2, 120)
     finally:
         mirror.kill()
     return FlowSpec(

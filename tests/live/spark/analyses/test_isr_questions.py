@@ -5,8 +5,6 @@ import pytest
 from jobs.spark.analyses.metadata import isr_churn, slowest_shrinks, unclean_elections
 from tests.live.spark.analyses.stories import HOUR, MINUTE, broker, changed, created
 
-pytestmark = pytest.mark.live
-
 
 def churn_story():
     """Broker 2 falls behind in hour 0, comes back in hour 1 from another rack; 3 is moved away in hour 2."""

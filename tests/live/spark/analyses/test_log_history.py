@@ -15,7 +15,7 @@ from jobs.spark.analyses.task import AnalysisTask
 from jobs.spark.contract import JobSpec, Outcome
 from tests.jobs.quorum.small_log import small_log
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.timeout(900)
 
 
 @pytest.fixture

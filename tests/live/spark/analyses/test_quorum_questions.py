@@ -19,8 +19,6 @@ from tests.live.spark.analyses.stories import (
     setting,
 )
 
-pytestmark = pytest.mark.live
-
 
 def quorum_story():
     """Three controllers; 2 leads, then 3, which has 4 added; a fourth epoch is won by 1."""

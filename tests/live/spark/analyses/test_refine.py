@@ -9,12 +9,11 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import CommittedOffset, TopicPartition
 from jobs.replication.translation.record_comparison import TOO_MANY
 from tests.jobs.spark.analyses.offsets.archives import make_archive
-from tests.live.batches.copying import copy_all, flow_between
-from tests.live.reading import read_all
-from tests.live.records import new_topic, produce
+from tests.live.copiers import copy_all, flow_between
+from tests.live.records import produce, read_messages
 from tests.live.spark.analyses.asking_offsets import found_by
+from tests.live.topics import new_topic
 
-pytestmark = pytest.mark.live
 COUNT = 60
 FORTH, BACK = 20, 30
 
@@ -64,7 +63,7 @@ def pairs_of(east, west, topic, remote, partition):
     here, there = (
         {
             one.value(): one.offset()
-            for one in read_all(cluster.connection, name)
+            for one in read_messages(cluster, name)
             if one.partition() == partition
         }
         for cluster, name in ((east, topic), (west, remote))

@@ -10,8 +10,6 @@ from jobs.spark.contract import Outcome
 from tests.jobs.spark.analyses.offsets.archives import flow, make_archive
 from tests.live.spark.analyses.asking_offsets import found_by, result_of
 
-pytestmark = pytest.mark.live
-
 SYNCS = {("orders", 0): [(100, 90), (200, 180)], ("orders", 1): [(0, 0), (1_000, 900)]}
 LIST = "topic,partition,offset\norders,0,100\norders,0,-1\norders,0,x\nother,0,7\norders,1,1000\n"
 

@@ -14,8 +14,7 @@ from jobs.availability.acting.standby.loop import PromotionRequest, StandbyLoop
 from jobs.availability.acting.standby.promotions import HeldPromotion, LoopHeartbeat, Phase
 from tests.jobs.availability.acting.memory_store import MemoryStore
 from tests.jobs.availability.acting.standby.fake_quorum import STANDBY, FakeQuorum
-from tests.jobs.cluster.protocol.coroutines import until
-from tests.support import PATIENCE
+from tests.waiting import PATIENCE, eventually_async
 
 pytestmark = pytest.mark.slow
 
@@ -63,15 +62,15 @@ async def test_a_promotion_is_held_by_heartbeats_and_a_demotion_ends_them():
     store = MemoryStore()
     async with FakeQuorum() as quorum, looping(quorum, store, timing=NEVER_AWAY) as heard:
         assert store.begin(promotion())
-        await until(lambda: not quorum.is_fenced)
-        await until(lambda: len(quorum.heartbeats) > 5)
+        await eventually_async(lambda: not quorum.is_fenced)
+        await eventually_async(lambda: len(quorum.heartbeats) > 5)
         assert store.move("p", 1, Phase.DEMOTING, now_ms())
-        await until(lambda: quorum.is_fenced)
-        await until(lambda: not store.read().promotions)
+        await eventually_async(lambda: quorum.is_fenced)
+        await eventually_async(lambda: not store.read().promotions)
         said = len(quorum.heartbeats)
-        await until(lambda: store.read().signs[0].at_ms > now_ms() - 50)
+        await eventually_async(lambda: store.read().signs[0].at_ms > now_ms() - 50)
         assert len(quorum.heartbeats) == said
-        await until(lambda: "ended" in kinds(heard))
+        await eventually_async(lambda: "ended" in kinds(heard))
     # Fencing may be said twice before the log tells that it was done.
     told = list(dict.fromkeys(kinds(heard)))
     assert told == ["first_heartbeat", "unfenced", "fence_sent", "fenced", "ended"]
@@ -81,21 +80,21 @@ async def test_a_broker_that_falls_out_is_brought_back_at_once():
     store = MemoryStore()
     async with FakeQuorum() as quorum, looping(quorum, store):
         store.begin(promotion())
-        await until(lambda: not quorum.is_fenced)
+        await eventually_async(lambda: not quorum.is_fenced)
         quorum.fence(is_fenced=True)
-        await until(lambda: not quorum.is_fenced)
+        await eventually_async(lambda: not quorum.is_fenced)
 
 
 async def test_while_the_store_is_away_heartbeats_go_on():
     store = MemoryStore()
     async with FakeQuorum() as quorum, looping(quorum, store) as heard:
         store.begin(promotion())
-        await until(lambda: not quorum.is_fenced)
+        await eventually_async(lambda: not quorum.is_fenced)
         store.is_away = True
         said = len(quorum.heartbeats)
-        await until(lambda: len(quorum.heartbeats) > said + 5)
+        await eventually_async(lambda: len(quorum.heartbeats) > said + 5)
         store.is_away = False
-        await until(lambda: any(e.kind == "gone_on_from_memory" for e in store.events))
+        await eventually_async(lambda: any(e.kind == "gone_on_from_memory" for e in store.events))
     assert "dropped_from_memory" not in kinds(heard)
 
 
@@ -116,10 +115,10 @@ async def test_a_store_that_hangs_holds_up_no_heartbeat():
     store = Hanging()
     async with FakeQuorum() as quorum, looping(quorum, store):
         store.begin(promotion())
-        await until(lambda: not quorum.is_fenced)
+        await eventually_async(lambda: not quorum.is_fenced)
         store.answers.clear()
         said = len(quorum.heartbeats)
-        await until(lambda: len(quorum.heartbeats) > said + 5)
+        await eventually_async(lambda: len(quorum.heartbeats) > said + 5)
         store.answers.set()
 
 
@@ -138,10 +137,10 @@ async def test_a_store_that_raises_whatever_it_likes_is_one_that_is_away():
     store = Breaking()
     async with FakeQuorum() as quorum, looping(quorum, store, timing=NEVER_AWAY) as heard:
         store.begin(promotion())
-        await until(lambda: not quorum.is_fenced)
+        await eventually_async(lambda: not quorum.is_fenced)
         store.breaks = True
         said = len(quorum.heartbeats)
-        await until(lambda: len(quorum.heartbeats) > said + 5)
+        await eventually_async(lambda: len(quorum.heartbeats) > said + 5)
         assert any("the table is gone" in one.detail for one in heard)
 
 
@@ -155,11 +154,11 @@ async def test_a_loop_without_its_store_gives_in_to_the_demotion_of_another():
         ):
             for store in (ours, theirs):
                 store.begin(promotion())
-            await until(lambda: not quorum.is_fenced)
-            await until(lambda: any(one.seen for one in theirs.read().signs))
+            await eventually_async(lambda: not quorum.is_fenced)
+            await eventually_async(lambda: any(one.seen for one in theirs.read().signs))
             theirs.is_away = True
             ours.move("p", 1, Phase.DEMOTING, now_ms())
-            await until(lambda: not ours.read().promotions)
+            await eventually_async(lambda: not ours.read().promotions)
             assert quorum.is_fenced
         # It lets go, or keeps silent: its last heartbeat may be too old to tell who fenced.
         assert {"dropped_from_memory", "not_alive"} & set(kinds(heard))
@@ -168,13 +167,13 @@ async def test_a_loop_without_its_store_gives_in_to_the_demotion_of_another():
 async def test_when_the_loop_that_decides_ends_the_other_one_decides():
     store = MemoryStore()
     async with FakeQuorum() as quorum, looping(quorum, store, "two"):
-        await until(lambda: store.read().lease is not None)
+        await eventually_async(lambda: store.read().lease is not None)
         async with looping(quorum, store, "one"):
-            await until(lambda: len(store.read().signs) == 2)
+            await eventually_async(lambda: len(store.read().signs) == 2)
             store.begin(promotion())
-            await until(lambda: not quorum.is_fenced)
+            await eventually_async(lambda: not quorum.is_fenced)
         store.move("p", 1, Phase.DEMOTING, now_ms())
-        await until(lambda: not store.read().promotions)
+        await eventually_async(lambda: not store.read().promotions)
         assert store.read().lease.holder == "two"
 
 
@@ -184,7 +183,7 @@ async def test_a_demotion_waits_for_a_living_loop_that_has_not_seen_it():
     patient = replace(QUICK, sign_ms=60_000)
     async with FakeQuorum() as quorum, looping(quorum, store, timing=patient):
         store.begin(promotion())
-        await until(lambda: not quorum.is_fenced)
+        await eventually_async(lambda: not quorum.is_fenced)
         stop = threading.Event()
 
         def slow_loop():
@@ -193,16 +192,16 @@ async def test_a_demotion_waits_for_a_living_loop_that_has_not_seen_it():
 
         slow = threading.Thread(target=slow_loop)
         slow.start()
-        await until(lambda: len(store.read().signs) == 2)
+        await eventually_async(lambda: len(store.read().signs) == 2)
         store.move("p", 1, Phase.DEMOTING, now_ms())
-        await until(lambda: quorum.is_fenced)
+        await eventually_async(lambda: quorum.is_fenced)
         fenced_at = time.monotonic()
-        await until(lambda: time.monotonic() - fenced_at > 2 * QUICK.late_ms / 1000)
+        await eventually_async(lambda: time.monotonic() - fenced_at > 2 * QUICK.late_ms / 1000)
         assert store.read().promotions[0].phase is Phase.DEMOTING
         stop.set()
         slow.join()
         store.sign(LoopHeartbeat("slow", now_ms() - 2 * patient.sign_ms, {"p": 1}))
-        await until(lambda: not store.read().promotions)
+        await eventually_async(lambda: not store.read().promotions)
 
 
 async def test_nobody_speaks_for_a_broker_that_does_not_read_the_log():
@@ -211,8 +210,8 @@ async def test_nobody_speaks_for_a_broker_that_does_not_read_the_log():
         quorum.fetched_ago_ms = 60_000
         async with looping(quorum, store) as heard:
             store.begin(promotion())
-            await until(lambda: "not_alive" in kinds(heard))
-            await until(lambda: "metadata log" in problem(store))
+            await eventually_async(lambda: "not_alive" in kinds(heard))
+            await eventually_async(lambda: "metadata log" in problem(store))
             assert quorum.heartbeats == []
 
 
@@ -222,7 +221,7 @@ async def test_a_missing_right_is_told_in_the_loops_sign():
         quorum.refuses = ErrorCode.cluster_authorization_failed
         async with looping(quorum, store):
             store.begin(promotion())
-            await until(lambda: "CLUSTER_ACTION" in problem(store))
+            await eventually_async(lambda: "CLUSTER_ACTION" in problem(store))
 
 
 class Wants:
@@ -243,11 +242,11 @@ async def test_what_a_decider_wants_is_done_once_by_the_loop_that_decides():
         looping(quorum, store, "one", decider=wants) as heard,
         looping(quorum, store, "two", decider=wants) as also,
     ):
-        await until(lambda: not quorum.is_fenced)
+        await eventually_async(lambda: not quorum.is_fenced)
         wants.wanted = [PromotionRequest(demote="p", why="it is well again")]
-        await until(lambda: not store.read().promotions and store.ended)
+        await eventually_async(lambda: not store.read().promotions and store.ended)
         # The store has it a moment before the loop tells it.
-        await until(lambda: "ended" in kinds(heard) + kinds(also))
+        await eventually_async(lambda: "ended" in kinds(heard) + kinds(also))
         told = kinds(heard) + kinds(also)
     assert (told.count("asked"), told.count("demotion_asked"), told.count("ended")) == (1, 1, 1)
     assert store.ended[0].why == "it is well again"

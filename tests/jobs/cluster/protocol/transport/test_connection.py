@@ -16,9 +16,8 @@ from jobs.cluster.protocol.transport.apis import FETCH, METADATA
 from jobs.cluster.protocol.transport.connection import BrokerConnection
 from jobs.cluster.protocol.transport.transport_faults import Server
 from tests.jobs.cluster.protocol import fake_broker
-from tests.jobs.cluster.protocol.coroutines import until
 from tests.jobs.cluster.protocol.fake_broker import PATIENT, QUICK, Close, FakeBroker, Hang, framed
-from tests.support import Stalls
+from tests.waiting import Stalls, eventually_async
 
 QUESTION = metadata_request(["orders"])
 
@@ -114,7 +113,7 @@ async def test_an_answer_that_nobody_asked_for_ends_the_connection():
         twice = 2 * framed(3, 12, 2, broker.metadata())
         broker.answers[fake_broker.METADATA] = twice
         await ask(connection)
-        await until(lambda: connection.is_closed)
+        await eventually_async(lambda: connection.is_closed)
 
 
 @pytest.mark.parametrize("kept", [9, 20, 40])
@@ -168,7 +167,7 @@ async def test_a_connection_lost_with_its_first_request_may_lead_to_a_listener_w
 async def test_a_lost_connection_takes_no_more_requests():
     async with FakeBroker() as broker, connected(broker) as connection:
         await broker.stop()
-        await until(lambda: connection.is_closed)
+        await eventually_async(lambda: connection.is_closed)
         fault = await fault_of(ask(connection))
         assert type(fault) is ConnectionLost
         assert not fault.may_have_arrived
@@ -203,7 +202,7 @@ async def test_a_broker_that_hangs_in_the_handshake_is_given_up_in_time():
             fault = await fault_of(BrokerConnection.open(broker.server, options))
         assert type(fault) is TimedOut
         assert time.monotonic() - began < 5 + stalls.seconds
-        await until(lambda: broker.open == 0)
+        await eventually_async(lambda: broker.open == 0)
 
 
 async def test_a_port_that_closes_before_it_answers_is_tried_again_with_a_hint():
@@ -243,11 +242,11 @@ async def test_cancelling_a_connect_closes_its_socket():
     async with FakeBroker() as broker:
         broker.answers[fake_broker.API_VERSIONS] = Hang
         opening = asyncio.ensure_future(BrokerConnection.open(broker.server, broker.options()))
-        await until(lambda: broker.asked)
+        await eventually_async(lambda: broker.asked)
         opening.cancel()
         await asyncio.gather(opening, return_exceptions=True)
         assert opening.cancelled()
-        await until(lambda: broker.open == 0)
+        await eventually_async(lambda: broker.open == 0)
 
 
 async def test_a_cancelled_request_leaves_the_others_alone():
@@ -264,19 +263,19 @@ async def test_a_cancelled_request_still_ends_a_connection_that_hangs():
     async with FakeBroker() as broker, connected(broker, timing=QUICK) as connection:
         broker.answers[fake_broker.METADATA] = Hang
         question = asyncio.ensure_future(ask(connection))
-        await until(lambda: broker.of(fake_broker.METADATA))
+        await eventually_async(lambda: broker.of(fake_broker.METADATA))
         question.cancel()
-        await until(lambda: connection.is_closed)
+        await eventually_async(lambda: connection.is_closed)
 
 
 async def test_closing_fails_what_is_pending_and_closes_the_socket():
     async with FakeBroker() as broker, connected(broker) as connection:
         broker.answers[fake_broker.METADATA] = Hang
         question = asyncio.ensure_future(fault_of(ask(connection)))
-        await until(lambda: broker.of(fake_broker.METADATA))
+        await eventually_async(lambda: broker.of(fake_broker.METADATA))
         connection.close()
         assert type(await question) is ConnectionLost
-        await until(lambda: broker.open == 0)
+        await eventually_async(lambda: broker.open == 0)
 
 
 async def test_a_retired_connection_answers_what_is_pending_and_closes():

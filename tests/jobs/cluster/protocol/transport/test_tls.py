@@ -15,8 +15,8 @@ from jobs.cluster.protocol.transport.security import security_of
 from jobs.cluster.secrets import SecretRef
 from tests.jobs.cluster.protocol import fake_broker
 from tests.jobs.cluster.protocol.certificates import Authority
-from tests.jobs.cluster.protocol.coroutines import until
 from tests.jobs.cluster.protocol.fake_broker import PATIENT, FakeBroker, Hang
+from tests.waiting import eventually_async
 
 AUTHORITY = Authority()
 
@@ -54,7 +54,7 @@ async def test_large_requests_and_answers_arrive_whole(trusting, tmp_path):
             [t.name for t in m.topics] for m in asked
         ]
         connection.close()
-        await until(lambda: broker.open == 0)
+        await eventually_async(lambda: broker.open == 0)
 
 
 async def test_an_authority_that_is_not_ours_is_not_trusted(trusting, tmp_path):

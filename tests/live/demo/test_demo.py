@@ -12,12 +12,11 @@ import pytest
 
 from jobs.lab.plan import standard_plans
 from jobs.lab.ports import find_base_port
-from tests.support import wait_until
+from tests.waiting import eventually
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[3]
 SLOW_S = 280.0
 pytestmark = [
-    pytest.mark.live,
     pytest.mark.usefixtures("kafka"),
     pytest.mark.timeout(900),
     pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc"),
@@ -66,7 +65,7 @@ def test_the_demo_shows_a_replicated_record_and_leaves_nothing_behind(home):
     assert demo.wait(timeout=3 * SLOW_S) == 0, output(home)
     assert re.search(r"first replicated record seen in the console after \d+\.\d s", output(home))
     assert re.search(r"login +admin\n.*password +\S+", output(home))
-    wait_until(lambda: processes_of(home) == [], 40)
+    eventually(lambda: processes_of(home) == [], 40)
 
 
 @pytest.mark.campaign("mirror-maker")
@@ -75,7 +74,7 @@ def test_the_demo_shows_a_real_mirror_maker_beside_and_ends_it_too(home):
     assert demo.wait(timeout=3 * SLOW_S) == 0, output(home)
     assert "flow east to west by MirrorMaker 2 is made: crosslog only watches it" in output(home)
     assert re.search(r"beside it, MirrorMaker 2 copies: http://\S+/replication/\d+/", output(home))
-    wait_until(lambda: processes_of(home) == [], 40)
+    eventually(lambda: processes_of(home) == [], 40)
 
 
 @pytest.mark.campaign("faults")
@@ -83,10 +82,10 @@ def test_the_next_demo_goes_on_with_the_same_data_and_survives_no_kill(home):
     if not (home / "demo.txt").exists():  # in a campaign it is the first one
         assert start_demo(home, "--exit-after-first-record").wait(timeout=3 * SLOW_S) == 0
     demo = start_demo(home)
-    wait_until(lambda: "first replicated record" in output(home) or demo.poll() is not None, SLOW_S)
+    eventually(lambda: "first replicated record" in output(home) or demo.poll() is not None, SLOW_S)
     assert demo.poll() is None, output(home)
     assert "is registered" not in output(home)
     demo.kill()
     demo.wait()
     # A flow's run has a keeper of its own, which ends it when its lease of 30 s is over.
-    wait_until(lambda: processes_of(home) == [], 120)
+    eventually(lambda: processes_of(home) == [], 120)

@@ -15,8 +15,8 @@ from jobs.availability.what_if.outcome import PartitionOutcome
 from jobs.availability.what_if.simulation import Step, WhatIf, simulate
 from jobs.lab.cluster import Cluster
 from jobs.quorum.history.change_json import state_mapping
-from tests.live.quorum.metadata_tools import image
-from tests.support import PATIENCE, wait_until
+from tests.live.kafka_tools import image
+from tests.waiting import PATIENCE, eventually
 
 # Longer than a session of the drills' brokers: without a quorum, nobody was fenced in that time.
 WRITE_WITHIN_MS = 9_000
@@ -116,7 +116,7 @@ class Drill:
         """Start everything that is dead and wait until every replica is in sync."""
         self.bring_back(*self.cluster.nodes)
         wanted = {name: {*replicas} - {self.standby} for name, (replicas, _) in self.topics.items()}
-        wait_until(lambda: {name: one.isr for (name, _), one in self.seen().items()} == wanted, 90)
+        eventually(lambda: {name: one.isr for (name, _), one in self.seen().items()} == wanted, 90)
 
     def seen(self) -> dict[Key, Seen]:
         """Return the partitions as the log of a living node tells them."""
@@ -132,18 +132,18 @@ class Drill:
         """Wait until every partition is as predicted: leader, ISR and ELR; then try to write."""
         outcomes = predicted.steps[-1].partitions
         if predicted.quorum.has_majority:
-            wait_until(lambda: not self._differences(outcomes), AGREED_WITHIN_S, 0.3)
+            eventually(lambda: not self._differences(outcomes), AGREED_WITHIN_S, every=0.3)
         writable = {key_of(one): one.after.is_writable for one in outcomes}
         written = self.written(writable)
         # A busy machine may need longer than what cannot be written is given.
         late = [key for key, is_writable in writable.items() if is_writable and not written[key]]
         if late:
-            wait_until(lambda: all(self.written(late).values()), AGREED_WITHIN_S)
+            eventually(lambda: all(self.written(late).values()), AGREED_WITHIN_S)
             written |= dict.fromkeys(late, True)
         assert writable == written
         assert self._differences(outcomes) == []
         if predicted.quorum.has_majority:
-            wait_until(lambda: self.can_change_metadata(60), AGREED_WITHIN_S)
+            eventually(lambda: self.can_change_metadata(60), AGREED_WITHIN_S)
         else:
             assert not self.can_change_metadata()
 

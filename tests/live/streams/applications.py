@@ -1,21 +1,29 @@
-"""Customers and orders of the shop for the Streams applications of the tests, at a bounded rate."""
+"""Orders for the Streams applications of the tests, and when an application has settled."""
 
 from __future__ import annotations
 
 import threading
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.records import Producer
+from jobs.lab.errors import LabError
+from jobs.lab.streams.application import RUNNING, RUNNING_S, StreamsApplication
 from jobs.lab.traffic.shop import Shop, ShopRecord
+from tests.waiting import PATIENCE, eventually
 
 _TICK_S = 0.1
 _FLUSH_S = 30.0
 # Enough for an order of each of the first 200 customers, in every partition of every repartition topic.
 FIRST_CUSTOMERS = 1000
 FIRST_ORDERS = 3000
+KEYS = [f"customer-{number:04}" for number in range(200)]
+# Orders and customers have 6 partitions, and so each task of by-customer; by-product has 4.
+STATELESS = {f"0_{partition}" for partition in range(6)}
+STATEFUL = {f"1_{partition}" for partition in range(6)} | {f"2_{p}" for p in range(4)}
+Inside = dict[str, Any]
 
 
 class OrderWriter:
@@ -74,3 +82,40 @@ class OrderWriter:
     def _write(self, producer: Producer, record: ShopRecord) -> None:
         topic = f"{self.prefix}{record.topic}"
         producer.produce(topic, record.value, record.key, headers=record.headers)
+
+
+def tasks(inside: Inside, kind: str) -> list[str]:
+    """The tasks of all threads of an instance; `kind` is active or standby."""
+    threads = inside["metadataForLocalThreads"] or ()
+    return sorted(task["id"] for thread in threads for task in thread[kind])
+
+
+def hosts(inside: Inside) -> dict[str, Inside]:
+    """The endpoints that an instance knows."""
+    return {one["host"]: one for one in inside["metadataForAllStreamsClients"] or ()}
+
+
+def is_settled(application: StreamsApplication, standbys: int) -> bool:
+    """Every task is active once and has its standbys, every endpoint is known, every key is served once."""
+    try:
+        found = application.inside(KEYS)
+    except LabError:  # an instance that starts has no door yet
+        return False
+    endpoints = {application.instances[name].endpoint for name in found} - {None}
+    active = [task for inside in found.values() for task in tasks(inside, "active")]
+    standby = [task for inside in found.values() for task in tasks(inside, "standby")]
+    served = [key for inside in found.values() for key in inside["localGet"] or ()]
+    return (
+        all(inside["state"] == RUNNING for inside in found.values())
+        and sorted(active) == sorted(STATELESS | STATEFUL)
+        and sorted(standby) == sorted(STATEFUL) * standbys
+        and sorted(served) == KEYS
+        and all(set(hosts(inside)) == endpoints for inside in found.values())
+    )
+
+
+def wait_until_settled(application: StreamsApplication, standbys: int | None = None) -> None:
+    """Wait for it; `standbys` None means as many as its settings say."""
+    wanted = application.settings.standbys if standbys is None else standbys
+    application.wait_until_running(RUNNING_S * PATIENCE)
+    eventually(lambda: is_settled(application, wanted), RUNNING_S, every=0.5)

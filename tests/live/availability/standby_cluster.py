@@ -1,4 +1,4 @@
-"""What the live tests of standby brokers do again and again: topics, acked records, loops."""
+"""A cluster with a standby broker: its ISRs, loops that promote it, and producers whose records are acked."""
 
 import asyncio
 import contextlib
@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
 
 from jobs.availability.acting.cluster_connections import ClusterConnections
 from jobs.availability.acting.standby.loop import StandbyLoop
@@ -25,9 +24,9 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.admin.registrations import RegistrationLog
 from jobs.cluster.protocol.admin.topic_partitions import PartitionReplicas, describe_partitions
+from jobs.cluster.protocol.cluster import RawCluster
 from jobs.lab.cluster import Cluster
-from tests.live.knowing import wait_until_known
-from tests.support import PATIENCE, wait_until
+from tests.waiting import eventually, eventually_async
 
 STANDBY = 4
 SETTINGS = {STANDBY: {"broker.heartbeat.interval.ms": "86400000"}}
@@ -35,7 +34,7 @@ ROOT = Path(__file__).parent.parent.parent.parent
 
 
 @dataclass
-class World:
+class StandbyCluster:
     """A running cluster, the way to it, and a topic with a replica on the standby."""
 
     cluster: Cluster
@@ -45,18 +44,6 @@ class World:
 
 def now_ms() -> int:
     return int(time.time() * 1000)
-
-
-def topic_on(cluster, replicas: list[list[int]], **configs: str) -> str:
-    """Create a topic whose partitions have these replicas; setting names have `_` for `.`."""
-    name = f"s-{uuid.uuid4().hex[:8]}"
-    admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
-    settings = {key.replace("_", "."): value for key, value in configs.items()}
-    new = NewTopic(name, num_partitions=len(replicas), config=settings, replica_assignment=replicas)
-    for made in admin.create_topics([new]).values():
-        made.result(30 * PATIENCE)
-    wait_until_known(cluster.connection, name, len(replicas))
-    return name
 
 
 def partitions(doors: ClusterConnections, *topics: str) -> dict[TopicPartition, PartitionReplicas]:
@@ -80,10 +67,10 @@ def standby(doors: ClusterConnections, broker: int = STANDBY) -> Standby:
 
 
 def wait_until_fenced(doors: ClusterConnections) -> None:
-    wait_until(lambda: standby(doors).is_fenced, 60, every=0.3)
+    eventually(lambda: standby(doors).is_fenced, 60, every=0.3)
 
 
-def is_calm(world: World) -> bool:
+def is_calm(world: StandbyCluster) -> bool:
     """Say whether every broker is in all its ISRs but the standby, which is fenced and follows."""
     found = standby(world.doors)
     are_in_sync = all(
@@ -125,7 +112,7 @@ def looping(
     thread = threading.Thread(target=loop.run, args=(stop,))
     thread.start()
     try:
-        wait_until(lambda: any(one.loop_id == loop_id for one in store.read().signs), 30)
+        eventually(lambda: any(one.loop_id == loop_id for one in store.read().signs), 30)
         yield events
     finally:
         stop.set()
@@ -184,7 +171,7 @@ class Acked:
 
     def __enter__(self) -> "Acked":
         self._thread.start()
-        wait_until(lambda: len(self.acked) > 20, 30)
+        eventually(lambda: len(self.acked) > 20, 30)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -194,6 +181,11 @@ class Acked:
         self._flush_s = flush_s
         self._stop.set()
         self._thread.join(60)
+
+    @property
+    def is_going_on(self) -> bool:
+        """Whether a record was acked in the last half second."""
+        return time.monotonic() - self.times[-1] < 0.5
 
     def first_after(self, moment: float) -> float:
         """Return when the first record after a moment of `time.monotonic` was acked."""
@@ -245,7 +237,7 @@ class IsrWatch:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
             if kind is None:  # a busy machine looks more seldom
-                wait_until(lambda: self.looks > 100, 60)
+                eventually(lambda: self.looks > 100, 60)
         finally:
             self._stop.set()
             self._thread.join(30)
@@ -254,11 +246,23 @@ class IsrWatch:
         async with self._doors.cluster() as cluster:
             while not self._stop.is_set():
                 with contextlib.suppress(ClusterFault):
-                    found = await describe_partitions(cluster, [self._topic])
-                    self.looks += 1
-                    if not all(self._broker in one.isr for one in found.values()):
-                        self.missing.append(time.monotonic())
-                await asyncio.sleep(0.02)
+                    await self._look(cluster)
+                await asyncio.to_thread(self._stop.wait, 0.02)
+
+    async def _look(self, cluster: RawCluster) -> None:
+        found = await describe_partitions(cluster, [self._topic])
+        self.looks += 1
+        if not all(self._broker in one.isr for one in found.values()):
+            self.missing.append(time.monotonic())
+
+
+async def has_caught_up(log: RegistrationLog) -> bool:
+    """Read a log to its end; returns False while nobody leads it."""
+    try:
+        await log.catch_up()
+    except ClusterFault:
+        return False
+    return True
 
 
 def fencings(doors: ClusterConnections, work: Callable[[], None], broker: int = STANDBY) -> int:
@@ -270,12 +274,7 @@ def fencings(doors: ClusterConnections, work: Callable[[], None], broker: int = 
             await log.catch_up()
             before = log.brokers[broker]
             await asyncio.to_thread(work)
-            for _ in range(40):
-                try:
-                    await log.catch_up()
-                    break
-                except ClusterFault:
-                    await asyncio.sleep(0.3)
+            await eventually_async(lambda: has_caught_up(log), 12, every=0.3)
             after = log.brokers[broker]
         assert after.broker_epoch == before.broker_epoch
         return after.fencings - before.fencings

@@ -1,27 +1,60 @@
-"""Kafka's admin tools, and what they say of partitions; beside what a node's own metadata log says."""
+"""What Kafka's own tools say of files and partitions, beside what a node's own metadata log says."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from jobs.lab.cluster import Cluster
+from jobs.lab.properties import logging_configuration
 from jobs.quorum.history.changes import AnyChange
 from jobs.quorum.history.histories import partition_history, read_changes
 from jobs.quorum.image.image import MetadataImage
 from jobs.quorum.image.point_in_time import LogPosition, state_of_folder
 from jobs.quorum.log.folder import read_folder
-from tests.support import wait_until
+from tests.waiting import eventually
 
+DUMP = "org.apache.kafka.tools.DumpLogSegments"
 TOPICS = "org.apache.kafka.tools.TopicCommand"
 ELECTION = "org.apache.kafka.tools.LeaderElectionCommand"
 REASSIGN = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
 FEATURES = "org.apache.kafka.tools.FeatureCommand"
+QUORUM = "org.apache.kafka.tools.MetadataQuorumCommand"
 LOG = "__cluster_metadata-0"
 WITHIN_S = 60
+
+
+def run_tool(kafka, folder: Path, main: str, *arguments: str) -> str:
+    """Run a class or a source file of ours; returns its standard output."""
+    logging = folder / "log4j2.yaml"
+    logging.write_text(logging_configuration("error"), encoding="utf-8")
+    command = kafka.command(main, list(arguments), logging=logging)
+    # Java writes what its locale can: names here are of any language.
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+        check=False,
+        env={**os.environ, "LC_ALL": "C.UTF-8"},
+    )
+    if "jdk.compiler" in done.stderr:
+        pytest.skip("this Java has no compiler")
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    return done.stdout
+
+
+def dump_log(kafka, folder: Path, files: list[Path], decoder: str) -> str:
+    """Return what kafka-dump-log prints of these files."""
+    names = ",".join(str(path) for path in files)
+    return run_tool(kafka, folder, DUMP, decoder, "--files", names)
 
 
 @dataclass(frozen=True)
@@ -114,12 +147,12 @@ def wait_for_log(cluster: Cluster, node: int, topic: str, **wanted: object) -> N
             for value, expected in ((getattr(state, name), want) for name, want in wanted.items())
         )
 
-    wait_until(is_so, WITHIN_S, 0.2)
+    eventually(is_so, WITHIN_S, every=0.2)
 
 
 def assert_tool_agrees(cluster: Cluster, node: int, topic: str | None = None) -> None:
     """Wait until the tool and the log say the same: brokers learn of changes a moment later."""
-    wait_until(
+    eventually(
         lambda: tool_says(cluster, topic) == log_says(cluster, node, topic), WITHIN_S, every=1
     )
 

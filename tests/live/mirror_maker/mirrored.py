@@ -1,6 +1,5 @@
-"""Records that say where they stood on the source, and where a MirrorMaker 2 put them."""
+"""Two clusters with a MirrorMaker 2 between them, and records that say where they stood on the source."""
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,15 +7,21 @@ from typing import Any
 from confluent_kafka import Consumer, Producer
 from confluent_kafka import TopicPartition as ClientPartition
 
-from jobs.cluster.admin.groups import alter_group_offsets
 from jobs.cluster.admin.offsets import read_offset_ranges
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.descriptions import CommittedOffset, TopicPartition
+from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.topic_reader import read_whole_topic
 from jobs.lab.cluster import Cluster
+from jobs.lab.lab import Lab
 from jobs.lab.mirror_maker import MirrorMaker
+from jobs.replication.checkpoints.group_reading import read_groups
+from jobs.replication.checkpoints.topic import GroupPartition, read_checkpoint_topic
+from jobs.replication.findings.snapshot import GroupSnapshot
+from jobs.replication.flow.spec import CopiedBy, FlowSpec, SyncsLocation
+from jobs.replication.translation.translator import Translator
 from jobs.wire.mirror_records import decode_offset_sync
-from tests.support import wait_until
+from tests.live.records import read_all, read_to_ends
+from tests.waiting import eventually
 
 WITHIN_S = 120
 AT = "at"  # the header with the record's offset on the source
@@ -65,19 +70,11 @@ def places(cluster: Cluster, topic: str) -> list[tuple[int, int]]:
         }
     )
     consumer.assign([ClientPartition(topic, 0, 0)])
-    found: list[tuple[int, int]] = []
-    give_up_at = time.monotonic() + WITHIN_S
     try:
-        while time.monotonic() < give_up_at:
-            for message in consumer.consume(2000, timeout=0.2):
-                if message.error() is not None:
-                    if message.error().name() == "_PARTITION_EOF" and message.offset() >= end:
-                        return found
-                    continue
-                found.append((_source_offset(message), message.offset()))
+        found = read_to_ends(consumer, {0: end}, WITHIN_S)
     finally:
         consumer.close()
-    raise AssertionError(f"{topic} could not be read to its end")
+    return [(_source_offset(message), message.offset()) for message in found]
 
 
 def end_of(cluster: Cluster, topic: str) -> int:
@@ -86,14 +83,6 @@ def end_of(cluster: Cluster, topic: str) -> int:
         found = read_offset_ranges(client, [where], with_timestamps=False)[where]
     assert found.high_watermark is not None, found.error
     return found.high_watermark
-
-
-def commit(cluster: Cluster, group: str, topic: str, offset: int) -> None:
-    """Set a group's offset on partition 0, as a consumer that has gone away left it."""
-    with ClusterClient(cluster.connection) as client:
-        where = TopicPartition(topic, 0)
-        done = alter_group_offsets(client, group, {where: CommittedOffset(offset)})
-    assert done == {where: None}
 
 
 @dataclass
@@ -109,20 +98,6 @@ class Truth:
         Behind the last copied record it is where the next one will be.
         """
         return min((there for here, there in self.pairs if here >= upstream), default=self.end)
-
-
-def wait_until_quiet(look: Callable[[], Any], within_s: float = WITHIN_S) -> Any:
-    """Wait until a value has stayed the same for three seconds; return it."""
-    seen: list[tuple[float, Any]] = []
-
-    def is_quiet() -> bool:
-        now, value = time.monotonic(), look()
-        if not seen or seen[-1][1] != value:
-            seen.append((now, value))
-        return now - seen[-1][0] >= 3
-
-    wait_until(is_quiet, within_s)
-    return seen[-1][1]
 
 
 def syncs_of(cluster: Cluster, topic: str) -> list[tuple[int, int]]:
@@ -147,7 +122,7 @@ def wait_for_mirror(mirror: MirrorMaker, has_come: Callable[[], object]) -> None
     """
     for share in (6, 6, 3, 3):
         try:
-            wait_until(has_come, WITHIN_S / share, every=0.5)
+            eventually(has_come, WITHIN_S / share, every=0.5)
         except AssertionError:
             mirror.check()
             mirror.stop()
@@ -155,7 +130,7 @@ def wait_for_mirror(mirror: MirrorMaker, has_come: Callable[[], object]) -> None
         else:
             return
     try:
-        wait_until(has_come, WITHIN_S / 3, every=0.5)
+        eventually(has_come, WITHIN_S / 3, every=0.5)
     except AssertionError as error:
         said = mirror.log.read_text(encoding="utf-8", errors="replace")[-8000:]
         raise AssertionError(f"{error}. MirrorMaker 2 says: {said}") from None
@@ -178,3 +153,69 @@ def _identity(offset: int) -> list[tuple[str, str | bytes | None]]:
 
 def _source_offset(message: Any) -> int:
     return int(dict(message.headers())[AT])
+
+
+class Pair:
+    """East, west, the MirrorMaker 2 between them, and what it copied."""
+
+    def __init__(self, lab: Lab, mirror: MirrorMaker) -> None:
+        self.east, self.west, self.mirror = lab.cluster("east"), lab.cluster("west"), mirror
+        self.flow = FlowSpec(
+            "mirrored",
+            self.east.connection,
+            self.west.connection,
+            (r"t\..*",),
+            offset_syncs=SyncsLocation.SOURCE,
+            copied_by=CopiedBy.MIRROR_MAKER,
+        )
+
+    def truth(self, topic: str) -> Truth:
+        remote = f"east.{topic}"
+        return Truth(end_of(self.west, remote), places(self.west, remote))
+
+    def syncs(self) -> Translator:
+        """All offset syncs, as MirrorMaker 2 wrote them."""
+        translator = Translator({})
+
+        def take(message: object) -> None:
+            sync = decode_offset_sync(message.key(), message.value())  # type: ignore[attr-defined]
+            where = TopicPartition(sync.topic, sync.partition)
+            translator.add(where, sync.upstream_offset, sync.downstream_offset)
+
+        with ClusterClient(self.east.connection) as client:
+            read_whole_topic(client, "mm2-offset-syncs.west.internal", take)
+        return translator
+
+    def checkpoint(self, group: str, topic: str) -> tuple[int, int] | None:
+        with ClusterClient(self.west.connection) as client:
+            found = read_checkpoint_topic(client, "east.checkpoints.internal")
+        key = GroupPartition(group, TopicPartition(f"east.{topic}", 0))
+        kept = found.checkpoints.get(key)
+        return (
+            (kept.checkpoint.upstream_offset, kept.checkpoint.downstream_offset) if kept else None
+        )
+
+    def group(self, group: str) -> GroupSnapshot | None:
+        with (
+            ClusterClient(self.east.connection) as east,
+            ClusterClient(self.west.connection) as west,
+        ):
+            found = read_groups(east, west, self.flow, [group])
+        return found[0] if found else None
+
+    def early(self, topic: str) -> int:
+        """Return an offset for which MirrorMaker 2 has just an answer.
+
+        It depends on the machine: while ten syncs are under way others are dropped, the first ones too.
+        """
+        where, store = TopicPartition(topic, 0), self.syncs()
+        first = (at for at in range(end_of(self.east, topic)) if store.mm2(where, at) != -1)
+        return 5 + next(first)
+
+
+def records_on(cluster: Cluster, topic: str) -> int:
+    """How many records a topic has that a reader sees; 0 while it does not exist."""
+    try:
+        return len(read_all(cluster, topic))
+    except (AssertionError, KeyError):
+        return 0

@@ -1,23 +1,27 @@
-"""A real Spark standalone cluster on this machine: one master, some workers, from the installed pyspark.
+"""A real Spark standalone cluster on this machine, with a secret, and what its ports tell a stranger."""
 
-It asks for a secret, as crosslog wants it.
-"""
-
+import contextlib
 import json
 import os
 import secrets
 import signal
 import socket
+import struct
 import subprocess
 import urllib.request
 from pathlib import Path
 
 from jobs.spark import processes, submit
 from jobs.spark.secret import AUTHENTICATED, SETTING
-from tests.support import wait_until
+from tests.waiting import eventually
 
 STARTS_WITHIN_S = 90
 _JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+_LISTENS = "0A"
+# A frame of RPC: its length, the kind "RpcRequest", a number, and as body what Java would deserialise.
+_BODY = b"\x00" * 8 + bytes.fromhex("aced0005") + b"t\x00\x05hello"
+_REQUEST = struct.pack(">BqI", 3, 1, len(_BODY)) + _BODY
+FRAME = struct.pack(">q", len(_REQUEST) + 8) + _REQUEST
 
 
 class StandaloneCluster:
@@ -64,12 +68,12 @@ class StandaloneCluster:
         self._properties.write_text("".join(f"{name} {value}\n" for name, value in told.items()))
         ports = ["--host", "127.0.0.1", "--port", str(self._port)]
         self._start("master", "master.Master", *ports, "--webui-port", str(self._page))
-        wait_until(lambda: self.alive_workers() == 0, STARTS_WITHIN_S)
+        eventually(lambda: self.alive_workers() == 0, STARTS_WITHIN_S)
         for number in range(self._count):
             where = ["-d", str(self._folder / f"work-{number}"), "--host", "127.0.0.1"]
             size = ["-c", "2", "-m", "2g", "--webui-port", "0"]
             self._start(f"worker-{number}", "worker.Worker", *size, *where, self.master)
-        wait_until(lambda: self.alive_workers() == self._count, STARTS_WITHIN_S)
+        eventually(lambda: self.alive_workers() == self._count, STARTS_WITHIN_S)
 
     def __exit__(self, *_: object) -> None:
         for process in reversed(self._started):
@@ -132,3 +136,69 @@ def _free_port() -> int:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return int(one.getsockname()[1])
+
+
+def listening(pids) -> dict[int, str]:
+    """Port -> address of every TCP socket on which one of these processes listens."""
+    own = {inode for pid in pids for inode in _sockets_of(pid)}
+    found = {}
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == _LISTENS and fields[9] in own:
+                address, _, port = fields[1].rpartition(":")
+                found[int(port, 16)] = _address(address)
+    return found
+
+
+def _address(text: str) -> str:
+    """What /proc/net writes: words of four bytes, each in the order of this machine."""
+    words = [bytes.fromhex(text[at : at + 8])[::-1] for at in range(0, len(text), 8)]
+    packed = b"".join(words)
+    kind = socket.AF_INET if len(packed) == 4 else socket.AF_INET6
+    return socket.inet_ntop(kind, packed).removeprefix("::ffff:")
+
+
+def _sockets_of(pid: int) -> set[str]:
+    found = set()
+    with contextlib.suppress(OSError):
+        for link in Path(f"/proc/{pid}/fd").iterdir():
+            with contextlib.suppress(OSError):
+                name = str(link.readlink())
+                if name.startswith("socket:["):
+                    found.add(name[8:-1])
+    return found
+
+
+def answer_to_a_stranger(port: int) -> bytes:
+    """Send a request without any authentication; returns what comes back until the other side hangs up."""
+    said = b""
+    with socket.create_connection(("127.0.0.1", port), 10) as stranger:
+        stranger.settimeout(10)
+        stranger.sendall(FRAME)
+        with contextlib.suppress(TimeoutError, ConnectionError):
+            while data := stranger.recv(65536):
+                said += data
+    return said
+
+
+def assert_closed(pids) -> None:
+    """Everything listens for this machine only, and no stranger has anything deserialised."""
+    found = listening(pids)
+    assert set(found.values()) == {"127.0.0.1"}
+    said = b""
+
+    def is_refused() -> bool:
+        nonlocal said
+        said += b"".join(answer_to_a_stranger(port) for port in found)
+        return b"Unknown challenge message" in said  # the driver's port and its blocks'
+
+    eventually(is_refused, 60)  # a process that is stalled just now tells the next stranger
+    assert b"ObjectInputStream" not in said
+
+
+def assert_no_command_line_has(secret: str, pids) -> None:
+    assert len(pids) > 1
+    for pid in pids:
+        with contextlib.suppress(FileNotFoundError):
+            assert secret.encode() not in Path(f"/proc/{pid}/cmdline").read_bytes()
