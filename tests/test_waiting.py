@@ -276,6 +276,18 @@ def test_what_is_done_again_and_again_ends_with_its_time():
     assert machine.now == 2
 
 
+def test_a_cluster_that_cannot_be_asked_is_asked_again_however_long_the_time_was():
+    machine = Machine()
+
+    def ask() -> bool:
+        if 99.95 < machine.now < 102:
+            raise Unreachable("away", cluster="east")
+        return True
+
+    stays(ask, 100, machine=machine)
+    assert machine.now >= 102
+
+
 def test_a_pause_needs_a_reason():
     with pytest.raises(AssertionError):
         pause(0, "")
@@ -290,4 +302,13 @@ def test_a_block_without_stalls_took_the_time_that_went_by():
         pause(0.1, "to be measured")
     assert stalls.wall_s >= 0.1
     assert stalls.took_s == pytest.approx(stalls.wall_s - stalls.seconds)
-    assert stalls.wall_s == stalls.wall_s
+    assert stalls.wall_s == stalls.wall_s  # it has ended
+
+
+def test_the_time_in_which_this_process_was_not_run_is_left_out():
+    now = [0.0]
+    with Stalls(lambda: now[0]) as stalls:
+        now[0] = 5.0
+    now[0] = 9.0
+    assert stalls.wall_s == 5
+    assert stalls.took_s == pytest.approx(0.05)

@@ -85,18 +85,24 @@ class Deadline:
     def __init__(self, within: float, machine: MachineTime | None = None) -> None:
         self.machine = machine or MachineTime()
         self.limit_s = within * PATIENCE
+        self._began = self.machine.wall_s, self.machine.machine_s
 
     def is_over(self) -> bool:
         """Say whether the time is over now."""
         self.machine.count()
-        is_used = self.machine.machine_s > self.limit_s
-        return is_used or self.machine.wall_s > self.limit_s * MOST_STRETCHED
+        wall_s, machine_s = self._waited_s
+        return machine_s > self.limit_s or wall_s > self.limit_s * MOST_STRETCHED
+
+    @property
+    def _waited_s(self) -> tuple[float, float]:
+        wall_s, machine_s = self._began
+        return self.machine.wall_s - wall_s, self.machine.machine_s - machine_s
 
     @property
     def waited(self) -> str:
         """How long it was, for a message."""
-        machine = self.machine
-        return f"{machine.wall_s:.1f} s ({machine.machine_s:.1f} s of machine time)"
+        wall_s, machine_s = self._waited_s
+        return f"{wall_s:.1f} s ({machine_s:.1f} s of machine time)"
 
     def check(self, what: str) -> None:
         """Fail with `what` when the time is over."""
@@ -270,22 +276,20 @@ class Stalls:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._began = self._ended = 0.0
-        self._is_running = False
+        self._began = 0.0
+        self._ended: float | None = None
         self._stop = threading.Event()
-        self._machine = MachineTime(clock=clock, sleep=self._stop.wait, runnable=lambda: 0)
+        self._machine = MachineTime(clock=self._now, runnable=lambda: 0)
         self._thread = threading.Thread(target=self._count, daemon=True)
 
     def __enter__(self) -> Stalls:
-        self._began = self._clock()
-        self._is_running = True
         self._machine.count()
+        self._began = self._now()
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._ended = self._clock()
-        self._is_running = False
         self._stop.set()
         self._thread.join()
 
@@ -297,13 +301,18 @@ class Stalls:
     @property
     def wall_s(self) -> float:
         """How long the block took, or takes so far."""
-        return (self._clock() if self._is_running else self._ended) - self._began
+        return self._now() - self._began
 
     @property
     def took_s(self) -> float:
         """The time of the block in which this process could run."""
         return self.wall_s - self.seconds
 
+    def _now(self) -> float:
+        """Return the time, which ends with the block."""
+        return self._clock() if self._ended is None else self._ended
+
     def _count(self) -> None:
-        while not self._stop.is_set():
-            self._machine.sleep(self._MOMENT_S)
+        while not self._stop.wait(self._MOMENT_S):
+            self._machine.count(self._MOMENT_S)
+        self._machine.count(self._MOMENT_S)
