@@ -18,14 +18,14 @@ from tests.live.conftest import NO_RETENTION, kafka  # noqa: F401  a fixture
 from tests.live.evidence import report_with_evidence
 from tests.running_console import DATABASE, RunningConsole, free_port
 
-# The Streams application of a journey is given up on as soon as a broker allows.
-QUICK_SESSIONS = {"group.initial.rebalance.delay.ms": "0"}
+# Journeys kill brokers: the controller fences them after 6 s, not after 9.
+SESSIONS = {"broker.session.timeout.ms": "6000", "broker.heartbeat.interval.ms": "1000"}
 
 
 def plans(base_port: int) -> list[ClusterPlan]:
     """Both clusters of the standard lab, with listeners for TLS and SASL beside the plain ones."""
     return [
-        replace(plan, is_secure=True, overrides=NO_RETENTION | QUICK_SESSIONS)
+        replace(plan, is_secure=True, overrides=NO_RETENTION | SESSIONS)
         for plan in standard_plans(base_port)
     ]
 

@@ -15,7 +15,7 @@ from jobs.spark import contract
 from jobs.wire.metadata.log import LogRecord, read_log
 from tests.journeys.analyses import answer, ask, copy_of_log, ended, imported
 from tests.live.spark.runs import (
-    STARTS_WITHIN_S,
+    ENGINE_STARTS_WITHIN_S,
     engine_of,
     family_of,
     freeze_workers,
@@ -39,11 +39,11 @@ def test_a_stopped_question_is_asked_again_and_answered_truly_by_the_same_engine
         assert types_in(world, first) == counted(log)
         engine = engine_of(folder_of(world, first))
         supervisor = family_of(engine)[0]
-        eventually(lambda: is_warm(engine), STARTS_WITHIN_S)
+        eventually(lambda: is_warm(engine), ENGINE_STARTS_WITHIN_S)
 
         with frozen_workers(engine) as workers:
             stopped = ask(world, RECORDS, log=name)
-            eventually(lambda: holding_work(workers), STARTS_WITHIN_S)
+            eventually(lambda: holding_work(workers), ENGINE_STARTS_WITHIN_S)
             world.post(f"runs/{stopped}/cancel/")
             assert ended(world, stopped) == "CANCELLED"
 

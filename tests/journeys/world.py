@@ -138,6 +138,17 @@ class ConsoleFlow:
             every=0.3,
         )
 
+    def restart(self) -> None:
+        """Stop the flow, wait until its run has ended, and start it again at its positions."""
+        self.world.post(f"flows/{self.id}/stop/")
+        eventually(lambda: not self.has_run(), ENDS_WITHIN_S, every=0.3)
+        self.world.post(f"flows/{self.id}/start/")
+
+    def has_run(self) -> bool:
+        """Return whether a run of the flow goes on."""
+        runs = self.world.get(f"runs/?state=RUNNING&subject=flow:{self.id}")["results"]
+        return bool(runs)
+
     def delete(self) -> None:
         """Delete the flow, which ends its run, and wait until it is gone."""
         self.world.console.visitor.delete(f"api/v1/flows/{self.id}/")
