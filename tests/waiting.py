@@ -36,6 +36,13 @@ def runnable_beside_this() -> int:
     return max(0, int(running) - 1)
 
 
+def usable_cores() -> int:
+    """Return on how many cores this process may run."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 class MachineTime:
     """Counts wall time, and machine time: a second with two runnable threads per core is half of one.
 
@@ -53,7 +60,7 @@ class MachineTime:
         self._clock = clock
         self._sleep = sleep
         self._runnable = runnable
-        self._cores = cores or os.cpu_count() or 1
+        self._cores = cores or usable_cores()
         self._counted_at = clock()
         self.wall_s = 0.0
         self.machine_s = 0.0

@@ -7,7 +7,7 @@ import pytest
 from jobs.cluster.admin.acls import AclBinding, create_acls, describe_acls
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import NotAuthorized, Refused
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 
 def acl(name: str, *, kind: str = "TOPIC", pattern: str = "LITERAL") -> AclBinding:
@@ -17,7 +17,7 @@ def acl(name: str, *, kind: str = "TOPIC", pattern: str = "LITERAL") -> AclBindi
 def test_bindings_are_made_once_and_read_back_with_their_pattern(secure):
     name = f"acl-{uuid.uuid4().hex[:8]}"
     wanted = [acl(name), acl(name, pattern="PREFIXED"), acl(name, kind="GROUP")]
-    with ClusterClient(secure.cluster.connection, timeout_s=30) as client:
+    with ClusterClient(secure.cluster.connection, timeout_s=30 * PATIENCE) as client:
         assert create_acls(client, wanted) == dict.fromkeys(wanted)
         assert create_acls(client, wanted) == dict.fromkeys(wanted)
 
@@ -32,12 +32,12 @@ def test_bindings_are_made_once_and_read_back_with_their_pattern(secure):
 
 
 def test_a_cluster_without_bindings_of_a_kind_has_an_empty_list(secure):
-    with ClusterClient(secure.cluster.connection, timeout_s=30) as client:
+    with ClusterClient(secure.cluster.connection, timeout_s=30 * PATIENCE) as client:
         assert describe_acls(client, ("TRANSACTIONAL_ID",)) == []
 
 
 def test_a_cluster_without_an_authorizer_is_told_apart_from_one_without_bindings(west):
-    with ClusterClient(west.connection, timeout_s=30) as client:
+    with ClusterClient(west.connection, timeout_s=30 * PATIENCE) as client:
         assert describe_acls(client) is None
         assert type(create_acls(client, [acl("t")])[acl("t")]) is Refused
 
@@ -46,7 +46,7 @@ def test_a_principal_that_may_not_read_acls_is_a_fault_and_no_empty_list(secure)
     limited = secure.connection(
         "SASL_PLAINTEXT", "PLAIN", user="limited", password="CROSSLOG_SECRET_LAB_LIMITED"
     )
-    with ClusterClient(limited, timeout_s=30) as client:
+    with ClusterClient(limited, timeout_s=30 * PATIENCE) as client:
         with pytest.raises(NotAuthorized):
             describe_acls(client)
         assert isinstance(create_acls(client, [acl("t")])[acl("t")], NotAuthorized)

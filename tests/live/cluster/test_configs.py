@@ -12,12 +12,12 @@ from jobs.cluster.admin.partitions import create_partitions
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import Refused, UnknownTopicOrPartition
 from tests.live.topics import new_topic
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 
 @pytest.fixture
 def client(west):
-    with ClusterClient(west.connection, timeout_s=30) as opened:
+    with ClusterClient(west.connection, timeout_s=30 * PATIENCE) as opened:
         yield opened
 
 

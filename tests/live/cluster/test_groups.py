@@ -18,12 +18,12 @@ from jobs.cluster.errors import ClusterFault
 from jobs.cluster.read_only import VARIABLE, ReadOnly
 from tests.live.records import produce
 from tests.live.topics import new_topic
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 
 @pytest.fixture
 def client(east):
-    with ClusterClient(east.connection, timeout_s=30) as client:
+    with ClusterClient(east.connection, timeout_s=30 * PATIENCE) as client:
         yield client
 
 

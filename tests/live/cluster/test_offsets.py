@@ -21,14 +21,14 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import OffsetRange, TopicPartition
 from jobs.replication.flow.lag import GroupLag, LagStatus, group_lag
 from tests.live.topics import wait_until_known
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 ANSWER_S = 60
 
 
 @pytest.fixture
 def client(east):
-    with ClusterClient(east.connection, timeout_s=30) as opened:
+    with ClusterClient(east.connection, timeout_s=30 * PATIENCE) as opened:
         yield opened
 
 

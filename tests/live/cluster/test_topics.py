@@ -15,12 +15,12 @@ from jobs.cluster.admin.topics import (
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import Refused
 from tests.live.topics import wait_until_known
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 
 @pytest.fixture
 def client(east):
-    with ClusterClient(east.connection, timeout_s=30) as opened:
+    with ClusterClient(east.connection, timeout_s=30 * PATIENCE) as opened:
         yield opened
 
 
