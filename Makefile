@@ -24,7 +24,7 @@ run:  ## the console alone, for your own clusters
 test:  ## all tests without clusters, the browser tests, and the journeys on real clusters
 	@$(SETUP) dev --java --browser
 	@$(RUN)/python -m jobs lab fetch
-	@$(RUN)/python -m pytest -n 3 --durations 25 --ignore tests/live
+	@$(RUN)/python -m pytest -n 4 --durations 25 --ignore tests/live
 
 live:  ## all other tests on real clusters, by room: make live ROOM=quorum; without a room: all of them
 	@for room in $(ROOM); do test -d tests/live/$$room || { \

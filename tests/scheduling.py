@@ -1,10 +1,10 @@
-"""Which worker runs which test of `pytest -n 3`, and which tests have the processors first.
+"""Which worker runs which test of `pytest -n 4`, and which tests have the processors first.
 
 All journeys are one unit, because they share a lab and a console: the first worker runs them one by one.
 Other tests with clusters, a console or a browser go file by file in one order: by folders, so that the lab
 of a folder starts once. The first worker takes them from the beginning, the others from the end; the last one
 takes everything that only computes before it helps. Tests without clusters are niced: those that wait for a
-cluster have the processors first. Most of them wait, so three workers use two cores best.
+cluster have the processors first. Where one waits another one computes: four workers keep two cores busy.
 """
 
 from __future__ import annotations

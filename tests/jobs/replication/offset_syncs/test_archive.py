@@ -14,7 +14,7 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.offset_syncs.archive import archive_folder, open_parts, open_translator
 from jobs.replication.offset_syncs.archive_manifest import Gap, GapKind, Source, read_manifest
 from jobs.replication.offset_syncs.archive_writer import Increment, Limits, SyncArchive
-from jobs.replication.offset_syncs.sync_rows import SyncRows
+from jobs.replication.offset_syncs.sync_rows import SyncRows, repeats
 from jobs.replication.translation.bounds import Why
 from jobs.replication.translation.translator import Translator
 from tests.examples import examples
@@ -129,8 +129,23 @@ def test_merging_loses_no_sync(tmp_path_factory, pieces):
             for gap, syncs, follows, _ in with_links(pieces):
                 archive.append(increment(syncs, 0, gap, follows))
         parts = open_parts(folder)
-        found.append({name: listed(parts.rows(name)) for name in parts.names})
+        found.append({name: news(parts.rows(name)) for name in parts.names})
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("count", [2, 4, 9])
+def test_merging_keeps_one_of_syncs_that_say_the_same_in_a_row(tmp_path, count):
+    with SyncArchive(tmp_path, SOON) as archive:
+        for at in range(count):
+            archive.append(increment([(0, 7, 5, False, "")], at))
+        archive.tidy(now=True)
+    (name,) = open_parts(tmp_path).names
+    assert len(open_parts(tmp_path).rows(name).upstream) == 1
+
+
+def news(rows: SyncRows):
+    """Return the rows that say something else than the row before them."""
+    return listed(rows.pick(~repeats(rows._replace(partition=np.zeros_like(rows.partition)))))
 
 
 def test_files_are_merged_when_there_are_many(tmp_path):
