@@ -18,7 +18,7 @@ from jobs.cluster.errors import ClusterFault
 from tests.condition_text import describe_condition, short
 
 T = TypeVar("T")
-# A busy machine takes several times as long as a calm one, and nobody waits longer than needed.
+# A busy machine takes several times as long as a calm one.
 PATIENCE = 3
 # No limit is stretched further: so many times itself, in wall time.
 MOST_STRETCHED = 5

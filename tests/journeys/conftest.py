@@ -69,7 +69,8 @@ def started(
 
 
 @pytest.fixture
-def world(started: World) -> World:
-    """The shared clusters and console, with both clusters registered and every replica in sync."""
+def world(started: World) -> Iterator[World]:
+    """The shared clusters and console, both clusters registered; what a journey killed is started again."""
     started.register()
-    return started
+    yield started
+    started.start_all()

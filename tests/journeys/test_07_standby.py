@@ -12,7 +12,7 @@ from tests.waiting import eventually
 
 pytestmark = pytest.mark.journey
 STANDBY, DIES = 3, 2
-# Its own heartbeats never come again: the controller fences it, and it goes on following.
+# Its own heartbeats never come again: the controller fences it, and it keeps following.
 SETTINGS = {"broker.heartbeat.interval.ms": "86400000"}
 
 
@@ -23,16 +23,17 @@ def topic(world):
     node = world.east.node(STANDBY)
     usual = node.plan
     doors = ClusterConnections(world.east.connection)
-    node.kill()
-    # A broker may register again after its session; with such heartbeats it tries that only once.
-    eventually(lambda: standby(doors, STANDBY).is_fenced, 60, every=0.3)
-    node.plan = replace(usual, overrides=SETTINGS)
-    node.start()
-    eventually(lambda: follows_and_is_fenced(standby(doors, STANDBY)), 60, every=0.3)
-    yield name
-    node.kill()
-    node.plan = usual
-    world.start_all()
+    try:
+        node.kill()
+        # A broker may register again after its session; with such heartbeats it tries that only once.
+        eventually(lambda: standby(doors, STANDBY).is_fenced, 60, every=0.3)
+        node.plan = replace(usual, overrides=SETTINGS)
+        node.start()
+        eventually(lambda: follows_and_is_fenced(standby(doors, STANDBY)), 60, every=0.3)
+        yield name
+    finally:  # the next journey finds an ordinary broker
+        node.kill()
+        node.plan = usual
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A report on a schedule, made, delivered by e-mail as PDF, and told of in the outbox."""
+"""A report on a schedule, made and delivered by e-mail as PDF."""
 
 import io
 import uuid

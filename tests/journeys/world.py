@@ -145,7 +145,7 @@ class ConsoleFlow:
         self.world.post(f"flows/{self.id}/start/")
 
     def has_run(self) -> bool:
-        """Return whether a run of the flow goes on."""
+        """Return whether the flow has a running run."""
         runs = self.world.get(f"runs/?state=RUNNING&subject=flow:{self.id}")["results"]
         return bool(runs)
 
