@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import availability_pages
+import collection
 import demo_hours
 import engines
 import group_pages
@@ -50,6 +51,7 @@ BENCHMARKS = {
     "availability-pages": availability_pages.measure,
     "group-pages": group_pages.measure,
     "hostile": hostile.measure,
+    "collection": collection.measure,
     "metadata": metadata.measure,
     "what-if": what_if.measure,
     "what-if-pages": what_if_pages.measure,

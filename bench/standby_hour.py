@@ -20,8 +20,8 @@ from pathlib import Path
 from jobs.availability.acting.cluster_connections import ClusterConnections
 from jobs.availability.acting.standby.folder_store import FolderStore
 from jobs.availability.acting.standby.promotions import HeldPromotion, Phase
+from jobs.cluster.admin.quorum import describe_quorum
 from jobs.cluster.errors import ClusterFault
-from jobs.cluster.protocol.admin.quorum import describe_quorum
 from jobs.lab.cluster import Cluster
 from jobs.lab.lab import Lab
 from jobs.lab.plan import ClusterPlan

@@ -355,7 +355,8 @@ WEB_PROCESSES = env_int("CROSSLOG_WEB_PROCESSES", 2, least=1)
 # `manage.py up` rotates the log of each of its programs at this size, and keeps so many old ones.
 LOG_FILE_MB = env_int("LOG_FILE_MB", 20, least=1)
 LOG_FILES = env_int("LOG_FILES", 5)
-# Two lines for every task, several tasks a second: the rounds' own rows in the database say more.
+# Two lines for every task, several tasks a second, and one for each that waited longer than its period, as
+# many do after a restart: the rounds' own rows in the database say more.
 _TASKS = {"level": "DEBUG" if LOG_LEVEL == "DEBUG" else "WARNING"}
 LOGGING = {
     "version": 1,
@@ -366,6 +367,7 @@ LOGGING = {
     "loggers": {
         "django.server": {"level": "WARNING"},
         "celery.app.trace": _TASKS,
+        "celery.worker.request": _TASKS,
         "celery.worker.strategy": _TASKS,
     },
 }

@@ -47,12 +47,30 @@ class SettingsForm(ActionForm):
         label="User name",
         required=False,
         max_length=255,
+        help_text="With OAUTHBEARER: the client id.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
-    sasl_password = _secret("Password", "The secret itself is never stored.")
+    sasl_password = _secret(
+        "Password", "The secret itself is never stored. With OAUTHBEARER: the client secret."
+    )
+    sasl_oauthbearer_token_url = forms.CharField(
+        label="Token endpoint",
+        required=False,
+        max_length=1000,
+        help_text="For OAUTHBEARER: the URL that gives tokens for client credentials.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+    sasl_oauthbearer_scope = forms.CharField(
+        label="Scope",
+        required=False,
+        max_length=255,
+        help_text="For OAUTHBEARER: what the token is asked for. May stay empty.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
     ssl_ca = _secret("CA certificates", "PEM; empty: what this machine trusts.")
     ssl_certificate = _secret("Client certificate", "PEM, for mutual TLS.")
     ssl_key = _secret("Client key", "PEM, for mutual TLS.")
+    ssl_key_password = _secret("Password of the client key", "Only for an encrypted key.")
     ssl_check_hostname = forms.BooleanField(
         label="Check the host name in the broker's certificate", required=False, initial=True
     )

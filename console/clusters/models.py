@@ -59,9 +59,12 @@ class Cluster(models.Model):
     )
     sasl_username = models.CharField(max_length=255, blank=True)
     sasl_password = models.CharField(max_length=255, blank=True)
+    sasl_oauthbearer_token_url = models.CharField(max_length=1000, blank=True)
+    sasl_oauthbearer_scope = models.CharField(max_length=255, blank=True)
     ssl_ca = models.CharField(max_length=255, blank=True)
     ssl_certificate = models.CharField(max_length=255, blank=True)
     ssl_key = models.CharField(max_length=255, blank=True)
+    ssl_key_password = models.CharField(max_length=255, blank=True)
     ssl_check_hostname = models.BooleanField(default=True)
     cluster_id = models.CharField(max_length=64, blank=True)
     seen_cluster_id = models.CharField(max_length=64, blank=True)
@@ -93,9 +96,12 @@ CONNECTION_FIELDS = (
     "sasl_mechanism",
     "sasl_username",
     "sasl_password",
+    "sasl_oauthbearer_token_url",
+    "sasl_oauthbearer_scope",
     "ssl_ca",
     "ssl_certificate",
     "ssl_key",
+    "ssl_key_password",
     "ssl_check_hostname",
 )
 

@@ -23,7 +23,7 @@ from console.frame.pages.states import Severity as PageSeverity
 from console.frame.rest.parameters import PageParameters
 from console.frame.rest.serializers import FreshnessSerializer
 from jobs.availability.status.severity import Counted, Severity
-from jobs.cluster.connection import SaslMechanism, SecurityProtocol
+from jobs.cluster.connection import SaslMechanism, SecurityProtocol, unknown_setting
 
 SECRET = "A reference, env:CROSSLOG_SECRET_NAME or file:NAME; the secret itself is never stored."  # noqa: S105
 
@@ -103,6 +103,13 @@ class ClusterSettingsSerializer(serializers.Serializer[Any]):
     sasl_password = serializers.CharField(
         max_length=255, required=False, allow_blank=True, help_text=SECRET
     )
+    sasl_oauthbearer_token_url = serializers.CharField(
+        max_length=1000,
+        required=False,
+        allow_blank=True,
+        help_text="OAUTHBEARER: where user name and password, as client id and secret, get a token.",
+    )
+    sasl_oauthbearer_scope = serializers.CharField(max_length=255, required=False, allow_blank=True)
     ssl_ca = serializers.CharField(
         max_length=255, required=False, allow_blank=True, help_text=SECRET
     )
@@ -112,14 +119,16 @@ class ClusterSettingsSerializer(serializers.Serializer[Any]):
     ssl_key = serializers.CharField(
         max_length=255, required=False, allow_blank=True, help_text=SECRET
     )
+    ssl_key_password = serializers.CharField(
+        max_length=255, required=False, allow_blank=True, help_text=SECRET
+    )
     ssl_check_hostname = serializers.BooleanField(required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Refuse settings that do not exist, instead of silently doing nothing about them."""
         unknown = sorted(set(self.initial_data) - set(self.fields))
         if unknown:
-            text = "This is not a connection setting of crosslog."
-            raise serializers.ValidationError(dict.fromkeys(unknown, text))
+            raise serializers.ValidationError({name: unknown_setting(name) for name in unknown})
         return attrs
 
 

@@ -243,7 +243,16 @@ PARTITIONS_OF_TOPIC = Table(
     default_sort="partition",
     name="partitions",
 )
-GROUP_STATES = ("Stable", "Empty", "PreparingRebalance", "CompletingRebalance", "Dead", "Unknown")
+GROUP_STATES = (
+    "Stable",
+    "Empty",
+    "PreparingRebalance",
+    "CompletingRebalance",
+    "Assigning",
+    "Reconciling",
+    "Dead",
+    "Unknown",
+)
 GROUPS = Table(
     (
         Column("state", "State", "state", template="clusters/cells/group_state.html"),

@@ -163,27 +163,34 @@ def _more(count: int) -> str:
 
 
 def of_restarts(restarts: Iterable[Restart]) -> list[Finding]:
-    """Return the programs that `manage.py up` restarted because they got nothing done, one finding each."""
-    found: dict[str, list[Restart]] = {}
+    """Return the programs that `manage.py up` started again, one finding each and kind.
+
+    They had got nothing done (within the last hour), or had ended by themselves (within a day).
+    """
+    found: dict[tuple[str, bool], list[Restart]] = {}
     for one in restarts:
-        found.setdefault(one.program, []).append(one)
-    return [
-        Finding(
-            Severity.WARN,
-            "Restarted",
-            f"Program {name}",
-            reverse("overview:overview"),
-            f"It had finished nothing for {same[-1].silent_s} s, the last time at "
-            f"{same[-1].at:%H:%M:%S} UTC.{_times(len(same))}",
-            f"The end of {Path(same[-1].log).name} in the folder of logs shows what it was busy with.",
-            same[0].at,
-        )
-        for name, same in found.items()
-    ]
+        found.setdefault((one.program, bool(one.crash)), []).append(one)
+    return [_restarted(name, same) for (name, _), same in found.items()]
 
 
-def _times(count: int) -> str:
-    return f" {count} times within an hour." if count > 1 else ""
+def _restarted(name: str, same: Sequence[Restart]) -> Finding:
+    last, log = same[-1], Path(same[-1].log).name
+    if last.crash:
+        title, said, span = "Crashed", last.crash.rstrip("."), "24 hours"
+        hint = f"It was started again. The end of {log} in the folder of logs has what it wrote."
+    else:
+        title, said, span = "Restarted", f"It had finished nothing for {last.silent_s} s", "an hour"
+        hint = f"The end of {log} in the folder of logs shows what it was busy with."
+    count = f" {len(same)} times within {span}." if len(same) > 1 else ""
+    return Finding(
+        Severity.WARN,
+        title,
+        f"Program {name}",
+        reverse("overview:overview"),
+        f"{said}, the last time at {last.at:%H:%M:%S} UTC.{count}",
+        hint,
+        same[0].at,
+    )
 
 
 def of_cluster(cluster: Any, wrong_topics: Sequence[Topic]) -> list[Finding]:

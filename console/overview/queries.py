@@ -13,7 +13,7 @@ from console.clusters import queries as clusters_queries
 from console.clusters.models import Topic
 from console.frame.pages.freshness import Freshness, oldest
 from console.frame.pages.timerange import TimeRange
-from console.frame.processes.liveness import restarts_since
+from console.frame.processes.liveness import Restart, restarts_since
 from console.frame.security.access import visible
 from console.overview import findings
 from console.overview.findings import Finding
@@ -26,7 +26,7 @@ MOST_WRONG_TOPICS = 500
 # Worst first; the flows' pages have all of them.
 MOST_FAILURES = 500
 # For so long the first page says that a program of this machine was restarted.
-RESTARTS_FOR = timedelta(hours=1)
+RESTARTS_FOR, CRASHES_FOR = timedelta(hours=1), timedelta(hours=24)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +61,15 @@ def read_overview(now: datetime, user: Any) -> Overview:
     found += findings.of_observers(visible(user, observers)[:MOST_FAILURES])
     for cluster in clusters:
         found += findings.of_cluster(cluster, topics.get(cluster.pk, []))
-    found += findings.of_restarts(restarts_since(settings.SIGNS_DIR, now - RESTARTS_FOR))
+    found += findings.of_restarts(_restarts(now))
     rows = [(cluster, oldest(cluster.freshness)) for cluster in clusters]
     return Overview(now, findings.worst_first(found), rows, flows)
+
+
+def _restarts(now: datetime) -> list[Restart]:
+    """Return what was restarted lately: for a day what crashed, for an hour what got nothing done."""
+    restarts = restarts_since(settings.SIGNS_DIR, now - CRASHES_FOR)
+    return [one for one in restarts if one.crash or one.at >= now - RESTARTS_FOR]
 
 
 def _day(now: datetime) -> TimeRange:

@@ -20,12 +20,12 @@ from jobs.availability.acting.running import run, wait_for
 from jobs.availability.acting.standby.promotions import PromotionStore, StoreAway
 from jobs.availability.promotion.actors.kinds import ActorKind
 from jobs.availability.what_if.model.cluster import ClusterModel
+from jobs.cluster.admin.metadata_propagation import is_led_everywhere
 from jobs.cluster.admin.topics import NewTopicSpec, create_topics, delete_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, TimedOut
-from jobs.cluster.protocol.metadata_propagation import is_led_everywhere
 
 _READY_S = 60.0
 Heard = Callable[[str], None]

@@ -2,7 +2,7 @@
 
 Sub-rooms: `admin`, `protocol`.
 
-In reading order: `connection`, `secrets`, `client`, `question`, `descriptions`, `group_members`, `errors`,
+In reading order: `connection`, `secrets`, `client`, `descriptions`, `group_members`, `errors`,
 `librdkafka_errors`, `untrusted_text`, `check`, `read_only`, `settings_file`, `topic_reader`,
 `records`, `record_fingerprints`.
 """

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from jobs.cluster.admin.brokers import describe_cluster
+from jobs.cluster.admin.configs import read_topic_configs
 from jobs.cluster.admin.groups import list_groups
-from jobs.cluster.admin.topics import describe_topics, list_topic_names, read_topic_configs
+from jobs.cluster.admin.topics import describe_topics, list_topic_names
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection, SecurityProtocol
 from jobs.cluster.descriptions import BrokerDescription, ClusterDescription

@@ -1,43 +1,34 @@
-"""One connection to one cluster: makes the clients, waits with a budget, names what went wrong."""
+"""One connection to one cluster: asks questions with a budget, makes consumers and producers."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+import time
+from collections.abc import Awaitable, Callable, Mapping
 from types import TracebackType
 from typing import Any, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.admin._metadata import ClusterMetadata
 
 from jobs.cluster.connection import Connection
-from jobs.cluster.descriptions import ClusterDescription
-from jobs.cluster.errors import ClusterFault, Refused, TlsFailed
-from jobs.cluster.librdkafka_errors import TransportNotes, error_in, fault_of
-from jobs.cluster.protocol.admin.cluster_description import describe_whole_cluster
+from jobs.cluster.errors import ClusterFault, Refused, TimedOut, TlsFailed
+from jobs.cluster.librdkafka_errors import error_in, fault_of
 from jobs.cluster.protocol.bootstrap_ids import read_bootstrap_ids, refuse_several_clusters
 from jobs.cluster.protocol.cluster import RawCluster
-from jobs.cluster.protocol.transport.timing import Timing
-from jobs.cluster.question import Question
+from jobs.cluster.protocol.errors import AnswerFault
+from jobs.cluster.protocol.kept_connections import kept_connections
 from jobs.cluster.read_only import refuse_when_read_only
 from jobs.cluster.untrusted_text import redact_secrets
 
 logger = logging.getLogger(__name__)
 
-_Key = TypeVar("_Key")
-_Chunk = TypeVar("_Chunk")
 _Client = TypeVar("_Client")
 _Answer = TypeVar("_Answer")
 
-AT_ONCE = 20
-UNTIL_CLOSED = 3600.0
-# Shares of the budget at whose end an attempt is over.
-ONLY = (1.0,)
-FIRST_AND_SECOND = (0.4, 1.0)
+# So long a question is asked again where the way to the cluster is broken: a broker may be starting.
+GRACE_S, PAUSE_S = 1.5, 0.25
 SHARE_TO_COMPARE = 0.25
+WHY_S = 2.0
 
 
 class ClusterClient:
@@ -45,8 +36,8 @@ class ClusterClient:
 
     `timeout_s` is the whole budget of one question (one call of a function of `jobs.cluster`),
     however many requests it needs. It ends earlier when every broker is known to be unreachable.
-    Nothing is connected before the first question. One thread at a time. `client_id` is what brokers see:
-    their quotas and request logs go by it.
+    Nothing is connected before the first question; connections are those of the process, kept between
+    questions (`kept_connections`). `client_id` is what brokers see: their quotas and request logs go by it.
     """
 
     def __init__(
@@ -55,8 +46,7 @@ class ClusterClient:
         self.connection = connection
         self.timeout_s = timeout_s
         self._client_id = client_id
-        self.notes = TransportNotes(connection.alias)
-        self._admin: AdminClient | None = None
+        self._heard_of_trouble = False
         self._is_one_cluster = "," not in connection.bootstrap_servers
 
     def __enter__(self) -> ClusterClient:
@@ -73,12 +63,51 @@ class ClusterClient:
     def __repr__(self) -> str:
         return f"ClusterClient({self.connection.alias!r}, {self.connection.bootstrap_servers!r})"
 
-    @property
-    def admin(self) -> AdminClient:
-        """The admin client, made on first use; raises `SecretMissing` and faults of the settings."""
-        if self._admin is None:
-            self._admin = self._make(AdminClient, {})
-        return self._admin
+    def close(self) -> None:
+        """Nothing is left to close: consumers and producers belong to their callers."""
+
+    def ask(
+        self,
+        doing: str,
+        question: Callable[[RawCluster], Awaitable[_Answer]],
+        *,
+        timeout_s: float | None = None,
+    ) -> _Answer:
+        """Return the answer to a question that is harmless to repeat; raises `ClusterFault`.
+
+        `doing` begins the sentence of a fault: "Listing groups".
+        """
+        budget_s = self.timeout_s if timeout_s is None else timeout_s
+        began = time.monotonic()
+        while True:
+            try:
+                found = kept_connections().ask(self.connection, self._short_id, budget_s, question)
+            except TimeoutError:
+                text = f"{doing}: no answer within {budget_s:g} s."
+                raise TimedOut(text, cluster=self.connection.alias) from None
+            except ClusterFault as fault:
+                waited_s = time.monotonic() - began
+                is_answer = isinstance(fault, AnswerFault) or not fault.retriable
+                if is_answer or waited_s + PAUSE_S > min(GRACE_S, budget_s):
+                    raise
+                time.sleep(PAUSE_S)
+            else:
+                self._heard_of_trouble = False
+                return found
+
+    def refuse_several_clusters(self) -> None:
+        """Raise `SeveralClusters`; asks until each of the bootstrap servers has told its cluster once."""
+        if not self._is_one_cluster:
+            within_s = self.timeout_s * SHARE_TO_COMPARE
+
+            async def compare(_: RawCluster) -> Mapping[str, str | None]:
+                return await read_bootstrap_ids(
+                    self.connection, client_id=self._short_id, within_s=within_s
+                )
+
+            ids = self.ask("Comparing the bootstrap servers", compare)
+            refuse_several_clusters(self.connection.alias, ids)
+            self._is_one_cluster = None not in ids.values()
 
     def consumer(self, overrides: Mapping[str, Any]) -> Consumer:
         """Return a consumer that commits nothing by itself; the caller closes it."""
@@ -91,118 +120,26 @@ class ClusterClient:
         return self._make(Producer, dict(overrides))
 
     def fault(self) -> ClusterFault | None:
-        """Return why the cluster cannot be reached, as far as heard since its last answer."""
-        return self.notes.fault()
+        """Return why the cluster cannot be reached, while a consumer or producer reports errors.
+
+        The client library's own words are no use to a person: the cluster is asked again, for two seconds.
+        """
+        return self._why() if self._heard_of_trouble else None
+
+    def _why(self) -> ClusterFault | None:
+        try:
+            self.ask("Connecting", RawCluster.metadata, timeout_s=WHY_S)
+        except ClusterFault as fault:
+            return fault
+        return None
 
     def fault_of(self, error: KafkaError, doing: str) -> ClusterFault:
         """Return the named fault for an error of the client library."""
-        return fault_of(error, cluster=self.connection.alias, doing=doing, known=self.fault())
-
-    def close(self) -> None:
-        """Close the admin client; consumers and producers belong to whoever asked for them."""
-        self._forget_admin()
-
-    def ask(
-        self,
-        send: Callable[[AdminClient, float], Future[Any]],
-        doing: str,
-        *,
-        any_broker: bool = True,
-    ) -> Any:
-        """Send one request and return its answer; raises `ClusterFault`."""
-        answers = self.ask_all(
-            [None], lambda admin, _, left: {None: send(admin, left)}, doing, any_broker=any_broker
-        )
-        answer = answers[None]
-        if isinstance(answer, ClusterFault):
-            raise answer
-        return answer
-
-    def ask_all(
-        self,
-        chunks: Iterable[_Chunk],
-        send: Callable[[AdminClient, _Chunk, float], Mapping[_Key, Future[Any]]],
-        doing: str,
-        *,
-        any_broker: bool = False,
-        at_once: int = AT_ONCE,
-    ) -> dict[_Key, Any]:
-        """Send a request per chunk, at most `at_once` of them open, and return an answer per key.
-
-        `any_broker`: the request is harmless to repeat and not bound to a leader or coordinator, so
-        when the broker that got it hangs, another one is asked before the budget ends.
-        An answer is the value or a `ClusterFault`; keys are missing where the budget ended before
-        their chunk was sent. Raises `ClusterFault` when nothing was answered and the cluster is why.
-
-        A request to one broker, a group's coordinator or any, must be sent with `UNTIL_CLOSED` as its own
-        timeout: librdkafka aborts the process when such a request has timed out and its broker comes back
-        afterwards (confluentinc/librdkafka#4605, #5397). It is ended by closing the client instead.
-        """
-        question = Question(self.timeout_s, doing, self.connection.alias, self.notes)
-        todo: Iterable[_Chunk] = chunks
-        for share in FIRST_AND_SECOND if any_broker else ONLY:
-            todo = question.attempt(self.admin, todo, send, share, at_once)
-            if question.ended_by or (todo and any_broker):
-                self._forget_admin()
-            if question.ended_by or not todo:
-                break
-        return question.answers()
-
-    def describe(self) -> ClusterDescription:
-        """Return who is there; raises `ClusterFault`, `SeveralClusters` among them.
-
-        See `describe_whole_cluster`. Bootstrap servers are compared until each of them has told its cluster.
-        """
-        found = self.ask_raw(self._describe)
-        self.notes.forget()
-        return found
-
-    def ask_raw(self, ask: Callable[[RawCluster], Coroutine[Any, Any, _Answer]]) -> _Answer:
-        """Ask over connections of our own what the client library cannot be asked; raises `ClusterFault`."""
-        # In a thread of its own, because the caller's may be running a loop already.
-        with ThreadPoolExecutor(1) as thread:
-            return thread.submit(lambda: asyncio.run(self._ask_raw(ask))).result()
-
-    async def _ask_raw(self, ask: Callable[[RawCluster], Coroutine[Any, Any, _Answer]]) -> _Answer:
-        share_s = self.timeout_s * FIRST_AND_SECOND[0]
-        timing = Timing(connect_timeout_s=share_s, metadata_timeout_s=share_s)
-        async with RawCluster(self.connection, client_id=self._raw_id, timing=timing) as cluster:
-            return await ask(cluster)
+        return fault_of(error, cluster=self.connection.alias, doing=doing, why=self._why)
 
     @property
-    def _raw_id(self) -> str:
-        # What brokers see is `crosslog-` and this.
-        return self._client_id.removeprefix("crosslog").removeprefix("-") or "metadata"
-
-    async def _describe(self, cluster: RawCluster) -> ClusterDescription:
-        if not self._is_one_cluster:
-            await self._compare_bootstrap_servers()
-        return await describe_whole_cluster(cluster, budget_s=self.timeout_s)
-
-    async def _compare_bootstrap_servers(self) -> None:
-        within_s = self.timeout_s * SHARE_TO_COMPARE
-        ids = await read_bootstrap_ids(self.connection, client_id=self._raw_id, within_s=within_s)
-        refuse_several_clusters(self.connection.alias, ids)
-        self._is_one_cluster = None not in ids.values()
-
-    def metadata(self, doing: str) -> ClusterMetadata:
-        """Return the metadata of all topics; raises `ClusterFault`. Costs up to two budgets."""
-        # The call below sees nothing but the clock, so find out first whether anybody is there.
-        self.describe()
-        for share in FIRST_AND_SECOND:
-            try:
-                return self.admin.list_topics(timeout=self.timeout_s * share)
-            except KafkaException as error:
-                self.admin.poll(0)
-                fault = self.fault_of(error_in(error), doing)
-                self._forget_admin()
-        raise fault
-
-    def _forget_admin(self) -> None:
-        """Close the admin client with its open requests; the next one chooses its broker anew."""
-        admin, self._admin = self._admin, None
-        if admin is not None:
-            admin.__exit__(None, None, None)
+    def _short_id(self) -> str:
+        return self._client_id.removeprefix("crosslog").removeprefix("-")
 
     def _make(
         self, kind: Callable[[dict[str, Any]], _Client], overrides: dict[str, Any]
@@ -218,19 +155,23 @@ class ClusterClient:
         return {
             **self.connection.client_config(),
             "client.id": self._client_id,
-            "error_cb": self.notes.hear_error,
-            "logger": _LogLines(self.notes),
+            "error_cb": self._hear,
+            "logger": _Log(self.connection.alias),
             # A broker that hangs must be known as such before the first attempt is over.
             "socket.connection.setup.timeout.ms": setup_ms,
             "reconnect.backoff.ms": 200,
             "reconnect.backoff.max.ms": 5000,
         }
 
+    def _hear(self, _: KafkaError) -> None:
+        """Take note of an error of a consumer or producer that belongs to no request."""
+        self._heard_of_trouble = True
+
     def _settings_fault(self, error: KafkaError, config: Mapping[str, Any]) -> ClusterFault:
         """Return the fault for settings that the client library refuses, without any secret in it."""
         text = error.str()
         for option, value in config.items():
-            if "password" in option or option.endswith(".pem"):
+            if "password" in option or option.endswith((".pem", ".secret")):
                 text = text.replace(str(value), "***")
         for option, field in _PEM_FIELDS.items():
             if option in text:
@@ -247,14 +188,12 @@ _PEM_FIELDS = {
 }
 
 
-class _LogLines:
-    """Takes librdkafka's log lines: notes for the fault, and a quiet Python log instead of stderr."""
+class _Log:
+    """Takes librdkafka's log lines into the Python log instead of stderr."""
 
-    def __init__(self, notes: TransportNotes) -> None:
-        self.notes = notes
+    def __init__(self, alias: str) -> None:
+        self._alias = alias
 
     def log(self, _level: int, _form: str, facility: str, name: str, line: str) -> None:
-        if facility in ("FAIL", "ERROR"):
-            self.notes.hear(line)
         said = redact_secrets(line)
-        logger.debug("librdkafka cluster=%s %s %s %s", self.notes.cluster, name, facility, said)
+        logger.debug("librdkafka cluster=%s %s %s %s", self._alias, name, facility, said)

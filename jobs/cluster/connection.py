@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 from jobs.cluster.errors import InvalidFields, SecretMissing
 from jobs.cluster.secrets import SecretRef
@@ -15,6 +16,9 @@ from jobs.cluster.untrusted_text import register_secret
 _E = TypeVar("_E", bound=StrEnum)
 _ALIAS = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
 _SERVER = re.compile(r"(?:[A-Za-z0-9]([A-Za-z0-9._-]{0,252})|\[[0-9A-Fa-f:]+\]):([0-9]{1,5})")
+
+
+_THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class SecurityProtocol(StrEnum):
@@ -42,12 +46,14 @@ class SaslMechanism(StrEnum):
     PLAIN = "PLAIN"
     SCRAM_SHA_256 = "SCRAM-SHA-256"
     SCRAM_SHA_512 = "SCRAM-SHA-512"
+    OAUTHBEARER = "OAUTHBEARER"
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
     """Everything that is needed to reach one cluster; secrets only as references.
 
+    With OAUTHBEARER, user name and password are the client id and client secret for the token endpoint.
     `cluster_id` is the id that was seen at registration; None means "not checked yet".
     """
 
@@ -57,20 +63,19 @@ class Connection:
     sasl_mechanism: SaslMechanism | None = None
     sasl_username: str = ""
     sasl_password: SecretRef | None = None
+    sasl_oauthbearer_token_url: str = ""
+    sasl_oauthbearer_scope: str = ""
     ssl_ca: SecretRef | None = None
     ssl_certificate: SecretRef | None = None
     ssl_key: SecretRef | None = None
+    ssl_key_password: SecretRef | None = None
     ssl_check_hostname: bool = True
     cluster_id: str | None = None
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, object]) -> Connection:
         """Read a connection from untrusted values; raises `InvalidFields` naming every bad field."""
-        errors = {
-            name: f"{name} is not a connection setting of crosslog."
-            for name in values
-            if name not in _FIELDS
-        }
+        errors = {name: unknown_setting(name) for name in values if name not in _FIELDS}
         read = _Reader(values, errors)
         connection = cls(
             alias=read.alias(),
@@ -81,9 +86,12 @@ class Connection:
             sasl_mechanism=read.optional_choice("sasl_mechanism", SaslMechanism),
             sasl_username=read.text("sasl_username"),
             sasl_password=read.secret("sasl_password"),
+            sasl_oauthbearer_token_url=read.token_url("sasl_oauthbearer_token_url"),
+            sasl_oauthbearer_scope=read.text("sasl_oauthbearer_scope"),
             ssl_ca=read.secret("ssl_ca"),
             ssl_certificate=read.secret("ssl_certificate"),
             ssl_key=read.secret("ssl_key"),
+            ssl_key_password=read.secret("ssl_key_password"),
             ssl_check_hostname=read.flag("ssl_check_hostname", default=True),
             cluster_id=read.text("cluster_id") or None,
         )
@@ -91,6 +99,11 @@ class Connection:
         if errors:
             raise InvalidFields(errors)
         return connection
+
+    @property
+    def uses_tokens(self) -> bool:
+        """Whether an OAuth 2 server is asked for a token before each login."""
+        return self.sasl_mechanism is SaslMechanism.OAUTHBEARER
 
     def problems(self) -> dict[str, str]:
         """Return what does not fit together, by field."""
@@ -102,6 +115,10 @@ class Connection:
                 found["sasl_username"] = f"{self.security_protocol} needs a user name."
             if self.sasl_password is None:
                 found["sasl_password"] = f"{self.security_protocol} needs a secret reference."
+            if self.uses_tokens and not self.sasl_oauthbearer_token_url:
+                found["sasl_oauthbearer_token_url"] = "OAUTHBEARER needs a token endpoint."  # noqa: S105  no secret
+        if self.ssl_key_password is not None and self.ssl_key is None:
+            found["ssl_key_password"] = "There is no client key that it could open."  # noqa: S105  no secret
         if (self.ssl_certificate is None) != (self.ssl_key is None):
             missing = "ssl_key" if self.ssl_key is None else "ssl_certificate"
             found[missing] = "A client certificate and its key are given together."
@@ -124,10 +141,26 @@ class Connection:
         }
         if self.security_protocol.uses_sasl and self.sasl_mechanism is not None:
             config["sasl.mechanism"] = self.sasl_mechanism.value
-            config["sasl.username"] = self.sasl_username
-            config["sasl.password"] = self._secret("sasl_password")
+            config |= self._token_config() if self.uses_tokens else self._password_config()
         if self.security_protocol.uses_tls:
             config |= self._tls_config()
+        return config
+
+    def _password_config(self) -> dict[str, str]:
+        return {
+            "sasl.username": self.sasl_username,
+            "sasl.password": self._secret("sasl_password"),
+        }
+
+    def _token_config(self) -> dict[str, str]:
+        config = {
+            "sasl.oauthbearer.method": "oidc",
+            "sasl.oauthbearer.client.id": self.sasl_username,
+            "sasl.oauthbearer.client.secret": self._secret("sasl_password"),
+            "sasl.oauthbearer.token.endpoint.url": self.sasl_oauthbearer_token_url,
+        }
+        if self.sasl_oauthbearer_scope:
+            config["sasl.oauthbearer.scope"] = self.sasl_oauthbearer_scope
         return config
 
     def _tls_config(self) -> dict[str, str | int | bool]:
@@ -138,6 +171,7 @@ class Connection:
             "ssl_ca": "ssl.ca.pem",
             "ssl_certificate": "ssl.certificate.pem",
             "ssl_key": "ssl.key.pem",
+            "ssl_key_password": "ssl.key.password",
         }
         for field, option in names.items():
             if getattr(self, field) is not None:
@@ -159,7 +193,52 @@ class Connection:
 
 _FIELDS = frozenset(field.name for field in fields(Connection))
 # Certificates are public.
-_SECRET_FIELDS = frozenset({"sasl_password", "ssl_key"})
+_SECRET_FIELDS = frozenset({"sasl_password", "ssl_key", "ssl_key_password"})
+# Settings of Kafka's own clients and of librdkafka, and what is used here in their place.
+_INSTEAD = {
+    "bootstrap_servers": ("bootstrap.servers", "metadata.broker.list"),
+    "security_protocol": ("security.protocol",),
+    "sasl_mechanism": ("sasl.mechanism", "sasl.mechanisms"),
+    "sasl_username, and sasl_password with a reference": (
+        "sasl.username",
+        "sasl.password",
+        "sasl.jaas.config",
+        "sasl.oauthbearer.client.id",
+        "sasl.oauthbearer.client.secret",
+    ),
+    "sasl_oauthbearer_token_url": ("sasl.oauthbearer.token.endpoint.url",),
+    "sasl_oauthbearer_scope": ("sasl.oauthbearer.scope",),
+    "ssl_ca with a reference to a PEM text": (
+        "ssl.ca.location",
+        "ssl.ca.pem",
+        "ssl.truststore.location",
+        "ssl.truststore.certificates",
+    ),
+    "ssl_certificate with a reference to a PEM text": (
+        "ssl.certificate.location",
+        "ssl.certificate.pem",
+        "ssl.keystore.location",
+        "ssl.keystore.certificate.chain",
+    ),
+    "ssl_key with a reference to a PEM text": (
+        "ssl.key.location",
+        "ssl.key.pem",
+        "ssl.keystore.key",
+    ),
+    "ssl_key_password with a reference": ("ssl.key.password", "ssl.keystore.password"),
+    "ssl_check_hostname": (
+        "enable.ssl.certificate.verification",
+        "ssl.endpoint.identification.algorithm",
+    ),
+}
+_INSTEAD_OF = {name: instead for instead, names in _INSTEAD.items() for name in names}
+
+
+def unknown_setting(name: str) -> str:
+    """Return the sentence for a setting that a connection does not have, with the one to use instead."""
+    instead = _INSTEAD_OF.get(name.replace("_", "."))
+    hint = f" Use {instead}." if instead else ""
+    return f"{name} is not a connection setting of crosslog.{hint}"
 
 
 class _Reader:
@@ -220,6 +299,22 @@ class _Reader:
         except InvalidFields as error:
             self.errors[name] = error.errors["secret"]
             return None
+
+    def token_url(self, name: str) -> str:
+        """Read a URL to which a secret is sent: https, or http to this machine."""
+        value = self.text(name)
+        if not value or name in self.errors:
+            return ""
+        try:
+            url = urlsplit(value)
+            is_good = bool(url.hostname) and not url.username and url.port != 0
+        except ValueError:
+            is_good = False
+        if not is_good or url.scheme not in {"https", "http"}:
+            self.errors[name] = "This must be the URL of a token endpoint, as https://HOST/PATH."
+        elif url.scheme == "http" and url.hostname not in _THIS_MACHINE:
+            self.errors[name] = "The client secret is sent there: the URL must begin with https://."
+        return value
 
     def flag(self, name: str, *, default: bool) -> bool:
         value = self.values.get(name, default)

@@ -33,7 +33,7 @@ class ClassicMember:
 
 @dataclass(frozen=True, slots=True)
 class ClassicGroup:
-    """A group of the classic protocol.
+    """A group of the classic protocol, as the broker `coordinator` tells it.
 
     `protocol` is the name of the assignor, empty while the group is not Stable. `members` then have no
     metadata, and the assignment from before.
@@ -44,6 +44,7 @@ class ClassicGroup:
     protocol_type: str
     protocol: str
     members: tuple[ClassicMember, ...]
+    coordinator: int | None = None
 
 
 # Partitions by subtopology.

@@ -22,7 +22,7 @@ from confluent_kafka import TopicPartition as ClientPartition
 from confluent_kafka._types import HeadersType as Headers
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.librdkafka_errors import error_in, sentence_of
+from jobs.cluster.librdkafka_errors import TRANSPORT, error_in, sentence_of
 
 __all__ = [
     "OFFSET_BEGINNING",
@@ -70,9 +70,6 @@ _UNKNOWN = frozenset(
     {"UNKNOWN_TOPIC_OR_PART", "UNKNOWN_TOPIC_ID", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION"}
 )
 _OUT_OF_RANGE = frozenset({"OFFSET_OUT_OF_RANGE", "_AUTO_OFFSET_RESET"})
-_TRANSPORT = frozenset(
-    {"_TRANSPORT", "_ALL_BROKERS_DOWN", "_RESOLVE", "_TIMED_OUT", "_MSG_TIMED_OUT", "_SSL"}
-)
 _REFUSED_BATCH = re.compile(
     r"ProduceRequest for (?P<topic>\S+) \[(?P<partition>\d+)\] with \d+ message\(s\) failed: "
     r"(?P<words>.+?) \(broker "
@@ -121,7 +118,7 @@ def is_offset_out_of_range(error: KafkaError) -> bool:
 
 def is_transport(error: KafkaError) -> bool:
     """Return whether the connection, and not the request, is the problem."""
-    return error.name() in _TRANSPORT
+    return error.name() in TRANSPORT
 
 
 def refusal_in(raised: BaseException) -> tuple[TopicPartition, KafkaError] | None:

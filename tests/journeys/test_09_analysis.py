@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.cluster.protocol.admin.quorum import describe_quorum
+from jobs.cluster.admin.quorum import describe_quorum
 from jobs.quorum.log.folder import read_folder
 from jobs.spark import contract
 from jobs.wire.metadata.log import LogRecord, read_log

@@ -4,6 +4,7 @@ Each broker reads the metadata log in its own time.
 """
 
 import asyncio
+import functools
 import uuid
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -23,16 +24,22 @@ from jobs.cluster.admin.configs import (
     alter_topic_configs,
     describe_topic_configs,
 )
+from jobs.cluster.admin.metadata_propagation import topic_everywhere
 from jobs.cluster.admin.offsets import read_offset_ranges
 from jobs.cluster.admin.topics import NewTopicSpec, create_topics, describe_topics, is_missing
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, UnknownTopicOrPartition
 from jobs.cluster.protocol.cluster import RawCluster
-from jobs.cluster.protocol.metadata_propagation import topic_everywhere
 from tests.waiting import PATIENCE, eventually
 
 ANSWER_S = 30 * PATIENCE
+
+
+@functools.cache  # a client that is not kept ends what it was asked
+def admin_of(connection) -> AdminClient:
+    """Return the client library's admin client, for what crosslog itself never asks."""
+    return AdminClient(connection.client_config())
 
 
 def wait_until_known(connection, name: str, partitions: int | None = None) -> None:

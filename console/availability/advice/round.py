@@ -45,8 +45,8 @@ from console.frame.processes.work_sharing import longest_waiting
 from jobs.availability.promotion.advice import Advice
 from jobs.availability.promotion.live_state import LiveState, Place
 from jobs.availability.what_if.model.cluster import ClusterModel, PartitionModel
+from jobs.cluster.admin.partitions import PartitionReplicas
 from jobs.cluster.errors import ClusterFault, InvalidFields
-from jobs.cluster.protocol.admin.topic_partitions import PartitionReplicas
 
 logger = logging.getLogger(__name__)
 

@@ -18,10 +18,10 @@ from console.availability.collection.collect import claim, fail, oldest_first, s
 from console.availability.status.models import AvailabilityRound, OutOfSyncSpan, PartitionStatus
 from console.clusters.collection.rows import update
 from console.clusters.models import Cluster
+from jobs.cluster.admin.replica_lags import ReplicaLags, read_replica_lags
 from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, InvalidFields
-from jobs.cluster.protocol.data.replica_lags import ReplicaLags, read_replica_lags
 
 logger = logging.getLogger(__name__)
 

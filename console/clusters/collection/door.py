@@ -68,9 +68,9 @@ class KafkaDoor:
     def read_topic_configs(
         self, names: Collection[str], keys: Collection[str]
     ) -> dict[str, dict[str, ConfigValue]]:
-        answers = configs.describe_topic_configs(self.client, names)
+        answers = configs.describe_topic_configs(self.client, names, keys)
         return {
-            name: {k: v for k, v in answer.items() if k in keys and v.value is not None}
+            name: {k: v for k, v in answer.items() if v.value is not None}
             for name, answer in answers.items()
             if not isinstance(answer, ClusterFault)
         }

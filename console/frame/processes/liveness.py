@@ -50,12 +50,16 @@ class InactiveTime:
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """A program that was restarted because it had got nothing done for `silent_s` seconds."""
+    """A program that was restarted because it had got nothing done for `silent_s` seconds, or had ended.
+
+    `crash` is the sentence that says how it ended, empty where it was silent.
+    """
 
     program: str
     at: datetime
     silent_s: int
     log: str
+    crash: str = ""
 
 
 _own: Path | None = None
@@ -109,7 +113,7 @@ class LivenessSigns:
 
 
 def restarts_since(folder: Path, since: datetime) -> list[Restart]:
-    """Return the restarts of silent programs since then, oldest first; what cannot be read is left out."""
+    """Return the restarts since then, oldest first; what cannot be read is left out."""
     found = []
     with suppress(OSError, ValueError, KeyError, TypeError):
         for line in (folder / RESTARTS).read_text("utf-8").splitlines():

@@ -21,6 +21,7 @@ from enum import Enum
 from pathlib import Path
 from types import FrameType
 
+from console.frame.processes.crashes import why_ended
 from console.frame.processes.liveness import START_WITHIN_S, InactiveTime, LivenessSigns, Restart
 from jobs import logs as log_files
 from jobs.files import for_this_user_only
@@ -31,6 +32,8 @@ STEADY_AFTER_S = 60.0  # a program that lived this long starts its back-off from
 # How often the sizes of logs are looked at.
 ROTATE_EVERY_S = 10.0
 POLL_S = 0.1
+# What `faulthandler` writes about all threads of a program is less.
+LARGEST_CRASH_BYTES = 256_000
 
 
 # Output is in the log at once, and a crash in a library leaves there what each thread was doing.
@@ -241,6 +244,8 @@ class Supervisor:
         if child.program.when_ended is WhenEnded.FAIL:
             raise StartFailed(f"{name} ended with exit code {code}.{self.last_lines(name)}")
         _signal_group(child.process, signal.SIGKILL)
+        if child.kill_at is None:
+            self._note_crash(child, code)
         lived_s = time.monotonic() - child.started_at
         # Who was restarted for getting nothing done has lived long, and well it was not.
         is_steady = lived_s > STEADY_AFTER_S and child.kill_at is None
@@ -248,6 +253,18 @@ class Supervisor:
         wait_s = min(LONGEST_BACKOFF_S, 2.0 ** (child.failures - 1))
         child.due_at = time.monotonic() + wait_s
         self._say(f"{name} ended with exit code {code}; again in {wait_s:.0f} s (see {child.log})")
+
+    def _note_crash(self, child: _Child, code: int) -> None:
+        if self._signs is None:
+            return
+        try:
+            with child.log.open("rb") as log:
+                log.seek(max(child.log.stat().st_size - LARGEST_CRASH_BYTES, 0))
+                end = log.read().decode("utf-8", errors="replace")
+        except OSError:
+            end = ""
+        name, now = child.program.name, datetime.now(UTC)
+        self._signs.note_restart(Restart(name, now, 0, str(child.log), why_ended(code, end)))
 
     def _restart(self, child: _Child) -> None:
         child.process = self._spawn(child.program, child.log)

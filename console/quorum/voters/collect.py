@@ -21,8 +21,8 @@ from console.quorum.voters import findings
 from console.quorum.voters.described import status_values
 from console.quorum.voters.door import DescribeDoor, describe
 from console.quorum.voters.evaluation import evaluate_description
+from jobs.cluster.admin.quorum import QuorumDescription
 from jobs.cluster.errors import ClusterFault, InvalidFields
-from jobs.cluster.protocol.admin.quorum import QuorumDescription
 
 logger = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from jobs.cluster.protocol.admin.quorum import QuorumDescription, QuorumReplica
+from jobs.cluster.admin.quorum import QuorumDescription, QuorumReplica
 from jobs.quorum.advisor.state import is_alive
 from jobs.quorum.health.describe_quorum_rules import leader_now_ms
 

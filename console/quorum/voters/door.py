@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from jobs.cluster.admin.quorum import QuorumDescription, describe_quorum
 from jobs.cluster.connection import Connection
-from jobs.cluster.protocol.admin.quorum import QuorumDescription, describe_quorum
 
 
 class DescribeDoor(Protocol):

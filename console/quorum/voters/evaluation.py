@@ -12,7 +12,7 @@ from console.quorum.log.kinds import Kind
 from console.quorum.models import MetadataLog, QuorumStatus, Source
 from console.quorum.voters.findings import Found
 from console.quorum.voters.replicas import WHY
-from jobs.cluster.protocol.admin.quorum import QuorumDescription
+from jobs.cluster.admin.quorum import QuorumDescription
 from jobs.quorum.health.finding import QuorumFinding
 from jobs.quorum.health.rules import QuorumSnapshot, evaluate_quorum
 from jobs.quorum.timeline.parts import EntrySource, EpochSpan, VoterSetEntry

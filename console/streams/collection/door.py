@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.cluster import RawCluster
@@ -42,11 +42,12 @@ class StreamsDoor(Protocol):
 
 def ask_cluster(connection: Connection, known: Collection[str], now_ms: int) -> SeenApplications:
     """Ask the real cluster."""
-    return asyncio.run(_ask(connection, known, now_ms))
 
-
-async def _ask(connection: Connection, known: Collection[str], now_ms: int) -> SeenApplications:
-    async with RawCluster(connection, client_id="streams") as cluster:
+    async def ask(cluster: RawCluster) -> SeenApplications:
         found = await find_applications(cluster, known=known, budget_s=FIND_BUDGET_S)
         seen = await observe_all(cluster, found, now_ms=now_ms, budget_s=OBSERVE_BUDGET_S)
-    return SeenApplications(seen, found.group_ids, found.faults, found.cluster_faults)
+        return SeenApplications(seen, found.group_ids, found.faults, found.cluster_faults)
+
+    budget_s = FIND_BUDGET_S + OBSERVE_BUDGET_S
+    client = ClusterClient(connection, timeout_s=budget_s, client_id="crosslog-streams")
+    return client.ask("Reading Kafka Streams applications", ask)

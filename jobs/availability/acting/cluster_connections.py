@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
+from jobs.cluster.admin.controllers import TIMING, Controllers
+from jobs.cluster.admin.quorum import read_quorum
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault, NotAuthorized
-from jobs.cluster.protocol.admin.quorum import read_quorum
 from jobs.cluster.protocol.cluster import RawCluster
-from jobs.cluster.protocol.controllers import TIMING, Controllers
 from jobs.cluster.protocol.transport.timing import Timing
 
 _CLIENT_ID = "standby"

@@ -6,10 +6,10 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
+from jobs.cluster.admin.brokers import list_brokers
+from jobs.cluster.admin.elections import ElectionType, elect_leaders
+from jobs.cluster.admin.partitions import PartitionReplicas, describe_partitions
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.protocol.admin.elections import ElectionType, elect_leaders
-from jobs.cluster.protocol.admin.fenced_brokers import list_brokers
-from jobs.cluster.protocol.admin.topic_partitions import PartitionReplicas, describe_partitions
 from jobs.cluster.protocol.cluster import RawCluster
 
 

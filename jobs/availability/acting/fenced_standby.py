@@ -24,7 +24,7 @@ from jobs.availability.acting.standby.promotions import (
 )
 from jobs.availability.acting.standby.standbys import Standby, StandbySnapshot, read_standbys
 from jobs.availability.promotion.actors.catalogue import ActorKind
-from jobs.cluster.protocol.admin.topic_partitions import describe_partitions
+from jobs.cluster.admin.partitions import describe_partitions
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.read_only import is_read_only, refuse_when_read_only
 

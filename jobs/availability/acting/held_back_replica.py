@@ -15,15 +15,15 @@ from jobs.availability.acting.partition_facts import PartitionFacts, read_partit
 from jobs.availability.acting.plans import Outcome, Plan, PlannedRequest, Verdict
 from jobs.availability.acting.running import Stopwatch, verify, wait_for, with_cluster
 from jobs.availability.promotion.actors.catalogue import ActorKind
-from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.protocol.admin.resource_configs import (
+from jobs.cluster.admin.configs import (
+    ConfigValue,
     Resource,
     ResourceType,
-    Setting,
-    change_settings,
-    read_settings,
+    alter_configs,
+    read_configs,
 )
-from jobs.cluster.protocol.admin.topic_partitions import describe_partitions
+from jobs.cluster.admin.partitions import describe_partitions
+from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.read_only import is_read_only, refuse_when_read_only
 
@@ -90,14 +90,14 @@ class HeldBackReplica:
 
     async def _look(
         self, cluster: RawCluster
-    ) -> tuple[dict[str, Setting], dict[TopicPartition, PartitionFacts]]:
-        settings = await read_settings(cluster, self._resource, (LEADERS, FOLLOWERS))
+    ) -> tuple[dict[str, ConfigValue], dict[TopicPartition, PartitionFacts]]:
+        settings = await read_configs(cluster, self._resource, (LEADERS, FOLLOWERS))
         known = await describe_partitions(cluster, [self.topic])
         mine = [where for where, one in known.items() if self.broker_id in one.replicas]
         return settings, await read_partitions(cluster, mine)
 
     def _held(
-        self, settings: Mapping[str, Setting], facts: Mapping[TopicPartition, PartitionFacts]
+        self, settings: Mapping[str, ConfigValue], facts: Mapping[TopicPartition, PartitionFacts]
     ) -> list[TopicPartition]:
         """Return the partitions whose replica is out of the ISR and named by a throttle."""
         followers = settings[FOLLOWERS].value if FOLLOWERS in settings else None
@@ -113,7 +113,7 @@ class HeldBackReplica:
         ]
 
     def _wanted(
-        self, settings: Mapping[str, Setting], held: list[TopicPartition]
+        self, settings: Mapping[str, ConfigValue], held: list[TopicPartition]
     ) -> dict[str, str | None]:
         numbers = frozenset(where.partition for where in held)
         wanted = {
@@ -183,7 +183,7 @@ class HeldBackReplica:
             )
         wanted = self._wanted(settings, held)
         watch = Stopwatch()
-        await change_settings(cluster, self._resource, wanted)
+        await alter_configs(cluster, self._resource, wanted)
 
         async def seen() -> Verdict | None:
             verdict = await self._verify(cluster)
@@ -214,10 +214,10 @@ class HeldBackReplica:
         refuse_when_read_only(cluster.alias, f"Throttling {self.topic} again")
         wanted = {name: value for name, value in undo.items() if name in (LEADERS, FOLLOWERS)}
         watch = Stopwatch()
-        await change_settings(cluster, self._resource, wanted)
+        await alter_configs(cluster, self._resource, wanted)
 
         async def back() -> bool | None:
-            found = await read_settings(cluster, self._resource, tuple(wanted))
+            found = await read_configs(cluster, self._resource, tuple(wanted))
             return True if all(_own(found, n) == (v or None) for n, v in wanted.items()) else None
 
         is_back = bool(await wait_for(back, self.within_s))
@@ -232,10 +232,10 @@ class HeldBackReplica:
         )
 
 
-def _own(settings: Mapping[str, Setting], name: str) -> str | None:
+def _own(settings: Mapping[str, ConfigValue], name: str) -> str | None:
     """Return a topic's own list; an empty one is none."""
     found = settings.get(name)
-    return found.value or None if found is not None and found.is_own else None
+    return found.value or None if found is not None and found.is_override else None
 
 
 def _command(topic: str, wanted: Mapping[str, str | None]) -> str:

@@ -10,13 +10,13 @@ from typing import Any
 from jobs.availability.acting.cluster_connections import ClusterConnections
 from jobs.availability.acting.running import run
 from jobs.availability.promotion.advice import Evidence
+from jobs.cluster.admin.brokers import RegisteredBroker, list_brokers
+from jobs.cluster.admin.log_dirs import describe_replica_logs
+from jobs.cluster.admin.partitions import PartitionReplicas, describe_partitions
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
-from jobs.cluster.protocol.admin.fenced_brokers import RegisteredBroker, list_brokers
-from jobs.cluster.protocol.admin.topic_partitions import PartitionReplicas, describe_partitions
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.data.offsets import LATEST, list_offsets
-from jobs.cluster.protocol.data.replica_log_dirs import describe_replica_logs
 from jobs.cluster.protocol.data.replica_offsets import replica_end_offsets
 from jobs.cluster.protocol.transport.connection_pool import COORDINATOR
 

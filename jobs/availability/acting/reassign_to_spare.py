@@ -16,14 +16,14 @@ from jobs.availability.acting.partition_facts import PartitionFacts, read_partit
 from jobs.availability.acting.plans import Outcome, Plan, PlannedRequest, Verdict
 from jobs.availability.acting.running import Stopwatch, verify, wait_for, with_cluster
 from jobs.availability.promotion.actors.catalogue import ActorKind
-from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.protocol.admin.fenced_brokers import RegisteredBroker, list_brokers
-from jobs.cluster.protocol.admin.reassignments import (
+from jobs.cluster.admin.brokers import RegisteredBroker, list_brokers
+from jobs.cluster.admin.partitions import describe_partitions
+from jobs.cluster.admin.reassignments import (
     Reassignment,
     alter_reassignments,
     list_reassignments,
 )
-from jobs.cluster.protocol.admin.topic_partitions import describe_partitions
+from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.read_only import is_read_only, refuse_when_read_only
 

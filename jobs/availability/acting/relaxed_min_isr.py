@@ -15,16 +15,16 @@ from jobs.availability.acting.plans import Outcome, Plan, PlannedRequest, Verdic
 from jobs.availability.acting.running import Stopwatch, verify, wait_for, with_cluster
 from jobs.availability.acting.stall import end_stall
 from jobs.availability.promotion.actors.catalogue import ActorKind
-from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.errors import ClusterFault
-from jobs.cluster.protocol.admin.resource_configs import (
+from jobs.cluster.admin.configs import (
+    ConfigValue,
     Resource,
     ResourceType,
-    Setting,
-    change_settings,
-    read_settings,
+    alter_configs,
+    read_configs,
 )
-from jobs.cluster.protocol.admin.topic_partitions import describe_partitions
+from jobs.cluster.admin.partitions import describe_partitions
+from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.read_only import is_read_only, refuse_when_read_only
 
@@ -99,10 +99,10 @@ class RelaxMinIsr:
             expected_ms=EXPECTED_MS if self.ends_stall else 30_000,
             warnings=_WARNINGS,
             refusals=tuple(self._refusals(now, facts, stuck)),
-            revert=_command(self.topic, now if setting.is_own else None),
+            revert=_command(self.topic, now if setting.is_override else None),
             evidence={
                 "min_insync_replicas": now,
-                "is_own": setting.is_own,
+                "is_own": setting.is_override,
                 "partitions": [one.to_mapping() for one in facts.values()],
             },
         )
@@ -156,9 +156,9 @@ class RelaxMinIsr:
 
     async def _look(
         self, cluster: RawCluster
-    ) -> tuple[Setting, dict[TopicPartition, PartitionFacts]]:
+    ) -> tuple[ConfigValue, dict[TopicPartition, PartitionFacts]]:
         known = await describe_partitions(cluster, [self.topic])
-        settings = await read_settings(cluster, self._resource, (MIN_ISR,))
+        settings = await read_configs(cluster, self._resource, (MIN_ISR,))
         return settings[MIN_ISR], await read_partitions(cluster, list(known))
 
     async def _act(self, cluster: RawCluster) -> Outcome:
@@ -172,7 +172,7 @@ class RelaxMinIsr:
                 ActorKind.RELAX_MIN_ISR, self._subject, is_done=False, sentence=" ".join(refusals)
             )
         watch = Stopwatch()
-        await change_settings(cluster, self._resource, {MIN_ISR: str(self.to)})
+        await alter_configs(cluster, self._resource, {MIN_ISR: str(self.to)})
         sent = [f"{MIN_ISR} of {self.topic} was set to {self.to}."]
         verdict = await self._end(cluster, stuck, sent)
         return Outcome(
@@ -182,7 +182,7 @@ class RelaxMinIsr:
             sentence=verdict.sentence,
             sent=tuple(sent),
             took_ms=watch.ms if verdict.is_there else None,
-            undo={MIN_ISR: setting.value if setting.is_own else None, "effective": now},
+            undo={MIN_ISR: setting.value if setting.is_override else None, "effective": now},
         )
 
     async def _end(
@@ -229,11 +229,11 @@ class RelaxMinIsr:
         refuse_when_read_only(cluster.alias, f"Putting {MIN_ISR} of {self.topic} back")
         watch = Stopwatch()
         before = undo.get(MIN_ISR)
-        await change_settings(cluster, self._resource, {MIN_ISR: before})
+        await alter_configs(cluster, self._resource, {MIN_ISR: before})
         wanted = str(before if before is not None else undo["effective"])
 
         async def back() -> bool | None:
-            found = await read_settings(cluster, self._resource, (MIN_ISR,))
+            found = await read_configs(cluster, self._resource, (MIN_ISR,))
             return True if found[MIN_ISR].value == wanted else None
 
         is_back = bool(await wait_for(back, self.within_s))
@@ -256,7 +256,7 @@ def _has_moved(before: PartitionFacts, after: PartitionFacts) -> bool:
     return is_even or (before.high_watermark or 0) < after.high_watermark
 
 
-def _number(setting: Setting) -> int:
+def _number(setting: ConfigValue) -> int:
     return int(setting.value or 1)
 
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 
 from jobs.availability.acting.partition_facts import PartitionFacts, read_partitions
 from jobs.availability.promotion.advice import Evidence, ReplicaStanding
+from jobs.cluster.admin.brokers import list_brokers
+from jobs.cluster.admin.partitions import PartitionReplicas, describe_partitions
+from jobs.cluster.admin.quorum import read_quorum
 from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
-from jobs.cluster.protocol.admin.fenced_brokers import list_brokers
-from jobs.cluster.protocol.admin.quorum import read_quorum
-from jobs.cluster.protocol.admin.topic_partitions import PartitionReplicas, describe_partitions
 from jobs.cluster.protocol.cluster import RawCluster
 
 Place = tuple[str, int]

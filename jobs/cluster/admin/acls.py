@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
-from confluent_kafka.admin._acl import AclBinding as ClientBinding
-from confluent_kafka.admin._acl import AclBindingFilter, AclOperation, AclPermissionType
-from confluent_kafka.admin._config import ConfigResource
-from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
+from kio.schema.create_acls.v2.request import AclCreation, CreateAclsRequest
+from kio.schema.describe_acls.v2.request import DescribeAclsRequest
+from kio.schema.describe_acls.v2.response import DescribeAclsResponse
 
-from jobs.cluster.admin.brokers import describe_cluster
-from jobs.cluster.admin.topics import CONFIGS_PER_REQUEST, chunks
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.errors import ClusterFault, NotAuthorized, Refused, TimedOut
+from jobs.cluster.errors import ClusterFault
+from jobs.cluster.protocol.cluster import RawCluster
+from jobs.cluster.protocol.errors import Denied, Where, answer_fault
+from jobs.cluster.protocol.pieces import Pieces
+from jobs.cluster.protocol.transport.apis import CREATE_ACLS, DESCRIBE_ACLS
+from jobs.cluster.protocol.transport.connection import BrokerConnection
+from jobs.cluster.protocol.transport.primitives import int8
 from jobs.cluster.read_only import refuse_when_read_only
 
-# What a broker without an authorizer answers (org.apache.kafka.common.protocol.Errors).
+BINDINGS_PER_REQUEST = 200
+_READING, _CREATING = "Reading ACLs", "Creating ACLs"
+# What a broker without an authorizer answers.
 _NO_AUTHORIZER = "SECURITY_DISABLED"
-_AUTHORIZER = "authorizer.class.name"
+_ANY = 1
+# Source: org.apache.kafka.common.resource.ResourceType, PatternType, and AclOperation, AclPermissionType
+# of org.apache.kafka.common.acl, by their codes.
+_RESOURCES = (
+    "UNKNOWN", "ANY", "TOPIC", "GROUP", "CLUSTER", "TRANSACTIONAL_ID", "DELEGATION_TOKEN", "USER",
+)  # fmt: skip
+_PATTERNS = ("UNKNOWN", "ANY", "MATCH", "LITERAL", "PREFIXED")
+OPERATIONS = (
+    "UNKNOWN", "ANY", "ALL", "READ", "WRITE", "CREATE", "DELETE", "ALTER", "DESCRIBE",
+    "CLUSTER_ACTION", "DESCRIBE_CONFIGS", "ALTER_CONFIGS", "IDEMPOTENT_WRITE", "CREATE_TOKENS",
+    "DESCRIBE_TOKENS", "TWO_PHASE_COMMIT",
+)  # fmt: skip
+_PERMISSIONS = ("UNKNOWN", "ANY", "DENY", "ALLOW")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -45,114 +62,93 @@ def describe_acls(
 
     Raises `ClusterFault`; `NotAuthorized` when the principal may not DESCRIBE the cluster.
     """
-    answers = client.ask_all(
-        resource_types,
-        lambda admin, kind, left: {kind: admin.describe_acls(_all_of(kind), request_timeout=left)},
-        "Reading ACLs",
-        any_broker=True,
-    )
-    found: list[AclBinding] = []
-    for kind in resource_types:
-        answer = answers.get(kind, _no_time(client, "Reading ACLs"))
-        if isinstance(answer, Refused) and _NO_AUTHORIZER in answer.message:
-            return None
-        if isinstance(answer, ClusterFault):
-            raise answer
-        found += map(_binding, answer)
-    return sorted(found) if found or _has_authorizer(client) else None
 
+    async def ask(cluster: RawCluster) -> list[AclBinding] | None:
+        found: list[AclBinding] = []
+        for kind in resource_types:
+            answer = await cluster.ask_any(partial(_describe, kind))
+            if answer is None:
+                return None
+            found += answer
+        return sorted(found)
 
-def _has_authorizer(client: ClusterClient) -> bool:
-    """Return whether no binding means that there is none; raises `NotAuthorized`.
-
-    librdkafka (2.16.0, measured) loses the error of a DescribeAcls answer and returns no bindings,
-    so an empty answer is checked by what the cluster says of itself.
-    """
-    described = describe_cluster(client)
-    operations = described.authorized_operations
-    if operations is not None and "DESCRIBE" not in operations:
-        raise _not_authorized(client)
-    broker = str(described.brokers[0].broker_id)
-    answers = client.ask_all(
-        [broker],
-        lambda admin, name, left: admin.describe_configs(
-            [ConfigResource(ResourceType.BROKER, name)], request_timeout=left
-        ),
-        "Reading a broker's settings",
-    )
-    (answer,) = answers.values()
-    if isinstance(answer, NotAuthorized):
-        if operations is None:  # that is how the library shows "none at all"
-            raise _not_authorized(client)
-        return True
-    if isinstance(answer, ClusterFault):
-        raise answer
-    return _AUTHORIZER not in answer or bool(answer[_AUTHORIZER].value)
-
-
-def _not_authorized(client: ClusterClient) -> NotAuthorized:
-    return NotAuthorized(
-        "Reading ACLs: the principal may not DESCRIBE the cluster.", cluster=client.connection.alias
-    )
+    return client.ask(_READING, ask)
 
 
 def create_acls(
     client: ClusterClient, wanted: Collection[AclBinding]
 ) -> dict[AclBinding, ClusterFault | None]:
     """Make bindings; return why not per binding, None for those that exist now (also if before)."""
-    refuse_when_read_only(client.connection.alias, "Creating ACLs")
-    answers = client.ask_all(
-        chunks(sorted(set(wanted)), CONFIGS_PER_REQUEST),
-        lambda admin, chunk, left: {
-            _binding(made): future
-            for made, future in admin.create_acls(
-                [_client_binding(binding) for binding in chunk], request_timeout=left
-            ).items()
-        },
-        "Creating ACLs",
-        any_broker=True,
+    refuse_when_read_only(client.connection.alias, _CREATING)
+    pieces: Pieces[AclBinding, None] = Pieces(
+        _CREATING, _create, BINDINGS_PER_REQUEST, is_change=True
     )
-    missing = _no_time(client, "Creating ACLs")
-    found = {binding: answers.get(binding, missing) for binding in wanted}
-    return {b: a if isinstance(a, ClusterFault) else None for b, a in found.items()}
+    return client.ask(_CREATING, lambda cluster: pieces.ask(cluster, wanted, client.timeout_s))
 
 
-def _all_of(resource_type: str) -> AclBindingFilter:
-    anybody: Any = None  # the library's annotations forget that a filter may leave names open
-    return AclBindingFilter(
-        ResourceType[resource_type],
-        anybody,
-        ResourcePatternType.ANY,
-        anybody,
-        anybody,
-        AclOperation.ANY,
-        AclPermissionType.ANY,
+async def _describe(kind: str, connection: BrokerConnection) -> list[AclBinding] | None:
+    request = DescribeAclsRequest(
+        resource_type_filter=int8(_RESOURCES.index(kind)),
+        resource_name_filter=None,
+        pattern_type_filter=int8(_ANY),
+        principal_filter=None,
+        host_filter=None,
+        operation=int8(_ANY),
+        permission_type=int8(_ANY),
     )
+    answer = await connection.request(DESCRIBE_ACLS, request)
+    fault = answer_fault(answer.error_code, Where(connection.cluster, None, _READING))
+    if fault is not None and fault.error == _NO_AUTHORIZER:
+        return None
+    if isinstance(fault, Denied):
+        text = f"{_READING}: the principal may not DESCRIBE the cluster ({fault.error})."
+        raise Denied(text, cluster=connection.cluster)
+    if fault is not None:
+        raise fault
+    return list(_bindings(answer))
 
 
-def _binding(binding: Any) -> AclBinding:
-    return AclBinding(
-        binding.restype.name,
-        binding.resource_pattern_type.name,
-        binding.name,
-        binding.principal,
-        binding.host,
-        binding.operation.name,
-        binding.permission_type.name,
+def _bindings(answer: DescribeAclsResponse) -> Iterable[AclBinding]:
+    for resource in answer.resources:
+        for acl in resource.acls:
+            yield AclBinding(
+                _name(_RESOURCES, resource.resource_type),
+                _name(_PATTERNS, resource.pattern_type),
+                resource.resource_name,
+                acl.principal,
+                acl.host,
+                _name(OPERATIONS, acl.operation),
+                _name(_PERMISSIONS, acl.permission_type),
+            )
+
+
+def _name(names: Sequence[str], code: int) -> str:
+    return names[code] if 0 <= code < len(names) else names[0]
+
+
+async def _create(
+    connection: BrokerConnection, bindings: Sequence[AclBinding]
+) -> dict[AclBinding, ClusterFault | None]:
+    request = CreateAclsRequest(creations=tuple(map(_creation, bindings)))
+    answer = await connection.request(CREATE_ACLS, request)
+    return {
+        binding: answer_fault(
+            one.error_code,
+            Where(connection.cluster, None, f"{_CREATING} on {binding.name}"),
+            one.error_message,
+        )
+        # An answer has the order of the request.
+        for binding, one in zip(bindings, answer.results, strict=False)
+    }
+
+
+def _creation(binding: AclBinding) -> AclCreation:
+    return AclCreation(
+        resource_type=int8(_RESOURCES.index(binding.resource_type)),
+        resource_name=binding.name,
+        resource_pattern_type=int8(_PATTERNS.index(binding.pattern_type)),
+        principal=binding.principal,
+        host=binding.host,
+        operation=int8(OPERATIONS.index(binding.operation)),
+        permission_type=int8(_PERMISSIONS.index(binding.permission)),
     )
-
-
-def _client_binding(binding: AclBinding) -> ClientBinding:
-    return ClientBinding(
-        ResourceType[binding.resource_type],
-        binding.name,
-        ResourcePatternType[binding.pattern_type],
-        binding.principal,
-        binding.host,
-        AclOperation[binding.operation],
-        AclPermissionType[binding.permission],
-    )
-
-
-def _no_time(client: ClusterClient, doing: str) -> ClusterFault:
-    return TimedOut(f"{doing}: no time was left.", cluster=client.connection.alias)

@@ -2,43 +2,45 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
-
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError
-from confluent_kafka import TopicPartition as ClientPartition
+from typing import NamedTuple
 
 from jobs.cluster.admin.offsets import MARKER_RANGE, read_data_end, read_offset_ranges
-from jobs.cluster.admin.topics import chunks
-from jobs.cluster.client import UNTIL_CLOSED, ClusterClient
+from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import (
     CommittedOffset,
     GroupDescription,
     OffsetRange,
     TopicPartition,
 )
-from jobs.cluster.errors import ClusterFault, TimedOut
-from jobs.cluster.librdkafka_errors import error_in, sentence_of
-from jobs.cluster.protocol.cluster import most_telling
-from jobs.cluster.protocol.data.group_offsets import delete_offsets, read_offsets
+from jobs.cluster.errors import ClusterFault
+from jobs.cluster.group_members import ClassicGroup
+from jobs.cluster.protocol.cluster import RawCluster, most_telling
 from jobs.cluster.protocol.errors import AnswerFault
-from jobs.cluster.read_only import refuse_when_read_only
-
-GROUPS_PER_REQUEST = 100
-COORDINATOR_PAUSE_S = 0.25
-_COORDINATOR_MOVES = frozenset(
-    {"NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE"}
+from jobs.cluster.protocol.groups.classic import describe_classic_groups
+from jobs.cluster.protocol.groups.committed_offsets import (
+    alter_offsets,
+    delete_offsets,
+    read_offsets,
 )
-# The client library spells Kafka's states its own way.
-_STATES = {
-    "PREPARING_REBALANCING": "PreparingRebalance",
-    "COMPLETING_REBALANCING": "CompletingRebalance",
-    "STABLE": "Stable",
-    "DEAD": "Dead",
-    "EMPTY": "Empty",
-}
+from jobs.cluster.protocol.groups.consumer import ConsumerGroup, describe_consumer_groups
+from jobs.cluster.protocol.groups.listing import list_all_groups
+from jobs.cluster.read_only import refuse_when_read_only
+from jobs.wire.consumer_protocol import decode_consumer_assignment
+from jobs.wire.errors import RecordFormatError
+
+_LISTING, _DESCRIBING, _READING = (
+    "Listing groups",
+    "Describing groups",
+    "Reading committed offsets",
+)
+# Members are not kept, so more at once than where they are.
+CLASSIC_GROUPS_PER_REQUEST = 20
+# Groups without members that only commit have no protocol type.
+_CONSUMER, _ONLY_COMMITS = "consumer", ""
+_NOT_FOUND = "GROUP_ID_NOT_FOUND"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,30 +74,36 @@ class GroupOffsets:
 
 
 def list_groups(client: ClusterClient) -> GroupListing:
-    """Return all consumer groups with state and type, without their members."""
-    answer = client.ask(
-        lambda admin, left: admin.list_consumer_groups(request_timeout=left),
-        "Listing groups",
-        any_broker=False,
+    """Return all consumer groups with state and type, without their members, sorted."""
+    found = client.ask(_LISTING, lambda cluster: list_all_groups(cluster, client.timeout_s))
+    if found.faults and not found.groups:
+        raise most_telling(found.faults, client.connection.alias)
+    groups = tuple(
+        GroupDescription(one.group_id, one.state or "Unknown", one.type.lower() or "classic")
+        for one in found.groups
+        if one.protocol_type in (_CONSUMER, _ONLY_COMMITS)
     )
-    errors = [error_in(error) for error in answer.errors or ()]
-    listed = sorted(answer.valid or (), key=lambda group: group.group_id)
-    if errors and not listed:
-        raise client.fault_of(errors[0], "Listing groups")
-    groups = tuple(GroupDescription(g.group_id, _state(g.state), _type(g)) for g in listed)
-    return GroupListing(groups, tuple(map(sentence_of, errors)))
+    return GroupListing(groups, tuple(fault.message for fault in found.faults))
 
 
 def describe_groups(client: ClusterClient, ids: Collection[str]) -> dict[str, GroupDescription]:
-    """Return every group asked for; a group that could not be described has `error`."""
-    answers = client.ask_all(
-        chunks(sorted(set(ids)), GROUPS_PER_REQUEST),
-        lambda admin, chunk, _: admin.describe_consumer_groups(
-            list(chunk), request_timeout=UNTIL_CLOSED
-        ),
-        "Describing groups",
-    )
-    return {group_id: _group(group_id, answers.get(group_id)) for group_id in ids}
+    """Return every group asked for; a group that could not be described has `error`.
+
+    Dead is a group that does not exist.
+    """
+
+    async def ask(cluster: RawCluster) -> dict[str, GroupDescription]:
+        budget_s = client.timeout_s
+        classic = await describe_classic_groups(
+            cluster, ids, budget_s=budget_s, at_once=CLASSIC_GROUPS_PER_REQUEST
+        )
+        others = [group_id for group_id, one in classic.items() if _is_not_found(one)]
+        consumer = await describe_consumer_groups(cluster, others, budget_s=budget_s)
+        return {
+            group_id: _group(group_id, one) for group_id, one in {**classic, **consumer}.items()
+        }
+
+    return client.ask(_DESCRIBING, ask)
 
 
 def read_committed_offsets(
@@ -110,7 +118,9 @@ def read_committed_offsets(
 
 def read_committed_or_why(client: ClusterClient, ids: Collection[str]) -> CommittedGroups:
     """Return the committed offsets of each group, or why they could not be read; raises `ClusterFault`."""
-    answers = client.ask_raw(lambda raw: read_offsets(raw, ids, budget_s=client.timeout_s))
+    answers = client.ask(
+        _READING, lambda cluster: read_offsets(cluster, ids, budget_s=client.timeout_s)
+    )
     faults = {g: a for g, a in answers.items() if isinstance(a, ClusterFault)}
     if answers and len(faults) == len(answers) and not any(map(_is_answer, faults.values())):
         raise most_telling(faults.values(), client.connection.alias)
@@ -149,50 +159,12 @@ def alter_group_offsets(
     offset away is `delete_group_offsets`. Raises `ClusterFault` when the group as a whole is refused: it has
     members, or there is no right to it; and `ReadOnly`.
     """
-    refuse_when_read_only(client.connection.alias, f"Altering offsets of group {group_id}")
-    wanted = [
-        ClientPartition(where.topic, where.partition, offset.offset, offset.metadata)
-        for where, offset in offsets.items()
-        if offset.offset is not None
-    ]
-    if not wanted:
-        return {}
-    give_up_at = time.monotonic() + client.timeout_s
-    while True:
-        answer = _alter(client, group_id, wanted)
-        moving = [one for one in answer.topic_partitions if _is_moving(one.error)]
-        if not moving or time.monotonic() >= give_up_at:
-            break
-        client.close()  # it would go on asking the broker that it knows
-        time.sleep(COORDINATOR_PAUSE_S)
-    return {
-        TopicPartition(one.topic, one.partition): sentence_of(one.error) if one.error else None
-        for one in answer.topic_partitions
-    }
-
-
-def _alter(client: ClusterClient, group_id: str, wanted: list[ClientPartition]) -> Any:
-    answers = client.ask_all(
-        [ConsumerGroupTopicPartitions(group_id, wanted)],
-        lambda admin, one, _: admin.alter_consumer_group_offsets(
-            [one], request_timeout=UNTIL_CLOSED
-        ),
-        f"Altering offsets of group {group_id}",
+    doing = f"Altering offsets of group {group_id}"
+    refuse_when_read_only(client.connection.alias, doing)
+    wanted = {where: one for where, one in offsets.items() if one.offset is not None}
+    return client.ask(
+        doing, lambda cluster: alter_offsets(cluster, group_id, wanted, budget_s=client.timeout_s)
     )
-    answer = answers.get(group_id)
-    if answer is None:
-        raise TimedOut(
-            f"Altering offsets of group {group_id}: no answer in time.",
-            cluster=client.connection.alias,
-        )
-    if isinstance(answer, ClusterFault):
-        raise answer
-    return answer
-
-
-def _is_moving(error: KafkaError | None) -> bool:
-    """Return whether the group's coordinator is elsewhere, or not ready: nothing was done."""
-    return error is not None and error.name() in _COORDINATOR_MOVES
 
 
 def delete_group_offsets(
@@ -204,9 +176,9 @@ def delete_group_offsets(
     refused: it does not exist, or there is no right to it; and `ReadOnly`. Partitions of topics that members
     of the group read are refused one by one.
     """
-    # The client library has no such request.
-    return client.ask_raw(
-        lambda raw: delete_offsets(raw, group_id, partitions, budget_s=client.timeout_s)
+    return client.ask(
+        f"Deleting offsets of group {group_id}",
+        lambda cluster: delete_offsets(cluster, group_id, partitions, budget_s=client.timeout_s),
     )
 
 
@@ -232,29 +204,41 @@ def _distance(position: int, offsets: OffsetRange) -> int:
     return 0 if offsets.end_offset is None else offsets.end_offset - position
 
 
-def _group(group_id: str, answer: Any) -> GroupDescription:
-    if answer is None or isinstance(answer, ClusterFault):
-        error = answer.message if answer else "Describing groups: no answer in time."
-        return GroupDescription(group_id, "Unknown", "unknown", error=error)
-    assigned = frozenset(
-        TopicPartition(tp.topic, tp.partition)
-        for member in answer.members
-        for tp in member.assignment.topic_partitions
-    )
-    return GroupDescription(
-        group_id,
-        _state(answer.state),
-        _type(answer),
-        member_count=len(answer.members),
-        coordinator=answer.coordinator.id if answer.coordinator else None,
-        assignor=answer.partition_assignor or None,
-        assigned=assigned,
-    )
+def _is_not_found(answer: object) -> bool:
+    return isinstance(answer, AnswerFault) and answer.error == _NOT_FOUND
 
 
-def _state(state: Any) -> str:
-    return _STATES.get(state.name, "Unknown")
+def _group(group_id: str, answer: ClassicGroup | ConsumerGroup | ClusterFault) -> GroupDescription:
+    if isinstance(answer, ConsumerGroup):
+        return GroupDescription(
+            group_id,
+            answer.state,
+            "consumer",
+            answer.member_count,
+            answer.coordinator,
+            answer.assignor or None,
+            answer.assigned,
+        )
+    if isinstance(answer, ClassicGroup):
+        return GroupDescription(
+            group_id,
+            answer.state,
+            "classic",
+            len(answer.members),
+            answer.coordinator,
+            answer.protocol or None,
+            frozenset(_assigned(answer)),
+        )
+    if _is_not_found(answer):
+        return GroupDescription(group_id, "Dead", "classic", member_count=0)
+    return GroupDescription(group_id, "Unknown", "unknown", error=answer.message)
 
 
-def _type(group: Any) -> str:
-    return str(group.type.name).lower()
+def _assigned(group: ClassicGroup) -> Iterator[TopicPartition]:
+    if group.protocol_type != _CONSUMER:
+        return
+    for member in group.members:
+        # What members wrote is not trusted; in a rebalance there is nothing.
+        with suppress(RecordFormatError):
+            assigned = decode_consumer_assignment(member.assignment).assigned
+            yield from (TopicPartition(*where) for where in assigned)

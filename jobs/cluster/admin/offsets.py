@@ -2,56 +2,32 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+import asyncio
+from collections.abc import Awaitable, Collection, Mapping
+from typing import TypeAlias
 
-from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Consumer, IsolationLevel, Message
-from confluent_kafka import TopicPartition as ClientPartition
-from confluent_kafka.admin._listoffsets import OffsetSpec
-
-from jobs.cluster.admin.topics import chunks
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import OffsetRange, TopicPartition
 from jobs.cluster.errors import ClusterFault
-from jobs.cluster.records import is_partition_eof
-
-PARTITIONS_PER_REQUEST = 5000
-MARKER_RANGE = 50
-NO_LEADER_TRIES, NO_LEADER_PAUSE_S = 4, 0.25
-_NO_LEADER = "No leaders found"
-LOOK_S = 0.05
-
-
-class _Question(NamedTuple):
-    """What ListOffsets is asked for."""
-
-    name: str
-    spec: OffsetSpec
-    isolation: IsolationLevel
-
-
-# The client library leaves these three without types.
-_EARLIEST: OffsetSpec = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
-_LATEST: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-_MAX_TIMESTAMP: OffsetSpec = OffsetSpec.max_timestamp()  # type: ignore[no-untyped-call]
-_RANGE = (
-    _Question("start", _EARLIEST, IsolationLevel.READ_UNCOMMITTED),
-    _Question("end", _LATEST, IsolationLevel.READ_COMMITTED),
-    _Question("high", _LATEST, IsolationLevel.READ_UNCOMMITTED),
+from jobs.cluster.protocol.cluster import RawCluster
+from jobs.cluster.protocol.data.committed_batches import (
+    UNKNOWN_S,
+    CommittedBatch,
+    Take,
+    read_committed_batches,
 )
-_NEWEST = _Question("newest", _MAX_TIMESTAMP, IsolationLevel.READ_COMMITTED)
+from jobs.cluster.protocol.data.offsets import (
+    EARLIEST,
+    LATEST,
+    NEWEST,
+    ListedOffset,
+    list_offsets,
+)
 
-_READER = {
-    "isolation.level": "read_committed",
-    "enable.partition.eof": True,
-    "auto.offset.reset": "earliest",
-    # A few records are wanted, not a stream.
-    "queued.max.messages.kbytes": 4096,
-    "fetch.message.max.bytes": 65536,
-    "fetch.max.bytes": 4194304,
-    "fetch.wait.max.ms": 100,
-}
+MARKER_RANGE = 50
+_READING = "Reading offsets"
+
+_Listed: TypeAlias = Mapping[TopicPartition, ListedOffset | ClusterFault]
 
 
 def read_offset_ranges(
@@ -61,29 +37,36 @@ def read_offset_ranges(
 
     The offsets of a partition are asked for at the same moment but answered one after the other; a
     log that moves in between is read as `log_start_offset <= end_offset <= high_watermark`.
-    A topic that was just made is not known to every broker yet, so partitions without a leader are
-    asked for again, for at most a second.
+    Partitions that are unknown or without a leader are asked for again, for at most a second.
+
+    Raises `ClusterFault` when there is no metadata.
     """
-    questions = (*_RANGE, _NEWEST) if with_timestamps else _RANGE
-    found = _ranges(client, partitions, questions)
-    for _ in range(NO_LEADER_TRIES):
-        leaderless = [
-            where for where, offsets in found.items() if _NO_LEADER in (offsets.error or "")
-        ]
-        if not leaderless:
-            break
-        time.sleep(NO_LEADER_PAUSE_S)
-        found |= _ranges(client, leaderless, questions)
-    return found
 
+    async def ask(cluster: RawCluster) -> dict[TopicPartition, OffsetRange]:
+        def asked(moment: int, *, read_committed: bool) -> Awaitable[_Listed]:
+            return list_offsets(
+                cluster,
+                dict.fromkeys(partitions, moment),
+                read_committed=read_committed,
+                budget_s=client.timeout_s,
+                unknown_s=UNKNOWN_S,
+            )
 
-def _ranges(
-    client: ClusterClient,
-    partitions: Collection[TopicPartition],
-    questions: tuple[_Question, ...],
-) -> dict[TopicPartition, OffsetRange]:
-    answers = _list_offsets(client, partitions, questions)
-    return {where: _range({q: answers.get((q, where)) for q in questions}) for where in partitions}
+        # The metadata are read once for all of them.
+        await cluster.metadata({where.topic for where in partitions})
+        start, end, high, *newest = await asyncio.gather(
+            asked(EARLIEST, read_committed=False),
+            asked(LATEST, read_committed=True),
+            asked(LATEST, read_committed=False),
+            *((asked(NEWEST, read_committed=True),) if with_timestamps else ()),
+        )
+        youngest: _Listed = newest[0] if newest else {}
+        return {
+            where: _range(start[where], end[where], high[where], youngest.get(where))
+            for where in partitions
+        }
+
+    return client.ask(_READING, ask) if partitions else {}
 
 
 def read_timestamp_at(
@@ -95,12 +78,11 @@ def read_timestamp_at(
     """
     found: dict[TopicPartition, int | None] = dict.fromkeys(offsets)
 
-    def take(where: TopicPartition, message: Message) -> bool:
-        if is_partition_eof(message.error()):
-            return True
-        kind_and_time = message.timestamp()
-        found[where] = kind_and_time[1] if kind_and_time[1] >= 0 else None
-        return True
+    def take(where: TopicPartition, batch: CommittedBatch | None) -> bool:
+        first = next(batch.places(), None) if batch else None
+        if first is not None:
+            found[where] = first[1] if first[1] >= 0 else None
+        return batch is None or first is not None
 
     _read_from(client, offsets, take)
     return found
@@ -117,13 +99,13 @@ def read_last_timestamp(
     """
     found: dict[TopicPartition, int | None] = dict.fromkeys(ends)
 
-    def take(where: TopicPartition, message: Message) -> bool:
-        offset = message.offset() or 0
-        if is_partition_eof(message.error()) or offset >= ends[where]:
+    def take(where: TopicPartition, batch: CommittedBatch | None) -> bool:
+        if batch is None or batch.header.base_offset >= ends[where]:
             return True
-        kind, timestamp_ms = message.timestamp()
-        found[where] = None if kind == TIMESTAMP_NOT_AVAILABLE else timestamp_ms
-        return offset + 1 >= ends[where]
+        for offset, timestamp_ms in batch.places():
+            if offset < ends[where]:
+                found[where] = timestamp_ms if timestamp_ms >= 0 else None
+        return batch.header.next_offset >= ends[where]
 
     # One record and its marker first: fifty large records are a lot to read.
     for width in (2, MARKER_RANGE):
@@ -147,12 +129,13 @@ def read_data_end(
     ends = {where: end for where, (_, end) in ranges.items()}
     data_end = dict(starts)
 
-    def take(where: TopicPartition, message: Message) -> bool:
-        offset = message.offset() or 0
-        if is_partition_eof(message.error()) or offset >= ends[where]:
+    def take(where: TopicPartition, batch: CommittedBatch | None) -> bool:
+        if batch is None or batch.header.base_offset >= ends[where]:
             return True
-        data_end[where] = offset + 1
-        return offset + 1 >= ends[where]
+        last = batch.last_offset_below(ends[where])
+        if last is not None:
+            data_end[where] = last + 1
+        return batch.header.next_offset >= ends[where]
 
     unread = _read_from(client, starts, take)
     return {
@@ -160,93 +143,33 @@ def read_data_end(
     }
 
 
-def _list_offsets(
-    client: ClusterClient,
-    partitions: Collection[TopicPartition],
-    questions: tuple[_Question, ...],
-) -> dict[tuple[_Question, TopicPartition], Any]:
-    pieces = chunks(list(partitions), PARTITIONS_PER_REQUEST)
-    return client.ask_all(
-        [(question, piece) for piece in pieces for question in questions],
-        _send,
-        "Reading offsets",
-    )
-
-
-def _send(
-    admin: Any, asked: tuple[_Question, Sequence[TopicPartition]], left: float
-) -> dict[tuple[_Question, TopicPartition], Any]:
-    question, piece = asked
-    futures = admin.list_offsets(
-        {ClientPartition(w.topic, w.partition): question.spec for w in piece},
-        isolation_level=question.isolation,
-        request_timeout=left,
-    )
-    return {(question, TopicPartition(w.topic, w.partition)): f for w, f in futures.items()}
-
-
-def _range(answers: Mapping[_Question, Any]) -> OffsetRange:
-    for question in _RANGE:
-        problem = _problem(answers[question])
-        if problem:
-            return OffsetRange(error=problem)
-    start, end, high = (answers[question].offset for question in _RANGE)
-    return OffsetRange(
-        log_start_offset=start,
-        end_offset=max(end, start),
-        high_watermark=max(high, end, start),
-        max_timestamp_ms=_timestamp(answers.get(_NEWEST)),
-    )
-
-
-def _timestamp(answer: Any) -> int | None:
-    if answer is None or isinstance(answer, ClusterFault) or answer.offset < 0:
-        return None
-    return int(answer.timestamp)
-
-
-def _problem(answer: Any) -> str | None:
-    if answer is None:
-        return "Reading offsets: no time was left."
-    if isinstance(answer, ClusterFault):
-        return answer.message
-    # The client library says nothing else about partitions whose leader did not answer in time.
-    return "Reading offsets: the leader did not answer in time." if answer.offset < 0 else None
-
-
 def _read_from(
-    client: ClusterClient,
-    offsets: Mapping[TopicPartition, int],
-    take: Callable[[TopicPartition, Message], bool],
+    client: ClusterClient, starts: Mapping[TopicPartition, int], take: Take
 ) -> set[TopicPartition]:
     """Read partitions from given offsets until `take` says enough; return those it never did for."""
-    waiting = set(offsets)
-    if not waiting:
-        return waiting
-    consumer = client.consumer(_READER)
-    try:
-        consumer.assign([ClientPartition(w.topic, w.partition, o) for w, o in offsets.items()])
-        end = time.monotonic() + client.timeout_s
-        while waiting and time.monotonic() < end:
-            _take_batch(consumer, waiting, take)
-    finally:
-        consumer.close()
-    return waiting
+    if not starts:
+        return set()
+    return client.ask(
+        "Reading records",
+        lambda cluster: read_committed_batches(cluster, starts, take, budget_s=client.timeout_s),
+    )
 
 
-def _take_batch(
-    consumer: Consumer,
-    waiting: set[TopicPartition],
-    take: Callable[[TopicPartition, Message], bool],
-) -> None:
-    done = []
-    for message in consumer.consume(500, timeout=LOOK_S):
-        where = TopicPartition(message.topic() or "", message.partition() or 0)
-        error = message.error()
-        if where not in waiting or (error is not None and not is_partition_eof(error)):
-            continue
-        if take(where, message):
-            waiting.discard(where)
-            done.append(ClientPartition(*where))
-    if done:
-        consumer.pause(done)
+def _range(
+    start: ListedOffset | ClusterFault,
+    end: ListedOffset | ClusterFault,
+    high: ListedOffset | ClusterFault,
+    newest: ListedOffset | ClusterFault | None,
+) -> OffsetRange:
+    known = []
+    for one in (start, end, high):
+        if isinstance(one, ClusterFault):
+            return OffsetRange(error=one.message)
+        known.append(one.offset or 0)
+    first, last, watermark = known
+    return OffsetRange(
+        log_start_offset=first,
+        end_offset=max(last, first),
+        high_watermark=max(watermark, last, first),
+        max_timestamp_ms=newest.timestamp_ms if isinstance(newest, ListedOffset) else None,
+    )

@@ -1,26 +1,51 @@
-"""Topics: metadata, settings, creation."""
+"""Topics: described, created, deleted, and given more partitions (Metadata, CreateTopics, KIP-195)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import base64
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from functools import partial
 
-from confluent_kafka import TopicCollection
-from confluent_kafka.admin._config import ConfigResource
-from confluent_kafka.admin._resource import ResourceType
-from confluent_kafka.cimpl import NewTopic
+from kio.schema.create_partitions.v2.request import CreatePartitionsRequest, CreatePartitionsTopic
+from kio.schema.create_topics.v5.request import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
+from kio.schema.delete_topics.v5.request import DeleteTopicsRequest
+from kio.schema.metadata.v12.response import MetadataResponsePartition, MetadataResponseTopic
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import PartitionDescription, TopicDescription
-from jobs.cluster.errors import ClusterFault, TimedOut, UnknownTopicOrPartition
+from jobs.cluster.errors import ClusterFault
+from jobs.cluster.protocol.cluster import RawCluster
+from jobs.cluster.protocol.errors import AnswerFault, TopicUnknown, Where, answer_fault
+from jobs.cluster.protocol.metadata import metadata_request
+from jobs.cluster.protocol.pieces import Pieces
+from jobs.cluster.protocol.transport.apis import (
+    CREATE_PARTITIONS,
+    CREATE_TOPICS,
+    DELETE_TOPICS,
+    METADATA,
+)
+from jobs.cluster.protocol.transport.connection import BrokerConnection
+from jobs.cluster.protocol.transport.primitives import (
+    broker_number,
+    duration,
+    int16,
+    int32,
+    topic_name,
+)
 from jobs.cluster.read_only import refuse_when_read_only
 
-_Item = TypeVar("_Item")
-
 TOPICS_PER_REQUEST = 500
-CONFIGS_PER_REQUEST = 200
+CHANGES_PER_REQUEST = 200
 BROKER_DEFAULT = -1
+_DESCRIBING = "Describing topics"
+# So long the controller may take; below the share of one broker in a question of ten seconds.
+_CHANGE_MS = 3_500
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,53 +67,26 @@ def describe_topics(
 ) -> list[TopicDescription]:
     """Return topics by name, all of them when `names` is None, sorted.
 
-    A named topic that could not be described is a description with `error`. A topic that vanished
-    while all topics were read is left out. All topics cost up to three budgets.
+    All topics are those of one moment. A named topic that could not be described is a description with
+    `error`.
     """
-    wanted = sorted(list_topic_names(client) if names is None else set(names))
-    answers = client.ask_all(
-        chunks(wanted, TOPICS_PER_REQUEST),
-        lambda admin, chunk, left: admin.describe_topics(
-            TopicCollection(list(chunk)), request_timeout=left
-        ),
-        "Describing topics",
-        any_broker=True,
-    )
-    described = [_topic(name, answers.get(name)) for name in wanted]
-    if names is None:
-        gone = {n for n, a in answers.items() if isinstance(a, UnknownTopicOrPartition)}
-        return [topic for topic in described if topic.name not in gone]
-    return described
+
+    async def ask(cluster: RawCluster) -> list[TopicDescription]:
+        if names is None:
+            return await cluster.ask_any(_describe_all)
+        pieces: Pieces[str, TopicDescription] = Pieces(_DESCRIBING, _describe, TOPICS_PER_REQUEST)
+        found = await pieces.ask(cluster, names, client.timeout_s)
+        return [
+            _unknown(name, one) if isinstance(one, ClusterFault) else one
+            for name, one in found.items()
+        ]
+
+    return sorted(client.ask(_DESCRIBING, ask), key=lambda topic: topic.name)
 
 
 def list_topic_names(client: ClusterClient) -> list[str]:
-    """Return the names of all topics that this principal may see, internal ones included."""
-    return [str(name) for name in client.metadata("Listing topics").topics]
-
-
-def read_topic_configs(
-    client: ClusterClient, names: Collection[str], keys: Collection[str]
-) -> dict[str, dict[str, str]]:
-    """Return the effective values of some settings per topic.
-
-    A topic whose settings could not be read is absent; a value that is not set or is secret, too.
-    """
-    answers = client.ask_all(
-        chunks(sorted(set(names)), CONFIGS_PER_REQUEST),
-        lambda admin, chunk, left: {
-            resource.name: future
-            for resource, future in admin.describe_configs(
-                [ConfigResource(ResourceType.TOPIC, name) for name in chunk], request_timeout=left
-            ).items()
-        },
-        "Reading topic settings",
-        any_broker=True,
-    )
-    return {
-        name: {key: entry.value for key, entry in answer.items() if key in keys and _is_set(entry)}
-        for name, answer in answers.items()
-        if not isinstance(answer, ClusterFault)
-    }
+    """Return the names of all topics that this principal may see, internal ones included, sorted."""
+    return [topic.name for topic in describe_topics(client)]
 
 
 def create_topics(
@@ -96,31 +94,76 @@ def create_topics(
 ) -> dict[str, ClusterFault | None]:
     """Make topics; return why not per topic, None for those that exist now (also if they did before)."""
     refuse_when_read_only(client.connection.alias, "Creating topics")
-    answers = client.ask_all(
-        chunks(list(wanted.items()), CONFIGS_PER_REQUEST),
-        lambda admin, chunk, left: admin.create_topics(
-            [_new_topic(name, spec) for name, spec in chunk],
-            request_timeout=left,
-            operation_timeout=left,
-        ),
-        "Creating topics",
-        any_broker=True,
-    )
-    return {name: _fault(client, answers, name, "TOPIC_ALREADY_EXISTS") for name in wanted}
+
+    async def send(
+        connection: BrokerConnection, names: Sequence[str]
+    ) -> dict[str, ClusterFault | None]:
+        topics = tuple(_new_topic(name, wanted[name]) for name in names)
+        request = CreateTopicsRequest(topics=topics, timeout=duration(_CHANGE_MS))
+        answer = await connection.request(CREATE_TOPICS, request)
+        doing = partial(_fault, connection, "Creating topic")
+        return {
+            topic.name: doing(
+                topic.name, topic.error_code, topic.error_message, "TOPIC_ALREADY_EXISTS"
+            )
+            for topic in answer.topics
+        }
+
+    return _change(client, "Creating topics", wanted, send)
 
 
 def delete_topics(client: ClusterClient, names: Collection[str]) -> dict[str, ClusterFault | None]:
     """Delete topics; return why not per topic, None for those that are gone (also before)."""
     refuse_when_read_only(client.connection.alias, "Deleting topics")
-    answers = client.ask_all(
-        chunks(sorted(set(names)), CONFIGS_PER_REQUEST),
-        lambda admin, chunk, left: admin.delete_topics(
-            list(chunk), request_timeout=left, operation_timeout=left
-        ),
-        "Deleting topics",
-        any_broker=True,
-    )
-    return {name: _fault(client, answers, name, "UNKNOWN_TOPIC_OR_PART") for name in names}
+
+    async def send(
+        connection: BrokerConnection, names: Sequence[str]
+    ) -> dict[str, ClusterFault | None]:
+        request = DeleteTopicsRequest(
+            topic_names=tuple(map(topic_name, names)), timeout=duration(_CHANGE_MS)
+        )
+        answer = await connection.request(DELETE_TOPICS, request)
+        doing = partial(_fault, connection, "Deleting topic")
+        return {
+            topic.name: doing(
+                topic.name, topic.error_code, topic.error_message, "UNKNOWN_TOPIC_OR_PARTITION"
+            )
+            for topic in answer.responses
+        }
+
+    return _change(client, "Deleting topics", names, send)
+
+
+def create_partitions(
+    client: ClusterClient, wanted: Mapping[str, int]
+) -> dict[str, ClusterFault | None]:
+    """Grow topics to a total number of partitions; return why not per topic, None for those that grew.
+
+    Kafka never takes partitions away: a topic that has as many already is a fault
+    (INVALID_PARTITIONS), also when somebody else has just grown it.
+    """
+    refuse_when_read_only(client.connection.alias, "Adding partitions")
+
+    async def send(
+        connection: BrokerConnection, names: Sequence[str]
+    ) -> dict[str, ClusterFault | None]:
+        topics = tuple(
+            CreatePartitionsTopic(
+                name=topic_name(name), count=int32(wanted[name]), assignments=None
+            )
+            for name in names
+        )
+        request = CreatePartitionsRequest(
+            topics=topics, timeout=duration(_CHANGE_MS), validate_only=False
+        )
+        answer = await connection.request(CREATE_PARTITIONS, request)
+        doing = partial(_fault, connection, "Adding partitions to topic")
+        return {
+            topic.name: doing(topic.name, topic.error_code, topic.error_message)
+            for topic in answer.results
+        }
+
+    return _change(client, "Adding partitions", wanted, send)
 
 
 def is_missing(topic: TopicDescription) -> bool:
@@ -128,55 +171,88 @@ def is_missing(topic: TopicDescription) -> bool:
     return topic.error is not None and "UNKNOWN_TOPIC_OR_PART" in topic.error
 
 
-def chunks(items: Sequence[_Item], size: int) -> Iterable[Sequence[_Item]]:
-    """Cut a sequence into pieces that one request can carry."""
-    return (items[start : start + size] for start in range(0, len(items), size))
+def _change(
+    client: ClusterClient,
+    doing: str,
+    names: Collection[str],
+    send: Callable[[BrokerConnection, Sequence[str]], Awaitable[dict[str, ClusterFault | None]]],
+) -> dict[str, ClusterFault | None]:
+    pieces: Pieces[str, None] = Pieces(doing, send, CHANGES_PER_REQUEST, is_change=True)
+    return client.ask(doing, lambda cluster: pieces.ask(cluster, names, client.timeout_s))
 
 
-def _topic(name: str, answer: Any) -> TopicDescription:
-    if answer is None or isinstance(answer, ClusterFault):
-        error = answer.message if answer else "Describing topics: no answer in time."
-        return TopicDescription(name, None, is_internal=False, partitions=(), error=error)
-    partitions = sorted((_partition(p) for p in answer.partitions), key=lambda p: p.partition)
-    topic_id = str(answer.topic_id) if answer.topic_id else None
-    return TopicDescription(name, topic_id, bool(answer.is_internal), tuple(partitions))
+async def _describe_all(connection: BrokerConnection) -> list[TopicDescription]:
+    answer = await connection.request(METADATA, metadata_request(None))
+    found = [(topic.name or "", _topic(topic, connection.cluster)) for topic in answer.topics]
+    # One that is just being deleted is not one of all topics.
+    return [
+        _unknown(name, one) if isinstance(one, ClusterFault) else one
+        for name, one in found
+        if not isinstance(one, TopicUnknown)
+    ]
 
 
-def _partition(partition: Any) -> PartitionDescription:
-    leader = partition.leader.id if partition.leader is not None else -1
+async def _describe(
+    connection: BrokerConnection, names: Sequence[str]
+) -> dict[str, TopicDescription | ClusterFault]:
+    answer = await connection.request(METADATA, metadata_request(names))
+    return {topic.name or "": _topic(topic, connection.cluster) for topic in answer.topics}
+
+
+def _topic(topic: MetadataResponseTopic, cluster: str) -> TopicDescription | ClusterFault:
+    name = topic.name or ""
+    fault = answer_fault(topic.error_code, Where(cluster, None, f"Describing topic {name}"))
+    if fault is not None:
+        return fault
+    # Before Kafka 2.8 topics have no ids.
+    topic_id = getattr(topic, "topic_id", None)
+    text = base64.urlsafe_b64encode(topic_id.bytes).decode().rstrip("=") if topic_id else None
+    partitions = sorted(map(_partition, topic.partitions), key=lambda one: one.partition)
+    return TopicDescription(name, text, topic.is_internal, tuple(partitions))
+
+
+def _partition(partition: MetadataResponsePartition) -> PartitionDescription:
+    leader = partition.leader_id
     return PartitionDescription(
-        partition.id,
+        partition.partition_index,
         leader if leader >= 0 else None,
-        tuple(node.id for node in partition.replicas),
-        tuple(node.id for node in partition.isr),
+        tuple(partition.replica_nodes),
+        tuple(partition.isr_nodes),
     )
 
 
-def _is_set(entry: Any) -> bool:
-    return entry.value is not None and not entry.is_sensitive
+def _unknown(name: str, fault: ClusterFault) -> TopicDescription:
+    return TopicDescription(name, None, is_internal=False, partitions=(), error=fault.message)
 
 
-def _new_topic(name: str, spec: NewTopicSpec) -> NewTopic:
-    if spec.replicas:
-        return NewTopic(
-            name,
-            num_partitions=len(spec.replicas),
-            replica_assignment=[list(brokers) for brokers in spec.replicas],
-            config=dict(spec.configs),
+def _new_topic(name: str, spec: NewTopicSpec) -> CreatableTopic:
+    assignments = tuple(
+        CreatableReplicaAssignment(
+            partition_index=int32(number), broker_ids=tuple(map(broker_number, brokers))
         )
-    return NewTopic(
-        name,
-        num_partitions=spec.partitions,
-        replication_factor=spec.replication_factor or BROKER_DEFAULT,
-        config=dict(spec.configs),
+        for number, brokers in enumerate(spec.replicas)
+    )
+    return CreatableTopic(
+        name=topic_name(name),
+        num_partitions=int32(BROKER_DEFAULT if assignments else spec.partitions),
+        replication_factor=int16(
+            BROKER_DEFAULT if assignments else spec.replication_factor or BROKER_DEFAULT
+        ),
+        assignments=assignments,
+        configs=tuple(
+            CreatableTopicConfig(name=key, value=value) for key, value in spec.configs.items()
+        ),
     )
 
 
 def _fault(
-    client: ClusterClient, answers: Mapping[str, Any], name: str, harmless: str
-) -> ClusterFault | None:
+    connection: BrokerConnection,
+    doing: str,
+    topic: str,
+    error: int,
+    said: str | None,
+    harmless: str = "",
+) -> AnswerFault | None:
     """Return the fault of one topic, unless the wanted state was there already."""
-    if name not in answers:
-        return TimedOut(f"Topic {name}: no time was left.", cluster=client.connection.alias)
-    answer = answers[name]
-    return answer if isinstance(answer, ClusterFault) and harmless not in answer.message else None
+    fault = answer_fault(error, Where(connection.cluster, None, f"{doing} {topic}"), said)
+    return None if fault is None or fault.error == harmless else fault

@@ -14,7 +14,6 @@ from jobs.cluster.protocol.errors import BrokerNotKnown
 from jobs.cluster.protocol.metadata import ClusterMetadata, metadata_request, newest, read_metadata
 from jobs.cluster.protocol.transport.apis import METADATA as METADATA_API
 from jobs.cluster.protocol.transport.connection import (
-    LARGEST_ANSWER_BYTES,
     BrokerConnection,
     Options,
 )
@@ -31,9 +30,10 @@ _Answer = TypeVar("_Answer")
 class RawCluster:
     """The door to one cluster for whole record batches; an async context manager.
 
-    `client_id` is what brokers see, after `crosslog-`. `rack` is where this client runs, so that
-    brokers may send it to a replica nearby (KIP-392); None: no wish. Nothing is connected before the
-    first question. Making it raises `SecretMissing` or `TlsFailed` when the settings are not usable.
+    `client_id` is what brokers see, after `crosslog-`; "": `crosslog` alone. `rack` is where this client
+    runs, so that brokers may send it to a replica nearby (KIP-392); None: no wish. Nothing is connected
+    before the first question. With `connections`, these are used and outlive it; else it has its own, and
+    making it raises `SecretMissing` or `TlsFailed` when the settings are not usable.
     """
 
     def __init__(
@@ -43,18 +43,14 @@ class RawCluster:
         client_id: str,
         rack: str | None = None,
         timing: Timing | None = None,
-        largest_answer_bytes: int = LARGEST_ANSWER_BYTES,
+        connections: ConnectionPool | None = None,
     ) -> None:
         self.connection = connection
         self.rack = rack
         self.timing = timing or Timing()
-        security = security_of(connection)
-        name = CLIENT_ID_PREFIX + client_id
-        options = Options(connection.alias, name, security, self.timing, largest_answer_bytes)
-        self._connection_pool = ConnectionPool(options)
+        self._owns_connections = connections is None
+        self._connection_pool = connections or new_pool(connection, client_id, self.timing)
         self._bootstrap = bootstrap_servers(connection.bootstrap_servers)
-        # When an address last failed to answer what any broker can.
-        self._failed_at: dict[tuple[str, int], float] = {}
         self._topics: set[str] = set()
         self._metadata: ClusterMetadata | None = None
         self._reading = asyncio.Lock()
@@ -82,8 +78,9 @@ class RawCluster:
         return self.connection.alias
 
     def close(self) -> None:
-        """Close every connection; pending requests fail with `ConnectionLost`."""
-        self._connection_pool.close()
+        """Close every connection of its own; pending requests fail with `ConnectionLost`."""
+        if self._owns_connections:
+            self._connection_pool.close()
 
     async def metadata(
         self, topics: Collection[str] = (), *, newer_than: ClusterMetadata | None = None
@@ -154,10 +151,29 @@ class RawCluster:
             except ClusterFault as fault:
                 faults.append(fault)
             else:
-                self._failed_at.pop(server[:2], None)
+                self._connection_pool.failed_at.pop(server[:2], None)
                 return answer
-            self._failed_at[server[:2]] = self.timing.clock()
+            self._connection_pool.failed_at[server[:2]] = self.timing.clock()
         raise most_telling(faults, self.alias)
+
+    async def ask_controller(
+        self, send: Callable[[BrokerConnection], Awaitable[_Answer]]
+    ) -> _Answer:
+        """Ask for a change that is harmless to repeat: the controller, then any other; raises `ClusterFault`.
+
+        With KRaft every broker is named as the controller now and then, and passes requests on.
+        """
+        named = (await self.metadata()).controller_id
+        if named is not None:
+            try:
+                async with asyncio.timeout(self.timing.metadata_timeout_s):
+                    return await send(await self.connection_to(named, METADATA))
+            except TimeoutError:
+                pass
+            except ClusterFault as fault:
+                if not fault.retriable:
+                    raise
+        return await self.ask_any(send)
 
     async def supports_transactions_v2(self) -> bool:
         """Return whether transactions follow KIP-890 here; asked once, so that no transaction mixes both."""
@@ -206,7 +222,7 @@ class RawCluster:
 
         def rank(server: Server) -> tuple[float, bool, float]:
             address = server[:2]
-            failed_at = self._failed_at.get(address, -math.inf)
+            failed_at = self._connection_pool.failed_at.get(address, -math.inf)
             return failed_at, server.broker_id is None, turns[address]
 
         return sorted(by_address.values(), key=rank)
@@ -215,6 +231,12 @@ class RawCluster:
         share_s = self.timing.metadata_timeout_s
         text = f"{server} does not answer: it was asked {share_s:g} s ago."
         return TimedOut(text, cluster=self.alias)
+
+
+def new_pool(connection: Connection, client_id: str, timing: Timing) -> ConnectionPool:
+    """Return connections, none open yet; raises `SecretMissing`, `TlsFailed`. See `RawCluster`."""
+    name = CLIENT_ID_PREFIX + client_id if client_id else CLIENT_ID_PREFIX.rstrip("-")
+    return ConnectionPool(Options(connection.alias, name, security_of(connection), timing))
 
 
 def bootstrap_servers(text: str) -> list[Server]:

@@ -78,17 +78,6 @@ class VersionNotOffered(ClusterFault):
     )
 
 
-class MechanismNotSpoken(ClusterFault):
-    """The copy engine does not speak this SASL mechanism."""
-
-    code = "mechanism_not_spoken"
-    hint = (
-        "Whole batches are copied with PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512; with another mechanism "
-        "the flow takes the record path."
-    )
-    field = "sasl_mechanism"
-
-
 class BrokerNotKnown(ClusterFault):
     """The metadata has no broker with this id (any more)."""
 

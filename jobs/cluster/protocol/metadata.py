@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from kio.schema.metadata.v10.request import MetadataRequest, MetadataRequestTopic
@@ -40,12 +40,16 @@ class TopicMetadata:
 
 @dataclass(frozen=True, slots=True)
 class ClusterMetadata:
-    """What one broker knew at one moment; `read_at_s` is on the clock of the cluster's `Timing`."""
+    """What one broker knew at one moment; `read_at_s` is on the clock of the cluster's `Timing`.
+
+    `controller_id` is None while there is none. With KRaft it is any live broker.
+    """
 
     cluster_id: str
     brokers: Mapping[int, BrokerDescription]
     topics: Mapping[str, TopicMetadata]
     read_at_s: float
+    controller_id: int | None = None
 
     def partition(self, where: TopicPartition) -> PartitionMetadata | None:
         """Return a partition, None when it is not known."""
@@ -89,6 +93,7 @@ def read_metadata(
             if topic.name is not None
         },
         now_s,
+        answer.controller_id if answer.controller_id >= 0 else None,
     )
 
 
@@ -101,7 +106,7 @@ def newest(known: ClusterMetadata, found: ClusterMetadata) -> ClusterMetadata:
         name: _newest_topic(known.topics[name], topic) if name in known.topics else topic
         for name, topic in found.topics.items()
     }
-    return ClusterMetadata(found.cluster_id, found.brokers, topics, found.read_at_s)
+    return replace(found, topics=topics)
 
 
 def _newest_topic(known: TopicMetadata, found: TopicMetadata) -> TopicMetadata:

@@ -9,7 +9,7 @@ from typing import Any
 
 from jobs.availability.acting.cluster_connections import ClusterConnections
 from jobs.availability.acting.elections import Election, hold_election, plan_election
-from jobs.cluster.protocol.admin.elections import ElectionType
+from jobs.cluster.admin.elections import ElectionType
 from jobs.commands.standby.output import NOT_DONE, OK, ActionPrinter
 from jobs.quorum.log.source import read_source_file
 

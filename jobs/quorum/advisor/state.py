@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from jobs.cluster.protocol.admin.quorum import QuorumDescription, QuorumReplica
+from jobs.cluster.admin.quorum import QuorumDescription, QuorumReplica
 from jobs.quorum.timeline.voter_timeline import VoterTimeline
 from jobs.quorum.voters.voter_sets import Endpoint, ReplicaKey, VoterNode, VoterSet
 

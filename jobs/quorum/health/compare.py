@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from jobs.cluster.protocol.admin.quorum import QuorumDescription
+from jobs.cluster.admin.quorum import QuorumDescription
 from jobs.quorum.advisor.state import described_voters
 from jobs.quorum.health.finding import QuorumCode, QuorumFinding, Severity
 from jobs.quorum.timeline.voter_timeline import VoterTimeline

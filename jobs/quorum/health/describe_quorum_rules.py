@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from jobs.cluster.protocol.admin.quorum import QuorumDescription, QuorumReplica
+from jobs.cluster.admin.quorum import QuorumDescription, QuorumReplica
 from jobs.quorum.advisor.state import ALIVE_WITHIN_MS, is_alive
 from jobs.quorum.health.finding import QuorumCode, QuorumFinding, Severity
 from jobs.quorum.voters.majority import quorum_after

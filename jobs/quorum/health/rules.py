@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from jobs.cluster.protocol.admin.quorum import QuorumDescription
+from jobs.cluster.admin.quorum import QuorumDescription
 from jobs.quorum.health.compare import (
     LogDigest,
     find_different_replicas,

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Self
 
+from jobs.cluster.admin.controllers import TIMING, Controllers
+from jobs.cluster.admin.quorum import NoQuorum, QuorumDescription, read_quorum
 from jobs.cluster.errors import ClusterFault, ClusterIdChanged, NotAuthorized
-from jobs.cluster.protocol.admin.quorum import NoQuorum, QuorumDescription, read_quorum
 from jobs.cluster.protocol.cluster import RawCluster
-from jobs.cluster.protocol.controllers import TIMING, Controllers
 from jobs.cluster.protocol.data.metadata_log import NotAController
 from jobs.cluster.protocol.transport.timing import Backoff, Timing
 from jobs.quorum.log.archive import LogArchive

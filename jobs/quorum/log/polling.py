@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from jobs.cluster.protocol.admin.quorum import QuorumDescription, read_quorum
+from jobs.cluster.admin.quorum import QuorumDescription, read_quorum
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.errors import VersionNotOffered
 from jobs.cluster.protocol.metadata import ClusterMetadata

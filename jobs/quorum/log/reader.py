@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import IO, NamedTuple
 
+from jobs.cluster.admin.controllers import Controllers
 from jobs.cluster.errors import ClusterFault
-from jobs.cluster.protocol.controllers import Controllers
 from jobs.cluster.protocol.data.fetch import EpochEnd
 from jobs.cluster.protocol.data.metadata_log import (
     LogAnswer,

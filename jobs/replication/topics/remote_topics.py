@@ -7,9 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from jobs.cluster.admin.brokers import describe_cluster
-from jobs.cluster.admin.configs import ConfigValue, describe_topic_configs
-from jobs.cluster.admin.partitions import create_partitions
-from jobs.cluster.admin.topics import create_topics, describe_topics, is_missing, read_topic_configs
+from jobs.cluster.admin.configs import ConfigValue, describe_topic_configs, read_topic_configs
+from jobs.cluster.admin.topics import create_partitions, create_topics, describe_topics, is_missing
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicDescription
 from jobs.cluster.errors import ClusterFault

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from jobs.cluster.errors import ClusterFault, Refused
 from jobs.cluster.group_members import ClassicGroup, ListedGroup, StreamsGroup
 from jobs.cluster.protocol.cluster import RawCluster
-from jobs.cluster.protocol.data.group_offsets import read_offsets
 from jobs.cluster.protocol.errors import VersionNotOffered
 from jobs.cluster.protocol.groups.classic import describe_classic_groups
+from jobs.cluster.protocol.groups.committed_offsets import read_offsets
 from jobs.cluster.protocol.groups.listing import list_all_groups
 from jobs.cluster.protocol.groups.streams import NoStreamsGroups, describe_streams_groups
 from jobs.cluster.protocol.transport.timing import RetryBudget

@@ -8,9 +8,10 @@ from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, 
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
+from jobs.cluster.admin.configs import ConfigValue, read_topic_configs_of
+from jobs.cluster.admin.log_dirs import describe_replica_logs
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, Refused, TimedOut
-from jobs.cluster.protocol.admin.resource_configs import Setting, read_topic_settings
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.data.offsets import (
     EARLIEST,
@@ -19,7 +20,6 @@ from jobs.cluster.protocol.data.offsets import (
     ListedOffset,
     list_offsets,
 )
-from jobs.cluster.protocol.data.replica_log_dirs import describe_replica_logs
 from jobs.cluster.protocol.metadata import ClusterMetadata
 from jobs.cluster.protocol.transport.connection_pool import METADATA
 from jobs.cluster.protocol.transport.timing import RetryBudget
@@ -51,7 +51,7 @@ class _Answered:
     ends: _Answers[TopicPartition, ListedOffset]
     newest: _Answers[TopicPartition, ListedOffset]
     sizes: _Answers[TopicPartition, int]
-    settings: _Answers[str, dict[str, Setting]]
+    settings: _Answers[str, dict[str, ConfigValue]]
 
 
 async def read_topic_facts(
@@ -87,7 +87,7 @@ async def read_topic_facts(
     ) -> _Answers[TopicPartition, int]:
         return await _sizes(cluster, broker_id, piece)
 
-    settings = read_topic_settings(cluster, readable, SETTINGS)
+    settings = read_topic_configs_of(cluster, readable, SETTINGS)
     answered = _Answered(
         *await asyncio.gather(
             _ask_leaders(cluster, leaders, moments(EARLIEST), tries),

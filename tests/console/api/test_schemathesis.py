@@ -6,20 +6,18 @@ import os
 from base64 import b64encode
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException
 from django.core.wsgi import get_wsgi_application
 from django.db import transaction
 from hypothesis import HealthCheck, Phase, given, settings
 from rest_framework.renderers import JSONRenderer
 
-from jobs.cluster import client as kafka_client
 from tests.console.api.operations import OPERATIONS, live_schema
 from tests.console.making import make_flow, make_partition, make_run, make_topic
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.django_db,
-    pytest.mark.usefixtures("seeded", "no_kafka"),
+    pytest.mark.usefixtures("seeded"),
 ]
 # More of everything: SCHEMATHESIS_EXAMPLES=500 pytest tests/console/api
 EXAMPLES = int(os.environ.get("SCHEMATHESIS_EXAMPLES", "8"))
@@ -54,16 +52,6 @@ def seeded(admin):
     make_topic(flow.source, "orders")
     make_partition(flow)
     make_run(flow)
-
-
-@pytest.fixture
-def no_kafka(monkeypatch):
-    """A Kafka client library that reaches nobody, at once."""
-
-    def refuse(*_, **__):
-        raise KafkaException(KafkaError(KafkaError._ALL_BROKERS_DOWN))
-
-    monkeypatch.setattr(kafka_client, "AdminClient", refuse)
 
 
 def error_shape(ctx, response, case):

@@ -113,3 +113,16 @@ def test_a_program_that_was_restarted_for_getting_nothing_done_is_told_for_an_ho
     assert "It had finished nothing for 121 s" in text
     assert "2 times within an hour" in text
     assert "The end of collect.log" in text
+
+
+def test_a_program_that_crashed_is_told_for_a_day_with_the_place(as_viewer, settings, tmp_path):
+    settings.SIGNS_DIR = tmp_path
+    make_rounds(make_cluster("east"))
+    now = timezone.now()
+    crash = "It crashed (Segmentation fault) in list_offsets (confluent_kafka/admin/__init__.py)."
+    for hours in (25, 20, 2):
+        at = now - timedelta(hours=hours)
+        LivenessSigns(tmp_path).note_restart(Restart("collect", at, 0, "/logs/collect.log", crash))
+    text = text_of(as_viewer)
+    assert "It crashed (Segmentation fault) in list_offsets" in text
+    assert "2 times within 24 hours" in text

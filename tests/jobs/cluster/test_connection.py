@@ -98,6 +98,73 @@ def test_bad_input_is_named_at_its_field(change, field):
     assert field in errors_of(PLAIN | change)
 
 
+@pytest.mark.parametrize(
+    ("setting", "instead"),
+    [
+        pytest.param("ssl.ca.location", "ssl_ca", id="a file for librdkafka"),
+        pytest.param("ssl_ca_location", "ssl_ca", id="with underscores"),
+        pytest.param("ssl.truststore.location", "ssl_ca", id="a store for Java"),
+        pytest.param("ssl.key.password", "ssl_key_password", id="the password of a key"),
+        pytest.param("sasl.jaas.config", "sasl_username", id="a line for JAAS"),
+        pytest.param(
+            "enable.ssl.certificate.verification", "ssl_check_hostname", id="verification"
+        ),
+    ],
+)
+def test_a_setting_of_another_client_is_refused_with_the_one_to_use(setting, instead):
+    assert f"Use {instead}" in errors_of(PLAIN | {setting: "x"})[setting]
+
+
+TOKENS = SASL | {
+    "sasl_mechanism": "OAUTHBEARER",
+    "sasl_oauthbearer_token_url": "https://login.example/token",
+    "sasl_oauthbearer_scope": "kafka",
+}
+
+
+def test_oauthbearer_sends_client_id_and_secret_to_its_token_endpoint(monkeypatch, tmp_path):
+    monkeypatch.setenv("CROSSLOG_SECRETS_DIR", str(tmp_path))
+    monkeypatch.setenv("CROSSLOG_SECRET_EAST", "hunter2")
+    (tmp_path / "east").mkdir()
+    (tmp_path / "east" / "ca.pem").write_text("PEM\n")
+    config = Connection.from_mapping(TOKENS).client_config()
+    told = {key: value for key, value in config.items() if key.startswith("sasl.oauthbearer")}
+    assert told == {
+        "sasl.oauthbearer.method": "oidc",
+        "sasl.oauthbearer.client.id": "crosslog",
+        "sasl.oauthbearer.client.secret": "hunter2",
+        "sasl.oauthbearer.token.endpoint.url": "https://login.example/token",
+        "sasl.oauthbearer.scope": "kafka",
+    }
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        pytest.param("", id="none"),
+        pytest.param("login.example/token", id="without https"),
+        pytest.param("http://login.example/token", id="not encrypted"),
+        pytest.param("https://ada:pw@login.example/token", id="with a user"),
+        pytest.param("https://[x/token", id="no address"),
+        pytest.param("ftp://login.example/token", id="another protocol"),
+    ],
+)
+def test_a_token_endpoint_that_would_show_the_secret_is_refused(url):
+    found = errors_of(TOKENS | {"sasl_oauthbearer_token_url": url})
+    assert set(found) == {"sasl_oauthbearer_token_url"}
+
+
+def test_a_token_endpoint_on_this_machine_may_do_without_tls():
+    url = "http://127.0.0.1:8080/token"
+    assert Connection.from_mapping(TOKENS | {"sasl_oauthbearer_token_url": url})
+
+
+def test_a_password_for_no_key_is_refused():
+    assert set(errors_of(PLAIN | {"ssl_key_password": "env:CROSSLOG_SECRET_X"})) == {
+        "ssl_key_password"
+    }
+
+
 def test_all_bad_fields_are_named_at_once():
     found = errors_of({"alias": ".", "bootstrap_servers": "x", "ssl_ca": "x"})
     assert set(found) == {"alias", "bootstrap_servers", "ssl_ca"}

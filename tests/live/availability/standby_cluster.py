@@ -20,10 +20,10 @@ from jobs.availability.acting.cluster_connections import ClusterConnections
 from jobs.availability.acting.standby.loop import StandbyLoop
 from jobs.availability.acting.standby.promotions import HeldPromotion, PromotionEvent
 from jobs.availability.acting.standby.standbys import Standby, read_standbys
+from jobs.cluster.admin.partitions import PartitionReplicas, describe_partitions
+from jobs.cluster.admin.registrations import RegistrationLog
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
-from jobs.cluster.protocol.admin.registrations import RegistrationLog
-from jobs.cluster.protocol.admin.topic_partitions import PartitionReplicas, describe_partitions
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.lab.cluster import Cluster
 from tests.waiting import eventually, eventually_async

@@ -10,20 +10,20 @@ from jobs.availability.acting.held_back_replica import FOLLOWERS, HeldBackReplic
 from jobs.availability.acting.partition_facts import read_partitions
 from jobs.availability.acting.reassign_to_spare import ReassignToSpare
 from jobs.availability.acting.relaxed_min_isr import MIN_ISR, RelaxMinIsr
-from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.protocol.admin.fenced_brokers import list_brokers
-from jobs.cluster.protocol.admin.reassignments import (
+from jobs.cluster.admin.brokers import list_brokers
+from jobs.cluster.admin.configs import (
+    Resource,
+    ResourceType,
+    alter_configs,
+    read_configs,
+)
+from jobs.cluster.admin.log_dirs import describe_replica_logs
+from jobs.cluster.admin.reassignments import (
     NoReassignment,
     alter_reassignments,
     list_reassignments,
 )
-from jobs.cluster.protocol.admin.resource_configs import (
-    Resource,
-    ResourceType,
-    change_settings,
-    read_settings,
-)
-from jobs.cluster.protocol.data.replica_log_dirs import describe_replica_logs
+from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.protocol.transport.connection_pool import COORDINATOR
 from jobs.cluster.read_only import VARIABLE, ReadOnly
 from tests.live.availability.standby_cluster import Acked, partitions
@@ -40,7 +40,7 @@ DETECTED_S = 12.0
 def settings_of(doors, topic, *names):
     async def ask():
         async with doors.cluster() as cluster:
-            return await read_settings(cluster, Resource(ResourceType.TOPIC, topic), names)
+            return await read_configs(cluster, Resource(ResourceType.TOPIC, topic), names)
 
     return {name: one.value for name, one in asyncio.run(ask()).items()}
 
@@ -49,7 +49,7 @@ def change(doors, kind, name, **settings):
     async def ask():
         async with doors.cluster() as cluster:
             wanted = {key.replace("_", "."): value for key, value in settings.items()}
-            await change_settings(cluster, Resource(kind, name), wanted)
+            await alter_configs(cluster, Resource(kind, name), wanted)
 
     asyncio.run(ask())
 

@@ -17,10 +17,10 @@ from jobs.availability.acting.standby.policy_decider import ActingRules, PolicyD
 from jobs.availability.acting.standby.promotions import Phase
 from jobs.availability.promotion.advice import TopicPolicy
 from jobs.cli import main
+from jobs.cluster.admin.configs import Resource, ResourceType, alter_configs
+from jobs.cluster.admin.elections import ElectionType
 from jobs.cluster.admin.topics import delete_topics
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.protocol.admin.elections import ElectionType
-from jobs.cluster.protocol.admin.resource_configs import Resource, ResourceType, change_settings
 from tests.jobs.availability.acting.memory_store import MemoryStore
 from tests.live.availability.standby_cluster import (
     STANDBY,
@@ -336,7 +336,7 @@ def readable(world: StandbyCluster, topic: str) -> set[int]:
     async def lower() -> None:
         async with world.doors.cluster() as cluster:
             resource = Resource(ResourceType.TOPIC, topic)
-            await change_settings(cluster, resource, {"min.insync.replicas": "1"})
+            await alter_configs(cluster, resource, {"min.insync.replicas": "1"})
 
     asyncio.run(lower())
     write(world.cluster, topic, [Record(value=b"-1")])

@@ -21,9 +21,9 @@ from console.frame.processes.threads import ThreadDependencies
 from console.quorum.log.follower import ClusterFollower, Wanted
 from jobs.availability.status.severity import Severity
 from jobs.cluster.admin.configs import ConfigAlteration, alter_topic_configs
+from jobs.cluster.admin.replica_lags import read_replica_lags
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.protocol.data.replica_lags import read_replica_lags
 from jobs.quorum.log.follower import follow
 from tests.live.quorum.quorums import described
 from tests.live.topics import new_topic

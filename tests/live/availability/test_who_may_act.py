@@ -9,10 +9,10 @@ import pytest
 from jobs.availability.acting.cluster_connections import ClusterConnections
 from jobs.availability.acting.fenced_standby import FencedStandby
 from jobs.cluster.admin.acls import AclBinding, create_acls
+from jobs.cluster.admin.broker_heartbeat import Heartbeat, send_heartbeat
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection, SaslMechanism, SecurityProtocol
 from jobs.cluster.errors import NotAuthorized
-from jobs.cluster.protocol.admin.broker_heartbeat import Heartbeat, send_heartbeat
 from jobs.cluster.secrets import SecretRef
 from jobs.lab.lab import Lab
 from jobs.lab.plan import ClusterPlan

@@ -6,13 +6,13 @@ import uuid
 
 import pytest
 
+from jobs.cluster.admin.metadata_propagation import topic_everywhere
 from jobs.cluster.admin.topics import NewTopicSpec, create_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.data.transactions import init_producer_id
 from jobs.cluster.protocol.errors import LeaderMoved
-from jobs.cluster.protocol.metadata_propagation import topic_everywhere
 from jobs.lab.lab import Lab
 from jobs.lab.plan import ClusterPlan
 from jobs.lab.ports import find_base_port

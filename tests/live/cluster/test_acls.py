@@ -39,7 +39,7 @@ def test_a_cluster_without_bindings_of_a_kind_has_an_empty_list(secure):
 def test_a_cluster_without_an_authorizer_is_told_apart_from_one_without_bindings(west):
     with ClusterClient(west.connection, timeout_s=30 * PATIENCE) as client:
         assert describe_acls(client) is None
-        assert type(create_acls(client, [acl("t")])[acl("t")]) is Refused
+        assert isinstance(create_acls(client, [acl("t")])[acl("t")], Refused)
 
 
 def test_a_principal_that_may_not_read_acls_is_a_fault_and_no_empty_list(secure):

@@ -98,7 +98,7 @@ def test_a_partition_that_does_not_exist_is_an_error_among_answers(client, topic
     known, unknown = TopicPartition(topic, 0), TopicPartition(topic, 99)
     ranges = read_offset_ranges(client, [known, unknown], with_timestamps=False)
     assert ranges[known].error is None
-    assert "_UNKNOWN_PARTITION" in ranges[unknown].error
+    assert "UNKNOWN_TOPIC_OR_PARTITION" in ranges[unknown].error
 
 
 def test_an_open_transaction_holds_the_end_below_the_high_watermark(client, topic):

@@ -5,13 +5,8 @@ import uuid
 import pytest
 
 from jobs.cluster.admin.brokers import describe_cluster
-from jobs.cluster.admin.topics import (
-    NewTopicSpec,
-    create_topics,
-    delete_topics,
-    describe_topics,
-    read_topic_configs,
-)
+from jobs.cluster.admin.configs import read_topic_configs
+from jobs.cluster.admin.topics import NewTopicSpec, create_topics, delete_topics, describe_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import Refused
 from tests.live.topics import wait_until_known
@@ -61,7 +56,7 @@ def test_a_topic_that_cannot_be_made_says_why_and_others_are_made(client):
     good, bad = f"door-{uuid.uuid4().hex[:8]}", "no/slash"
     created = create_topics(client, {good: NewTopicSpec(1), bad: NewTopicSpec(1)})
     assert created[good] is None
-    assert type(created[bad]) is Refused
+    assert isinstance(created[bad], Refused)
     assert "no/slash" in created[bad].message
 
 

@@ -20,7 +20,7 @@ from jobs.cluster.protocol.transport.connection_pool import FETCH
 from jobs.cluster.protocol.transport.timing import Timing
 from tests.jobs.cluster.protocol.batches import claimed
 from tests.live.records import produce, read_all
-from tests.live.topics import new_topic
+from tests.live.topics import admin_of, new_topic
 from tests.live.whole_batches import (
     LIMITS,
     fetch_all,
@@ -136,7 +136,7 @@ def all_lead_again(client, name: str = "__consumer_offsets") -> bool:
     where = [ClientPartition(topic.name, p.partition) for p in away]
     if where:
         with contextlib.suppress(KafkaException, TimeoutError):
-            client.admin.elect_leaders(ElectionType.PREFERRED, where).result(60)
+            admin_of(client.connection).elect_leaders(ElectionType.PREFERRED, where).result(60)
     return bool(topic.partitions) and not away
 
 

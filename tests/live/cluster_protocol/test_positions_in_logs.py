@@ -19,7 +19,7 @@ from jobs.cluster.protocol.errors import LeaderMoved, OffsetOutOfRange, TopicIdU
 from tests.jobs.cluster.protocol.batches import claimed
 from tests.live.records import Record
 from tests.live.records import write as write_records
-from tests.live.topics import make_topic, new_topic
+from tests.live.topics import admin_of, make_topic, new_topic
 from tests.live.whole_batches import (
     LIMITS,
     fetch_all,
@@ -106,7 +106,7 @@ async def test_a_topic_that_was_created_again_is_not_the_same(west):
         old = await position(cluster, where)
         metadata = await cluster.metadata([where.topic])
         with ClusterClient(west.connection) as client:
-            client.admin.delete_topics([where.topic])[where.topic].result(60)
+            admin_of(client.connection).delete_topics([where.topic])[where.topic].result(60)
 
         async def is_gone() -> bool:
             nonlocal metadata

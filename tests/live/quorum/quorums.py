@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from jobs.cluster.admin.quorum import QuorumDescription, describe_quorum
 from jobs.cluster.errors import ClusterFault
-from jobs.cluster.protocol.admin.quorum import QuorumDescription, describe_quorum
 from jobs.lab.cluster import NOT_YET, Cluster
 from jobs.lab.node import Node
 from jobs.quorum.log.archive import LogArchive

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from jobs.cli import main
+from jobs.cluster.admin.quorum import describe_quorum
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import NotAuthorized
-from jobs.cluster.protocol.admin.quorum import describe_quorum
 from jobs.quorum.log.archive_manifest import read_manifest
 from jobs.quorum.log.follower import Mode
 from jobs.quorum.log.source import MetadataSource

@@ -5,7 +5,8 @@ import uuid
 import pytest
 from confluent_kafka import Producer
 
-from jobs.cluster.admin.topics import describe_topics, read_topic_configs
+from jobs.cluster.admin.configs import read_topic_configs
+from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.checkpoints.topic import TOPIC_ID_HEADER, read_checkpoint_topic

@@ -4,7 +4,8 @@ import json
 
 from confluent_kafka import Producer
 
-from jobs.cluster.admin.topics import describe_topics, read_topic_configs
+from jobs.cluster.admin.configs import read_topic_configs
+from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.replication.copy.positions import PositionWriter, read_positions

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from confluent_kafka import Producer
 
-from jobs.cluster.admin.partitions import create_partitions
-from jobs.cluster.admin.topics import describe_topics
+from jobs.cluster.admin.topics import create_partitions, describe_topics
 from jobs.cluster.client import ClusterClient
 from jobs.replication.flow.spec import OnExisting, PolicyName
 from jobs.replication.topics.creation import Creation

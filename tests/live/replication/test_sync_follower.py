@@ -15,7 +15,7 @@ from jobs.replication.offset_syncs.follower import SyncsPlace, catch_up, follow,
 from jobs.wire.mirror_records import OffsetSync, encode_offset_sync
 from tests.live.copiers import copy_all, flow_between
 from tests.live.records import Record, produce, write
-from tests.live.topics import make_topic, new_topic, wait_until_known
+from tests.live.topics import admin_of, make_topic, new_topic, wait_until_known
 from tests.waiting import PATIENCE, Stalls, eventually
 
 ORDERS = TopicPartition("orders", 0)
@@ -84,7 +84,7 @@ def test_a_topic_made_anew_is_a_loss_and_what_was_before_is_unknown(west, tmp_pa
         tell(west, topic, (10, 20))
         eventually(lambda: bounds(tmp_path, 10) == (20, 20))
         with ClusterClient(west.connection) as client:
-            client.admin.delete_topics([topic])[topic].result()
+            admin_of(client.connection).delete_topics([topic])[topic].result()
         eventually(lambda: heard[-1].fault is not None, 30)
         make_topic(west, topic)
         wait_until_known(west.connection, topic, 1)
@@ -103,7 +103,7 @@ def test_records_deleted_before_they_were_read_are_a_loss(west, tmp_path):
         catch_up(place, archive)
         tell(west, topic, (20, 30), (30, 40))
         with ClusterClient(west.connection) as client:
-            client.admin.delete_records([ClientPartition(topic, 0, 2)])[
+            admin_of(client.connection).delete_records([ClientPartition(topic, 0, 2)])[
                 ClientPartition(topic, 0)
             ].result()
         catch_up(place, archive)

@@ -15,7 +15,7 @@ from confluent_kafka.admin import (
 from jobs.cluster.admin.acls import AclBinding, create_acls, describe_acls
 from jobs.cluster.client import ClusterClient
 from tests.live.copiers import synced_topics
-from tests.live.topics import make_topic, new_topic
+from tests.live.topics import admin_of, make_topic, new_topic
 from tests.waiting import eventually
 
 
@@ -54,7 +54,7 @@ def limited(secure):
         AclPermissionType.ANY,
     )
     with ClusterClient(secure.cluster.connection, timeout_s=60) as client:
-        client.admin.delete_acls([own])[own].result()
+        admin_of(client.connection).delete_acls([own])[own].result()
         eventually(lambda: all(b.principal != "User:limited" for b in describe_acls(client) or ()))
 
 

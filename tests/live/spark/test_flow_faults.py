@@ -17,7 +17,7 @@ from jobs.replication.flow.spec import FlowSpec, OnRecreated
 from jobs.spark import contract, processes, submit
 from jobs.spark.contract import JobSpec
 from tests.live.records import read_all
-from tests.live.topics import make_topic, new_topic
+from tests.live.topics import admin_of, make_topic, new_topic
 from tests.waiting import eventually
 
 STARTS_WITHIN_S = 120
@@ -170,7 +170,7 @@ def test_a_topic_created_again_under_a_running_flow_is_copied_anew_where_that_is
 def test_a_partition_added_under_a_running_flow_is_refused_with_the_command_that_helps(anew, east):
     topic = copied(anew, east)
     with ClusterClient(east.connection) as client:
-        client.admin.create_partitions([NewPartitions(topic, 2)])[topic].result(60)
+        admin_of(client.connection).create_partitions([NewPartitions(topic, 2)])[topic].result(60)
     eventually(lambda: anew.row(topic, 1)["state"] == "failed", FOLLOWS_WITHIN_S)
     assert f"--alter --topic east.{topic} --partitions 2" in anew.row(topic, 1)["reason"]
     anew.wait_for_state(topic, "caught_up")

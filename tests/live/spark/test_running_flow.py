@@ -14,7 +14,7 @@ from jobs.spark.contract import Outcome
 from tests.live.groups import commit, offsets_of
 from tests.live.records import produce
 from tests.live.spark.runs import RunningFlow, Writer, assert_copied
-from tests.live.topics import make_topic, new_topic, wait_until_known
+from tests.live.topics import admin_of, make_topic, new_topic, wait_until_known
 from tests.waiting import eventually
 
 WITHIN_S = 60
@@ -125,7 +125,7 @@ def test_new_topics_and_partitions_are_taken_on_without_a_restart(shared, east):
     pids = running.task_pids()
     shared.new_topic(20)
     with ClusterClient(east.connection) as client:
-        client.admin.create_partitions([NewPartitions(first, 2)])[first].result(60)
+        admin_of(client.connection).create_partitions([NewPartitions(first, 2)])[first].result(60)
     wait_until_known(east.connection, first, 2)
     produce(east, first, 30, partition=1)
     running.wait_for_positions({1: 30}, first)

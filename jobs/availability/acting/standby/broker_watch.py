@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from jobs.availability.acting.cluster_connections import ClusterConnections
 from jobs.availability.acting.standby.decisions import BrokerView, FencingHeartbeat
 from jobs.availability.acting.standby.standbys import ALIVE_MS, fetched_ago_ms, reached_offset
+from jobs.cluster.admin.broker_heartbeat import Heartbeat, HeartbeatAnswer, send_heartbeat
+from jobs.cluster.admin.brokers import list_brokers
+from jobs.cluster.admin.controllers import Controllers
+from jobs.cluster.admin.quorum import QuorumDescription, quorum_at
+from jobs.cluster.admin.registrations import RegistrationLog
 from jobs.cluster.errors import ClusterFault
-from jobs.cluster.protocol.admin.broker_heartbeat import Heartbeat, HeartbeatAnswer, send_heartbeat
-from jobs.cluster.protocol.admin.fenced_brokers import list_brokers
-from jobs.cluster.protocol.admin.quorum import QuorumDescription, quorum_at
-from jobs.cluster.protocol.admin.registrations import RegistrationLog
 from jobs.cluster.protocol.cluster import RawCluster
-from jobs.cluster.protocol.controllers import Controllers
 from jobs.cluster.protocol.transport.connection_pool import COORDINATOR
 from jobs.cluster.protocol.transport.transport_faults import Server
 

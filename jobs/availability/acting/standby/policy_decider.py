@@ -28,10 +28,10 @@ from jobs.availability.promotion.advisor import advise
 from jobs.availability.promotion.broker_advice import BrokerAdvice, by_broker
 from jobs.availability.promotion.promotion_history import PromotionHistory, update_history
 from jobs.availability.what_if.model.cluster import PartitionModel
+from jobs.cluster.admin.brokers import list_brokers
+from jobs.cluster.admin.configs import Resource, ResourceType, read_configs
+from jobs.cluster.admin.partitions import describe_partitions
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.protocol.admin.fenced_brokers import list_brokers
-from jobs.cluster.protocol.admin.resource_configs import Resource, ResourceType, read_settings
-from jobs.cluster.protocol.admin.topic_partitions import describe_partitions
 from jobs.cluster.protocol.cluster import RawCluster
 
 ASKED_BY = "policy"
@@ -202,7 +202,7 @@ async def _look(cluster: RawCluster, rules: ActingRules, now_ms: Callable[[], in
     facts |= await read_partitions(cluster, loud)
     min_isr = {}
     for topic in topics:
-        found = await read_settings(cluster, Resource(ResourceType.TOPIC, topic), (MIN_ISR,))
+        found = await read_configs(cluster, Resource(ResourceType.TOPIC, topic), (MIN_ISR,))
         min_isr[topic] = int(found[MIN_ISR].value or 1)
     racks = {number: one.rack for number, one in brokers.items()}
     return Look(now_ms(), facts, min_isr, racks)

@@ -11,15 +11,15 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from jobs.cluster.admin.brokers import RegisteredBroker, list_brokers
+from jobs.cluster.admin.configs import Resource, ResourceType, read_configs_at
+from jobs.cluster.admin.controllers import Controllers
+from jobs.cluster.admin.partitions import PartitionReplicas, describe_partitions
+from jobs.cluster.admin.quorum import QuorumDescription, quorum_at
+from jobs.cluster.admin.registrations import BrokerRegistration, RegistrationLog
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
-from jobs.cluster.protocol.admin.fenced_brokers import RegisteredBroker, list_brokers
-from jobs.cluster.protocol.admin.quorum import QuorumDescription, quorum_at
-from jobs.cluster.protocol.admin.registrations import BrokerRegistration, RegistrationLog
-from jobs.cluster.protocol.admin.resource_configs import Resource, ResourceType, read_settings_at
-from jobs.cluster.protocol.admin.topic_partitions import PartitionReplicas, describe_partitions
 from jobs.cluster.protocol.cluster import RawCluster
-from jobs.cluster.protocol.controllers import Controllers
 from jobs.cluster.protocol.data.replica_offsets import replica_end_offsets
 from jobs.cluster.protocol.transport.connection_pool import COORDINATOR
 from jobs.cluster.protocol.transport.transport_faults import Server
@@ -200,7 +200,7 @@ async def _settings(cluster: RawCluster, server: Server | None) -> dict[str, int
         async with asyncio.timeout(_ANSWER_S):
             connection = await cluster.connection_at(server, COORDINATOR)
             resource = Resource(ResourceType.BROKER, str(server.broker_id))
-            found = await read_settings_at(connection, resource, (INTERVAL, SESSION))
+            found = await read_configs_at(connection, resource, (INTERVAL, SESSION))
     except TimeoutError:
         return None
     except ClusterFault as fault:

@@ -18,9 +18,9 @@ from kio.schema.fetch_snapshot.v1.request import (
 )
 from kio.schema.fetch_snapshot.v1.request import SnapshotId as AskedSnapshot
 
+from jobs.cluster.admin.quorum import METADATA_TOPIC
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, ClusterIdChanged
-from jobs.cluster.protocol.admin.quorum import METADATA_TOPIC
 from jobs.cluster.protocol.data.fetch import EpochEnd
 from jobs.cluster.protocol.data.fetch_format import Asked, FetchLimits, encode_fetch
 from jobs.cluster.protocol.errors import AnswerFault, Denied, LeaderMoved, Where, answer_fault

@@ -61,12 +61,14 @@ async def list_offsets(
     *,
     read_committed: bool,
     budget_s: float = BUDGET_S,
+    unknown_s: float | None = None,
 ) -> dict[TopicPartition, ListedOffset | ClusterFault]:
     """Return the first offset at or after a moment: `EARLIEST`, `LATEST`, `NEWEST`, or a time in ms.
 
     NEWEST is the record with the largest timestamp, which brokers before Kafka 3.0 do not tell. With
     `read_committed`, LATEST is the last stable offset, else the high watermark. Leaders that move are
-    followed within the budget; raises `ClusterFault` when there is no metadata.
+    followed within the budget; raises `ClusterFault` when there is no metadata. `unknown_s`: see
+    `ask_leaders`.
     """
     api = LIST_NEWEST if NEWEST in moments.values() else LIST_OFFSETS
 
@@ -76,7 +78,7 @@ async def list_offsets(
         answer = await connection.request(api, request)
         return _listed(answer, (cluster.alias, leader))
 
-    return await ask_leaders(cluster, moments, send, budget_s)
+    return await ask_leaders(cluster, moments, send, budget_s, unknown_s)
 
 
 async def offsets_for_leader_epoch(

@@ -27,13 +27,17 @@ _Groups: TypeAlias = dict[str, ClassicGroup | ClusterFault]
 
 
 async def describe_classic_groups(
-    cluster: RawCluster, ids: Collection[str], *, budget_s: float
+    cluster: RawCluster,
+    ids: Collection[str],
+    *,
+    budget_s: float,
+    at_once: int = GROUPS_PER_REQUEST,
 ) -> _Groups:
     """Return each group with its members, or its fault; raises `ClusterFault` without any coordinator.
 
     A group that does not exist, or follows another protocol, is a fault.
     """
-    asking: Asking[ClassicGroup] = Asking(_DESCRIBING, _described, GROUPS_PER_REQUEST)
+    asking: Asking[ClassicGroup] = Asking(_DESCRIBING, _described, at_once)
     return await ask_coordinators(cluster, ids, asking, budget_s=budget_s)
 
 
@@ -75,4 +79,5 @@ def _group(group: DescribedGroup, broker: tuple[str, int | None]) -> ClassicGrou
             )
             for member in group.members
         ),
+        broker[1],
     )

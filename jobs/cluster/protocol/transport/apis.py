@@ -18,6 +18,12 @@ from kio.schema.add_partitions_to_txn import v3 as add_partitions_to_txn
 from kio.schema.alter_partition_reassignments import v1 as alter_reassignments
 from kio.schema.api_versions import v3 as api_versions
 from kio.schema.broker_heartbeat import v1 as broker_heartbeat
+from kio.schema.consumer_group_describe import v0 as consumer_group_describe
+from kio.schema.create_acls import v2 as create_acls
+from kio.schema.create_partitions import v2 as create_partitions
+from kio.schema.create_topics import v5 as create_topics
+from kio.schema.delete_topics import v5 as delete_topics
+from kio.schema.describe_acls import v2 as describe_acls
 from kio.schema.describe_cluster import v2 as describe_cluster
 from kio.schema.describe_configs import v4 as describe_configs
 from kio.schema.describe_groups import v6 as describe_groups
@@ -39,6 +45,7 @@ from kio.schema.list_partition_reassignments import v0 as list_reassignments
 from kio.schema.list_transactions import v0 as list_transactions
 from kio.schema.metadata import v10 as metadata_request
 from kio.schema.metadata import v12 as metadata_response
+from kio.schema.offset_commit import v8 as offset_commit
 from kio.schema.offset_delete import v0 as offset_delete
 from kio.schema.offset_fetch import v7 as offset_fetch_one
 from kio.schema.offset_fetch import v8 as offset_fetch
@@ -158,12 +165,19 @@ OFFSET_FETCH = Api(offset_fetch.OffsetFetchRequest, offset_fetch.OffsetFetchResp
 OFFSET_FETCH_ONE = Api(
     offset_fetch_one.OffsetFetchRequest, offset_fetch_one.OffsetFetchResponse, 7, 6, 5
 )
+OFFSET_COMMIT = Api(offset_commit.OffsetCommitRequest, offset_commit.OffsetCommitResponse, 8)
 OFFSET_DELETE = Api(offset_delete.OffsetDeleteRequest, offset_delete.OffsetDeleteResponse, 0)
 # 5: types of groups (KIP-848); 4: states (KIP-518).
 LIST_GROUPS = Api(list_groups.ListGroupsRequest, list_groups.ListGroupsResponse, 5, 4, 3)
 # 6: a group that is not there is an error (KIP-1043), before it is Dead.
 DESCRIBE_GROUPS = Api(
     describe_groups.DescribeGroupsRequest, describe_groups.DescribeGroupsResponse, 6, 5
+)
+# Groups of the protocol of KIP-848.
+DESCRIBE_CONSUMER_GROUPS = Api(
+    consumer_group_describe.ConsumerGroupDescribeRequest,
+    consumer_group_describe.ConsumerGroupDescribeResponse,
+    0,
 )
 # Kafka 4.1 (KIP-1071).
 DESCRIBE_STREAMS_GROUPS = Api(
@@ -247,3 +261,10 @@ INCREMENTAL_ALTER_CONFIGS = Api(
     1,
     0,
 )
+CREATE_TOPICS = Api(create_topics.CreateTopicsRequest, create_topics.CreateTopicsResponse, 5)
+DELETE_TOPICS = Api(delete_topics.DeleteTopicsRequest, delete_topics.DeleteTopicsResponse, 5)
+CREATE_PARTITIONS = Api(
+    create_partitions.CreatePartitionsRequest, create_partitions.CreatePartitionsResponse, 2
+)
+DESCRIBE_ACLS = Api(describe_acls.DescribeAclsRequest, describe_acls.DescribeAclsResponse, 2)
+CREATE_ACLS = Api(create_acls.CreateAclsRequest, create_acls.CreateAclsResponse, 2)

@@ -44,6 +44,8 @@ class ConnectionPool:
         self._options = options
         self._slots: dict[tuple[Server, str], _Slot] = {}
         self._is_closed = False
+        # When an address last failed to answer what any broker can.
+        self.failed_at: dict[tuple[str, int], float] = {}
 
     async def get(self, server: Server, lane: str) -> BrokerConnection:
         """Return an open connection; raises `ClusterFault`."""

@@ -13,7 +13,7 @@ from kio.schema.sasl_handshake.v1.request import SaslHandshakeRequest
 from kio.schema.sasl_handshake.v1.response import SaslHandshakeResponse
 
 from jobs.cluster.errors import AuthenticationFailed, ClusterFault, ProtocolMismatch
-from jobs.cluster.protocol.errors import MechanismNotSpoken, Where, answer_fault
+from jobs.cluster.protocol.errors import Where, answer_fault
 from jobs.cluster.protocol.transport.apis import SASL_AUTHENTICATE, SASL_HANDSHAKE, Api
 from jobs.cluster.protocol.transport.primitives import milliseconds
 from jobs.cluster.protocol.transport.scram import ScramClient, ScramFailed
@@ -45,15 +45,11 @@ class Asks(Protocol):
 async def log_in(asks: Asks, credentials: Credentials) -> int:
     """Authenticate a new connection; returns how long the session may last, in ms (0: for ever).
 
-    Raises `AuthenticationFailed`, `MechanismNotSpoken`, `ProtocolMismatch` and the connection's faults.
+    Raises `AuthenticationFailed`, `ProtocolMismatch` and the connection's faults.
     KIP-43, KIP-152, KIP-368.
     """
     register_secret(credentials.password)
-    exchange = _EXCHANGES.get(credentials.mechanism)
-    if exchange is None:
-        raise MechanismNotSpoken(
-            f"The copy engine does not speak {credentials.mechanism}.", cluster=asks.cluster
-        )
+    exchange = _EXCHANGES[credentials.mechanism]
     await _agree(asks, credentials.mechanism)
     return await exchange(asks, credentials)
 
@@ -103,8 +99,21 @@ async def _scram(asks: Asks, credentials: Credentials) -> int:
     return milliseconds(last.session_lifetime)
 
 
+async def _token(asks: Asks, credentials: Credentials) -> int:
+    """RFC 7628, KIP-255: a refusal is a challenge, and the broker's error comes after one more message."""
+    if credentials.tokens is None:
+        raise _refused(asks, "there is no token endpoint")
+    token = await credentials.tokens.token()
+    answer = await _say(asks, f"n,,\x01auth=Bearer {token}\x01\x01".encode())
+    if answer.auth_bytes:
+        await _say(asks, b"\x01")
+        raise _refused(asks, answer.auth_bytes.decode(errors="replace"))
+    return milliseconds(answer.session_lifetime)
+
+
 _EXCHANGES: dict[str, Callable[[Asks, Credentials], Awaitable[int]]] = {
     "PLAIN": _plain,
+    "OAUTHBEARER": _token,
     **dict.fromkeys(_HASHES, _scram),
 }
 
@@ -121,7 +130,7 @@ async def _say(asks: Asks, message: bytes) -> SaslAuthenticateResponse:
 
 def _refused(asks: Asks, reason: str) -> ClusterFault:
     return AuthenticationFailed(
-        f"{asks.server} refused the user name or the secret ({shortened(reason)}).",
+        f"{asks.server} refused the user name, secret or token ({shortened(reason)}).",
         cluster=asks.cluster,
     )
 

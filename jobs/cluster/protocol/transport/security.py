@@ -10,15 +10,20 @@ from pathlib import Path
 
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault, TlsFailed
+from jobs.cluster.protocol.transport.oauth import TokenSource
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """Who crosslog is: a SASL mechanism by Kafka's name, user and password (never shown)."""
+    """Who crosslog is: a SASL mechanism by Kafka's name, user and password (never shown).
+
+    `tokens` says who crosslog is instead of them, with OAUTHBEARER.
+    """
 
     mechanism: str
     user: str
     password: str = field(repr=False)
+    tokens: TokenSource | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +40,19 @@ def security_of(connection: Connection) -> Security:
     protocol = connection.security_protocol
     credentials = None
     if protocol.uses_sasl:
-        credentials = Credentials(
-            str(config["sasl.mechanism"]), connection.sasl_username, str(config["sasl.password"])
-        )
+        credentials = _credentials(connection, config)
     return Security(_context(connection, config) if protocol.uses_tls else None, credentials)
+
+
+def _credentials(connection: Connection, config: Mapping[str, object]) -> Credentials:
+    mechanism, user = str(config["sasl.mechanism"]), connection.sasl_username
+    if not connection.uses_tokens:
+        return Credentials(mechanism, user, str(config["sasl.password"]))
+    secret = str(config["sasl.oauthbearer.client.secret"])
+    url, scope = connection.sasl_oauthbearer_token_url, connection.sasl_oauthbearer_scope
+    return Credentials(
+        mechanism, user, secret, TokenSource(connection.alias, url, user, secret, scope)
+    )
 
 
 def _context(connection: Connection, config: Mapping[str, object]) -> ssl.SSLContext:
@@ -71,8 +85,8 @@ def _present(context: ssl.SSLContext, alias: str, config: Mapping[str, object]) 
         pem.touch(mode=0o600)
         pem.write_text(f"{config['ssl.certificate.pem']}\n{config['ssl.key.pem']}\n", "utf-8")
         try:
-            # With an encrypted key, OpenSSL would ask at the terminal.
-            context.load_cert_chain(pem, password="")
+            # Without any password, OpenSSL would ask for that of an encrypted key at the terminal.
+            context.load_cert_chain(pem, password=str(config.get("ssl.key.password", "")))
         except (ssl.SSLError, ValueError):
             raise _not_pem(alias, "ssl_certificate") from None
 
@@ -81,6 +95,6 @@ def _not_pem(alias: str, name: str) -> ClusterFault:
     return TlsFailed(
         f"{name} cannot be used.",
         cluster=alias,
-        hint="The file behind the reference must be in PEM format, a key without a password.",
+        hint="The file behind the reference must be in PEM format; an encrypted key needs ssl_key_password.",
         field=name,
     )

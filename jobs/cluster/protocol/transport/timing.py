@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import time
 from collections.abc import Callable
@@ -18,7 +19,8 @@ class Timing:
     `request_timeout_s` is how long an answer may take beyond the time that the request itself asks
     the broker to wait; a broker that hangs is noticed after it. `connect_timeout_s` covers the name
     look-up, TCP, TLS, ApiVersions and SASL together. `metadata_timeout_s` is the share of one broker in
-    a question that any broker can answer. `clock` counts seconds and never goes back.
+    a question that any broker can answer. `clock` counts seconds and never goes back. Every budget ends at
+    `ends_at_s` of that clock at the latest.
     """
 
     request_timeout_s: float = 30.0
@@ -27,6 +29,7 @@ class Timing:
     metadata_max_age_s: float = 300.0
     backoff_first_s: float = 0.05
     backoff_longest_s: float = 2.0
+    ends_at_s: float = math.inf
     clock: Callable[[], float] = time.monotonic
     # Jitter keeps clients apart; nobody's secret depends on it.
     chance: Callable[[], float] = random.random
@@ -57,7 +60,7 @@ class RetryBudget:
     def __init__(self, timing: Timing, budget_s: float) -> None:
         self._clock = timing.clock
         self._backoff = Backoff(timing)
-        self._ends_at = timing.clock() + budget_s
+        self._ends_at = min(timing.clock() + budget_s, timing.ends_at_s)
 
     def left_s(self) -> float:
         """Return what is left of the budget; never negative."""

@@ -8,7 +8,8 @@ from collections.abc import Collection, Mapping
 from functools import cache
 
 from jobs.cache import cache_folder
-from jobs.cluster.admin.topics import describe_topics, read_topic_configs
+from jobs.cluster.admin.configs import read_topic_configs
+from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, UnknownTopicOrPartition

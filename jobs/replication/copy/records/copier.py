@@ -11,8 +11,8 @@ import math
 import time
 from collections.abc import Callable, Sequence
 
+from jobs.cluster.admin.configs import read_topic_configs
 from jobs.cluster.admin.offsets import read_offset_ranges
-from jobs.cluster.admin.topics import read_topic_configs
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, RecordTooLarge

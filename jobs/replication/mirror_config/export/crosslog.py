@@ -108,6 +108,11 @@ def _connection(side: str, alias: str, connector: Connector) -> dict[str, Any]:
         found["sasl_mechanism"] = mechanism if mechanism in set(SaslMechanism) else ""
         found["sasl_username"] = jaas_option(setting("sasl.jaas.config"), "username")
         found["sasl_password"] = f"env:CROSSLOG_SECRET_{secret}"
+        if mechanism == SaslMechanism.OAUTHBEARER:
+            jaas = setting("sasl.jaas.config")
+            found["sasl_username"] = jaas_option(jaas, "clientId")
+            found["sasl_oauthbearer_token_url"] = setting("sasl.oauthbearer.token.endpoint.url")
+            found["sasl_oauthbearer_scope"] = jaas_option(jaas, "scope")
     if protocol.endswith("SSL"):
         found["ssl_ca"] = f"file:{alias}-ca.pem"
         if setting("ssl.keystore.location") or setting("ssl.keystore.key"):

@@ -6,9 +6,9 @@ import pytest
 
 from console.availability.collection import collect, lag
 from console.availability.status.models import AvailabilityRound, OutOfSyncSpan, PartitionStatus
+from jobs.cluster.admin.replica_lags import ReplicaLags
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import Unreachable
-from jobs.cluster.protocol.data.replica_lags import ReplicaLags
 from tests.console.availability.making import Story
 from tests.console.making import NOW
 

@@ -106,6 +106,16 @@ def test_the_wait_before_a_restart_grows_with_every_early_end(supervisor, said):
     assert "again in 2 s" in said[-1]
 
 
+def test_a_program_that_crashes_leaves_where_it_crashed(listening, said, tmp_path):
+    code = "import ctypes\ndef read_memory():\n    ctypes.string_at(0)\nread_memory()"
+    began = datetime.now(UTC)
+    listening.start(Program("collect", python(code), quiet_s=60.0))
+    eventually(lambda: (listening.watch(), said)[1])
+    kept = restarts_since(tmp_path / "alive", began)[0]
+    assert kept.crash == "It crashed (Segmentation fault) in string_at (ctypes/__init__.py)."
+    assert (kept.program, kept.silent_s) == ("collect", 0)
+
+
 @pytest.mark.parametrize("has_begun", [True, False], ids=["after its first work", "at its start"])
 def test_a_program_that_gets_nothing_done_is_killed_and_started_again(
     listening, said, tmp_path, has_begun

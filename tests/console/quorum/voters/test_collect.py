@@ -6,14 +6,14 @@ import pytest
 
 from console.quorum.models import QuorumFinding, QuorumStatus
 from console.quorum.voters import collect
-from jobs.cluster.errors import NotAuthorized
-from jobs.cluster.protocol.admin.quorum import (
+from jobs.cluster.admin.quorum import (
     NoQuorum,
     QuorumDescription,
     QuorumEndpoint,
     QuorumNode,
     QuorumReplica,
 )
+from jobs.cluster.errors import NotAuthorized
 from tests.console.clusters.making import NOW, later, make_cluster
 
 pytestmark = pytest.mark.django_db

@@ -15,8 +15,8 @@ from jobs.availability.acting.standby.standbys import (
     fetched_ago_ms,
     reached_offset,
 )
+from jobs.cluster.admin.quorum import QuorumDescription, QuorumReplica
 from jobs.cluster.connection import Connection
-from jobs.cluster.protocol.admin.quorum import QuorumDescription, QuorumReplica
 from jobs.cluster.read_only import VARIABLE
 from tests.jobs.availability.acting.memory_store import MemoryStore
 

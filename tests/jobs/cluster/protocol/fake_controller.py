@@ -7,8 +7,8 @@ from kio.schema.errors import ErrorCode
 from kio.schema.fetch.v18 import response as fetch
 from kio.schema.fetch_snapshot.v1 import response as snapshot
 
+from jobs.cluster.admin.controllers import Controllers
 from jobs.cluster.connection import Connection
-from jobs.cluster.protocol.controllers import Controllers
 from jobs.cluster.protocol.data.metadata_log import TOPIC_ID
 from tests.jobs.cluster.protocol.fake_broker import FETCH, NOW, PATIENT, FakeBroker
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from jobs.cluster.protocol.admin.quorum import QuorumDescription, QuorumReplica
+from jobs.cluster.admin.quorum import QuorumDescription, QuorumReplica
 from jobs.quorum.health.compare import LogDigest
 from jobs.quorum.health.finding import QuorumCode, Severity
 from jobs.quorum.health.rules import QuorumSnapshot, evaluate_quorum

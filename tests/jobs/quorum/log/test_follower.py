@@ -16,8 +16,8 @@ from jobs.quorum.log.archive_manifest import read_manifest
 from jobs.quorum.log.follower import Heard, Mode, catch_up, follow
 from jobs.quorum.log.polling import LOST
 from jobs.quorum.log.source import MetadataSource
-from tests.jobs.cluster.protocol.admin.test_quorum import answer as quorum_answer
-from tests.jobs.cluster.protocol.admin.test_quorum import partition, v2
+from tests.jobs.cluster.admin.test_quorum import answer as quorum_answer
+from tests.jobs.cluster.admin.test_quorum import partition, v2
 from tests.jobs.cluster.protocol.fake_broker import FETCH, OFFERED, PATIENT, Close, FakeBroker
 from tests.jobs.cluster.protocol.fake_controller import DESCRIBE_QUORUM, controllers, log_answer
 from tests.jobs.quorum.metadata_logs import Leader, archived

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from jobs.cluster.protocol.admin.quorum import QuorumDescription, QuorumReplica
+from jobs.cluster.admin.quorum import QuorumDescription, QuorumReplica
 from jobs.quorum.log.polling import NAME, QuorumPolls
 
 ONE = QuorumReplica(1, "d1", 10, None, 5)

@@ -15,9 +15,9 @@ from jobs.availability.acting.standby.policy_decider import (
 )
 from jobs.availability.acting.standby.promotions import HeldPromotion, Phase, StoreState
 from jobs.availability.promotion.advice import TopicPolicy
+from jobs.cluster.admin.partitions import PartitionReplicas
 from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.protocol.admin.topic_partitions import PartitionReplicas
 
 NOW = 1_700_000_000_000
 PLACE = TopicPartition("orders", 0)

@@ -102,7 +102,7 @@ async def test_a_partition_without_a_leader_is_told_when_the_budget_ends():
         one.answers[fake_broker.LIST_OFFSETS] = offsets(offset=20)
         moments = {FIRST: LATEST, SECOND: LATEST}
         found = await list_offsets(cluster, moments, read_committed=True, budget_s=0.1)
-        assert type(found[FIRST]) is LeaderMoved
+        assert isinstance(found[FIRST], LeaderMoved)
         assert found[SECOND].offset == 20
 
 

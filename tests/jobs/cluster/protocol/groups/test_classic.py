@@ -100,7 +100,7 @@ async def test_a_group_is_told_as_its_coordinator_tells_it_also_in_a_state_nobod
     async with brokers() as (one,):
         prepare(one, described(state="Pondering"))
         found = await describe(one)
-    assert found == {"a": ClassicGroup("a", "Pondering", "consumer", "range", (MEMBER,))}
+    assert found == {"a": ClassicGroup("a", "Pondering", "consumer", "range", (MEMBER,), 1)}
 
 
 async def test_few_groups_are_asked_for_at_once():

@@ -10,12 +10,13 @@ from kio.schema.sasl_authenticate.v2.response import SaslAuthenticateResponse
 from kio.schema.sasl_handshake.v1.response import SaslHandshakeResponse
 
 from jobs.cluster.errors import AuthenticationFailed, ClusterFault, ProtocolMismatch
-from jobs.cluster.protocol.errors import MechanismNotSpoken
 from jobs.cluster.protocol.transport.connection import BrokerConnection
+from jobs.cluster.protocol.transport.oauth import TokenSource
 from jobs.cluster.protocol.transport.security import Credentials, Security
 from tests.jobs.cluster.protocol import fake_broker
 from tests.jobs.cluster.protocol.fake_broker import PATIENT, FakeBroker
 from tests.jobs.cluster.protocol.scram_server import ScramServer
+from tests.token_server import CLIENT, SECRET, token_server
 
 
 def answered(content=b"", error=ErrorCode.none, message=None, lifetime_ms=0):
@@ -31,8 +32,8 @@ def handshake(error=ErrorCode.none, mechanisms=("PLAIN",)):
     return SaslHandshakeResponse(error_code=error, mechanisms=mechanisms)
 
 
-async def log_in(broker, mechanism="PLAIN", **settings) -> BrokerConnection:
-    security = Security(credentials=Credentials(mechanism, "ada", "hunter2"))
+async def log_in(broker, mechanism="PLAIN", tokens=None, **settings) -> BrokerConnection:
+    security = Security(credentials=Credentials(mechanism, "ada", "hunter2", tokens))
     options = broker.options(security=security, **settings)
     return await BrokerConnection.open(broker.server, options)
 
@@ -119,13 +120,35 @@ async def test_a_listener_without_sasl_is_a_protocol_mismatch():
         assert type(await fault_of(broker)) is ProtocolMismatch
 
 
-@pytest.mark.parametrize("mechanism", ["OAUTHBEARER", "GSSAPI"])
-async def test_a_mechanism_that_we_do_not_speak_leads_to_the_record_path(mechanism):
+@pytest.fixture
+def tokens():
+    with token_server() as server:
+        yield TokenSource("east", server.url, CLIENT, SECRET)
+
+
+async def test_a_token_is_sent_as_its_mechanism_says(tokens):
     async with FakeBroker() as broker:
-        fault = await fault_of(broker, mechanism)
-        assert type(fault) is MechanismNotSpoken
-        assert mechanism in fault.message
-        assert "record path" in fault.hint
+        broker.answers[fake_broker.SASL_HANDSHAKE] = handshake(mechanisms=("OAUTHBEARER",))
+        broker.answers[fake_broker.SASL_AUTHENTICATE] = answered()
+        (await log_in(broker, "OAUTHBEARER", tokens=tokens)).close()
+        (sent,) = broker.of(fake_broker.SASL_AUTHENTICATE)
+        token = await tokens.token()
+        assert sent.auth_bytes == f"n,,\1auth=Bearer {token}\1\1".encode()
+
+
+async def test_a_refused_token_is_told_with_the_brokers_words(tokens):
+    answers = iter(
+        [
+            answered(b'{"status":"invalid_token"}'),
+            answered(error=ErrorCode.sasl_authentication_failed, message="it expired"),
+        ]
+    )
+    async with FakeBroker() as broker:
+        broker.answers[fake_broker.SASL_HANDSHAKE] = handshake(mechanisms=("OAUTHBEARER",))
+        broker.answers[fake_broker.SASL_AUTHENTICATE] = lambda _: next(answers)
+        with pytest.raises(AuthenticationFailed, match="it expired"):
+            await log_in(broker, "OAUTHBEARER", tokens=tokens)
+        assert broker.of(fake_broker.SASL_AUTHENTICATE)[1].auth_bytes == b"\1"
 
 
 async def test_a_session_is_not_used_up_to_its_end():

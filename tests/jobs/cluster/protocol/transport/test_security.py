@@ -53,18 +53,35 @@ def test_an_authority_that_is_no_certificate_is_told_without_its_content(monkeyp
     assert "nter2" not in str(caught.value)
 
 
-@pytest.mark.parametrize("password", [None, b"secret"], ids=["readable", "encrypted"])
-def test_a_client_certificate_needs_a_readable_key(monkeypatch, password):
-    certificate, key = Authority().client(password)
+@pytest.mark.parametrize(
+    ("encrypted_with", "given"),
+    [
+        pytest.param(None, None, id="readable"),
+        pytest.param(None, "opensesame", id="a password that is not needed"),
+        pytest.param(b"opensesame", "opensesame", id="encrypted"),
+    ],
+)
+def test_a_client_certificate_is_presented_with_its_key(monkeypatch, encrypted_with, given):
+    assert secure(**client_settings(monkeypatch, encrypted_with, given)).tls is not None
+
+
+@pytest.mark.parametrize("given", [None, "wrong-word"], ids=["no password", "another password"])
+def test_an_encrypted_key_without_its_password_is_named(monkeypatch, given):
+    with pytest.raises(TlsFailed) as caught:
+        secure(**client_settings(monkeypatch, b"opensesame", given))
+    assert caught.value.field == "ssl_certificate"
+    assert "ssl_key_password" in caught.value.hint
+
+
+def client_settings(monkeypatch, encrypted_with: bytes | None, given: str | None) -> dict[str, str]:
+    certificate, key = Authority().client(encrypted_with)
     monkeypatch.setenv("CROSSLOG_SECRET_CERT", certificate)
     monkeypatch.setenv("CROSSLOG_SECRET_KEY", key)
     settings = {"ssl_certificate": "env:CROSSLOG_SECRET_CERT", "ssl_key": "env:CROSSLOG_SECRET_KEY"}
-    if password is None:
-        assert secure(**settings).tls is not None
-        return
-    with pytest.raises(TlsFailed) as caught:
-        secure(**settings)
-    assert caught.value.field == "ssl_certificate"
+    if given is None:
+        return settings
+    monkeypatch.setenv("CROSSLOG_SECRET_KEY_PASSWORD", given)
+    return settings | {"ssl_key_password": "env:CROSSLOG_SECRET_KEY_PASSWORD"}
 
 
 def test_a_secret_that_is_not_there_is_named(monkeypatch):

@@ -2,8 +2,8 @@
 
 import pytest
 
+from jobs.cluster.admin.quorum import QuorumEndpoint, QuorumNode
 from jobs.cluster.errors import ClusterFault, NotAuthorized
-from jobs.cluster.protocol.admin.quorum import QuorumEndpoint, QuorumNode
 from jobs.cluster.protocol.data.metadata_log import (
     LogPosition,
     NotAController,

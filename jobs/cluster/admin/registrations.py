@@ -11,7 +11,7 @@ import asyncio
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from jobs.cluster.protocol.controllers import Controllers
+from jobs.cluster.admin.controllers import Controllers
 from jobs.cluster.protocol.data.metadata_log import (
     LogAnswer,
     LogPosition,

@@ -12,25 +12,26 @@ from kio.schema.incremental_alter_configs.v1 import response as changed
 from kio.schema.list_offsets.v5 import response as offsets
 from kio.schema.list_partition_reassignments.v0 import response as listed
 
-from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.errors import ClusterFault, NotAuthorized, UnknownTopicOrPartition
-from jobs.cluster.protocol.admin.elections import ElectionType, NoEligibleLeader, elect_leaders
-from jobs.cluster.protocol.admin.fenced_brokers import list_brokers
-from jobs.cluster.protocol.admin.reassignments import (
+from jobs.cluster.admin.brokers import list_brokers
+from jobs.cluster.admin.configs import (
+    ConfigSource,
+    ConfigValue,
+    Resource,
+    ResourceType,
+    alter_configs,
+    read_configs,
+)
+from jobs.cluster.admin.elections import ElectionType, NoEligibleLeader, elect_leaders
+from jobs.cluster.admin.log_dirs import ReplicaLog, describe_replica_logs
+from jobs.cluster.admin.partitions import PartitionReplicas, describe_partitions
+from jobs.cluster.admin.reassignments import (
     NoReassignment,
     Reassignment,
     alter_reassignments,
     list_reassignments,
 )
-from jobs.cluster.protocol.admin.resource_configs import (
-    Resource,
-    ResourceType,
-    Setting,
-    change_settings,
-    read_settings,
-)
-from jobs.cluster.protocol.admin.topic_partitions import PartitionReplicas, describe_partitions
-from jobs.cluster.protocol.data.replica_log_dirs import ReplicaLog, describe_replica_logs
+from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.errors import ClusterFault, NotAuthorized, UnknownTopicOrPartition
 from jobs.cluster.protocol.data.replica_offsets import replica_end_offsets
 from jobs.cluster.protocol.errors import VersionNotOffered
 from jobs.cluster.protocol.transport.connection_pool import COORDINATOR
@@ -196,12 +197,12 @@ async def test_settings_are_read_with_where_they_are_set():
     )
     answer = configs.DescribeConfigsResponse(throttle_time=NOW, results=(result,))
     found, _ = await asking(
-        lambda cluster: read_settings(cluster, ORDERS, ("min.insync.replicas", "retention.ms")),
+        lambda cluster: read_configs(cluster, ORDERS, ("min.insync.replicas", "retention.ms")),
         {CONFIGS: answer},
     )
     assert found == {
-        "min.insync.replicas": Setting("2", is_own=True),
-        "retention.ms": Setting("7", is_own=False),
+        "min.insync.replicas": ConfigValue("2", ConfigSource.DYNAMIC_TOPIC_CONFIG),
+        "retention.ms": ConfigValue("7", ConfigSource.DEFAULT_CONFIG),
     }
 
 
@@ -214,7 +215,7 @@ def changed_answer(error="none"):
 
 async def test_settings_are_set_and_deleted():
     _, one = await asking(
-        lambda cluster: change_settings(cluster, ORDERS, {"a": "1", "b": None}),
+        lambda cluster: alter_configs(cluster, ORDERS, {"a": "1", "b": None}),
         {ALTER_CONFIGS: changed_answer()},
     )
     (sent,) = one.of(ALTER_CONFIGS)
@@ -225,7 +226,7 @@ async def test_settings_are_set_and_deleted():
 async def test_a_refused_setting_says_what_the_cluster_said():
     with pytest.raises(ClusterFault, match=r"topic orders.*no"):
         await asking(
-            lambda cluster: change_settings(cluster, ORDERS, {"a": "1"}),
+            lambda cluster: alter_configs(cluster, ORDERS, {"a": "1"}),
             {ALTER_CONFIGS: changed_answer("invalid_config")},
         )
 
@@ -369,7 +370,7 @@ async def test_a_copy_between_disks_does_not_hide_the_replica_and_a_broken_disk_
     [
         pytest.param(lambda c: alter_reassignments(c, {ZERO: (1,)}), id="moves"),
         pytest.param(lambda c: elect_leaders(c, ElectionType.UNCLEAN, [ZERO]), id="elections"),
-        pytest.param(lambda c: change_settings(c, ORDERS, {"a": "1"}), id="settings"),
+        pytest.param(lambda c: alter_configs(c, ORDERS, {"a": "1"}), id="settings"),
     ],
 )
 async def test_nothing_is_sent_while_crosslog_is_read_only(ask, monkeypatch):

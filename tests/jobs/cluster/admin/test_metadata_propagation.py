@@ -2,8 +2,8 @@
 
 import pytest
 
+from jobs.cluster.admin.metadata_propagation import is_led_everywhere, topic_everywhere
 from jobs.cluster.errors import ClusterFault
-from jobs.cluster.protocol.metadata_propagation import is_led_everywhere, topic_everywhere
 from tests.jobs.cluster.protocol.fake_broker import topic
 from tests.jobs.cluster.protocol.fake_cluster import brokers, cluster_of
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+from jobs.cluster.admin.brokers import list_brokers
 from jobs.cluster.errors import ClusterFault
-from jobs.cluster.protocol.admin.fenced_brokers import list_brokers
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.metadata import TopicMetadata
 from jobs.cluster.protocol.transport.connection_pool import METADATA

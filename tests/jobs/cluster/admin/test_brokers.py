@@ -7,12 +7,11 @@ import pytest
 from kio.schema.describe_cluster.v2 import response as described
 from kio.schema.errors import ErrorCode
 
-from jobs.cluster.admin.brokers import describe_cluster
+from jobs.cluster.admin.brokers import describe_cluster, describe_whole_cluster
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import BrokerDescription
 from jobs.cluster.errors import NotAuthorized, ProtocolMismatch, TimedOut, Unreachable
-from jobs.cluster.protocol.admin.cluster_description import describe_whole_cluster
 from tests.jobs.cluster.protocol.fake_broker import NOW, OFFERED, Close
 from tests.jobs.cluster.protocol.fake_cluster import brokers, cluster_of
 

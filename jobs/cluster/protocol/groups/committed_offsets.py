@@ -1,16 +1,16 @@
-"""Committed offsets of groups: read (OffsetFetch, KIP-709) and taken away (OffsetDelete, KIP-496).
-
-The client library's own reading ends the process with a segmentation fault when a group's coordinator is
-elsewhere or not ready, as it is whenever a broker dies (librdkafka 2.16.0, `rd_kafka_handle_OffsetFetch`:
-an admin client has no group of its own to look the coordinator up for).
-"""
+"""Committed offsets of groups: read (OffsetFetch, KIP-709), set (OffsetCommit), deleted (OffsetDelete)."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable
-from typing import TypeAlias, cast
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from typing import TypeAlias, TypeVar, cast
 
+from kio.schema.offset_commit.v8.request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from kio.schema.offset_commit.v8.response import OffsetCommitResponse
 from kio.schema.offset_delete.v0.request import (
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,
@@ -27,22 +27,25 @@ from jobs.cluster.descriptions import CommittedOffset, TopicPartition
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.coordinator import GaveUp, ask_patiently
-from jobs.cluster.protocol.errors import Where, answer_fault
+from jobs.cluster.protocol.errors import CoordinatorMoved, Where, answer_fault
 from jobs.cluster.protocol.groups.coordinators import Asking, ask_coordinators, find_coordinators
 from jobs.cluster.protocol.transport.apis import (
+    OFFSET_COMMIT,
     OFFSET_DELETE,
     OFFSET_FETCH,
     OFFSET_FETCH_ONE,
 )
 from jobs.cluster.protocol.transport.connection import BrokerConnection
 from jobs.cluster.protocol.transport.connection_pool import COORDINATOR
-from jobs.cluster.protocol.transport.primitives import int32, topic_name
+from jobs.cluster.protocol.transport.primitives import int32, int64
+from jobs.cluster.protocol.transport.topics import by_topic
 from jobs.cluster.read_only import refuse_when_read_only
 
 _READING = "Reading committed offsets"
 # A group may have many thousands of partitions, and an answer has to fit into memory.
 GROUPS_PER_REQUEST = 50
 
+_Answer = TypeVar("_Answer")
 Offsets: TypeAlias = dict[TopicPartition, CommittedOffset]
 _Topics: TypeAlias = Iterable[OffsetFetchResponseTopics | OffsetFetchResponseTopic]
 
@@ -102,6 +105,38 @@ def _offsets(
     return found
 
 
+async def alter_offsets(
+    cluster: RawCluster,
+    group_id: str,
+    offsets: Mapping[TopicPartition, CommittedOffset],
+    *,
+    budget_s: float,
+) -> dict[TopicPartition, str | None]:
+    """Set a group's committed offsets; returns why not, per partition (None: it is set).
+
+    Harmless to repeat, so it is tried again while the coordinator moves. Raises `ClusterFault`.
+    """
+    doing = f"Altering offsets of group {group_id}"
+    refuse_when_read_only(cluster.alias, doing)
+    if not offsets:
+        return {}
+    request = _commit(group_id, offsets)
+
+    async def send(connection: BrokerConnection) -> OffsetCommitResponse:
+        answer = await connection.request(OFFSET_COMMIT, request)
+        for topic in answer.topics:
+            for one in topic.partitions:
+                # All partitions of a group have one coordinator.
+                where = Where(cluster.alias, connection.server.broker_id, doing)
+                fault = answer_fault(one.error_code, where)
+                if isinstance(fault, CoordinatorMoved):
+                    raise fault
+        return answer
+
+    answer = await _at_coordinator(cluster, group_id, send, budget_s)
+    return _results(answer, cluster.alias, doing)
+
+
 async def delete_offsets(
     cluster: RawCluster, group_id: str, partitions: Collection[TopicPartition], *, budget_s: float
 ) -> dict[TopicPartition, str | None]:
@@ -112,33 +147,67 @@ async def delete_offsets(
     refuse_when_read_only(cluster.alias, f"Deleting offsets of group {group_id}")
     if not partitions:
         return {}
-    request = _request(group_id, partitions)
+    request = _delete(group_id, partitions)
     doing = f"Deleting offsets of group {group_id}"
 
-    async def attempt() -> OffsetDeleteResponse:
-        broker_id = await _coordinator_of(cluster, group_id)
-        connection = await cluster.connection_to(broker_id, COORDINATOR)
+    async def send(connection: BrokerConnection) -> OffsetDeleteResponse:
         answer = await connection.request(OFFSET_DELETE, request)
-        _raise(answer.error_code, Where(cluster.alias, broker_id, doing))
+        _raise(answer.error_code, Where(cluster.alias, connection.server.broker_id, doing))
         return answer
 
-    try:
-        answer = await ask_patiently(cluster, attempt, budget_s)
-    except GaveUp as gave_up:
-        raise gave_up.fault from None
+    answer = await _at_coordinator(cluster, group_id, send, budget_s)
     return _results(answer, cluster.alias, doing)
 
 
-def _request(group_id: str, partitions: Collection[TopicPartition]) -> OffsetDeleteRequest:
-    numbers: dict[str, list[int]] = defaultdict(list)
-    for where in sorted(set(partitions)):
-        numbers[where.topic].append(where.partition)
+async def _at_coordinator(
+    cluster: RawCluster,
+    group_id: str,
+    send: Callable[[BrokerConnection], Awaitable[_Answer]],
+    budget_s: float,
+) -> _Answer:
+    async def attempt() -> _Answer:
+        broker_id = await _coordinator_of(cluster, group_id)
+        return await send(await cluster.connection_to(broker_id, COORDINATOR))
+
+    try:
+        return await ask_patiently(cluster, attempt, budget_s)
+    except GaveUp as gave_up:
+        raise gave_up.fault from None
+
+
+def _commit(
+    group_id: str, offsets: Mapping[TopicPartition, CommittedOffset]
+) -> OffsetCommitRequest:
+    return OffsetCommitRequest(
+        group_id=cast("GroupId", group_id),
+        member_id="",
+        topics=tuple(
+            OffsetCommitRequestTopic(
+                name=topic,
+                partitions=tuple(
+                    OffsetCommitRequestPartition(
+                        partition_index=int32(where.partition),
+                        committed_offset=int64(offsets[where].offset or 0),
+                        committed_metadata=offsets[where].metadata,
+                    )
+                    for where in partitions
+                ),
+            )
+            for topic, partitions in by_topic(offsets)
+        ),
+    )
+
+
+def _delete(group_id: str, partitions: Collection[TopicPartition]) -> OffsetDeleteRequest:
     topics = tuple(
         OffsetDeleteRequestTopic(
-            name=topic_name(topic),
-            partitions=tuple(OffsetDeleteRequestPartition(partition_index=int32(n)) for n in own),
+            name=topic,
+            partitions=tuple(
+                OffsetDeleteRequestPartition(partition_index=int32(where.partition))
+                for where in own
+            ),
         )
-        for topic, own in numbers.items()
+        for topic, own in by_topic(set(partitions))
     )
     return OffsetDeleteRequest(group_id=cast("GroupId", group_id), topics=topics)
 
@@ -151,7 +220,7 @@ async def _coordinator_of(cluster: RawCluster, group_id: str) -> int:
 
 
 def _results(
-    answer: OffsetDeleteResponse, alias: str, doing: str
+    answer: OffsetCommitResponse | OffsetDeleteResponse, alias: str, doing: str
 ) -> dict[TopicPartition, str | None]:
     found: dict[TopicPartition, str | None] = {}
     for topic in answer.topics:

@@ -4,14 +4,14 @@ import pytest
 from kio.schema.broker_heartbeat.v1 import response as heartbeat
 from kio.schema.errors import ErrorCode
 
-from jobs.cluster.errors import NotAuthorized
-from jobs.cluster.protocol.admin.broker_heartbeat import (
+from jobs.cluster.admin.broker_heartbeat import (
     BrokerNotRegistered,
     Heartbeat,
     HeartbeatAnswer,
     StaleBrokerEpoch,
     send_heartbeat,
 )
+from jobs.cluster.errors import NotAuthorized
 from jobs.cluster.protocol.data.metadata_log import NotAController, NotLeading
 from jobs.cluster.read_only import VARIABLE, ReadOnly
 from tests.jobs.cluster.protocol.fake_broker import NOW

@@ -2,8 +2,8 @@
 
 import pytest
 
+from jobs.cluster.admin.registrations import Endpoint, RegistrationLog
 from jobs.cluster.errors import NotAuthorized
-from jobs.cluster.protocol.admin.registrations import Endpoint, RegistrationLog
 from jobs.wire.batches.records import PlacedRecord, encode_batch
 from jobs.wire.metadata.records import encode_metadata_record
 from jobs.wire.metadata.snapshots import SnapshotWriter

@@ -8,14 +8,14 @@ from kio.schema.describe_quorum.v0 import response as v0
 from kio.schema.describe_quorum.v2 import response as v2
 from kio.schema.errors import ErrorCode
 
-from jobs.cluster.errors import ClusterFault, ClusterIdChanged, NotAuthorized
-from jobs.cluster.protocol.admin.quorum import (
+from jobs.cluster.admin.quorum import (
     NoQuorum,
     QuorumEndpoint,
     QuorumNode,
     QuorumReplica,
     read_quorum,
 )
+from jobs.cluster.errors import ClusterFault, ClusterIdChanged, NotAuthorized
 from jobs.cluster.protocol.errors import LeaderMoved
 from tests.jobs.cluster.protocol.fake_broker import FETCH, OFFERED
 from tests.jobs.cluster.protocol.fake_cluster import brokers, cluster_of

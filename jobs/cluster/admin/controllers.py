@@ -11,9 +11,9 @@ from collections.abc import Awaitable, Callable, Iterable
 from types import TracebackType
 from typing import TypeVar
 
+from jobs.cluster.admin.quorum import QuorumNode
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault, ClusterIdChanged
-from jobs.cluster.protocol.admin.quorum import QuorumNode
 from jobs.cluster.protocol.cluster import CLIENT_ID_PREFIX, bootstrap_servers, most_telling
 from jobs.cluster.protocol.data.metadata_log import NotAController, NotLeading
 from jobs.cluster.protocol.errors import Denied

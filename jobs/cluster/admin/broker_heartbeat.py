@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from kio.schema.broker_heartbeat.v1.request import BrokerHeartbeatRequest
 
-from jobs.cluster.protocol.controllers import Controllers
+from jobs.cluster.admin.controllers import Controllers
 from jobs.cluster.protocol.data.metadata_log import NotAController, NotLeading
 from jobs.cluster.protocol.errors import AnswerFault, Denied, Where, answer_fault
 from jobs.cluster.protocol.transport.apis import BROKER_HEARTBEAT

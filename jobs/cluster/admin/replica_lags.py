@@ -1,7 +1,7 @@
 """How far replicas are behind their leaders: the ends of their logs, asked of the brokers themselves.
 
 DescribeLogDirs does not tell it: its `offset_lag` is 0 for a follower however far behind it is
-(measured on Kafka 4.3.1, see `replica_log_dirs`).
+(measured on Kafka 4.3.1, see `log_dirs`).
 """
 
 from __future__ import annotations
@@ -10,15 +10,18 @@ import asyncio
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
+from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.errors import ClusterFault
+from jobs.cluster.errors import ClusterFault, TimedOut
 from jobs.cluster.protocol.cluster import RawCluster
 from jobs.cluster.protocol.data.replica_offsets import replica_end_offsets
-from jobs.cluster.protocol.transport.timing import Timing
 
-CLIENT_ID = "replica-lag"
+CLIENT_ID = "crosslog-replica-lag"
+# For each of two requests to a broker, and for the metadata before them.
+ANSWER_S = 5.0
 _LANE = "replica-lag"
+_DOING = "Reading the ends of replicas"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,30 +36,28 @@ def read_replica_lags(
     connection: Connection,
     behind: Mapping[int, Collection[TopicPartition]],
     leaders: Mapping[TopicPartition, int],
-    timing: Timing | None = None,
 ) -> ReplicaLags:
     """Return the lags of the replicas of `behind` (by broker); `leaders` lead these partitions.
 
     One request to each broker: to those behind first, then to the leaders, so that a lag is never too small.
     What nobody answered for is left out. Raises `ClusterFault` when the cluster does not answer at all.
     """
-    return asyncio.run(_read(connection, behind, leaders, timing))
+    client = ClusterClient(connection, timeout_s=3 * ANSWER_S, client_id=CLIENT_ID)
+    return client.ask(_DOING, lambda cluster: _read(cluster, behind, leaders))
 
 
 async def _read(
-    connection: Connection,
+    cluster: RawCluster,
     behind: Mapping[int, Collection[TopicPartition]],
     leaders: Mapping[TopicPartition, int],
-    timing: Timing | None,
 ) -> ReplicaLags:
-    async with RawCluster(connection, client_id=CLIENT_ID, timing=timing) as cluster:
-        await cluster.metadata()
-        ends, faults = await _ends(cluster, behind)
-        led: dict[int, set[TopicPartition]] = {}
-        for where, _ in ends:
-            if where in leaders:
-                led.setdefault(leaders[where], set()).add(where)
-        of_leaders, more = await _ends(cluster, led)
+    await cluster.metadata()
+    ends, faults = await _ends(cluster, behind)
+    led: dict[int, set[TopicPartition]] = {}
+    for where, _ in ends:
+        if where in leaders:
+            led.setdefault(leaders[where], set()).add(where)
+    of_leaders, more = await _ends(cluster, led)
     lags = {
         (where, broker): max(of_leaders[where, leaders[where]] - end, 0)
         for (where, broker), end in ends.items()
@@ -74,8 +75,13 @@ async def _ends(
 
     async def ask(broker: int) -> None:
         try:
-            connection = await cluster.connection_to(broker, _LANE)
-            found = await replica_end_offsets(connection, asked[broker])
+            async with asyncio.timeout(ANSWER_S):
+                connection = await cluster.connection_to(broker, _LANE)
+                found = await replica_end_offsets(connection, asked[broker])
+        except TimeoutError:
+            text = f"{_DOING}: broker {broker} did not answer within {ANSWER_S:g} s."
+            faults[broker] = TimedOut(text, cluster=cluster.alias)
+            return
         except ClusterFault as fault:
             faults[broker] = fault
             return

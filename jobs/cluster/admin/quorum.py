@@ -6,7 +6,6 @@ pass the question on to the leader of the quorum; of the controllers, only the l
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import time
 from collections.abc import Callable, Iterable
@@ -16,6 +15,7 @@ from uuid import UUID
 
 from kio.schema.describe_quorum.v2.request import DescribeQuorumRequest, PartitionData, TopicData
 
+from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.cluster import RawCluster
@@ -24,7 +24,7 @@ from jobs.cluster.protocol.transport.apis import DESCRIBE_QUORUM
 from jobs.cluster.protocol.transport.apis import METADATA as METADATA_API
 from jobs.cluster.protocol.transport.connection import BrokerConnection
 from jobs.cluster.protocol.transport.primitives import int32, topic_name
-from jobs.cluster.protocol.transport.timing import RetryBudget, Timing
+from jobs.cluster.protocol.transport.timing import RetryBudget
 
 METADATA_TOPIC = "__cluster_metadata"
 CLIENT_ID = "quorum"
@@ -96,15 +96,14 @@ class QuorumDescription:
     described_at_ms: int
 
 
-def describe_quorum(
-    connection: Connection, *, budget_s: float = _BUDGET_S, timing: Timing | None = None
-) -> QuorumDescription:
+def describe_quorum(connection: Connection, *, budget_s: float = _BUDGET_S) -> QuorumDescription:
     """Return the quorum of a cluster; the bootstrap servers are brokers or controllers.
 
     Raises `ClusterFault`: `NoQuorum` for a cluster without KRaft, `NotAuthorized` where DESCRIBE on the
-    cluster is missing or the service refuses it to everybody. Not to be called inside a running event loop.
+    cluster is missing or the service refuses it to everybody.
     """
-    return asyncio.run(_describe(connection, budget_s, timing))
+    client = ClusterClient(connection, timeout_s=budget_s, client_id=f"crosslog-{CLIENT_ID}")
+    return client.ask(_DOING, lambda cluster: read_quorum(cluster, budget_s=budget_s))
 
 
 async def read_quorum(
@@ -161,13 +160,6 @@ def uuid_text(value: UUID | None) -> str | None:
     return base64.urlsafe_b64encode(value.bytes).decode().rstrip("=")
 
 
-async def _describe(
-    connection: Connection, budget_s: float, timing: Timing | None
-) -> QuorumDescription:
-    async with RawCluster(connection, client_id=CLIENT_ID, timing=timing) as cluster:
-        return await read_quorum(cluster, budget_s=budget_s)
-
-
 async def _ask(
     cluster: RawCluster, connection: BrokerConnection, now_s: Callable[[], float]
 ) -> QuorumDescription:
@@ -181,7 +173,7 @@ async def _ask_leader(cluster: RawCluster, now_s: Callable[[], float]) -> Quorum
 
     They do not name it when they are asked for the quorum.
     """
-    from jobs.cluster.protocol.controllers import Controllers
+    from jobs.cluster.admin.controllers import Controllers
     from jobs.cluster.protocol.data.metadata_log import LogPosition, fetch_log
 
     async with Controllers(

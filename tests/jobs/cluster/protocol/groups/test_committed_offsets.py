@@ -8,7 +8,7 @@ from kio.schema.offset_fetch.v8 import response as fetches
 
 from jobs.cluster.descriptions import CommittedOffset, TopicPartition
 from jobs.cluster.errors import ClusterFault, NotAuthorized, TimedOut
-from jobs.cluster.protocol.data.group_offsets import GROUPS_PER_REQUEST, read_offsets
+from jobs.cluster.protocol.groups.committed_offsets import GROUPS_PER_REQUEST, read_offsets
 from tests.jobs.cluster.protocol.fake_broker import (
     FIND_COORDINATOR,
     NOW,
