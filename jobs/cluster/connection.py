@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -161,6 +162,8 @@ class Connection:
         }
         if self.sasl_oauthbearer_scope:
             config["sasl.oauthbearer.scope"] = self.sasl_oauthbearer_scope
+        if bundle := os.environ.get("REQUESTS_CA_BUNDLE"):
+            config["https.ca.location"] = bundle
         return config
 
     def _tls_config(self) -> dict[str, str | int | bool]:

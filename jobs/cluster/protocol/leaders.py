@@ -25,6 +25,9 @@ _Send: TypeAlias = Callable[[int, _Asked], Awaitable[_Answers[_Value]]]
 class NoLeader(LeaderMoved):
     """No broker leads the partition: all its replicas in the ISR are down, or it was just made."""
 
+    code = "no_leader"
+    hint = "Start a broker that holds one of its replicas."
+
 
 _FINAL_SOON = (NoLeader, TopicUnknown)
 _UNKNOWN = "UNKNOWN_TOPIC_OR_PARTITION"
@@ -94,7 +97,7 @@ async def _ask_one(
         async with asyncio.timeout(max(tries.left_s(), _SHORTEST_TRY_S)):
             return await send(leader, asked)
     except TimeoutError:
-        text = f"Broker {leader} leads the partition and did not answer in time."
+        text = f"Asking broker {leader} for partitions that it leads: no answer in time."
         return dict.fromkeys(asked, TimedOut(text, cluster=cluster.alias))
     except ClusterFault as fault:
         return dict.fromkeys(asked, fault)
@@ -108,8 +111,8 @@ def _without_leader(
         return topic.error
     if metadata.partition(where) is None:
         return _unanswered(cluster, where)
-    place = Where(cluster.alias, None, "Asking the leader of", where)
-    return NoLeader(f"{place}: it has no leader now (LEADER_NOT_AVAILABLE).", cluster=cluster.alias)
+    text = f"Partition {where} has no leader now (LEADER_NOT_AVAILABLE)."
+    return NoLeader(text, cluster=cluster.alias)
 
 
 def _unanswered(cluster: RawCluster, where: TopicPartition) -> ClusterFault:

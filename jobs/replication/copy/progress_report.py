@@ -6,9 +6,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
-from jobs.cluster.admin.brokers import describe_cluster
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.errors import ClusterFault
 from jobs.replication.copy.batches.throttle import Throttle
 from jobs.replication.copy.contract import PartitionProgress
 from jobs.replication.copy.records.partition import CopiedPartition
@@ -80,12 +78,9 @@ class ProgressReport:
     def _look(self) -> str:
         """Ask clusters that something was heard about: one broken connection is no lost cluster."""
         for cluster in self._clusters:
-            if cluster.fault() is None:
-                continue
-            try:
-                describe_cluster(cluster)
-            except ClusterFault as fault:
-                if not fault.retriable:
-                    raise
+            fault = cluster.fault()
+            if fault is not None and not fault.retriable:
+                raise fault
+            if fault is not None:
                 return f"{fault} {fault.hint}"
         return ""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Hashable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias, TypeVar
 
 from jobs.cluster.admin.configs import ConfigValue, read_topic_configs_of
@@ -20,6 +20,7 @@ from jobs.cluster.protocol.data.offsets import (
     ListedOffset,
     list_offsets,
 )
+from jobs.cluster.protocol.leaders import ask_leaders
 from jobs.cluster.protocol.metadata import ClusterMetadata
 from jobs.cluster.protocol.transport.connection_pool import METADATA
 from jobs.cluster.protocol.transport.timing import RetryBudget
@@ -27,14 +28,9 @@ from jobs.streams.internal_topics import CLEANUP_POLICY, COMPACTION_LAG
 from jobs.streams.observation import TopicFacts
 
 SETTINGS = (CLEANUP_POLICY, COMPACTION_LAG, "retention.ms", "segment.ms")
-PARTITIONS_PER_REQUEST = 5000
-
 _Key = TypeVar("_Key", bound=Hashable)
 _Value = TypeVar("_Value")
 _Answers: TypeAlias = dict[_Key, _Value | ClusterFault]
-_AskLeader: TypeAlias = Callable[
-    [int, Sequence[TopicPartition]], Awaitable[_Answers[TopicPartition, _Value]]
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,30 +66,22 @@ async def read_topic_facts(
     tries = RetryBudget(cluster.timing, budget_s)
     metadata = await cluster.metadata(topics)
     known = {name: metadata.topics[name] for name in topics if name in metadata.topics}
-    leaders = {
-        TopicPartition(name, number): metadata.leader(TopicPartition(name, number))
-        for name, topic in known.items()
-        for number in topic.partitions
-    }
+    leaders = [TopicPartition(name, n) for name, topic in known.items() for n in topic.partitions]
     readable = [name for name in configured if name in known and known[name].error is None]
 
-    def moments(moment: int) -> _AskLeader[ListedOffset]:
-        return lambda _, piece: list_offsets(
-            cluster, dict.fromkeys(piece, moment), read_committed=False, budget_s=tries.left_s()
-        )
+    def listed(moment: int) -> Awaitable[_Answers[TopicPartition, ListedOffset]]:
+        moments = dict.fromkeys(leaders, moment)
+        left_s = tries.left_s()
+        return list_offsets(cluster, moments, read_committed=False, budget_s=left_s, unknown_s=0.0)
 
-    async def sizes_at(
-        broker_id: int, piece: Sequence[TopicPartition]
-    ) -> _Answers[TopicPartition, int]:
-        return await _sizes(cluster, broker_id, piece)
-
-    settings = read_topic_configs_of(cluster, readable, SETTINGS)
+    sized = leaders if with_sizes else []
+    settings = read_topic_configs_of(cluster, readable, SETTINGS, tries.left_s())
     answered = _Answered(
         *await asyncio.gather(
-            _ask_leaders(cluster, leaders, moments(EARLIEST), tries),
-            _ask_leaders(cluster, leaders, moments(LATEST), tries),
-            _ask_leaders(cluster, leaders, moments(NEWEST), tries),
-            _ask_leaders(cluster, leaders if with_sizes else {}, sizes_at, tries),
+            listed(EARLIEST),
+            listed(LATEST),
+            listed(NEWEST),
+            ask_leaders(cluster, sized, partial(_sizes, cluster), tries.left_s(), 0.0),
             within(cluster, settings, readable, tries, "Reading settings of topics"),
         )
     )
@@ -120,41 +108,8 @@ async def within(
         return dict.fromkeys(keys, fault)
 
 
-async def _ask_leaders(
-    cluster: RawCluster,
-    leaders: Mapping[TopicPartition, int | None],
-    ask: _AskLeader[_Value],
-    tries: RetryBudget,
-) -> _Answers[TopicPartition, _Value]:
-    found: _Answers[TopicPartition, _Value] = {}
-    by_leader: dict[int, list[TopicPartition]] = defaultdict(list)
-    for where, leader in leaders.items():
-        if leader is None:
-            found[where] = Refused(
-                f"Partition {where} has no leader now.",
-                cluster=cluster.alias,
-                hint="Start a broker that holds one of its replicas.",
-            )
-        else:
-            by_leader[leader].append(where)
-
-    async def of_leader(
-        leader: int, own: Sequence[TopicPartition]
-    ) -> _Answers[TopicPartition, _Value]:
-        answers: _Answers[TopicPartition, _Value] = {}
-        for at in range(0, len(own), PARTITIONS_PER_REQUEST):
-            piece = own[at : at + PARTITIONS_PER_REQUEST]
-            doing = f"Asking broker {leader} for partitions"
-            answers |= await within(cluster, ask(leader, piece), piece, tries, doing)
-        return answers
-
-    for answers in await asyncio.gather(*(of_leader(*one) for one in by_leader.items())):
-        found |= answers
-    return found
-
-
 async def _sizes(
-    cluster: RawCluster, broker_id: int, piece: Sequence[TopicPartition]
+    cluster: RawCluster, broker_id: int, piece: Collection[TopicPartition]
 ) -> _Answers[TopicPartition, int]:
     connection = await cluster.connection_to(broker_id, METADATA)
     logs = await describe_replica_logs(connection, piece)

@@ -288,7 +288,7 @@ def test_a_partition_without_a_leader_is_told_and_not_waited_for():
     facts = seen["one"].topics["one-a-changelog"]
     assert (facts.partitions, facts.ends) == (2, {0: 10})
     assert seen["one"].faults == (
-        "Partition one-a-changelog-1 has no leader now. "
+        "Partition one-a-changelog-1 has no leader now (LEADER_NOT_AVAILABLE). "
         "Start a broker that holds one of its replicas.",
     )
 
