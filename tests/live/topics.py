@@ -39,7 +39,7 @@ ANSWER_S = 30 * PATIENCE
 @functools.cache  # a client that is not kept ends what it was asked
 def admin_of(connection) -> AdminClient:
     """Return the client library's admin client, for what crosslog itself never asks."""
-    return AdminClient(connection.client_config())
+    return AdminClient({**connection.client_config(), "log_level": 0})
 
 
 def wait_until_known(connection, name: str, partitions: int | None = None) -> None:

@@ -22,6 +22,7 @@ from jobs.cluster.protocol.errors import Denied, Where, answer_fault
 from jobs.cluster.protocol.pieces import Pieces
 from jobs.cluster.protocol.transport.apis import DESCRIBE_CONFIGS, INCREMENTAL_ALTER_CONFIGS
 from jobs.cluster.protocol.transport.connection import BrokerConnection
+from jobs.cluster.protocol.transport.connection_pool import METADATA
 from jobs.cluster.protocol.transport.primitives import int8
 from jobs.cluster.read_only import refuse_when_read_only
 
@@ -172,7 +173,11 @@ async def alter_configs(
         if fault is not None:
             raise fault
 
-    await cluster.ask_controller(send)
+    if resource.type is ResourceType.BROKER:
+        # No other broker takes them.
+        await send(await cluster.connection_to(int(resource.name), METADATA))
+    else:
+        await cluster.ask_controller(send)
 
 
 async def _described(

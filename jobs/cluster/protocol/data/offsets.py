@@ -1,4 +1,4 @@
-"""Where a partition's log begins and ends, and where it parted from what was read (ListOffsets, KIP-320)."""
+"""Where a partition's log begins and ends (ListOffsets)."""
 
 from __future__ import annotations
 
@@ -11,24 +11,16 @@ from kio.schema.list_offsets.v5.request import (
     ListOffsetsTopic,
 )
 from kio.schema.list_offsets.v5.response import ListOffsetsResponse
-from kio.schema.offset_for_leader_epoch.v4.request import (
-    OffsetForLeaderEpochRequest,
-    OffsetForLeaderPartition,
-    OffsetForLeaderTopic,
-)
-from kio.schema.offset_for_leader_epoch.v4.response import OffsetForLeaderEpochResponse
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.protocol.cluster import RawCluster
-from jobs.cluster.protocol.data.fetch import EpochEnd
 from jobs.cluster.protocol.errors import Where, answer_fault
 from jobs.cluster.protocol.leaders import ask_leaders
 from jobs.cluster.protocol.metadata import PartitionMetadata
 from jobs.cluster.protocol.transport.apis import (
     LIST_NEWEST,
     LIST_OFFSETS,
-    OFFSET_FOR_LEADER_EPOCH,
 )
 from jobs.cluster.protocol.transport.connection_pool import COORDINATOR
 from jobs.cluster.protocol.transport.primitives import broker_number, int8, int32, int64
@@ -81,24 +73,6 @@ async def list_offsets(
     return await ask_leaders(cluster, moments, send, budget_s, unknown_s)
 
 
-async def offsets_for_leader_epoch(
-    cluster: RawCluster, epochs: Mapping[TopicPartition, int], *, budget_s: float = BUDGET_S
-) -> dict[TopicPartition, EpochEnd | ClusterFault]:
-    """Return where the log of each leader epoch ended, or that of the largest epoch below it.
-
-    A position that lies above this end, read in this epoch, was truncated (KIP-320). An epoch of -1 in
-    the answer: the log has nothing so old.
-    """
-
-    async def send(leader: int, asked: _Asked) -> dict[TopicPartition, EpochEnd | ClusterFault]:
-        connection = await cluster.connection_to(leader, _LANE)
-        request = _epochs_request(asked, epochs)
-        answer = await connection.request(OFFSET_FOR_LEADER_EPOCH, request)
-        return _ends(answer, (cluster.alias, leader))
-
-    return await ask_leaders(cluster, epochs, send, budget_s)
-
-
 def _offsets_request(
     asked: _Asked, moments: Mapping[TopicPartition, int], *, read_committed: bool
 ) -> ListOffsetsRequest:
@@ -134,42 +108,6 @@ def _listed(
                 _known(partition.offset),
                 _known(partition.timestamp),
                 _known(partition.leader_epoch),
-            )
-    return found
-
-
-def _epochs_request(
-    asked: _Asked, epochs: Mapping[TopicPartition, int]
-) -> OffsetForLeaderEpochRequest:
-    return OffsetForLeaderEpochRequest(
-        replica_id=_CONSUMER,
-        topics=tuple(
-            OffsetForLeaderTopic(
-                topic=topic,
-                partitions=tuple(
-                    OffsetForLeaderPartition(
-                        partition=int32(where.partition),
-                        current_leader_epoch=int32(asked[where].leader_epoch),
-                        leader_epoch=int32(epochs[where]),
-                    )
-                    for where in partitions
-                ),
-            )
-            for topic, partitions in by_topic(asked)
-        ),
-    )
-
-
-def _ends(
-    answer: OffsetForLeaderEpochResponse, broker: tuple[str, int]
-) -> dict[TopicPartition, EpochEnd | ClusterFault]:
-    found: dict[TopicPartition, EpochEnd | ClusterFault] = {}
-    for topic in answer.topics:
-        for partition in topic.partitions:
-            where = TopicPartition(topic.topic, partition.partition)
-            place = Where(*broker, "Reading the epochs of", where)
-            found[where] = answer_fault(partition.error_code, place) or EpochEnd(
-                partition.leader_epoch, partition.end_offset
             )
     return found
 

@@ -49,7 +49,6 @@ from kio.schema.offset_commit import v8 as offset_commit
 from kio.schema.offset_delete import v0 as offset_delete
 from kio.schema.offset_fetch import v7 as offset_fetch_one
 from kio.schema.offset_fetch import v8 as offset_fetch
-from kio.schema.offset_for_leader_epoch import v4 as offset_for_leader_epoch
 from kio.schema.produce import v12 as produce
 from kio.schema.sasl_authenticate import v2 as sasl_authenticate
 from kio.schema.sasl_handshake import v1 as sasl_handshake
@@ -148,12 +147,6 @@ PRODUCE = Api(produce.ProduceRequest, produce.ProduceResponse, 12, 11, 10, 9, 8)
 LIST_OFFSETS = Api(list_offsets.ListOffsetsRequest, list_offsets.ListOffsetsResponse, 5)
 # Older ones take the sign for "the largest timestamp" as a time long ago (KIP-734, Kafka 3.0).
 LIST_NEWEST = Api(list_offsets.ListOffsetsRequest, list_offsets.ListOffsetsResponse, 7)
-OFFSET_FOR_LEADER_EPOCH = Api(
-    offset_for_leader_epoch.OffsetForLeaderEpochRequest,
-    offset_for_leader_epoch.OffsetForLeaderEpochResponse,
-    4,
-    3,
-)
 FIND_COORDINATOR = Api(
     find_coordinator.FindCoordinatorRequest, find_coordinator.FindCoordinatorResponse, 3
 )

@@ -3,18 +3,15 @@
 import pytest
 from kio.schema.errors import ErrorCode
 from kio.schema.list_offsets.v5 import response as listed
-from kio.schema.offset_for_leader_epoch.v4 import response as epochs
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import UnknownTopicOrPartition
-from jobs.cluster.protocol.data.fetch import EpochEnd
 from jobs.cluster.protocol.data.offsets import (
     EARLIEST,
     LATEST,
     NEWEST,
     ListedOffset,
     list_offsets,
-    offsets_for_leader_epoch,
 )
 from jobs.cluster.protocol.errors import LeaderMoved, VersionNotOffered
 from tests.jobs.cluster.protocol import fake_broker
@@ -121,28 +118,6 @@ async def test_what_waiting_does_not_mend_is_not_asked_again():
         found = await list_offsets(cluster, {FIRST: LATEST}, read_committed=True)
         assert found[FIRST].code == "not_authorized"
         assert len(one.of(fake_broker.LIST_OFFSETS)) == 1
-
-
-async def test_the_end_of_a_leader_epoch_is_told():
-    async with brokers() as (one,), cluster_of(one) as cluster:
-        one.topics = (topic("orders", {0: 1}, epoch=6),)
-        one.answers[fake_broker.OFFSET_FOR_LEADER_EPOCH] = epochs.OffsetForLeaderEpochResponse(
-            throttle_time=NOW,
-            topics=(
-                epochs.OffsetForLeaderTopicResult(
-                    topic="orders",
-                    partitions=(
-                        epochs.EpochEndOffset(
-                            error_code=ErrorCode.none, partition=0, leader_epoch=4, end_offset=77
-                        ),
-                    ),
-                ),
-            ),
-        )
-        assert await offsets_for_leader_epoch(cluster, {FIRST: 5}) == {FIRST: EpochEnd(4, 77)}
-        (request,) = one.of(fake_broker.OFFSET_FOR_LEADER_EPOCH)
-        (asked,) = request.topics[0].partitions
-        assert (asked.leader_epoch, asked.current_leader_epoch) == (5, 6)
 
 
 async def test_brokers_before_kafka_3_are_not_asked_for_the_newest_record():
