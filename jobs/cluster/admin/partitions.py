@@ -27,7 +27,7 @@ _LEADER_NOT_AVAILABLE = 5
 
 @dataclass(frozen=True, slots=True)
 class PartitionReplicas:
-    """A partition as a broker knows it; `leader` is None while nobody leads, `elr` empty where ELR is off.
+    """A partition as a broker knows it; `leader` is None while there is none, `elr` empty where ELR is off.
 
     `offline` are replicas on brokers that are fenced or down.
     """

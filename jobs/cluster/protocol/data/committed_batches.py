@@ -104,13 +104,15 @@ async def read_committed_batches(
 
     Returns the partitions for which it never did: they could not be read in time, or are unreadable. `take`
     gets None at the end of a partition. A start that retention has overtaken becomes the start of the log.
-    Leaders that move are followed; raises `ClusterFault` without metadata.
+    Leaders that move are followed, and one that hangs costs its own partitions only; raises `ClusterFault`
+    without metadata.
     """
     spans = _Spans(cluster, starts, take)
+    tries = RetryBudget(cluster.timing, budget_s)
     metadata = await cluster.metadata({where.topic for where in starts})
     try:
-        async with asyncio.timeout(budget_s):
-            await spans.read(metadata, RetryBudget(cluster.timing, budget_s))
+        async with asyncio.timeout(tries.left_s()):
+            await spans.read(metadata, tries)
     except (TimeoutError, ClusterFault):
         pass  # what was read stays read
     return spans.unreadable | spans.waiting.keys()
@@ -160,18 +162,28 @@ class _Spans:
     async def _read_once(self, by_leader: Mapping[int, list[FetchPosition]]) -> bool:
         """Ask every leader once, at the same time; returns whether anything came."""
         asked = [
-            self._fetched(leader, positions[at : at + _PARTITIONS_PER_REQUEST])
+            self._ask(leader, positions[at : at + _PARTITIONS_PER_REQUEST])
             for leader, positions in by_leader.items()
             for at in range(0, len(positions), _PARTITIONS_PER_REQUEST)
         ]
         before = self._progress()
-        for answers in await asyncio.gather(*asked):
-            overtaken = [w for w, one in answers.items() if isinstance(one.error, OffsetOutOfRange)]
-            for where, fetched in answers.items():
-                if fetched.error is None:
-                    self._feed(where, fetched)
-            await self._go_to_the_start(overtaken)
+        await asyncio.gather(*asked)
         return self._progress() != before
+
+    async def _ask(self, leader: int, positions: list[FetchPosition]) -> None:
+        """Take the answer of one leader as soon as it comes; none within its share is no progress."""
+        try:
+            async with asyncio.timeout(self._cluster.timing.metadata_timeout_s):
+                answer = await fetch(self._cluster, leader, positions, _LIMITS)
+        except (TimeoutError, ClusterFault):
+            return
+        overtaken = []
+        for where, fetched in answer.partitions.items():
+            if fetched.error is None:
+                self._feed(where, fetched)
+            elif isinstance(fetched.error, OffsetOutOfRange):
+                overtaken.append(where)
+        await self._go_to_the_start(overtaken)
 
     def _progress(self) -> tuple[int, int]:
         return len(self.waiting), sum(one.position for one in self.waiting.values())
@@ -183,14 +195,6 @@ class _Spans:
         except (BatchError, RecordFormatError):
             self.unreadable.add(where)
             del self.waiting[where]
-
-    async def _fetched(
-        self, leader: int, positions: list[FetchPosition]
-    ) -> dict[TopicPartition, FetchedPartition]:
-        try:
-            return (await fetch(self._cluster, leader, positions, _LIMITS)).partitions
-        except ClusterFault:
-            return {}
 
     async def _go_to_the_start(self, overtaken: list[TopicPartition]) -> None:
         if not overtaken:

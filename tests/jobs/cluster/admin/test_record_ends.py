@@ -12,9 +12,10 @@ from kio.schema.fetch.v12 import response as fetched
 from jobs.cluster.admin.offsets import read_data_end, read_last_timestamp, read_timestamp_at
 from jobs.cluster.descriptions import TopicPartition
 from jobs.wire.batches.records import PlacedRecord, encode_batch
-from tests.jobs.cluster.admin.asking import ask
+from tests.jobs.cluster.admin.asking import ask, offer_all
 from tests.jobs.cluster.protocol import fake_broker
-from tests.jobs.cluster.protocol.fake_broker import NOW, FakeBroker, topic
+from tests.jobs.cluster.protocol.fake_broker import NOW, FakeBroker, Hang, topic
+from tests.jobs.cluster.protocol.fake_cluster import brokers
 
 WHERE = TopicPartition("orders", 0)
 COMMIT, ABORT = b"\0\0\0\1", b"\0\0\0\0"
@@ -146,3 +147,15 @@ async def test_a_partition_that_cannot_be_read_is_not_known(question, argument, 
         assert await ask(broker, question, {WHERE: argument}, timeout_s=2.0) == {WHERE: found}
     log = Log([(20, b"\1" * 80)], 21, [], [])
     assert await asked_of(log, question, argument) == found
+
+
+async def test_a_leader_that_hangs_costs_its_own_partitions_only():
+    log = log_of([("plain", 3, 0), ("committed", 2, 0)])
+    async with brokers(2) as (answers, hangs):
+        answers.topics = hangs.topics = (topic("orders", {0: 1, 1: 2}),)
+        answers.answers[fake_broker.FETCH] = answering(log, most_batches=1)
+        hangs.answers[fake_broker.FETCH] = Hang
+        offer_all(hangs)
+        spans = {WHERE: (0, log.end), TopicPartition("orders", 1): (0, 9)}
+        found = await ask(answers, read_data_end, spans, timeout_s=3.0)
+    assert found == {WHERE: log.end - 1, TopicPartition("orders", 1): 9}
