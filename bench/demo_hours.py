@@ -107,8 +107,8 @@ class Course:
     chance: random.Random
 
 
-def start(home: Path) -> "subprocess.Popen[str]":
-    words = [sys.executable, str(ROOT / "manage.py"), "demo", "--home", str(home)]
+def start(home: Path, *more: str) -> "subprocess.Popen[str]":
+    words = [sys.executable, str(ROOT / "manage.py"), "demo", "--home", str(home), *more]
     return subprocess.Popen(
         [*words, "--port", "8600", "--kafka-port", "23092"],
         cwd=ROOT,

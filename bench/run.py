@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import at_rest
 import availability_pages
 import collection
 import demo_hours
@@ -60,10 +61,11 @@ BENCHMARKS = {
     "pages": pages.measure,
     "pages50k": pages.measure_50k,
     "standby": measure_standby,
+    "at-rest": at_rest.measure,
     "demo-hours": demo_hours.measure,
 }
 # What runs for as long as it is told to; only by name, because they take hours.
-LONG = {"standby": "600", "demo-hours": "7200"}
+LONG = {"standby": "600", "at-rest": "1200", "demo-hours": "7200"}
 
 
 def main() -> int:

@@ -2,6 +2,7 @@
 
 import os
 import threading
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -38,21 +39,70 @@ def pss_bytes(pid: int) -> int:
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), 0)
 
 
+# What a process is, by a word of its command line; the first one that fits.
+ROLES = {
+    "kafka.Kafka": "brokers",
+    "org.apache.kafka.connect.mirror.MirrorMaker": "mirror maker",
+    "org.apache.spark.deploy.SparkSubmit": "jvm",
+    "/java ": "java",
+    "pyspark.daemon": "task",
+    "pyspark/daemon": "task",
+    "jobs.spark.run_supervisor": "keeper",
+    "entry/run.py": "driver",
+    "jobs.lab": "lab",
+    "--queues": "worker",
+    "gunicorn": "web",
+    "console.celery beat": "beat",
+    "manage.py": "manage",
+    "redis-server": "redis",
+}
+
+
 def role(pid: int) -> str:
-    """Return what a process of a flow is: jvm, driver, task, keeper or other."""
+    """Return what a process is: jvm, driver, task, keeper of a flow, a program of the console, or other."""
     try:
         command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
     except OSError:
         return "other"
-    words = {
-        "/java ": "jvm",
-        "java ": "jvm",
-        "pyspark.daemon": "task",
-        "pyspark/daemon": "task",
-        "jobs.spark.run_supervisor": "keeper",
-        "entry/run.py": "driver",
+    name = next((name for word, name in ROLES.items() if word in command), "other")
+    words = command.split()
+    if name == "worker":
+        return f"worker {words[words.index('--queues') + 1]}"
+    if name == "manage":
+        at = next(number for number, word in enumerate(words) if word.endswith("manage.py"))
+        return f"manage {words[at + 1]}"
+    return name
+
+
+@dataclass(frozen=True)
+class Use:
+    """What processes of one role have used so far (CPU seconds), and their memory now."""
+
+    cpu_s: float = 0.0
+    pss: int = 0
+
+
+def use_by_role(pids: Iterable[int], role_of: Callable[[int], str] = role) -> dict[str, Use]:
+    """Return what each role of these processes uses; those that are gone count nothing."""
+    found: dict[str, Use] = {}
+    for pid in pids:
+        used = cpu_s(pid)
+        if used is not None:
+            before = found.setdefault(role_of(pid), Use())
+            found[role_of(pid)] = Use(before.cpu_s + used, before.pss + pss_bytes(pid))
+    return found
+
+
+def rates(before: dict[str, Use], after: dict[str, Use], seconds: float) -> dict[str, dict[str, float]]:
+    """Return percent of one core and PSS (MB) by role, and of all of them."""
+    rows = {
+        name: {
+            "cpu_percent": round(100 * (use.cpu_s - before.get(name, Use()).cpu_s) / seconds, 1),
+            "pss_mb": round(use.pss / 1e6, 1),
+        }
+        for name, use in sorted(after.items())
     }
-    return next((name for word, name in words.items() if word in command), "other")
+    return rows
 
 
 @dataclass
