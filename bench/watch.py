@@ -93,16 +93,17 @@ def use_by_role(pids: Iterable[int], role_of: Callable[[int], str] = role) -> di
     return found
 
 
-def rates(before: dict[str, Use], after: dict[str, Use], seconds: float) -> dict[str, dict[str, float]]:
+def rates(
+    before: dict[str, Use], after: dict[str, Use], seconds: float
+) -> dict[str, dict[str, float]]:
     """Return percent of one core and PSS (MB) by role, and of all of them."""
-    rows = {
+    return {
         name: {
             "cpu_percent": round(100 * (use.cpu_s - before.get(name, Use()).cpu_s) / seconds, 1),
             "pss_mb": round(use.pss / 1e6, 1),
         }
         for name, use in sorted(after.items())
     }
-    return rows
 
 
 @dataclass

@@ -1,34 +1,47 @@
-"""Reading a topic to its end, once: for topics that are tables, where the last record of a key counts."""
+"""Reading a topic to its end, once or again and again: for topics that are tables.
+
+The last record of a key counts there. Records are fetched and decoded a few megabytes at a time, with the
+connections that the process keeps: memory does not grow with the length of the topic.
+"""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
 
-from jobs.cluster.admin.offsets import read_offset_ranges
-from jobs.cluster.admin.topics import describe_topics, is_missing
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.descriptions import TopicDescription, TopicPartition
-from jobs.cluster.errors import ClusterFault, TimedOut, Unreachable
-from jobs.cluster.records import ClientPartition, Consumer, Message, is_partition_eof
+from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.errors import ClusterFault, TimedOut, UnknownTopicOrPartition, Unreachable
+from jobs.cluster.protocol.cluster import RawCluster
+from jobs.cluster.protocol.data.committed_batches import CommittedBatch, read_committed_batches
+from jobs.cluster.protocol.data.offsets import LATEST, ListedOffset, list_offsets
+from jobs.wire.errors import BatchError, RecordFormatError
 
-# The reader's queue bounds the memory, whatever the length of the topic.
-_READER = {
-    "isolation.level": "read_committed",
-    "enable.partition.eof": True,
-    "auto.offset.reset": "earliest",
-    "queued.max.messages.kbytes": 8192,
-    "fetch.wait.max.ms": 100,
-}
-_BATCH = 2000
-_LOOK_S = 0.05
-_PAUSE_S = 0.2
+# What is fetched before it is decoded, and of one partition in one answer.
+PIECE_BYTES = 16 << 20
+_PARTITION_BYTES = 1 << 20
+# Of a question's budget: what a piece may take, so that it ends before the question does.
+_SHARE = 0.8
+
+
+class TopicRecord(NamedTuple):
+    """A committed record of a topic; `timestamp_ms` None: it has none. Names of headers are text."""
+
+    partition: int
+    offset: int
+    timestamp_ms: int | None
+    key: bytes | None
+    value: bytes | None
+    headers: list[tuple[str, bytes | None]]
+
+
+Take = Callable[[TopicRecord], object]
 
 
 def read_whole_topic(
     client: ClusterClient,
     topic: str,
-    take: Callable[[Message], object],
+    take: Take,
     *,
     only_partition: int | None = None,
 ) -> dict[int, int] | None:
@@ -38,215 +51,212 @@ def read_whole_topic(
     came for the client's timeout: there are no half answers. While any transaction is open, also another
     program's, a reader sees nothing behind its first record; stopping there would be stopping too early.
     """
-    described = _describe(client, topic)
-    if described is None:
+    found = _look(client, topic, is_complete=True)
+    if found is None:
         return None
-    return _read(client, described, dict.fromkeys(_numbers(described, only_partition), 0), take)
+    ends = found.ends_of(only_partition)
+    return _read(client, topic, dict.fromkeys(ends, 0), ends, take)
 
 
 def read_topic_from(
     client: ClusterClient,
     topic: str,
     starts: Mapping[int, int],
-    take: Callable[[Message], object],
+    take: Take,
 ) -> dict[int, int] | None:
     """Give the records of some partitions from an offset of each to `take`; returns where reading ended.
 
     None: the topic does not exist. What an open transaction holds back is left for the next time. Raises
     `ClusterFault`.
     """
-    described = _describe(client, topic)
-    if described is None:
+    found = _look(client, topic, is_complete=False)
+    if found is None:
         return None
-    there = {number: starts[number] for number in _numbers(described, None) if number in starts}
-    return _read(client, described, there, take, is_complete=False)
+    there = {number: starts[number] for number in found.ends if number in starts}
+    return _read(client, topic, there, found.ends, take)
 
 
 class TopicFollower:
-    """Reads a topic to its end, and later what was added to it, with one consumer until `close`.
+    """Reads a topic to its end, and later what was added to it.
 
-    `is_complete` False: what an open transaction holds back is left for the next time. One thread at a time.
-    Invariant: every record before the position was taken, once, and none behind it.
+    `is_complete` False: what an open transaction holds back is left for the next time. `trusts_elections`
+    False: where another leader was elected everything is read again, because an unclean election may have
+    cut the log and it may have grown again since. One thread at a time. Invariant: every record before the
+    position was taken, once, and none behind it.
     """
 
     def __init__(
         self,
-        client: ClusterClient,
         topic: str,
         *,
         only_partition: int | None = None,
         is_complete: bool = True,
+        trusts_elections: bool = True,
     ) -> None:
         self.topic = topic
-        self._client = client
         self._only = only_partition
         self._is_complete = is_complete
-        self._topic_id: str | None = None
-        self._is_whole = False
+        self._trusts_elections = trusts_elections
+        self._before: _Topic | None = None
         self._read_to: dict[int, int] = {}
-        self._reader: _Reader | None = None
 
-    def close(self) -> None:
-        """Let go of the consumer; `follow` makes another one."""
-        reader, self._reader = self._reader, None
-        if reader is not None:
-            reader.close()
-
-    def follow(self, take: Callable[[Message], object], forget: Callable[[], object]) -> bool:
+    def follow(self, client: ClusterClient, take: Take, forget: Callable[[], object]) -> bool:
         """Give every new record to `take`; returns False when there is no such topic. Raises `ClusterFault`.
 
-        `forget` is called before the first record, whenever reading begins anew: the first time, when the
-        topic is another one under the same name, and after a fault.
+        `forget` is called before the first record, whenever reading begins at the beginning: the first time,
+        when the topic is another one under the same name or its log was cut, and after a fault.
         """
-        try:
-            return self._follow(take, forget)
-        except BaseException:
-            self.close()
-            raise
-
-    def _follow(self, take: Callable[[Message], object], forget: Callable[[], object]) -> bool:
-        described = _describe(self._client, self.topic)
-        is_another = described is None or described.topic_id != self._topic_id
-        if is_another or not self._is_whole:
+        found = _look(client, self.topic, is_complete=self._is_complete)
+        if found is None or not self._goes_on(found):
             forget()
             self._read_to = {}
-            self.close()
-        self._is_whole = False
-        if described is None:
+        self._before = None
+        if found is None:
             return False
-        numbers = _numbers(described, self._only)
-        starts = {number: self._read_to.get(number, 0) for number in numbers}
-        ends = _ends(self._client, self.topic, starts, is_complete=self._is_complete)
-        self._reader = self._reader or _Reader(self._client, self.topic)
-        self._read_to |= self._reader.read(starts, ends, take)
-        self._topic_id, self._is_whole = described.topic_id, True
+        ends = found.ends_of(self._only)
+        starts = {number: self._read_to.get(number, 0) for number in ends}
+        self._read_to = _read(client, self.topic, starts, ends, take)
+        self._before = found
         return True
 
+    def _goes_on(self, found: _Topic) -> bool:
+        """Return whether what was read still stands in the log."""
+        before = self._before
+        if before is None or before.topic_id != found.topic_id:
+            return False
+        if not self._trusts_elections and before.epochs != found.epochs:
+            return False
+        return all(found.ends.get(number, 0) >= at for number, at in self._read_to.items())
 
-def _describe(client: ClusterClient, topic: str) -> TopicDescription | None:
-    described = describe_topics(client, [topic])[0]
-    if described.error is None:
-        return described
-    if is_missing(described):
-        return None
-    raise ClusterFault(described.error, cluster=client.connection.alias)
+
+class _Topic(NamedTuple):
+    """Which topic it is ("" where the cluster has no ids), where its partitions end, and their epochs."""
+
+    topic_id: str
+    ends: dict[int, int]
+    epochs: dict[int, int]
+
+    def ends_of(self, only: int | None) -> dict[int, int]:
+        return {number: end for number, end in self.ends.items() if only in (None, number)}
 
 
-def _numbers(topic: TopicDescription, only: int | None) -> list[int]:
-    return [p.partition for p in topic.partitions if only in (None, p.partition)]
+def _look(client: ClusterClient, topic: str, *, is_complete: bool) -> _Topic | None:
+    """Return the high watermark of every partition, or its last stable offset; None without the topic.
+
+    A leader that moves is waited for. Raises `ClusterFault`.
+    """
+
+    async def look(cluster: RawCluster) -> _Topic | None:
+        described = (await cluster.metadata([topic])).topics[topic]
+        if isinstance(described.error, UnknownTopicOrPartition):
+            return None
+        if described.error is not None:
+            raise described.error
+        listed = await list_offsets(
+            cluster,
+            {TopicPartition(topic, number): LATEST for number in described.partitions},
+            read_committed=not is_complete,
+            budget_s=client.timeout_s,
+            unknown_s=client.timeout_s,
+        )
+        ends = {where.partition: _end(where, one, cluster) for where, one in listed.items()}
+        epochs = {number: one.leader_epoch for number, one in described.partitions.items()}
+        return _Topic(str(described.topic_id or ""), ends, epochs)
+
+    return client.ask(f"Reading {topic}", look)
+
+
+def _end(where: TopicPartition, one: ListedOffset | ClusterFault, cluster: RawCluster) -> int:
+    if isinstance(one, ClusterFault):
+        text = f"Reading {where}: {one.message}"
+        raise Unreachable(text, cluster=cluster.alias) if one.retriable else one
+    return one.offset or 0
 
 
 def _read(
     client: ClusterClient,
-    topic: TopicDescription,
+    topic: str,
     starts: Mapping[int, int],
-    take: Callable[[Message], object],
-    *,
-    is_complete: bool = True,
+    ends: Mapping[int, int],
+    take: Take,
 ) -> dict[int, int]:
-    ends = _ends(client, topic.name, starts, is_complete=is_complete)
-    reader = _Reader(client, topic.name)
-    try:
-        return reader.read(starts, ends, take)
-    finally:
-        reader.close()
+    """Give the records from `starts` up to `ends` to `take`; returns where the next reading begins.
+
+    What comes behind an end while others are read is left for the next reading: a topic that is written
+    without a pause has no end of its own. Raises `ClusterFault`.
+    """
+    span = _Span(client, topic, dict(starts), ends)
+    while span.left:
+        for record in span.read_piece():
+            take(record)
+    return {number: max(start, ends[number]) for number, start in starts.items()}
 
 
-class _Reader:
-    """A consumer of one topic, made when there is something to read; it fetches only while it reads."""
+class _Span:
+    """What is read of a topic: from `at` to `ends`, by partition."""
 
-    def __init__(self, client: ClusterClient, topic: str) -> None:
-        self._client = client
-        self._topic = topic
-        self._consumer: Consumer | None = None
-
-    def close(self) -> None:
-        consumer, self._consumer = self._consumer, None
-        if consumer is not None:
-            consumer.close()
-
-    def read(
-        self,
-        starts: Mapping[int, int],
-        ends: Mapping[int, int],
-        take: Callable[[Message], object],
-    ) -> dict[int, int]:
-        """Give the records from `starts` up to `ends` to `take`; returns where the next reading begins.
-
-        What comes behind an end while others are read is left for the next reading: a topic that is
-        written without a pause has no end of its own.
-        """
-        left = {n: ends[n] for n, start in starts.items() if start < ends[n]}
-        if left:
-            self._consumer = self._consumer or self._client.consumer(_READER)
-            self._consumer.assign([ClientPartition(self._topic, n, starts[n]) for n in left])
-            self._read(self._consumer, dict(left), take)
-            self._consumer.unassign()
-        return {**starts, **left}
-
-    def _read(
-        self, consumer: Consumer, left: dict[int, int], take: Callable[[Message], object]
+    def __init__(
+        self, client: ClusterClient, topic: str, at: dict[int, int], ends: Mapping[int, int]
     ) -> None:
-        """Read until nothing is `left`: the ends of the partitions that are not at theirs."""
-        count, heard_at = len(left), time.monotonic()
-        while left:
-            for message in consumer.consume(_BATCH, timeout=_LOOK_S):
-                error = message.error()
-                if error is None:
-                    heard_at = time.monotonic()
-                elif not is_partition_eof(error):
-                    if not error.retriable():
-                        raise self._client.fault_of(error, f"Reading {self._topic}")
-                    continue
-                _step(message, left, take)
-            if left and time.monotonic() - heard_at > self._client.timeout_s:
-                raise self._silence(len(left), count)
+        self._client, self._topic, self._at, self._ends = client, topic, at, ends
 
-    def _silence(self, left: int, count: int) -> ClusterFault:
-        return self._client.fault() or TimedOut(
-            f"Reading {self._topic}: {left} of {count} partitions were "
-            f"not read to their end within {self._client.timeout_s:g} s. Where brokers answer, a transaction "
-            "is open there: it ends by itself, or when its producer starts again.",
+    @property
+    def left(self) -> dict[TopicPartition, int]:
+        """Where reading goes on, of the partitions that are not at their ends."""
+        return {
+            TopicPartition(self._topic, number): at
+            for number, at in self._at.items()
+            if at < self._ends[number]
+        }
+
+    def read_piece(self) -> Iterator[TopicRecord]:
+        """Yield the records of the next megabytes; raises when none came within the client's timeout."""
+        batches: list[tuple[int, CommittedBatch]] = []
+        before = self.left
+        size = 0
+
+        def keep(where: TopicPartition, batch: CommittedBatch | None, position: int) -> bool:
+            nonlocal size
+            if batch is not None:
+                batches.append((where.partition, batch))
+                size += len(batch.content)
+            self._at[where.partition] = position
+            return position >= self._ends[where.partition] or size >= PIECE_BYTES
+
+        unread = self._client.ask(
+            f"Reading {self._topic}",
+            lambda cluster: read_committed_batches(
+                cluster,
+                self.left,
+                keep,
+                budget_s=self._client.timeout_s * _SHARE,
+                partition_bytes=_PARTITION_BYTES,
+            ),
+        )
+        for fault in unread.values():
+            if fault is not None:
+                raise fault
+        if self.left == before:
+            raise self._silence(len(before))
+        for number, batch in batches:
+            yield from self._records(number, batch)
+
+    def _records(self, number: int, batch: CommittedBatch) -> Iterator[TopicRecord]:
+        try:
+            for record in batch.records():
+                if record.offset >= self._ends[number]:
+                    return
+                at_ms = record.timestamp if record.timestamp >= 0 else None
+                headers = [(name.decode("utf-8", "replace"), told) for name, told in record.headers]
+                yield TopicRecord(number, record.offset, at_ms, record.key, record.value, headers)
+        except (BatchError, RecordFormatError) as error:
+            text = f"{TopicPartition(self._topic, number)} cannot be read: {error}"
+            raise ClusterFault(text, cluster=self._client.connection.alias) from None
+
+    def _silence(self, left: int) -> ClusterFault:
+        return TimedOut(
+            f"Reading {self._topic}: {left} of {len(self._ends)} partitions were not read to their end "
+            f"within {self._client.timeout_s:g} s. Where brokers answer, a transaction is open there: it "
+            "ends by itself, or when its producer starts again.",
             cluster=self._client.connection.alias,
         )
-
-
-def _step(message: Message, left: dict[int, int], take: Callable[[Message], object]) -> None:
-    """Take a record that stands before its partition's end; note where the end is reached.
-
-    An offset at the end or behind it, of a record or of an end-of-partition event, says that nothing before
-    the end is still to come: the last offsets may be markers, or compacted.
-    """
-    partition, offset = message.partition() or 0, message.offset() or 0
-    end = left.get(partition)
-    if end is None:
-        return
-    if message.error() is None and offset < end:
-        take(message)
-        offset += 1
-    if offset >= end:
-        del left[partition]
-
-
-def _ends(
-    client: ClusterClient, topic: str, partitions: Collection[int], *, is_complete: bool
-) -> dict[int, int]:
-    """Return the high watermark of every partition, or its last stable offset; raises `ClusterFault`.
-
-    A topic that was just made, or a leader that moves, is waited for.
-    """
-    wanted = {TopicPartition(topic, number) for number in partitions}
-    ends: dict[int, int] = {}
-    give_up_at = time.monotonic() + client.timeout_s
-    while True:
-        found = read_offset_ranges(client, wanted, with_timestamps=False)
-        known = {w: r.high_watermark if is_complete else r.end_offset for w, r in found.items()}
-        ends |= {where.partition: end for where, end in known.items() if end is not None}
-        wanted = {where for where in wanted if where.partition not in ends}
-        if not wanted:
-            return ends
-        if time.monotonic() >= give_up_at:
-            where = min(wanted)
-            why = found[where].error or "its end is not known"
-            raise Unreachable(f"Reading {where}: {why}.", cluster=client.connection.alias)
-        time.sleep(_PAUSE_S)

@@ -117,7 +117,6 @@ class Rounds:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._door.close()
         self._source.close()
         self._target.close()
 

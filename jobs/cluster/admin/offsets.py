@@ -78,7 +78,7 @@ def read_timestamp_at(
     """
     found: dict[TopicPartition, int | None] = dict.fromkeys(offsets)
 
-    def take(where: TopicPartition, batch: CommittedBatch | None) -> bool:
+    def take(where: TopicPartition, batch: CommittedBatch | None, _position: int) -> bool:
         first = next(batch.places(), None) if batch else None
         if first is not None:
             found[where] = first[1] if first[1] >= 0 else None
@@ -99,7 +99,7 @@ def read_last_timestamp(
     """
     found: dict[TopicPartition, int | None] = dict.fromkeys(ends)
 
-    def take(where: TopicPartition, batch: CommittedBatch | None) -> bool:
+    def take(where: TopicPartition, batch: CommittedBatch | None, _position: int) -> bool:
         if batch is None or batch.header.base_offset >= ends[where]:
             return True
         for offset, timestamp_ms in batch.places():
@@ -129,7 +129,7 @@ def read_data_end(
     ends = {where: end for where, (_, end) in ranges.items()}
     data_end = dict(starts)
 
-    def take(where: TopicPartition, batch: CommittedBatch | None) -> bool:
+    def take(where: TopicPartition, batch: CommittedBatch | None, _position: int) -> bool:
         if batch is None or batch.header.base_offset >= ends[where]:
             return True
         last = batch.last_offset_below(ends[where])
@@ -145,10 +145,10 @@ def read_data_end(
 
 def _read_from(
     client: ClusterClient, starts: Mapping[TopicPartition, int], take: Take
-) -> set[TopicPartition]:
+) -> Mapping[TopicPartition, ClusterFault | None]:
     """Read partitions from given offsets until `take` says enough; return those it never did for."""
     if not starts:
-        return set()
+        return {}
     return client.ask(
         "Reading records",
         lambda cluster: read_committed_batches(cluster, starts, take, budget_s=client.timeout_s),

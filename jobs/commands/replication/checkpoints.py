@@ -8,7 +8,6 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 from jobs.cluster.client import ClusterClient
@@ -54,9 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
     with (
         ClusterClient(flow.source, timeout_s=TIMEOUT_S) as source,
         ClusterClient(flow.target, timeout_s=TIMEOUT_S) as target,
-        closing(KafkaCheckpointDoor(flow, source, target)) as door,
     ):
-        rounds = TimedRounds(flow, door)
+        rounds = TimedRounds(flow, KafkaCheckpointDoor(flow, source, target))
         try:
             while True:
                 pause_s = rounds.run()

@@ -19,7 +19,6 @@ from jobs.cluster.descriptions import (
 )
 from jobs.cluster.errors import ClusterFault, TimedOut
 from jobs.cluster.records import (
-    TIMESTAMP_NOT_AVAILABLE,
     Headers,
     KafkaError,
     KafkaException,
@@ -27,7 +26,7 @@ from jobs.cluster.records import (
     Producer,
     error_in,
 )
-from jobs.cluster.topic_reader import TopicFollower
+from jobs.cluster.topic_reader import TopicFollower, TopicRecord
 from jobs.replication.checkpoints.group_sync import TargetGroups
 from jobs.replication.checkpoints.topic import PARTITION, TOPIC_ID_HEADER, CheckpointTopic
 from jobs.replication.flow.internal_topics import ensure_checkpoints_topic, syncs_place
@@ -98,12 +97,6 @@ class KafkaCheckpointDoor:
         self._read = CheckpointTopic("")
         self._producer: Producer | None = None
 
-    def close(self) -> None:
-        """Let go of the consumers; by the thread that asked the questions."""
-        for follower in (self._syncs, self._follower):
-            if follower is not None:
-                follower.close()
-
     def syncs(self) -> BoundedTranslator | None:
         """Read what is new in the topic of offset syncs."""
         if self._syncs is None or not self._syncs.follow():
@@ -114,8 +107,8 @@ class KafkaCheckpointDoor:
         """Read what is new in the topic of checkpoints."""
         if self._follower is None:
             topic = ensure_checkpoints_topic(self._target, self._flow)
-            self._follower = TopicFollower(self._target, topic, only_partition=PARTITION)
-        if not self._follower.follow(self._take, self._forget):
+            self._follower = TopicFollower(topic, only_partition=PARTITION)
+        if not self._follower.follow(self._target, self._take, self._forget):
             ensure_checkpoints_topic(self._target, self._flow)
         return self._read
 
@@ -214,11 +207,10 @@ class KafkaCheckpointDoor:
             "Writing checkpoints: the target takes none.", cluster=self._target.connection.alias
         )
 
-    def _take(self, message: Message) -> None:
-        kind, timestamp_ms = message.timestamp()
-        at_ms = None if kind == TIMESTAMP_NOT_AVAILABLE else timestamp_ms
-        where, headers = message.offset() or 0, message.headers()
-        self._read.take(message.key(), message.value(), at_ms, where, headers)
+    def _take(self, record: TopicRecord) -> None:
+        self._read.take(
+            record.key, record.value, record.timestamp_ms, record.offset, record.headers
+        )
 
     def _forget(self) -> None:
         assert self._follower is not None  # noqa: S101  it is what calls

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 
 from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.records import TIMESTAMP_NOT_AVAILABLE, Message
-from jobs.cluster.topic_reader import read_topic_from
+from jobs.cluster.topic_reader import TopicRecord, read_topic_from
 from jobs.replication.checkpoints.lag import SeenCheckpoint
 from jobs.replication.checkpoints.topic import (
     PARTITION,
@@ -52,10 +51,8 @@ def follow_checkpoints(
     known = {key: _kept(key, one) for key, one in before.checkpoints.items()} if is_same else {}
     found = CheckpointTopic(topic, known, read_to=start)
 
-    def take(message: Message) -> None:
-        kind, timestamp_ms = message.timestamp()
-        at_ms = None if kind == TIMESTAMP_NOT_AVAILABLE else timestamp_ms
-        found.take(message.key(), message.value(), at_ms, message.offset() or 0)
+    def take(record: TopicRecord) -> None:
+        found.take(record.key, record.value, record.timestamp_ms, record.offset)
 
     ends = read_topic_from(client, topic, {PARTITION: start}, take)
     if ends is None:

@@ -6,7 +6,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from contextlib import closing
 from types import TracebackType
 from typing import Any, Self
 
@@ -80,8 +79,8 @@ class CheckpointThread:
         with (
             ClusterClient(flow.source, timeout_s=TIMEOUT_S) as source,
             ClusterClient(flow.target, timeout_s=TIMEOUT_S) as target,
-            closing(KafkaCheckpointDoor(flow, source, target)) as door,
         ):
+            door = KafkaCheckpointDoor(flow, source, target)
             rounds = TimedRounds(flow, door, self._clock)
             while not self._over.is_set():
                 pause_s = rounds.run()

@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.records import TIMESTAMP_NOT_AVAILABLE, Message
-from jobs.cluster.topic_reader import read_whole_topic
+from jobs.cluster.topic_reader import TopicRecord, read_whole_topic
 from jobs.wire.errors import RecordFormatError
 from jobs.wire.fields import FieldReader
 from jobs.wire.mirror_records import Checkpoint, decode_checkpoint
@@ -132,10 +131,9 @@ def read_checkpoint_topic(
     """
     found = CheckpointTopic(topic)
 
-    def take(message: Message) -> None:
-        key = message.key()
-        if _may_be_wanted(key, wants):
-            found.take(key, message.value(), _timestamp(message), message.offset() or 0)
+    def take(record: TopicRecord) -> None:
+        if _may_be_wanted(record.key, wants):
+            found.take(record.key, record.value, record.timestamp_ms, record.offset)
 
     ends = read_whole_topic(client, topic, take, only_partition=PARTITION)
     found.exists = ends is not None
@@ -168,8 +166,3 @@ def _topic_id(headers: object) -> str:
     noted = dict(headers) if isinstance(headers, list) else {}
     value = noted.get(TOPIC_ID_HEADER)
     return value.decode("ascii", "replace") if isinstance(value, bytes) else ""
-
-
-def _timestamp(message: Message) -> int | None:
-    kind, timestamp_ms = message.timestamp()
-    return None if kind == TIMESTAMP_NOT_AVAILABLE else timestamp_ms

@@ -6,13 +6,18 @@ A compacted topic with one key per source partition. Whoever writes it last, thi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from jobs.cluster.client import ClusterClient
+from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.records import Headers, Message, Producer
-from jobs.cluster.topic_reader import read_whole_topic
+from jobs.cluster.errors import TimedOut
+from jobs.cluster.records import Producer
+from jobs.cluster.topic_reader import TopicFollower, TopicRecord
 from jobs.replication.copy.positions_format import (
     PositionKey,
     decode_position,
@@ -23,6 +28,14 @@ from jobs.replication.copy.positions_format import (
 )
 from jobs.wire.topics.sync_links import decode_chain
 
+logger = logging.getLogger(__name__)
+
+# Kafka's smallest segment. Only closed segments are compacted, and every start reads the whole topic.
+SEGMENT_BYTES = 1024 * 1024
+# So many records at once are seconds of reading: the brokers do not compact the topic.
+MANY_RECORDS = 500_000
+# A topic that is not asked for so long is forgotten, and read whole the next time.
+IDLE_S = 600.0
 # Where the remote partition ended at the moment of a commit; MirrorMaker 2 does not look at headers.
 # What is there beyond it at the next start was written after the commit.
 REMOTE_END_HEADER = "crosslog.remote-end"
@@ -87,12 +100,11 @@ class Positions(Mapping[TopicPartition, int]):
 def read_positions(client: ClusterClient, source_alias: str) -> Positions:
     """Read the positions of all flows from this source; empty when the topic does not exist.
 
-    Raises `ClusterFault`, also when the end of the topic was not reached while no record came for
-    the client's timeout: acting on half of the positions would copy everything else again.
+    A process reads the topic once, and later what was added to it. Raises `ClusterFault`, also when the end
+    of the topic was not reached while no record came for the client's timeout: acting on half of the
+    positions would copy everything else again.
     """
-    reading = _Reading(source_alias)
-    read_whole_topic(client, positions_topic(source_alias), reading.take)
-    return Positions(reading.entries)
+    return _FOLLOWED.of(client.connection, source_alias).read(client)
 
 
 class PositionWriter:
@@ -124,26 +136,54 @@ class PositionWriter:
         return encode_position_key(PositionKey(self._source_alias, where))
 
 
-class _Reading:
-    """Folds the records of the topic: the last one of a key wins."""
+class _FollowedPositions:
+    """Folds the records of one topic: the last one of a key wins. Any number of threads."""
 
     def __init__(self, source_alias: str) -> None:
-        self.entries: dict[TopicPartition, Position] = {}
         self._source_alias = source_alias
+        self._entries: dict[TopicPartition, Position] = {}
+        self._records = 0
+        self._lock = threading.Lock()
+        self._follower = TopicFollower(positions_topic(source_alias), trusts_elections=False)
 
-    def take(self, message: Message) -> None:
-        record_key = message.key()
-        key = decode_position_key(record_key)
-        if key is None or key.source_alias != self._source_alias or record_key is None:
+    def read(self, client: ClusterClient) -> Positions:
+        """Read on to the end of the topic; raises `ClusterFault`."""
+        topic, alias = self._follower.topic, client.connection.alias
+        if not self._lock.acquire(timeout=client.timeout_s):
+            text = f"Reading {topic}: another reader did not end within {client.timeout_s:g} s."
+            raise TimedOut(text, cluster=alias)
+        try:
+            began = time.monotonic()
+            self._follower.follow(client, self._take, self._forget)
+            if self._records >= MANY_RECORDS:
+                took_s = time.monotonic() - began
+                logger.warning(
+                    "positions read cluster=%s topic=%s records=%d positions=%d seconds=%.1f: set "
+                    "segment.bytes=%d on the topic, so that brokers compact it",
+                    alias, topic, self._records, len(self._entries), took_s, SEGMENT_BYTES,
+                )  # fmt: skip
+            self._records = 0
+            return Positions(self._entries)
+        finally:
+            self._lock.release()
+
+    def _forget(self) -> None:
+        self._entries.clear()
+        self._records = 0
+
+    def _take(self, record: TopicRecord) -> None:
+        self._records += 1
+        key = decode_position_key(record.key)
+        if key is None or key.source_alias != self._source_alias or record.key is None:
             return
-        next_offset = decode_position(message.value())
+        next_offset = decode_position(record.value)
         if next_offset is None:
-            self.entries.pop(key.where, None)
+            self._entries.pop(key.where, None)
             return
-        notes = _Notes(message.headers())
-        self.entries[key.where] = Position(
+        notes = _Notes(record.headers)
+        self._entries[key.where] = Position(
             next_offset,
-            record_key,
+            record.key,
             notes.number(REMOTE_END_HEADER),
             notes.number(LEADER_EPOCH_HEADER),
             notes.pair(LAST_SYNC_HEADER),
@@ -151,12 +191,34 @@ class _Reading:
         )
 
 
+class _FollowedTopics:
+    """The topics of positions that this process follows; those not read for a while are forgotten."""
+
+    def __init__(self, idle_s: float = IDLE_S, clock: Callable[[], float] = time.monotonic) -> None:
+        self._idle_s, self._clock = idle_s, clock
+        self._lock = threading.Lock()
+        self._followed: dict[tuple[Connection, str], tuple[_FollowedPositions, float]] = {}
+
+    def of(self, connection: Connection, source_alias: str) -> _FollowedPositions:
+        key, now = (connection, source_alias), self._clock()
+        with self._lock:
+            idle = [k for k, (_, used_at) in self._followed.items() if now - used_at > self._idle_s]
+            for old in idle:
+                del self._followed[old]
+            found, _ = self._followed.get(key) or (_FollowedPositions(source_alias), now)
+            self._followed[key] = found, now
+            return found
+
+
+_FOLLOWED = _FollowedTopics()
+
+
 class _Notes:
     """What crosslog noted beside a position; what it cannot read counts as not noted."""
 
-    def __init__(self, headers: Headers | None) -> None:
+    def __init__(self, headers: Iterable[tuple[str, bytes | None]]) -> None:
         self._values = {
-            name: value for name, value in dict(headers or ()).items() if isinstance(value, bytes)
+            name: value for name, value in dict(headers).items() if isinstance(value, bytes)
         }
 
     def value(self, name: str) -> bytes | None:

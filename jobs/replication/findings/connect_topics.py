@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.records import TIMESTAMP_NOT_AVAILABLE, Message
-from jobs.cluster.topic_reader import read_whole_topic
+from jobs.cluster.topic_reader import TopicRecord, read_whole_topic
 from jobs.replication.findings.snapshot import ConnectorStatus
 from jobs.wire.errors import RecordFormatError
 from jobs.wire.timestamps import utc_time
@@ -91,8 +90,8 @@ def read_statuses(client: ClusterClient, source_alias: str) -> Statuses | None:
     """
     found = Statuses()
 
-    def take(message: Message) -> None:
-        found.take(message.key(), message.value(), _time(message))
+    def take(record: TopicRecord) -> None:
+        found.take(record.key, record.value, utc_time(record.timestamp_ms or 0) or _UNKNOWN_TIME)
 
     ends = read_whole_topic(client, status_topic(source_alias), take)
     return None if ends is None else found
@@ -105,15 +104,8 @@ def read_configs(client: ClusterClient, source_alias: str) -> Configs | None:
     """
     found = Configs()
 
-    def take(message: Message) -> None:
-        found.take(message.key(), message.value())
+    def take(record: TopicRecord) -> None:
+        found.take(record.key, record.value)
 
     ends = read_whole_topic(client, config_topic(source_alias), take)
     return None if ends is None else found
-
-
-def _time(message: Message) -> datetime:
-    kind, timestamp_ms = message.timestamp()
-    if kind == TIMESTAMP_NOT_AVAILABLE:
-        return _UNKNOWN_TIME
-    return utc_time(timestamp_ms) or _UNKNOWN_TIME

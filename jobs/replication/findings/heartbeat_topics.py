@@ -9,8 +9,7 @@ from jobs.cluster.admin.offsets import read_offset_ranges
 from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import PartitionDescription, TopicPartition
-from jobs.cluster.records import Message
-from jobs.cluster.topic_reader import read_topic_from
+from jobs.cluster.topic_reader import TopicRecord, read_topic_from
 from jobs.replication.findings.snapshot import HeartbeatsSnapshot
 from jobs.replication.flow.selection import policy_of
 from jobs.replication.flow.spec import FlowSpec
@@ -37,8 +36,8 @@ class _Tail:
         self.wrapped = 0
         self.newest: dict[tuple[str, str], int] = {}
 
-    def take(self, message: Message) -> None:
-        key, value = message.key(), message.value()
+    def take(self, record: TopicRecord) -> None:
+        key, value = record.key, record.value
         if is_json_wrapped(key) or is_json_wrapped(value):
             self.wrapped += 1
             key, value = unwrap_json(key) or key, unwrap_json(value) or value

@@ -9,6 +9,7 @@ from jobs.cluster.admin.brokers import describe_cluster
 from jobs.cluster.admin.topics import NewTopicSpec, create_topics, describe_topics, is_missing
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import ClusterFault
+from jobs.replication.copy.positions import SEGMENT_BYTES
 from jobs.replication.copy.positions_format import positions_topic
 from jobs.replication.flow.selection import policy_of
 from jobs.replication.flow.spec import FlowSpec, HeartbeatsTo, SyncsLocation
@@ -19,9 +20,7 @@ logger = logging.getLogger(__name__)
 POSITIONS_PARTITIONS = 25
 HIGHEST_REPLICATION_FACTOR = 3
 _COMPACTED = {"cleanup.policy": "compact"}
-# Only closed segments are compacted, and the topic is read whole at every start: Kafka's smallest
-# segment keeps it short although positions are written every second.
-_POSITIONS = {**_COMPACTED, "segment.bytes": str(1024 * 1024)}
+_POSITIONS = {**_COMPACTED, "segment.bytes": str(SEGMENT_BYTES)}
 
 
 def ensure_internal_topics(source: ClusterClient, target: ClusterClient, flow: FlowSpec) -> None:

@@ -10,8 +10,7 @@ from jobs.cluster.admin.offsets import read_offset_ranges
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
-from jobs.cluster.records import Message
-from jobs.cluster.topic_reader import read_topic_from
+from jobs.cluster.topic_reader import TopicRecord, read_topic_from
 from jobs.wire.errors import RecordFormatError
 from jobs.wire.mirror_records import decode_offset_sync
 
@@ -83,8 +82,8 @@ def _read(client: ClusterClient, known: SyncTail, begin: int) -> SyncTail | None
     """Read into a copy: what is known stays as it is when reading fails."""
     tail = SyncTail(known.topic, known.next_offset, dict(known.newest), known.refused)
 
-    def take(message: Message) -> None:
-        tail.take(message.key(), message.value())
+    def take(record: TopicRecord) -> None:
+        tail.take(record.key, record.value)
 
     ends = read_topic_from(client, known.topic, {PARTITION: begin}, take)
     if ends is None:

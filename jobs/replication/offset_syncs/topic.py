@@ -7,8 +7,7 @@ from functools import lru_cache
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.records import Message
-from jobs.cluster.topic_reader import TopicFollower
+from jobs.cluster.topic_reader import TopicFollower, TopicRecord
 from jobs.replication.flow.selection import should_replicate
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.translation.bounded import BoundedTranslator
@@ -29,7 +28,8 @@ class FollowedSyncs:
     def __init__(self, flow: FlowSpec, client: ClusterClient, topic: str) -> None:
         self.kept = BoundedTranslator()
         self.refused: Counter[str] = Counter()
-        self._follower = TopicFollower(client, topic, only_partition=PARTITION, is_complete=False)
+        self._client = client
+        self._follower = TopicFollower(topic, only_partition=PARTITION, is_complete=False)
         self._links = SyncLinks()
         self._wants = lru_cache(maxsize=10_000)(lambda name: should_replicate(flow, name))
 
@@ -38,26 +38,21 @@ class FollowedSyncs:
 
         Raises `ClusterFault`.
         """
-        return self._follower.follow(self._take, self._forget)
-
-    def close(self) -> None:
-        """Let go of the consumer."""
-        self._follower.close()
+        return self._follower.follow(self._client, self._take, self._forget)
 
     def _forget(self) -> None:
         self.kept.clear()
         self.refused.clear()
 
-    def _take(self, message: Message) -> None:
+    def _take(self, record: TopicRecord) -> None:
         try:
-            sync = decode_offset_sync(message.key(), message.value())
+            sync = decode_offset_sync(record.key, record.value)
         except RecordFormatError as error:
-            is_wrapped = is_json_wrapped(message.value())
+            is_wrapped = is_json_wrapped(record.value)
             self.refused["written through a JSON converter" if is_wrapped else error.kind] += 1
             return
         pair = (sync.upstream_offset, sync.downstream_offset)
         if min(pair) >= 0 and self._wants(sync.topic):
             where = TopicPartition(sync.topic, sync.partition)
-            at = message.offset() or 0
-            for one, follows in self._links.told(at, where, pair, message.headers()):
+            for one, follows in self._links.told(record.offset, where, pair, record.headers):
                 self.kept.add(where, *one, follows=follows)

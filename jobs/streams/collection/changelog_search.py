@@ -8,8 +8,7 @@ from enum import StrEnum
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import ClusterFault
-from jobs.cluster.records import Message
-from jobs.cluster.topic_reader import read_topic_from
+from jobs.cluster.topic_reader import TopicRecord, read_topic_from
 
 LARGEST_BYTES = 1 << 30
 MOST_HITS = 100
@@ -121,17 +120,16 @@ class _Search:
     def has_value(self) -> bool:
         return any(hit.value_bytes is not None for hit in self._hits.values())
 
-    def take(self, message: Message) -> None:
-        key, value = message.key(), message.value()
-        found = key.encode() if isinstance(key, str) else key or b""
+    def take(self, record: TopicRecord) -> None:
+        found, value = record.key or b"", record.value
         value_bytes = None if value is None else len(value)
         self._read_bytes += len(found) + (value_bytes or 0)
         if len(found) == self._size and found.startswith(self._key):
-            partition = message.partition() or 0
+            partition = record.partition
             # Again at the end: the dictionary stays in the order of the last records.
             self._hits.pop((partition, found), None)
             self._hits[partition, found] = ChangelogHit(
-                partition, message.offset() or 0, message.timestamp()[1], found, value_bytes
+                partition, record.offset, record.timestamp_ms or 0, found, value_bytes
             )
             if len(self._hits) > MOST_HITS:
                 self._hits.pop(next(iter(self._hits)))

@@ -15,6 +15,8 @@ _MORE = 0x80
 
 def read_varint(content: bytes | memoryview, at: int) -> tuple[int, int]:
     """Return the INT32 at byte `at` and where the next field begins; raises `RecordFormatError`."""
+    if at < len(content) and content[at] < _MORE:  # nearly all of them
+        return content[at] >> 1 ^ -(content[at] & 1), at + 1
     raw, after = _read(content, at, _INT32_BYTES)
     return _from_zigzag(raw & 0xFFFFFFFF), after
 

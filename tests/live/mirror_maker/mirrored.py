@@ -10,7 +10,7 @@ from confluent_kafka import TopicPartition as ClientPartition
 from jobs.cluster.admin.offsets import read_offset_ranges
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.topic_reader import read_whole_topic
+from jobs.cluster.topic_reader import TopicRecord, read_whole_topic
 from jobs.lab.cluster import Cluster
 from jobs.lab.lab import Lab
 from jobs.lab.mirror_maker import MirrorMaker
@@ -104,8 +104,8 @@ def syncs_of(cluster: Cluster, topic: str) -> list[tuple[int, int]]:
     """Return the offset syncs of a topic's one partition (upstream, downstream), in the order of the log."""
     syncs = []
 
-    def take(message: Any) -> None:
-        sync = decode_offset_sync(message.key(), message.value())
+    def take(record: TopicRecord) -> None:
+        sync = decode_offset_sync(record.key, record.value)
         if sync.topic == topic:
             syncs.append((sync.upstream_offset, sync.downstream_offset))
 
@@ -177,8 +177,8 @@ class Pair:
         """All offset syncs, as MirrorMaker 2 wrote them."""
         translator = Translator({})
 
-        def take(message: object) -> None:
-            sync = decode_offset_sync(message.key(), message.value())  # type: ignore[attr-defined]
+        def take(record: TopicRecord) -> None:
+            sync = decode_offset_sync(record.key, record.value)
             where = TopicPartition(sync.topic, sync.partition)
             translator.add(where, sync.upstream_offset, sync.downstream_offset)
 

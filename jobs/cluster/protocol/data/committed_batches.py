@@ -1,4 +1,4 @@
-"""The committed batches of short spans of many partitions: where data ends, and when records were written."""
+"""The committed batches of many partitions: where data ends, when records were written, and the records."""
 
 from __future__ import annotations
 
@@ -23,10 +23,16 @@ from jobs.wire.batches.record_batch import (
     control_type,
     iterate_batches,
 )
-from jobs.wire.batches.records import record_timestamp, records_body, split_records
+from jobs.wire.batches.records import (
+    PlacedRecord,
+    placed_records,
+    record_timestamp,
+    records_body,
+    split_records,
+)
 from jobs.wire.errors import BatchError, RecordFormatError
 
-# A few records are wanted, not a stream; a larger batch comes whole.
+# Where a few records are wanted, not a stream; a larger batch comes whole.
 _PARTITION_BYTES = 64 << 10
 _LIMITS = FetchLimits(max_wait_ms=100, min_bytes=1, max_bytes=4 << 20, read_committed=True)
 _PARTITIONS_PER_REQUEST = 200
@@ -49,6 +55,12 @@ class CommittedBatch(NamedTuple):
             if offset >= self.position:
                 yield offset, record_timestamp(self.header, record.timestamp_delta)
 
+    def records(self) -> Iterator[PlacedRecord]:
+        """Yield the records; raises `BatchError`, `RecordFormatError`."""
+        for record in placed_records(self.content):
+            if record.offset >= self.position:
+                yield record
+
     def last_offset_below(self, end: int) -> int | None:
         """Return the offset of its last record below `end`, None when it has none."""
         if self.header.is_dense:
@@ -57,7 +69,8 @@ class CommittedBatch(NamedTuple):
         return max((offset for offset, _ in self.places() if offset < end), default=None)
 
 
-Take = Callable[[TopicPartition, CommittedBatch | None], bool]
+# Gets a batch, or None at the end of the partition, and the offset that is read next.
+Take = Callable[[TopicPartition, CommittedBatch | None, int], bool]
 
 
 class _Reading:
@@ -81,13 +94,13 @@ class _Reading:
             is_data = self._is_data(header, content)
             batch = CommittedBatch(header, content, self.position)
             self.position = header.next_offset
-            if is_data and take(self.where, batch):
+            if is_data and take(self.where, batch, self.position):
                 return True
         if not has_batch:
             # A broker sends the first batch whole.
             raise RecordFormatError("fetched records", "they do not begin with a whole batch")
         end = fetched.last_stable_offset
-        return end is not None and self.position >= end and take(self.where, None)
+        return end is not None and self.position >= end and take(self.where, None, self.position)
 
     def _is_data(self, header: BatchHeader, content: memoryview) -> bool:
         if header.is_control:
@@ -98,16 +111,21 @@ class _Reading:
 
 
 async def read_committed_batches(
-    cluster: RawCluster, starts: Mapping[TopicPartition, int], take: Take, *, budget_s: float
-) -> set[TopicPartition]:
+    cluster: RawCluster,
+    starts: Mapping[TopicPartition, int],
+    take: Take,
+    *,
+    budget_s: float,
+    partition_bytes: int = _PARTITION_BYTES,
+) -> dict[TopicPartition, ClusterFault | None]:
     """Give the committed batches from `starts` on to `take` until it returns True.
 
-    Returns the partitions for which it never did: they could not be read in time, or are unreadable. `take`
-    gets None at the end of a partition. A start that retention has overtaken becomes the start of the log.
-    Leaders that move are followed, and one that hangs costs its own partitions only; raises `ClusterFault`
-    without metadata.
+    Returns the partitions for which it never did: what makes them unreadable, or None where they could not be
+    read in time. A start that retention has overtaken becomes the start of the log. Leaders that move are
+    followed, and one that hangs costs its own partitions only; raises `ClusterFault` without metadata.
+    `partition_bytes`: of a partition in one answer.
     """
-    spans = _Spans(cluster, starts, take)
+    spans = _Spans(cluster, starts, take, partition_bytes)
     tries = RetryBudget(cluster.timing, budget_s)
     metadata = await cluster.metadata({where.topic for where in starts})
     try:
@@ -115,18 +133,22 @@ async def read_committed_batches(
             await spans.read(metadata, tries)
     except (TimeoutError, ClusterFault):
         pass  # what was read stays read
-    return spans.unreadable | spans.waiting.keys()
+    return {**dict.fromkeys(spans.waiting), **spans.unreadable}
 
 
 class _Spans:
     """The partitions that are read, by leader and at the same time."""
 
     def __init__(
-        self, cluster: RawCluster, starts: Mapping[TopicPartition, int], take: Take
+        self,
+        cluster: RawCluster,
+        starts: Mapping[TopicPartition, int],
+        take: Take,
+        partition_bytes: int,
     ) -> None:
         self.waiting = {where: _Reading(where, start) for where, start in starts.items()}
-        self.unreadable: set[TopicPartition] = set()
-        self._cluster, self._take = cluster, take
+        self.unreadable: dict[TopicPartition, ClusterFault] = {}
+        self._cluster, self._take, self._partition_bytes = cluster, take, partition_bytes
 
     async def read(self, metadata: ClusterMetadata, tries: RetryBudget) -> None:
         unknown = RetryBudget(self._cluster.timing, UNKNOWN_S)
@@ -154,7 +176,7 @@ class _Spans:
                 where.partition,
                 self.waiting[where].position,
                 partition.leader_epoch,
-                max_bytes=_PARTITION_BYTES,
+                max_bytes=self._partition_bytes,
             )
             by_leader[partition.leader].append(position)
         return by_leader
@@ -183,6 +205,8 @@ class _Spans:
                 self._feed(where, fetched)
             elif isinstance(fetched.error, OffsetOutOfRange):
                 overtaken.append(where)
+            elif not fetched.error.retriable:
+                self._give_up(where, fetched.error)
         await self._go_to_the_start(overtaken)
 
     def _progress(self) -> tuple[int, int]:
@@ -192,9 +216,13 @@ class _Spans:
         try:
             if self.waiting[where].feed(fetched, self._take):
                 del self.waiting[where]
-        except (BatchError, RecordFormatError):
-            self.unreadable.add(where)
-            del self.waiting[where]
+        except (BatchError, RecordFormatError) as error:
+            text = f"{where} cannot be read: {error}"
+            self._give_up(where, ClusterFault(text, cluster=self._cluster.alias))
+
+    def _give_up(self, where: TopicPartition, fault: ClusterFault) -> None:
+        self.unreadable[where] = fault
+        del self.waiting[where]
 
     async def _go_to_the_start(self, overtaken: list[TopicPartition]) -> None:
         if not overtaken:
@@ -205,6 +233,6 @@ class _Spans:
             first = one.offset if isinstance(one, ListedOffset) else None
             if first is not None and first > self.waiting[where].position:
                 self.waiting[where].position = first
-            elif first is not None and self._take(where, None):
+            elif first is not None and self._take(where, None, self.waiting[where].position):
                 # Beyond the end: there is nothing to read.
                 del self.waiting[where]

@@ -11,8 +11,7 @@ import numpy as np
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.records import Message
-from jobs.cluster.topic_reader import read_whole_topic
+from jobs.cluster.topic_reader import TopicRecord, read_whole_topic
 from jobs.replication.checkpoints.topic import PARTITION, CheckpointTopic
 from jobs.spark.analyses.offsets.backtesting.truth import Bools, Int64s
 
@@ -104,10 +103,8 @@ def read_checkpoint_log(
     """
     log, one = CheckpointLog(), CheckpointTopic(topic)
 
-    def take(message: Message) -> None:
-        kind, timestamp_ms = message.timestamp()
-        at_ms = timestamp_ms if kind else None
-        one.take(message.key(), message.value(), at_ms, message.offset() or 0, message.headers())
+    def take(record: TopicRecord) -> None:
+        one.take(record.key, record.value, record.timestamp_ms, record.offset, record.headers)
         if group is not None:
             for key in [key for key in one.checkpoints if key.group != group]:
                 del one.checkpoints[key]
