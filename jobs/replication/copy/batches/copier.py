@@ -18,6 +18,7 @@ from jobs.cluster.protocol.transport.timing import Timing
 from jobs.replication.copy.assignment import AssignmentChanges
 from jobs.replication.copy.batches.assignment_updates import AssignmentUpdates
 from jobs.replication.copy.batches.batch_filter import BatchFilter
+from jobs.replication.copy.batches.commit_pace import CommitPace
 from jobs.replication.copy.batches.error_policy import apply_error, is_late, leaves
 from jobs.replication.copy.batches.fetcher import Fetcher, FetchOptions
 from jobs.replication.copy.batches.leader_monitor import LeaderMonitor
@@ -248,7 +249,10 @@ class _Copying:
     ) -> None:
         sender = Sender(target, parts, delivery, window=self._window, quotas=self._quotas)
         committed = self._flow.isolation_level is IsolationLevel.READ_COMMITTED
-        reading = FetchOptions(committed, self._throttle, self._quotas, self._fetch_scheduler)
+        commits = CommitPace(self._flow.commit_interval_ms / 1000, readers_wait=self._is_exact)
+        reading = FetchOptions(
+            committed, self._throttle, self._quotas, self._fetch_scheduler, commits
+        )
         fetcher = Fetcher(source, parts, reading, sender)
         leader_monitor = LeaderMonitor(source, target, parts, fetcher, sender)
         commit_writer = CommitWriter(
@@ -258,8 +262,7 @@ class _Copying:
             self._target_state.internal_topics,
             self._target_state.positions,
         )
-        commit_s = self._flow.commit_interval_ms / 1000
-        pace = Pace(self._is_interrupted, self._tick, commit_s, readers_wait=self._is_exact)
+        pace = Pace(self._is_interrupted, self._tick, commits)
         session = BatchSession(parts, Loops(fetcher, sender, leader_monitor), commit_writer, pace)
         self._session, self._problem = session, ""
         try:

@@ -14,6 +14,7 @@ from jobs.cluster.protocol.data.fetch import FetchedPartition, FetchPosition, fe
 from jobs.cluster.protocol.data.fetch_format import FetchLimits
 from jobs.cluster.protocol.transport.timing import Backoff, Timing
 from jobs.replication.copy.batches.batch_filter import OutgoingBatch
+from jobs.replication.copy.batches.commit_pace import CommitPace
 from jobs.replication.copy.batches.leaders import Leaders
 from jobs.replication.copy.batches.memory import Memory
 from jobs.replication.copy.batches.partition import BatchPartition
@@ -49,12 +50,13 @@ def answer_bytes(brokers: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class FetchOptions:
-    """How to fetch: with which isolation, how fast, whom to leave alone, whose turn it is."""
+    """How to fetch: with which isolation, how fast, whom to leave alone, whose turn it is, how often."""
 
     read_committed: bool
     throttle: Throttle
     quotas: Quotas
     turns: FetchScheduler
+    commits: CommitPace
     clock: Callable[[], float] = time.monotonic
 
 
@@ -105,8 +107,12 @@ class Fetcher:
 
     async def _fetch_from(self, broker: int) -> None:
         backoff = Backoff(Timing())
+        has_fetched = False
         while True:
             await self._let_commit()
+            if not any(part.state is CopyState.COPYING for part in self._parts):
+                await self._reading.commits.rest(has_fetched=has_fetched)
+            has_fetched = False
             wanted, all_wanted = self._wanted(broker)
             if not wanted:
                 await self._wait_for_room()
@@ -121,6 +127,7 @@ class Fetcher:
                 await self._away(wanted, fault, backoff)
                 continue
             backoff.reset()
+            has_fetched = filtered > 0
             await self._reading.quotas.wait((self._source.cluster.alias, broker))
             await self._reading.throttle.rest(filtered)
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import TimedOut
+from jobs.replication.copy.batches.commit_pace import CommitPace
 from jobs.replication.copy.batches.fetcher import Fetcher
 from jobs.replication.copy.batches.leader_monitor import LeaderMonitor
 from jobs.replication.copy.batches.partition import BatchPartition, Reached
@@ -23,43 +24,23 @@ from jobs.replication.copy.batches.produce.commit_writer import CommitWriter
 from jobs.replication.copy.batches.produce.sender import Sender
 from jobs.waiting import wait_up_to
 
-TICK_INTERVAL_S = 0.01
+TICK_INTERVAL_S = 0.05
 MOVE_ON_INTERVAL_S = 0.1
-# How often is looked whether a commit is due while something is there for it, and so much longer for each
-# partition that is looked at.
-LOOK_INTERVAL_S, LOOK_S = 0.002, 10e-6
+# How often is looked at least whether a commit is due while something is there for it, and so much longer
+# for each partition that is looked at: under a backlog it is due as soon as the flow keeps up.
+LOOK_INTERVAL_S, LOOK_S, LONGEST_LOOK_S = 0.002, 10e-6, 0.01
 # Longer than a produce request may take, shorter than the broker keeps a transaction open (`delivery`).
 COMMIT_WITHIN_S = 45.0
-# While a flow keeps up, who reads committed records is to see them at once. Then commits come sooner than
-# the interval: after a small part of it, at least after a part of what a commit takes, and so long for each
-# partition, which gets a marker (brokers have others to serve), but never later than the larger part of it.
-SOONEST_SHARE, LATEST_SHARE = 0.005, 0.2
-COMMIT_TIMES = 0.25
-MARKER_S = 0.001
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """When to stop, what to do meanwhile (about every 10 ms), how long between two commits at most.
-
-    `readers_wait`: readers of committed records see nothing before the commit.
-    """
+    """When to stop, what to do meanwhile (about every 50 ms), how long between two commits."""
 
     should_stop: Callable[[], bool]
     tick: Callable[[], None]
-    commit_s: float
-    readers_wait: bool = True
+    commits: CommitPace
     clock: Callable[[], float] = time.monotonic
-
-
-def soonest_commit_s(commit_s: float, last_commit_s: float, partitions: int) -> float:
-    """Return how long a flow that keeps up waits between two commits.
-
-    `commit_s` is the interval, `last_commit_s` how long the last commit took, `partitions` how many have
-    something to be committed.
-    """
-    soonest_s = max(SOONEST_SHARE * commit_s, COMMIT_TIMES * last_commit_s, MARKER_S * partitions)
-    return min(LATEST_SHARE * commit_s, soonest_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +74,7 @@ class BatchSession:
         self._commit_writer = commit_writer
         self._pace = pace
         self._dirty_since: float | None = None
+        self._due_in_s = 0.0
         self._is_owing = False
         self._commit_began: float | None = None
         self.committing: dict[TopicPartition, Reached] = {}
@@ -139,7 +121,11 @@ class BatchSession:
         if self._dirty_since is None:
             await wait_up_to(self._sender.room(), TICK_INTERVAL_S)
         else:
-            await asyncio.sleep(min(LOOK_INTERVAL_S + LOOK_S * len(self._parts), TICK_INTERVAL_S))
+            look_s = min(LOOK_INTERVAL_S + LOOK_S * len(self._parts), LONGEST_LOOK_S)
+            is_calm = self._pace.commits.gap_s > 0
+            await asyncio.sleep(
+                min(max(self._due_in_s, 0.0), look_s if not is_calm else TICK_INTERVAL_S)
+            )
 
     def _is_over(self) -> bool:
         return self._pace.should_stop() or not any(part.is_open for part in self._parts)
@@ -159,15 +145,10 @@ class BatchSession:
             return self._is_owing
         if self._dirty_since is None:
             self._dirty_since = now
-        return now - self._dirty_since >= self._wait_s(dirty)
-
-    def _wait_s(self, dirty: Collection[BatchPartition]) -> float:
-        """Return how long to wait before these are committed: under a backlog the whole interval."""
-        if not all(part.keeps_up for part in dirty):
-            return self._pace.commit_s
-        if not self._pace.readers_wait:
-            return LATEST_SHARE * self._pace.commit_s
-        return soonest_commit_s(self._pace.commit_s, (self.commit_ms or 0.0) / 1000, len(dirty))
+        self._due_in_s = self._pace.commits.due_in_s(
+            self._dirty_since, len(dirty), keeps_up=all(part.keeps_up for part in dirty)
+        )
+        return self._due_in_s <= 0
 
     async def commit(self, *, is_last: bool = False) -> None:
         """Make everything that is sent safe: records first, then positions and syncs, together."""
@@ -176,22 +157,28 @@ class BatchSession:
         began = self._commit_began = self._pace.clock()
         try:
             async with asyncio.timeout(COMMIT_WITHIN_S):
-                await self._commit(is_last=is_last)
+                records = await self._commit(is_last=is_last)
         except TimeoutError:
             message = f"A commit was not done within {COMMIT_WITHIN_S:g} s."
             raise TimedOut(message, cluster=self._commit_writer.target_alias) from None
         finally:
             self._commit_began = None
         self._dirty_since, self._is_owing = None, False
-        self.commit_ms = (self._pace.clock() - began) * 1000
+        took_s = self._pace.clock() - began
+        self.commit_ms = took_s * 1000
+        self._pace.commits.committed(records, took_s)
 
-    async def _commit(self, *, is_last: bool) -> None:
+    async def _commit(self, *, is_last: bool) -> int:
+        """Commit, and return how many records that made safe."""
         async with self._sender.paused():
-            reached = {part.where: part.reached for part in self._to_commit(is_last=is_last)}
+            parts = self._to_commit(is_last=is_last)
+            records = sum(part.count.records - part.safe.records for part in parts)
+            reached = {part.where: part.reached for part in parts}
             if reached:
                 self.committing = reached
                 await self._commit_writer.commit(self._parts, reached, is_last=is_last)
                 self.committing = {}
+            return records
 
     def _to_commit(self, *, is_last: bool) -> list[BatchPartition]:
         now = self._pace.clock()
