@@ -119,6 +119,10 @@ class TopicFollower:
         self._before = found
         return True
 
+    def start_over(self) -> None:
+        """Let the next `follow` read everything again."""
+        self._before = None
+
     def _goes_on(self, found: _Topic) -> bool:
         """Return whether what was read still stands in the log."""
         before = self._before

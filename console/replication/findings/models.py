@@ -21,6 +21,7 @@ _WORDS = {
     Code.CHECKPOINTS_MISSING.value: "No checkpoints",
     Code.CONFIG_DELETED_NEXT.value: "Setting deleted",
     Code.CONFIG_DIFFERS.value: "Settings differ",
+    Code.POSITIONS_NOT_COMPACTED.value: "Long start",
     Code.REPLICATION_FACTOR_DIFFERS.value: "Fewer replicas",
 }
 # Worst first when sorted downwards.

@@ -18,6 +18,7 @@ from console.runs.models import RunState
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.replication.copy.contract import CopyState
+from jobs.replication.copy.positions_format import positions_topic
 from jobs.replication.findings.reading import WireAnswers
 from jobs.replication.findings.snapshot import (
     FlowSnapshot,
@@ -72,6 +73,8 @@ def take_snapshot(
         copied_back=_copied_back(flow, spec, wire, {row.topic for row in rows}),
         returned=wire.returned,
         wrapped=wire.wrapped,
+        positions_topic=positions_topic(flow.source.alias),
+        position_records=wire.position_records,
     )
 
 

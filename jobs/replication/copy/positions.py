@@ -6,7 +6,6 @@ A compacted topic with one key per source partition. Whoever writes it last, thi
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -28,14 +27,14 @@ from jobs.replication.copy.positions_format import (
 )
 from jobs.wire.topics.sync_links import decode_chain
 
-logger = logging.getLogger(__name__)
-
 # Kafka's smallest segment. Only closed segments are compacted, and every start reads the whole topic.
 SEGMENT_BYTES = 1024 * 1024
-# So many records at once are seconds of reading: the brokers do not compact the topic.
+# So many records are seconds of reading: the brokers do not compact the topic.
 MANY_RECORDS = 500_000
 # A topic that is not asked for so long is forgotten, and read whole the next time.
 IDLE_S = 600.0
+# How often a topic that seems to be long is read whole again.
+WHOLE_AGAIN_S = 3600.0
 # Where the remote partition ended at the moment of a commit; MirrorMaker 2 does not look at headers.
 # What is there beyond it at the next start was written after the commit.
 REMOTE_END_HEADER = "crosslog.remote-end"
@@ -71,13 +70,14 @@ class Position:
 
 
 class Positions(Mapping[TopicPartition, int]):
-    """The next source offset to copy, by source partition.
+    """The next source offset to copy, by source partition; `records` are those of the topic that tell it.
 
     Invariant: it was read to the end of the topic; there are no half answers.
     """
 
-    def __init__(self, entries: Mapping[TopicPartition, Position]) -> None:
+    def __init__(self, entries: Mapping[TopicPartition, Position], records: int = 0) -> None:
         self._entries = dict(entries)
+        self.records = records
 
     def __getitem__(self, where: TopicPartition) -> int:
         return self._entries[where].next_offset
@@ -139,37 +139,37 @@ class PositionWriter:
 class _FollowedPositions:
     """Folds the records of one topic: the last one of a key wins. Any number of threads."""
 
-    def __init__(self, source_alias: str) -> None:
+    def __init__(self, source_alias: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._source_alias = source_alias
+        self._clock = clock
         self._entries: dict[TopicPartition, Position] = {}
         self._records = 0
+        self._whole_at = clock()
         self._lock = threading.Lock()
         self._follower = TopicFollower(positions_topic(source_alias), trusts_elections=False)
 
     def read(self, client: ClusterClient) -> Positions:
-        """Read on to the end of the topic; raises `ClusterFault`."""
+        """Read on to the end of the topic; raises `ClusterFault`.
+
+        Where many records came since it was read whole, it is read whole again, seldom: brokers may have
+        compacted it.
+        """
         topic, alias = self._follower.topic, client.connection.alias
         if not self._lock.acquire(timeout=client.timeout_s):
             text = f"Reading {topic}: another reader did not end within {client.timeout_s:g} s."
             raise TimedOut(text, cluster=alias)
         try:
-            began = time.monotonic()
+            if self._records >= MANY_RECORDS and self._clock() - self._whole_at >= WHOLE_AGAIN_S:
+                self._follower.start_over()
             self._follower.follow(client, self._take, self._forget)
-            if self._records >= MANY_RECORDS:
-                took_s = time.monotonic() - began
-                logger.warning(
-                    "positions read cluster=%s topic=%s records=%d positions=%d seconds=%.1f: set "
-                    "segment.bytes=%d on the topic, so that brokers compact it",
-                    alias, topic, self._records, len(self._entries), took_s, SEGMENT_BYTES,
-                )  # fmt: skip
-            self._records = 0
-            return Positions(self._entries)
+            return Positions(self._entries, self._records)
         finally:
             self._lock.release()
 
     def _forget(self) -> None:
         self._entries.clear()
         self._records = 0
+        self._whole_at = self._clock()
 
     def _take(self, record: TopicRecord) -> None:
         self._records += 1

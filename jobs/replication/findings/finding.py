@@ -45,6 +45,7 @@ class Code(StrEnum):
     CHECKPOINTS_STALE = "checkpoints_stale"
     CHECKPOINTS_MISSING = "checkpoints_missing"
     WRAPPED_RECORDS = "wrapped_records"
+    POSITIONS_NOT_COMPACTED = "positions_not_compacted"
     # Drift: the two sides differ, or names are not what somebody thinks.
     PARTITIONS_DIFFER = "partitions_differ"
     REPLICATION_FACTOR_DIFFERS = "replication_factor_differs"

@@ -53,8 +53,8 @@ class WireAnswers:
     """What the clusters said; None where they did not, with the reason in `faults` by part.
 
     `remote_ends` are ends of remote partitions by source partition, read after `tail`; `remote_ends_then`
-    where they ended at the flow's last commit. `copied_back` are topics that another MirrorMaker 2 copies
-    back under the same name.
+    where they ended at the flow's last commit, `position_records` how many records tell that. `copied_back`
+    are topics that another MirrorMaker 2 copies back under the same name.
     """
 
     statuses: Mapping[StatusKey, ConnectorStatus] | None = None
@@ -64,6 +64,7 @@ class WireAnswers:
     tail: SyncTail | None = None
     remote_ends: Mapping[TopicPartition, int] | None = None
     remote_ends_then: Mapping[TopicPartition, int] = field(default_factory=dict)
+    position_records: int | None = None
     checkpoints: CheckpointsSnapshot | None = None
     checkpoint_topic: CheckpointTopic | None = None
     wrapped: Mapping[str, int] | None = None
@@ -172,8 +173,9 @@ class _Reading:
             for w in partitions
         }
         if not self.flow.is_watched:
-            then = read_positions(self.target, alias).remote_ends()
-            self.answers.remote_ends_then = then
+            positions = read_positions(self.target, alias)
+            self.answers.remote_ends_then = positions.remote_ends()
+            self.answers.position_records = positions.records
         ranges = read_offset_ranges(self.target, list(remote.values()), with_timestamps=False)
         ends = {where: ranges[there].high_watermark for where, there in remote.items()}
         return {where: end for where, end in ends.items() if end is not None}

@@ -27,6 +27,7 @@ from jobs.replication.findings.partition_failures import (
 from jobs.replication.findings.snapshot import FlowSnapshot
 from jobs.replication.findings.worker_failures import (
     find_bad_states,
+    find_long_positions,
     find_missing_syncs,
     find_stale_heartbeats,
     find_wrapped_records,
@@ -44,6 +45,7 @@ _NEEDS = {
     "checkpoints": {Code.CHECKPOINTS_MISSING, Code.CHECKPOINTS_STALE},
     "groups": {Code.GROUP_AHEAD},
     "wrapped": {Code.WRAPPED_RECORDS},
+    "position_records": {Code.POSITIONS_NOT_COMPACTED},
 }  # fmt: skip
 
 
@@ -73,6 +75,7 @@ def _findings(snapshot: FlowSnapshot, memory: FlowMemory) -> Iterator[Finding]:
     yield from find_stale_heartbeats(snapshot)
     yield from find_missing_syncs(snapshot)
     yield from find_wrapped_records(snapshot)
+    yield from find_long_positions(snapshot)
     yield from find_stale_checkpoints(snapshot, memory)
     yield from find_groups_ahead(snapshot)
 

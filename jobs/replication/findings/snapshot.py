@@ -124,7 +124,8 @@ class FlowSnapshot:
     source
     topics that another flow or program copies back under the same name, with how that is known.
     `returned` are target topics whose names say that they came from the target itself, or twice from the
-    source. `wrapped` counts records in JSON by topic.
+    source. `wrapped` counts records in JSON by topic. `position_records` are the records of the topic of
+    positions, `positions_topic` its name.
     """
 
     flow: str
@@ -146,3 +147,5 @@ class FlowSnapshot:
     copied_back: Mapping[str, str] | None = None
     returned: Sequence[str] | None = None
     wrapped: Mapping[str, int] | None = field(default=None)
+    positions_topic: str = ""
+    position_records: int | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
+from jobs.replication.copy.positions import MANY_RECORDS, SEGMENT_BYTES
 from jobs.replication.findings.finding import Code, Finding, FindingSeverity
 from jobs.replication.findings.snapshot import ConnectorStatus, FlowSnapshot, HeartbeatsSnapshot
 from jobs.wire.topics.connect_records import StatusKey
@@ -105,6 +106,24 @@ def find_wrapped_records(snapshot: FlowSnapshot) -> Iterator[Finding]:
                 topic=topic,
                 evidence={"records_wrapped": count},
             )
+
+
+def find_long_positions(snapshot: FlowSnapshot) -> Iterator[Finding]:
+    """Yield the topic of positions where brokers do not compact it: every start reads all of it."""
+    topic, count = snapshot.positions_topic, snapshot.position_records or 0
+    if count >= MANY_RECORDS:
+        yield Finding(
+            Code.POSITIONS_NOT_COMPACTED,
+            FindingSeverity.WARN,
+            f"{topic} on {snapshot.target} holds {count:,} records, and every start of the flow reads them "
+            "all: brokers compact closed segments only.",
+            f"Set segment.bytes={SEGMENT_BYTES} on {topic} (kafka-configs.sh --alter --entity-type topics), "
+            "and check that the brokers' log cleaner runs (log.cleaner.enable, its metrics "
+            "uncleanable-partitions-count and max-dirty-percent).",
+            subject=topic,
+            topic=topic,
+            evidence={"records": count},
+        )
 
 
 def _failed(key: StatusKey, said: ConnectorStatus) -> Finding:

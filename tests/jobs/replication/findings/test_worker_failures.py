@@ -118,6 +118,16 @@ def test_a_topic_on_the_other_cluster_is_pointed_out():
     assert "on the other cluster" in look(picture(syncs=syncs)).findings[0].todo
 
 
+def test_a_topic_of_positions_that_brokers_do_not_compact_is_told_with_the_setting():
+    long, short = 2_000_000, 40_000
+    topic = "mm2-offsets.east.internal"
+    assert not look(picture(positions_topic=topic, position_records=short)).findings
+    (finding,) = look(picture(positions_topic=topic, position_records=long)).findings
+    assert (finding.code, finding.subject) == ("positions_not_compacted", topic)
+    assert "2,000,000 records" in finding.sentence
+    assert "segment.bytes=1048576" in finding.todo
+
+
 def test_records_in_json_are_told_with_the_converter_to_set():
     (finding,) = look(picture(wrapped={"heartbeats": 0, "east.checkpoints.internal": 4})).findings
     assert (finding.code, finding.subject) == ("wrapped_records", "east.checkpoints.internal")
