@@ -18,6 +18,7 @@ import hostile
 import latency
 import metadata
 import pages
+import quiet_flow
 import record_path
 import reports
 import translation
@@ -47,6 +48,7 @@ def measure_streams(*arguments: Any, **options: Any) -> Any:
 BENCHMARKS = {
     **{f"engines-{load.topic}": partial(engines.measure, wanted=load) for load in engines.LOADS},
     "latency": latency.measure,
+    "quiet-flow": quiet_flow.measure,
     "record-path": record_path.measure,
     "translation": translation.measure,
     "availability-pages": availability_pages.measure,

@@ -98,6 +98,16 @@ def close_context(context: SparkContext) -> None:
         logger.error("Spark does not stop: it is left to the supervisor")
 
 
+def shrink_heap(context: SparkContext) -> None:
+    """Let the JVM collect what its start has left, and give back the memory that it does not need any more.
+
+    Its collector does neither by itself while hardly anything is allocated.
+    """
+    java = context._jvm  # noqa: SLF001  PySpark has no way of its own to Java's System
+    if java is not None:
+        java.System.gc()
+
+
 def why_over(context: SparkContext) -> str | None:
     """Return why Spark works for this driver no longer, in a sentence; None while it does."""
     java = context._jsc  # noqa: SLF001  PySpark does not tell whether the context was stopped from below

@@ -23,6 +23,8 @@ JVM_OPTIONS = (
 DRIVER_OPTIONS = (
     f"{JVM_OPTIONS} -Dlog4j2.configurationFile={(_ENTRY / 'log4j2.properties').as_uri()}"
 )
+# A flow's JVM hardly allocates anything: a large young generation would only be memory that is never used.
+_FLOW_JVM_OPTIONS = " -Xmn8m"
 # Spark refuses to start with less than 450 MB; the flow's JVM uses far less of it.
 DRIVER_MEMORY = "512m"
 EXECUTOR_MEMORY = "512m"
@@ -33,7 +35,7 @@ _KEEP_MEMORY = {
     "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": str(256 << 20),
     "spark.executorEnv.MALLOC_MMAP_THRESHOLD_": str(128 << 20),
 }
-ENGINE = "engine"
+FLOW, ENGINE = "replicate", "engine"
 # See `packed_cache`, which is not imported here: numba takes half a second.
 _PACKED_LOCATORS = (
     "jobs.spark.packed_cache.PackedCodeLocator,UserProvidedCacheLocator,InTreeCacheLocator"
@@ -80,7 +82,7 @@ def spark_settings(spec: JobSpec, python: str) -> dict[str, str]:
     secret.secret_of(master)
     settings = {
         **_defaults(spec),
-        **(_KEEP_MEMORY if spec.kind == "replicate" else {}),
+        **(_KEEP_MEMORY if spec.kind == FLOW else {}),
         **(_FOR_ANALYSES if _is_for_analyses(spec) else {}),
         **(_for_one_machine() if is_local(master) else _for_a_cluster(spec, master, python)),
         **_properties(),
@@ -105,7 +107,7 @@ def spark_settings(spec: JobSpec, python: str) -> dict[str, str]:
 def _defaults(spec: JobSpec) -> dict[str, str]:
     return {
         "spark.driver.memory": DRIVER_MEMORY,
-        "spark.driver.extraJavaOptions": f"{DRIVER_OPTIONS}{_archive_option(spec)}",
+        "spark.driver.extraJavaOptions": f"{DRIVER_OPTIONS}{_own_options(spec)}",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
@@ -125,7 +127,7 @@ def _for_a_cluster(spec: JobSpec, master: str, python: str) -> dict[str, str]:
     found = {
         "spark.executor.memory": EXECUTOR_MEMORY,
         # Where the archive is not, Java goes on without it.
-        "spark.executor.extraJavaOptions": f"{JVM_OPTIONS}{_archive_option(spec)}",
+        "spark.executor.extraJavaOptions": f"{JVM_OPTIONS}{_own_options(spec)}",
         "spark.pyspark.driver.python": python,
         "spark.executorEnv.NUMBA_CACHE_LOCATOR_CLASSES": _PACKED_LOCATORS,
     }
@@ -139,6 +141,10 @@ def _for_a_cluster(spec: JobSpec, master: str, python: str) -> dict[str, str]:
         # Where executors come through a translated address, the properties file says which one to bind.
         found["spark.driver.bindAddress"] = host
     return found
+
+
+def _own_options(spec: JobSpec) -> str:
+    return f"{_FLOW_JVM_OPTIONS if spec.kind == FLOW else ''}{_archive_option(spec)}"
 
 
 def _archive_option(spec: JobSpec) -> str:

@@ -213,6 +213,8 @@ def run_environment(
     root = str(Path(__file__).parent.parent.parent)
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [root, environment.get("PYTHONPATH")]))
     environment["PYTHONUNBUFFERED"] = "1"
+    # By default glibc keeps memory of its own for each thread.
+    environment.setdefault("MALLOC_ARENA_MAX", "2")
     # A crash in a library leaves in the run's log what each thread was doing.
     environment["PYTHONFAULTHANDLER"] = "1"
     # Where Hypothesis is installed, kio loads it, and it would keep its cache in the folder of every run.

@@ -20,6 +20,7 @@ from pyspark import SparkContext
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import ClusterFault, SameCluster
+from jobs.memory import give_back_memory
 from jobs.replication.checkpoints.thread import CheckpointThread
 from jobs.replication.copy.contract import CopyState
 from jobs.replication.copy.heartbeats import Heartbeats
@@ -33,8 +34,9 @@ from jobs.spark.flow_driver.clusters import Clusters
 from jobs.spark.flow_driver.driver_loop import DriverIntervals, FlowDriverLoop
 from jobs.spark.flow_driver.state import FlowState
 from jobs.spark.flow_driver.task_pool import SparkJob, backoff_s
-from jobs.spark.secret import close_context, is_one_process, open_context, why_over
+from jobs.spark.secret import close_context, is_one_process, open_context, shrink_heap, why_over
 from jobs.spark.settings import master_of
+from jobs.spark.stages import FIRST_RECORD
 
 logger = logging.getLogger(__name__)
 
@@ -111,6 +113,7 @@ class FlowDriver:
         self.state.control.look()
         self.state.take_settings()
         self.is_living = False
+        self.is_shrunk = False
         self.over: str | None = None
         self.spark_at = 0.0
         self.stopping = threading.Event()
@@ -197,6 +200,10 @@ class FlowDriver:
         if time.monotonic() >= self.spark_at:
             self.spark_at = time.monotonic() + SPARK_S
             self.over = why_over(self.context)
+            if not self.is_shrunk and FIRST_RECORD in self.state.stages:
+                self.is_shrunk = True
+                shrink_heap(self.context)
+                give_back_memory()
         return self.over is not None or self._is_asked_to_stop()
 
     def _is_asked_to_stop(self) -> bool:

@@ -6,8 +6,6 @@ import asyncio
 import time
 from dataclasses import dataclass, field
 
-import requests
-
 from jobs.cluster.errors import AuthenticationFailed, ClusterFault, Unreachable
 from jobs.cluster.untrusted_text import register_secret, shortened
 
@@ -39,6 +37,7 @@ class TokenSource:
 
     def _ask(self) -> tuple[str, float]:
         # Heavy, and few clusters need it.
+        import requests
         from authlib.common.errors import AuthlibBaseError
         from authlib.integrations.requests_client import OAuth2Session
 
@@ -56,7 +55,10 @@ class TokenSource:
         except AuthlibBaseError as error:
             raise self._refused(error.description or error.error or "no reason given") from None
         except requests.RequestException as error:
-            raise self._unreachable(error) from None
+            if isinstance(error, requests.HTTPError):
+                raise self._refused(str(error)) from None
+            is_tls = isinstance(error, requests.exceptions.SSLError)
+            raise self._unreachable(error, is_tls=is_tls) from None
         except (KeyError, TypeError, ValueError):
             raise self._refused("its answer is not a token") from None
         finally:
@@ -71,12 +73,10 @@ class TokenSource:
             hint="Check the client id, the secret behind the reference, the scope and the URL.",
         )
 
-    def _unreachable(self, error: requests.RequestException) -> ClusterFault:
-        if isinstance(error, requests.HTTPError):
-            return self._refused(str(error))
+    def _unreachable(self, error: Exception, *, is_tls: bool) -> ClusterFault:
         reason = (
             "its certificate is not trusted: REQUESTS_CA_BUNDLE names other authorities"
-            if isinstance(error, requests.exceptions.SSLError)
+            if is_tls
             else type(error).__name__
         )
         return Unreachable(

@@ -13,6 +13,7 @@ from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, UnknownTopicOrPartition
+from jobs.memory import give_back_memory
 from jobs.replication.copy.batches.partition import BatchPartition, Reached
 from jobs.replication.copy.batches.produce.commit_writer import InternalTopics
 from jobs.replication.copy.positions import Positions, read_positions
@@ -106,3 +107,4 @@ def get_ready() -> None:
     warm_up()
     gc.collect()
     gc.freeze()
+    give_back_memory()
