@@ -17,6 +17,13 @@ from jobs.wire.rebatch import plain as rebatch_plain
 from jobs.wire.rebatch.table import BASE_OFFSET, ROW, Bytes, Content, Cut, Int64s
 
 
+def alike(content: Content, before: int, small_bytes: int, lengths: Int64s) -> int:
+    """See `Kernels.alike`."""
+    at = _address(np.frombuffer(content, np.uint8))
+    count: int = rebatch_kernels.alike(at, at + len(content), before, small_bytes, lengths)
+    return count
+
+
 def scan(buffer: Content, lengths: Int64s, table: Int64s) -> None:
     """See `Kernels.scan`."""
     sound = rebatch_kernels.scan(_address(np.frombuffer(buffer, np.uint8)), lengths, table)

@@ -11,6 +11,7 @@ from jobs.wire.batches.record_batch import (
     CONTROL_MASK,
     CRC_FROM,
     HEADER_BYTES,
+    HIGHEST_OFFSET,
     MAGIC,
     TIMESTAMP_TYPE_MASK,
     Codec,
@@ -49,11 +50,36 @@ from jobs.wire.rebatch.table import (
 # Where attributes, rest and next record begin; deltas of timestamp and offset; bytes of key and value.
 Parsed = tuple[int, int, int, int, int, int]
 
-__all__ = ["HAS_CRC", "cut", "fingerprint", "scan"]
+__all__ = ["HAS_CRC", "alike", "cut", "fingerprint", "scan"]
 
 _LAST_CODEC = int(Codec.ZSTD)
 # What is left of a sign after a shift to the right by seven.
 _LOW_57 = (1 << 57) - 1
+
+
+@compiled
+def alike(at: int, end: int, before: int, small_bytes: int, lengths: Int64s) -> int:
+    """Note how long the batches are that follow the one at `at` and are like it; return how many."""
+    count, attributes, epoch = 0, _int(at + 21, 2), _int(at + 12, 4)
+    last = _int_64(at) + _int(at + 23, 4)
+    if not 0 <= _int_64(at) <= last < HIGHEST_OFFSET:
+        return 0
+    at += _int(at + 8, 4) + 12
+    while end - at >= HEADER_BYTES:
+        length, base = _int(at + 8, 4) + 12, _int_64(at)
+        if not HEADER_BYTES <= length < small_bytes or length > end - at:
+            break
+        if _load(at + 16) != MAGIC or _int(at + 57, 4) <= 0:
+            break
+        if _int(at + 21, 2) != attributes or _int(at + 12, 4) != epoch or base <= last:
+            break
+        last = base + _int(at + 23, 4)
+        if not base <= last < before:
+            break
+        lengths[count] = length
+        count += 1
+        at += length
+    return count
 
 
 @inlined

@@ -6,6 +6,7 @@ Functions of `jobs.wire.rebatch.table.Kernels`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,8 @@ from jobs.wire.batches.record_batch import (
     HEADER_BYTES,
     NO_TIMESTAMP,
     BatchHeader,
+    has_possible_offsets,
+    iterate_batches,
     verify_crc,
     whole_header,
 )
@@ -34,6 +37,28 @@ class _Step(NamedTuple):
     offset: int
     timestamp: int
     raw: RawRecord
+
+
+def alike(content: Content, before: int, small_bytes: int, lengths: Int64s) -> int:
+    """See `Kernels.alike`."""
+    batches = iterate_batches(content)
+    first, _ = next(batches)
+    last, count = first.last_offset, 0
+    if not has_possible_offsets(first):
+        return 0
+    with suppress(RecordFormatError):  # what is no batch is not alike
+        for header, batch in batches:
+            is_like = (header.attributes, header.partition_leader_epoch) == (
+                first.attributes,
+                first.partition_leader_epoch,
+            )
+            is_next = last < header.base_offset <= header.last_offset < before
+            if not is_like or not is_next or len(batch) >= small_bytes or header.record_count <= 0:
+                break
+            last = header.last_offset
+            lengths[count] = len(batch)
+            count += 1
+    return count
 
 
 def scan(buffer: Content, lengths: Int64s, table: Int64s) -> None:

@@ -66,17 +66,19 @@ class NewBatch:
     key_value_bytes: int
 
 
-def rebatch(
+def rebatch(  # noqa: PLR0913 - `lengths` is for runs of small batches, `kernels` for tests
     batches: Sequence[memoryview | bytes],
     *,
     from_offset: int,
     codec: Codec | None,
     target_bytes: int,
     limit_bytes: int,
+    lengths: Sequence[int] | None = None,
     kernels: Kernels | None = None,
 ) -> list[NewBatch]:
     """Return the records of consecutive batches of one partition in new batches.
 
+    `lengths` are those of all batches, where a part of `batches` holds several, one behind the other.
     `codec`: None takes that of the first input. Records below `from_offset` are left out. A new batch has
     at most `target_bytes` of uncompressed records and `limit_bytes` in all, except where a single record
     is larger: then it is alone in its batch, and the caller sees the size. With LogAppendTime a record
@@ -90,7 +92,7 @@ def rebatch(
     if not batches:
         return []
     kernels = kernels or best_kernels()
-    body, table, first_codec = _opened(batches, from_offset, kernels)
+    body, table, first_codec = _opened(batches, lengths, from_offset, kernels)
     room_bytes = max(1, min(target_bytes, limit_bytes - HEADER_BYTES))
     packer = _Packer(
         kernels=kernels,
@@ -104,6 +106,16 @@ def rebatch(
         offsets=_int64s("offsets", int(table[:, COUNT].sum())),
     )
     return packer.all_batches(room_bytes)
+
+
+def alike(
+    content: memoryview, *, before: int, small_bytes: int, kernels: Kernels | None = None
+) -> list[int]:
+    """Return the lengths of the small batches that follow the first one and are like it: `Kernels.alike`."""
+    room = _int64s("lengths", len(content) // HEADER_BYTES)
+    count = (kernels or best_kernels()).alike(content, before, small_bytes, room)
+    lengths: list[int] = room[:count].tolist()
+    return lengths
 
 
 class Fingerprints(NamedTuple):
@@ -125,7 +137,7 @@ def fingerprints(
     if not batches:
         return Fingerprints(*np.empty((3, 0), np.int64))
     kernels = kernels or best_kernels()
-    body, table, _ = _opened(batches, 0, kernels)
+    body, table, _ = _opened(batches, None, 0, kernels)
     found = np.empty((3, int(table[:, COUNT].sum())), np.int64)
     count = kernels.fingerprint(body, table, np.array(CURSOR_START, np.int64), *found)
     return Fingerprints(*found[:, :count])
@@ -243,13 +255,16 @@ class _Packer:
 
 
 def _opened(
-    batches: Sequence[memoryview | bytes], from_offset: int, kernels: Kernels
+    batches: Sequence[memoryview | bytes],
+    lengths: Sequence[int] | None,
+    from_offset: int,
+    kernels: Kernels,
 ) -> tuple[Content, Int64s, Codec]:
     """Check all batches, expand those that are wanted; return their bytes and table, and the first codec."""
-    buffer = scratch.joined(batches)
-    lengths = np.fromiter(map(len, batches), np.int64, len(batches))
-    table = _int64s("table", COLUMNS * len(batches)).reshape(-1, COLUMNS)
-    kernels.scan(buffer, lengths, table)
+    buffer = batches[0] if len(batches) == 1 else scratch.joined(batches)
+    sizes = np.array(list(map(len, batches)) if lengths is None else lengths, np.int64)
+    table = _int64s("table", COLUMNS * len(sizes)).reshape(-1, COLUMNS)
+    kernels.scan(buffer, sizes, table)
     first_codec = Codec(int(table[0, CODEC]))
     wanted = table[:, LAST_OFFSET] >= from_offset
     if not wanted.all():

@@ -53,6 +53,13 @@ class Cut(NamedTuple):
 class Kernels(Protocol):
     """The loops; `jobs.wire.rebatch.plain` and `jobs.wire.rebatch.compiled` are of this form."""
 
+    def alike(self, content: Content, before: int, small_bytes: int, lengths: Int64s) -> int:
+        """Note how long the whole batches are that follow the first one and are like it; return how many.
+
+        They have its attributes and its leader epoch, records, rising offsets below `before`, and are smaller
+        than `small_bytes`. The first batch is whole, and `lengths` has room for all that may follow.
+        """
+
     def scan(self, buffer: Content, lengths: Int64s, table: Int64s) -> None:
         """Fill a row for each batch, of the length given; raises a `BatchError` for the first bad one."""
 

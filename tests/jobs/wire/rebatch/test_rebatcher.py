@@ -14,7 +14,7 @@ from jobs.wire.batches.record_batch import (
 )
 from jobs.wire.batches.records import PlacedRecord, encode_batch, placed_records, records_body, seal
 from jobs.wire.rebatch import plain as rebatch_plain
-from jobs.wire.rebatch.rebatcher import best_kernels, change_points, rebatch, warm_up
+from jobs.wire.rebatch.rebatcher import alike, best_kernels, change_points, rebatch, warm_up
 from tests.jobs.wire.strategies import codecs, dense, stretches
 
 rebatch_compiled = pytest.importorskip(
@@ -231,6 +231,58 @@ def test_views_of_a_larger_buffer_are_taken(kernels):
     fetched = memoryview(b"".join(dense(offset=3 * number) for number in range(5)))
     (made,) = rebatch([view for _, view in iterate_batches(fetched)], **ROOMY, kernels=kernels)
     assert made.record_count == 15
+
+
+ALIKE = {
+    "small ones": (dense(offset=3) + dense(offset=6), 2),
+    "a gap between them": (dense(offset=3) + dense(offset=9), 2),
+    "one that is cut off": (dense(offset=3) + dense(offset=6)[:-1], 1),
+    "one of another compression": (dense(offset=3, codec=Codec.LZ4) + dense(offset=6), 0),
+    "one of a transaction": (dense(offset=3) + dense(offset=6, is_transactional=True), 1),
+    "a marker": (dense(offset=3) + dense(offset=6, is_control=True), 1),
+    "a time of the broker's": (dense(offset=3, log_append_time_ms=5) + dense(offset=6), 0),
+    "one of another leader": (dense(offset=3, partition_leader_epoch=5) + dense(offset=6), 0),
+    "one that is not small": (dense(offset=3) + dense(offset=6, count=20), 1),
+    "one that was emptied": (dense(offset=3) + encode_batch([], base_offset=6), 1),
+    "offsets that do not rise": (dense(offset=3) + dense(offset=5), 1),
+    "an end that is not wanted": (dense(offset=3) + dense(offset=48), 1),
+    "no batch": (dense(offset=3) + bytes(100), 1),
+    "nothing": (b"", 0),
+}
+
+
+@BOTH
+@pytest.mark.parametrize(("behind", "count"), ALIKE.values(), ids=ALIKE)
+def test_small_batches_are_alike_up_to_the_first_that_is_not(kernels, behind, count):
+    content = memoryview(dense(offset=0) + behind)
+    one = len(dense())
+    assert alike(content, before=50, small_bytes=300, kernels=kernels) == [one] * count
+
+
+@PATIENT
+@given(st.data())
+def test_what_is_alike_is_so_for_both_loops_whatever_the_headers_say(data):
+    first, *others = (bytearray(dense(offset=3 * number)) for number in range(4))
+    places = st.integers(0, HEADER_BYTES - 1)
+    for batch in others:
+        for at in data.draw(st.lists(places, max_size=2)):
+            batch[at] = data.draw(st.integers(0, 255))
+    offset = data.draw(st.sampled_from([0, 2, 2**62 - 3, 2**62 - 1, 2**63 - 1]))
+    first[:8] = offset.to_bytes(8, "big")
+    content = memoryview(b"".join((first, *others)))
+    found = [
+        alike(content, before=8, small_bytes=300, kernels=kernels)
+        for kernels in (rebatch_plain, rebatch_compiled)
+    ]
+    assert found[0] == found[1]
+
+
+@BOTH
+def test_a_part_may_hold_several_batches_when_their_lengths_are_told(kernels):
+    batches = [dense(offset=5), dense(offset=8, count=5), dense(offset=20)]
+    parts, lengths = [batches[0] + batches[1], batches[2]], list(map(len, batches))
+    found = rebatch(parts, lengths=lengths, **ROOMY, kernels=kernels)
+    assert list(map(fields, found)) == list(map(fields, rebatch(batches, **ROOMY)))
 
 
 def test_the_compiled_loops_are_the_ones_in_use():
