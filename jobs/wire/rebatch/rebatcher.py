@@ -16,6 +16,7 @@ import numpy as np
 from jobs.wire import scratch
 from jobs.wire.batches.compression import EXPANSION_LIMIT_BYTES, compress, decompress
 from jobs.wire.batches.record_batch import (
+    CODECS,
     HEADER_BYTES,
     MAGIC,
     NO_LEADER_EPOCH,
@@ -47,8 +48,6 @@ from jobs.wire.rebatch.table import (
 
 # By how much a record can grow when its length and deltas get their longest form.
 _GROWTH_BYTES = 17
-# By number: asking the enumeration for each small batch takes a tenth of its expanding.
-_CODECS = tuple(Codec)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +79,8 @@ def rebatch(  # noqa: PLR0913 - `lengths` is for runs of small batches, `kernels
 ) -> list[NewBatch]:
     """Return the records of consecutive batches of one partition in new batches.
 
-    `lengths` are those of all batches, where a part of `batches` holds several, one behind the other.
+    `lengths` are those of all batches, where a part of `batches` holds several, one behind the other; a
+    negative one is that of bytes to be passed over.
     `codec`: None takes that of the first input. Records below `from_offset` are left out. A new batch has
     at most `target_bytes` of uncompressed records and `limit_bytes` in all, except where a single record
     is larger: then it is alone in its batch, and the caller sees the size. With LogAppendTime a record
@@ -111,11 +111,16 @@ def rebatch(  # noqa: PLR0913 - `lengths` is for runs of small batches, `kernels
 
 
 def alike(
-    content: memoryview, *, before: int, small_bytes: int, kernels: Kernels | None = None
+    content: memoryview,
+    *,
+    mask: int,
+    before: int,
+    small_bytes: int,
+    kernels: Kernels | None = None,
 ) -> list[int]:
     """Return the lengths of the small batches that follow the first one and are like it: `Kernels.alike`."""
     room = _int64s("lengths", len(content) // HEADER_BYTES)
-    count = (kernels or best_kernels()).alike(content, before, small_bytes, room)
+    count = (kernels or best_kernels()).alike(content, mask, before, small_bytes, room)
     lengths: list[int] = room[:count].tolist()
     return lengths
 
@@ -265,7 +270,8 @@ def _opened(
     """Check all batches, expand those that are wanted; return their bytes and table, and the first codec."""
     buffer = batches[0] if len(batches) == 1 else scratch.joined(batches)
     sizes = np.array(list(map(len, batches)) if lengths is None else lengths, np.int64)
-    table = _int64s("table", COLUMNS * len(sizes)).reshape(-1, COLUMNS)
+    rows = int(np.count_nonzero(sizes >= 0))
+    table = _int64s("table", COLUMNS * rows).reshape(-1, COLUMNS)
     kernels.scan(buffer, sizes, table)
     first_codec = Codec(int(table[0, CODEC]))
     wanted = table[:, LAST_OFFSET] >= from_offset
@@ -304,7 +310,7 @@ def _records_of(buffer: memoryview, batch: Sequence[int]) -> bytes | memoryview:
         return records
     offset = batch[BASE_OFFSET]
     try:
-        return decompress(_CODECS[batch[CODEC]], records, EXPANSION_LIMIT_BYTES)
+        return decompress(CODECS[batch[CODEC]], records, EXPANSION_LIMIT_BYTES)
     except ExpandsTooFar as error:
         raise ExpandsTooFar(f"record batch at offset {offset}", error.limit_bytes) from None
     except RecordFormatError as error:

@@ -18,7 +18,9 @@ import numpy.typing as npt
 
 from jobs.replication.copy.batches.memory import Held
 from jobs.wire.batches.record_batch import (
+    COMPRESSION_MASK,
     HIGHEST_OFFSET,
+    TRANSACTIONAL_MASK,
     BatchHeader,
     Codec,
     ControlType,
@@ -35,7 +37,10 @@ Aborted = tuple[int, int]
 
 
 class Run(NamedTuple):
-    """Batches one behind the other that only differ in their records: mostly one, or many small ones."""
+    """Batches one behind the other that can be packed together: mostly one, or many small ones.
+
+    The lengths are those of the batches, negative for the commit markers between them.
+    """
 
     header: BatchHeader
     content: memoryview
@@ -53,9 +58,9 @@ class Run(NamedTuple):
 
     def one_by_one(self) -> Iterator[Run]:
         """Yield a run for each batch."""
-        return (
-            Run(header, batch, (len(batch),)) for header, batch in iterate_batches(self.content)
-        )
+        for header, batch in iterate_batches(self.content):
+            if not header.is_control:
+                yield Run(header, batch, (len(batch),))
 
 
 # Below this many bytes a batch costs more as a request of its own than its packing with others. What
@@ -207,21 +212,25 @@ class BatchFilter:
             run = Run(header, batch, (len(batch),))
             if self._wants(header, batch, aborting) and header.next_offset > position:
                 if self._is_small(header) and not (aborting and header.is_transactional):
-                    run = self._with_alike(run, fetched[at:], coming)
+                    mask = COMPRESSION_MASK | (TRANSACTIONAL_MASK if aborting else 0)
+                    run = self._with_alike(run, fetched[at:], mask, coming)
                 yield from self._cut(run)
             at += len(run.content)
             if not run.is_one:
                 batches = iterate_batches(fetched[at:])
             self._pass(run.last, filtered)
 
-    def _with_alike(self, run: Run, rest: memoryview, coming: Sequence[Aborted]) -> Run:
+    def _with_alike(self, run: Run, rest: memoryview, mask: int, coming: Sequence[Aborted]) -> Run:
         """Return a small batch with those behind it that need not be looked at one by one."""
+        if len(rest) == len(run.content):
+            return run
         before = HIGHEST_OFFSET if self.until is None else self.until
         if coming:
             before = min(before, coming[-1][1])
         small_bytes = self.small_bytes[run.header.codec]
-        lengths = [*run.lengths, *alike(rest, before=before, small_bytes=small_bytes)]
-        return Run(run.header, rest[: sum(lengths)], lengths)
+        behind = alike(rest, mask=mask, before=before, small_bytes=small_bytes)
+        lengths = [*run.lengths, *behind]
+        return Run(run.header, rest[: sum(map(abs, lengths))], lengths)
 
     def _pass(self, last: BatchHeader, filtered: FilteredBatches) -> None:
         """Note that everything up to a batch was looked at."""
