@@ -180,6 +180,7 @@ def warm_up() -> bool:
     """Compile before the first records wait for it (seconds, once a machine); say whether it is compiled."""
     one = encode_batch([PlacedRecord(offset=0, timestamp=0, key=None, value=b"")])
     rebatch([one], from_offset=0, codec=None, target_bytes=1, limit_bytes=HEADER_BYTES)
+    alike(memoryview(one), mask=0, before=1, small_bytes=1)
     return best_kernels() is not rebatch_plain
 
 
