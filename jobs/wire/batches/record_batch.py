@@ -64,6 +64,10 @@ class Codec(IntEnum):
     ZSTD = 4
 
 
+# By number: to ask the enumeration takes longer than all else that is done with a header.
+CODECS = tuple(Codec)
+
+
 class ControlType(IntEnum):
     """What a control batch says; `OTHER` is one of the quorum's, or from a newer Kafka."""
 
@@ -125,7 +129,7 @@ class BatchHeader(NamedTuple):
         number = self.attributes & COMPRESSION_MASK
         if number > Codec.ZSTD:
             raise Damaged(self.base_offset, f"has the unknown compression {number}")
-        return Codec(number)
+        return CODECS[number]
 
     @property
     def is_transactional(self) -> bool:

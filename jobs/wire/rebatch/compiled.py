@@ -6,8 +6,6 @@ number; what is wrong is then said by `jobs.wire.rebatch.plain`, which is also t
 
 from __future__ import annotations
 
-from itertools import islice, pairwise
-
 import numpy as np
 
 from jobs.wire.batches.record_batch import verify_crc
@@ -17,17 +15,24 @@ from jobs.wire.rebatch import plain as rebatch_plain
 from jobs.wire.rebatch.table import BASE_OFFSET, ROW, Bytes, Content, Cut, Int64s
 
 
+def alike(content: Content, mask: int, before: int, small_bytes: int, lengths: Int64s) -> int:
+    """See `Kernels.alike`."""
+    at = _address(np.frombuffer(content, np.uint8))
+    end = at + len(content)
+    count: int = rebatch_kernels.alike(at, end, mask, before, small_bytes, lengths)
+    return count
+
+
 def scan(buffer: Content, lengths: Int64s, table: Int64s) -> None:
     """See `Kernels.scan`."""
     sound = rebatch_kernels.scan(_address(np.frombuffer(buffer, np.uint8)), lengths, table)
-    if sound == len(lengths) and rebatch_kernels.HAS_CRC:
+    if sound == len(table) and rebatch_kernels.HAS_CRC:
         return
-    view = memoryview(buffer)
-    starts = [0, *np.cumsum(lengths).tolist()]
-    for start, end in islice(pairwise(starts), sound):
-        verify_crc(view[start:end])
-    if sound < len(lengths):
-        header = rebatch_plain.check(view[starts[sound] : starts[sound + 1]])
+    batches = list(rebatch_plain.split(memoryview(buffer), lengths))
+    for _, batch in batches[:sound]:
+        verify_crc(batch)
+    if sound < len(table):
+        header = rebatch_plain.check(batches[sound][1])
         raise Damaged(header.base_offset, "is refused by the compiled loop alone")
 
 

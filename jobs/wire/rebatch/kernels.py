@@ -11,6 +11,7 @@ from jobs.wire.batches.record_batch import (
     CONTROL_MASK,
     CRC_FROM,
     HEADER_BYTES,
+    HIGHEST_OFFSET,
     MAGIC,
     TIMESTAMP_TYPE_MASK,
     Codec,
@@ -32,6 +33,8 @@ from jobs.wire.rebatch.table import (
     BASE_OFFSET,
     BASE_TIMESTAMP,
     CODEC,
+    COMMIT,
+    COMMIT_AT,
     COUNT,
     END,
     HASH_FACTOR,
@@ -43,17 +46,73 @@ from jobs.wire.rebatch.table import (
     ROW,
     SEEN,
     START,
+    VERSION_FROM,
+    VERSION_TO,
     Int64s,
 )
 
 # Where attributes, rest and next record begin; deltas of timestamp and offset; bytes of key and value.
 Parsed = tuple[int, int, int, int, int, int]
 
-__all__ = ["HAS_CRC", "cut", "fingerprint", "scan"]
+__all__ = ["HAS_CRC", "alike", "cut", "fingerprint", "scan"]
 
 _LAST_CODEC = int(Codec.ZSTD)
 # What is left of a sign after a shift to the right by seven.
 _LOW_57 = (1 << 57) - 1
+
+
+@inlined
+def _is_commit(at: int, length: int) -> bool:
+    """Say whether a control batch is a commit marker in the form in which brokers write it."""
+    if length < COMMIT_AT + len(COMMIT) or _int(at + CRC_FROM, 2) & COMPRESSION_MASK:
+        return False
+    for index in range(len(COMMIT)):
+        byte = _load(at + COMMIT_AT + index)
+        if byte != COMMIT[index] and not VERSION_FROM <= index < VERSION_TO:
+            return False
+    return bool(_load(at + HEADER_BYTES) < _MORE)
+
+
+@inlined
+def _length_of_alike(at: int, mask: int, attributes: int, small_bytes: int) -> int:
+    """Return the length of a small batch, that of a commit marker as a negative number, 0 for others."""
+    length = _int(at + 8, 4) + 12
+    if _int(at + CRC_FROM, 2) & CONTROL_MASK:
+        return -length if _is_commit(at, length) else 0
+    is_like = _int(at + CRC_FROM, 2) & mask == attributes and _int(at + 57, 4) > 0
+    return length if is_like and length < small_bytes else 0
+
+
+@inlined
+def _last_of_whole(at: int, end: int) -> int:
+    """Return the last offset of a whole batch of this format, -1 where none is."""
+    if end - at < HEADER_BYTES or _load(at + 16) != MAGIC:
+        return -1
+    if not HEADER_BYTES <= _int(at + 8, 4) + 12 <= end - at:
+        return -1
+    base = _int_64(at)
+    last = base + _int(at + 23, 4)
+    return last if 0 <= base <= last < HIGHEST_OFFSET else -1
+
+
+@compiled
+def alike(at: int, end: int, mask: int, before: int, small_bytes: int, lengths: Int64s) -> int:
+    """Note how long the batches are that follow the one at `at` and are like it; see `Kernels.alike`."""
+    attributes, epoch = _int(at + CRC_FROM, 2) & mask, _int(at + 12, 4)
+    last = _last_of_whole(at, end)
+    at += _int(at + 8, 4) + 12
+    count = found = 0
+    while 0 <= last < _last_of_whole(at, end) < before:
+        length = _length_of_alike(at, mask, attributes, small_bytes)
+        if length == 0 or _int_64(at) <= last or _int(at + 12, 4) != epoch:
+            break
+        last = _last_of_whole(at, end)
+        lengths[count] = length
+        count += 1
+        if length > 0:
+            found = count
+        at += abs(length)
+    return found
 
 
 @inlined
@@ -72,17 +131,21 @@ def _is_sound(at: int, length: int) -> bool:
 @compiled
 def scan(content: int, lengths: Int64s, table: Int64s) -> int:
     """Fill the table; return how many batches are sound, all of them or those before the first bad one."""
-    at = 0
-    for row in range(len(lengths)):
-        if not _is_sound(content + at, lengths[row]):
+    at = row = 0
+    for length in lengths:
+        if length < 0:
+            at -= length
+            continue
+        if not _is_sound(content + at, length):
             return row
         _fill(content + at, table[row])
         if table[row, COUNT] < 0 or table[row, LAST_OFFSET] < table[row, BASE_OFFSET]:
             return row
         table[row, START] = at + HEADER_BYTES
-        at += lengths[row]
+        at += length
         table[row, END] = at
-    return len(lengths)
+        row += 1
+    return row
 
 
 @inlined

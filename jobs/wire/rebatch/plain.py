@@ -6,14 +6,18 @@ Functions of `jobs.wire.rebatch.table.Kernels`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
 
 from jobs.wire.batches.record_batch import (
+    COMPRESSION_MASK,
     HEADER_BYTES,
     NO_TIMESTAMP,
     BatchHeader,
+    has_possible_offsets,
+    iterate_batches,
     verify_crc,
     whole_header,
 )
@@ -25,6 +29,7 @@ from jobs.wire.rebatch.table import Bytes, Content, Cut, Int64s
 
 _LAST_INT64 = (1 << 63) - 1
 _ALL_64 = (1 << 64) - 1
+_MORE = 0x80
 
 
 class _Step(NamedTuple):
@@ -36,16 +41,59 @@ class _Step(NamedTuple):
     raw: RawRecord
 
 
+def alike(content: Content, mask: int, before: int, small_bytes: int, lengths: Int64s) -> int:
+    """See `Kernels.alike`."""
+    batches = iterate_batches(content)
+    first, _ = next(batches)
+    if not has_possible_offsets(first):
+        return 0
+    last, count, found = first.last_offset, 0, 0
+    with suppress(RecordFormatError):  # what is no batch is not alike
+        for header, batch in batches:
+            is_next = last < header.base_offset <= header.last_offset < before
+            if not is_next or header.partition_leader_epoch != first.partition_leader_epoch:
+                break
+            last = header.last_offset
+            if _is_commit(header, batch):
+                lengths[count] = -len(batch)
+            elif _is_alike(header, first, mask) and len(batch) < small_bytes:
+                lengths[count] = len(batch)
+                found = count + 1
+            else:
+                break
+            count += 1
+    return found
+
+
+def _is_alike(header: BatchHeader, first: BatchHeader, mask: int) -> bool:
+    has_data = not header.is_control and header.record_count > 0
+    return has_data and header.attributes & mask == first.attributes & mask
+
+
+def _is_commit(header: BatchHeader, batch: memoryview) -> bool:
+    if not header.is_control or header.attributes & COMPRESSION_MASK:
+        return False
+    content = bytearray(batch[column.COMMIT_AT : column.COMMIT_AT + len(column.COMMIT)])
+    content[column.VERSION_FROM : column.VERSION_TO] = bytes(2)
+    return content == bytes(column.COMMIT) and batch[HEADER_BYTES] < _MORE
+
+
+def split(buffer: memoryview, lengths: Int64s) -> Iterator[tuple[int, memoryview]]:
+    """Yield each batch that is not passed over, and where it begins."""
+    start = 0
+    for length in lengths.tolist():
+        if length >= 0:
+            yield start, buffer[start : start + length]
+        start += abs(length)
+
+
 def scan(buffer: Content, lengths: Int64s, table: Int64s) -> None:
     """See `Kernels.scan`."""
-    view = memoryview(buffer)
-    start = 0
-    for row, length in enumerate(lengths.tolist()):
-        end = start + length
-        header = check(view[start:end])
+    for row, (start, batch) in enumerate(split(memoryview(buffer), lengths)):
+        header = check(batch)
         table[row] = (
             start + HEADER_BYTES,
-            end,
+            start + len(batch),
             header.record_count,
             header.base_offset,
             header.last_offset,
@@ -54,7 +102,6 @@ def scan(buffer: Content, lengths: Int64s, table: Int64s) -> None:
             header.is_log_append_time,
             header.codec,
         )
-        start = end
 
 
 def check(batch: memoryview) -> BatchHeader:

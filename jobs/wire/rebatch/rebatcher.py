@@ -16,6 +16,7 @@ import numpy as np
 from jobs.wire import scratch
 from jobs.wire.batches.compression import EXPANSION_LIMIT_BYTES, compress, decompress
 from jobs.wire.batches.record_batch import (
+    CODECS,
     HEADER_BYTES,
     MAGIC,
     NO_LEADER_EPOCH,
@@ -66,17 +67,20 @@ class NewBatch:
     key_value_bytes: int
 
 
-def rebatch(
+def rebatch(  # noqa: PLR0913 - `lengths` is for runs of small batches, `kernels` for tests
     batches: Sequence[memoryview | bytes],
     *,
     from_offset: int,
     codec: Codec | None,
     target_bytes: int,
     limit_bytes: int,
+    lengths: Sequence[int] | None = None,
     kernels: Kernels | None = None,
 ) -> list[NewBatch]:
     """Return the records of consecutive batches of one partition in new batches.
 
+    `lengths` are those of all batches, where a part of `batches` holds several, one behind the other; a
+    negative one is that of bytes to be passed over.
     `codec`: None takes that of the first input. Records below `from_offset` are left out. A new batch has
     at most `target_bytes` of uncompressed records and `limit_bytes` in all, except where a single record
     is larger: then it is alone in its batch, and the caller sees the size. With LogAppendTime a record
@@ -90,7 +94,7 @@ def rebatch(
     if not batches:
         return []
     kernels = kernels or best_kernels()
-    body, table, first_codec = _opened(batches, from_offset, kernels)
+    body, table, first_codec = _opened(batches, lengths, from_offset, kernels)
     room_bytes = max(1, min(target_bytes, limit_bytes - HEADER_BYTES))
     packer = _Packer(
         kernels=kernels,
@@ -104,6 +108,21 @@ def rebatch(
         offsets=_int64s("offsets", int(table[:, COUNT].sum())),
     )
     return packer.all_batches(room_bytes)
+
+
+def alike(
+    content: memoryview,
+    *,
+    mask: int,
+    before: int,
+    small_bytes: int,
+    kernels: Kernels | None = None,
+) -> list[int]:
+    """Return the lengths of the small batches that follow the first one and are like it: `Kernels.alike`."""
+    room = _int64s("lengths", len(content) // HEADER_BYTES)
+    count = (kernels or best_kernels()).alike(content, mask, before, small_bytes, room)
+    lengths: list[int] = room[:count].tolist()
+    return lengths
 
 
 class Fingerprints(NamedTuple):
@@ -125,7 +144,7 @@ def fingerprints(
     if not batches:
         return Fingerprints(*np.empty((3, 0), np.int64))
     kernels = kernels or best_kernels()
-    body, table, _ = _opened(batches, 0, kernels)
+    body, table, _ = _opened(batches, None, 0, kernels)
     found = np.empty((3, int(table[:, COUNT].sum())), np.int64)
     count = kernels.fingerprint(body, table, np.array(CURSOR_START, np.int64), *found)
     return Fingerprints(*found[:, :count])
@@ -161,6 +180,7 @@ def warm_up() -> bool:
     """Compile before the first records wait for it (seconds, once a machine); say whether it is compiled."""
     one = encode_batch([PlacedRecord(offset=0, timestamp=0, key=None, value=b"")])
     rebatch([one], from_offset=0, codec=None, target_bytes=1, limit_bytes=HEADER_BYTES)
+    alike(memoryview(one), mask=0, before=1, small_bytes=1)
     return best_kernels() is not rebatch_plain
 
 
@@ -243,13 +263,17 @@ class _Packer:
 
 
 def _opened(
-    batches: Sequence[memoryview | bytes], from_offset: int, kernels: Kernels
+    batches: Sequence[memoryview | bytes],
+    lengths: Sequence[int] | None,
+    from_offset: int,
+    kernels: Kernels,
 ) -> tuple[Content, Int64s, Codec]:
     """Check all batches, expand those that are wanted; return their bytes and table, and the first codec."""
-    buffer = scratch.joined(batches)
-    lengths = np.fromiter(map(len, batches), np.int64, len(batches))
-    table = _int64s("table", COLUMNS * len(batches)).reshape(-1, COLUMNS)
-    kernels.scan(buffer, lengths, table)
+    buffer = batches[0] if len(batches) == 1 else scratch.joined(batches)
+    sizes = np.array(list(map(len, batches)) if lengths is None else lengths, np.int64)
+    rows = int(np.count_nonzero(sizes >= 0))
+    table = _int64s("table", COLUMNS * rows).reshape(-1, COLUMNS)
+    kernels.scan(buffer, sizes, table)
     first_codec = Codec(int(table[0, CODEC]))
     wanted = table[:, LAST_OFFSET] >= from_offset
     if not wanted.all():
@@ -264,15 +288,16 @@ def _expanded(buffer: Content, table: Int64s) -> bytes:
 
     Each alone may expand to the limit, and so may all together: many small bombs make a large one.
     """
+    view = memoryview(buffer)
     parts: list[bytes | memoryview] = []
-    at = 0
-    for batch in table:
-        parts.append(_records_of(buffer, batch))
-        batch[START] = at
+    at, ends = 0, [0]
+    for batch in table.tolist():
+        parts.append(_records_of(view, batch))
         at += len(parts[-1])
-        batch[END] = at
+        ends.append(at)
         if at > EXPANSION_LIMIT_BYTES and len(parts) > 1:
             raise ExpandsTooFar("consecutive batches", EXPANSION_LIMIT_BYTES)
+    table[:, START], table[:, END] = ends[:-1], ends[1:]
     return b"".join(parts)
 
 
@@ -280,13 +305,13 @@ def _int64s(use: str, size: int) -> Int64s:
     return np.frombuffer(scratch.room(use, 8 * size), np.int64, size)
 
 
-def _records_of(buffer: Content, batch: Int64s) -> bytes | memoryview:
-    records = memoryview(buffer)[batch[START] : batch[END]]
+def _records_of(buffer: memoryview, batch: Sequence[int]) -> bytes | memoryview:
+    records = buffer[batch[START] : batch[END]]
     if not batch[CODEC] or not records:
         return records
-    offset = int(batch[BASE_OFFSET])
+    offset = batch[BASE_OFFSET]
     try:
-        return decompress(Codec(int(batch[CODEC])), records, EXPANSION_LIMIT_BYTES)
+        return decompress(CODECS[batch[CODEC]], records, EXPANSION_LIMIT_BYTES)
     except ExpandsTooFar as error:
         raise ExpandsTooFar(f"record batch at offset {offset}", error.limit_bytes) from None
     except RecordFormatError as error:

@@ -35,6 +35,12 @@ SEEN = 2
 PREVIOUS = 3
 CURSOR_START = (0, -1, 0, -1)
 
+# A commit marker from behind the length and the attributes of its record on: both deltas, the length of the
+# key, the key's version (any) and its type. Source: ControlRecordType.
+COMMIT_AT = 63
+COMMIT = (0, 0, 8, 0, 0, 0, 1)
+VERSION_FROM, VERSION_TO = 3, 5
+
 # Records are hashed in words of 8 bytes, the highest first: xor, multiply, fold. Signed, as arrays have them.
 HASH_SEED = 0x1B873593CC9E2D51
 HASH_FACTOR = -7046029254386353131
@@ -53,8 +59,21 @@ class Cut(NamedTuple):
 class Kernels(Protocol):
     """The loops; `jobs.wire.rebatch.plain` and `jobs.wire.rebatch.compiled` are of this form."""
 
+    def alike(
+        self, content: Content, mask: int, before: int, small_bytes: int, lengths: Int64s
+    ) -> int:
+        """Note how long the whole batches are that follow the first one and are like it; return how many.
+
+        They have its attributes under the mask, its leader epoch, records, rising offsets below `before`, and
+        are smaller than `small_bytes`. Commit markers between them are to be passed over: a negative length.
+        The first batch is whole, and `lengths` has room for all that may follow.
+        """
+
     def scan(self, buffer: Content, lengths: Int64s, table: Int64s) -> None:
-        """Fill a row for each batch, of the length given; raises a `BatchError` for the first bad one."""
+        """Fill a row for each batch, of the length given; raises a `BatchError` for the first bad one.
+
+        A negative length is that of bytes to be passed over.
+        """
 
     def cut(  # noqa: PLR0913, PLR0917 - arrays in and out are all that compiled code knows
         self,

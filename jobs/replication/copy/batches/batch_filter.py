@@ -10,13 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import chain, groupby
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from jobs.replication.copy.batches.memory import Held
 from jobs.wire.batches.record_batch import (
+    COMPRESSION_MASK,
+    HIGHEST_OFFSET,
+    TRANSACTIONAL_MASK,
     BatchHeader,
     Codec,
     ControlType,
@@ -26,11 +30,38 @@ from jobs.wire.batches.record_batch import (
 )
 from jobs.wire.batches.records import encode_batch, placed_records
 from jobs.wire.errors import BatchError, Damaged, RecordFormatError
-from jobs.wire.rebatch.rebatcher import NewBatch, rebatch
+from jobs.wire.rebatch.rebatcher import NewBatch, alike, rebatch
 
 Aborted = tuple[int, int]
 """Producer id and first offset of an aborted transaction, as Fetch tells."""
-Batch = tuple[BatchHeader, memoryview]
+
+
+class Run(NamedTuple):
+    """Batches one behind the other that can be packed together: mostly one, or many small ones.
+
+    The lengths are those of the batches, negative for the commit markers between them.
+    """
+
+    header: BatchHeader
+    content: memoryview
+    lengths: Sequence[int]
+
+    @property
+    def is_one(self) -> bool:
+        """Whether it is only one batch."""
+        return len(self.lengths) == 1
+
+    @property
+    def last(self) -> BatchHeader:
+        """The header of the last batch; `header` is the first one's."""
+        return self.header if self.is_one else BatchHeader.decode(self.content[-self.lengths[-1] :])
+
+    def one_by_one(self) -> Iterator[Run]:
+        """Yield a run for each batch."""
+        for header, batch in iterate_batches(self.content):
+            if not header.is_control:
+                yield Run(header, batch, (len(batch),))
+
 
 # Below this many bytes a batch costs more as a request of its own than its packing with others. What
 # is compressed must be decompressed for that, so it is worth it for the very small ones only.
@@ -128,17 +159,17 @@ class BatchFilter:
         `aborted` are all aborted transactions that reach into these bytes, whenever they began.
         """
         filtered = FilteredBatches(next_offset=position)
-        waiting: list[Batch] = []
+        waiting: list[Run] = []
         try:
-            for header, batch in self._kept(fetched, position, aborted, filtered):
-                if not self._passes(header, position):
-                    waiting.append((header, batch))
+            for run in self._kept(fetched, position, aborted, filtered):
+                if not self._passes(run.header, position):
+                    waiting.append(run)
                     continue
                 self._pack(waiting, position, filtered)
                 waiting = []
                 if filtered.problem is not None:
                     break
-                filtered.batches.append(_as_it_is(header, batch))
+                filtered.batches.append(_as_it_is(run))
         except RecordFormatError as error:
             self._stop(error, position, waiting, filtered)
         else:
@@ -151,7 +182,7 @@ class BatchFilter:
         self,
         error: RecordFormatError,
         position: int,
-        waiting: list[Batch],
+        waiting: list[Run],
         filtered: FilteredBatches,
     ) -> None:
         """Take what stands before a batch that cannot be taken."""
@@ -166,21 +197,47 @@ class BatchFilter:
         position: int,
         aborted: Iterable[Aborted],
         filtered: FilteredBatches,
-    ) -> Iterator[Batch]:
+    ) -> Iterator[Run]:
         coming = sorted(aborted, key=lambda pair: pair[1], reverse=True)
         aborting: set[int] = set()
-        for header, batch in iterate_batches(fetched):
+        batches, at = iterate_batches(fetched), 0
+        while (found := next(batches, None)) is not None:
+            header, batch = found
             filtered.last_seen = header.last_offset
             if self.until is not None and header.base_offset >= self.until:
                 filtered.next_offset = max(position, self.until)
                 return
             while coming and coming[-1][1] <= header.last_offset:
                 aborting.add(coming.pop()[0])
+            run = Run(header, batch, (len(batch),))
             if self._wants(header, batch, aborting) and header.next_offset > position:
-                yield from self._cut(header, batch)
-            if header.next_offset > filtered.next_offset:
-                filtered.next_offset = self._until(header.next_offset)
-                filtered.leader_epoch = header.partition_leader_epoch
+                if self._is_small(header) and not (aborting and header.is_transactional):
+                    mask = COMPRESSION_MASK | (TRANSACTIONAL_MASK if aborting else 0)
+                    run = self._with_alike(run, fetched[at:], mask, coming)
+                yield from self._cut(run)
+            at += len(run.content)
+            if not run.is_one:
+                batches = iterate_batches(fetched[at:])
+            self._pass(run.last, filtered)
+
+    def _with_alike(self, run: Run, rest: memoryview, mask: int, coming: Sequence[Aborted]) -> Run:
+        """Return a small batch with those behind it that need not be looked at one by one."""
+        if len(rest) == len(run.content):
+            return run
+        before = HIGHEST_OFFSET if self.until is None else self.until
+        if coming:
+            before = min(before, coming[-1][1])
+        small_bytes = self.small_bytes[run.header.codec]
+        behind = alike(rest, mask=mask, before=before, small_bytes=small_bytes)
+        lengths = [*run.lengths, *behind]
+        return Run(run.header, rest[: sum(map(abs, lengths))], lengths)
+
+    def _pass(self, last: BatchHeader, filtered: FilteredBatches) -> None:
+        """Note that everything up to a batch was looked at."""
+        filtered.last_seen = last.last_offset
+        if last.next_offset > filtered.next_offset:
+            filtered.next_offset = self._until(last.next_offset)
+            filtered.leader_epoch = last.partition_leader_epoch
 
     def _until(self, offset: int) -> int:
         return offset if self.until is None else min(offset, self.until)
@@ -195,18 +252,18 @@ class BatchFilter:
             return False
         return header.record_count > 0
 
-    def _cut(self, header: BatchHeader, batch: memoryview) -> Iterator[Batch]:
+    def _cut(self, run: Run) -> Iterator[Run]:
         """Leave out the records of a batch that are not wanted any more; nearly always there are none."""
-        until = self.until
+        until, header = self.until, run.header
         if until is None or header.last_offset < until:
-            yield header, batch
+            yield run
             return
-        verify_crc(batch)
-        records = [record for record in placed_records(batch) if record.offset < until]
+        verify_crc(run.content)
+        records = [record for record in placed_records(run.content) if record.offset < until]
         if records:
             epoch = header.partition_leader_epoch
             made = encode_batch(records, codec=header.codec, partition_leader_epoch=epoch)
-            yield BatchHeader.decode(made), memoryview(made)
+            yield Run(BatchHeader.decode(made), memoryview(made), (len(made),))
 
     def _could_pass(self, header: BatchHeader, position: int) -> bool:
         return (
@@ -216,54 +273,61 @@ class BatchFilter:
             and not header.is_log_append_time
         )
 
-    def _passes(self, header: BatchHeader, position: int) -> bool:
-        is_small = header.size_bytes < self.small_bytes[header.codec]
-        return not is_small and self._could_pass(header, position)
+    def _is_small(self, header: BatchHeader) -> bool:
+        return header.size_bytes < self.small_bytes[header.codec]
 
-    def _pack(self, group: list[Batch], position: int, filtered: FilteredBatches) -> None:
-        """Pack a run of batches anew; one alone that is only small passes as it is."""
-        if len(group) == 1 and self._could_pass(group[0][0], position):
-            filtered.batches.append(_as_it_is(*group[0]))
+    def _passes(self, header: BatchHeader, position: int) -> bool:
+        return not self._is_small(header) and self._could_pass(header, position)
+
+    def _pack(self, waiting: list[Run], position: int, filtered: FilteredBatches) -> None:
+        """Pack what waits anew; one batch alone that is only small passes as it is."""
+        alone = waiting[0] if len(waiting) == 1 and waiting[0].is_one else None
+        if alone is not None and self._could_pass(alone.header, position):
+            filtered.batches.append(_as_it_is(alone))
             return
-        for run in _runs(group):
+        for group in _groups(waiting):
             try:
-                filtered.batches.extend(self._packed(run, position))
+                filtered.batches.extend(self._packed(group, position))
             except RecordFormatError:
-                if not self._pack_one_by_one(run, position, filtered):
+                if not self._pack_one_by_one(group, position, filtered):
                     return
 
     def _pack_one_by_one(
-        self, run: Sequence[Batch], position: int, filtered: FilteredBatches
+        self, group: Sequence[Run], position: int, filtered: FilteredBatches
     ) -> bool:
         """Take the batches before the one that cannot be opened; say whether it was all of them."""
-        for one in run:
+        for one in chain.from_iterable(run.one_by_one() for run in group):
             try:
                 filtered.batches.extend(self._packed([one], position))
             except RecordFormatError as error:
-                filtered.stop(max(position, one[0].base_offset), error)
+                filtered.stop(max(position, one.header.base_offset), error)
                 return False
         return True
 
-    def _packed(self, run: Sequence[Batch], position: int) -> list[OutgoingBatch]:
+    def _packed(self, group: Sequence[Run], position: int) -> list[OutgoingBatch]:
         made = rebatch(
-            [batch for _, batch in run],
+            [run.content for run in group],
+            lengths=[length for run in group for length in run.lengths],
             from_offset=position,
-            codec=run[0][0].codec,
+            codec=group[0].header.codec,
             target_bytes=min(self.target_bytes, self.limit_bytes),
             limit_bytes=self.limit_bytes,
         )
-        return [_as_packed(batch, run[-1][0].partition_leader_epoch) for batch in made]
+        return [_as_packed(batch, group[0].header.partition_leader_epoch) for batch in made]
 
 
-def _runs(group: Sequence[Batch]) -> Iterator[list[Batch]]:
-    """Split a run of batches so that every record keeps its compression and its leader epoch."""
-    for _, run in groupby(group, key=lambda one: (one[0].codec, one[0].partition_leader_epoch)):
-        yield list(run)
+def _groups(waiting: Sequence[Run]) -> Iterator[list[Run]]:
+    """Split what waits so that every record keeps its compression and its leader epoch."""
+    for _, group in groupby(
+        waiting, key=lambda run: (run.header.codec, run.header.partition_leader_epoch)
+    ):
+        yield list(group)
 
 
-def _as_it_is(header: BatchHeader, batch: memoryview) -> OutgoingBatch:
+def _as_it_is(run: Run) -> OutgoingBatch:
+    header = run.header
     return OutgoingBatch(
-        batch=batch,
+        batch=run.content,
         from_offset=header.base_offset,
         first_offset=header.base_offset,
         next_offset=header.next_offset,

@@ -13,9 +13,10 @@ from jobs.wire.batches.record_batch import (
     verify_crc,
 )
 from jobs.wire.batches.records import PlacedRecord, encode_batch, placed_records, records_body, seal
+from jobs.wire.errors import Damaged
 from jobs.wire.rebatch import plain as rebatch_plain
-from jobs.wire.rebatch.rebatcher import best_kernels, change_points, rebatch, warm_up
-from tests.jobs.wire.strategies import codecs, dense, stretches
+from jobs.wire.rebatch.rebatcher import alike, best_kernels, change_points, rebatch, warm_up
+from tests.jobs.wire.strategies import codecs, dense, flipped, stretches
 
 rebatch_compiled = pytest.importorskip(
     "jobs.wire.rebatch.compiled", reason="numba, which compiles re-batching, is not installed"
@@ -231,6 +232,85 @@ def test_views_of_a_larger_buffer_are_taken(kernels):
     fetched = memoryview(b"".join(dense(offset=3 * number) for number in range(5)))
     (made,) = rebatch([view for _, view in iterate_batches(fetched)], **ROOMY, kernels=kernels)
     assert made.record_count == 15
+
+
+def end_of_transaction(offset, kind):
+    key = b"\0\0" + kind.to_bytes(2, "big")
+    marker = PlacedRecord(offset, 5, key, b"\0" * 6)
+    return encode_batch([marker], is_control=True, is_transactional=True, producer_id=7)
+
+
+MASK = 0x17
+ALIKE = {
+    "small ones": (dense(offset=3) + dense(offset=6), 2),
+    "a gap between them": (dense(offset=3) + dense(offset=9), 2),
+    "one that is cut off": (dense(offset=3) + dense(offset=6)[:-1], 1),
+    "one of another compression": (dense(offset=3, codec=Codec.LZ4) + dense(offset=6), 0),
+    "one of a transaction": (dense(offset=3) + dense(offset=6, is_transactional=True), 1),
+    "a commit behind the last": (dense(offset=3) + end_of_transaction(6, 1), 1),
+    "an abort": (dense(offset=3) + end_of_transaction(6, 0) + dense(offset=7), 1),
+    "a control batch of no known form": (dense(offset=3) + dense(offset=6, is_control=True), 1),
+    "a time of the broker's": (dense(offset=3, log_append_time_ms=5) + dense(offset=6), 2),
+    "one of another leader": (dense(offset=3, partition_leader_epoch=5) + dense(offset=6), 0),
+    "one that is not small": (dense(offset=3) + dense(offset=6, count=20), 1),
+    "one that was emptied": (dense(offset=3) + encode_batch([], base_offset=6), 1),
+    "offsets that do not rise": (dense(offset=3) + dense(offset=5), 1),
+    "an end that is not wanted": (dense(offset=3) + dense(offset=48), 1),
+    "no batch": (dense(offset=3) + bytes(100), 1),
+    "nothing": (b"", 0),
+}
+
+
+@BOTH
+@pytest.mark.parametrize(("behind", "count"), ALIKE.values(), ids=ALIKE)
+def test_small_batches_are_alike_up_to_the_first_that_is_not(kernels, behind, count):
+    content = memoryview(dense(offset=0) + behind)
+    one = len(dense())
+    assert alike(content, mask=MASK, before=50, small_bytes=300, kernels=kernels) == [one] * count
+
+
+@PATIENT
+@given(st.data())
+def test_what_is_alike_is_so_for_both_loops_whatever_the_headers_say(data):
+    made = (dense(offset=0), dense(offset=3), end_of_transaction(6, 1), dense(offset=7, count=1))
+    first, *others = map(bytearray, made)
+    places = st.integers(0, 75)
+    for batch in others:
+        for at in data.draw(st.lists(places, max_size=2)):
+            batch[at] = data.draw(st.integers(0, 255))
+    offset = data.draw(st.sampled_from([0, 2, 2**62 - 3, 2**62 - 1, 2**63 - 1]))
+    first[:8] = offset.to_bytes(8, "big")
+    content = memoryview(b"".join((first, *others)))
+    found = [
+        alike(content, mask=MASK, before=9, small_bytes=300, kernels=kernels)
+        for kernels in (rebatch_plain, rebatch_compiled)
+    ]
+    assert found[0] == found[1]
+
+
+@BOTH
+@pytest.mark.parametrize("bad", [False, True])
+def test_commits_between_small_batches_are_passed_over(kernels, bad):
+    batches = [dense(offset=0), end_of_transaction(3, 1), dense(offset=4), end_of_transaction(7, 1)]
+    batches.append(bytes(flipped(dense(offset=8), 8 * 80)) if bad else dense(offset=8))
+    whole = memoryview(b"".join(batches))
+    lengths = [len(batches[0]), *alike(whole, mask=7, before=50, small_bytes=300, kernels=kernels)]
+    assert [length > 0 for length in lengths] == [True, False, True, False, True]
+    if bad:
+        with pytest.raises(Damaged) as caught:
+            rebatch([whole], lengths=lengths, **ROOMY, kernels=kernels)
+        assert caught.value.offset == 8
+    else:
+        (found,) = rebatch([whole], lengths=lengths, **ROOMY, kernels=kernels)
+        assert found.offsets.tolist() == [0, 1, 2, 4, 5, 6, 8, 9, 10]
+
+
+@BOTH
+def test_a_part_may_hold_several_batches_when_their_lengths_are_told(kernels):
+    batches = [dense(offset=5), dense(offset=8, count=5), dense(offset=20)]
+    parts, lengths = [batches[0] + batches[1], batches[2]], list(map(len, batches))
+    found = rebatch(parts, lengths=lengths, **ROOMY, kernels=kernels)
+    assert list(map(fields, found)) == list(map(fields, rebatch(batches, **ROOMY)))
 
 
 def test_the_compiled_loops_are_the_ones_in_use():

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
-from jobs.wire.batches.record_batch import BatchHeader, ControlType
+from jobs.wire.batches.record_batch import BatchHeader, Codec, ControlType
 from jobs.wire.batches.records import PlacedRecord, encode_batch, placed_records
 from tests.jobs.wire.strategies import codecs, headers, timestamps
 
@@ -74,8 +74,12 @@ class Log:
 
 @st.composite
 def logs(draw) -> Log:
-    """Random logs: gaps, transactions of two producers, codecs, broker times, small and large batches."""
+    """Random logs: gaps, transactions of two producers, codecs, broker times, small and large batches.
+
+    Every other log has batches that are alike.
+    """
     log = Log()
+    is_uniform = draw(st.booleans())
     open_since: dict[int, int] = {}
     offset = draw(st.integers(0, 2**40))
     for _ in range(draw(st.integers(1, 12))):
@@ -85,7 +89,9 @@ def logs(draw) -> Log:
             continue
         if producer >= 0:
             open_since.setdefault(producer, offset)
-        batch = encode_batch(draw(_records(offset)), **draw(_shape(producer)))
+        batch = encode_batch(
+            draw(_records(offset)), **draw(_shape(producer, is_uniform=is_uniform))
+        )
         log.batches.append(batch)
         offset = BatchHeader.decode(batch).next_offset + draw(st.sampled_from([0, 0, 3]))
     for producer in list(open_since):
@@ -115,15 +121,17 @@ def _records(draw, offset: int) -> list[PlacedRecord]:
 
 
 @st.composite
-def _shape(draw, producer: int) -> dict:
+def _shape(draw, producer: int, *, is_uniform: bool) -> dict:
     shape = {
-        "codec": draw(codecs),
-        "partition_leader_epoch": draw(st.sampled_from([4, 4, 5])),
+        "codec": Codec.NONE if is_uniform else draw(codecs),
+        "partition_leader_epoch": 4 if is_uniform else draw(st.sampled_from([4, 4, 5])),
         "producer_id": producer,
         "producer_epoch": 0 if producer >= 0 else -1,
         "base_sequence": 0 if producer >= 0 else -1,
         "is_transactional": producer >= 0,
     }
+    if is_uniform:
+        return shape
     if draw(st.integers(0, 4)) == 0:
         shape["log_append_time_ms"] = draw(st.integers(0, 2**41))
     if draw(st.integers(0, 4)) == 0:

@@ -191,6 +191,26 @@ def test_small_batches_are_packed_together_and_a_large_one_between_them_is_not_t
     ]
 
 
+@pytest.mark.parametrize("until", [None, 6, 7])
+def test_an_abort_that_begins_between_small_batches_and_an_end_there_are_both_kept(until):
+    mine, other = (
+        {"is_transactional": True, "producer_id": producer, "producer_epoch": 0, "base_sequence": 0}
+        for producer in (7, 8)
+    )
+    log = data(0, **mine) + data(3, **other) + data(6, **mine) + data(9, **other)
+    taken = BatchFilter(LARGE, until=until).filter(memoryview(log), 0, [(8, 3)])
+    wanted = [0, 1, 2, 6, 7, 8]
+    assert [r.offset for r in sent(taken.batches)] == [o for o in wanted if o < (until or 99)]
+    assert taken.next_offset == (until or 12)
+
+
+def test_the_last_of_many_small_batches_says_where_it_goes_on_and_how_far_was_seen():
+    log = b"".join(data(offset) for offset in range(0, 300, 3))
+    taken = BatchFilter(LARGE).filter(memoryview(log + data(300)[:-1]), 0)
+    assert (taken.next_offset, taken.last_seen, len(taken.batches)) == (300, 299, 1)
+    assert [r.offset for r in sent(taken.batches)] == list(range(300))
+
+
 def test_every_record_keeps_the_compression_and_the_leader_epoch_of_its_batch():
     log = b""
     kinds = [(Codec.NONE, 1), (Codec.NONE, 1), (Codec.ZSTD, 1), (Codec.ZSTD, 2), (Codec.LZ4, 2)]
