@@ -1,7 +1,7 @@
-"""What the console, a quiet flow and MirrorMaker 2 cost on the demo: `bench/run.py at-rest [--duration-s 1200]`.
+"""What console, quiet flow and MirrorMaker 2 cost on the demo: `bench/run.py at-rest [--duration-s 1200]`.
 
-The demo as `manage.py demo --mirror-maker` starts it, nobody looking: about 190 records/s, exactly once, beside
-a MirrorMaker 2 with the same topics. Processor and memory (PSS) by program, every few minutes: what grows shows.
+The demo (`manage.py demo --mirror-maker`), nobody looking: about 190 records/s, exactly once, beside
+a MirrorMaker 2 with the same topics. Processor and memory (PSS) by program, every few minutes: growth shows.
 """
 
 import signal
@@ -33,7 +33,10 @@ def measure(say: Say, *, quick: bool, duration_s: float | None = None) -> dict[s
         try:
             wait_for_address(demo, Path(folder) / "demo.log", say)
             time.sleep(WARM_S)
-            return {"wanted_s": wanted_s, "rows": list(look(demo.pid, home / "home", wanted_s, say))}
+            return {
+                "wanted_s": wanted_s,
+                "rows": list(look(demo.pid, home / "home", wanted_s, say)),
+            }
         finally:
             demo.send_signal(signal.SIGINT)
             try:
@@ -88,7 +91,9 @@ def sums(found: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
     groups = {
         "flow": [name for name in found if name in ENGINE],
         "console": [
-            name for name in found if name not in {*ENGINE, *BESIDE} and not name.startswith("analyses")
+            name
+            for name in found
+            if name not in {*ENGINE, *BESIDE} and not name.startswith("analyses")
         ],
         "mirror maker": ["mirror maker"],
         "brokers": ["brokers"],
