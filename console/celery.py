@@ -102,24 +102,42 @@ def _every(seconds: float, task: str) -> dict[str, object]:
     return {"task": task, "schedule": seconds, "options": {"expires": max(seconds, 2.0)}}
 
 
+def _look(seconds: float, queue: str, *tasks: str) -> dict[str, object]:
+    """Return an entry of the clock for tasks that only look who is due: one message for all of them."""
+    return {
+        "task": "console.frame.tasks.look",
+        "args": tasks,
+        "schedule": seconds,
+        "options": {"expires": seconds, "queue": queue},
+    }
+
+
 app.conf.beat_schedule = {
-    "collect clusters": _every(5, "console.clusters.tasks.collect_due"),
-    "collect flows": _every(5, "console.replication.tasks.collect_due"),
+    "look at clusters": _look(
+        5,
+        COLLECT,
+        "console.clusters.tasks.collect_due",
+        "console.quorum.tasks.collect_due",
+        "console.streams.tasks.collect_due",
+        "console.availability.tasks.keep_pictures",
+        "console.availability.tasks.ask_lags_due",
+        "console.availability.promotion_tasks.advise_due",
+    ),
+    "measure flows": _look(
+        5,
+        FLOWS,
+        "console.replication.tasks.collect_due",
+        "console.replication.tasks.collect_readiness_due",
+    ),
     "look at flows": _every(10, "console.replication.tasks.look_due"),
-    "collect checkpoints": _every(5, "console.replication.tasks.collect_readiness_due"),
     "roll up checkpoints": _every(60, "console.replication.tasks.roll_up_checkpoints"),
     "roll up lag": _every(300, "console.replication.tasks.roll_up_lag"),
-    "describe quorums": _every(5, "console.quorum.tasks.collect_due"),
-    "collect streams applications": _every(5, "console.streams.tasks.collect_due"),
     "prune streams applications": _every(3600, "console.streams.tasks.prune"),
     "prune histories of metadata": _every(86_400, "console.quorum.tasks.prune_history"),
     "prune findings of quorums": _every(3600, "console.quorum.tasks.prune_findings"),
     "look at partitions": _every(2, "console.availability.tasks.collect_due"),
-    "keep pictures for what-if": _every(5, "console.availability.tasks.keep_pictures"),
-    "ask how far replicas are behind": _every(5, "console.availability.tasks.ask_lags_due"),
     "roll up counts of partitions": _every(60, "console.availability.tasks.roll_up_counts"),
     "prune history of partitions": _every(3600, "console.availability.tasks.prune_history"),
-    "advise on promotions": _every(5, "console.availability.promotion_tasks.advise_due"),
     "prune promotions": _every(3600, "console.availability.promotion_tasks.prune"),
     "ensure flows": _every(3, "console.replication.tasks.ensure_flows"),
     "work on failovers": _every(2, "console.replication.tasks.work_on_failovers"),
