@@ -107,6 +107,13 @@ def web(host: str, port: int) -> Program:
     return Program("web", run=partial(serve, arguments))
 
 
+def work(arguments: list[str]) -> None:
+    """Be a Celery worker."""
+    # What Celery executes at SIGHUP.
+    sys.argv = ["-m", "celery", "--app", "console.celery", *arguments]
+    current_app.worker_main(arguments)
+
+
 def worker(queue: str, threads: int) -> Program:
     """Return the Celery worker of one queue."""
     arguments = [
@@ -121,7 +128,7 @@ def worker(queue: str, threads: int) -> Program:
     ]  # fmt: skip
     return Program(
         queue,
-        run=partial(current_app.worker_main, arguments),
+        run=partial(work, arguments),
         stop_within_s=15.0,
         quiet_s=QUIET_S,
         fed_by=BEAT,
