@@ -71,7 +71,8 @@ def fork(
 ) -> Forked:
     """Run something in a process of its own; `output` is its stdout and stderr, None: those of this process.
 
-    It ends with the exit code that `run` returns or exits with. This process must have one thread.
+    It ends with the exit code that `run` returns or exits with. This process must have one thread of
+    Python; that of an allocator (jemalloc, which comes with pyarrow) knows what to do at a fork.
     """
     connections.close_all()
     for stream in (sys.stdout, sys.stderr):
