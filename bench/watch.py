@@ -50,12 +50,13 @@ ROLES = {
     "jobs.spark.run_supervisor": "keeper",
     "entry/run.py": "driver",
     "jobs.lab": "lab",
-    "--queues": "worker",
-    "gunicorn": "web",
-    "console.celery beat": "beat",
     "manage.py": "manage",
     "redis-server": "redis",
 }
+
+
+# How the command of a program begins that `manage.py up` has forked; its name follows.
+FORKED = "crosslog:"
 
 
 def role(pid: int) -> str:
@@ -64,10 +65,10 @@ def role(pid: int) -> str:
         command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
     except OSError:
         return "other"
+    words = command.rstrip("\0 ").split()
+    if words[:1] == [FORKED]:
+        return f"console {words[1]}"
     name = next((name for word, name in ROLES.items() if word in command), "other")
-    words = command.split()
-    if name == "worker":
-        return f"worker {words[words.index('--queues') + 1]}"
     if name == "manage":
         at = next(number for number, word in enumerate(words) if word.endswith("manage.py"))
         return f"manage {words[at + 1]}"

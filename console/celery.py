@@ -8,14 +8,25 @@ calls one function and stops. Three queues keep what is slow away from the rest:
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any
 
 from celery import Celery
-from celery.signals import after_task_publish, beat_init, task_postrun, worker_init, worker_ready
+from celery.signals import (
+    after_task_publish,
+    beat_init,
+    task_postrun,
+    task_prerun,
+    worker_init,
+    worker_ready,
+)
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
+# `migrate` and `make check` run them; in a worker they would load every page.
+os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
 from django.conf import settings
+from django.db import close_old_connections
 
 from console.frame.processes import gc_freeze, liveness
 
@@ -42,6 +53,8 @@ app.conf.update(
     task_soft_time_limit=90,
     task_time_limit=120,
     worker_prefetch_multiplier=1,
+    # Nobody asks workers anything through Redis.
+    worker_enable_remote_control=False,
     worker_hijack_root_logger=False,
     worker_cancel_long_running_tasks_on_connection_loss=False,
     broker_connection_retry_on_startup=True,
@@ -54,6 +67,11 @@ app.conf.update(
 )
 
 
+# Celery closes the connection to the database before and after every task; here it is kept for as long as
+# CONN_MAX_AGE says, and asked whether it still answers, as a web process does.
+app.conf.CELERY_DB_REUSE_MAX = sys.maxsize
+
+
 @worker_ready.connect
 def settle(**_: object) -> None:
     """Leave out of garbage collections what a worker has loaded, tasks of all rooms included."""
@@ -64,13 +82,14 @@ def settle(**_: object) -> None:
 def begin_worker(sender: Any = None, **_: object) -> None:
     """Sign whenever a task has ended, as the queue that the worker is named after."""
     liveness.begin(settings.SIGNS_DIR, str(sender.hostname).partition("@")[0])
+    task_prerun.connect(close_old_connections, weak=False)
     task_postrun.connect(_sign, weak=False)
 
 
 @beat_init.connect
 def begin_beat(**_: object) -> None:
     """Sign whenever a task was handed out."""
-    liveness.begin(settings.SIGNS_DIR, "beat")
+    liveness.begin_part(settings.SIGNS_DIR, "beat")
     after_task_publish.connect(_sign, weak=False)
 
 
@@ -83,24 +102,42 @@ def _every(seconds: float, task: str) -> dict[str, object]:
     return {"task": task, "schedule": seconds, "options": {"expires": max(seconds, 2.0)}}
 
 
+def _look(seconds: float, queue: str, *tasks: str) -> dict[str, object]:
+    """Return an entry of the clock for tasks that only look who is due: one message for all of them."""
+    return {
+        "task": "console.frame.tasks.look",
+        "args": tasks,
+        "schedule": seconds,
+        "options": {"expires": seconds, "queue": queue},
+    }
+
+
 app.conf.beat_schedule = {
-    "collect clusters": _every(5, "console.clusters.tasks.collect_due"),
-    "collect flows": _every(5, "console.replication.tasks.collect_due"),
+    "look at clusters": _look(
+        5,
+        COLLECT,
+        "console.clusters.tasks.collect_due",
+        "console.quorum.tasks.collect_due",
+        "console.streams.tasks.collect_due",
+        "console.availability.tasks.keep_pictures",
+        "console.availability.tasks.ask_lags_due",
+        "console.availability.promotion_tasks.advise_due",
+    ),
+    "measure flows": _look(
+        5,
+        FLOWS,
+        "console.replication.tasks.collect_due",
+        "console.replication.tasks.collect_readiness_due",
+    ),
     "look at flows": _every(10, "console.replication.tasks.look_due"),
-    "collect checkpoints": _every(5, "console.replication.tasks.collect_readiness_due"),
     "roll up checkpoints": _every(60, "console.replication.tasks.roll_up_checkpoints"),
     "roll up lag": _every(300, "console.replication.tasks.roll_up_lag"),
-    "describe quorums": _every(5, "console.quorum.tasks.collect_due"),
-    "collect streams applications": _every(5, "console.streams.tasks.collect_due"),
     "prune streams applications": _every(3600, "console.streams.tasks.prune"),
     "prune histories of metadata": _every(86_400, "console.quorum.tasks.prune_history"),
     "prune findings of quorums": _every(3600, "console.quorum.tasks.prune_findings"),
     "look at partitions": _every(2, "console.availability.tasks.collect_due"),
-    "keep pictures for what-if": _every(5, "console.availability.tasks.keep_pictures"),
-    "ask how far replicas are behind": _every(5, "console.availability.tasks.ask_lags_due"),
     "roll up counts of partitions": _every(60, "console.availability.tasks.roll_up_counts"),
     "prune history of partitions": _every(3600, "console.availability.tasks.prune_history"),
-    "advise on promotions": _every(5, "console.availability.promotion_tasks.advise_due"),
     "prune promotions": _every(3600, "console.availability.promotion_tasks.prune"),
     "ensure flows": _every(3, "console.replication.tasks.ensure_flows"),
     "work on failovers": _every(2, "console.replication.tasks.work_on_failovers"),

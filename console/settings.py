@@ -367,6 +367,7 @@ LOGGING = {
     "loggers": {
         "django.server": {"level": "WARNING"},
         "celery.app.trace": _TASKS,
+        "celery.beat": _TASKS,
         "celery.worker.request": _TASKS,
         "celery.worker.strategy": _TASKS,
     },

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -41,10 +42,15 @@ def lock_archive(folder: Path) -> IO[bytes]:
     return lock
 
 
+def values_of(value: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass by name, nothing copied."""
+    return {each.name: getattr(value, each.name) for each in fields(value)}
+
+
 def write_manifest(folder: Path, version: int, values: Mapping[str, Any]) -> None:
-    """Put a manifest into the folder of its archive, whole or not at all."""
+    """Put a manifest into the folder of its archive, whole or not at all; dataclasses become objects."""
     document = {"version": version, **values}
-    content = json.dumps(document, separators=(",", ":")).encode()
+    content = json.dumps(document, separators=(",", ":"), default=values_of).encode()
     write_whole(folder / MANIFEST, lambda file: file.write(content))
 
 

@@ -10,6 +10,6 @@ from console.availability.collection import collect
 
 
 def on_metadata(sender: Any, *, cluster_id: int, **_: Any) -> None:
-    """Take in what concerns partitions; most records are ticks of an idle controller."""
+    """Take in what concerns partitions; others may have done it already."""
     if collect.has_news(cluster_id):
         collect.take_in(cluster_id, timezone.now)

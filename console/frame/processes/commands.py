@@ -13,6 +13,16 @@ from django.core.management.base import BaseCommand
 from console.frame.processes import gc_freeze, liveness
 
 
+def stop_at_signals(stop: threading.Event) -> None:
+    """Set an event at SIGTERM and Ctrl-C."""
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        stop.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, end)
+
+
 class UntilStopped(BaseCommand):
     """A command that goes on until SIGTERM or Ctrl-C, and then ends in order."""
 
@@ -23,12 +33,7 @@ class UntilStopped(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Run with an event that a signal sets."""
         stop = threading.Event()
-
-        def end(_number: int, _frame: FrameType | None) -> None:
-            stop.set()
-
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, end)
+        stop_at_signals(stop)
         gc_freeze.freeze_gc()
         if self.program:
             liveness.begin(settings.SIGNS_DIR, self.program)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
+from contextlib import suppress
 
 from django.urls import get_resolver
 
@@ -10,6 +12,8 @@ from django.urls import get_resolver
 # cycles are few. With Python's 700 such work meets collections that look through everything that was ever
 # loaded: 100 to 250 ms each.
 YOUNG, MIDDLE, OLD = 50_000, 20, 50
+# Of glibc's malloc.
+_M_ARENA_MAX, ARENAS = -8, 2
 
 
 def freeze_gc() -> None:
@@ -17,6 +21,14 @@ def freeze_gc() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG, MIDDLE, OLD)
+
+
+def share_memory() -> None:
+    """Leave the pages of what is loaded as they are, so that forked processes go on sharing them."""
+    freeze_gc()
+    with suppress(OSError, AttributeError):  # another C library
+        # Else each thread of a program may have 64 MB of its own, which are hardly ever given back.
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, ARENAS)
 
 
 def load_pages_and_freeze_gc() -> None:

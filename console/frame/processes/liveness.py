@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -63,6 +64,7 @@ class Restart:
 
 
 _own: Path | None = None
+_part = threading.local()
 
 
 def begin(folder: Path, program: str) -> None:
@@ -72,12 +74,19 @@ def begin(folder: Path, program: str) -> None:
     sign()
 
 
+def begin_part(folder: Path, program: str) -> None:
+    """Say which program this thread is, where a process is several."""
+    _part.own = folder / program
+    sign()
+
+
 def sign() -> None:
     """Note that this program got something done; costs microseconds, and nothing goes wrong with it."""
     now = time.monotonic_ns()
-    if _own is not None:
+    own: Path | None = getattr(_part, "own", _own)
+    if own is not None:
         with suppress(OSError):
-            os.utime(_own, ns=(now, now))
+            os.utime(own, ns=(now, now))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,30 @@
-"""What crosslog consists of on one machine: each program's command, and the order to end them in."""
+"""What crosslog consists of on one machine: what each program does, and the order to end them in."""
 
 from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Mapping
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 
+from celery import current_app
 from django.conf import settings
 
 from console.broker import SOCKET, is_redis_there, redis_folder
-from console.frame.processes.supervisor import Program
+from console.frame.processes import gc_freeze
+from console.frame.processes.supervisor import Part, Program, always
+from console.frame.processes.together import Run, clock, command, run_together
 
 # Web and beat first: nobody asks for more. Then the workers, which finish what they are doing.
-STOP_ORDER = (("beat", "web"), ("collect", "flows", "spark", "follower", "metadata", "promoter"))
+STOP_ORDER = (("services", "web"), ("collect", "flows", "spark", "promoter"))
 BEAT = "beat"
+# What a program would load when it is needed first; in the parent it is loaded once for all.
+LOADED = (
+    "celery.apps.worker", "celery.bin.celery", "celery.bin.worker", "celery.concurrency.thread",
+    "celery.worker.consumer", "gunicorn.app.wsgiapp", "gunicorn.workers.gthread", "kombu.transport.redis",
+)  # fmt: skip
 COLLECT_THREADS = 4
 FLOW_THREADS = 4
 # One of them may watch analyses.
@@ -60,88 +71,94 @@ def redis(home: Path) -> Program:
     return Program("redis", tuple(command))
 
 
+def load() -> None:
+    """Load what programs need, before the first one is forked: its memory is shared by all of them."""
+    current_app.loader.import_default_modules()
+    current_app.finalize()
+    for module in LOADED:
+        import_module(module)
+    # Loads all pages, and leaves what is there now to all programs as it is.
+    import_module("console.wsgi")
+    gc_freeze.share_memory()
+
+
+def serve(arguments: list[str]) -> None:
+    """Be gunicorn, with pages that are loaded already."""
+    sys.argv = ["gunicorn", "console.wsgi:application", *arguments]
+    import_module("gunicorn.app.wsgiapp").run()
+
+
 def web(host: str, port: int) -> Program:
     """Return the web server: several processes with several threads each.
 
     What one process is busy with does not hold the others up. They share nothing but the database, Redis and
     the buckets of rate limits (`buckets`); what each keeps besides is a copy of what they say.
     """
-    return Program(
-        "web",
-        (
-            *_python("gunicorn"), "console.wsgi:application",
-            "--bind", f"{host}:{port}",
-            "--workers", str(settings.WEB_PROCESSES),
-            "--worker-class", "gthread",
-            "--threads", str(WEB_THREADS),
-            "--graceful-timeout", "5",
-            # It would be one for all web servers of this user.
-            "--no-control-socket",
-            "--log-level", "warning",
-        ),
-    )  # fmt: skip
+    arguments = [
+        "--bind", f"{host}:{port}",
+        "--workers", str(settings.WEB_PROCESSES),
+        "--worker-class", "gthread",
+        "--threads", str(WEB_THREADS),
+        "--graceful-timeout", "5",
+        # It would be one for all web servers of this user.
+        "--no-control-socket",
+        "--log-level", "warning",
+    ]  # fmt: skip
+    return Program("web", run=partial(serve, arguments))
+
+
+def work(arguments: list[str]) -> None:
+    """Be a Celery worker."""
+    # What Celery executes at SIGHUP.
+    sys.argv = ["-m", "celery", "--app", "console.celery", *arguments]
+    current_app.worker_main(arguments)
 
 
 def worker(queue: str, threads: int) -> Program:
     """Return the Celery worker of one queue."""
+    arguments = [
+        "worker",
+        "--queues", queue,
+        "--hostname", f"{queue}@%h",
+        "--pool", "threads",
+        "--concurrency", str(threads),
+        # One machine: there is no other worker to agree with.
+        "--without-gossip", "--without-mingle", "--without-heartbeat",
+        "--loglevel", settings.LOG_LEVEL.lower(),
+    ]  # fmt: skip
     return Program(
         queue,
-        (
-            *_python("celery"), "--app", "console.celery", "worker",
-            "--queues", queue,
-            "--hostname", f"{queue}@%h",
-            "--pool", "threads",
-            "--concurrency", str(threads),
-            # One machine: there is no other worker to agree with.
-            "--without-gossip", "--without-mingle",
-            "--loglevel", settings.LOG_LEVEL.lower(),
-        ),
+        run=partial(work, arguments),
         stop_within_s=15.0,
         quiet_s=QUIET_S,
         fed_by=BEAT,
-    )  # fmt: skip
+    )
 
 
-def beat() -> Program:
-    """Return the scheduler; what it remembers between starts stands in the home folder."""
+def services() -> Program:
+    """Return the scheduler, and what follows offset syncs and metadata logs."""
+    return _together("services", {BEAT: clock}, "follow", "follow_metadata")
+
+
+def promoter() -> Program:
+    """Return what keeps promoted standby brokers in the ISR and acts where that is wanted.
+
+    It has a process of its own: a broker drops out of the ISR when its heartbeats pause for nine seconds.
+    """
+    return _together("promoter", {}, "promote")
+
+
+def _together(name: str, parts: Mapping[str, Run], *commands: str) -> Program:
+    wanted = {**parts, **dict(map(command, commands))}
     return Program(
-        BEAT,
-        (
-            *_python("celery"), "--app", "console.celery", "beat",
-            "--pidfile", "",
-            "--loglevel", "warning",
-        ),
+        name,
+        run=partial(run_together, wanted),
+        stop_within_s=15.0,
         quiet_s=QUIET_S,
-        can_work=redis_answers,
-    )  # fmt: skip
+        parts=tuple(Part(part, redis_answers if part == BEAT else always) for part in wanted),
+    )
 
 
 def redis_answers() -> bool:
     """Return whether something listens where Redis is wanted: without it nothing can be handed out."""
     return is_redis_there(settings.REDIS_URL)
-
-
-def follower() -> Program:
-    """Return what follows the offset syncs of all flows into their archives."""
-    return _manage("follower", "follow")
-
-
-def metadata_follower() -> Program:
-    """Return what follows the metadata logs of all clusters into archive and database."""
-    return _manage("metadata", "follow_metadata")
-
-
-def promoter() -> Program:
-    """Return what keeps promoted standby brokers in the ISR and acts where that is wanted."""
-    return _manage("promoter", "promote")
-
-
-def _manage(name: str, command: str) -> Program:
-    manage = Path(__file__).parents[3] / "manage.py"
-    return Program(
-        name, (sys.executable, str(manage), command), stop_within_s=15.0, quiet_s=QUIET_S
-    )
-
-
-def _python(module: str) -> tuple[str, ...]:
-    return (sys.executable, "-m", module)

@@ -1,7 +1,8 @@
 """A supervisor for the processes of crosslog on one machine.
 
 It starts programs, starts again what dies, and ends them in the order it is told. No program outlives
-it: the kernel ends each of them when the supervisor's process is gone, even after a kill -9.
+it: the kernel ends each of them when the supervisor's process is gone, even after a kill -9. Our own Python
+programs are forked (`forked`), the others are started by their command.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from pathlib import Path
 from types import FrameType
 
 from console.frame.processes.crashes import why_ended
+from console.frame.processes.forked import Forked, fork
 from console.frame.processes.liveness import START_WITHIN_S, InactiveTime, LivenessSigns, Restart
 from jobs import logs as log_files
 from jobs.files import for_this_user_only
@@ -40,7 +42,8 @@ LARGEST_CRASH_BYTES = 256_000
 _TELLING = {"PYTHONUNBUFFERED": "1", "PYTHONFAULTHANDLER": "1"}
 
 
-def _always() -> bool:
+def always() -> bool:
+    """Say that nothing is needed."""
     return True
 
 
@@ -57,19 +60,28 @@ class StartFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """What signs for itself; what it needs is there while `can_work` says so."""
+
+    name: str
+    can_work: Callable[[], bool] = always
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """What to run; `stop_within_s` is how long it may take to end before it is killed.
 
+    `run` is forked, and its result is the exit code; a program without it is started by `command`.
     `is_shown` sends its output to the terminal instead of its log.
 
-    A program with `quiet_s` says when it got something done (`liveness.sign`). When it did not for so many
-    seconds, it is ended and started again. What counts are seconds in which it had something to do: while
-    `fed_by`, the program that hands it work, got something done, and `can_work` says that what all of them
-    need is there.
+    A program with `quiet_s`, or each of its `parts`, says when it got something done (`liveness.sign`). When
+    one did not for so many seconds, the program is ended and started again. What counts are seconds in which
+    it had something to do: while `fed_by`, the part that hands it work, got something done, and what it needs
+    is there.
     """
 
     name: str
-    command: tuple[str, ...]
+    command: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     stop_within_s: float = 10.0
     when_ended: WhenEnded = WhenEnded.RESTART
@@ -77,18 +89,25 @@ class Program:
     quiet_s: float | None = None
     start_within_s: float = START_WITHIN_S
     fed_by: str = ""
-    can_work: Callable[[], bool] = _always
+    parts: tuple[Part, ...] = ()
+    run: Callable[[], object] | None = None
+
+    @property
+    def signing(self) -> tuple[Part, ...]:
+        """Who signs: its parts, or itself."""
+        return () if self.quiet_s is None else self.parts or (Part(self.name),)
 
 
 @dataclass(slots=True)
 class _Child:
     program: Program
     log: Path
-    process: subprocess.Popen[bytes]
+    process: subprocess.Popen[bytes] | Forked
     started_at: float
     failures: int = 0
     due_at: float | None = None
-    silence: InactiveTime = field(default_factory=InactiveTime)
+    # By the name of the part.
+    silence: dict[str, InactiveTime] = field(default_factory=dict)
     # When it is killed, if it was told to end because it got nothing done.
     kill_at: float | None = None
 
@@ -211,34 +230,46 @@ class Supervisor:
     def _listen(self, signs: LivenessSigns) -> None:
         now = time.monotonic()
         passed_s, self._listened_at = now - self._listened_at, now
+        feeding = {
+            name
+            for child in self._children.values()
+            for name, silence in child.silence.items()
+            if silence.feeds
+        }
         for child in self._children.values():
-            program, sign = child.program, signs.last(child.program.name)
-            if program.quiet_s is None or sign is None or child.due_at is not None:
-                continue
-            child.silence = child.silence.after(sign, passed_s if self._is_fed(program) else 0.0)
-            is_ending = child.kill_at is not None
-            if not is_ending and child.silence.is_too_long(program.quiet_s, program.start_within_s):
-                self._end_silent(child, signs)
+            fed_by = child.program.fed_by
+            for part in child.program.signing if child.due_at is None else ():
+                sign = signs.last(part.name)
+                if sign is not None:
+                    self._hear(
+                        child, part, sign, passed_s if not fed_by or fed_by in feeding else 0
+                    )
+                    self._end_if_silent(child, part, signs)
 
-    def _is_fed(self, program: Program) -> bool:
-        feeder = self._children.get(program.fed_by)
-        return not program.fed_by or (feeder is not None and feeder.silence.feeds)
+    def _hear(self, child: _Child, part: Part, sign: float, passed_s: float) -> None:
+        before = child.silence.get(part.name, InactiveTime())
+        child.silence[part.name] = before.after(sign, passed_s)
 
-    def _end_silent(self, child: _Child, signs: LivenessSigns) -> None:
+    def _end_if_silent(self, child: _Child, part: Part, signs: LivenessSigns) -> None:
         """Tell a program that gets nothing done to end; it is killed when it does not, and started again."""
-        program, silent_s = child.program, round(child.silence.seconds)
-        if not program.can_work():
-            child.silence = InactiveTime(child.silence.sign)
+        program, silence = child.program, child.silence[part.name]
+        if child.kill_at is not None or program.quiet_s is None:
             return
+        if not silence.is_too_long(program.quiet_s, program.start_within_s):
+            return
+        if not part.can_work():
+            child.silence[part.name] = InactiveTime(silence.sign)
+            return
+        silent_s, what = round(silence.seconds), "it" if part.name == program.name else program.name
         self._say(
-            f"{program.name} has finished nothing for {silent_s} s; it is restarted (see {child.log})"
+            f"{part.name} has finished nothing for {silent_s} s; {what} is restarted (see {child.log})"
         )
-        signs.note_restart(Restart(program.name, datetime.now(UTC), silent_s, str(child.log)))
+        signs.note_restart(Restart(part.name, datetime.now(UTC), silent_s, str(child.log)))
         child.kill_at = time.monotonic() + program.stop_within_s
         child.process.send_signal(signal.SIGTERM)
 
     def _take_end(self, child: _Child) -> None:
-        name, code = child.program.name, child.process.returncode
+        name, code = child.program.name, int(child.process.returncode or 0)
         if child.program.when_ended is WhenEnded.FINE:
             return
         if child.program.when_ended is WhenEnded.FAIL:
@@ -269,23 +300,28 @@ class Supervisor:
     def _restart(self, child: _Child) -> None:
         child.process = self._spawn(child.program, child.log)
         child.started_at, child.due_at = time.monotonic(), None
-        child.silence, child.kill_at = InactiveTime(), None
+        child.silence, child.kill_at = {}, None
         self._say(f"{child.program.name} started again")
 
-    def _spawn(self, program: Program, log: Path) -> subprocess.Popen[bytes]:
-        if program.quiet_s is not None and self._signs is not None:
-            self._signs.expect(program.name)
+    def _spawn(self, program: Program, log: Path) -> subprocess.Popen[bytes] | Forked:
+        if self._signs is not None:
+            for part in program.signing:
+                self._signs.expect(part.name)
         return _spawn(program, log)
 
 
-def _spawn(program: Program, log: Path) -> subprocess.Popen[bytes]:
+def _spawn(program: Program, log: Path) -> subprocess.Popen[bytes] | Forked:
+    environment = {**_TELLING, **program.environment}
     with open(log, "ab", opener=for_this_user_only) as output:
+        if program.run is not None:
+            shown = None if program.is_shown else output.fileno()
+            return fork(program.run, program.name, shown, environment)
         return subprocess.Popen(
             program.command,
             stdin=subprocess.DEVNULL,
             stdout=None if program.is_shown else output,
             stderr=None if program.is_shown else subprocess.STDOUT,
-            env={**os.environ, **_TELLING, **program.environment},
+            env={**os.environ, **environment},
             # A Ctrl-C of the terminal reaches only the supervisor, which ends the others in order.
             process_group=0,
             preexec_fn=end_with_parent_thread,  # noqa: PLW1509  the supervisor has one thread
@@ -301,7 +337,7 @@ def _end(child: _Child) -> None:
     _signal_group(child.process, signal.SIGKILL)
 
 
-def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+def _signal_group(process: subprocess.Popen[bytes] | Forked, number: signal.Signals) -> None:
     """Send a signal to what a program left behind in its process group."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)

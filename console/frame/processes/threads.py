@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 _Wanted = TypeVar("_Wanted")
 # How often it is looked what is wanted, and how long what broke rests.
-LOOK_S, REST_S = 2.0, 5.0
+LOOK_S, REST_S = 5.0, 5.0
 STOP_WITHIN_S = 10.0
 
 

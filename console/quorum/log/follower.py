@@ -37,6 +37,8 @@ logger = logging.getLogger(__name__)
 
 # How often it is written that all is well.
 WRITE_S = 1.0
+# For how long after a change, and at the start, others are told: who was busy takes it in then.
+TELL_S = 5.0
 # How often the last day of the log is judged.
 JUDGE_S = 20.0
 _LOST = (
@@ -106,6 +108,7 @@ class ClusterFollower:
         self._ways = dependencies
         self._written: tuple[float, str] | None = None
         self._judged_at = -JUDGE_S
+        self._news_at = dependencies.clock()
 
     def run(self) -> None:
         """Follow until told to stop, or until it cannot go on; raises what the database raises."""
@@ -136,6 +139,8 @@ class ClusterFollower:
     def _hear(self, log: MetadataLog, writer: LogWriter, heard: Heard) -> None:
         is_news = writer.write()
         if is_news:
+            self._news_at = self._ways.clock()
+        if self._ways.clock() - self._news_at < TELL_S:
             # Whoever listens and breaks is logged and costs the follower nothing.
             metadata_stored.send_robust(self.__class__, cluster_id=self.wanted.cluster.pk)
         polled = heard.mode is Mode.POLLING
@@ -180,7 +185,7 @@ class LogWriter:
         self._begin()
 
     def write(self) -> bool:
-        """Write what is new; return whether anything was."""
+        """Write what is new; return whether anything changed: most records are ticks at rest."""
         manifest = self._archive.manifest
         self._log.high_watermark = manifest.high_watermark
         if self._has_moved():
@@ -188,9 +193,11 @@ class LogWriter:
             return True
         if manifest.next_offset <= self._fold.next_offset:
             return False
+        is_news = False
         for portion in self._fold.take(self._tail.read(manifest)):
             save_portion(self._log, portion, timezone.now())
-        return True
+            is_news = is_news or bool(portion.changes)
+        return is_news
 
     def judge(self) -> None:
         """Write what is wrong by the log itself."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from jobs.archives import load_manifest, write_manifest
+from jobs.archives import load_manifest, values_of, write_manifest
 
 VERSION = 1
 
@@ -130,7 +130,7 @@ class Manifest:
         """Put it into the folder of the archive."""
         # What readers in other languages would otherwise have to compute.
         computed = {"log_start_offset": self.log_start_offset, "next_offset": self.next_offset}
-        write_manifest(folder, VERSION, asdict(self) | computed)
+        write_manifest(folder, VERSION, values_of(self) | computed)
 
 
 def segment_name(base_offset: int) -> str:

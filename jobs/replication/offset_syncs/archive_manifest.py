@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from jobs.archives import load_manifest, write_manifest
+from jobs.archives import load_manifest, values_of, write_manifest
 
 VERSION = 2
 # Version 1 named a folder of arrays beside the files, which were runs; both are replaced when it is written.
@@ -95,7 +95,7 @@ class Manifest:
 
     def save(self, folder: Path) -> None:
         """Put it into the folder of the archive."""
-        write_manifest(folder, VERSION, asdict(self))
+        write_manifest(folder, VERSION, values_of(self))
 
 
 def counting_parts(manifest: Manifest, as_of_ms: int | None = None) -> tuple[Part, ...]:

@@ -23,8 +23,8 @@ from jobs.replication.offset_syncs.archive_writer import SyncArchive
 from jobs.replication.offset_syncs.reader import Step, SyncsReader
 
 CLIENT_ID = "offset-syncs"
-# Small appends are gathered for so long: files are made of many syncs, and the lag stays below a second.
-GATHER_S = 0.5
+# Small appends are gathered for so long: each makes files lasting, and the lag stays below two seconds.
+GATHER_S = 1.5
 # How often "everything is read" is written down while nothing comes.
 REST_S = 5.0
 

@@ -89,7 +89,7 @@ def test_a_console_that_is_up_answers_at_one_port_and_nothing_else(console):
     family = children_of(console.process.pid)
     assert {port for pid in family for port in tcp_ports_of(pid)} == {console.port}
     assert not (console.home / "gunicorn.ctl").exists()
-    eventually(lambda: len(children_of(console.program("gunicorn"))) == 2)  # two answer pages
+    eventually(lambda: len(children_of(console.program("crosslog: web"))) == 2)  # two answer pages
 
 
 def test_a_home_is_made_for_its_user_only_and_an_open_one_is_said(console):

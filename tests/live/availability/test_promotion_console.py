@@ -129,7 +129,7 @@ def test_a_policy_promotes_when_a_sync_replica_dies(world, console, topic, recor
 def test_it_stays_while_both_programs_die_in_turn(world, console, second, topic):
     def kill_one_after_the_other() -> None:
         before = loops(console)
-        console.kill("promote")
+        console.kill("crosslog: promoter")
         eventually(lambda: loops(console) > before, 60)
         pause(3, "the new program speaks for the standby")
         second.kill()

@@ -115,7 +115,7 @@ def ready(running, flow, group) -> bool:
 
 def test_a_killed_worker_leaves_the_flow_running_and_the_next_one_adopts_it(flow, running):
     before = flow.live_runs()
-    running.kill("queues spark")
+    running.kill("crosslog: spark")
     flow.write(500)
     flow.wait_until_caught_up()
     assert flow.live_runs() == before

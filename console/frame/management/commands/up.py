@@ -14,7 +14,6 @@ from django.contrib.staticfiles.finders import get_finders
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
-from django.db import connection
 
 from console.broker import SOCKET, is_listened_to, redis_folder, redis_socket
 from console.env import env_str
@@ -97,15 +96,13 @@ class Command(BaseCommand):
         call_command("migrate", interactive=False, verbosity=0)
         call_command("ensure_admin", password_file=self.password_file, stdout=self.stdout)
         collect_static()
-        connection.close()
+        programs.load()
         supervisor.start(programs.web(host, port))
         supervisor.start(programs.worker("spark", programs.SPARK_THREADS))
         supervisor.start(programs.worker("collect", programs.COLLECT_THREADS))
         supervisor.start(programs.worker("flows", programs.FLOW_THREADS))
-        supervisor.start(programs.follower())
-        supervisor.start(programs.metadata_follower())
         supervisor.start(programs.promoter())
-        supervisor.start(programs.beat())
+        supervisor.start(programs.services())
         seen_from = "127.0.0.1" if host == "0.0.0.0" else host  # noqa: S104  "every address"
         url = f"http://{seen_from}:{port}/"
         supervisor.wait_until(lambda: is_url_ok(f"{url}healthz"), "web", START_TIMEOUT_S)

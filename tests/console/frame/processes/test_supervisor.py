@@ -14,6 +14,7 @@ import pytest
 
 from console.frame.processes.liveness import LivenessSigns, restarts_since
 from console.frame.processes.supervisor import (
+    Part,
     Program,
     StartFailed,
     Supervisor,
@@ -157,7 +158,7 @@ def test_the_wait_grows_with_every_restart_of_a_program_that_gets_nothing_done(l
     "reason",
     [
         pytest.param({"fed_by": "beat"}, id="nobody hands it work"),
-        pytest.param({"can_work": lambda: False}, id="what it needs is away"),
+        pytest.param({"parts": (Part("collect", lambda: False),)}, id="what it needs is away"),
         pytest.param({"quiet_s": None}, id="it has nothing to say"),
     ],
 )
@@ -172,6 +173,31 @@ def test_a_program_without_work_is_left_alone(listening, said, tmp_path, reason)
 
     eventually(is_other_ended)
     assert [line for line in said if line.startswith("collect")] == []
+
+
+def test_a_program_is_started_again_for_a_part_that_gets_nothing_done(listening, said, tmp_path):
+    parts = (Part("beat"), Part("follower"))
+    sign = f"""
+import os, time
+while True:
+    now = time.monotonic_ns()
+    os.utime({str(tmp_path / "alive" / "beat")!r}, ns=(now, now))
+"""
+    limits = {"quiet_s": 0.3, "start_within_s": 0.3, "stop_within_s": 0.2}
+    listening.start(Program("services", python(sign), parts=parts, **limits))
+    first = listening.pid("services")
+
+    def is_back() -> bool:
+        listening.watch()
+        return listening.pid("services") != first
+
+    eventually(is_back)
+    assert any(
+        re.match(r"follower has finished nothing for \d+ s; services is restarted", line)
+        for line in said
+    )
+    kept = restarts_since(tmp_path / "alive", datetime.now(UTC) - timedelta(minutes=5))
+    assert "follower" in {one.program for one in kept}
 
 
 def test_the_end_of_a_program_that_must_live_is_told_with_its_last_lines(supervisor, tmp_path):

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from console.frame.processes.threads import REST_S, ThreadDependencies
-from console.quorum.log.follower import WRITE_S, metadata_follower, wanted_clusters
+from console.frame.signals import metadata_stored
+from console.quorum.log.follower import TELL_S, WRITE_S, metadata_follower, wanted_clusters
 from console.quorum.models import MetadataChange, MetadataLog
 from jobs.archives import MANIFEST
 from jobs.cluster.errors import NotAuthorized, Unreachable
@@ -126,6 +127,50 @@ def test_a_cluster_that_answers_again_is_well_and_nothing_is_lost_any_more(clust
     follower(Door(polled, Heard(is_at_end=True))).look()
     log = log_of(cluster)
     assert (log.source, log.lost) == ("fetch", "")
+
+
+def test_others_are_told_of_changes_for_a_while_and_not_of_ticks(cluster):
+    clock, told = Clock(), []
+
+    def ticks():
+        yield Heard(is_at_end=True)
+        clock.now += TELL_S / 2
+        yield Heard(is_at_end=True)
+        clock.now += TELL_S / 2
+        yield Heard(is_at_end=True)
+
+    def listen(cluster_id, **_):
+        told.append((cluster_id, clock.now))
+
+    door = Door()
+    door.heard = ticks()
+    metadata_stored.connect(listen)
+    try:
+        follower(door, clock).look()
+    finally:
+        metadata_stored.disconnect(listen)
+    assert told == [(cluster.pk, 0.0), (cluster.pk, TELL_S / 2)]
+
+
+@needs_log
+def test_others_are_told_when_something_changed(cluster):
+    clock, told = Clock(), []
+
+    def listen(cluster_id, **_):
+        told.append(cluster_id)
+
+    def later():
+        clock.now += TELL_S
+        yield "00000000000000000648.log"
+
+    door = Door()
+    door.files = later()
+    metadata_stored.connect(listen)
+    try:
+        follower(door, clock).look()
+    finally:
+        metadata_stored.disconnect(listen)
+    assert told == [cluster.pk]
 
 
 def test_what_breaks_is_told_rests_and_begins_again(cluster):
