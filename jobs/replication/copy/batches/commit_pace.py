@@ -18,11 +18,13 @@ MARKER_S = 0.001
 # A commit, with the fetches and produces before it, takes about 4 ms of a core and more of the brokers,
 # however few records it makes safe. So many are worth it; fewer wait for others, but no longer than this.
 WORTH_RECORDS = 30
-LONGEST_GAP_S = 0.15
+LONGEST_GAP_S = 0.13
 # A shorter gap saves too little.
 SHORTEST_GAP_S = 0.04
 # The answers of several brokers come so soon after each other.
 GATHER_S = 0.005
+# The source is asked so long before the gap is over: what it gives is on the target when the commit begins.
+AHEAD_S = 0.02
 # The rate of records is a mean over about so long.
 RATE_S = 1.0
 
@@ -98,9 +100,16 @@ class CommitPace:
         return max(until_gap_s, GATHER_S - (now - dirty_since))
 
     async def rest(self, *, has_fetched: bool) -> None:
-        """Wait until it is worth asking the source again; `has_fetched`: what it gave is not committed."""
-        if has_fetched and self.gap_s:
-            await wait_up_to(self._committed.wait(), LONGEST_GAP_S)
-        rest_s = self._committed_at + self.gap_s - self._clock()
+        """Wait until it is worth asking the source again; `has_fetched`: the last answer brought something."""
+        gap_s = self.gap_s
+        if not gap_s:
+            return
+        if has_fetched and self._until_asking_s() <= 0:
+            # What it brought belongs to the commit that is about to begin.
+            await wait_up_to(self._committed.wait(), gap_s)
+        rest_s = self._until_asking_s()
         if rest_s > 0:
             await asyncio.sleep(rest_s)
+
+    def _until_asking_s(self) -> float:
+        return self._committed_at + self.gap_s - AHEAD_S - self._clock()
