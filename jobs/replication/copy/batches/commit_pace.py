@@ -18,7 +18,7 @@ MARKER_S = 0.001
 # A commit, with the fetches and produces before it, takes about 4 ms of a core and more of the brokers,
 # however few records it makes safe. So many are worth it; fewer wait for others, but no longer than this.
 WORTH_RECORDS = 30
-LONGEST_GAP_S = 0.13
+LONGEST_GAP_S = 0.11
 # A shorter gap saves too little.
 SHORTEST_GAP_S = 0.04
 # The answers of several brokers come so soon after each other.
@@ -100,7 +100,7 @@ class CommitPace:
         return max(until_gap_s, GATHER_S - (now - dirty_since))
 
     async def rest(self, *, has_fetched: bool) -> None:
-        """Wait until it is worth asking the source again; `has_fetched`: the last answer brought something."""
+        """Wait until it is worth asking the source again; `has_fetched`: the last answer brought some."""
         gap_s = self.gap_s
         if not gap_s:
             return
