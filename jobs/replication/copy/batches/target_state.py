@@ -13,7 +13,7 @@ from jobs.cluster.admin.topics import describe_topics
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, UnknownTopicOrPartition
-from jobs.memory import give_back_memory
+from jobs.memory import give_back_library, give_back_memory
 from jobs.replication.copy.batches.partition import BatchPartition, Reached
 from jobs.replication.copy.batches.produce.commit_writer import InternalTopics
 from jobs.replication.copy.positions import Positions, read_positions
@@ -25,6 +25,7 @@ from jobs.wire.rebatch.rebatcher import warm_up
 
 DEFAULT_LIMIT_BYTES = 1_048_588
 _LIMIT = "max.message.bytes"
+COMPILER = "libllvmlite"
 
 
 class PositionsMoved(ClusterFault):
@@ -108,3 +109,4 @@ def get_ready() -> None:
     gc.collect()
     gc.freeze()
     give_back_memory()
+    give_back_library(COMPILER)  # the loops are loaded
