@@ -5,15 +5,12 @@ beside a MirrorMaker 2 with the same topics. Processor and memory (PSS) by progr
 shows.
 """
 
-import signal
-import subprocess
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import watch
-from demo_hours import start, wait_for_address
+from demo_hours import running_demo
 
 from jobs.spark.processes import children_of
 
@@ -28,26 +25,12 @@ BESIDE = ("brokers", "mirror maker", "lab", "manage demo", "other", "java")
 def measure(say: Say, *, quick: bool, duration_s: float | None = None) -> dict[str, object]:
     """Run the demo for so long (20 minutes without a wish); returns JSON values."""
     wanted_s = duration_s or (QUICK_S if quick else DURATION_S)
-    with tempfile.TemporaryDirectory(prefix="crosslog-demo-") as folder:
-        home = Path(folder) / "home"
-        demo = start(home, "--mirror-maker")
-        try:
-            wait_for_address(demo, Path(folder) / "demo.log", say)
-            time.sleep(WARM_S)
-            return {
-                "wanted_s": wanted_s,
-                "rows": list(look(demo.pid, home / "home", wanted_s, say)),
-            }
-        finally:
-            demo.send_signal(signal.SIGINT)
-            try:
-                demo.wait(180)
-            except subprocess.TimeoutExpired:
-                demo.kill()
-                raise
+    with running_demo(say, "--mirror-maker") as (demo, _, _):
+        time.sleep(WARM_S)
+        return {"wanted_s": wanted_s, "rows": look(demo.pid, wanted_s, say)}
 
 
-def look(pid: int, home: Path, wanted_s: float, say: Say) -> list[dict[str, object]]:
+def look(pid: int, wanted_s: float, say: Say) -> list[dict[str, object]]:
     """Return a row for every window of a minute; windows begin every fifth of the whole."""
     rows: list[dict[str, object]] = []
     began = time.monotonic()

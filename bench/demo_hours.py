@@ -18,8 +18,8 @@ import threading
 import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -78,17 +78,23 @@ def measure(
     """Run the demo for so long (two hours without a wish); returns JSON values."""
     wanted_s = duration_s or (QUICK_S if quick else DURATION_S)
     every_s = QUICK_KILL_S if quick else KILL_EVERY_S
+    with running_demo(say) as (_demo, home, url):
+        return {
+            "wanted_s": wanted_s,
+            "seed": seed,
+            "kill_every_s": every_s,
+            **run(home, url, Course(wanted_s, every_s, random.Random(seed)), say),
+        }
+
+
+@contextmanager
+def running_demo(say: Say, *more: str) -> "Iterator[tuple[subprocess.Popen[str], Path, str]]":
+    """Run the demo in a home of its own; gives its process, its home and the console's address."""
     with tempfile.TemporaryDirectory(prefix="crosslog-demo-") as folder:
         home = Path(folder) / "home"
-        demo, log = start(home), Path(folder) / "demo.log"
+        demo = start(home, *more)
         try:
-            url = wait_for_address(demo, log, say)
-            return {
-                "wanted_s": wanted_s,
-                "seed": seed,
-                "kill_every_s": every_s,
-                **run(home, url, Course(wanted_s, every_s, random.Random(seed)), say),
-            }
+            yield demo, home, wait_for_address(demo, Path(folder) / "demo.log", say)
         finally:
             demo.send_signal(signal.SIGINT)
             try:

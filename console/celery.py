@@ -53,7 +53,7 @@ app.conf.update(
     task_soft_time_limit=90,
     task_time_limit=120,
     worker_prefetch_multiplier=1,
-    # Nobody asks workers anything through Redis.
+    # No program sends commands to workers through Redis.
     worker_enable_remote_control=False,
     worker_hijack_root_logger=False,
     worker_cancel_long_running_tasks_on_connection_loss=False,

@@ -124,7 +124,7 @@ class TopicFollower:
         self._before = None
 
     def _goes_on(self, found: _Topic) -> bool:
-        """Return whether what was read still stands in the log."""
+        """Return whether what was read is still in the log."""
         before = self._before
         if before is None or before.topic_id != found.topic_id:
             return False
@@ -206,7 +206,7 @@ class _Span:
 
     @property
     def left(self) -> dict[TopicPartition, int]:
-        """Where reading goes on, of the partitions that are not at their ends."""
+        """The next offset of each partition that is not at its end."""
         return {
             TopicPartition(self._topic, number): at
             for number, at in self._at.items()

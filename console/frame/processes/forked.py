@@ -94,7 +94,7 @@ def fork(
         finally:
             _flush()
             os._exit(code)
-    with suppress(OSError):  # both do it: whoever comes first
+    with suppress(OSError):  # parent and child both do it: the second call is refused
         os.setpgid(pid, pid)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return Forked(pid)

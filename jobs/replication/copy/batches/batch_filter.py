@@ -280,7 +280,7 @@ class BatchFilter:
         return not self._is_small(header) and self._could_pass(header, position)
 
     def _pack(self, waiting: list[Run], position: int, filtered: FilteredBatches) -> None:
-        """Pack what waits anew; one batch alone that is only small passes as it is."""
+        """Pack what waits into new batches; one batch alone that is only small passes as it is."""
         alone = waiting[0] if len(waiting) == 1 and waiting[0].is_one else None
         if alone is not None and self._could_pass(alone.header, position):
             filtered.batches.append(_as_it_is(alone))
