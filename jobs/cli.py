@@ -80,11 +80,14 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     try:
-        from jobs.visible import visible_output
+        from jobs.visible import OutputClosed, visible_output
 
-        with visible_output():
-            chosen = build_parser().parse_args(arguments)
-            code: int = chosen.run(chosen)
+        try:
+            with visible_output():
+                chosen = build_parser().parse_args(arguments)
+                code: int = chosen.run(chosen)
+        except OutputClosed:
+            return OK
     except KeyboardInterrupt:
         sys.stderr.write("crosslog: interrupted\n")
         return 130

@@ -6,6 +6,7 @@ a line of their own. They are shown as `\\u001b`, which JSON understands, too.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import unicodedata
@@ -33,14 +34,21 @@ def print_lines(lines: Iterable[str]) -> None:
     sys.stdout.writelines(f"{visible_line(line)}\n" for line in lines)
 
 
+class OutputClosed(BaseException):
+    """The reader of the output has closed it, as `head` does; like Ctrl-C, it ends a command."""
+
+
 @contextmanager
 def visible_output() -> Iterator[None]:
-    """Show everything that is printed meanwhile, on stdout and on stderr."""
+    """Show everything that is printed meanwhile, on stdout and on stderr; raises `OutputClosed`."""
     with (
         redirect_stdout(cast("TextIO", _Visible(sys.stdout))),
         redirect_stderr(cast("TextIO", _Visible(sys.stderr))),
     ):
-        yield
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
 
 
 class _Visible:
@@ -50,7 +58,12 @@ class _Visible:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        return self._stream.write(visible(text))
+        with self._closes_quietly():
+            return self._stream.write(visible(text))
+
+    def flush(self) -> None:
+        with self._closes_quietly():
+            self._stream.flush()
 
     def writelines(self, lines: Iterable[str]) -> None:
         for line in lines:
@@ -58,6 +71,15 @@ class _Visible:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+    @contextmanager
+    def _closes_quietly(self) -> Iterator[None]:
+        try:
+            yield
+        except BrokenPipeError:
+            # At its end Python writes what is left in the buffer: it goes nowhere.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+            raise OutputClosed from None
 
 
 def _shown(found: re.Match[str]) -> str:

@@ -306,7 +306,7 @@ class Group(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.group_id
+        return self.group_id or "(no id)"
 
 
 class GroupOffset(models.Model):

@@ -92,9 +92,7 @@ def _topic_link_of_offset(offset: GroupOffset) -> str:
 
 
 def group_link(group: Group) -> str:
-    """Return the page of a group; an empty id has none."""
-    if not group.group_id:
-        return ""
+    """Return the page of a group."""
     return address_of("clusters:group", group.cluster.alias, group.group_id)
 
 
@@ -256,7 +254,9 @@ GROUP_STATES = (
 GROUPS = Table(
     (
         Column("state", "State", "state", template="clusters/cells/group_state.html"),
-        Column("group_id", "Group", "group_id", link=group_link),
+        Column(
+            "group_id", "Group", "group_id", link=group_link, format=lambda name: name or "(no id)"
+        ),
         Column("type", "Type", "type"),
         _count("member_count", "Members"),
         *_LAGS,

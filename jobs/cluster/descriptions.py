@@ -51,7 +51,7 @@ class PartitionDescription:
 
 @dataclass(frozen=True, slots=True)
 class TopicDescription:
-    """A topic; `topic_id` is the 22-character base64 form, `error` the reason of a partial answer."""
+    """A topic; `topic_id` is None before Kafka 2.8, `error` the reason of a partial answer."""
 
     name: str
     topic_id: str | None

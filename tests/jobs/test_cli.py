@@ -1,8 +1,15 @@
 """The `crosslog` command itself, before any of its commands runs."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
+
+from jobs.wire.uuids import uuid_text
+from tests.jobs.quorum.log_files import write_folder
+from tests.jobs.quorum.log_records import Log, topic
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -18,3 +25,34 @@ def test_ctrl_c_while_everything_is_imported_is_no_traceback(tmp_path):
         check=False,
     )
     assert (ended.returncode, ended.stderr) == (130, "crosslog: interrupted\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(["state", "LOG"], id="state"),
+        pytest.param(["state", "LOG", "--json"], id="state as JSON"),
+        pytest.param(["history", "LOG", "--kind", "all"], id="history"),
+        pytest.param(["dump-log", "LOG/00000000000000000000.log"], id="dump-log"),
+        pytest.param(["what-if", "--help"], id="help"),
+    ],
+)
+def test_a_command_whose_output_is_closed_early_ends_silently(words, tmp_path):
+    log = Log()
+    for number in range(1, 60):
+        log.batch(topic(f"a-topic-with-a-long-name-{number:04}", uuid_text(number.to_bytes(16))))
+    folder = write_folder(tmp_path, log.records)
+    reads, writes = os.pipe()
+    os.close(reads)
+    try:
+        ended = subprocess.run(
+            [sys.executable, "-m", "jobs", *(word.replace("LOG", str(folder)) for word in words)],
+            cwd=ROOT,
+            stdout=writes,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    finally:
+        os.close(writes)
+    assert (ended.returncode, ended.stderr) == (0, "")

@@ -12,17 +12,21 @@ _DOTS = frozenset({".", ".."})
 
 
 class KafkaName:
-    """A name as Kafka has it: a group id may hold slashes and line feeds, and any client chooses one."""
+    """A name as Kafka has it: a group id may hold slashes and line feeds, and any client chooses one.
+
+    What cannot be a segment of an address gets a tilde before it: no letter at all, and `.` and `..`, which
+    browsers take for folders. So does a name that begins with a tilde.
+    """
 
     regex = r"[\s\S]+"
 
     def to_python(self, value: str) -> str:
         """Return the name."""
-        return value
+        return value.removeprefix("~")
 
     def to_url(self, value: str) -> str:
         """Return what `reverse` quotes."""
-        return value
+        return f"~{value}" if not value or value in _DOTS or value.startswith("~") else value
 
 
 register_converter(KafkaName, "kafka")
@@ -31,15 +35,15 @@ register_converter(KafkaName, "kafka")
 def address_of(name: str, *args: Any) -> str:
     """Return the address of a page; like `reverse`, and browsers leave it as it is.
 
-    Browsers and proxies take `/..` out of an address before anybody gets it, also when its dots are
-    encoded. In an argument with such a segment the slashes are encoded, so that it is one segment; the web
-    server decodes them. An argument that is nothing but dots cannot be written at all: it stays.
+    Browsers and proxies take `/..` out of an address before it is sent, also when its dots are encoded. In
+    an argument with such a segment the slashes are encoded, so that it is one segment; the web server
+    decodes them.
     """
-    stand_ins = {f"~{at}~": arg for at, arg in enumerate(args) if _has_dots(arg)}
+    stand_ins = {f"\0{at}\0": arg for at, arg in enumerate(args) if _has_dots(arg)}
     known = {arg: stand_in for stand_in, arg in stand_ins.items()}
     address = reverse(name, args=[known.get(arg, arg) for arg in args])
     for stand_in, arg in stand_ins.items():
-        address = address.replace(stand_in, quote(arg, safe=""))
+        address = address.replace(quote(stand_in), quote(arg, safe=""))
     return address
 
 
@@ -52,4 +56,4 @@ def own_path(request: HttpRequest) -> str:
 
 
 def _has_dots(arg: Any) -> bool:
-    return isinstance(arg, str) and not _DOTS.isdisjoint(arg.split("/"))
+    return isinstance(arg, str) and arg not in _DOTS and not _DOTS.isdisjoint(arg.split("/"))

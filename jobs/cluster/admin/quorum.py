@@ -6,12 +6,10 @@ pass the question on to the leader of the quorum; of the controllers, only the l
 
 from __future__ import annotations
 
-import base64
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
 
 from kio.schema.describe_quorum.v2.request import DescribeQuorumRequest, PartitionData, TopicData
 
@@ -25,6 +23,7 @@ from jobs.cluster.protocol.transport.apis import METADATA as METADATA_API
 from jobs.cluster.protocol.transport.connection import BrokerConnection
 from jobs.cluster.protocol.transport.primitives import int32, topic_name
 from jobs.cluster.protocol.transport.timing import RetryBudget
+from jobs.wire.uuids import id_text
 
 METADATA_TOPIC = "__cluster_metadata"
 CLIENT_ID = "quorum"
@@ -153,13 +152,6 @@ async def quorum_at(
     return _description(answer, partition, int(now_s() * 1000))
 
 
-def uuid_text(value: UUID | None) -> str | None:
-    """Return an id as Kafka prints it, url-safe base64 without padding; None for none, or all zeros."""
-    if value is None or not value.int:
-        return None
-    return base64.urlsafe_b64encode(value.bytes).decode().rstrip("=")
-
-
 async def _ask(
     cluster: RawCluster, connection: BrokerConnection, now_s: Callable[[], float]
 ) -> QuorumDescription:
@@ -238,7 +230,7 @@ def _replicas(states: Iterable[Any]) -> tuple[QuorumReplica, ...]:
     found = (
         QuorumReplica(
             state.replica_id,
-            uuid_text(getattr(state, "replica_directory_id", None)),
+            id_text(getattr(state, "replica_directory_id", None)),
             _known(state.log_end_offset),
             _known(getattr(state, "last_fetch_timestamp", -1)),
             _known(getattr(state, "last_caught_up_timestamp", -1)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -39,6 +38,7 @@ from jobs.cluster.protocol.transport.primitives import (
     topic_name,
 )
 from jobs.cluster.read_only import refuse_when_read_only
+from jobs.wire.uuids import id_text
 
 TOPICS_PER_REQUEST = 500
 CHANGES_PER_REQUEST = 200
@@ -205,8 +205,7 @@ def _topic(topic: MetadataResponseTopic, cluster: str) -> TopicDescription | Clu
     if fault is not None:
         return fault
     # Before Kafka 2.8 topics have no ids.
-    topic_id = getattr(topic, "topic_id", None)
-    text = base64.urlsafe_b64encode(topic_id.bytes).decode().rstrip("=") if topic_id else None
+    text = id_text(getattr(topic, "topic_id", None))
     partitions = sorted(map(_partition, topic.partitions), key=lambda one: one.partition)
     return TopicDescription(name, text, topic.is_internal, tuple(partitions))
 

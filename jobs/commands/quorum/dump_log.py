@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -78,10 +77,6 @@ def run(arguments: argparse.Namespace) -> int:
     for path in arguments.files:
         try:
             _dump(path, arguments, seen)
-        except BrokenPipeError:
-            # Whoever reads has seen enough; at its end Python would try to write the rest once more.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return OK
         except OSError as error:
             return refuse(error, path)
         except _NoLog as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -70,10 +69,6 @@ def run(arguments: argparse.Namespace) -> int:
     except BadFolder as error:
         sys.stderr.write(f"{error}\n")
         return BAD_INPUT
-    except BrokenPipeError:
-        # Whoever reads has seen enough; at its end Python would try to write the rest once more.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return OK
 
 
 def _told(arguments: argparse.Namespace) -> int:

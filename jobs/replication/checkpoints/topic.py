@@ -22,6 +22,7 @@ from jobs.wire.topics.connect_json import is_json_wrapped
 PARTITION = 0
 # The id of the remote topic that a checkpoint of crosslog is about; MirrorMaker 2 does not look at headers.
 TOPIC_ID_HEADER = "crosslog.topic-id"
+_URL_SAFE = str.maketrans("+/", "-_")
 MISCONFIGURED_CONVERTER = "written through a JSON converter"
 TOMBSTONE = "a tombstone"
 # Reasons name bytes and lengths: garbage of many kinds is not kept as many reasons.
@@ -165,4 +166,6 @@ def _key_of(key: bytes | None) -> GroupPartition:
 def _topic_id(headers: object) -> str:
     noted = dict(headers) if isinstance(headers, list) else {}
     value = noted.get(TOPIC_ID_HEADER)
-    return value.decode("ascii", "replace") if isinstance(value, bytes) else ""
+    text = value.decode("ascii", "replace") if isinstance(value, bytes) else ""
+    # Up to 0.5.0 ids were written in the standard alphabet of base64.
+    return text.translate(_URL_SAFE)

@@ -12,8 +12,6 @@ from jobs.replication.failover.model import Check, CheckState, TopicPlan
 OK, UNKNOWN, WARN, BLOCK = CheckState.OK, CheckState.UNKNOWN, CheckState.WARN, CheckState.BLOCK
 Configs = Mapping[str, ConfigValue]
 UNLIMITED = -1
-# librdkafka writes ids in the standard alphabet of base64.
-_URL_SAFE = str.maketrans("+/", "-_")
 
 
 def plan_topic(found: Evidence, topic: str, there: str) -> TopicPlan:
@@ -26,8 +24,7 @@ def plan_topic(found: Evidence, topic: str, there: str) -> TopicPlan:
 
 
 def _id(topic: TopicDescription | None) -> str:
-    """Return a topic's id in the URL-safe alphabet, as Kafka's own tools print it (`Uuid.toString`)."""
-    return (topic.topic_id or "").translate(_URL_SAFE) if topic else ""
+    return (topic.topic_id or "") if topic else ""
 
 
 def _exists(found: Evidence, there: str, remote: TopicDescription | None) -> Check:

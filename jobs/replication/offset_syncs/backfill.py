@@ -21,9 +21,10 @@ from jobs.replication.offset_syncs.archive_manifest import Manifest, Source
 from jobs.replication.offset_syncs.archive_writer import Increment, SyncArchive
 from jobs.replication.offset_syncs.batches import TakenSyncs, take_syncs
 from jobs.replication.offset_syncs.follower import CLIENT_ID, SyncsPlace, keep
-from jobs.replication.offset_syncs.reader import SyncsReader, id_text, increment_of
+from jobs.replication.offset_syncs.reader import SyncsReader, increment_of
 from jobs.replication.offset_syncs.sync_files import SyncFile, write_syncs
 from jobs.replication.offset_syncs.sync_rows import SyncTable, joined_tables, sync_table
+from jobs.wire.uuids import id_text
 
 LONGEST_RANGE = 2_000_000
 SHORTEST_RANGE = 100_000

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import time
 from dataclasses import dataclass
 from typing import NamedTuple
-from uuid import UUID
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault
@@ -19,6 +17,7 @@ from jobs.cluster.protocol.metadata import TopicMetadata
 from jobs.replication.offset_syncs.archive_manifest import Gap, GapKind, Manifest, Source
 from jobs.replication.offset_syncs.archive_writer import Increment
 from jobs.replication.offset_syncs.batches import TakenSyncs, take_syncs
+from jobs.wire.uuids import id_text
 
 # MirrorMaker 2 writes all of them to one partition.
 PARTITION = 0
@@ -202,13 +201,6 @@ def increment_of(
 def gap_of(kind: GapKind, span: tuple[int, int | None], reason: str) -> Gap:
     """Return a gap that was seen now."""
     return Gap(kind, *span, before=0, at_ms=_now_ms(), reason=reason)
-
-
-def id_text(topic_id: UUID | None) -> str | None:
-    """Return a topic id in its usual form, 22 characters of base64."""
-    if topic_id is None:
-        return None
-    return base64.urlsafe_b64encode(topic_id.bytes).decode().rstrip("=")
 
 
 def _now_ms() -> int:

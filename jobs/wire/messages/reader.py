@@ -16,14 +16,13 @@ from typing import Any, NamedTuple
 
 from jobs.wire.errors import RecordFormatError
 from jobs.wire.messages.schema import Field, Kind, MessageSchema, plain_fields, tagged_fields
+from jobs.wire.uuids import UUID_BYTES, uuid_text
 
 Read = Callable[["MessageReader"], Any]
 
 # In all lists and tags of one message: far above any real one. An element of 3 bytes becomes one of 200.
 MOST_ELEMENTS = 1 << 17
 
-_UUID_BYTES = 16
-_UUID_TEXT = 22
 _LONGEST_STRING = 32767
 _UVARINT_BYTES = 5
 _MORE = 0x80
@@ -197,7 +196,7 @@ def _field_reader(field: Field, version: int, *, is_compact: bool) -> Read:
 @cache
 def _scalar_reader(kind: Kind) -> Read:
     if kind is Kind.UUID:
-        return lambda reader: uuid_text(reader.take(_UUID_BYTES))
+        return lambda reader: uuid_text(reader.take(UUID_BYTES))
     if kind is Kind.FLOAT64:
         return lambda reader: json_number(_FLOAT64.unpack(reader.take(_FLOAT64.size))[0])
     form = _FORMS[kind]
@@ -265,7 +264,7 @@ def smallest_bytes(field: Field, version: int, *, is_compact: bool) -> int:
         return sizes + (1 if is_compact else 0)
     if field.kind in (Kind.STRING, Kind.BYTES):
         return 1 if is_compact else (_INT16 if field.kind is Kind.STRING else _INT32).size
-    widths = {Kind.UUID: _UUID_BYTES, Kind.FLOAT64: _FLOAT64.size}
+    widths = {Kind.UUID: UUID_BYTES, Kind.FLOAT64: _FLOAT64.size}
     return widths.get(field.kind) or _FORMS[field.kind].size
 
 
@@ -308,11 +307,6 @@ def _bytes_reader(field: Field, *, is_compact: bool) -> Read:
         return None if length is None else base64.b64encode(reader.take(length)).decode("ascii")
 
     return read
-
-
-def uuid_text(content: bytes) -> str:
-    """Return 16 bytes as Kafka writes uuids: url-safe base64 without padding, 22 characters."""
-    return base64.urlsafe_b64encode(content)[:_UUID_TEXT].decode("ascii")
 
 
 def json_number(value: float) -> float | str:

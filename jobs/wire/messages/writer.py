@@ -6,16 +6,15 @@ Raises ValueError for a field that the version does not have, and for a value th
 from __future__ import annotations
 
 import base64
-import binascii
 import struct
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from jobs.wire.messages.reader import is_default
 from jobs.wire.messages.schema import Field, Kind, MessageSchema, plain_fields, tagged_fields
+from jobs.wire.uuids import uuid_bytes
 
 _LONGEST_STRING = 32767
-_UUID_BYTES = 16
 _MORE = 0x80
 _FORMS = {
     Kind.BOOL: ">?",
@@ -52,17 +51,6 @@ def encode_uvarint(value: int) -> bytes:
         value >>= 7
     encoded.append(value)
     return bytes(encoded)
-
-
-def uuid_bytes(text: str) -> bytes:
-    """Return the 16 bytes of a uuid as Kafka writes it; raises ValueError."""
-    try:
-        content = base64.b64decode(f"{text}==", altchars=b"-_", validate=True)
-    except binascii.Error:
-        content = b""
-    if len(content) != _UUID_BYTES:
-        raise ValueError(f"{text!r} is no uuid as Kafka writes them")
-    return content
 
 
 def _struct(

@@ -17,7 +17,6 @@ from jobs.cluster.descriptions import CommittedOffset, TopicPartition
 from jobs.quorum.log.folder import LogRecord, read_folder
 from jobs.wire.batches.log_batches import BatchAt, BytesSource, scan_batches
 from jobs.wire.batches.records import PlacedRecord, encode_batch
-from jobs.wire.messages.reader import uuid_text
 from jobs.wire.messages.schema import Field, Kind, plain_fields, tagged_fields
 from jobs.wire.metadata.log import read_log
 from jobs.wire.metadata.records import encode_metadata_record
@@ -31,6 +30,7 @@ from jobs.wire.topics.consumer_offsets import (
     encode_group_record,
 )
 from jobs.wire.topics.internal_logs import LogKind, records_of_batch
+from jobs.wire.uuids import uuid_text
 from tests.jobs.wire.kraft_dump import parse_dump
 from tests.jobs.wire.metadata_values import TIME, control_batch, data_batch, every_version
 from tests.live.kafka_tools import dump_log, run_tool

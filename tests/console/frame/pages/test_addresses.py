@@ -1,6 +1,7 @@
 """Addresses of pages whose last word is chosen by strangers."""
 
 import posixpath
+import re
 from urllib.parse import urlsplit
 
 import pytest
@@ -21,6 +22,11 @@ pytestmark = pytest.mark.django_db
         pytest.param("a/./b", id="a step on the spot"),
         pytest.param("a/..", id="ends with a step out"),
         pytest.param("../a?x=1#y%2e", id="with marks of an address"),
+        pytest.param(".", id="a dot"),
+        pytest.param("..", id="two dots"),
+        pytest.param("", id="no letter"),
+        pytest.param("~..", id="a tilde before dots"),
+        pytest.param("~", id="a tilde"),
     ],
 )
 def test_a_link_to_a_group_whose_id_has_dots_leads_to_its_page(group, sign_in, viewer):
@@ -39,10 +45,20 @@ def test_any_other_address_is_what_reverse_returns(group):
     )
 
 
-def test_the_list_of_groups_links_to_it(sign_in, viewer):
-    make_group(make_cluster("east"), "a/../../b")
+@pytest.mark.parametrize(
+    ("group", "segment"),
+    [("a/../../b", "a%2F..%2F..%2Fb"), ("..", "~.."), (".", "~."), ("", "~")],
+)
+def test_the_list_of_groups_links_to_it(group, segment, sign_in, viewer):
+    make_group(make_cluster("east"), group)
     page = sign_in(viewer).get(reverse("clusters:groups", args=["east"])).content.decode()
-    assert "/clusters/east/groups/a%2F..%2F..%2Fb/" in page
+    assert f'href="/clusters/east/groups/{segment}/"' in page
+
+
+def test_a_group_without_an_id_has_a_name_to_click_on(sign_in, viewer):
+    make_group(make_cluster("east"), "")
+    page = sign_in(viewer).get(reverse("clusters:groups", args=["east"])).content.decode()
+    assert re.search(r'<a [^>]*href="/clusters/east/groups/~/"[^>]*>\s*\(no id\)', page)
 
 
 def test_the_page_refreshes_and_sorts_itself_there(sign_in, viewer):
