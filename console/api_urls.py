@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.urls import include, path
-from drf_spectacular.views import SpectacularAPIView
 from rest_framework.routers import SimpleRouter
 
 from console.accounts.api import AuditViewSet, PersonViewSet, TokenViewSet
@@ -37,6 +36,7 @@ from console.clusters.api import (
     PartitionViewSet,
     TopicViewSet,
 )
+from console.frame.rest.schema_view import SchemaView
 from console.quorum.api import (
     ElectionViewSet,
     MetadataChangeViewSet,
@@ -105,6 +105,6 @@ router.register("people", PersonViewSet, "api-person")
 router.register("audit-trail", AuditViewSet, "api-audit")
 
 urlpatterns = [
-    path("schema/", SpectacularAPIView.as_view(), name="api-schema"),
+    path("schema/", SchemaView.as_view(), name="api-schema"),
     path("", include(router.urls)),
 ]

@@ -288,6 +288,7 @@ SPECTACULAR_SETTINGS = {
         "OutcomeEnum": "console.accounts.models.Outcome",
         "ScheduleOutcome": "console.schedules.models.Outcome",
         "RunState": "console.runs.models.RunState",
+        "AnalysisKind": "console.runs.analyses.serializers.KIND_CHOICES",
         "ReportKind": "console.reports.serializers.REPORT_KINDS",
         "ReportRunState": "console.reports.models.RunState",
         "ReportTrigger": "console.reports.models.Trigger",

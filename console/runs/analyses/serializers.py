@@ -10,15 +10,22 @@ from rest_framework import serializers
 
 from console.frame.rest.parameters import LARGEST_PAGE, PAGE_SIZE, Parameters
 from jobs.spark.analyses.analysis import ArgumentType, ColumnType
+from jobs.spark.analyses.kinds import ANALYSES
 
+KIND_CHOICES = [(kind, one.question) for kind, one in ANALYSES.items()]
 LARGEST_OFFSET = 2**53
 LONGEST_ARGUMENTS = 50
+
+
+@extend_schema_field(serializers.ChoiceField(choices=KIND_CHOICES))
+class KindField(serializers.CharField):
+    """A kind of analysis, for the schema an enumeration."""
 
 
 class AskSerializer(serializers.Serializer[Any]):
     """A question: a kind of analysis and its arguments, see `kinds`."""
 
-    kind = serializers.CharField(max_length=40, help_text="A kind of `GET /api/v1/runs/kinds/`.")
+    kind = KindField(max_length=40, help_text="`GET /api/v1/runs/kinds/` says what each takes.")
     arguments = serializers.DictField(
         required=False, default=dict, help_text="By name; what is left out has its default."
     )
