@@ -20,6 +20,6 @@ class SchemaView(SpectacularAPIView):
         """Return the schema as YAML or JSON."""
         form, media = request.accepted_renderer, request.accepted_media_type
         if form.format not in self.made:
-            told = super().get(request, *args, **kwargs)
+            told = super().get(request, *args, **kwargs)  # type: ignore[no-untyped-call]
             self.made[form.format] = form.render(told.data, media, self.get_renderer_context())
         return HttpResponse(self.made[form.format], content_type=f"{media}; charset=utf-8")
