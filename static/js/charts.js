@@ -53,7 +53,9 @@
 
   function address(chart) {
     const url = new URL(chart.figure.dataset.src, location.href);
-    const page = new URLSearchParams(location.search);
+    // Where the page could not read its range, it says which one it shows instead.
+    const shown = document.querySelector("[data-shown]")?.dataset.shown;
+    const page = new URLSearchParams(shown ? { range: shown } : location.search);
     for (const name of ["range", "from", "to"]) {
       if (page.get(name)) url.searchParams.set(name, page.get(name));
     }
@@ -252,7 +254,7 @@
   }
 
   const isDue = (chart) => Date.now() - (chart.failedAt ?? 0) > RETRY_MS;
-  const isFixed = () => new URLSearchParams(location.search).has("to");
+  const isFixed = () => !(new URLSearchParams(location.search).get("to") ?? "now").startsWith("now");
 
   document.addEventListener("DOMContentLoaded", () => {
     document.body.append(probe);

@@ -156,6 +156,12 @@ def test_zoom_in_a_chart_sets_the_time_range_of_the_page(gallery):
     assert set(query(gallery)) == {"from", "to"}
 
 
+def test_charts_show_the_range_that_the_page_shows_when_its_own_cannot_be_read(gallery):
+    gallery.goto(f"{gallery.url.partition('?')[0]}?from=yesterday&to=now")
+    expect(gallery.get_by_role("alert")).to_contain_text("Showing the last 1 h")
+    expect(gallery.locator("#lag .chart__summary")).to_contain_text("highest")
+
+
 def test_chart_says_in_words_what_it_draws(gallery):
     summary = gallery.locator("#lag .chart__summary")
     expect(summary).to_contain_text("orders-west")

@@ -130,6 +130,8 @@ def operate(request: HttpRequest) -> HttpResponse:
 @page("view")
 def series(request: HttpRequest) -> JsonResponse:
     time_range = TimeRange.from_query(request.GET.dict(), timezone.now())
+    if time_range.problem:
+        return JsonResponse({"detail": "Some fields are wrong."}, status=400)
     step = time_range.step_s(int(request.GET.get("points", "200")))
     first = int(time_range.start.timestamp())
     at = list(range(first, int(time_range.end.timestamp()), step))

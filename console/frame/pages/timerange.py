@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -25,6 +26,10 @@ DEFAULT_RANGE = "1h"
 PARAMETERS = ("range", "from", "to")
 LONGEST = timedelta(days=366)
 _FIRST_YEAR, _LAST_YEAR = 1970, 9998
+_AGO = re.compile(r"now(?:-(\d{1,6})([smhdw]))?")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+# Eight digits are a day of ISO 8601.
+_EPOCH_S, _EPOCH_MS = re.compile(r"\d{9,10}"), re.compile(r"\d{12,14}")
 _NICE_STEPS_S = (
     1,
     2,
@@ -62,7 +67,11 @@ class TimeRange:
 
     @classmethod
     def from_query(cls, query: Mapping[str, str], now: datetime) -> TimeRange:
-        """Read `range=5m..30d`, or `from` and `to` (ISO 8601, UTC unless they say otherwise)."""
+        """Read `range=5m..30d`, or `from` and `to`.
+
+        Those are ISO 8601 (UTC unless they say otherwise), `now`, `now-6h`, or seconds or milliseconds
+        since 1970, as other consoles write them.
+        """
         try:
             return _read(query, now)
         except ValueError as problem:
@@ -129,8 +138,10 @@ def _relative(name: str, now: datetime) -> TimeRange:
 
 
 def _absolute(since: str, until: str, now: datetime) -> TimeRange:
-    end = _moment(until, "to") if until else now
-    start = _moment(since, "from") if since else end - RANGES[DEFAULT_RANGE]
+    if until in {"", "now"} and since.removeprefix("now-") in RANGES and since.startswith("now-"):
+        return _relative(since.removeprefix("now-"), now)
+    end = _moment(until, "to", now) if until else now
+    start = _moment(since, "from", now) if since else end - RANGES[DEFAULT_RANGE]
     if start >= end:
         raise ValueError("The range ends before it starts: exchange from and to.")
     if end - start > LONGEST:
@@ -138,13 +149,13 @@ def _absolute(since: str, until: str, now: datetime) -> TimeRange:
     return TimeRange(start, end)
 
 
-def _moment(text: str, field: str) -> datetime:
-    # In a URL that nobody encoded, the plus of +02:00 arrives as a blank.
-    wrong = ValueError(f"{field}={text!r} is not a time: write it as 2026-11-21T03:04:00Z.")
+def _moment(text: str, field: str, now: datetime) -> datetime:
+    wrong = ValueError(
+        f"{field}={text!r} is not a time: write it as 2026-11-21T03:04:00Z, as now-6h, or in "
+        "milliseconds since 1970."
+    )
     try:
-        at = datetime.fromisoformat(
-            text.strip().replace(" ", "T", 1) if "T" not in text else text.replace(" ", "+")
-        )
+        at = _read_moment(text.strip(), now)
         at = (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         raise wrong from None
@@ -152,3 +163,16 @@ def _moment(text: str, field: str) -> datetime:
     if not _FIRST_YEAR <= at.year <= _LAST_YEAR:
         raise wrong
     return at
+
+
+def _read_moment(text: str, now: datetime) -> datetime:
+    if found := _AGO.fullmatch(text):
+        count, unit = found.groups()
+        return now - timedelta(**{_UNITS[unit]: int(count)}) if unit else now
+    if _EPOCH_S.fullmatch(text) or _EPOCH_MS.fullmatch(text):
+        unit_ms = 1000 if _EPOCH_S.fullmatch(text) else 1
+        return datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=int(text) * unit_ms)
+    # In a URL that was not encoded, the plus of +02:00 arrives as a blank.
+    return datetime.fromisoformat(
+        text.replace(" ", "T", 1) if "T" not in text else text.replace(" ", "+")
+    )

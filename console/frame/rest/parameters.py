@@ -60,10 +60,9 @@ class TimeRangeParameters(Parameters):
             "from": "Begin of an absolute range; without it one hour before `to`.",
             "to": "End of an absolute range; without it now.",
         }
+        forms = "ISO 8601 (UTC unless it says so), `now-6h`, or milliseconds since 1970."
         added = {
-            name: serializers.CharField(
-                required=False, max_length=64, help_text=f"{text} ISO 8601, UTC unless it says so."
-            )
+            name: serializers.CharField(required=False, max_length=64, help_text=f"{text} {forms}")
             for name, text in moments.items()
         }
         return {**super().get_fields(), **added}

@@ -32,6 +32,19 @@ ONE = datetime(2026, 11, 21, 1, 0, tzinfo=UTC)
             {"from": "2026-11-21T03:00:00 02:00"}, ONE, NOW, id="plus that became a blank"
         ),
         pytest.param({"range": "6h", "from": "2026-11-21T01:00:00Z"}, ONE, NOW, id="absolute wins"),
+        pytest.param({"from": "now-6h", "to": "now"}, ONE, NOW, id="relative words"),
+        pytest.param({"from": "now-360m"}, ONE, NOW, id="minutes ago"),
+        pytest.param(
+            {"from": "now-6h", "to": "now-5h"}, ONE, ONE + timedelta(hours=1), id="both ago"
+        ),
+        pytest.param(
+            {"from": "1795222800000", "to": "1795230000000"},
+            ONE,
+            ONE + timedelta(hours=2),
+            id="milliseconds since 1970",
+        ),
+        pytest.param({"from": "1795222800"}, ONE, NOW, id="seconds since 1970"),
+        pytest.param({"from": "20261121T010000Z"}, ONE, NOW, id="ISO without marks"),
     ],
 )
 def test_range_of_a_query(query, start, end):
@@ -43,6 +56,8 @@ def test_range_of_a_query(query, start, end):
     ("query", "words"),
     [
         pytest.param({"range": "2y"}, "is not a range", id="unknown name"),
+        pytest.param({"from": "now-6y"}, "from='now-6y' is not a time", id="no such unit"),
+        pytest.param({"from": "now-999999w"}, "is not a time", id="before the calendar"),
         pytest.param({"from": "yesterday"}, "from='yesterday' is not a time", id="not a time"),
         pytest.param({"to": "9999-99-99"}, "to='9999-99-99' is not a time", id="no such day"),
         pytest.param({"from": "2026-11-21T08:00Z"}, "ends before it starts", id="backwards"),
@@ -75,6 +90,11 @@ def test_nonsense_is_explained_and_the_default_range_is_shown(query, words):
 )
 def test_step_gives_at_most_the_points_asked_for(query, points, step_s):
     assert TimeRange.from_query(query, NOW).step_s(points) == step_s
+
+
+@pytest.mark.parametrize("until", ["", "now"])
+def test_the_last_hours_in_relative_words_are_the_range_of_that_name(until):
+    assert TimeRange.from_query({"from": "now-6h", "to": until}, NOW).name == "6h"
 
 
 def test_label_of_an_absolute_range_within_a_day_names_the_day_once():
