@@ -1,7 +1,7 @@
-"""Compiled loops, made once for all tests and for all that they start.
+"""Compiled loops, made once for all tests and for all that they start, where `make` has not made them.
 
-On a new machine each process would make what it needs first for itself: the compiled replay takes a quarter
-of a minute of a processor. Where several workers begin, a process beside them makes it before they get there.
+Each process would make what it needs first for itself: the compiled replay takes a quarter of a minute of a
+processor. Where several workers begin, a process beside them makes it before they get there.
 """
 
 import os
@@ -23,7 +23,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     config = session.config
     if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
         config.stash[_making] = subprocess.Popen(
-            [sys.executable, "-m", __name__],
+            [sys.executable, "-m", "jobs.quorum.replay.ahead"],
             cwd=Path(__file__).parents[1],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -37,21 +37,3 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if making is not None:
         making.kill()
         making.wait()
-
-
-def make() -> None:
-    """Compile the loops over a metadata log and the replay by a log that needs them all, then re-batching."""
-    from jobs.quorum.replay.replay import Replay
-    from jobs.wire.metadata.columns import read_columns
-    from jobs.wire.rebatch.rebatcher import warm_up
-    from tests.jobs.quorum.small_log import small_log
-
-    replay = Replay()
-    for offset, segment in small_log().items():
-        for columns in read_columns(segment, expected_offset=offset):
-            replay.feed(columns)
-    warm_up()
-
-
-if __name__ == "__main__":
-    make()

@@ -80,6 +80,7 @@ def main() -> int:
             check_java()
         with one_at_a_time():
             make_environment(options.level)
+            compile_loops()
         if options.browser:
             offer_browser()
     except MissingError as missing:
@@ -126,6 +127,27 @@ def make_environment(level: str) -> None:
     install_project()
     stamp_path(level).write_text(fingerprint(level), encoding="utf-8")
     say(f"environment ready after {time.monotonic() - started:.0f} s")
+
+
+def compile_loops() -> None:
+    """Compile what is slow at its first use, unless it is compiled from the same sources already."""
+    stamp, found = ENVIRONMENT / "crosslog-compiled.stamp", compiled_from()
+    if stamp.exists() and stamp.read_text("utf-8") == found:
+        return
+    say("compiling the loops over metadata logs and record batches (once, half a minute)")
+    if run([str(PYTHON), "-m", "jobs.quorum.replay.ahead"]):
+        stamp.write_text(found, encoding="utf-8")
+    else:
+        say("they could not be compiled: the first import and the first flow will wait for that")
+
+
+def compiled_from(rooms: tuple[str, ...] = ("wire", "quorum")) -> str:
+    """Return a hash of the sources that decide whether compiled code is still right, and of where it is."""
+    places = [os.environ.get(name, "") for name in ("NUMBA_CACHE_DIR", "CROSSLOG_CACHE")]
+    found = [ROOT / "jobs" / room for room in rooms]
+    sources = sorted(path for room in found for path in room.rglob("*.py"))
+    state = [(str(one), one.stat().st_mtime_ns, one.stat().st_size) for one in sources]
+    return hashlib.sha256(repr((places, str(cache_folder()), state)).encode()).hexdigest()
 
 
 def stamp_path(level: str) -> Path:

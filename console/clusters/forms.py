@@ -90,27 +90,6 @@ class SettingsForm(ActionForm):
         return bool(self.cleaned_data["save_unchecked"])
 
 
-class RemoveClusterForm(forms.Form):
-    """The alias of the cluster that is removed, typed again."""
-
-    confirm = forms.CharField(
-        label="Type the cluster's alias to confirm",
-        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
-    )
-
-    prefix = "remove"
-
-    def __init__(self, cluster: Cluster, *args: Any, **more: Any) -> None:
-        super().__init__(*args, **more)
-        self._alias = cluster.alias
-
-    def clean_confirm(self) -> str:
-        typed: str = self.cleaned_data["confirm"]
-        if typed != self._alias:
-            raise forms.ValidationError(f"Type this to confirm: {self._alias}")
-        return typed
-
-
 class NewClusterForm(SettingsForm):
     """A cluster to be registered."""
 

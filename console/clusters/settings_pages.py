@@ -10,9 +10,10 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from console.clusters import actions, queries
 from console.clusters.facts import cluster_tabs
-from console.clusters.forms import ChangeClusterForm, NewClusterForm, RemoveClusterForm
+from console.clusters.forms import ChangeClusterForm, NewClusterForm
 from console.clusters.models import Cluster
 from console.frame.errors import ActionRefused
+from console.frame.pages.forms import RemovalForm
 from console.frame.pages.render import render_page
 from console.frame.security.access import page
 from jobs.cluster.errors import InvalidFields
@@ -47,7 +48,7 @@ def settings_page(request: HttpRequest, alias: str) -> HttpResponse:
         "status": queries.status_of(cluster, timezone.now()),
         "tabs": cluster_tabs(cluster, "settings"),
         "form": form,
-        "removal": RemoveClusterForm(cluster),
+        "removal": RemovalForm(cluster.alias, "cluster's alias"),
     }
     return render_page(request, "clusters/settings.html", context)
 
@@ -81,7 +82,7 @@ def confirm(request: HttpRequest, alias: str) -> HttpResponse:
 def delete(request: HttpRequest, alias: str) -> HttpResponse:
     """Remove a cluster, after its alias was typed."""
     cluster = _cluster(alias)
-    form = RemoveClusterForm(cluster, request.POST)
+    form = RemovalForm(alias, "cluster's alias", request.POST)
     if not form.is_valid():
         messages.error(request, f"{alias} was not removed. Type its alias to confirm: {alias}")
         return redirect("clusters:settings", alias)

@@ -39,6 +39,7 @@ def quorum_tabs(log: MetadataLog, current: str) -> list[dict[str, Any]]:
             **more.get(name, {}),
         }
         for name, label in _TABS
+        if not (name == "advisor" and log.is_imported)
     ]
 
 

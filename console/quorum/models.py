@@ -80,6 +80,11 @@ class MetadataLog(models.Model):
         return self.cluster_id is None
 
     @property
+    def is_unread(self) -> bool:
+        """Whether something of an imported log is not read, or its reading failed."""
+        return self.is_imported and bool(self.lost or self.failing_since)
+
+    @property
     def first_offset(self) -> int | None:
         """The first offset at which the state is known; None when none is."""
         if self.start_offset is None or self.pruned_below is None:
@@ -88,8 +93,8 @@ class MetadataLog(models.Model):
 
     @property
     def label(self) -> str:
-        """What people call it: the cluster's alias, or the title of what was imported."""
-        return self.title or self.name
+        """What people call it: the cluster's alias, or the title of what was imported and that it was."""
+        return f"{self.title or self.name} (imported)" if self.is_imported else self.name
 
     @property
     def worst(self) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.http import Http404, HttpRequest
 from django.utils import timezone
 
-from console.frame.pages.timerange import TimeRange
+from console.frame.pages.timerange import LONGEST, PARAMETERS, TimeRange
 from console.quorum import queries
 from console.quorum.facts import quorum_tabs
 from console.quorum.models import MetadataLog
@@ -21,6 +22,20 @@ def find_log(alias: str) -> MetadataLog:
     return log
 
 
+def clock_of(log: MetadataLog) -> datetime:
+    """Return the time up to which a log is shown: that of its end for an imported one, else now."""
+    return log.last_at if log.is_imported and log.last_at else timezone.now()
+
+
+def range_of(request: HttpRequest, log: MetadataLog) -> TimeRange:
+    """Return the time range of a page: an imported log is shown whole until another range is chosen."""
+    clock = clock_of(log)
+    begin = queries.known_from(log) if log.is_imported else None
+    if begin is None or any(request.GET.get(name) for name in PARAMETERS):
+        return TimeRange.from_query(request.GET.dict(), clock)
+    return TimeRange(max(begin, clock - LONGEST), clock + timedelta(seconds=1))
+
+
 def around_log(request: HttpRequest, log: MetadataLog, current: str) -> dict[str, Any]:
     """Return what every page of a quorum shows."""
     return {
@@ -28,5 +43,5 @@ def around_log(request: HttpRequest, log: MetadataLog, current: str) -> dict[str
         "tabs": quorum_tabs(log, current),
         "freshness": queries.described_freshness(log),
         "log_freshness": queries.log_freshness(log),
-        "time_range": TimeRange.from_query(request.GET.dict(), timezone.now()),
+        "time_range": range_of(request, log),
     }

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from console.frame.pages.forms import RemovalForm
 from console.frame.pages.render import render_page
 from console.frame.security.access import anywhere, page
 from console.frame.tables.table import csv_response
 from console.quorum import equivalents, queries
 from console.quorum.facts import quorum_facts
+from console.quorum.log.import_pages import NOUN
 from console.quorum.log.records import read_records
-from console.quorum.page_context import around_log, find_log
+from console.quorum.page_context import around_log, clock_of, find_log
 from console.quorum.tables import ELECTIONS, ENDED, LOGS, VOTER_SETS
 from console.quorum.voters.replicas import shown_replicas
 from console.quorum.voters.timelines import draw_voters
@@ -48,6 +49,7 @@ def detail_page(request: HttpRequest, alias: str) -> HttpResponseBase:
         "ended": ended,
         "equivalents": equivalents.of_quorum(log),
         "findings_call": equivalents.of_findings(log),
+        "removal": RemovalForm(log.name, NOUN),
     }
     return render_page(request, "quorum/detail.html", context, is_live=True)
 
@@ -68,7 +70,7 @@ def voters_page(request: HttpRequest, alias: str) -> HttpResponseBase:
         **around,
         "sets": sets,
         "elections": elections,
-        "lanes": draw_voters(log, around["time_range"], timezone.now()),
+        "lanes": draw_voters(log, around["time_range"], clock_of(log)),
         "equivalents": equivalents.of_voters(log),
         "elections_call": equivalents.of_elections(log),
     }

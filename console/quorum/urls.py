@@ -6,7 +6,7 @@ from console.quorum import pages
 from console.quorum.advisor import pages as advisor_pages
 from console.quorum.history import pages as history_pages
 from console.quorum.history import state_pages
-from console.quorum.log.import_pages import forget_page, import_page
+from console.quorum.log.import_pages import forget_page, import_page, read_page
 
 app_name = "quorum"
 _LOG = "quorum/<slug:alias>/"
@@ -15,6 +15,7 @@ urlpatterns = [
     # No alias of a cluster and no imported log is called so.
     path("quorum/-/import/", import_page, name="import"),
     path("quorum/<slug:alias>/forget/", forget_page, name="forget"),
+    path("quorum/<slug:alias>/read/", read_page, name="read"),
     path(_LOG, pages.detail_page, name="detail"),
     path(f"{_LOG}voters/", pages.voters_page, name="voters"),
     path(f"{_LOG}partitions/", history_pages.partitions_page, name="partitions"),

@@ -12,6 +12,28 @@ from console.frame.errors import ActionRefused
 from jobs.cluster.errors import InvalidFields
 
 
+class RemovalForm(forms.Form):
+    """The name of what is removed, typed again; `noun` is what it is the name of: `cluster's alias`."""
+
+    confirm = forms.CharField(
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+
+    prefix = "remove"
+
+    def __init__(self, name: str, noun: str, data: Mapping[str, str] | None = None) -> None:
+        super().__init__(data)
+        self._name = name
+        self.fields["confirm"].label = f"Type the {noun} to confirm: {name}"
+
+    def clean_confirm(self) -> str:
+        """Refuse another name."""
+        typed: str = self.cleaned_data["confirm"]
+        if typed != self._name:
+            raise forms.ValidationError(f"Type this to confirm: {self._name}")
+        return typed
+
+
 class ActionForm(forms.Form):
     """A form whose values an action checks: its sentences are put to the fields."""
 

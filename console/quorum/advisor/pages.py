@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from console.frame.pages.forms import ActionForm
@@ -90,6 +90,8 @@ def read_ids(text: str) -> list[int]:
 def advisor_page(request: HttpRequest, alias: str) -> HttpResponse:
     """Show the safe steps to other voters; nothing is changed, here or on the cluster."""
     log = find_log(alias)
+    if log.is_imported:
+        raise Http404("An imported log has no quorum whose voters could be changed.")
     status = queries.status_of(log)
     is_asked = any(request.GET.get(name) for name in ChangeForm.base_fields)
     form = ChangeForm(request.GET if is_asked else None)

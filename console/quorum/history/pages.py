@@ -7,7 +7,6 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponseBase
-from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from console.frame.pages.render import render_page
@@ -20,7 +19,7 @@ from console.quorum.history import queries as history
 from console.quorum.history.timelines import draw_brokers, draw_partition, draw_partitions
 from console.quorum.log.kinds import Kind
 from console.quorum.models import MetadataChange, MetadataLog
-from console.quorum.page_context import around_log, find_log
+from console.quorum.page_context import around_log, clock_of, find_log
 from console.quorum.tables import BROKER_CHANGES, CHANGES, PARTITION_CHANGES, SETTING_CHANGES
 
 
@@ -49,8 +48,8 @@ def log_page(request: HttpRequest, alias: str) -> HttpResponseBase:
 @page("view", queries.where)
 def partitions_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     """Show who led partitions and who was in sync: of one partition broker by broker."""
-    log, now = find_log(alias), timezone.now()
-    around = around_log(request, log, "partitions")
+    log = find_log(alias)
+    now, around = clock_of(log), around_log(request, log, "partitions")
     table = PARTITION_CHANGES.read(
         request, _within(history.list_changes(log, Kind.PARTITION), around["time_range"])
     )
@@ -88,7 +87,7 @@ def brokers_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     subjects = history.list_subjects(log, Kind.BROKER).order_by("broker")[:MOST_SUBJECTS]
     by_subject = history.history_of(log, around["time_range"], subjects)
     by_broker = {changes[0].broker or 0: changes for changes in by_subject.values() if changes}
-    lanes = draw_brokers(log, by_broker, around["time_range"], timezone.now())
+    lanes = draw_brokers(log, by_broker, around["time_range"], clock_of(log))
     context = {"lanes": lanes, "equivalents": equivalents.of_changes(log, kind=Kind.BROKER)}
     return _table_page(
         request, "brokers", BROKER_CHANGES.read(request, rows), {**around, **context}

@@ -12,8 +12,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from console.accounts.audit import audit, change
+from console.clusters.models import Cluster
 from console.frame.errors import ActionRefused
 from console.quorum.log.archives import archive_of
+from console.quorum.log.imports import WAITING
 from console.quorum.models import IMPORT_PREFIX, MetadataLog, Source
 from console.quorum.tasks import fold_import
 from jobs.quorum.log.archive import LogArchive
@@ -26,10 +28,13 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,80}")
 
 
 @change("quorum.import")
-def import_log(name: str, title: str, upload: Path, now: datetime, user_id: int = 0) -> MetadataLog:
+def import_log(
+    name: str, title: str, upload: Path, now: datetime, user_id: int = 0, file_name: str = ""
+) -> MetadataLog:
     """Make an imported log of an upload; its history is there soon after. Raises `ActionRefused`.
 
-    `name` becomes its address behind an underscore, which no cluster's alias begins with.
+    `name` becomes its address behind an underscore, which no cluster's alias begins with. `file_name` is
+    what the file is called where it comes from.
     """
     if not _NAME.fullmatch(name):
         text = "Letters, digits, - and _, beginning with a letter or digit."
@@ -37,14 +42,42 @@ def import_log(name: str, title: str, upload: Path, now: datetime, user_id: int 
     if MetadataLog.objects.filter(name=f"{IMPORT_PREFIX}{name}").exists():
         text = f"There is an imported log {name} already."
         raise ActionRefused("name_taken", text, {"name": text})
+    _refuse_taken("title" if title else "name", title or name)
     with transaction.atomic():
         log = MetadataLog.objects.create(
-            name=f"{IMPORT_PREFIX}{name}", title=title or name, source=Source.IMPORT, created_at=now
+            name=f"{IMPORT_PREFIX}{name}",
+            title=title or name,
+            source=Source.IMPORT,
+            created_at=now,
+            lost=WAITING,
         )
-        _take(log, upload)
+        _take(log, upload, file_name or upload.name)
         audit("quorum.import", f"quorum:{log.name}", after={"title": log.title})
         transaction.on_commit(lambda: fold_import.delay(log.pk, user_id))
     return log
+
+
+def _refuse_taken(field: str, title: str) -> None:
+    """Refuse what a cluster or another imported log is called: both are in the same lists."""
+    text = ""
+    if Cluster.objects.filter(alias__iexact=title).exists():
+        text = f"A cluster is called {title}. Choose another {field}, for example {title}-incident."
+    elif MetadataLog.objects.filter(cluster=None, title__iexact=title).exists():
+        text = f"Another imported log is called {title}. Choose another {field}."
+    if text:
+        raise ActionRefused("name_taken", text, {field: text})
+
+
+@change("quorum.read_import")
+def read_again(log: MetadataLog, user_id: int = 0) -> None:
+    """Read an imported log once more from its archive; what is stored stays. Raises `ActionRefused`."""
+    if not log.is_imported:
+        raise ActionRefused("not_imported", f"{log.name} is a cluster: its log is followed.")
+    with transaction.atomic():
+        audit("quorum.read_import", f"quorum:{log.name}")
+        log.lost, log.error, log.failing_since = WAITING, "", None
+        log.save(update_fields=["lost", "error", "failing_since"])
+        transaction.on_commit(lambda: fold_import.delay(log.pk, user_id))
 
 
 @change("quorum.forget_import")
@@ -69,7 +102,7 @@ def _remove(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _take(log: MetadataLog, upload: Path) -> None:
+def _take(log: MetadataLog, upload: Path, file_name: str) -> None:
     """Put the upload's segments and snapshots into the log's archive; nothing stays of a refused one."""
     folder = archive_of(log)
     unpacked = folder.with_name(f"{folder.name}.unpacked")
@@ -79,10 +112,18 @@ def _take(log: MetadataLog, upload: Path) -> None:
             import_folder(source, archive, now_ms=int(timezone.now().timestamp() * 1000))
     except (UploadRefused, NotALogFolder) as refusal:
         shutil.rmtree(folder, ignore_errors=True)
-        raise ActionRefused("upload_refused", str(refusal), {"file": str(refusal)}) from None
+        text = _with_own_name(str(refusal), unpacked, upload, file_name)
+        raise ActionRefused("upload_refused", text, {"file": text}) from None
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
         text = f"It could not be written to the archive: {error.strerror or error}."
         raise ActionRefused("not_written", text, {"file": text}) from None
     finally:
         shutil.rmtree(unpacked, ignore_errors=True)
+
+
+def _with_own_name(text: str, unpacked: Path, upload: Path, file_name: str) -> str:
+    """Put the name that a file has where it comes from in place of the server's own."""
+    for own in (str(unpacked), str(upload), upload.name):
+        text = text.replace(own, file_name)
+    return text

@@ -13,6 +13,7 @@ from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers, status
+from rest_framework.decorators import action
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -84,10 +85,25 @@ class ImportViewSet(ApiViewSet[MetadataLog]):
         given = asked.validated_data
         path = Path(given["file"].temporary_file_path())
         log = import_actions.import_log(
-            given["name"], given["title"], path, timezone.now(), request.user.pk or 0
+            given["name"],
+            given["title"],
+            path,
+            timezone.now(),
+            request.user.pk or 0,
+            given["file"].name or path.name,
         )
         answer = queries.get_log(log.name)
         return Response(QuorumSerializer(answer).data, status.HTTP_201_CREATED)
+
+    @extend_schema(request=None, responses=QuorumSerializer)
+    @action(detail=True, methods=["post"])
+    def read(self, request: Request, alias: str) -> Response:
+        """Read an imported log again; `lost` says how far it is."""
+        log = queries.get_log(alias)
+        if log is None:
+            raise Http404
+        import_actions.read_again(log, request.user.pk or 0)
+        return Response(QuorumSerializer(queries.get_log(alias)).data)
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, alias: str) -> Response:

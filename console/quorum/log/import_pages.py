@@ -17,12 +17,14 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_POST
 
 from console.frame.errors import ActionRefused
-from console.frame.pages.forms import ActionForm
+from console.frame.pages.forms import ActionForm, RemovalForm, attempt
 from console.frame.pages.render import render_page
 from console.frame.pages.uploads import BoundedFile
 from console.frame.security.access import page
 from console.quorum import queries
-from console.quorum.log.import_actions import forget_import, import_log
+from console.quorum.log.import_actions import forget_import, import_log, read_again
+
+NOUN = "name in the address"
 
 
 class ImportForm(ActionForm):
@@ -56,7 +58,8 @@ def _import_page(request: HttpRequest) -> HttpResponse:
         if name:
             messages.success(
                 request,
-                "It is imported: voters and elections are there in a moment, its partitions follow.",
+                "It is in the archive. Its pages say how far it is read: voters, elections and settings "
+                "first, then its partitions.",
             )
             return redirect("quorum:detail", name)
     context: dict[str, Any] = {"form": form, "most_mb": settings.METADATA_UPLOAD_MB}
@@ -69,10 +72,24 @@ def _imported(form: ImportForm, user_id: int) -> str:
     upload: TemporaryUploadedFile = given["file"]
     path = Path(upload.temporary_file_path())
     try:
-        return import_log(given["name"], given["title"], path, timezone.now(), user_id).name
+        return import_log(
+            given["name"], given["title"], path, timezone.now(), user_id, upload.name or path.name
+        ).name
     except ActionRefused as refusal:
         form.take_errors(refusal.fields, refusal.message)
         return ""
+
+
+@require_POST
+@page("operate")
+def read_page(request: HttpRequest, alias: str) -> HttpResponse:
+    """Read an imported log again."""
+    log = queries.get_log(alias)
+    if log is None:
+        raise Http404
+    if attempt(request, lambda: read_again(log, request.user.pk or 0)):
+        messages.success(request, f"{log.label} is read again by the next free worker.")
+    return redirect("quorum:detail", alias)
 
 
 @require_POST
@@ -82,6 +99,11 @@ def forget_page(request: HttpRequest, alias: str) -> HttpResponse:
     log = queries.get_log(alias)
     if log is None:
         raise Http404
+    form = RemovalForm(log.name, NOUN, request.POST)
+    if log.is_imported and not form.is_valid():
+        text = f"{log.label} was not forgotten. Type its name to confirm: {log.name}"
+        messages.error(request, text)
+        return redirect("quorum:detail", alias)
     try:
         forget_import(log)
     except ActionRefused as refusal:

@@ -22,6 +22,7 @@ from console.runs.analyses.questions import Question
 from console.runs.analyses.results import has_answer, tables_in
 from console.runs.models import Run
 from jobs.quorum.history.changes import Cause, PartitionChange
+from jobs.quorum.log.archive_manifest import read_manifest
 from jobs.quorum.log.folder import BadFolder
 
 logger = logging.getLogger(__name__)
@@ -32,6 +33,7 @@ _PORTION = 5_000
 # Of one offset, the changes of partitions are counted from here on, behind all others.
 _NUMBER = 1_000_000
 KIND = "metadata-history"
+WAITING = "Not read yet: it waits for a free worker."
 READING = "Spark is reading the changes of its partitions."
 _NEW = {
     Cause.TOPIC_CREATED,
@@ -50,17 +52,28 @@ def fold_import(log_id: int, user_id: int, now: datetime) -> None:
     if log is None:
         return
     try:
+        manifest = read_manifest(archive_of(log))
+        end = manifest.next_offset if manifest else None
+        _tell_progress(log, end)
         for portion in LogFold(log.next_offset).begin_beside_partitions(archive_of(log)):
             save_portion(log, portion, now)
+            _tell_progress(log, end)
             liveness.sign()
     except (BadFolder, OSError) as error:
-        log.error, log.failing_since = f"It cannot be read: {error}", now
+        log.error, log.failing_since, log.lost = f"It cannot be read: {error}", now, ""
         logger.warning("imported log not read log=%s error=%s", log.name, error)
     else:
         log.error, log.failing_since, log.heard_at, log.lost = "", None, now, READING
     log.save(update_fields=["error", "failing_since", "heard_at", "lost"])
     if log.failing_since is None:
         _ask_spark(log, user_id, now)
+
+
+def _tell_progress(log: MetadataLog, end: int | None) -> None:
+    """Say on the log's page how far it is read; `end` None: the archive does not say where it ends."""
+    of = "" if end is None else f" of {end:,}"
+    log.lost = f"It is being read: offset {log.next_offset:,}{of}. Its partitions follow."
+    log.save(update_fields=["lost"])
 
 
 def is_reading(run_id: UUID) -> bool:

@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from console.frame.errors import ActionRefused
+from console.frame.pages.forms import RemovalForm
 from console.frame.pages.render import render_page
 from console.frame.security.access import anywhere, can_here, page
 from console.frame.tables.table import Table, csv_response
@@ -146,7 +147,11 @@ def settings_page(request: HttpRequest, flow_id: int) -> HttpResponse:
     if request.method == "POST" and form.is_valid() and _try_change(flow, form):
         messages.success(request, f"Saved. {_effect(flow)}".strip())
         return redirect("replication:detail", flow.pk)
-    context = {**around_flow(request, flow, "settings"), "form": form}
+    context = {
+        **around_flow(request, flow, "settings"),
+        "form": form,
+        "removal": RemovalForm(flow.name, "flow's name"),
+    }
     return render_page(request, "replication/flows/settings.html", context)
 
 
@@ -180,6 +185,10 @@ def stop(request: HttpRequest, flow_id: int) -> HttpResponse:
 def delete(request: HttpRequest, flow_id: int) -> HttpResponse:
     """Delete a flow; its topics and positions on the target stay."""
     flow = find_flow(flow_id)
+    if not RemovalForm(flow.name, "flow's name", request.POST).is_valid():
+        text = f"Flow {flow.name} was not deleted. Type its name to confirm: {flow.name}"
+        messages.error(request, text)
+        return redirect("replication:settings", flow.pk)
     gone = actions.delete_flow(flow, timezone.now())
     words = "was deleted" if gone else "is deleted as soon as its run has ended"
     messages.success(request, f"Flow {flow.name} {words}.")

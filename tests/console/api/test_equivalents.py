@@ -91,6 +91,7 @@ ROUTES_OF_PAGES = {
     "quorum:list": {"GET quorum/"},
     "quorum:import": {"GET quorum/imports/", "POST quorum/imports/"},
     "quorum:forget": {"DELETE quorum/imports/{alias}/"},
+    "quorum:read": {"POST quorum/imports/{alias}/read/"},
     "quorum:detail": {"GET quorum/{alias}/", "GET quorum/{alias}/findings/"},
     "quorum:voters": {"GET quorum/voter-sets/", "GET quorum/elections/"},
     "quorum:partitions": {"GET partition-changes/"},

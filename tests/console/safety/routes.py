@@ -174,8 +174,10 @@ EXPECTED: dict[str, dict[str, Need]] = {
     # What is imported belongs to no cluster.
     "quorum:import": {"GET": RUN_ALL, "POST": RUN_ALL},
     "quorum:forget": {"POST": RUN_ALL},
+    "quorum:read": {"POST": RUN_ALL},
     "api-quorum-import-list": {"GET": SEE_ALL, "POST": RUN_ALL},
     "api-quorum-import-detail": {"DELETE": RUN_ALL},
+    "api-quorum-import-read": {"POST": RUN_ALL},
     "quorum:voters": {"GET": SEE},
     "quorum:partitions": {"GET": SEE},
     "quorum:brokers": {"GET": SEE},

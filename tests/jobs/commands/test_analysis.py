@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from jobs.cli import main
-from tests.jobs.quorum.small_log import small_log
+from jobs.quorum.replay.ahead import small_log
 
 ROOT = Path(__file__).parents[3]
 

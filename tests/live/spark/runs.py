@@ -9,11 +9,11 @@ from collections import Counter
 from pathlib import Path
 
 from jobs.cluster.connection import Connection
+from jobs.quorum.replay.ahead import small_log
 from jobs.replication.flow.spec import FlowSpec
 from jobs.spark import contract, processes, submit
 from jobs.spark.contract import JobResult, JobSpec
 from jobs.spark.engine import door
-from tests.jobs.quorum.small_log import small_log
 from tests.live.records import Record, read_all, write
 from tests.waiting import eventually
 

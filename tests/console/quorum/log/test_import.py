@@ -3,6 +3,7 @@
 import io
 import shutil
 import tarfile
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -184,7 +185,6 @@ def test_nothing_is_imported_while_crosslog_is_read_only(sign_in, operator, sett
 
 
 def test_an_imported_log_is_seen_only_with_a_role_everywhere(client):
-    from tests.console.making import make_cluster
     from tests.console.safety.world import make_person
 
     make_cluster("east")
@@ -196,6 +196,7 @@ def test_an_imported_log_is_seen_only_with_a_role_everywhere(client):
 
 
 API = "/api/v1/quorum/imports/"
+REMOVED = {"remove-confirm": "_old"}
 
 
 @needs_log
@@ -239,8 +240,6 @@ def test_a_forgotten_log_takes_its_archive_with_it(
 
 
 def test_the_log_of_a_cluster_is_not_forgotten_so(sign_in, operator):
-    from tests.console.making import make_cluster
-
     MetadataLog.objects.create(name="east", cluster=make_cluster("east"), created_at=NOW)
     client = sign_in(operator)
     assert client.delete(f"{API}east/").json()["code"] == "not_imported"
@@ -252,6 +251,90 @@ def test_the_log_of_a_cluster_is_not_forgotten_so(sign_in, operator):
 def test_the_page_of_an_imported_log_forgets_it(sign_in, operator):
     MetadataLog.objects.create(name="_old", title="old", source="import", created_at=NOW)
     client = sign_in(operator)
-    assert "Forget old" in client.get("/quorum/_old/").content.decode()
-    assert client.post("/quorum/_old/forget/")["Location"] == "/quorum/"
+    assert "Forget old (imported)" in client.get("/quorum/_old/").content.decode()
+    assert client.post("/quorum/_old/forget/", REMOVED)["Location"] == "/quorum/"
     assert not MetadataLog.objects.exists()
+
+
+@pytest.mark.parametrize("typed", [{}, {"remove-confirm": "old"}], ids=["nothing", "the title"])
+def test_an_imported_log_stays_until_its_name_is_typed(sign_in, operator, typed):
+    MetadataLog.objects.create(name="_old", title="old", source="import", created_at=NOW)
+    page = sign_in(operator).post("/quorum/_old/forget/", typed, follow=True).content.decode()
+    assert "was not forgotten. Type its name to confirm: _old" in page
+    assert MetadataLog.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"name": "east"}, "name"),
+        ({"name": "East"}, "name"),
+        ({"name": "x", "title": "east"}, "title"),
+        ({"name": "x", "title": "Incident"}, "title"),
+        ({"name": "incident"}, "name"),
+    ],
+    ids=["cluster", "cluster in capitals", "title of a cluster", "title", "title of another"],
+)
+def test_an_import_is_called_like_nothing_else(sign_in, operator, fields, field):
+    make_cluster("east")
+    MetadataLog.objects.create(name="_old", title="Incident", source="import", created_at=NOW)
+    answer = sign_in(operator).post(API, {**fields, "file": text_file()})
+    assert (answer.json()["code"], list(answer.json()["fields"])) == ("name_taken", [field])
+
+
+def test_a_log_that_was_imported_says_so_wherever_it_is_named():
+    log = MetadataLog.objects.create(name="_old", title="east", source="import", created_at=NOW)
+    assert log.label == "east (imported)"
+    assert make_log(make_cluster("east")).label == "east"
+
+
+def test_a_refusal_names_the_file_as_its_owner_calls_it(sign_in, operator, tmp_path):
+    (tmp_path / "empty").mkdir()
+    page = sign_in(operator).post(ADDRESS, {"name": "x", "file": packed(tmp_path / "empty")})
+    assert "node-1.tar.gz has no segment" in page.content.decode()
+    assert str(tmp_path) not in page.content.decode()
+
+
+@needs_log
+def test_the_page_says_how_far_a_log_is_read_and_reads_it_again(
+    sign_in, operator, django_capture_on_commit_callbacks
+):
+    client = sign_in(operator)
+    client.post(ADDRESS, {"name": "incident", "file": packed()})
+    log = MetadataLog.objects.get()
+    page = client.get("/quorum/_incident/").content.decode()
+    assert imports.WAITING in page
+    with django_capture_on_commit_callbacks() as later:
+        client.post("/quorum/_incident/read/")
+    assert len(later) == 1
+    imports.fold_import(log.pk, operator.pk, NOW)
+    log.refresh_from_db()
+    imports.tell_failure(log, "no room left")
+    page = client.get("/quorum/_incident/").content.decode()
+    assert "no room left" in page
+    assert "Read again" in page
+    assert client.post(f"{API}_incident/read/").json()["lost"] == imports.WAITING
+
+
+def test_the_log_of_a_cluster_is_not_read_like_an_import(sign_in, operator):
+    make_log(make_cluster("east"))
+    assert sign_in(operator).post(f"{API}east/read/").json()["code"] == "not_imported"
+
+
+@needs_log
+def test_pages_of_an_imported_log_show_its_own_time(sign_in, operator):
+    client = sign_in(operator)
+    client.post(ADDRESS, {"name": "incident", "file": packed()})
+    log = MetadataLog.objects.get()
+    imports.fold_import(log.pk, operator.pk, NOW)
+    log.refresh_from_db()
+    first = MetadataChange.objects.order_by("at").first().at
+    for name in ("voters", "brokers", "settings", "log", "partitions"):
+        shown = client.get(f"/quorum/_incident/{name}/").context["time_range"]
+        assert (shown.start, shown.end) == (first, log.last_at + timedelta(seconds=1))
+    last = client.get("/quorum/_incident/voters/?range=5m").context["time_range"]
+    assert last.end == log.last_at
+    lanes = client.get("/quorum/_incident/voters/").context["lanes"]
+    assert "Change voters" not in client.get("/quorum/_incident/voters/").content.decode()
+    assert lanes is not None
+    assert client.get("/quorum/_incident/advisor/").status_code == 404

@@ -231,7 +231,10 @@ def test_stop_start_and_delete_by_buttons(as_operator):
     assert ReplicationFlow.objects.get().is_wanted
     as_operator.post(reverse("replication:stop", args=[flow.pk]))
     assert not ReplicationFlow.objects.get().is_wanted
-    as_operator.post(reverse("replication:delete", args=[flow.pk]))
+    delete = reverse("replication:delete", args=[flow.pk])
+    page = as_operator.post(delete, {"remove-confirm": "another"}, follow=True).content.decode()
+    assert f"Type its name to confirm: {flow.name}" in page
+    as_operator.post(delete, {"remove-confirm": flow.name})
     assert not ReplicationFlow.objects.exists()
 
 

@@ -8,12 +8,12 @@ import pytest
 from jobs.quorum.history.changes import PartitionChange
 from jobs.quorum.history.histories import read_changes
 from jobs.quorum.log.folder import BadFolder, read_folder
+from jobs.quorum.replay.ahead import small_log
 from jobs.spark.analyses import job
 from jobs.spark.analyses.metadata import metadata_history
 from jobs.spark.analyses.metadata.log_history import open_history, read_history
 from jobs.spark.analyses.task import AnalysisTask
 from jobs.spark.contract import JobSpec, Outcome
-from tests.jobs.quorum.small_log import small_log
 
 pytestmark = pytest.mark.timeout(900)
 
