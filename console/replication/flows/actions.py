@@ -16,23 +16,32 @@ from console.frame.security.access import require, visible
 from console.replication.control.conflicts import find_conflict
 from console.replication.control.control import hand_over
 from console.replication.flows.models import SETTINGS, FlowTopic, ReplicationFlow
+from console.replication.flows.preview import preview_flow
 from console.runs.models import LIVE_STATES
 from jobs.cluster.errors import InvalidFields
 from jobs.replication.flow.spec import FlowSpec
+from jobs.replication.topics.cautions import refuse_unconfirmed
 
 NOT_STARTED = "MirrorMaker 2 copies this flow: crosslog only watches it and never starts it."
 
 
 @change("flow.create")
 def create_flow(
-    values: Mapping[str, Any], user: User | None, now: datetime, *, start: bool = False
+    values: Mapping[str, Any],
+    user: User | None,
+    now: datetime,
+    *,
+    start: bool = False,
+    confirm: str = "",
 ) -> ReplicationFlow:
     """Write a new flow; `source` and `target` are aliases of registered clusters.
 
-    Raises `InvalidFields` naming every bad field.
+    `confirm` is its name again, for what is hardly wanted (`find_cautions`). Raises `InvalidFields` naming
+    every bad field.
     """
     flow = ReplicationFlow(created_at=now, created_by=user, is_wanted=start)
-    _take(flow, values, user)
+    spec = _take(flow, values, user)
+    refuse_unconfirmed(spec, preview_flow(spec)[1], confirm)
     if start and flow.is_watched:
         raise InvalidFields({"start": NOT_STARTED})
     with transaction.atomic():
@@ -42,8 +51,10 @@ def create_flow(
 
 
 @change("flow.change")
-def change_flow(flow: ReplicationFlow, values: Mapping[str, Any]) -> ReplicationFlow:
-    """Write changed settings (those not given stay).
+def change_flow(
+    flow: ReplicationFlow, values: Mapping[str, Any], *, confirm: str = ""
+) -> ReplicationFlow:
+    """Write changed settings (those not given stay); `confirm` as in `create_flow`.
 
     A running flow takes live settings over (`live_settings`) and is restarted with all others.
 
@@ -58,7 +69,10 @@ def change_flow(flow: ReplicationFlow, values: Mapping[str, Any]) -> Replication
         raise InvalidFields(moved)
     before = settings_of(flow)
     is_going = flow.is_wanted or (flow.run is not None and flow.run.is_live)
-    _take(flow, {**before, **values})
+    known = {caution.code for caution in preview_flow(flow.spec())[1]}
+    spec = _take(flow, {**before, **values})
+    new = [caution for caution in preview_flow(spec)[1] if caution.code not in known]
+    refuse_unconfirmed(spec, new, confirm)
     if flow.is_watched and is_going:
         raise InvalidFields({"copied_by": "Stop the flow first: crosslog still copies it."})
     with transaction.atomic():
@@ -162,12 +176,13 @@ def _audit(action: str, flow: ReplicationFlow, **sides: Mapping[str, Any]) -> No
     audit(action, f"flow:{flow.name}", cluster=clusters, **sides)  # type: ignore[arg-type]  # before, after
 
 
-def _take(flow: ReplicationFlow, values: Mapping[str, Any], user: Any = None) -> None:
+def _take(flow: ReplicationFlow, values: Mapping[str, Any], user: Any = None) -> FlowSpec:
     spec, source, target = _check(values, flow.pk, user)
     flow.source, flow.target = source, target
     mapping = spec.to_mapping()
     for name in SETTINGS:
         setattr(flow, name, mapping[name])
+    return spec
 
 
 def _check(

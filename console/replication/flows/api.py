@@ -26,7 +26,7 @@ from console.replication.control.api import ControlRoutes
 from console.replication.findings.api import FindingQuery, FindingRoutes
 from console.replication.flows import actions, queries
 from console.replication.flows.models import ReplicationFlow
-from console.replication.flows.preview import preview_topics
+from console.replication.flows.preview import preview_flow
 from console.replication.flows.serializers import (
     FlowPartitionSerializer,
     FlowSerializer,
@@ -91,9 +91,9 @@ class FlowViewSet(ControlRoutes, FindingRoutes, ReadinessRoutes, ApiViewSet[Repl
         asked = NewFlowSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         values = {**asked.validated_data}
-        start = values.pop("start", False)
+        start, confirm = values.pop("start", False), values.pop("confirm", "")
         user = request.user if request.user.is_authenticated else None
-        flow = actions.create_flow(values, user, timezone.now(), start=start)
+        flow = actions.create_flow(values, user, timezone.now(), start=start, confirm=confirm)
         self.kwargs["pk"] = flow.pk
         return Response(FlowSerializer(self._flow()).data, status.HTTP_201_CREATED)
 
@@ -107,7 +107,8 @@ class FlowViewSet(ControlRoutes, FindingRoutes, ReadinessRoutes, ApiViewSet[Repl
         """Change settings; a running flow is restarted with them."""
         asked = FlowSettingsSerializer(data=request.data, partial=True)
         asked.is_valid(raise_exception=True)
-        actions.change_flow(self._flow(), asked.validated_data)
+        values = {**asked.validated_data}
+        actions.change_flow(self._flow(), values, confirm=values.pop("confirm", ""))
         return Response(FlowSerializer(self._flow()).data)
 
     @extend_schema(responses={204: None, 202: FlowSerializer})
@@ -168,7 +169,9 @@ class FlowViewSet(ControlRoutes, FindingRoutes, ReadinessRoutes, ApiViewSet[Repl
         """Say what a flow with these settings would do with each topic; writes nothing."""
         asked = NewFlowSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
-        values = {name: v for name, v in asked.validated_data.items() if name != "start"}
-        preview = preview_topics(actions.check_settings(values, request.user))
+        values = {
+            name: v for name, v in asked.validated_data.items() if name not in {"start", "confirm"}
+        }
+        preview, _ = preview_flow(actions.check_settings(values, request.user))
         rows: Any = TopicPreviewSerializer(instance=preview, many=True)  # type: ignore[arg-type]  # many
         return Response(rows.data)

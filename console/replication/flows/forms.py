@@ -251,6 +251,14 @@ class FlowForm(PolicyFieldsForm):
         help_text="At most this often, with a round of checkpoints.",
     )
 
+    confirm = forms.CharField(
+        label="Make it nevertheless",
+        required=False,
+        max_length=100,
+        help_text="Type the flow's name to confirm what is said here.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+
     def __init__(self, aliases: list[str], *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for side in ("source", "target"):
@@ -260,7 +268,9 @@ class FlowForm(PolicyFieldsForm):
     @property
     def first_fields(self) -> list[forms.BoundField]:
         """The fields that every flow needs."""
-        return [field for field in self if field.name not in MORE_FIELDS]
+        is_asked = "confirm" in self.errors or bool(self.data.get("confirm"))
+        hidden = (*MORE_FIELDS, *(() if is_asked else ("confirm",)))
+        return [field for field in self if field.name not in hidden]
 
     @property
     def more_fields(self) -> list[forms.BoundField]:
@@ -272,12 +282,18 @@ class FlowForm(PolicyFieldsForm):
         """Whether a field that is folded away has an error."""
         return any(name in self.errors for name in MORE_FIELDS)
 
+    @property
+    def confirmed(self) -> str:
+        """The flow's name, typed again for what is hardly wanted."""
+        return str(self.cleaned_data["confirm"])
+
     def values(self) -> dict[str, Any]:
         """Return the values as `actions` takes them; call after `is_valid`."""
         values = {**self.cleaned_data}
         for name in PATTERN_FIELDS:
             values[name] = split_lines(str(values.get(name, "")))
         values.pop("start", None)
+        values.pop("confirm", None)
         if not values["copied_by"]:
             del values["copied_by"]
         return take_templates(values)

@@ -25,7 +25,7 @@ from console.replication.flows.forms import FlowForm, NewFlowForm, SettingsForm
 from console.replication.flows.history import draw_states
 from console.replication.flows.models import ReplicationFlow
 from console.replication.flows.page_context import around_flow, find_flow
-from console.replication.flows.preview import policies_on, preview_topics
+from console.replication.flows.preview import policies_on, preview_flow
 from console.replication.flows.tables import FLOWS, PARTITIONS, TOPICS, steered
 from console.replication.flows.topic_news import topic_news
 from console.replication.translation.analyses import analyses_of
@@ -131,7 +131,7 @@ def preview(request: HttpRequest) -> HttpResponse:
         try:
             values = {**form.values(), "name": form.values()["name"] or "new"}
             spec = actions.check_settings(values, request.user, _flow_of_form(request))
-            context["topics"] = preview_topics(spec)
+            context["topics"], context["cautions"] = preview_flow(spec)
             context["policies"] = policies_on(spec.target.alias)
         except InvalidFields as invalid:
             context["problems"] = invalid.errors
@@ -222,7 +222,9 @@ def _table(request: HttpRequest, table: Table, flow: ReplicationFlow) -> Table:
 def _try_create(request: HttpRequest, form: NewFlowForm) -> ReplicationFlow | None:
     user = request.user if request.user.is_authenticated else None
     try:
-        return actions.create_flow(form.values(), user, timezone.now(), start=form.is_started)
+        return actions.create_flow(
+            form.values(), user, timezone.now(), start=form.is_started, confirm=form.confirmed
+        )
     except InvalidFields as invalid:
         form.take_errors(invalid.errors)
         return None
@@ -239,7 +241,7 @@ def _effect(flow: ReplicationFlow) -> str:
 
 def _try_change(flow: ReplicationFlow, form: SettingsForm) -> bool:
     try:
-        actions.change_flow(flow, form.values())
+        actions.change_flow(flow, form.values(), confirm=form.confirmed)
     except InvalidFields as invalid:
         form.take_errors(invalid.errors)
         return False

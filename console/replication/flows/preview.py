@@ -15,6 +15,7 @@ from jobs.replication.flow.selection import explain_topic
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.naming.detection import Candidate, detect_policies
 from jobs.replication.topics import preview as topic_preview
+from jobs.replication.topics.cautions import Caution, find_cautions
 from jobs.replication.topics.fan_in import Existing, keeps_name, refuse_existing
 from jobs.replication.topics.preview import PreviewInput
 
@@ -37,10 +38,11 @@ class TopicPreview:
     warnings: tuple[str, ...] = ()
 
 
-def preview_topics(spec: FlowSpec) -> list[TopicPreview]:
-    """Return what this flow would do with each topic that was last seen on its source."""
+def preview_flow(spec: FlowSpec) -> tuple[list[TopicPreview], list[Caution]]:
+    """Return what this flow would do with each topic last seen on its source, and what is hardly wanted."""
     known = _known(spec)
-    return [_row(known, found) for found in topic_preview.preview_topics(spec, known)]
+    found = topic_preview.preview_topics(spec, known)
+    return [_row(known, one) for one in found], find_cautions(spec, known, found)
 
 
 def policies_on(alias: str) -> list[Candidate]:

@@ -184,6 +184,13 @@ class FlowSettingsSerializer(serializers.Serializer[Any]):
     """The settings of a flow; patterns are regular expressions that match a whole name."""
 
     name = serializers.CharField(max_length=100)
+    confirm = serializers.CharField(
+        max_length=100,
+        required=False,
+        allow_blank=True,
+        help_text="The flow's name again, where it does what is hardly wanted: it selects no topic, copies "
+        "copies back to where they came from, or makes topics of one replica on several brokers.",
+    )
     topics = _Patterns(required=False, max_length=500)
     topics_exclude = _Patterns(required=False, max_length=500)
     groups = _Patterns(required=False, max_length=500)

@@ -303,9 +303,9 @@ def _nothing_to_copy(flow: ReplicationFlow) -> FlowStatus:
             FlowState.WAITING, source[0].error, source[0].hint, source[0].failing_since
         )
     return FlowStatus(
-        FlowState.RUNNING,
-        "No topic of the source matches the flow's patterns yet.",
-        "New topics are found within seconds; the settings show which topics match and why not.",
+        FlowState.WAITING,
+        "No topic of the source matches the flow's patterns: nothing is copied.",
+        "The settings show which topics match and why not. New topics are found within seconds.",
     )
 
 

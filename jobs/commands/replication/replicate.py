@@ -10,16 +10,20 @@ import sys
 import tempfile
 import time
 import uuid
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from jobs.cluster.errors import InvalidFields
+from jobs.cluster.client import ClusterClient
+from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.lab.errors import JavaMissing
 from jobs.lab.install.java import find_java
 from jobs.replication.copy.contract import CopyState
-from jobs.replication.flow.file import read_flow_file
+from jobs.replication.flow.file import read_confirmed, read_flow_file
 from jobs.replication.flow.spec import FlowSpec
+from jobs.replication.topics.cautions import find_cautions, refuse_unconfirmed
+from jobs.replication.topics.preview import preview_topics, read_known
 from jobs.spark import contract, submit
 from jobs.spark.contract import JobResult, JobSpec, Outcome
 from jobs.visible import print_lines
@@ -66,8 +70,12 @@ def run(arguments: argparse.Namespace) -> int:
         return 2
     try:
         find_java()
+        _check(flow, read_confirmed(arguments.flow))
     except JavaMissing as error:
         sys.stderr.write(f"{error}\n")
+        return 2
+    except InvalidFields as error:
+        sys.stderr.write(f"{arguments.flow}: confirm: {error.errors['confirm']}\n")
         return 2
     folder = arguments.run_dir or Path(tempfile.mkdtemp(prefix="crosslog-run-"))
     result = _follow(flow, folder, arguments)
@@ -76,6 +84,17 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.run_dir is None and code == 0:
         shutil.rmtree(folder, ignore_errors=True)
     return code
+
+
+def _check(flow: FlowSpec, confirmed: str) -> None:
+    """Raise `InvalidFields` for what is hardly wanted; the run tells of a cluster that does not answer."""
+    with (
+        suppress(ClusterFault),
+        ClusterClient(flow.source) as source,
+        ClusterClient(flow.target) as target,
+    ):
+        known = read_known(source, target, flow)
+        refuse_unconfirmed(flow, find_cautions(flow, known, preview_topics(flow, known)), confirmed)
 
 
 def exit_code(result: JobResult, *, until_caught_up: bool) -> int:

@@ -77,18 +77,22 @@ def read_preview(
     source: ClusterClient, target: ClusterClient, flow: FlowSpec
 ) -> list[TopicPreview]:
     """Ask both clusters and return the preview; changes nothing, raises `ClusterFault`."""
+    return preview_topics(flow, read_known(source, target, flow))
+
+
+def read_known(source: ClusterClient, target: ClusterClient, flow: FlowSpec) -> PreviewInput:
+    """Ask both clusters for what a preview needs; changes nothing, raises `ClusterFault`."""
     topics = describe_topics(source)
     there = {topic.name: topic for topic in describe_topics(target)}
     selected = [topic for topic in topics if explain_topic(flow, topic).selected]
     configs = describe_topic_configs(source, [topic.name for topic in selected])
-    known = PreviewInput(
+    return PreviewInput(
         topics,
         there,
         {name: found for name, found in configs.items() if isinstance(found, dict)},
         len(describe_cluster(target).brokers),
         _refused(target, flow, selected, there),
     )
-    return preview_topics(flow, known)
 
 
 def _refused(

@@ -121,7 +121,7 @@ def test_two_sources_with_names_of_their_own_stand_beside_each_other(clusters, c
     make_cluster("south")
     create_flow(values(policy="identity"), None, NOW)
     one = values(name="g", source="north", policy="identity") | changes
-    assert create_flow(one, None, NOW).pk
+    assert create_flow(one, None, NOW, confirm="g").pk
 
 
 def test_a_change_keeps_what_was_not_given(clusters):
@@ -205,3 +205,23 @@ def test_a_flow_whose_clusters_turned_out_to_be_one_does_not_start(aliases_of_on
         start_flow(flow)
     flow.refresh_from_db()
     assert flow.is_wanted is False
+
+
+def test_a_flow_that_selects_no_topic_is_made_when_its_name_is_typed_again(clusters):
+    make_topic(clusters[0], "clicks")
+    with pytest.raises(InvalidFields) as refused:
+        create_flow(values(), None, NOW)
+    assert "0 of 1 topics of east match" in refused.value.errors["confirm"]
+    assert create_flow(values(), None, NOW, confirm="f").pk
+
+
+def test_a_change_is_confirmed_only_for_what_it_brings(clusters):
+    make_topic(clusters[0], "orders")
+    make_topic(clusters[0], "west.orders")
+    flow = create_flow(values(), None, NOW)
+    with pytest.raises(InvalidFields, match="came from west"):
+        change_flow(flow, {"policy": "identity", "topics": ["west.orders"]})
+    changed = {"policy": "identity", "topics": ["west.orders"]}
+    change_flow(flow, changed, confirm="f")
+    change_flow(flow, {"tasks": 3})
+    assert ReplicationFlow.objects.get().tasks == 3

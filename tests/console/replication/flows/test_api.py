@@ -51,6 +51,14 @@ def test_a_flow_is_created_and_started(as_operator):
     )
 
 
+def test_a_flow_that_copies_a_copy_back_is_made_only_when_confirmed(as_operator):
+    make_topic(make_cluster("east"), "west.orders"), make_cluster("west")
+    asked = new_flow(topics=["west.*"], policy="identity")
+    answer = post(as_operator, FLOWS, asked)
+    assert (answer.status_code, list(answer.json()["fields"])) == (400, ["confirm"])
+    assert post(as_operator, FLOWS, {**asked, "confirm": "f"}).status_code == 201
+
+
 def test_who_created_a_flow_is_kept(as_operator):
     make_cluster("east"), make_cluster("west")
     post(as_operator, FLOWS, new_flow())

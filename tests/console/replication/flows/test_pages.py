@@ -179,6 +179,19 @@ def test_a_flow_is_made_by_the_form(as_operator):
     assert (flow.topics, flow.is_wanted) == (["orders", "clicks"], True)
 
 
+def test_a_flow_that_selects_nothing_is_made_after_its_name_was_typed_again(as_operator):
+    make_topic(make_cluster("east"), "clicks"), make_cluster("west")
+    form = flow_form(topics="orders")
+    preview = as_operator.post(reverse("replication:preview"), form).content.decode()
+    assert "0 of 1 topics of east match" in preview
+    refused = as_operator.post(reverse("replication:new"), form).content.decode()
+    assert "0 of 1 topics of east match" in refused
+    assert 'name="confirm"' in refused
+    assert not ReplicationFlow.objects.exists()
+    as_operator.post(reverse("replication:new"), {**form, "confirm": form["name"]})
+    assert ReplicationFlow.objects.get().topics == ["orders"]
+
+
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [

@@ -2,7 +2,7 @@ import pytest
 
 from console.clusters.models import Broker, CollectionRound, Partition
 from console.replication.flows.actions import check_settings
-from console.replication.flows.preview import preview_topics
+from console.replication.flows.preview import preview_flow
 from tests.console.making import NOW, make_cluster, make_flow, make_partition, make_topic
 
 pytestmark = pytest.mark.django_db
@@ -17,7 +17,7 @@ def clusters():
 
 def preview(**changes):
     values = {"name": "f", "source": "east", "target": "west", "topics": ["orders"]} | changes
-    return {row.topic: row for row in preview_topics(check_settings(values))}
+    return {row.topic: row for row in preview_flow(check_settings(values))[0]}
 
 
 def make_brokers(cluster, number):
@@ -101,7 +101,7 @@ def test_a_topic_that_this_pair_copies_already_is_its_own(clusters):
     flow = make_flow(policy="identity")
     make_partition(flow, "orders", position=5)
     spec = flow.spec()
-    assert preview_topics(spec)[0].plan == "Is there with 3 partitions."
+    assert preview_flow(spec)[0][0].plan == "Is there with 3 partitions."
 
 
 def test_a_topic_that_is_left_out_has_no_plan_and_its_reason(clusters):
@@ -125,4 +125,4 @@ def test_more_topics_ask_no_more_queries(clusters, django_assert_num_queries):
         make_topic(clusters[0], f"t{number}")
         write(make_topic(clusters[1], f"t{number}"), 5)
     with django_assert_num_queries(5):
-        preview_topics(spec)
+        preview_flow(spec)

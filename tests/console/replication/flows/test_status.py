@@ -207,7 +207,7 @@ def test_only_after_its_run_has_read_the_source_a_flow_says_that_no_topic_matche
     row = make_flow(is_wanted=True, partition_count=0, measured_at=at(8))
     make_run(row, stages={"driver_started": ms(5), "surveyed": ms(7)}, reported_at=at(9))
     status = judge_flow(row, at(10))
-    assert status.state == FlowState.RUNNING
+    assert status.state == FlowState.WAITING
     assert "No topic of the source matches" in status.reason
 
 
