@@ -25,7 +25,7 @@ BESIDE = ("brokers", "mirror maker", "lab", "manage demo", "other", "java")
 def measure(say: Say, *, quick: bool, duration_s: float | None = None) -> dict[str, object]:
     """Run the demo for so long (20 minutes without a wish); returns JSON values."""
     wanted_s = duration_s or (QUICK_S if quick else DURATION_S)
-    with running_demo(say, "--mirror-maker") as (demo, _, _):
+    with running_demo(say, "--mirror-maker", "--without-analyses") as (demo, _, _):
         time.sleep(WARM_S)
         return {"wanted_s": wanted_s, "rows": look(demo.pid, wanted_s, say)}
 

@@ -78,7 +78,7 @@ def measure(
     """Run the demo for so long (two hours without a wish); returns JSON values."""
     wanted_s = duration_s or (QUICK_S if quick else DURATION_S)
     every_s = QUICK_KILL_S if quick else KILL_EVERY_S
-    with running_demo(say) as (_demo, home, url):
+    with running_demo(say, "--without-analyses") as (_demo, home, url):
         return {
             "wanted_s": wanted_s,
             "seed": seed,

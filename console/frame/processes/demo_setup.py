@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from console.frame.processes.demo_client import NOT_FOUND, DemoClient, Refused
@@ -20,6 +21,15 @@ MIRRORED = "mirrored-.*"
 TOPICS = ("orders", "payments", "clicks", "customers")
 REPORT = "Disaster recovery of the last 24 hours"
 REPORT_CRON = "0 7 * * *"
+# Below the demo's REPORT_FOLDER.
+REPORT_RECIPIENT = {"channel": "folder", "address": "disaster-recovery"}
+# What a question is about, by the type of an argument that it needs; and what some are asked beside that.
+ABOUT = {"log": "east", "flow": FLOW, "cluster": "east"}
+ALSO: Mapping[str, Mapping[str, object]] = {
+    "translate": {"flow": FLOW, "group": "shipping"},
+    "refine": {"group": "shipping"},
+    "backtest": {"days": 1},
+}
 ASK_EVERY_S = 0.5
 NOT_REACHABLE_YET = (409, 503)
 BAD_INPUT = 400
@@ -75,6 +85,8 @@ class DemoSetup:
             "topics": [MIRRORED],
             "groups": [MIRRORED],
             "copied_by": "mirror_maker",
+            # Its topics are made when MirrorMaker 2 starts.
+            "confirm": WATCHED_FLOW,
         }
         flow = self.client.post("api/v1/flows/", values)
         self.say(f"flow {WATCHED_FLOW} is made: crosslog only watches it")
@@ -95,9 +107,28 @@ class DemoSetup:
         self._is_within(timeout_s, lambda: self.client.get(path)["state"] in ended)
         return str(run["id"])
 
+    def ensure_analyses(self) -> int:
+        """Ask one question of each kind that has no run yet; return how many wait in the queue now."""
+        now, asked = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), 0
+        for kind in self.client.get("api/v1/runs/kinds/"):
+            name = kind["kind"]
+            if self.client.get(f"api/v1/runs/?kind={name}&limit=1")["count"]:
+                continue
+            needed = [one for one in kind["arguments"] if one["is_required"]]
+            given = {one["name"]: {**ABOUT, "moment": now}[one["type"]] for one in needed}
+            try:
+                values = {"kind": name, "arguments": {**given, **ALSO.get(name, {})}}
+                self.client.post("api/v1/runs/", values)
+            except Refused as refusal:
+                self.say(f"analysis {name}: {refusal}")
+            else:
+                asked += 1
+        return asked
+
     def _make_report(self) -> int:
         values = {"name": REPORT, "kind": "disaster-recovery", "period": "last-24-hours"}
-        made = self.client.post("api/v1/reports/", {**values, "with_before": False})
+        more = {"with_before": False, "recipients": [REPORT_RECIPIENT]}
+        made = self.client.post("api/v1/reports/", {**values, **more})
         schedule = {"name": f"{REPORT}, at 07:00", "kind": "report", "cron": REPORT_CRON}
         self.client.post("api/v1/schedules/", {**schedule, "arguments": {"report": made["id"]}})
         return int(made["id"])

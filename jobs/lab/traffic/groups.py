@@ -24,6 +24,8 @@ class ShopGroup:
     cycle_s: float = 1.0
     rest_s: float = 0.0
     is_read_committed: bool = False
+    # Kafka's group.protocol: "consumer" is the one of KIP-848.
+    protocol: str = "classic"
 
     def rests(self, elapsed_s: float) -> bool:
         """Return whether the group rests this long after its start."""
@@ -33,6 +35,7 @@ class ShopGroup:
 GROUPS = (
     ShopGroup("billing", "payments", is_read_committed=True),
     ShopGroup("shipping", "orders", members=2, commit_every_s=5.0),
+    ShopGroup("inventory", "orders", members=2, commit_every_s=5.0, protocol="consumer"),
     ShopGroup("analytics", "clicks", commit_every_s=2.0, cycle_s=90.0, rest_s=60.0),
 )
 IDLE_GROUP = ShopGroup("monthly-report", "orders")
@@ -80,13 +83,16 @@ def leave_idle_group(client: ClusterClient, group: ShopGroup, is_over: threading
 
 
 def _consumer(client: ClusterClient, group: ShopGroup, name: str) -> Consumer:
+    # By the protocol of KIP-848 the group coordinator sets the time of a session.
+    is_classic = group.protocol == "classic"
+    session = {"session.timeout.ms": 10_000} if is_classic else {"group.protocol": group.protocol}
     consumer = client.consumer(
         {
             "group.id": group.group_id,
             "client.id": name,
             "auto.offset.reset": "earliest",
             "isolation.level": "read_committed" if group.is_read_committed else "read_uncommitted",
-            "session.timeout.ms": 10_000,
+            **session,
         }
     )
     consumer.subscribe([group.topic])

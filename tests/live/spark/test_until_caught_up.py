@@ -19,9 +19,11 @@ ROOT = Path(__file__).parents[3]
 WITHIN_S = 400
 
 
-def replicate(flow: FlowSpec, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+def replicate(
+    flow: FlowSpec, folder: Path, *options: str, **more: str
+) -> subprocess.CompletedProcess[str]:
     file = folder / "flow.yaml"
-    file.write_text(yaml.safe_dump(flow.to_mapping()))
+    file.write_text(yaml.safe_dump({**flow.to_mapping(), **more}))
     return subprocess.run(
         [sys.executable, "-m", "jobs", "replicate", str(file), "--until-caught-up", *options],
         cwd=ROOT, capture_output=True, text=True, timeout=WITHIN_S, check=False,
@@ -69,6 +71,15 @@ def new_topic_of_the_same_name(cluster, name: str) -> None:
 
     make_topic(cluster, name)
     produce(cluster, name, 1)
+
+
+def test_a_flow_that_selects_no_topic_is_refused_until_its_file_confirms_it(east, west, tmp_path):
+    produce(east, new_topic(east), 1)
+    flow = FlowSpec("hardly wanted", east.connection, west.connection, ("no-topic-of-this-name",))
+    refused = replicate(flow, tmp_path)
+    assert refused.returncode == 2
+    assert "topics of east match: nothing is copied" in refused.stderr
+    assert replicate(flow, tmp_path, confirm="hardly wanted").returncode == 0
 
 
 def test_a_cluster_under_two_aliases_is_refused_before_anything_is_written(east, tmp_path):

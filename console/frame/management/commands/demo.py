@@ -36,6 +36,7 @@ from jobs.spark import class_archive
 
 ROOT = Path(__file__).resolve().parents[4]
 USERNAME = "admin"
+REPORTS = "reports"
 PASSWORD_FILE = "password"  # noqa: S105  the name of the file
 # The first time Kafka is fetched (130 MB) before anything can start.
 LAB_TIMEOUT_S = 900.0
@@ -69,6 +70,11 @@ class Command(BaseCommand):
             help="also run a MirrorMaker 2 beside crosslog, and watch its flow",
         )
         parser.add_argument(
+            "--without-analyses",
+            action="store_true",
+            help="ask no question of each kind of analysis, which keeps Spark busy for some minutes",
+        )
+        parser.add_argument(
             "--exit-after-first-record",
             action="store_true",
             help="end when the first replicated record was seen in the console",
@@ -78,6 +84,7 @@ class Command(BaseCommand):
         self.began = time.monotonic()
         self.kafka_port: int = options["kafka_port"]
         self.with_mirror_maker: bool = options["mirror_maker"]
+        self.with_analyses: bool = not options["without_analyses"]
         home: Path = options["home"].resolve()
         os.umask(FOR_THIS_USER_ONLY)
         with signals_as_interrupts():
@@ -130,6 +137,10 @@ class Command(BaseCommand):
             self._start_streams(home)
             report = show.ensure_report(flow, REPORT_TIMEOUT_S)
             self.say(f"a report of this flow: {url}reports/made/{report}/")
+            self.say(f"it is delivered into {home / REPORTS}")
+            if self.with_analyses:
+                asked = show.ensure_analyses()
+                self.say(f"{asked} analyses wait for Spark, one of each kind: {url}runs/")
 
     def _show_mirror_maker(self, show: DemoSetup, home: Path, url: str) -> None:
         """Start MirrorMaker 2 when everything else is up: it wants a whole core for half a minute."""
@@ -225,7 +236,9 @@ def console_program(home: Path, port: int) -> Program:
         "REDIS_URL_FILE": "",
         "CROSSLOG_RUNS_DIR": "",
         "STATIC_ROOT": "",
+        "REPORT_FOLDER": str(home / REPORTS),
     }
+    (home / REPORTS).mkdir(parents=True, exist_ok=True)
     command = (
         *(sys.executable, str(ROOT / "manage.py"), "up", "--port", str(port)),
         *("--password-file", str(home / PASSWORD_FILE)),

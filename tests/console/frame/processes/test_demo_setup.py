@@ -8,6 +8,8 @@ import pytest
 from console.frame.management.commands.demo import console_program
 from console.frame.processes.demo_client import Refused
 from console.frame.processes.demo_setup import (
+    ABOUT,
+    ALSO,
     FLOW,
     MIRRORED,
     TOPICS,
@@ -16,6 +18,7 @@ from console.frame.processes.demo_setup import (
 )
 from console.frame.processes.supervisor import StartFailed
 from jobs.lab.daemon import MIRRORED as PREFIX
+from jobs.spark.analyses.kinds import ANALYSES
 
 
 class FakeDemoClient:
@@ -152,3 +155,41 @@ def test_the_demos_console_has_a_database_and_a_redis_of_its_own(
 ):
     monkeypatch.setenv(name + ending, "of another console")
     assert console_program(tmp_path, 8000).environment[name + ending] == ""
+
+
+KINDS = [
+    {"kind": "isr-churn", "arguments": [{"name": "log", "type": "log", "is_required": True}]},
+    {
+        "kind": "refine",
+        "arguments": [
+            {"name": "flow", "type": "flow", "is_required": True},
+            {"name": "offsets", "type": "file", "is_required": False},
+        ],
+    },
+    {"kind": "backfill", "arguments": []},
+]
+
+
+def test_each_kind_of_analysis_that_was_never_asked_is_asked_once():
+    none, one = [{"count": 0}], [{"count": 1}]
+    client = FakeDemoClient(
+        {
+            "api/v1/runs/kinds/": [KINDS],
+            "api/v1/runs/?kind=isr-churn&limit=1": none,
+            "api/v1/runs/?kind=refine&limit=1": none,
+            "api/v1/runs/?kind=backfill&limit=1": one,
+            "api/v1/runs/": [{}],
+        }
+    )
+    assert show(client).ensure_analyses() == 2
+    assert [values for _, values in client.posted] == [
+        {"kind": "isr-churn", "arguments": {"log": "east"}},
+        {"kind": "refine", "arguments": {"flow": FLOW, "group": "shipping"}},
+    ]
+
+
+def test_what_the_demo_asks_of_each_kind_is_a_question_that_it_takes():
+    for analysis in ANALYSES.values():
+        needed = {one.type for one in analysis.arguments if one.is_required}
+        assert needed <= {*ABOUT, "moment"}, analysis.kind
+        assert ALSO.get(analysis.kind, {}).keys() <= {one.name for one in analysis.arguments}
