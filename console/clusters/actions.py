@@ -25,7 +25,13 @@ from console.frame.security.access import visible
 from console.frame.security.current_request import current_request
 from jobs.cluster.check import ConnectionCheck, check_connection, field_of_fault
 from jobs.cluster.connection import Connection
-from jobs.cluster.errors import ClusterFault, ClusterIdChanged, InvalidFields, SeveralClusters
+from jobs.cluster.errors import (
+    ClusterFault,
+    ClusterIdChanged,
+    InvalidFields,
+    SeveralClusters,
+    TimedOut,
+)
 
 Check = Callable[[Connection], ConnectionCheck]
 
@@ -52,6 +58,7 @@ def create_cluster(
     to which the cluster's refusal belongs.
     """
     connection = read_settings(values)
+    _refuse_unused(connection, values)
     if connection.alias in RESERVED_ALIASES:
         raise InvalidFields(
             {
@@ -87,6 +94,7 @@ def change_cluster(
         raise InvalidFields({"alias": "The alias stays: it is part of the names of remote topics."})
     kept = {name: getattr(cluster, name) for name in CONNECTION_FIELDS}
     connection = read_settings({**kept, **values})
+    _refuse_unused(connection, values)
     connection = replace(connection, cluster_id=cluster.cluster_id or None)
     before, settings_before = cluster.connection(), settings_of(cluster)
     _take_settings(cluster, connection, values)
@@ -182,6 +190,13 @@ def read_settings(values: Mapping[str, Any]) -> Connection:
     return Connection.from_mapping(own)
 
 
+def _refuse_unused(connection: Connection, values: Mapping[str, Any]) -> None:
+    """Refuse what is given now and has no effect; what an older release stored so stays usable."""
+    unused = {name: text for name, text in connection.unused().items() if values.get(name)}
+    if unused:
+        raise InvalidFields(unused)
+
+
 def _audit(action: str, cluster: Cluster, **sides: Mapping[str, Any]) -> None:
     audit(action, f"cluster:{cluster.alias}", cluster=cluster.alias, **sides)  # type: ignore[arg-type]  # before, after
 
@@ -210,6 +225,10 @@ def _take_check(
         found = check(connection)
     except ClusterFault as fault:
         if not save_unchecked or isinstance(fault, SeveralClusters):
+            if isinstance(fault, TimedOut):
+                fault.hint = (
+                    "Nothing was saved. Check that the port is a listener of a Kafka broker."
+                )
             raise _refused(fault) from None
         cluster.checked_at, cluster.operations = now, None
         cluster.findings = [_sentence(fault)]

@@ -125,6 +125,19 @@ class Connection:
             found[missing] = "A client certificate and its key are given together."
         return found
 
+    def unused(self) -> dict[str, str]:
+        """Return, by field, what is given and has no effect with this security protocol."""
+        found: dict[str, str] = {}
+        if not self.security_protocol.uses_sasl:
+            text = f"{self.security_protocol} has no login: choose a SASL protocol, or leave this empty."
+            names = ("sasl_mechanism", "sasl_username", "sasl_password")
+            found |= {name: text for name in names if getattr(self, name)}
+        if not self.security_protocol.uses_tls:
+            text = f"{self.security_protocol} has no TLS: choose a protocol with SSL, or leave this empty."
+            names = ("ssl_ca", "ssl_certificate", "ssl_key")
+            found |= {name: text for name in names if getattr(self, name)}
+        return found
+
     def to_mapping(self) -> dict[str, object]:
         """Return the inverse of `from_mapping`: JSON values, references instead of secrets."""
         values: dict[str, object] = {}
@@ -188,13 +201,21 @@ class Connection:
         try:
             secret = reference.resolve()
         except LookupError as error:
-            raise SecretMissing(f"{field}: {error}", cluster=self.alias, field=field) from None
+            hint = _WHERE[reference.source]
+            raise SecretMissing(
+                f"{field}: {error}.", cluster=self.alias, field=field, hint=hint
+            ) from None
         if field in _SECRET_FIELDS:
             register_secret(secret)
         return secret
 
 
 _FIELDS = frozenset(field.name for field in fields(Connection))
+# Where a secret is put, by the source of its reference.
+_WHERE = {
+    "env": "Set the variable for all processes of crosslog, and start them again.",
+    "file": "Put the file into the folder of secrets (CROSSLOG_SECRETS_DIR).",
+}
 # Certificates are public.
 _SECRET_FIELDS = frozenset({"sasl_password", "ssl_key", "ssl_key_password"})
 # Settings of Kafka's own clients and of librdkafka, and what is used here in their place.

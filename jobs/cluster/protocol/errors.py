@@ -16,6 +16,7 @@ from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import (
     ClusterFault,
     NotAuthorized,
+    ProtocolMismatch,
     RecordTooLarge,
     Refused,
     TimedOut,
@@ -221,6 +222,15 @@ class ProducerFenced(AnswerFault):
     )
 
 
+class NotABroker(AnswerFault, ProtocolMismatch):
+    """The address is a controller's listener, which answers other questions than a broker's (KIP-919)."""
+
+    code = "not_a_broker"
+    meaning = "this is a listener of a controller and not of a broker"
+    hint = "Give listeners of brokers; on a node that is both, that of the other port."
+    field = "bootstrap_servers"
+
+
 class Denied(AnswerFault, NotAuthorized):
     """The principal may not do this."""
 
@@ -267,6 +277,7 @@ _KINDS: dict[type[AnswerFault], tuple[int, ...]] = {
     ProducerFenced: (47, 90),
     TransactionFailed: (48, 49, 120),
     TopicIdUnknown: (100, 103),
+    NotABroker: (114, 115),
 }
 _BY_NUMBER = {number: kind for kind, numbers in _KINDS.items() for number in numbers}
 CONCURRENT_TRANSACTIONS = 51

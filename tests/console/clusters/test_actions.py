@@ -16,6 +16,7 @@ from jobs.cluster.errors import (
     InvalidFields,
     SecretMissing,
     SeveralClusters,
+    TimedOut,
     TlsFailed,
     Unreachable,
 )
@@ -91,12 +92,25 @@ def test_an_unreachable_cluster_is_saved_only_when_that_is_wanted():
         pytest.param({"security_protocol": "SASL_SSL"}, "sasl_username", id="credentials missing"),
         pytest.param({"sasl.jaas.config": "x"}, "sasl.jaas.config", id="free configuration"),
         pytest.param({"cluster_id": "mine"}, "cluster_id", id="an id that is told"),
+        pytest.param({"sasl_username": "eva"}, "sasl_username", id="a login without SASL"),
+        pytest.param({"ssl_ca": "file:ca.pem"}, "ssl_ca", id="a CA without TLS"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused_at_their_field(values, field):
     with pytest.raises(InvalidFields) as refusal:
         actions.create_cluster(VALUES | values, NOW, check=answers)
     assert field in refusal.value.errors
+
+
+def test_a_port_that_does_not_answer_like_kafka_says_that_nothing_was_saved():
+    with pytest.raises(ActionRefused, match="Nothing was saved"):
+        actions.create_cluster(VALUES, NOW, check=refuses(TimedOut))
+
+
+def test_a_login_that_an_older_release_stored_beside_plaintext_stays_usable():
+    cluster = make_cluster("east", sasl_username="eva")
+    actions.change_cluster(cluster, {"is_enabled": False}, NOW, check=answers)
+    assert cluster.connection().sasl_username == "eva"
 
 
 def test_no_alias_is_a_word_beside_which_aliases_stand_in_an_address():

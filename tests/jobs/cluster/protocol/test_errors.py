@@ -106,3 +106,10 @@ def test_faults_without_a_kind_are_tried_again_or_final():
     assert kind_of(ConnectionLost("x", cluster="east")) is FaultKind.RETRY
     assert kind_of(TimedOut("x", cluster="east")) is FaultKind.RETRY
     assert kind_of(NotAuthorized("x", cluster="east")) is FaultKind.FAILED
+
+
+@pytest.mark.parametrize("number", [114, 115])
+def test_the_listener_of_a_controller_is_told_at_the_bootstrap_servers(number):
+    fault = answer_fault(number, WHERE)
+    assert "a listener of a controller and not of a broker" in str(fault)
+    assert fault.field == "bootstrap_servers"
