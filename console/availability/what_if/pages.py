@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -50,6 +51,8 @@ def what_if_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     added = next_step(request.GET)
     if added:
         return redirect(_with_step(request, alias, added))
+    if request.GET.get("then"):
+        messages.warning(request, "Nothing is marked: mark racks or nodes below, then press again.")
     form = WhatIfForm(values_of(request.GET.dict()))
     told = _try_ask(cluster, request, form)
     asked = told.asked if told else WhatIfRequest()

@@ -75,6 +75,18 @@ def or_dash(value: Any) -> Any:
 
 
 @register.filter
+def plainly(value: Any) -> Any:
+    """`{{ setting|plainly }}`: a value of JSON as people write it: yes, no, a list with commas."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(str(plainly(one)) for one in value) or numbers.DASH
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {plainly(one)}" for name, one in value.items()) or numbers.DASH
+    return or_dash(value)
+
+
+@register.filter
 def is_late(freshness: Freshness) -> bool:
     """`{% if freshness|is_late %}`: rounds come later than they should."""
     return freshness.is_late(timezone.now())

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 from console.frame.pages.state_timeline import (
@@ -148,7 +148,7 @@ def _bars(head: _Head, rows: Rows) -> Drawing:
     ]
     return head.drawing(
         "bars",
-        note=_cut(len(shown), len(sums)),
+        note=_cut(len(shown), len(sums)) or _zeros(sums),
         height=len(shown) * BAR_ROW_PX,
         marks=marks,
         labels=[_short(head.text(head.chart.x, key)) for key, _ in shown],
@@ -168,7 +168,14 @@ def _columns(head: _Head, rows: Rows) -> Drawing:
         if height:
             marks.append(Mark(axis.left(key), axis.width, COLUMNS_PX - height, height, text))
     told = head.text(head.chart.value, most)
-    return head.drawing("columns", height=COLUMNS_PX, marks=marks, ticks=axis.ticks, most=told)
+    return head.drawing(
+        "columns",
+        note=_zeros(sums),
+        height=COLUMNS_PX,
+        marks=marks,
+        ticks=axis.ticks,
+        most=told,
+    )
 
 
 def _heat_map(head: _Head, rows: Rows) -> Drawing:
@@ -194,7 +201,7 @@ def _heat_map(head: _Head, rows: Rows) -> Drawing:
     ]
     return head.drawing(
         "heat_map",
-        note=_cut(len(lanes), len(totals)),
+        note=_cut(len(lanes), len(totals)) or _zeros(sums),
         height=len(lanes) * HEAT_ROW_PX,
         marks=marks,
         labels=[_short(head.text(chart.y, one)) for one in lanes],
@@ -242,7 +249,9 @@ class _TimeAxis:
         if not found:
             found = [datetime.fromtimestamp(0, UTC)]
         gaps = [later - earlier for earlier, later in itertools.pairwise(found)]
-        step = min((gap for gap in gaps if gap), default=timedelta(hours=1))
+        # One column alone: of a day where it begins with one, as sums per day do.
+        alone = timedelta(days=1) if found[0].time() == time.min else timedelta(hours=1)
+        step = min((gap for gap in gaps if gap), default=alone)
         span = found[-1] - found[0] + step
         time_range = TimeRange(found[0], found[-1] + step)
         ticks = draw_timeline([], time_range, time_range.end).ticks
@@ -308,6 +317,11 @@ def _extent(moments: Sequence[datetime]) -> TimeRange:
 
 def _cut(shown: int, there: int) -> str:
     return f"{shown} of {there} shown" if shown < there else ""
+
+
+def _zeros(sums: Mapping[Any, float]) -> str:
+    """Say why a drawing of values is empty."""
+    return "all values are 0" if sums and not any(sums.values()) else ""
 
 
 def _short(text: str, most: int = _LONGEST_LABEL) -> str:

@@ -126,6 +126,16 @@ def test_page_export_and_route_show_the_trail(client):
     assert [entry["subject"] for entry in found] == ["person:vera"]
 
 
+def test_values_are_shown_as_people_write_them(client):
+    client.force_login(make_person("ada", "admin"))
+    after = {"formats": ["pdf", "csv"], "with_before": False, "none": [], "name": "weekly"}
+    audit("report.create", "report:weekly", after=after)
+    page = client.get("/audit/").content.decode()
+    assert "pdf, csv" in page
+    assert "</span> no" in page
+    assert "[&#x27;pdf" not in page
+
+
 def test_an_entry_of_a_background_task_has_no_person():
     entry = audit("flow.start", "flow:a")
     assert (entry.actor, entry.actor_name, entry.address) == (None, "", "")

@@ -54,6 +54,17 @@ def test_a_heat_map_of_words_has_a_column_for_each():
     assert [mark.left for mark in drawn.marks] == ["0.000%", "25.000%", "50.000%", "75.000%"]
 
 
+@pytest.mark.parametrize("chart", [BARS, COLUMNS, HEAT], ids=["bars", "columns", "heat map"])
+def test_a_drawing_without_a_value_above_zero_says_so(chart):
+    drawn = draw(chart, 1, HOURS, hours((0, "a", 0), (1, "b", 0)))
+    assert drawn.note == "all values are 0"
+
+
+def test_a_column_of_one_day_is_a_day_wide():
+    drawn = draw(COLUMNS, 1, HOURS, hours((0, "a", 2)))
+    assert [tick.text for tick in drawn.ticks][-1].startswith("2")
+
+
 def leaders(*rows):
     return [
         {"elected_ms": start, "ended_ms": end, "leader_id": leader, "reason": reason}
