@@ -302,8 +302,5 @@ def test_the_matrix_is_a_route_too(visitor):
     assert {one["site"] for one in told["topics"][0]["sites"]} == {"west", "east", "north"}
 
 
-@pytest.mark.django_db
-def test_losing_what_is_not_marked_says_what_to_do(sign_in, viewer):
-    make_placed(make_cluster("east"))
-    page = sign_in(viewer).get(f"{PAGE}?then=lose").content.decode()
-    assert "Nothing is marked: mark racks or nodes below" in page
+def test_losing_what_is_not_marked_says_what_to_do(visitor):
+    assert "Nothing is marked: mark racks or nodes below" in text_of(visitor, f"{PAGE}?then=lose")
