@@ -58,7 +58,7 @@ class StateForm(ActionForm):
     kind = forms.ChoiceField(
         label="Of",
         required=False,
-        choices=[(k.value, f"{k.label}s") for k in Kind if k != "anomaly"],
+        choices=[(k.value, k.plural) for k in Kind if k != "anomaly"],
     )
 
     def moments(self, log: MetadataLog) -> tuple[history.Moment | None, history.Moment | None]:

@@ -54,7 +54,7 @@ def _difference(log: MetadataLog, moment: Moment, other: Moment, kind: str) -> d
         "after": after,
         "differences": found[:MOST_SHOWN],
         "difference_count": len(found),
-        "difference_kind": f"{Kind(kind).label}s" if kind else "",
+        "difference_kind": Kind(kind).plural if kind else "",
         "difference_call": equivalents.of_difference(log, before.offset, after.offset, kind),
     }
 

@@ -21,6 +21,11 @@ class Kind(models.TextChoices):
     DELEGATION_TOKEN = "delegation_token", "Delegation token"
     ANOMALY = "anomaly", "Anomaly"
 
+    @property
+    def plural(self) -> str:
+        """What several of them are called."""
+        return self.label if self.label.endswith("s") else f"{self.label}s"
+
 
 # A thing of these kinds can go and come back under the same key.
 RETURNING = frozenset(set(Kind.values) - {Kind.PARTITION, Kind.TOPIC})
