@@ -107,4 +107,4 @@ def _furthest_behind(picture: Picture) -> list[Any]:
 
 
 def _dearest_first(picture: Picture) -> list[Any]:
-    return sorted(picture.restore_costs, key=lambda one: -(one.records or 0))
+    return sorted(picture.restore_costs, key=lambda one: -(one[0].records or one[1].records or 0))

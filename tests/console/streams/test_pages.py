@@ -2,11 +2,14 @@
 
 import html
 import re
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
 from console.accounts.models import AuditEntry
+from console.streams.collection.rows import save_application
 from console.streams.models import StreamsApplication
 from tests.console.making import count_queries, make_cluster
 from tests.console.streams.making import (
@@ -16,6 +19,8 @@ from tests.console.streams.making import (
     make_round,
     make_streams,
     member,
+    observation,
+    topic,
     two_instances,
     without_endpoint,
 )
@@ -73,6 +78,21 @@ def test_a_task_without_a_thread_has_a_sign(sign_in, viewer):
     text = text_of(sign_in(viewer).get(PAGE))
     assert "no active thread" in text
     assert "1 without an active thread" in text
+
+
+def test_what_a_crash_costs_with_standbys_is_told_as_of_the_last_rebalance(sign_in, viewer):
+    joined = timezone.now() - timedelta(minutes=50)
+    read = {("0", number): 30 for number in range(4)}
+    both = group(member(1, (0, 1), (2, 3), offsets=read), member(2, (2, 3), (0, 1), offsets=read))
+    row = make_streams(make_cluster("east"), both, joined)
+    later = observation(both, timezone.now())
+    grown = {f"{SHOP}-totals-changelog": topic(4, 120_000)}
+    save_application(row.cluster, row, replace(later, topics=later.topics | grown), timezone.now())
+    text = text_of(sign_in(viewer).get(PAGE))
+    assert "Not known at most 20 as of the last rebalance, 50 m ago" in text
+    assert "As of the last rebalance that was seen, 50 m ago" in text
+    restore = sign_in(viewer).get(f"/api/v1/streams/{SHOP}/").json()["restore"][0]
+    assert (restore["records"], restore["records_at_rebalance"]) == (None, 20)
 
 
 def test_many_tasks_are_counts_and_ranges(sign_in, viewer):
