@@ -76,7 +76,7 @@ class StreamsViewSet(ApiViewSet[StreamsApplication]):
         told = application_mapping(picture.application, picture.facts, picture.joined)
         shown = {"taken_at": picture.taken_at, "shown_state": told.pop("state")}
         counts = StreamsApplicationSerializer(row).data
-        return Response({**counts, **told, **shown, "cautions": row.cautions})
+        return Response({**counts, **told, **shown, "cautions": picture.cautions})
 
     @extend_schema(
         request=NewDescriptionSerializer,

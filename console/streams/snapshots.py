@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 from console.streams.models import StreamsApplication, StreamsSnapshot
 from jobs.streams.answers import ProcessAnswer, all_metadata
 from jobs.streams.application import Application, Protocol, TaskId
-from jobs.streams.assembly import with_description
+from jobs.streams.assembly import fitting, with_description
 from jobs.streams.lag import (
     NOT_KEPT,
     RestoreCost,
@@ -30,6 +30,7 @@ from jobs.streams.metadata_state import MetadataState, NotKnowable, metadata_sta
 from jobs.streams.observation import Facts
 from jobs.streams.stored import OtherForm, unpack_application, unpack_facts
 from jobs.streams.topology.described import DescribedTopology
+from jobs.streams.topology.fitting import FITS, Fit
 from jobs.streams.topology.reading import DescriptionError, read_description
 
 T = TypeVar("T")
@@ -88,6 +89,18 @@ class Picture:
         if self.description is None or self._snapshot is None:
             return seen
         return with_description(seen, self.facts, self.description)
+
+    @property
+    def fit(self) -> Fit:
+        """Whether the description is that of what runs; without one nothing differs."""
+        if self.description is None:
+            return FITS
+        return fitting(self.application, self.facts, self.description)[1]
+
+    @property
+    def cautions(self) -> list[str]:
+        """What is missing or doubtful, as of the last round, and why the description is not used."""
+        return [*self._row.cautions, *filter(None, [self.fit.caution])]
 
     @cached_property
     def states(self) -> dict[TaskId, StateOfTask]:

@@ -20,7 +20,7 @@ from jobs.cluster.settings_file import parse_settings, read_text
 from jobs.commands.bad_input import refuse
 from jobs.streams.answers import KeyAnswer, NoSuchStore, metadata_for_key, metadata_for_store
 from jobs.streams.application import Application
-from jobs.streams.assembly import application_of
+from jobs.streams.assembly import application_of, fitting
 from jobs.streams.collection.applications import find_applications, observe
 from jobs.streams.collection.capture import BadCapture, read_capture
 from jobs.streams.collection.changelog_search import SoughtKey, key_in_changelog
@@ -81,6 +81,8 @@ def run(arguments: argparse.Namespace) -> int:
             key = key_bytes(arguments.key, KeyFormat(arguments.key_format))
         seen = _chosen(_observations(arguments), arguments)
         found = [(application_of(one, description), one) for one in seen]
+        if description is not None:
+            _refuse_other(found, description, arguments.topology)
         told = [_told(application, one, arguments, key) for application, one in found]
     except (OSError, BadCapture, BadKey, _BadRequest) as error:
         return refuse(error, arguments.path if isinstance(error, BadCapture | OSError) else None)
@@ -118,6 +120,16 @@ def _description(path: Path | None) -> DescribedTopology | None:
         raise _BadRequest(f"{path}: {' '.join(error.errors.values())}") from None
     except DescriptionError as error:
         raise _BadRequest(f"{path}: {error}") from None
+
+
+def _refuse_other(
+    found: Sequence[tuple[Application, Observation]], description: DescribedTopology, path: Path
+) -> None:
+    """Refuse a description that has no topic in common with any of the applications."""
+    fits = {a.application_id: fitting(a, seen.facts, description)[1] for a, seen in found}
+    if fits and all(one.is_other for one in fits.values()):
+        told = " ".join(f"{name}: {' '.join(one.problems)}" for name, one in fits.items())
+        raise _BadRequest(f"{path}: It is the description of another application. {told}")
 
 
 def _observations(arguments: argparse.Namespace) -> Sequence[Observation]:

@@ -14,6 +14,7 @@ from jobs.streams.from_streams import streams_seen
 from jobs.streams.observation import Facts, Observation
 from jobs.streams.stores import find_stores, stores_by_commits
 from jobs.streams.topology.described import DescribedTopology, with_prefix
+from jobs.streams.topology.fitting import Fit, fit_of
 
 
 def application_of(
@@ -38,8 +39,12 @@ def with_description(
 ) -> Application:
     """Return an application that was seen without a description as this one tells its stores.
 
-    `facts` are of the same application. What members registered with the broker stays as it is.
+    `facts` are of the same application. What members registered with the broker stays as it is. A
+    description that differs from what runs is not used: a caution says so.
     """
+    full, fit = fitting(application, facts, description)
+    if fit.problems:
+        return replace(application, cautions=(*application.cautions, fit.caution))
     registered: dict[str, tuple[str, ...]] = defaultdict(tuple)
     if application.protocol is Protocol.STREAMS:
         for one in application.stores.values():
@@ -51,9 +56,17 @@ def with_description(
         application.subtopologies,
         registered=registered,
         named_by_commits=stores_by_commits(facts.committed, application.tasks),
-        described=with_prefix(description, application.application_id, facts.topics.keys()),
+        described=full,
     )
     return replace(application, stores=stores)
+
+
+def fitting(
+    application: Application, facts: Facts, description: DescribedTopology
+) -> tuple[DescribedTopology, Fit]:
+    """Return a description with full names of topics, and whether it is that of what runs."""
+    full = with_prefix(description, application.application_id, facts.topics.keys())
+    return full, fit_of(full, application)
 
 
 def _of_classic(group: ClassicGroup, observation: Observation) -> Application:

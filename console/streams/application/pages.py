@@ -44,6 +44,7 @@ def detail_page(request: HttpRequest, alias: str, application_id: str) -> HttpRe
     context = {
         **around_application(row, picture, "detail"),
         "facts": application_facts(row, application),
+        "cautions": picture.cautions,
         **picture.lasting("matrix", lambda: _matrix(picture)),
         "stores": cut(stores, len(stores), query, "stores"),
         "threads": cut(threads, len(threads), query, "threads"),

@@ -169,6 +169,41 @@ def test_a_wrong_description_says_the_line_at_its_field_and_loses_nothing(helper
     assert "Sunk" not in StreamsApplication.objects.get().description
 
 
+OTHER = DESCRIPTION.replace("[orders]", "[nosuch, other]")
+NEWER = DESCRIPTION.replace("[orders]", "[orders, returns]")
+
+
+def test_the_description_of_another_application_is_refused_at_its_field(helper):
+    text = text_of(helper.post(f"{PAGE}description/", {"description": OTHER}))
+    assert "It is the description of another application." in text
+    assert "The description reads nosuch, other, which the application does not read." in text
+    assert StreamsApplication.objects.get().description == ""
+    answer = helper.put(
+        f"/api/v1/streams/{SHOP}/description/", {"description": OTHER}, "application/json"
+    )
+    assert answer.status_code == 400
+    assert "nosuch, other" in answer.json()["fields"]["description"][0]
+
+
+def test_the_description_of_another_version_is_kept_with_a_caution_and_not_drawn(helper):
+    assert helper.post(f"{PAGE}description/", {"description": NEWER}).status_code == 302
+    text = text_of(helper.get(PAGE))
+    told = "The description reads returns, which the application does not read."
+    assert f"The description is not that of what runs, and is not used. {told}" in text
+    assert "the pasted description is not that of what runs: subtopologies as they run" in text
+    assert "KSTREAM-AGGREGATE-1" not in text
+    assert told in helper.get(f"/api/v1/streams/{SHOP}/").json()["cautions"][-1]
+
+
+def test_a_description_that_was_kept_and_is_of_another_application_is_not_drawn_as_the_truth(
+    helper,
+):
+    StreamsApplication.objects.update(description=OTHER)
+    text = text_of(helper.get(PAGE))
+    assert "is not that of what runs, and is not used" in text
+    assert "KSTREAM-SOURCE-0" not in text
+
+
 def test_a_viewer_may_not_describe(visitor):
     assert visitor.get(f"{PAGE}description/").status_code == 403
 

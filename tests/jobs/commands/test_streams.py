@@ -102,6 +102,30 @@ def test_what_cannot_be_asked_is_refused_with_a_sentence(tmp_path, capsys, more,
     assert told in found.err
 
 
+DESCRIBED = (
+    "Topologies:\n Sub-topology: 0\n  Source: s (topics: [{topics}])\n    --> p\n"
+    "  Processor: p (stores: [totals])\n    --> none\n    <-- s\n"
+)
+
+
+def test_the_description_of_another_application_is_refused(tmp_path, capsys):
+    described = tmp_path / "topology.txt"
+    described.write_text(DESCRIBED.format(topics="nosuch"), encoding="utf-8")
+    assert main(["streams", capture(tmp_path), "--topology", str(described)]) == 2
+    told = capsys.readouterr().err
+    assert f"{described}: It is the description of another application." in told
+    assert "The description reads nosuch, which the application does not read." in told
+
+
+def test_the_description_of_another_version_is_noted_and_not_used(tmp_path, capsys):
+    described = tmp_path / "topology.txt"
+    described.write_text(DESCRIBED.format(topics="orders, returns"), encoding="utf-8")
+    assert main(["streams", capture(tmp_path), "--topology", str(described)]) == 0
+    told = capsys.readouterr().out
+    assert "Note: The description is not that of what runs, and is not used." in told
+    assert "(inferred)" in told
+
+
 def test_a_description_gives_stores_that_no_topic_shows(tmp_path, capsys):
     text = (
         "Topologies:\n Sub-topology: 0\n  Source: s (topics: [orders])\n    --> p\n"
