@@ -65,7 +65,8 @@ def fitting(
     application: Application, facts: Facts, description: DescribedTopology
 ) -> tuple[DescribedTopology, Fit]:
     """Return a description with full names of topics, and whether it is that of what runs."""
-    full = with_prefix(description, application.application_id, facts.topics.keys())
+    read = {topic for one in application.subtopologies.values() for topic in one.source_topics}
+    full = with_prefix(description, application.application_id, facts.topics.keys() | read)
     return full, fit_of(full, application)
 
 

@@ -3,6 +3,8 @@
 import pytest
 
 from jobs.streams.application import Application, Protocol, Subtopology, Thread
+from jobs.streams.assembly import fitting
+from jobs.streams.observation import Facts
 from jobs.streams.topology.described import with_prefix
 from jobs.streams.topology.fitting import fit_of
 from jobs.streams.topology.reading import read_description
@@ -108,6 +110,11 @@ def test_another_version_of_the_application_differs_and_says_in_what(described, 
     assert told in fit.problems
     assert not fit.is_other
     assert "is not used" in fit.caution
+
+
+def test_internal_topics_are_known_by_what_members_read_where_no_topic_was_asked():
+    described = read_description(text("[orders]", "[by-key-repartition, prices]"))
+    assert fitting(running(), Facts(0, {}, {}), described)[1].problems == ()
 
 
 def test_what_members_of_unreadable_bytes_read_is_not_judged():
