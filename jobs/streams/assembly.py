@@ -9,6 +9,7 @@ from dataclasses import replace
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.group_members import ClassicGroup, StreamsGroup
 from jobs.streams.application import Application, Confidence, Protocol, Subtopology, TaskId
+from jobs.streams.endpoints import Resolver, endpoint_cautions
 from jobs.streams.from_classic import MembersSeen, members_of
 from jobs.streams.from_streams import streams_seen
 from jobs.streams.observation import Facts, Observation
@@ -18,10 +19,13 @@ from jobs.streams.topology.fitting import Fit, fit_of
 
 
 def application_of(
-    observation: Observation, description: DescribedTopology | None = None
+    observation: Observation,
+    description: DescribedTopology | None = None,
+    resolver: Resolver | None = None,
 ) -> Application:
     """Return the application; `description` is what `Topology#describe()` printed, parsed.
 
+    `resolver` says of names of endpoints whether they have an address here; None: names are not asked for.
     Never raises for what members wrote: what could not be read is a thread's `problem` and a caution.
     """
     group = observation.group
@@ -29,6 +33,7 @@ def application_of(
         found = _of_streams(group, observation)
     else:
         found = _of_classic(group, observation)
+    found = replace(found, cautions=(*found.cautions, *endpoint_cautions(found, resolver=resolver)))
     if description is None:
         return found
     return with_description(found, observation.facts, description)

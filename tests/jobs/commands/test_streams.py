@@ -1,11 +1,14 @@
 """`crosslog streams` over a capture: applications, stores, keys; what it refuses."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from jobs.cli import main
 from tests.jobs.streams.written import two_processes
+
+REPORTED = Path(__file__).parents[2] / "conformance" / "reported"
 
 
 def capture(tmp_path, **told):
@@ -100,6 +103,18 @@ def test_what_cannot_be_asked_is_refused_with_a_sentence(tmp_path, capsys, more,
     found = capsys.readouterr()
     assert found.out == ""
     assert told in found.err
+
+
+def test_endpoints_that_lead_nowhere_are_noted_with_the_addresses_seen(capsys):
+    """tests/conformance/reported/endpoint_nobody_can_reach"""
+    path = REPORTED / "endpoint_nobody_can_reach" / "capture.json"
+    assert main(["streams", str(path), "--store", "totals", "--key", "k"]) == 0
+    told = capsys.readouterr().out
+    for endpoint, address in [("0.0.0.0:7071", "10.0.0.1"), ("127.0.0.1:7072", "10.0.0.2")]:
+        note = f"application.server {endpoint} leads nowhere from another machine"
+        assert f"Note: {note}" in told
+        assert f"Connected from {address}." in told
+    assert told.count("application.server 0.0.0.0:7071 leads nowhere") == 2, "also beside the key"
 
 
 DESCRIBED = (
