@@ -79,7 +79,11 @@ def troubles_of(clusters: Collection[Any], now: datetime) -> list[Trouble]:
     rows: Any = queries.list_brokers().filter(cluster__in=watched, is_there=False)
     for row in rows.filter(out_of_sync_count__gt=0).order_by("broker_id"):
         rack = f" ({row.rack})" if row.rack else ""
-        since = f" for {format_span_s((now - row.since).total_seconds())}" if row.since else ""
+        since = (
+            f" away for {format_span_s((now - row.since).total_seconds())}"
+            if row.since
+            else " away"
+        )
         away.setdefault(row.cluster_id, []).append(f"broker {row.broker_id}{rack}{since}")
     return [
         Trouble(
