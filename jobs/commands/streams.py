@@ -247,7 +247,9 @@ def _process_lines(told: dict[str, Any]) -> Iterator[str]:
     yield f"{len(told['processes'])} processes"
     restore = {one["process_id"]: one for one in told["restore"]}
     for one in told["processes"]:
-        where = one["endpoint"] or f"{one['client_host']}, no application.server"
+        is_read = not all(thread["problem"] for thread in one["threads"])
+        none = "no application.server" if is_read else "application.server not known"
+        where = one["endpoint"] or f"{one['client_host']}, {none}"
         cost = restore[one["process_id"]]
         lost = f", {len(cost['without_copy'])} tasks without a copy" if cost["without_copy"] else ""
         yield f"  {where}  {len(one['threads'])} threads{lost}"

@@ -26,7 +26,7 @@ def application_mapping(
     """Return an application with its lag.
 
     `joined` are the changelogs when its last rebalance was first seen (`changelogs_of`): what copies lacked
-    is told as of then, and of now only where no copy counts.
+    is given as of then, and of now only where no copy counts.
     """
     lags = input_lags(application, facts)
     states, then = states_of_tasks(application, facts), states_of_tasks(application, joined)
