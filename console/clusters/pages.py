@@ -22,6 +22,7 @@ from console.clusters.tables import (
     PARTITIONS_OF_TOPIC,
     TOPICS,
 )
+from console.clusters.trouble.told import troubles_of
 from console.frame.pages.freshness import oldest
 from console.frame.pages.render import render_page
 from console.frame.security.access import anywhere, page
@@ -113,6 +114,7 @@ def topic_page(request: HttpRequest, alias: str, name: str) -> HttpResponseBase:
     context = {
         **around_cluster(cluster, "topics", equivalents.of_topic(cluster, name), Noun.TOPICS),
         "topic": topic,
+        "troubles": troubles_of([cluster.pk], timezone.now()),
         "facts": topic_facts(topic),
         "table": table,
         "groups": groups,
@@ -134,6 +136,7 @@ def group_page(request: HttpRequest, alias: str, group_id: str) -> HttpResponseB
     context = {
         **around_cluster(cluster, "groups", equivalents.of_group(cluster, group_id), Noun.GROUPS),
         "group": group,
+        "troubles": troubles_of([cluster.pk], timezone.now()),
         "facts": group_facts(group),
         "table": table,
     }

@@ -33,9 +33,10 @@ from console.clusters.models import (
     Topic,
 )
 from console.clusters.status import ClusterStatus, freshness_of_row, judge_cluster
+from console.clusters.trouble import seen_elsewhere
 from console.frame.pages.freshness import Freshness, oldest
 from console.frame.security.access import clusters_of, visible
-from jobs.availability.status.severity import Counted, Severity
+from jobs.availability.status.severity import Counted
 
 
 def list_clusters() -> QuerySet[Cluster]:
@@ -43,7 +44,7 @@ def list_clusters() -> QuerySet[Cluster]:
 
     Adds live_count, dead_count (brokers), topic_count, partition_count, under_replicated_count,
     offline_count, worst (severity of the worst topic) and group_count; null before the first round
-    that succeeded.
+    that succeeded. What other rooms know of its partitions is in `trouble.seen_elsewhere`.
     """
     topics, brokers = Topic.objects.all(), Broker.objects.all()
     return Cluster.objects.prefetch_related("rounds").annotate(
@@ -55,6 +56,7 @@ def list_clusters() -> QuerySet[Cluster]:
         offline_count=_of(Noun.TOPICS, topics, Sum("offline_count")),
         worst=_of(Noun.TOPICS, topics, Max("severity")),
         group_count=_of(Noun.GROUPS, Group.objects.all(), Count("pk")),
+        **seen_elsewhere.newer_counts(),
     )
 
 
@@ -70,8 +72,10 @@ def get_cluster(alias: str) -> Cluster | None:
 
 def status_of(cluster: Any, now: datetime) -> ClusterStatus:
     """Return how a cluster of `list_clusters` is doing; no query."""
-    worst = Severity(cluster.worst or 0)
-    return judge_cluster(cluster, cluster.rounds.all(), worst, cluster.dead_count or 0, now)
+    seen, dead = seen_elsewhere.seen_partitions(cluster), cluster.dead_count or 0
+    return judge_cluster(
+        cluster, cluster.rounds.all(), seen.worst, dead, now, is_followed=seen.is_followed
+    )
 
 
 def with_status(clusters: Iterable[Cluster], now: datetime) -> list[Any]:

@@ -96,8 +96,10 @@ def judge_cluster(
     worst: PartitionSeverity,
     dead_brokers: int,
     now: datetime,
+    *,
+    is_followed: bool = False,
 ) -> ClusterStatus:
-    """Return the state of a cluster.
+    """Return the state of a cluster; `is_followed`: `worst` is newer than its rounds.
 
     A round that fails or is late does not hide what was seen, when that is as bad: with a dead broker,
     offsets and groups cannot be read because partitions are offline.
@@ -109,7 +111,8 @@ def judge_cluster(
     seen = _seen(worst, dead_brokers)
     if failing:
         why = _failing(cluster, rounds, failing)
-        is_seen_now = why.state is ClusterState.FAILING and not _SEEN_BY & {r.noun for r in failing}
+        seen_by = frozenset() if is_followed else _SEEN_BY
+        is_seen_now = why.state is ClusterState.FAILING and not seen_by & {r.noun for r in failing}
         return seen if is_seen_now and _rank(seen) >= _rank(why) else why
     late = _late(cluster, rounds, now)
     if late is not None:
@@ -119,6 +122,8 @@ def judge_cluster(
     return seen
 
 
+# The first round of all also waits for its programs to start.
+_FIRST_ROUND_S = 60.0
 _NO_TURN = (
     "The worker of the queue collect does not run, or has more to do than it can: look at its log and at the "
     "load of the machine, start it or one more."
@@ -129,7 +134,7 @@ def _late(cluster: Cluster, rounds: list[CollectionRound], now: datetime) -> Clu
     """Return that rounds come later than they should, None when they do not: nothing fails, nothing comes."""
     entries = [freshness_of_row(row.noun, row) for row in rounds if row.succeeded_at]
     if not entries:
-        limit_s = stale_after_s(settings.COLLECT_INTERVAL_S, None)
+        limit_s = max(_FIRST_ROUND_S, stale_after_s(settings.COLLECT_INTERVAL_S, None))
         if not Freshness("", cluster.created_at, stale_after_s=limit_s).is_late(now):
             return None
         reason = f"It was registered {format_age(cluster.created_at, now)}, and no round has finished yet."

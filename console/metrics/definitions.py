@@ -340,7 +340,7 @@ PROMOTION_PROMOTERS = Definition(
 PROMOTION_FINDINGS = Definition(
     "crosslog_promotion_findings",
     ("cluster", "code", "severity"),
-    "Open findings about observers and their promotion.",
+    "Open findings about observers, their promotion, and leaders that are not balanced.",
 )
 RUNS = Definition(
     "crosslog_runs",

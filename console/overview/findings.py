@@ -133,9 +133,9 @@ def of_absences(rows: Iterable[Absence]) -> list[Finding]:
 
 
 def of_observers(rows: Iterable[ObserverFinding]) -> list[Finding]:
-    """Return what is not well with observers, worst first: one line for each rule of each cluster.
+    """Return findings about observers and leaders, worst first: one line for each rule of each cluster.
 
-    Mere notices stay on the cluster's page of promotions.
+    Mere notices stay on the pages of the cluster.
     """
     found: dict[tuple[int, str], list[ObserverFinding]] = {}
     for row in rows:
@@ -151,7 +151,7 @@ def _of_observers(same: Sequence[ObserverFinding]) -> Finding:
         Severity(first.severity),
         first.word,
         f"Cluster {first.cluster.alias}: {first.subject}",
-        reverse("availability:promotion", args=[first.cluster.alias]),
+        reverse(f"availability:{first.page}", args=[first.cluster.alias]),
         f"{first.sentence}{others}",
         first.todo,
         min(row.opened_at for row in same),

@@ -1,15 +1,22 @@
-"""What the palette and the rail say of quorums."""
+"""What the palette, the rail and the pages of other rooms say of quorums."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from datetime import datetime
 from typing import Any
 
 from django.urls import reverse
 
+from console.clusters.trouble.told import Trouble
 from console.frame.pages.badges import Badge, count_badge
 from console.frame.pages.navigation import SearchHit
+from console.frame.pages.states import Severity
 from console.frame.security.access import can_anywhere, visible
 from console.quorum import queries
+from jobs.numbers import format_age
+
+_SERIOUS = (Severity.CRIT, Severity.RISK)
 
 
 def find_jumps(user: Any, words: str, limit: int) -> list[SearchHit]:
@@ -28,3 +35,22 @@ def badge(user: Any) -> Badge | None:
     logs: Any = visible(user, queries.list_logs())
     counts = list(logs.values_list("open_count", flat=True))
     return count_badge(sum(bool(count) for count in counts), len(counts), "quorum")
+
+
+def troubles_of(clusters: Collection[Any], now: datetime) -> list[Trouble]:
+    """Return the serious open findings about the quorums of clusters; one query."""
+    rows = queries.open_findings().filter(
+        log__cluster__in=[one.pk for one in clusters], severity__in=_SERIOUS
+    )
+    return [
+        Trouble(
+            Severity(row.severity),
+            row.word,
+            f"Quorum of {row.log.label}: {row.sentence.rstrip('.')}, seen "
+            f"{format_age(row.last_seen_at, now)}.",
+            reverse("quorum:detail", args=[row.log.name]),
+            next=row.todo,
+            since=row.opened_at,
+        )
+        for row in rows
+    ]

@@ -9,7 +9,10 @@ from django.db import transaction
 from console.accounts.audit import audit, change
 from console.accounts.models import User
 from console.streams.models import StreamsApplication
+from console.streams.snapshots import picture_of
 from jobs.cluster.errors import InvalidFields
+from jobs.streams.assembly import fitting
+from jobs.streams.topology.described import DescribedTopology
 from jobs.streams.topology.reading import DescriptionError, read_description
 
 
@@ -17,7 +20,8 @@ from jobs.streams.topology.reading import DescriptionError, read_description
 def set_description(row: StreamsApplication, text: str, person: User, now: datetime) -> None:
     """Keep what `Topology#describe()` printed, an empty text removes it.
 
-    Raises `InvalidFields` with the line that cannot be read; nothing is changed then.
+    Raises `InvalidFields` with the line that cannot be read, or with the topics of a description that has
+    none in common with what runs; nothing is changed then.
     """
     text = text.replace("\r\n", "\n").strip("\n")
     if not text.strip():
@@ -26,7 +30,7 @@ def set_description(row: StreamsApplication, text: str, person: User, now: datet
         raise InvalidFields({"description": "The text holds a character NUL."})
     try:
         if text:
-            read_description(text)
+            _refuse_other(row, read_description(text))
     except DescriptionError as wrong:
         raise InvalidFields({"description": str(wrong)}) from None
     before = {"description": _shown(row.description)}
@@ -38,6 +42,14 @@ def set_description(row: StreamsApplication, text: str, person: User, now: datet
         )
         subject, after = row.application_id, {"description": _shown(text)}
         audit("streams.describe", subject, before=before, after=after, cluster=row.cluster.alias)
+
+
+def _refuse_other(row: StreamsApplication, description: DescribedTopology) -> None:
+    picture = picture_of(row)
+    _, fit = fitting(picture.application, picture.facts, description)
+    if fit.is_other:
+        text = f"It is the description of another application. {' '.join(fit.problems)}"
+        raise InvalidFields({"description": text})
 
 
 def _shown(text: str) -> str:

@@ -73,10 +73,10 @@ class StreamsViewSet(ApiViewSet[StreamsApplication]):
         """Return one application with tasks, stores, metadata and lag."""
         row = self._application("view")
         picture = picture_of(row)
-        told = application_mapping(picture.application, picture.facts)
+        told = application_mapping(picture.application, picture.facts, picture.joined)
         shown = {"taken_at": picture.taken_at, "shown_state": told.pop("state")}
         counts = StreamsApplicationSerializer(row).data
-        return Response({**counts, **told, **shown, "cautions": row.cautions})
+        return Response({**counts, **told, **shown, "cautions": picture.cautions})
 
     @extend_schema(
         request=NewDescriptionSerializer,

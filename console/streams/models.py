@@ -100,7 +100,8 @@ class StreamsSnapshot(models.Model):
     """An application as it ran from `taken_at` on: a row for each change of members, tasks or topology.
 
     `content` is `jobs.streams.stored.pack_application`, without what a description adds. `generation` is null
-    with the classic protocol, which does not tell it. The newest row holds now.
+    with the classic protocol, which does not tell it. `changelogs` are starts and ends of the changelogs then
+    (`jobs.streams.lag.changelogs_of`, packed; empty: not kept). The newest row holds now.
     """
 
     application = models.ForeignKey(
@@ -110,6 +111,7 @@ class StreamsSnapshot(models.Model):
     generation = models.IntegerField(null=True, blank=True)
     fingerprint = models.CharField(max_length=FINGERPRINT_LENGTH)
     content = models.BinaryField()
+    changelogs = models.BinaryField(default=bytes, blank=True)
 
     clusters_at: ClassVar = ("application__cluster",)
 

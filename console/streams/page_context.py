@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import Http404
+from django.utils import timezone
 
+from console.clusters.trouble.told import troubles_of
 from console.frame.pages.addresses import address_of
 from console.streams import queries
 from console.streams.models import StreamsApplication
@@ -32,6 +34,7 @@ def around_application(row: StreamsApplication, picture: Picture, current: str) 
         "taken_at": picture.taken_at,
         "is_past": picture.taken_at is not None and row.state != shown,
         "shown_state": shown,
+        "troubles": troubles_of([row.cluster_id], timezone.now()),
         "tabs": [
             {
                 "label": label,

@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponseBase
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from console.clusters.trouble.told import troubles_of
 from console.frame.pages.render import render_page
 from console.frame.security.access import anywhere, page, visible
 from console.frame.tables.table import csv_response
@@ -34,6 +35,7 @@ def list_page(request: HttpRequest) -> HttpResponseBase:
             for one in rounds
             if one.error or queries.freshness_of(one).is_late(now)
         ],
+        "troubles": troubles_of({row.cluster_id for row in table.rows}, now),
         "empty_text": EMPTY,
         "equivalents": equivalents.of_list(),
     }

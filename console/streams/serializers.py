@@ -206,23 +206,29 @@ class ApplicationAnswersSerializer(serializers.Serializer[Any]):
 
 
 class StandbyLagSerializer(serializers.Serializer[Any]):
-    """How far a copy was behind when its thread joined last."""
+    """How far a copy was behind, at most, at `as_of_ms`, when its thread's last join was first seen."""
 
     task = serializers.CharField()
     member_id = serializers.CharField()
     role = serializers.ChoiceField(choices=TASK_ROLES)
     position_sum = _number()
     records = _number()
+    as_of_ms = _number()
 
 
 class RestoreCostSerializer(serializers.Serializer[Any]):
-    """What other instances read when this one dies."""
+    """What other instances read when this one dies; null where only a copy knows what it lacks.
+
+    `records_at_rebalance` is the most that it was at `as_of_ms`, when the last rebalance was first seen.
+    """
 
     process_id = serializers.CharField()
     place = serializers.CharField()
     stateful_tasks = serializers.IntegerField()
     without_copy = _texts()
     records = _number()
+    records_at_rebalance = _number()
+    as_of_ms = _number()
     bytes = _number()
 
 

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple, TypeVar
 from console.streams.models import StreamsApplication, StreamsSnapshot
 from jobs.streams.answers import ProcessAnswer, all_metadata
 from jobs.streams.application import Application, Protocol, TaskId
-from jobs.streams.assembly import with_description
+from jobs.streams.assembly import fitting, with_description
 from jobs.streams.lag import (
+    NOT_KEPT,
     RestoreCost,
     StandbyLag,
     StateOfTask,
@@ -29,6 +30,7 @@ from jobs.streams.metadata_state import MetadataState, NotKnowable, metadata_sta
 from jobs.streams.observation import Facts
 from jobs.streams.stored import OtherForm, unpack_application, unpack_facts
 from jobs.streams.topology.described import DescribedTopology
+from jobs.streams.topology.fitting import FITS, Fit
 from jobs.streams.topology.reading import DescriptionError, read_description
 
 T = TypeVar("T")
@@ -50,7 +52,7 @@ class Picture:
         self._reckoned: dict[str, Any] = {}
         self.results: dict[str, Any] = {} if before is None else before.results
         if before is not None:
-            self.application = before.application
+            self.application, self.joined = before.application, before.joined
 
     def once(self, name: str, reckon: Callable[[], T]) -> T:
         """Return what was reckoned under a name from these offsets before, else reckon it."""
@@ -68,11 +70,12 @@ class Picture:
     @cached_property
     def facts(self) -> Facts:
         """Offsets and commits; empty before it was seen whole."""
-        packed = bytes(self._row.facts)
-        try:
-            return unpack_facts(packed) if packed else Facts(0, {}, {})
-        except OtherForm:
-            return Facts(0, {}, {})
+        return _facts(self._row.facts)
+
+    @cached_property
+    def joined(self) -> Facts:
+        """The changelogs when the last rebalance was first seen; empty where they were not kept."""
+        return NOT_KEPT if self._snapshot is None else _facts(self._snapshot.changelogs)
 
     @cached_property
     def description(self) -> DescribedTopology | None:
@@ -87,6 +90,18 @@ class Picture:
             return seen
         return with_description(seen, self.facts, self.description)
 
+    @property
+    def fit(self) -> Fit:
+        """Whether the description is that of what runs; without one nothing differs."""
+        if self.description is None:
+            return FITS
+        return fitting(self.application, self.facts, self.description)[1]
+
+    @property
+    def cautions(self) -> list[str]:
+        """What is missing or doubtful, as of the last round, and why the description is not used."""
+        return [*self._row.cautions, *filter(None, [self.fit.caution])]
+
     @cached_property
     def states(self) -> dict[TaskId, StateOfTask]:
         """The state of each task."""
@@ -94,13 +109,17 @@ class Picture:
 
     @cached_property
     def standby_lags(self) -> tuple[StandbyLag, ...]:
-        """How far copies were behind when they joined."""
-        return standby_lags(self.application, self.states)
+        """How far copies were behind at most when their joins were first seen."""
+        return standby_lags(self.application, states_of_tasks(self.application, self.joined))
 
     @cached_property
-    def restore_costs(self) -> tuple[RestoreCost, ...]:
-        """What the loss of each instance costs."""
-        return restore_costs(self.application, self.states, self.standby_lags)
+    def restore_costs(self) -> tuple[tuple[RestoreCost, RestoreCost], ...]:
+        """What the loss of each instance costs now, and cost when the last rebalance was first seen."""
+        then = states_of_tasks(self.application, self.joined)
+        costs = restore_costs(self.application, self.states)
+        return tuple(
+            zip(costs, restore_costs(self.application, then, self.standby_lags), strict=True)
+        )
 
     @property
     def truth(self) -> tuple[ProcessAnswer, ...]:
@@ -122,7 +141,7 @@ def _once(known: dict[str, Any], name: str, reckon: Callable[[], T]) -> T:
 
 def picture_of(row: StreamsApplication) -> Picture:
     """Return the newest picture of an application; one query when nothing is newer."""
-    found = row.snapshots.defer("content").order_by("-pk").first()
+    found = row.snapshots.defer("content", "changelogs").order_by("-pk").first()
     assignment = (None if found is None else (found.pk, found.fingerprint), row.description)
     with _lock:
         kept = _kept.get(row.pk)
@@ -163,6 +182,13 @@ def described(application: Application, facts: Facts, text: str) -> Application:
     """Return an application with the stores of its description, if it has one."""
     description = parsed(text)
     return application if description is None else with_description(application, facts, description)
+
+
+def _facts(packed: bytes | memoryview) -> Facts:
+    try:
+        return unpack_facts(bytes(packed)) if packed else NOT_KEPT
+    except OtherForm:
+        return NOT_KEPT
 
 
 def _unpacked(row: StreamsApplication, snapshot: StreamsSnapshot | None) -> Application:

@@ -20,15 +20,17 @@ from jobs.cluster.settings_file import parse_settings, read_text
 from jobs.commands.bad_input import refuse
 from jobs.streams.answers import KeyAnswer, NoSuchStore, metadata_for_key, metadata_for_store
 from jobs.streams.application import Application
-from jobs.streams.assembly import application_of
+from jobs.streams.assembly import application_of, fitting
 from jobs.streams.collection.applications import find_applications, observe
 from jobs.streams.collection.capture import BadCapture, read_capture
 from jobs.streams.collection.changelog_search import SoughtKey, key_in_changelog
+from jobs.streams.collection.resolving import resolved
 from jobs.streams.documents import (
     application_mapping,
     key_answer_mapping,
     process_answer_mapping,
 )
+from jobs.streams.endpoints import names_in
 from jobs.streams.keys import BadKey, KeyFormat, key_bytes
 from jobs.streams.observation import Observation
 from jobs.streams.topology.described import DescribedTopology
@@ -36,7 +38,7 @@ from jobs.streams.topology.reading import DescriptionError, read_description
 from jobs.visible import print_lines
 
 OK, FINDING, BAD_INPUT = 0, 1, 2
-_BUDGET_S = 30.0
+_BUDGET_S, _NAMES_S = 30.0, 3.0
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -80,7 +82,9 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.key is not None:
             key = key_bytes(arguments.key, KeyFormat(arguments.key_format))
         seen = _chosen(_observations(arguments), arguments)
-        found = [(application_of(one, description), one) for one in seen]
+        found = _applications(seen, description, asks_names=not _is_capture(arguments.path))
+        if description is not None:
+            _refuse_other(found, description, arguments.topology)
         told = [_told(application, one, arguments, key) for application, one in found]
     except (OSError, BadCapture, BadKey, _BadRequest) as error:
         return refuse(error, arguments.path if isinstance(error, BadCapture | OSError) else None)
@@ -118,6 +122,28 @@ def _description(path: Path | None) -> DescribedTopology | None:
         raise _BadRequest(f"{path}: {' '.join(error.errors.values())}") from None
     except DescriptionError as error:
         raise _BadRequest(f"{path}: {error}") from None
+
+
+def _applications(
+    seen: Sequence[Observation], description: DescribedTopology | None, *, asks_names: bool
+) -> list[tuple[Application, Observation]]:
+    """Return the applications; the names of their endpoints are asked for where they were just seen."""
+    found = [(application_of(one, description), one) for one in seen]
+    names = {name for one, _ in found for name in names_in(one)} if asks_names else ()
+    known = resolved(names, _NAMES_S)
+    if all(known.values()):
+        return found
+    return [(application_of(one, description, known.get), one) for one in seen]
+
+
+def _refuse_other(
+    found: Sequence[tuple[Application, Observation]], description: DescribedTopology, path: Path
+) -> None:
+    """Refuse a description that has no topic in common with any of the applications."""
+    fits = {a.application_id: fitting(a, seen.facts, description)[1] for a, seen in found}
+    if fits and all(one.is_other for one in fits.values()):
+        told = " ".join(f"{name}: {' '.join(one.problems)}" for name, one in fits.items())
+        raise _BadRequest(f"{path}: It is the description of another application. {told}")
 
 
 def _observations(arguments: argparse.Namespace) -> Sequence[Observation]:
@@ -221,7 +247,9 @@ def _process_lines(told: dict[str, Any]) -> Iterator[str]:
     yield f"{len(told['processes'])} processes"
     restore = {one["process_id"]: one for one in told["restore"]}
     for one in told["processes"]:
-        where = one["endpoint"] or f"{one['client_host']}, no application.server"
+        is_read = not all(thread["problem"] for thread in one["threads"])
+        none = "no application.server" if is_read else "application.server not known"
+        where = one["endpoint"] or f"{one['client_host']}, {none}"
         cost = restore[one["process_id"]]
         lost = f", {len(cost['without_copy'])} tasks without a copy" if cost["without_copy"] else ""
         yield f"  {where}  {len(one['threads'])} threads{lost}"

@@ -3,5 +3,5 @@
 Sub-rooms: `collection`, `topology`.
 
 In reading order: `observation`, `application`, `from_classic`, `from_streams`, `internal_topics`, `stores`,
-`assembly`, `answers`, `metadata_state`, `keys`, `lag`, `documents`, `stored`.
+`endpoints`, `assembly`, `answers`, `metadata_state`, `keys`, `lag`, `documents`, `stored`.
 """

@@ -21,6 +21,7 @@ from jobs.streams.application import (
     Store,
     TaskId,
 )
+from jobs.streams.endpoints import endpoint_cautions
 from jobs.streams.metadata_state import (
     UNAVAILABLE,
     KeyMetadata,
@@ -236,6 +237,7 @@ def _cautions(
         found.append(f"The store is in subtopology {names}: who serves the key is not settled.")
     elif not any(one.role is Role.ACTIVE for one in placements):
         found.append(f"No thread runs task {task} now.")
+    found += endpoint_cautions(application, [one.process for one in placements])
     counts = {application.topic_partitions.get(topic) for topic in store.source_topics}
     if len(counts) > 1 and store.confidence is not Confidence.GIVEN:
         found.append(

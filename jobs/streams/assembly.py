@@ -9,18 +9,23 @@ from dataclasses import replace
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.group_members import ClassicGroup, StreamsGroup
 from jobs.streams.application import Application, Confidence, Protocol, Subtopology, TaskId
+from jobs.streams.endpoints import Resolver, endpoint_cautions
 from jobs.streams.from_classic import MembersSeen, members_of
 from jobs.streams.from_streams import streams_seen
 from jobs.streams.observation import Facts, Observation
 from jobs.streams.stores import find_stores, stores_by_commits
 from jobs.streams.topology.described import DescribedTopology, with_prefix
+from jobs.streams.topology.fitting import Fit, fit_of
 
 
 def application_of(
-    observation: Observation, description: DescribedTopology | None = None
+    observation: Observation,
+    description: DescribedTopology | None = None,
+    resolver: Resolver | None = None,
 ) -> Application:
     """Return the application; `description` is what `Topology#describe()` printed, parsed.
 
+    `resolver` says of names of endpoints whether they have an address here; None: names are not asked for.
     Never raises for what members wrote: what could not be read is a thread's `problem` and a caution.
     """
     group = observation.group
@@ -28,6 +33,7 @@ def application_of(
         found = _of_streams(group, observation)
     else:
         found = _of_classic(group, observation)
+    found = replace(found, cautions=(*found.cautions, *endpoint_cautions(found, resolver=resolver)))
     if description is None:
         return found
     return with_description(found, observation.facts, description)
@@ -38,8 +44,12 @@ def with_description(
 ) -> Application:
     """Return an application that was seen without a description as this one tells its stores.
 
-    `facts` are of the same application. What members registered with the broker stays as it is.
+    `facts` are of the same application. What members registered with the broker stays as it is. A
+    description that differs from what runs is not used: a caution says so.
     """
+    full, fit = fitting(application, facts, description)
+    if fit.problems:
+        return replace(application, cautions=(*application.cautions, fit.caution))
     registered: dict[str, tuple[str, ...]] = defaultdict(tuple)
     if application.protocol is Protocol.STREAMS:
         for one in application.stores.values():
@@ -51,9 +61,18 @@ def with_description(
         application.subtopologies,
         registered=registered,
         named_by_commits=stores_by_commits(facts.committed, application.tasks),
-        described=with_prefix(description, application.application_id, facts.topics.keys()),
+        described=full,
     )
     return replace(application, stores=stores)
+
+
+def fitting(
+    application: Application, facts: Facts, description: DescribedTopology
+) -> tuple[DescribedTopology, Fit]:
+    """Return a description with full names of topics, and whether it is that of what runs."""
+    read = {topic for one in application.subtopologies.values() for topic in one.source_topics}
+    full = with_prefix(description, application.application_id, facts.topics.keys() | read)
+    return full, fit_of(full, application)
 
 
 def _of_classic(group: ClassicGroup, observation: Observation) -> Application:

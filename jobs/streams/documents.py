@@ -8,16 +8,31 @@ from typing import Any
 from jobs.cluster.descriptions import TopicPartition
 from jobs.streams.answers import KeyAnswer, ProcessAnswer, all_metadata
 from jobs.streams.application import Application, Placement, Process, Role, Store, Thread
-from jobs.streams.lag import InputLag, input_lags, restore_costs, standby_lags, states_of_tasks
+from jobs.streams.lag import (
+    NOT_KEPT,
+    InputLag,
+    input_lags,
+    restore_costs,
+    standby_lags,
+    states_of_tasks,
+)
 from jobs.streams.metadata_state import MetadataState, NotKnowable, metadata_state
 from jobs.streams.observation import Facts
 
 
-def application_mapping(application: Application, facts: Facts) -> dict[str, Any]:
-    """Return an application with its lag."""
+def application_mapping(
+    application: Application, facts: Facts, joined: Facts = NOT_KEPT
+) -> dict[str, Any]:
+    """Return an application with its lag.
+
+    `joined` are the changelogs when its last rebalance was first seen (`changelogs_of`): what copies lacked
+    is given as of then, and of now only where no copy counts.
+    """
     lags = input_lags(application, facts)
-    states = states_of_tasks(application, facts)
-    standby = standby_lags(application, states)
+    states, then = states_of_tasks(application, facts), states_of_tasks(application, joined)
+    standby = standby_lags(application, then)
+    bounds = {one.process.process_id: one for one in restore_costs(application, then, standby)}
+    as_of_ms = joined.observed_at_ms or None
     return {
         "application": application.application_id,
         "protocol": application.protocol.value,
@@ -58,6 +73,7 @@ def application_mapping(application: Application, facts: Facts) -> dict[str, Any
                 "role": one.role.value,
                 "position_sum": one.position_sum,
                 "records": one.records,
+                "as_of_ms": as_of_ms,
             }
             for one in standby
         ],
@@ -68,9 +84,11 @@ def application_mapping(application: Application, facts: Facts) -> dict[str, Any
                 "stateful_tasks": one.tasks,
                 "without_copy": [str(task) for task in one.without_copy],
                 "records": one.records,
+                "records_at_rebalance": bounds[one.process.process_id].records,
+                "as_of_ms": as_of_ms,
                 "bytes": one.size_bytes,
             }
-            for one in restore_costs(application, states, standby)
+            for one in restore_costs(application, states)
         ],
         "cautions": list(application.cautions),
     }

@@ -16,6 +16,8 @@ from jobs.wire.errors import RecordFormatError
 from jobs.wire.streams_userdata import RUNNING, CommitMetadata, decode_commit_metadata
 
 _NOT_SEEN = TopicFacts(0)
+# Without the changelogs of a join, how far copies were behind then is not known.
+NOT_KEPT = Facts(0, {}, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +56,9 @@ class StateOfTask:
 
 @dataclass(frozen=True, slots=True)
 class StandbyLag:
-    """How far a copy of a task was behind when its member joined last; None: it did not say.
+    """How far a copy of a task was behind, at most, when its member's last join was first seen.
 
-    Measured against the changelogs' ends of now, so it is no less than it was.
+    `records` None: the member did not say where it was, or the ends of then are not known.
     """
 
     task: TaskId
@@ -70,9 +72,9 @@ class StandbyLag:
 class RestoreCost:
     """What others must read before they serve the active tasks of a process that dies.
 
-    `without_copy` are its tasks with state that nobody else has: all of their changelogs are read. For the
-    others it is what their best copy lacked when it joined last. None: not known. `size_bytes` is of
-    the tasks without a copy, None without any.
+    `without_copy` are its tasks with state that no other process has: all of their changelogs are read. What
+    the copies of the others lack, only their members know: `records` is None unless the lag of copies at the
+    same moment is given. `size_bytes` is of the tasks without a copy, None without any.
     """
 
     process: Process
@@ -101,10 +103,24 @@ def states_of_tasks(application: Application, facts: Facts) -> dict[TaskId, Stat
     }
 
 
+def changelogs_of(application: Application, facts: Facts) -> Facts:
+    """Return of facts what tells later how far copies were behind: starts and ends of the changelogs."""
+    names = {one.changelog for one in application.stores.values()}
+    topics = {
+        name: TopicFacts(one.partitions, one.starts, one.ends)
+        for name, one in facts.topics.items()
+        if name in names
+    }
+    return Facts(facts.observed_at_ms, topics, {})
+
+
 def standby_lags(
     application: Application, states: dict[TaskId, StateOfTask]
 ) -> tuple[StandbyLag, ...]:
-    """Return how far standbys and warm-ups were behind when they joined."""
+    """Return how far standbys and warm-ups were behind at most; `states` are of `changelogs_of` the join.
+
+    Positions are of the join: against the ends of a later moment they say nothing of that moment.
+    """
     found = []
     for task, placements in application.placements.items():
         state = states.get(task)
@@ -120,9 +136,9 @@ def standby_lags(
 
 
 def restore_costs(
-    application: Application, states: dict[TaskId, StateOfTask], lags: Iterable[StandbyLag]
+    application: Application, states: dict[TaskId, StateOfTask], lags: Iterable[StandbyLag] = ()
 ) -> tuple[RestoreCost, ...]:
-    """Return what the loss of each process costs."""
+    """Return what the loss of each process costs at one moment, of which states and lags are."""
     least: dict[tuple[TaskId, str], int | None] = {
         (one.task, one.member_id): one.records for one in lags
     }

@@ -1,4 +1,4 @@
-"""What people should know about observers: opened, confirmed and ended by rounds."""
+"""What people should know about observers and leaders: opened, confirmed and ended by rounds."""
 
 from __future__ import annotations
 

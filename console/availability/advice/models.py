@@ -10,6 +10,7 @@ from django.db.models import Q
 from console.clusters.models import TOPIC_NAME_LENGTH, Cluster
 from jobs.availability.promotion.observer_findings import ObserverEventKind
 
+LEADERS_NOT_BALANCED = "leaders_not_balanced"
 RANKS = {"notice": 1, "warn": 2, "risk": 3, "crit": 4}
 SEVERITIES = [(word, word) for word in RANKS]
 EVENT_KINDS = [
@@ -80,7 +81,7 @@ class ObserverEvent(models.Model):
 
 
 class PromotionFinding(models.Model):
-    """Something about observers that a person should know; open while `closed_at` is null.
+    """Something about observers or leaders that a person should know; open while `closed_at` is null.
 
     `trouble` and `cause` name its runbook. `brokers` are those that it is about.
     """
@@ -124,3 +125,8 @@ class PromotionFinding(models.Model):
     def word(self) -> str:
         """What it is, in two or three words."""
         return self.code.replace("_", " ").replace("-", " ").capitalize()
+
+    @property
+    def page(self) -> str:
+        """The page of the room that has more of it."""
+        return "detail" if self.code == LEADERS_NOT_BALANCED else "promotion"

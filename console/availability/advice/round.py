@@ -18,6 +18,7 @@ from django.utils import timezone
 from console.availability.acting.door import KAFKA, ActingDoor, undo_of
 from console.availability.acting.partition_epochs import with_partition_epochs
 from console.availability.acting.store import is_stopped
+from console.availability.advice import leader_balance
 from console.availability.advice.evaluation import (
     Evaluation,
     Remembered,
@@ -40,6 +41,7 @@ from console.availability.promotion import queries
 from console.availability.promotion.catalogue import told_actors
 from console.availability.promotion.models import Actor, PromotionAction, PromotionPolicy
 from console.availability.what_if.cluster_models import cluster_model
+from console.availability.what_if.snapshot_reader import seen_at
 from console.clusters.models import Cluster
 from console.frame.processes.work_sharing import longest_waiting
 from jobs.availability.promotion.advice import Advice
@@ -159,8 +161,10 @@ def _take(
     save_events(cluster, judged.events)
     rows = {one.pk: one for one in (*actions, *standing_rows, *_failed(cluster, now))}
     found = found_in(judged, rows.values(), loop_facts(cluster, now), policies)
-    save_findings(cluster, found, now)
+    unbalanced = leader_balance.watched(model, row.memory, seen_at(cluster))
+    save_findings(cluster, [*found, *leader_balance.found_of(cluster, unbalanced)], now)
     more = _actors(cluster, model, row, now)
+    more["memory"] = to_document(judged.remembered) | leader_balance.to_document(unbalanced)
     _succeed(cluster, judged, now, begun, **more)
     by_subject = {one.subject: one.advice for one in wanted}
     return Advised(judged, looked, actions, by_subject, unwanted_subjects(judged))
@@ -238,7 +242,6 @@ def _succeed(
         hint="",
         judged_count=judged.considered_count,
         observers_in_isr=judged.observers_in_isr,
-        memory=to_document(judged.remembered),
         **more,
     )
 

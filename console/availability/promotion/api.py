@@ -241,7 +241,7 @@ class EventViewSet(mixins.ListModelMixin, ApiViewSet[ObserverEvent]):
 
 
 class PromotionFindingViewSet(mixins.ListModelMixin, ApiViewSet[PromotionFinding]):
-    """What people should know about observers."""
+    """What people should know about observers and leaders."""
 
     serializer_class = PromotionFindingSerializer
     ordering: ClassVar = ("-opened_at", "pk")

@@ -178,7 +178,7 @@ def _value(value: Any) -> str:
 
 
 def shown_findings(cluster: Cluster) -> list[dict[str, Any]]:
-    """Return open findings about observers, worst first, each with the address of its runbook; one query."""
+    """Return open findings about observers and leaders, worst first, with their runbooks; one query."""
     rows = queries.open_promotion_findings(cluster)[:MOST_FINDINGS]
     return [{"row": row, "href": runbook_of(row)} for row in rows]
 

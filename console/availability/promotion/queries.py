@@ -139,14 +139,14 @@ def list_events(cluster: Cluster | None = None) -> QuerySet[ObserverEvent]:
 
 
 def open_promotion_findings(cluster: Cluster | None = None) -> QuerySet[PromotionFinding]:
-    """Return open findings about observers, worst first; the overview and other pages read it."""
+    """Return open findings about observers and leaders, worst first; the overview and other pages read it."""
     rows = PromotionFinding.objects.filter(closed_at=None).select_related("cluster")
     rows = rows.order_by("-rank", "opened_at", "pk")
     return rows if cluster is None else rows.filter(cluster=cluster)
 
 
 def list_findings(cluster: Cluster | None = None) -> QuerySet[PromotionFinding]:
-    """Return all findings about observers, also those that ended."""
+    """Return all findings about observers and leaders, also those that ended."""
     rows = PromotionFinding.objects.select_related("cluster")
     return rows if cluster is None else rows.filter(cluster=cluster)
 

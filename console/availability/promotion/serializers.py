@@ -281,7 +281,7 @@ class ObserverEventSerializer(serializers.ModelSerializer[ObserverEvent]):
 
 
 class PromotionFindingSerializer(serializers.ModelSerializer[PromotionFinding]):
-    """What people should know about observers; `trouble` and `cause` name its runbook."""
+    """What people should know about observers and leaders; `trouble` and `cause` name its runbook."""
 
     cluster = serializers.CharField(source="cluster.alias")
     severity = serializers.ChoiceField(choices=SEVERITIES)

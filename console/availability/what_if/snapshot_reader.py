@@ -51,7 +51,7 @@ def read_now(cluster: Cluster) -> ClusterSnapshot:
         numbering.classes,
         topics,
         tuple(_gaps_now(log, topics, brokers, voters)),
-        _seen_at(cluster),
+        seen_at(cluster),
     )
 
 
@@ -344,7 +344,7 @@ def _gaps_then(known: _LogFacts, topics: list[TopicFacts]) -> Iterable[str]:
         yield f"Brokers that were fenced count as dead, as no log tells a standby: {', '.join(fenced)}."
 
 
-def _seen_at(cluster: Cluster) -> datetime | None:
+def seen_at(cluster: Cluster) -> datetime | None:
     """Return how old the oldest part of the snapshot is; None before the first round."""
     rows = CollectionRound.objects.filter(cluster=cluster, noun__in=[Noun.BROKERS, Noun.TOPICS])
     rounds = dict(rows.values_list("noun", "succeeded_at"))

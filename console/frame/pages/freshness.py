@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from jobs.numbers import format_span_s
+
 
 class Round(Protocol):
     """A row that tells of the newest round for one kind of rows."""
@@ -39,6 +41,16 @@ class Freshness:
         """Say whether the last round failed."""
         return self.failing_since is not None
 
+    @property
+    def reason(self) -> str:
+        """Why the rows are not newer, while they are stale."""
+        if self.error or self.stale_after_s is None:
+            return self.error
+        return (
+            f"No round has succeeded for longer than {format_span_s(self.stale_after_s)}: the worker does "
+            "not run, or has more to do than it can, or the cluster is slow to answer."
+        )
+
     def age_s(self, now: datetime) -> float | None:
         """Return the age of the rows, never negative; None when there never were any."""
         if self.succeeded_at is None:
@@ -56,7 +68,7 @@ class Freshness:
 
 
 # A machine that is busy for a moment makes nothing stale.
-_LEAST_STALE_S = 60.0
+_LEAST_STALE_S = 30.0
 
 
 def stale_after_s(every_s: float, duration_ms: int | None) -> float:

@@ -67,7 +67,7 @@ def find_jumps(request: HttpRequest, words: str, limit: int = 8) -> list[SearchH
     """
     return [
         jump
-        for room in _rooms_with("navigation")
+        for room in rooms_with("navigation")
         for jump in room.find_jumps(request.user, words, limit)
     ]
 
@@ -77,7 +77,7 @@ def list_switches(request: HttpRequest) -> list[NavItem]:
 
     A room answers in `console.<room>.navigation.list_switches(user)` with its clusters' pages.
     """
-    rooms = [room for room in _rooms_with("navigation") if hasattr(room, "list_switches")]
+    rooms = [room for room in rooms_with("navigation") if hasattr(room, "list_switches")]
     return same_tab_of(
         [jump for room in rooms for jump in room.list_switches(request.user)], request.path
     )
@@ -95,7 +95,8 @@ def same_tab_of(clusters: list[SearchHit], path: str) -> list[NavItem]:
     ]
 
 
-def _rooms_with(module: str) -> Iterator[Any]:
+def rooms_with(module: str) -> Iterator[Any]:
+    """Yield a module of each room that has one of this name."""
     for app in apps.get_app_configs():
         name = f"{app.name}.{module}"
         if app.name.startswith("console.") and name != __name__ and find_spec(name):

@@ -42,6 +42,7 @@ from jobs.replication.flow.spec import (
 )
 
 if TYPE_CHECKING:
+    from console.frame.pages.freshness import Freshness
     from console.replication.control.crashes import Crashes
     from console.replication.flows.status import FlowStatus
 
@@ -198,6 +199,7 @@ class ReplicationFlow(models.Model):
 
     # Not columns: queries set them on rows that are shown.
     status: FlowStatus
+    measured: Freshness
     recent_lag: list[int | None]
     crashes: Crashes
     failover: FlowReadiness | None

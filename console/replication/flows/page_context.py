@@ -7,6 +7,7 @@ from typing import Any
 from django.http import Http404, HttpRequest
 from django.utils import timezone
 
+from console.clusters.trouble.told import troubles_of
 from console.frame.pages.timerange import TimeRange
 from console.replication.flows import queries
 from console.replication.flows.facts import flow_tabs
@@ -23,9 +24,11 @@ def find_flow(flow_id: int) -> ReplicationFlow:
 
 def around_flow(request: HttpRequest, flow: ReplicationFlow, current: str) -> dict[str, Any]:
     """Return what every page of a flow shows."""
+    now = timezone.now()
     return {
         "flow": flow,
+        "troubles": troubles_of([flow.source_id, flow.target_id], now),
         "tabs": flow_tabs(flow, current, queries.open_findings(flow).filter(rank__gt=1).count()),
         "freshness": queries.freshness_of(flow),
-        "time_range": TimeRange.from_query(request.GET.dict(), timezone.now()),
+        "time_range": TimeRange.from_query(request.GET.dict(), now),
     }

@@ -10,6 +10,7 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from console.clusters.trouble.told import troubles_of
 from console.frame.errors import ActionRefused
 from console.frame.pages.forms import RemovalForm
 from console.frame.pages.render import render_page
@@ -46,7 +47,12 @@ def list_page(request: HttpRequest) -> HttpResponseBase:
         return csv_response(table, "flows")
     now = timezone.now()
     queries.with_recent_lag(queries.with_status(table.rows, now), now)
-    context = {"table": table, "clusters": queries.list_clusters(request.user)}
+    under = {pk for flow in table.rows for pk in (flow.source_id, flow.target_id)}
+    context = {
+        "table": table,
+        "troubles": troubles_of(under, now),
+        "clusters": queries.list_clusters(request.user),
+    }
     return render_page(request, "replication/flows/list.html", context, is_live=True)
 
 

@@ -10,7 +10,12 @@ from django.db.models import F, Max, QuerySet
 from django.db.models.functions import Mod
 
 from console.clusters.models import Cluster, Topic
-from console.frame.pages.freshness import Freshness, freshness_of_round
+from console.frame.pages.freshness import (
+    Freshness,
+    freshness_of_round,
+    oldest,
+    stale_after_s,
+)
 from console.frame.security.access import clusters_of, visible
 from console.replication.checkpoints import queries as readiness
 from console.replication.control.crashes import with_crashes
@@ -63,11 +68,19 @@ def get_flow(flow_id: int, now: datetime) -> ReplicationFlow | None:
 
 
 def with_status(flows: Iterable[ReplicationFlow], now: datetime) -> list[ReplicationFlow]:
-    """Return the flows, each with its status; no query."""
+    """Return the flows, each with its status and how fresh its numbers are (`measured`); no query."""
     judged = list(flows)
     for flow in judged:
         flow.status = judge_flow(flow, now)
+        flow.measured = _measured(flow, now)
     return judged
+
+
+def _measured(flow: ReplicationFlow, now: datetime) -> Freshness:
+    """Return the part of a flow that is stale, else when all of it was measured."""
+    stale = [one for one in freshness_of(flow) if one.is_failing or one.is_late(now)]
+    late_s = None if flow.measured_at is None else stale_after_s(RESTS_S, None)
+    return oldest(stale) or Freshness("Flow", flow.measured_at, stale_after_s=late_s)
 
 
 def with_recent_lag(flows: list[ReplicationFlow], now: datetime) -> list[ReplicationFlow]:

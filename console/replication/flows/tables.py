@@ -51,6 +51,7 @@ _NUMBERS = (
     Column("rate_per_s", "Rate", "rate_per_s", numeric=True, definition=RATE, format=format_rate),
 )
 
+_SEEN = "replication/cells/seen.html"
 FLOWS = Table(
     (
         Column("state", "State", template="replication/flows/cells/flow_state.html", csv=_word_of),
@@ -71,7 +72,7 @@ FLOWS = Table(
             numeric=True,
             template="replication/flows/cells/flow_partitions.html",
         ),
-        Column("measured_at", "Measured", "measured_at", template="replication/cells/ago.html"),
+        Column("measured", "Measured", "measured_at", template=_SEEN, csv="measured_at"),
     ),
     search=("name", "source__alias", "target__alias"),
     default_sort="name",

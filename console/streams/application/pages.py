@@ -44,6 +44,7 @@ def detail_page(request: HttpRequest, alias: str, application_id: str) -> HttpRe
     context = {
         **around_application(row, picture, "detail"),
         "facts": application_facts(row, application),
+        "cautions": picture.cautions,
         **picture.lasting("matrix", lambda: _matrix(picture)),
         "stores": cut(stores, len(stores), query, "stores"),
         "threads": cut(threads, len(threads), query, "threads"),
@@ -107,4 +108,4 @@ def _furthest_behind(picture: Picture) -> list[Any]:
 
 
 def _dearest_first(picture: Picture) -> list[Any]:
-    return sorted(picture.restore_costs, key=lambda one: -(one.records or 0))
+    return sorted(picture.restore_costs, key=lambda one: -(one[0].records or one[1].records or 0))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from console.streams.snapshots import Picture
 from console.streams.topology.drawing import TopologyDrawing, draw
-from jobs.streams.topology.described import with_prefix
+from jobs.streams.assembly import fitting
 from jobs.streams.topology.graph import (
     SubtopologyShape,
     graph_of_description,
@@ -16,6 +16,7 @@ from jobs.streams.topology.graph import (
 from jobs.streams.topology.layout import TooLargeToDraw
 
 DESCRIBED = "from the pasted description"
+UNUSED = "the pasted description is not that of what runs"
 COARSE = "subtopologies only: paste Topology#describe() for processors and stores"
 
 
@@ -30,16 +31,16 @@ class TopologyPicture:
 def topology_of(picture: Picture) -> TopologyPicture:
     """Draw the topology; one that is too large is drawn by subtopologies, or not at all."""
     application = picture.application
-    if picture.description is not None:
-        topics = picture.facts.topics.keys()
-        described = with_prefix(picture.description, application.application_id, topics)
+    fit = picture.fit
+    if picture.description is not None and not fit.problems:
+        described, _ = fitting(application, picture.facts, picture.description)
         try:
             return TopologyPicture(draw(graph_of_description(described)), DESCRIBED)
         except TooLargeToDraw:
             shapes = shapes_of(described)
             note = f"{DESCRIBED}; too large for single processors"
     else:
-        note = COARSE
+        note = f"{UNUSED}: subtopologies as they run" if fit.problems else COARSE
         shapes = {
             one.subtopology: SubtopologyShape(
                 one.source_topics,

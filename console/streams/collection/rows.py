@@ -14,6 +14,7 @@ from console.streams.snapshots import described
 from jobs.cluster.group_members import ClassicGroup, StreamsGroup
 from jobs.streams.application import Application
 from jobs.streams.assembly import application_of
+from jobs.streams.lag import changelogs_of
 from jobs.streams.observation import Observation
 from jobs.streams.stored import FORM, fingerprint_of, pack_application, pack_facts
 
@@ -54,7 +55,7 @@ def save_application(
             create_defaults={**values, "first_seen_at": now},
         )
         if "facts" in values:
-            _save_snapshot(kept, application, now)
+            _save_snapshot(kept, application, seen, now)
 
 
 def save_problem(row: StreamsApplication, problem: str) -> None:
@@ -86,7 +87,9 @@ def _without_metadata(application: Application, row: StreamsApplication | None) 
     return {"instances": 0, "threads": 0, "tasks_without_thread": row.tasks if row else None}
 
 
-def _save_snapshot(row: StreamsApplication, application: Application, now: datetime) -> None:
+def _save_snapshot(
+    row: StreamsApplication, application: Application, seen: Observation, now: datetime
+) -> None:
     fingerprint = f"{FORM}:{fingerprint_of(application)}"
     newest = row.snapshots.order_by("-pk").values_list("fingerprint", flat=True).first()
     if newest != fingerprint:
@@ -96,4 +99,5 @@ def _save_snapshot(row: StreamsApplication, application: Application, now: datet
             generation=application.generation,
             fingerprint=fingerprint,
             content=pack_application(application),
+            changelogs=pack_facts(changelogs_of(application, seen.facts)),
         )

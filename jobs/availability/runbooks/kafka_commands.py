@@ -88,6 +88,12 @@ class KafkaTools:
         which = ["--topic", topic, "--partition", str(partition)]
         return self.tool("kafka-leader-election", "--election-type", kind, *which)
 
+    def elect_all_preferred(self) -> str:
+        """Return the command that gives leadership back to every preferred replica that is in sync."""
+        return self.tool(
+            "kafka-leader-election", "--election-type", "preferred", "--all-topic-partitions"
+        )
+
     def reassign(
         self,
         wanted: Mapping[tuple[str, int], Sequence[int]],

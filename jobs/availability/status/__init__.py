@@ -1,5 +1,5 @@
 """How partitions stand and stood: one ladder of severities, how long each held, and roll-ups.
 
 In reading order: `severity`, `min_isr`, `partition_seen`, `interval_tracker`, `spans`, `churn`, `tally`,
-`peaks`.
+`peaks`, `preferred_leaders`.
 """

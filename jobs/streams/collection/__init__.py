@@ -1,4 +1,5 @@
 """What clusters tell of applications, asked, or read from a capture.
 
-In reading order: `applications`, `topic_facts`, `changelog_search`, `capture`, `group_log`.
+In reading order: `applications`, `topic_facts`, `changelog_search`, `capture`, `group_log`,
+`resolving`.
 """

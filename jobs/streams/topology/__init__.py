@@ -1,5 +1,5 @@
 """The topology of an application, as Kafka Streams describes it and as a picture.
 
-In reading order: `described`, `reading`, `graph`, `layout`, `labels`, `layering`, `placing`,
+In reading order: `described`, `reading`, `fitting`, `graph`, `layout`, `labels`, `layering`, `placing`,
 `stacking`.
 """

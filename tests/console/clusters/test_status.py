@@ -67,11 +67,11 @@ def test_offline_partitions_of_dead_brokers_say_so_and_what_to_do(dead, words):
 @pytest.mark.parametrize(
     ("after_s", "worst", "state"),
     [
-        pytest.param(59, Severity.OK, "ok", id="a moment later"),
-        pytest.param(61, Severity.OK, "stale", id="no round came for a minute"),
-        pytest.param(61, Severity.UNDER_REPLICATED, "stale", id="what was seen is less bad"),
-        pytest.param(61, Severity.AT_MIN_ISR, "at_min_isr", id="what was seen is as bad"),
-        pytest.param(61, Severity.OFFLINE, "offline", id="what was seen is worse"),
+        pytest.param(29, Severity.OK, "ok", id="a moment later"),
+        pytest.param(43, Severity.OK, "stale", id="three rounds did not come"),
+        pytest.param(43, Severity.UNDER_REPLICATED, "stale", id="what was seen is less bad"),
+        pytest.param(43, Severity.AT_MIN_ISR, "at_min_isr", id="what was seen is as bad"),
+        pytest.param(43, Severity.OFFLINE, "offline", id="what was seen is worse"),
     ],
 )
 def test_a_cluster_that_no_round_comes_to_is_stale_but_not_better_than_it_was(

@@ -2,11 +2,14 @@
 
 import html
 import re
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
 from console.accounts.models import AuditEntry
+from console.streams.collection.rows import save_application
 from console.streams.models import StreamsApplication
 from tests.console.making import count_queries, make_cluster
 from tests.console.streams.making import (
@@ -16,6 +19,8 @@ from tests.console.streams.making import (
     make_round,
     make_streams,
     member,
+    observation,
+    topic,
     two_instances,
     without_endpoint,
 )
@@ -75,6 +80,21 @@ def test_a_task_without_a_thread_has_a_sign(sign_in, viewer):
     assert "1 without an active thread" in text
 
 
+def test_what_a_crash_costs_with_standbys_is_told_as_of_the_last_rebalance(sign_in, viewer):
+    joined = timezone.now() - timedelta(minutes=50)
+    read = {("0", number): 30 for number in range(4)}
+    both = group(member(1, (0, 1), (2, 3), offsets=read), member(2, (2, 3), (0, 1), offsets=read))
+    row = make_streams(make_cluster("east"), both, joined)
+    later = observation(both, timezone.now())
+    grown = {f"{SHOP}-totals-changelog": topic(4, 120_000)}
+    save_application(row.cluster, row, replace(later, topics=later.topics | grown), timezone.now())
+    text = text_of(sign_in(viewer).get(PAGE))
+    assert re.search(r"Not known at most 20 as of the last rebalance, 50 m[\d s]* ago", text)
+    assert re.search(r"As of the last rebalance that was seen, 50 m[\d s]* ago", text)
+    restore = sign_in(viewer).get(f"/api/v1/streams/{SHOP}/").json()["restore"][0]
+    assert (restore["records"], restore["records_at_rebalance"]) == (None, 20)
+
+
 def test_many_tasks_are_counts_and_ranges(sign_in, viewer):
     found = group(member(1, range(100)), member(2, range(100, 200)))
     make_streams(make_cluster("east"), found, timezone.now(), partitions=200)
@@ -112,7 +132,7 @@ def test_a_name_with_slashes_has_a_page(sign_in, viewer):
 
 @pytest.mark.parametrize("path", ["/streams/", PAGE, f"{PAGE}key-lookup/"])
 def test_a_page_needs_few_queries(visitor, path):
-    assert count_queries(visitor, path) <= 14
+    assert count_queries(visitor, path) <= 18
 
 
 def test_the_list_needs_no_more_queries_for_more_applications(visitor):
@@ -147,6 +167,61 @@ def test_a_wrong_description_says_the_line_at_its_field_and_loses_nothing(helper
     assert "Line 8:" in answer.context["form"].errors["description"][0]
     assert "Sunk: KSTREAM-SINK-2" in answer.content.decode()
     assert "Sunk" not in StreamsApplication.objects.get().description
+
+
+def test_an_endpoint_that_leads_nowhere_is_a_caution_on_every_page_and_in_rest(sign_in, viewer):
+    both = group(member(1, (0, 1), endpoint="0.0.0.0:8080"), member(2, (2, 3)))
+    make_streams(make_cluster("east"), both, timezone.now())
+    client = sign_in(viewer)
+    told = "application.server 0.0.0.0:8080 leads nowhere from another machine"
+    assert told in text_of(client.get(PAGE))
+    assert told in client.get(f"/api/v1/streams/{SHOP}/").json()["cautions"][0]
+    asked = {"store": "totals", "key_format": "utf-8"}
+    keys = [asked | {"key": str(number)} for number in range(8)]
+    lookups = [
+        client.post(f"/api/v1/streams/{SHOP}/key-lookup/", key, "application/json") for key in keys
+    ]
+    served = [one.json() for one in lookups if one.json()["active"]["endpoint"] == "0.0.0.0:8080"]
+    assert served
+    assert all(any(told in caution for caution in one["cautions"]) for one in served)
+    page = client.post(f"{PAGE}key-lookup/", next(k for k, one in zip(keys, lookups, strict=True)
+                                                  if one.json() in served))  # fmt: skip
+    assert told in text_of(page)
+
+
+OTHER = DESCRIPTION.replace("[orders]", "[nosuch, other]")
+NEWER = DESCRIPTION.replace("[orders]", "[orders, returns]")
+
+
+def test_the_description_of_another_application_is_refused_at_its_field(helper):
+    text = text_of(helper.post(f"{PAGE}description/", {"description": OTHER}))
+    assert "It is the description of another application." in text
+    assert "The description reads nosuch, other, which the application does not read." in text
+    assert StreamsApplication.objects.get().description == ""
+    answer = helper.put(
+        f"/api/v1/streams/{SHOP}/description/", {"description": OTHER}, "application/json"
+    )
+    assert answer.status_code == 400
+    assert "nosuch, other" in answer.json()["fields"]["description"][0]
+
+
+def test_the_description_of_another_version_is_kept_with_a_caution_and_not_drawn(helper):
+    assert helper.post(f"{PAGE}description/", {"description": NEWER}).status_code == 302
+    text = text_of(helper.get(PAGE))
+    told = "The description reads returns, which the application does not read."
+    assert f"The description is not that of what runs, and is not used. {told}" in text
+    assert "the pasted description is not that of what runs: subtopologies as they run" in text
+    assert "KSTREAM-AGGREGATE-1" not in text
+    assert told in helper.get(f"/api/v1/streams/{SHOP}/").json()["cautions"][-1]
+
+
+def test_a_description_that_was_kept_and_is_of_another_application_is_not_drawn_as_the_truth(
+    helper,
+):
+    StreamsApplication.objects.update(description=OTHER)
+    text = text_of(helper.get(PAGE))
+    assert "is not that of what runs, and is not used" in text
+    assert "KSTREAM-SOURCE-0" not in text
 
 
 def test_a_viewer_may_not_describe(visitor):

@@ -1,11 +1,14 @@
 """`crosslog streams` over a capture: applications, stores, keys; what it refuses."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from jobs.cli import main
 from tests.jobs.streams.written import two_processes
+
+REPORTED = Path(__file__).parents[2] / "conformance" / "reported"
 
 
 def capture(tmp_path, **told):
@@ -100,6 +103,42 @@ def test_what_cannot_be_asked_is_refused_with_a_sentence(tmp_path, capsys, more,
     found = capsys.readouterr()
     assert found.out == ""
     assert told in found.err
+
+
+def test_endpoints_that_lead_nowhere_are_noted_with_the_addresses_seen(capsys):
+    """tests/conformance/reported/endpoint_nobody_can_reach"""
+    path = REPORTED / "endpoint_nobody_can_reach" / "capture.json"
+    assert main(["streams", str(path), "--store", "totals", "--key", "k"]) == 0
+    told = capsys.readouterr().out
+    for endpoint, address in [("0.0.0.0:7071", "10.0.0.1"), ("127.0.0.1:7072", "10.0.0.2")]:
+        note = f"application.server {endpoint} leads nowhere from another machine"
+        assert f"Note: {note}" in told
+        assert f"Connected from {address}." in told
+    assert told.count("application.server 0.0.0.0:7071 leads nowhere") == 2, "also beside the key"
+
+
+DESCRIBED = (
+    "Topologies:\n Sub-topology: 0\n  Source: s (topics: [{topics}])\n    --> p\n"
+    "  Processor: p (stores: [totals])\n    --> none\n    <-- s\n"
+)
+
+
+def test_the_description_of_another_application_is_refused(tmp_path, capsys):
+    described = tmp_path / "topology.txt"
+    described.write_text(DESCRIBED.format(topics="nosuch"), encoding="utf-8")
+    assert main(["streams", capture(tmp_path), "--topology", str(described)]) == 2
+    told = capsys.readouterr().err
+    assert f"{described}: It is the description of another application." in told
+    assert "The description reads nosuch, which the application does not read." in told
+
+
+def test_the_description_of_another_version_is_noted_and_not_used(tmp_path, capsys):
+    described = tmp_path / "topology.txt"
+    described.write_text(DESCRIBED.format(topics="orders, returns"), encoding="utf-8")
+    assert main(["streams", capture(tmp_path), "--topology", str(described)]) == 0
+    told = capsys.readouterr().out
+    assert "Note: The description is not that of what runs, and is not used." in told
+    assert "(inferred)" in told
 
 
 def test_a_description_gives_stores_that_no_topic_shows(tmp_path, capsys):

@@ -9,7 +9,14 @@ import pytest
 from jobs.cluster.descriptions import TopicPartition
 from jobs.streams.application import TaskId
 from jobs.streams.assembly import application_of
-from jobs.streams.lag import input_lags, restore_costs, standby_lags, states_of_tasks
+from jobs.streams.documents import application_mapping
+from jobs.streams.lag import (
+    changelogs_of,
+    input_lags,
+    restore_costs,
+    standby_lags,
+    states_of_tasks,
+)
 from tests.jobs.streams.written import NOW_MS, facts, observation, two_processes
 
 TASK = TaskId("0", 0)
@@ -83,6 +90,33 @@ def test_a_process_that_dies_costs_what_the_best_copy_lacked():
     assert states[TASK].changelogs == (TopicPartition("app-totals-changelog", 0),)
     for one in restore_costs(application, states, standby_lags(application, states)):
         assert (one.tasks, one.without_copy, one.records, one.size_bytes) == (2, (), 20, None)
+
+
+def test_what_a_copy_lacks_now_is_not_known_and_does_not_grow_with_the_changelog():
+    seen = observation(two_processes())
+    application = application_of(seen)
+    joined = changelogs_of(application, seen.facts)
+    changelog = "app-totals-changelog"
+    grown = replace(seen.facts.topics[changelog], ends=dict.fromkeys(range(4), 9_000_000))
+    later = replace(seen.facts, topics=seen.facts.topics | {changelog: grown})
+    for told in (
+        application_mapping(application, seen.facts, joined),
+        application_mapping(application, later, joined),
+    ):
+        assert {one["records"] for one in told["standby_lag_at_join"]} == {10}
+        assert {one["as_of_ms"] for one in told["standby_lag_at_join"]} == {NOW_MS}
+        for one in told["restore"]:
+            assert (one["records"], one["records_at_rebalance"]) == (None, 20)
+            assert one["as_of_ms"] == NOW_MS
+
+
+def test_without_the_changelogs_of_the_rebalance_nothing_is_told_of_copies():
+    seen = observation(two_processes())
+    told = application_mapping(application_of(seen), seen.facts)
+    assert {one["records"] for one in told["standby_lag_at_join"]} == {None}
+    assert [(one["records"], one["records_at_rebalance"]) for one in told["restore"]] == [
+        (None, None)
+    ] * 2
 
 
 def test_without_a_copy_all_of_the_changelog_is_read():

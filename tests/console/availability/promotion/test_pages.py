@@ -355,4 +355,6 @@ def test_observers_that_are_not_well_stand_on_the_overview_and_on_the_cluster(
     fill_promotion(cluster)
     client = sign_in(viewer)
     assert "Cluster east: orders-0" in client.get("/").content.decode()
-    assert "What is not well with observers" in client.get("/availability/east/").content.decode()
+    assert (
+        "Findings about observers and leaders" in client.get("/availability/east/").content.decode()
+    )

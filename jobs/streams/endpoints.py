@@ -1,0 +1,116 @@
+"""Values of `application.server` that other machines cannot reach, as cautions. Pure: names go to a resolver.
+
+Kafka Streams checks the form of the value only and gives it to every instance as it is
+(`HostInfo.buildFromEndpoint`).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator
+
+from jobs.streams.application import Application, Process, Protocol
+from jobs.wire.streams_userdata import LATEST_VERSION
+
+# Whether a name has an address here; None: not known.
+Resolver = Callable[[str], bool | None]
+_LOOPBACK_NAMES = frozenset({"localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback"})
+
+
+def endpoint_cautions(
+    application: Application,
+    processes: Collection[Process] | None = None,
+    resolver: Resolver | None = None,
+) -> tuple[str, ...]:
+    """Return a sentence for each endpoint of some processes (None: of all) that leads nowhere.
+
+    Where every member is connected by loopback, all runs on one machine: loopback is no fault there. An
+    application none of whose processes has an endpoint does not use them.
+    """
+    every = application.processes
+    chosen = every if processes is None else processes
+    is_one_machine = all(is_loopback(one.client_host) for one in every)
+    sharing: dict[tuple[str, int | None], list[Process]] = defaultdict(list)
+    for one in every:
+        if one.endpoint is not None:
+            sharing[_parts(one.endpoint)].append(one)
+    found: dict[str, None] = {}
+    for one in chosen:
+        if one.endpoint is None:
+            if sharing and _is_read(one, application.protocol):
+                found[_without(one)] = None
+            continue
+        own = sharing[_parts(one.endpoint)]
+        for why in _faults(one.endpoint, own, resolver, is_one_machine=is_one_machine):
+            found[f"application.server {one.endpoint} {why} {_seen_at(own)}"] = None
+    return tuple(found)
+
+
+def names_in(application: Application) -> frozenset[str]:
+    """Return the names of hosts in the endpoints of an application; addresses and loopback are none."""
+    hosts = (_parts(one.endpoint)[0] for one in application.processes if one.endpoint is not None)
+    return frozenset(one for one in hosts if one and not is_loopback(one) and not _address(one))
+
+
+def is_loopback(host: str) -> bool:
+    """Say whether a host is to every machine that machine itself."""
+    name = host.lower().rstrip(".")
+    if name in _LOOPBACK_NAMES or name.endswith(".localhost"):
+        return True
+    address = _address(host)
+    return address is not None and address.is_loopback
+
+
+def _faults(
+    endpoint: str, sharing: Collection[Process], resolver: Resolver | None, *, is_one_machine: bool
+) -> Iterator[str]:
+    host, port = _parts(endpoint)
+    address = _address(host)
+    is_anywhere = not host or (address is not None and address.is_unspecified)
+    if not is_one_machine and (is_anywhere or is_loopback(host)):
+        yield "leads nowhere from another machine: to each machine it is that machine itself."
+    elif address is None and not is_anywhere and resolver is not None and resolver(host) is False:
+        yield "cannot be resolved from here; it may be where the application runs."
+    if not port:
+        yield "names no port that listens."
+    if len(sharing) > 1:
+        yield f"is that of {len(sharing)} instances: requests reach one of them only."
+
+
+def _is_read(process: Process, protocol: Protocol) -> bool:
+    """Say whether what the process told could be read: else its endpoint is not known."""
+    if protocol is Protocol.STREAMS:
+        return True
+    return any(one.version is not None and one.version <= LATEST_VERSION for one in process.threads)
+
+
+def _without(process: Process) -> str:
+    return f"The instance at {process.client_host} has no application.server: no other instance can name it."
+
+
+def _seen_at(processes: Collection[Process]) -> str:
+    hosts = sorted({one.client_host for one in processes})
+    return f"Connected from {', '.join(hosts)}."
+
+
+def _parts(endpoint: str) -> tuple[str, int | None]:
+    """Return host, in small letters, and port; None where there is no number."""
+    _, _, rest = endpoint.rpartition("://")
+    host, colon, port = rest.rpartition(":")
+    if not colon or not (port.isascii() and port.isdigit()):
+        return rest.strip("[]").lower(), None
+    return host.removeprefix("[").removesuffix("]").lower(), int(port)
+
+
+_Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+def _address(host: str) -> _Address | None:
+    """Return an address as itself: an IPv4 address within IPv6 is that one; None for a name."""
+    try:
+        found = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return None
+    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
+    return mapped or found
