@@ -6,6 +6,7 @@ from console.accounts.models import AuditEntry
 from console.frame.errors import ActionRefused
 from console.streams.lookup.answers import KeyQuestion, digest_of, look_up
 from jobs.cluster.errors import InvalidFields, Unreachable
+from jobs.streams.answers import PARTITIONER
 from jobs.streams.collection.changelog_search import ChangelogHit, ChangelogSearch
 from jobs.streams.keys import KeyFormat
 from tests.console.making import NOW, make_cluster
@@ -90,6 +91,15 @@ def test_the_changelog_is_searched_at_the_expected_partition_first(row):
     found = look_up(row, question, searching(hits(expected), asked)).changelog
     assert asked == [(CHANGELOG, expected, 4)]
     assert (found.is_as_expected, found.partitions) == (True, (expected,))
+
+
+def test_a_changelog_that_agrees_leaves_no_doubt_about_the_partitioner(row):
+    unsure = look_up(row, KeyQuestion("totals", KEY))
+    question = KeyQuestion("totals", KEY, check_changelog=True)
+    sure = look_up(row, question, searching(hits(unsure.answer.partition)))
+    other = look_up(row, question, searching(hits((unsure.answer.partition + 1) % 4)))
+    told = [PARTITIONER in one.cautions for one in (unsure, sure, other)]
+    assert told == [True, False, True]
 
 
 def test_a_key_in_another_partition_is_told(row):
