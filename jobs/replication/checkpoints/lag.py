@@ -18,7 +18,9 @@ Per group and source partition
         ahead of it, only when it was read after the checkpoint and after the group's offset on the target.
     C8  Without a later offset sync the copy's end bounds what is read again now; and a checkpoint that was
         just written may know of offset syncs that were not read here yet: nothing contradicts it so soon.
-    C9  Offsets are counted, not records: transaction markers and compaction make these numbers upper bounds.
+    C9  Beyond the end: a commit above the high watermark that was read after it is of no record that is
+        there. It is translated to nothing, and nothing is counted from it. The same on the target.
+    C10 Offsets are counted, not records: transaction markers and compaction make these numbers upper bounds.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from jobs.cluster.descriptions import TopicPartition
+from jobs.replication.checkpoints.obstacles import BEYOND_END
 from jobs.replication.offset_sync_store import TOO_OLD
 from jobs.replication.translation.sync_history import Certificate, repeats_nothing
 
@@ -40,6 +43,8 @@ class CheckpointReason(StrEnum):
     """What there is to say of a checkpoint: why there is none, why it is behind, or that it is not."""
 
     CURRENT = "current"
+    BEYOND_END = "beyond_end"
+    BEYOND_TARGET_END = "beyond_target_end"
     NOT_YET = "not_yet"
     COARSE = "coarse"
     REWOUND = "rewound"
@@ -62,6 +67,9 @@ class CheckpointReason(StrEnum):
 _R = CheckpointReason
 SENTENCES: dict[CheckpointReason, str] = {
     _R.CURRENT: "The checkpoint stands at the group's committed offset.",
+    _R.BEYOND_END: f"The committed offset lies beyond the end of the source partition: {BEYOND_END}",
+    _R.BEYOND_TARGET_END: "The group's offset on the target lies beyond the end of the remote partition: "
+    f"{BEYOND_END}",
     _R.NOT_YET: "The group has gone on since; the next checkpoint brings it forward.",
     _R.COARSE: "The group has gone on since, but the offset syncs kept by MirrorMaker 2 tell no later place.",
     _R.REWOUND: "The group went back on the source; the checkpoint is ahead of it until the next one.",
@@ -84,6 +92,8 @@ SENTENCES: dict[CheckpointReason, str] = {
 # What a person should hear of first, where partitions of a group differ.
 _GRAVEST = (
     _R.TARGET_AHEAD,
+    _R.BEYOND_END,
+    _R.BEYOND_TARGET_END,
     _R.UNREADABLE,
     _R.NO_TOPIC,
     _R.NO_SYNC,
@@ -103,6 +113,8 @@ _GRAVEST = (
     _R.GROUP_FILTERED,
 )
 HINTS: dict[CheckpointReason, str] = {
+    _R.BEYOND_END: "Set the group's offset on the source; no checkpoint is written for it.",
+    _R.BEYOND_TARGET_END: "A plan sets its offsets on the target.",
     _R.TARGET_AHEAD: "Starting the group there would skip records; a plan sets the offset back.",
     _R.NOT_YET: "MirrorMaker 2 writes checkpoints every 60 s (emit.checkpoints.interval.seconds).",
     _R.COARSE: "A plan for a failover goes on at the certified offset instead.",
@@ -177,7 +189,8 @@ class PartitionFacts:
     source offset to be copied (None: nothing was copied). `at_risk` records the target does not have and
     `at_risk_ms` their distance in time (None: unknown). `remote_log_start` is where the copy begins,
     `remote_end` where it ends, read after all others, and `log_start_offset` and `end_offset` are the
-    source's (None: unknown).
+    source's (None: unknown). `source_most` and `target_most` are the highest offsets that a group can have
+    committed on each side, read after `committed` and `synced` (None: unknown).
     """
 
     where: TopicPartition
@@ -194,6 +207,18 @@ class PartitionFacts:
     log_start_offset: int | None = None
     end_offset: int | None = None
     is_selected: bool = True
+    source_most: int | None = None
+    target_most: int | None = None
+
+    @property
+    def is_beyond_end(self) -> bool:
+        """Whether the committed offset lies beyond the end of the source partition."""
+        return _is_above(self.committed, self.source_most)
+
+    @property
+    def is_beyond_target_end(self) -> bool:
+        """Whether the group's own offset on the target lies beyond the end of the remote partition."""
+        return _is_above(self.synced, self.target_most)
 
     @property
     def is_empty(self) -> bool:
@@ -223,7 +248,7 @@ def measure_checkpoint(facts: PartitionFacts, group: GroupFacts, now_ms: int) ->
     kept = facts.checkpoint
     age_ms = None if kept is None or kept.at_ms is None else max(now_ms - kept.at_ms, 0)
     behind = None
-    if kept is not None and facts.committed is not None:
+    if kept is not None and facts.committed is not None and not facts.is_beyond_end:
         behind = max(facts.committed - kept.upstream, 0)
     resume, resume_by = _resume_of(facts)
     proof = _until_end(facts)
@@ -257,6 +282,10 @@ def add_bounds(every: list[Bounds]) -> Bounds:
     return Bounds(sum(b.lo for b in every), sum(known) if len(known) == len(highs) else None)
 
 
+def _is_above(offset: int | None, most: int | None) -> bool:
+    return offset is not None and most is not None and offset > most
+
+
 def _resume_of(facts: PartitionFacts) -> tuple[int | None, ResumeBy]:
     if facts.synced is not None:
         return facts.synced, ResumeBy.GROUP
@@ -277,7 +306,7 @@ def _is_comparable(
     facts: PartitionFacts, group: GroupFacts, resume: int | None, age_ms: int | None
 ) -> bool:
     """Return whether what is known can contradict where the group would resume (rules C7 and C8)."""
-    if not group.is_commit_newer:
+    if not group.is_commit_newer or facts.is_beyond_target_end:
         return False
     kept, proof = facts.checkpoint, facts.certificate
     if kept is None or proof is None or proof.hi is not None or resume is None:
@@ -295,7 +324,7 @@ def _width(facts: PartitionFacts, proof: Certificate) -> int | None:
 
 def _ahead(facts: PartitionFacts, proof: Certificate | None, resume: int | None) -> Bounds | None:
     """Return how many offsets with records the true place is ahead of where the group goes on."""
-    if proof is None or resume is None:
+    if proof is None or resume is None or facts.is_beyond_target_end:
         return None
     width, least = _width(facts, proof), max(proof.lo - resume, 0)
     return Bounds(least, None if width is None else max(proof.lo + width - resume, 0))
@@ -314,6 +343,10 @@ def _reason_of(
     outside = _outside(facts, group)
     if outside is not None:
         return outside
+    if facts.is_beyond_end:
+        return _R.BEYOND_END
+    if facts.is_beyond_target_end:
+        return _R.BEYOND_TARGET_END
     if facts.synced is not None and skipped is not None and skipped.lo:
         return _R.TARGET_AHEAD
     if facts.checkpoint is None:

@@ -192,14 +192,17 @@ def _loss(records: int | None, ms: int | None, limits: Thresholds) -> list[Obsta
 
 def _of_place(facts: PartitionFacts, lag: CheckpointLag, limits: Thresholds) -> list[Obstacle]:
     """Return what stands in the way of going on at the right place."""
+    beyond = _of_ends(facts)
+    if facts.is_beyond_end:
+        return beyond
     if facts.is_empty:
-        return []
+        return beyond
     if facts.committed is None:
         return [_O.NEVER_COMMITTED]
     proof = facts.certificate
     if proof is None:
         return [] if facts.position is None else [_O.NO_TRANSLATION]
-    found = list(_of_resume(lag, limits))
+    found = [*beyond, *_of_resume(lag, limits)]
     start = facts.remote_log_start
     if start is not None and proof.hi is not None and proof.hi < start:
         found.append(_O.DELETED_ON_TARGET)
@@ -209,6 +212,11 @@ def _of_place(facts: PartitionFacts, lag: CheckpointLag, limits: Thresholds) -> 
     elif repeated > limits.reread and _O.REPEATS not in found:
         found.append(_O.REPEATS)
     return found
+
+
+def _of_ends(facts: PartitionFacts) -> list[Obstacle]:
+    found = [_O.BEYOND_END] if facts.is_beyond_end else []
+    return [*found, *([_O.BEYOND_TARGET_END] if facts.is_beyond_target_end else [])]
 
 
 def _of_resume(lag: CheckpointLag, limits: Thresholds) -> Iterable[Obstacle]:

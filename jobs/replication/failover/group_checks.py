@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from jobs.cluster.descriptions import GroupDescription, TopicPartition
+from jobs.replication.checkpoints.obstacles import BEYOND_END
 from jobs.replication.failover.acl_checks import check_acls
 from jobs.replication.failover.evidence import Evidence, Side
 from jobs.replication.failover.model import (
@@ -33,7 +34,8 @@ def check_group(
         _inactive_there(found, group),
         _active_here(found, group),
         _type(found, group),
-        _translated(items, untranslated),
+        *_beyond_end(found, items, untranslated),
+        *_translated(found, items, untranslated),
         *_within_log(found, items),
         _rereads(items),
         *_moves_back(found, items),
@@ -100,7 +102,60 @@ def _type(found: Evidence, group: str) -> Check:
     return Check("type", WARN, text)
 
 
-def _translated(items: Sequence[PlanItem], untranslated: Untranslated) -> Check:
+def _is_beyond(found: Evidence, item: PlanItem) -> bool:
+    return found.origin.is_beyond_end(item.origin, item.committed)
+
+
+def _beyond_end(
+    found: Evidence, items: Sequence[PlanItem], untranslated: Untranslated
+) -> Iterator[Check]:
+    """Say which commits lie beyond the end of their partition, on the origin and on the destination."""
+    here, there = found.origin, found.destination
+    beyond = [one for one in items if _is_beyond(found, one)]
+    if beyond:
+        text = f"On {here.alias} {_commits(beyond)} beyond the end of the partition: {BEYOND_END}"
+        told = [
+            f"{one.origin} at {one.committed:,}, ends at {here.range_of(one.origin).high_watermark:,}"
+            for one in beyond
+        ]
+        state, hint = WARN, f"They start at the beginning of the log on {there.alias}."
+        if untranslated is Untranslated.REFUSE:
+            state = BLOCK
+            hint = (
+                f"Set these offsets on {here.alias} (kafka-consumer-groups.sh --reset-offsets) and refresh "
+                "the plan, or choose that nothing is set for them: auto.offset.reset then decides on "
+                f"{there.alias}."
+            )
+        elif untranslated is Untranslated.LEAVE:
+            hint = f"Nothing is set for them on {there.alias}, where auto.offset.reset decides as well."
+        yield Check("beyond_end", state, text, _few(told), hint)
+    beyond = [one for one in items if _is_beyond_there(found, one)]
+    if beyond:
+        text = f"On {there.alias} {_commits(beyond)} beyond the end of the partition: {BEYOND_END}"
+        told = [f"{one.destination} at {one.before:,}, ends at {one.log_end:,}" for one in beyond]
+        hint = "Partitions for which the plan sets an offset get a right one."
+        yield Check("beyond_end_there", WARN, text, _few(told), hint)
+
+
+def _is_beyond_there(found: Evidence, item: PlanItem) -> bool:
+    there = item.destination
+    return there is not None and found.destination.is_beyond_end(there, item.before)
+
+
+def _commits(items: Sequence[PlanItem]) -> str:
+    count = counted(len(items), "committed offset")
+    return f"{count} {'lies' if len(items) == 1 else 'lie'}"
+
+
+def _translated(
+    found: Evidence, every: Sequence[PlanItem], untranslated: Untranslated
+) -> Iterator[Check]:
+    items = [one for one in every if not _is_beyond(found, one)]
+    if items or not every:
+        yield _judged_translation(items, untranslated)
+
+
+def _judged_translation(items: Sequence[PlanItem], untranslated: Untranslated) -> Check:
     without = [one for one in items if one.lo is None and one.how]
     impossible = [one for one in items if one.lo is not None and one.target is None]
     nowhere = [one for one in items if not one.how]
@@ -171,7 +226,10 @@ def _moves_back(found: Evidence, items: Sequence[PlanItem]) -> Iterator[Check]:
     back = [
         one
         for one in items
-        if one.before is not None and one.target is not None and one.before > one.target
+        if one.before is not None
+        and one.target is not None
+        and one.before > one.target
+        and not _is_beyond_there(found, one)
     ]
     if back:
         alias = found.destination.alias
@@ -246,6 +304,9 @@ def _streams(found: Evidence, group: str) -> Iterator[Check]:
 
 
 def _examples(items: Sequence[PlanItem]) -> str:
-    told = [f"{one.origin}: {one.problem or one.reason}" for one in items[:_FEW]]
-    more = f"; and {len(items) - _FEW} more" if len(items) > _FEW else ""
-    return "; ".join(told) + more
+    return _few([f"{one.origin}: {one.problem or one.reason}" for one in items])
+
+
+def _few(told: Sequence[str]) -> str:
+    more = f"; and {len(told) - _FEW} more" if len(told) > _FEW else ""
+    return "; ".join(told[:_FEW]) + more

@@ -35,8 +35,16 @@ def plan_item(
         log_start=ranges.log_start_offset,
         log_end=ranges.end_offset,
     )
-    item = _forward(found, leg, item) if leg.way is Way.FORWARD else _back(found, leg, item)
+    if found.origin.is_beyond_end(where, committed):
+        item = replace(item, problem=_beyond(found, where))
+    else:
+        item = _forward(found, leg, item) if leg.way is Way.FORWARD else _back(found, leg, item)
     return _with_target(item, ranges, untranslated)
+
+
+def _beyond(found: Evidence, where: TopicPartition) -> str:
+    end = found.origin.range_of(where).high_watermark
+    return f"Its committed offset lies beyond the end of the partition ({end:,})."
 
 
 def _metadata(found: Evidence, group: str, where: TopicPartition) -> str:
@@ -69,13 +77,15 @@ def _forward(found: Evidence, leg: Leg, item: PlanItem) -> PlanItem:
 
 def _ends(found: Evidence, leg: Leg, item: PlanItem) -> SourceEnd | None:
     """Return where both sides end; markers behind the last record are nothing that the group could read."""
-    source = found.origin.range_of(item.origin).end_offset
+    here = found.origin.range_of(item.origin)
+    source = here.end_offset
     if source is None or item.log_end is None:
         return None
     data_end = found.origin.data_ends.get(item.origin)
     has_all = data_end is not None and data_end <= item.committed <= source
     reached = item.committed if has_all else source
-    return SourceEnd(reached, item.log_end, leg.positions.get(item.origin))
+    position = leg.positions.get(item.origin)
+    return SourceEnd(reached, item.log_end, position, here.log_start_offset, item.log_start)
 
 
 def _back(found: Evidence, leg: Leg, item: PlanItem) -> PlanItem:

@@ -203,13 +203,15 @@ class _Judge:
             sketch, kept = self._sketches.get((where, committed)), found.kept.get(remote)
             is_at_end = end is not None and committed is not None and committed >= end.source_end
             is_open = sketch is not None and sketch[1] < 0
+            synced = found.synced.get(remote)
+            is_at_end |= end is not None and (end.is_empty or (synced or 0) > end.target_most)
             is_new = kept is not None and self.now_ms - (kept.at_ms or 0) < SYNCS_READ_WITHIN_MS
             rows.append(
                 (
                     where,
                     committed,
                     kept,
-                    found.synced.get(remote),
+                    synced,
                     stored.copied.get(where),
                     stored.remote_starts.get(remote),
                     sketch,
@@ -252,7 +254,8 @@ class _Judge:
         row = stored.copied.get(where)
         proof = mm2 = None
         end = asked.ends.get(where)
-        if committed is not None and group.is_selected:
+        is_beyond = end is not None and committed is not None and committed > end.source_most
+        if committed is not None and group.is_selected and not is_beyond:
             proof = asked.translator.translate(where, committed, end=end)
             mm2 = self._mm2(where, committed)
         facts = PartitionFacts(
@@ -270,6 +273,8 @@ class _Judge:
             log_start_offset=row.log_start_offset if row else None,
             end_offset=row.end_offset if row else None,
             is_selected=stored.names.has_topic(where.topic),
+            source_most=end.source_most if end else None,
+            target_most=end.target_most if end else None,
         )
         lag = measure_checkpoint(facts, group, self.now_ms)
         return rules.judge_partition(facts, lag, group, self.limits)
