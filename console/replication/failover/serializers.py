@@ -140,6 +140,10 @@ class PlanItemSerializer(serializers.Serializer[Any]):
     only_here = serializers.ListField(child=serializers.IntegerField(), allow_null=True)
     metadata = serializers.CharField()
     problem = serializers.CharField()
+    internal = serializers.BooleanField(
+        default=False,
+        help_text="An internal topic of Kafka Streams: nothing is set, none is missing.",
+    )
 
 
 class PlanGroupSerializer(serializers.ModelSerializer[FailoverPlanGroup]):

@@ -329,7 +329,7 @@ def _group_row(row: FailoverPlan, group: GroupPlan) -> FailoverPlanGroup:
         group=group.group,
         type=group.type[:20],
         verdict=group.verdict.value,
-        item_count=len(group.items),
+        item_count=sum(not one.internal for one in group.items),
         exact_count=sum(one.exact for one in group.items),
         reread_most=group.reread_most,
         at_risk=None if None in at_risk else sum(one or 0 for one in at_risk),

@@ -25,110 +25,30 @@ Per group and source partition
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.replication.checkpoints.obstacles import BEYOND_END
+from jobs.replication.checkpoints.reasons import (
+    HINTS,
+    SENTENCES,
+    CheckpointReason,
+    gravest,
+    reason_text,
+)
 from jobs.replication.offset_sync_store import TOO_OLD
 from jobs.replication.translation.sync_history import Certificate, repeats_nothing
 
-# Offset syncs are read within some seconds; a checkpoint that is older has all of its own read here.
-SYNCS_READ_WITHIN_MS = 10_000
-
-
-class CheckpointReason(StrEnum):
-    """What there is to say of a checkpoint: why there is none, why it is behind, or that it is not."""
-
-    CURRENT = "current"
-    BEYOND_END = "beyond_end"
-    BEYOND_TARGET_END = "beyond_target_end"
-    NOT_YET = "not_yet"
-    COARSE = "coarse"
-    REWOUND = "rewound"
-    TARGET_AHEAD = "target_ahead"
-    GROUP_FILTERED = "group_filtered"
-    TOPIC_FILTERED = "topic_filtered"
-    GROUP_GONE = "group_gone"
-    FAILED_OVER = "failed_over"
-    NEVER_COMMITTED = "never_committed"
-    UNREADABLE = "unreadable"
-    NO_TOPIC = "no_topic"
-    NOT_COPIED = "not_copied"
-    NO_SYNC = "no_sync"
-    BEFORE_FIRST_SYNC = "before_first_sync"
-    FORGOTTEN = "forgotten"
-    IDLE = "idle"
-    NOT_EMITTED = "not_emitted"
-
+__all__ = [
+    "HINTS", "SENTENCES", "SYNCS_READ_WITHIN_MS", "Bounds", "CheckpointLag", "CheckpointReason", "GroupFacts",
+    "PartitionFacts", "ResumeBy", "SeenCheckpoint", "TopicState", "add_bounds", "gravest",
+    "measure_checkpoint", "reason_text",
+]  # fmt: skip
 
 _R = CheckpointReason
-SENTENCES: dict[CheckpointReason, str] = {
-    _R.CURRENT: "The checkpoint stands at the group's committed offset.",
-    _R.BEYOND_END: f"The committed offset lies beyond the end of the source partition: {BEYOND_END}",
-    _R.BEYOND_TARGET_END: "The group's offset on the target lies beyond the end of the remote partition: "
-    f"{BEYOND_END}",
-    _R.NOT_YET: "The group has gone on since; the next checkpoint brings it forward.",
-    _R.COARSE: "The group has gone on since, but the offset syncs kept by MirrorMaker 2 tell no later place.",
-    _R.REWOUND: "The group went back on the source; the checkpoint is ahead of it until the next one.",
-    _R.TARGET_AHEAD: "The group's own offset on the target is ahead of the true place.",
-    _R.GROUP_FILTERED: "The flow's patterns leave this group out: no checkpoint of it is written.",
-    _R.TOPIC_FILTERED: "The flow's patterns leave this topic out: it is not copied.",
-    _R.GROUP_GONE: "The group was deleted on the source; its last checkpoint is still there.",
-    _R.FAILED_OVER: "A failover plan of this flow moved the group to the target, and it has no members "
-    "on the source.",
-    _R.NEVER_COMMITTED: "The group never committed an offset here, so there is nothing to translate.",
-    _R.UNREADABLE: "The topic of checkpoints could not be read: nobody knows whether there is one.",
-    _R.NO_TOPIC: "The topic of checkpoints does not exist: nothing writes checkpoints for this flow.",
-    _R.NOT_COPIED: "Nothing of this partition was copied yet.",
-    _R.NO_SYNC: "There is no offset sync of this partition yet, so no offset of it can be translated.",
-    _R.BEFORE_FIRST_SYNC: "The group's offset is older than the first offset sync of this partition.",
-    _R.FORGOTTEN: "MirrorMaker 2 keeps 64 offset syncs per partition: all are newer than the group's offset.",
-    _R.IDLE: "The group has no members, and no checkpoint was written since it last committed.",
-    _R.NOT_EMITTED: "It can be translated, but no checkpoint was written yet.",
-}
-# What a person should hear of first, where partitions of a group differ.
-_GRAVEST = (
-    _R.TARGET_AHEAD,
-    _R.BEYOND_END,
-    _R.BEYOND_TARGET_END,
-    _R.UNREADABLE,
-    _R.NO_TOPIC,
-    _R.NO_SYNC,
-    _R.NOT_COPIED,
-    _R.BEFORE_FIRST_SYNC,
-    _R.FORGOTTEN,
-    _R.REWOUND,
-    _R.NEVER_COMMITTED,
-    _R.NOT_EMITTED,
-    _R.IDLE,
-    _R.COARSE,
-    _R.NOT_YET,
-    _R.FAILED_OVER,
-    _R.GROUP_GONE,
-    _R.CURRENT,
-    _R.TOPIC_FILTERED,
-    _R.GROUP_FILTERED,
-)
-HINTS: dict[CheckpointReason, str] = {
-    _R.BEYOND_END: "Set the group's offset on the source; no checkpoint is written for it.",
-    _R.BEYOND_TARGET_END: "A plan sets its offsets on the target.",
-    _R.TARGET_AHEAD: "Starting the group there would skip records; a plan sets the offset back.",
-    _R.NOT_YET: "MirrorMaker 2 writes checkpoints every 60 s (emit.checkpoints.interval.seconds).",
-    _R.COARSE: "A plan for a failover goes on at the certified offset instead.",
-    _R.REWOUND: "A group offset synced to the target before stays ahead: look at what would be skipped.",
-    _R.GROUP_FILTERED: "Change groups or groups_exclude of the flow.",
-    _R.TOPIC_FILTERED: "Change topics or topics_exclude of the flow, or let another flow copy it.",
-    _R.UNREADABLE: "Give crosslog's account READ on the topic of checkpoints on the target.",
-    _R.NO_TOPIC: "Run MirrorMaker 2's checkpoint connector, or let crosslog write checkpoints.",
-    _R.NO_SYNC: "Look whether offset syncs are kept, and whether crosslog reads them where they are.",
-    _R.BEFORE_FIRST_SYNC: "The group has to read on, or goes on at the beginning of the copy and repeats.",
-    _R.FORGOTTEN: "A plan for a failover goes on at the certified offset instead.",
-    _R.IDLE: "MirrorMaker 2 looks for groups every 10 minutes (refresh.groups.interval.seconds).",
-    _R.NOT_EMITTED: "MirrorMaker 2 looks for groups every 10 minutes (refresh.groups.interval.seconds).",
-}
+# Offset syncs are read within some seconds; a checkpoint that is older has all of its own read here.
+SYNCS_READ_WITHIN_MS = 10_000
 
 
 class SeenCheckpoint(NamedTuple):
@@ -191,6 +111,7 @@ class PartitionFacts:
     `remote_end` where it ends, read after all others, and `log_start_offset` and `end_offset` are the
     source's (None: unknown). `source_most` and `target_most` are the highest offsets that a group can have
     committed on each side, read after `committed` and `synced` (None: unknown).
+    `is_streams_internal`: Kafka Streams made the topic for this group, and the copy has another name.
     """
 
     where: TopicPartition
@@ -207,6 +128,7 @@ class PartitionFacts:
     log_start_offset: int | None = None
     end_offset: int | None = None
     is_selected: bool = True
+    is_streams_internal: bool = False
     source_most: int | None = None
     target_most: int | None = None
 
@@ -263,16 +185,6 @@ def measure_checkpoint(facts: PartitionFacts, group: GroupFacts, now_ms: int) ->
         duplicates=None if proof is None else Bounds(0, _width(facts, proof)),
         reason=_reason_of(facts, group, skipped),
     )
-
-
-def reason_text(reason: CheckpointReason) -> str:
-    """Return the sentence of a reason, and what to do where there is something."""
-    return f"{SENTENCES[reason]} {HINTS.get(reason, '')}".strip()
-
-
-def gravest(reasons: Iterable[CheckpointReason]) -> CheckpointReason | None:
-    """Return the reason that a person should hear of first; None when there are none."""
-    return min(reasons, key=_GRAVEST.index, default=None)
 
 
 def add_bounds(every: list[Bounds]) -> Bounds:
@@ -358,6 +270,8 @@ def _outside(facts: PartitionFacts, group: GroupFacts) -> CheckpointReason | Non
     """Return why nobody is to expect a checkpoint here."""
     if not group.is_selected:
         return _R.GROUP_FILTERED
+    if facts.is_streams_internal:
+        return _R.STREAMS_INTERNAL
     if not facts.is_selected:
         return _R.TOPIC_FILTERED
     if group.is_failed_over:

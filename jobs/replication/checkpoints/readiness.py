@@ -36,6 +36,7 @@ _OUTSIDE = frozenset(
     {
         CheckpointReason.GROUP_FILTERED,
         CheckpointReason.TOPIC_FILTERED,
+        CheckpointReason.STREAMS_INTERNAL,
         CheckpointReason.GROUP_GONE,
         CheckpointReason.FAILED_OVER,
     }
@@ -120,7 +121,8 @@ def judge_group(
 ) -> Verdict:
     """Return the verdict over the partitions of a group, or over those of one of its topics.
 
-    `stale` names what it is judged by and is old; `other_topics` are those that no flow copies.
+    `stale` names what it is judged by and is old; `other_topics` are those that no flow copies, without the
+    internal ones of Kafka Streams.
     """
     covered = [part for part in parts if part.is_covered]
     if not covered or not group.is_selected:

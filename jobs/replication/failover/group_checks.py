@@ -15,13 +15,13 @@ from jobs.replication.failover.model import (
     Untranslated,
     counted,
 )
+from jobs.wire.topics.streams_topics import changelog_store, internal_topics, own_topics
 
 OK, UNKNOWN, WARN, BLOCK = CheckState.OK, CheckState.UNKNOWN, CheckState.WARN, CheckState.BLOCK
 _INACTIVE = frozenset({"Empty", "Dead", "Unknown", ""})
 _KEPT_TYPES = frozenset({"classic", "consumer", ""})
 # Spark's Kafka source names the groups that it makes for itself so; its offsets are in the checkpoint folder.
 _SPARK = ("spark-kafka-source-", "spark-kafka-relation-", "spark-executor-")
-_STREAMS_TOPICS = ("-changelog", "-repartition")
 _FEW = 3
 
 
@@ -30,20 +30,21 @@ def check_group(
 ) -> tuple[Check, ...]:
     """Return all checks of a group."""
     topics = {one.destination.topic for one in items if one.destination}
+    inputs = [one for one in items if not one.internal]
     return (
         _inactive_there(found, group),
         _active_here(found, group),
         _type(found, group),
-        *_beyond_end(found, items, untranslated),
-        *_translated(found, items, untranslated),
+        *_beyond_end(found, inputs, untranslated),
+        *_translated(found, inputs, untranslated),
         *_within_log(found, items),
         _rereads(items),
         *_moves_back(found, items),
         *_only_here(found, items),
         check_acls(found, group, topics),
-        *_without_commit(found, items),
+        *_without_commit(found, inputs),
         *_offsets_elsewhere(found, group, items),
-        *_streams(found, group),
+        *_streams(found, group, items),
     )
 
 
@@ -288,19 +289,54 @@ def _offsets_elsewhere(found: Evidence, group: str, items: Sequence[PlanItem]) -
         yield Check("offsets_elsewhere", WARN, text, why, hint)
 
 
-def _streams(found: Evidence, group: str) -> Iterator[Check]:
-    own = sorted(
-        name
-        for name in found.origin.topic_names
-        if name.startswith(f"{group}-") and name.endswith(_STREAMS_TOPICS)
-    )
-    if own:
-        text = "It is a Kafka Streams application: its state stores are rebuilt on the destination."
-        hint = (
-            "Its changelog and repartition topics belong to the old cluster; with exactly-once "
-            "processing, stop it in an orderly way before it moves."
+def _streams(found: Evidence, group: str, items: Sequence[PlanItem]) -> Iterator[Check]:
+    """Say what a Kafka Streams application needs in place of copies of its internal topics."""
+    here, there = found.origin, found.destination.alias
+    names = here.topic_names | {one.origin.topic for one in items}
+    own = internal_topics(group, own_topics(group, here.groups, names))
+    if not own:
+        return
+    stores = sorted(filter(None, (changelog_store(group, name) for name in own)))
+    inputs = [one for one in items if not one.internal]
+    read = ", ".join(sorted({one.destination.topic for one in inputs if one.destination}))
+    told = [f"internal topics: {_few(sorted(own))}"]
+    if waiting := sum(filter(None, (_waiting(here, one) for one in items if one.internal))):
+        told.append(f"{waiting:,} records of repartition topics are not processed yet")
+    if not stores:
+        text = (
+            f"It is a Kafka Streams application without state. It makes its own topics on {there}."
         )
-        yield Check("streams", WARN, text, ", ".join(own[:_FEW]), hint)
+        hint = f"Stop it on {here.alias} in an orderly way, so that its repartition topics are processed."
+        yield Check("streams", WARN if waiting else OK, text, "; ".join(told), hint)
+        return
+    most = _rebuild_most(inputs)
+    again = "not known how many records" if most is None else f"0 to {most:,} records"
+    told.append(f"read again: {again} (0: start with empty state, most: rebuild all of it)")
+    text = (
+        f"It is a Kafka Streams application. It makes its own topics on {there}, so its state "
+        f"({_few(stores)}) is empty there until it is rebuilt from {read or 'its input topics'}."
+    )
+    hint = (
+        f"Stop it on {here.alias} in an orderly way. Then either start it on {there} at these offsets with "
+        "empty state, or rebuild the state: in place of applying this plan, run "
+        f"kafka-streams-application-reset.sh --application-id {group} "
+        f"--input-topics {read.replace(' ', '') or 'TOPICS'} on {there}, then start it."
+    )
+    yield Check("streams", WARN, text, "; ".join(told), hint)
+
+
+def _waiting(side: Side, item: PlanItem) -> int | None:
+    end = side.range_of(item.origin).end_offset
+    return None if end is None else max(end - item.committed, 0)
+
+
+def _rebuild_most(inputs: Sequence[PlanItem]) -> int | None:
+    """Return how many offsets of the input topics are before those that are set; None: not known."""
+    spans = [
+        None if one.target is None or one.log_start is None else one.target - one.log_start
+        for one in inputs
+    ]
+    return None if None in spans else sum(filter(None, spans))
 
 
 def _examples(items: Sequence[PlanItem]) -> str:

@@ -10,8 +10,10 @@ from jobs.replication.failover.model import PlanItem, Untranslated
 from jobs.replication.translation.partition_syncs import DOWNSTREAM, UPSTREAM
 from jobs.replication.translation.sync_history import Certificate, repeats_nothing
 from jobs.replication.translation.translator import SourceEnd
+from jobs.wire.topics.streams_topics import is_internal
 
 NO_SYNC = "There is no offset sync of this partition."
+INTERNAL = "An internal topic of Kafka Streams: the application makes its own on the destination."
 NO_COUNTERPART = "No flow between the two clusters copies this topic."
 
 
@@ -21,6 +23,8 @@ def plan_item(
     """Return what happens to one partition of a group."""
     bare = PlanItem(where, committed, metadata=_metadata(found, group, where))
     way = found.way(where.topic)
+    if _is_internal(group, where.topic, way[1] if way else None):
+        return replace(bare, problem=INTERNAL, internal=True)
     if way is None:
         return replace(bare, problem=NO_COUNTERPART, only_here=_only_on_origin(found, where))
     leg, topic = way
@@ -40,6 +44,12 @@ def plan_item(
     else:
         item = _forward(found, leg, item) if leg.way is Way.FORWARD else _back(found, leg, item)
     return _with_target(item, ranges, untranslated)
+
+
+def _is_internal(group: str, topic: str, there: str | None) -> bool:
+    """Whether Kafka Streams made a topic, and no flow copies it under the name that the application reads."""
+    names = {topic} if there is None else {topic, there}
+    return topic != there and any(is_internal(group, name) for name in names)
 
 
 def _beyond(found: Evidence, where: TopicPartition) -> str:

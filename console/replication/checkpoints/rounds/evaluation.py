@@ -28,6 +28,7 @@ from jobs.replication.checkpoints.lag import (
 )
 from jobs.replication.checkpoints.readiness import Part, Thresholds, Verdict
 from jobs.replication.translation.translator import SourceEnd, Translator
+from jobs.wire.topics.streams_topics import is_internal
 
 _ACTIVE_WITHOUT_COUNT = {
     "Stable",
@@ -179,7 +180,7 @@ class _Judge:
     ) -> GroupAnswer:
         facts, stale = found.facts, self.asked.stale
         parts = [self._part(where, offset, found) for where, offset in sorted(found.places.items())]
-        missing = _missing(beside, self.stored) if facts.is_selected else []
+        missing = _missing(found.name, beside, self.stored) if facts.is_selected else []
         verdict = rules.judge_group(parts, facts, stale=stale, other_topics=missing)
         return GroupAnswer(
             found.name,
@@ -251,7 +252,7 @@ class _Judge:
     ) -> Part:
         stored, asked, group = self.stored, self.asked, found.facts
         remote = stored.names.remote(where)
-        row = stored.copied.get(where)
+        row, is_copied = stored.copied.get(where), stored.names.has_topic(where.topic)
         proof = mm2 = None
         end = asked.ends.get(where)
         is_beyond = end is not None and committed is not None and committed > end.source_most
@@ -272,7 +273,10 @@ class _Judge:
             remote_end=end.target_end if end else None,
             log_start_offset=row.log_start_offset if row else None,
             end_offset=row.end_offset if row else None,
-            is_selected=stored.names.has_topic(where.topic),
+            is_selected=is_copied,
+            # A copy of the same name is the one that the application reads there.
+            is_streams_internal=is_internal(found.name, where.topic)
+            and not (is_copied and remote.topic == where.topic),
             source_most=end.source_most if end else None,
             target_most=end.target_most if end else None,
         )
@@ -299,8 +303,8 @@ def _outside(
     ]
 
 
-def _missing(others: Iterable[TopicPartition], stored: StoredFacts) -> list[str]:
-    topics = {where.topic for where in others}
+def _missing(group: str, others: Iterable[TopicPartition], stored: StoredFacts) -> list[str]:
+    topics = {where.topic for where in others if not is_internal(group, where.topic)}
     return sorted(t for t in topics if not stored.is_copied_elsewhere(t))
 
 

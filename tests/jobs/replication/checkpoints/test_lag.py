@@ -138,6 +138,12 @@ BEFORE = Certificate(0, 500, "It is before the first offset sync.", (KeptSync(20
         pytest.param(
             "beyond_target_end", {}, {"synced": 900, "target_most": 899}, id="and on the target"
         ),
+        pytest.param(
+            "streams_internal",
+            {},
+            {"is_streams_internal": True, "is_selected": False},
+            id="Streams",
+        ),
         pytest.param("group_gone", {"is_there": False}, {"committed": None}, id="group gone"),
     ],
 )

@@ -364,37 +364,3 @@ def test_a_gap_is_told_of_groups_that_are_remembered_too(flow):
     changes = ReadinessChange.objects.filter(group="readers").order_by("at")
     assert [one.readiness for one in changes] == ["ready", "unknown", "ready"]
     assert group().partitions[0]["committed"] == 100
-
-
-def test_a_group_beyond_the_end_of_its_partition_is_blocked_with_the_reason(flow):
-    """tests/conformance/reported/group_beyond_the_end"""
-    GroupOffset.objects.update(committed_offset=5_000)
-    answer = judged(flow, door(ends={ORDERS: END}))
-    row = group()
-    assert (row.readiness, row.reason, row.behind) == ("blocked", "beyond_end", None)
-    assert "beyond the end of the source partition" in answer.why
-    (place,) = row.partitions
-    assert (place["lo"], place["hi"], place["skipped"]) == (None, None, None)
-
-
-def test_a_group_in_an_open_transaction_is_not_beyond_the_end(flow):
-    GroupOffset.objects.update(committed_offset=205)
-    judged(flow, door(ends={ORDERS: END._replace(source_high=210)}))
-    assert group().reason != "beyond_end"
-
-
-def test_an_offset_beyond_the_end_on_the_target_is_not_called_ahead(flow):
-    add_group(flow.target, "readers", {TopicPartition("east.orders", 0): 5_000}, members=0)
-    answer = judged(flow, door(ends={ORDERS: END}))
-    assert (group().reason, group().skipped_lo) == ("beyond_target_end", None)
-    assert answer.evidence[0]["obstacle"] == "beyond_target_end"
-
-
-def test_where_no_record_is_left_a_group_below_the_log_start_is_ready(flow):
-    """tests/conformance/reported/group_below_the_log_start"""
-    FlowPartition.objects.update(position=200, log_start_offset=200, end_offset=200)
-    GroupOffset.objects.update(committed_offset=20)
-    ends = END._replace(source_start=200, target_start=600)
-    judged(flow, StubCheckpointDoor(ends={ORDERS: ends}), open_translator=lambda _: Translator())
-    (place,) = group().partitions
-    assert (group().readiness, place["lo"], place["hi"]) == ("ready", 600, 600)
