@@ -20,7 +20,10 @@ Per group and source partition
         just written may know of offset syncs that were not read here yet: nothing contradicts it so soon.
     C9  Beyond the end: a commit above the high watermark that was read after it is of no record that is
         there. It is translated to nothing, and nothing is counted from it. The same on the target.
-    C10 Offsets are counted, not records: transaction markers and compaction make these numbers upper bounds.
+    C10 Repeated by a plan: what a plan says of the committed offset, which is what it says once the group has
+        stopped. While it commits a plan finds newer commits, of which offset syncs say less: the most that it
+        may say of any commit from here to the source's end is a bound of its own.
+    C11 Offsets are counted, not records: transaction markers and compaction make these numbers upper bounds.
 """
 
 from __future__ import annotations
@@ -38,7 +41,12 @@ from jobs.replication.checkpoints.reasons import (
     reason_text,
 )
 from jobs.replication.offset_sync_store import TOO_OLD
-from jobs.replication.translation.sync_history import Certificate, repeats_nothing
+from jobs.replication.translation.sync_history import (
+    Certificate,
+    ComingCommits,
+    repeated_at_most,
+    repeats_nothing,
+)
 
 __all__ = [
     "HINTS", "SENTENCES", "SYNCS_READ_WITHIN_MS", "Bounds", "CheckpointLag", "CheckpointReason", "GroupFacts",
@@ -111,7 +119,8 @@ class PartitionFacts:
     `remote_end` where it ends, read after all others, and `log_start_offset` and `end_offset` are the
     source's (None: unknown). `source_most` and `target_most` are the highest offsets that a group can have
     committed on each side, read after `committed` and `synced` (None: unknown).
-    `is_streams_internal`: Kafka Streams made the topic for this group, and the copy has another name.
+    `coming` is what offset syncs say of commits to come (None: nothing). `is_streams_internal`: Kafka Streams
+    made the topic for this group, and the copy has another name.
     """
 
     where: TopicPartition
@@ -129,6 +138,7 @@ class PartitionFacts:
     end_offset: int | None = None
     is_selected: bool = True
     is_streams_internal: bool = False
+    coming: ComingCommits | None = None
     source_most: int | None = None
     target_most: int | None = None
 
@@ -159,13 +169,15 @@ class CheckpointLag:
     reread: Bounds | None
     skipped: Bounds | None
     duplicates: Bounds | None
+    duplicates_coming: Bounds | None
     reason: CheckpointReason
 
 
 def measure_checkpoint(facts: PartitionFacts, group: GroupFacts, now_ms: int) -> CheckpointLag:
     """Return the lag of a checkpoint.
 
-    `duplicates` is what a failover repeats that resumes at the certificate's lower bound.
+    `duplicates` is what a failover by a plan repeats once the group has stopped, `duplicates_coming` while it
+    commits.
     """
     kept = facts.checkpoint
     age_ms = None if kept is None or kept.at_ms is None else max(now_ms - kept.at_ms, 0)
@@ -174,6 +186,7 @@ def measure_checkpoint(facts: PartitionFacts, group: GroupFacts, now_ms: int) ->
         behind = max(facts.committed - kept.upstream, 0)
     resume, resume_by = _resume_of(facts)
     proof = _until_end(facts)
+    duplicates = _by_a_plan(facts)
     skipped = _passed(proof, resume) if _is_comparable(facts, group, resume, age_ms) else None
     return CheckpointLag(
         age_ms=age_ms,
@@ -182,7 +195,8 @@ def measure_checkpoint(facts: PartitionFacts, group: GroupFacts, now_ms: int) ->
         resume_by=resume_by,
         reread=_ahead(facts, proof, resume),
         skipped=skipped,
-        duplicates=None if proof is None else Bounds(0, _width(facts, proof)),
+        duplicates=duplicates,
+        duplicates_coming=duplicates if group.has_members is False else _coming(facts, duplicates),
         reason=_reason_of(facts, group, skipped),
     )
 
@@ -232,6 +246,29 @@ def _width(facts: PartitionFacts, proof: Certificate) -> int | None:
     if repeats_nothing(proof, facts.committed or 0):
         return 0
     return None if proof.hi is None else max(proof.hi - proof.lo, 0)
+
+
+def _by_a_plan(facts: PartitionFacts) -> Bounds | None:
+    """Return what a plan says of the committed offset (`repeated_at_most`)."""
+    proof, committed, position = facts.certificate, facts.committed, facts.position
+    if proof is None or committed is None:
+        return None
+    target = max(proof.lo, facts.remote_log_start or 0)
+    not_copied = None if position is None else max(committed - position, 0)
+    return Bounds(0, repeated_at_most(proof, committed, target, facts.remote_end, not_copied))
+
+
+def _coming(facts: PartitionFacts, stopped: Bounds | None) -> Bounds | None:
+    """Return the most that a plan says of any commit from the committed offset to the source's end."""
+    if stopped is None or facts.certificate is None:
+        return stopped
+    coming, there, position = facts.coming, facts.remote_end, facts.position
+    here = facts.end_offset if facts.source_most is None else facts.source_most
+    if None in (stopped.hi, there, here, position) or coming is None:
+        return Bounds(0, None)
+    lo = facts.certificate.lo if coming.gap is None else coming.lo
+    width = max((there or 0) - max(lo, facts.remote_log_start or 0), coming.gap or 0)
+    return Bounds(0, max(stopped.hi or 0, width + max((here or 0) - (position or 0), 0)))
 
 
 def _ahead(facts: PartitionFacts, proof: Certificate | None, resume: int | None) -> Bounds | None:

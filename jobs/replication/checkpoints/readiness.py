@@ -89,7 +89,8 @@ class Verdict:
     """The answer for a group-topic, a group, a topic or a flow.
 
     `rpo_records` and `rpo_ms` are what the target does not have; `reread` what is repeated when groups go on
-    by themselves, `duplicates` when they go on at the certified places. None is unknown.
+    by themselves, `duplicates` by a plan once they have stopped, `duplicates_coming` by a plan while they
+    commit. None is unknown.
     """
 
     readiness: Readiness
@@ -99,6 +100,7 @@ class Verdict:
     reread: Bounds | None = None
     skipped: Bounds | None = None
     duplicates: Bounds | None = None
+    duplicates_coming: Bounds | None = None
     parts: int = 0
 
 
@@ -151,6 +153,7 @@ def judge_flow(groups: Iterable[Verdict], data: Verdict, *, stale: str = "") -> 
         reread=_sum_or_none([one.reread for one in counted]),
         skipped=_sum_or_none([one.skipped for one in counted]),
         duplicates=_sum_or_none([one.duplicates for one in counted]),
+        duplicates_coming=_sum_or_none([one.duplicates_coming for one in counted]),
         parts=len(counted),
     )
 
@@ -255,6 +258,7 @@ def _total(parts: Sequence[Part], evidence: Sequence[Evidence]) -> Verdict:
         reread=_sum_or_none([part.lag.reread for part in parts]),
         skipped=_sum_or_none([part.lag.skipped for part in parts]),
         duplicates=_sum_or_none([part.lag.duplicates for part in parts]),
+        duplicates_coming=_sum_or_none([part.lag.duplicates_coming for part in parts]),
         parts=len(parts),
     )
 

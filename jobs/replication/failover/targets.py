@@ -8,7 +8,7 @@ from jobs.cluster.descriptions import CommittedOffset, OffsetRange, TopicPartiti
 from jobs.replication.failover.evidence import Evidence, Leg, Way
 from jobs.replication.failover.model import PlanItem, Untranslated
 from jobs.replication.translation.partition_syncs import DOWNSTREAM, UPSTREAM
-from jobs.replication.translation.sync_history import Certificate, repeats_nothing
+from jobs.replication.translation.sync_history import Certificate, repeated_at_most
 from jobs.replication.translation.translator import SourceEnd
 from jobs.wire.topics.streams_topics import is_internal
 
@@ -153,8 +153,4 @@ def _reread(item: PlanItem, target: int, end: int) -> int | None:
     """Return how many offsets from the target on may have been read already; they are there, or come."""
     found = Certificate(item.lo or 0, item.hi, item.reason, item.evidence)
     side = UPSTREAM if item.how == Way.FORWARD else DOWNSTREAM
-    if repeats_nothing(found, item.committed, side):
-        return item.not_copied or 0
-    if item.hi is not None:
-        return max(min(item.hi, end) - target, 0) + (item.not_copied or 0)
-    return None if item.not_copied is None else end - target + item.not_copied
+    return repeated_at_most(found, item.committed, target, end, item.not_copied, side)

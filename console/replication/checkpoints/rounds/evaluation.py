@@ -27,6 +27,7 @@ from jobs.replication.checkpoints.lag import (
     measure_checkpoint,
 )
 from jobs.replication.checkpoints.readiness import Part, Thresholds, Verdict
+from jobs.replication.translation.sync_history import ComingCommits
 from jobs.replication.translation.translator import SourceEnd, Translator
 from jobs.wire.topics.streams_topics import is_internal
 
@@ -133,6 +134,7 @@ class _Judge:
         self.stored, self.asked, self.limits, self.now_ms = stored, asked, limits, now_ms
         self._memory = memory
         self._mm2s: dict[tuple[TopicPartition, int], int | None] = {}
+        self._comings: dict[tuple[TopicPartition, int], ComingCommits | None] = {}
         self._sketches = sketches_of(asked.translator, stored.commits)
         self._checkpoints: dict[str, dict[TopicPartition, SeenCheckpoint]] = {}
         for key, kept in asked.checkpoints.checkpoints.items():
@@ -145,6 +147,12 @@ class _Judge:
         if (where, committed) not in self._mm2s:
             self._mm2s[where, committed] = self.asked.translator.mm2(where, committed)
         return self._mm2s[where, committed]
+
+    def _coming(self, where: TopicPartition, committed: int) -> ComingCommits | None:
+        if (where, committed) not in self._comings:
+            history = self.asked.translator.history(where)
+            self._comings[where, committed] = history.coming(committed) if history else None
+        return self._comings[where, committed]
 
     def group_names(self) -> Iterable[str]:
         """Return the groups with an offset on the source or a checkpoint of this flow."""
@@ -217,7 +225,7 @@ class _Judge:
                     stored.remote_starts.get(remote),
                     sketch,
                     self._mm2(where, committed),
-                    end if is_at_end or is_open else None,
+                    end if is_at_end or is_open or found.facts.has_members is not False else None,
                     is_open and is_new,
                 )
             )
@@ -253,12 +261,13 @@ class _Judge:
         stored, asked, group = self.stored, self.asked, found.facts
         remote = stored.names.remote(where)
         row, is_copied = stored.copied.get(where), stored.names.has_topic(where.topic)
-        proof = mm2 = None
+        proof = mm2 = coming = None
         end = asked.ends.get(where)
         is_beyond = end is not None and committed is not None and committed > end.source_most
         if committed is not None and group.is_selected and not is_beyond:
             proof = asked.translator.translate(where, committed, end=end)
             mm2 = self._mm2(where, committed)
+            coming = None if group.has_members is False else self._coming(where, committed)
         facts = PartitionFacts(
             where,
             committed=committed,
@@ -277,6 +286,7 @@ class _Judge:
             # A copy of the same name is the one that the application reads there.
             is_streams_internal=is_internal(found.name, where.topic)
             and not (is_copied and remote.topic == where.topic),
+            coming=coming,
             source_most=end.source_most if end else None,
             target_most=end.target_most if end else None,
         )

@@ -83,3 +83,11 @@ def test_internal_topics_of_another_application_are_topics_like_others(flow):
         group=other, topic="totals-a-repartition", partition=0, committed_offset=1, changed_at=NOW
     )
     assert judged(flow).readiness == "caution"
+
+
+@pytest.mark.parametrize(("members", "expected"), [(1, 149), (0, 0)], ids=["commits", "stopped"])
+def test_what_a_plan_repeats_is_a_range_while_a_group_commits(flow, members, expected):
+    Group.objects.filter(cluster=flow.source).update(member_count=members)
+    answer = judged(flow, door(ends={ORDERS: END._replace(target_end=750)}))
+    assert (answer.repeated_hi, answer.repeated_coming_hi) == (0, expected)
+    assert group().repeated == ("0 once stopped, 149 while committing" if members else "0")
