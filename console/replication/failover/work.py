@@ -224,6 +224,7 @@ class _Work:
             run.started_at or run.created_at,
             ended_at,
             problem,
+            run.left_out,
         )
         groups = [_outcome_of(one) for one in found]
         report = build_report(facts, self.row.plan([*run.groups]), groups)
