@@ -18,6 +18,8 @@ MOST_FINDINGS = 20
 MOST_NAMED = 10
 # A partition that an authorizer has refused for so long counts as refused for good, where a run is to end.
 DENIED_FOR_S = 60.0
+# What all of Kafka's names for such refusals end with.
+DENIED = "AUTHORIZATION_FAILED"
 CLOSED = (CopyState.FAILED, CopyState.STOPPED)
 RESTING = (*CLOSED, CopyState.PAUSED)
 
@@ -122,6 +124,12 @@ class ProgressTable:
         if right := row.get("denied"):
             since_s = now_s if known is None or is_over else known.since_s
             self._denied[where] = _Denied(since_s, row["position"], right)
+
+    def deny(self, where: TopicPartition, right: str, now_s: float) -> None:
+        """Note that a whole task is refused, with this partition; `right` is what its cluster said."""
+        with self._lock:
+            if where in self._rows:
+                self._note_denied(where, {**self._rows[where], "denied": right}, now_s)
 
     def know_ends(self, ends: Mapping[TopicPartition, int], now_s: float) -> None:
         """Take where the source ends, from a survey."""
@@ -256,7 +264,7 @@ class ProgressTable:
             rights = ", ".join(sorted({right for _, right in denied})[:MOST_NAMED])
             told.append(
                 f"{len(denied)} of {len(ends)} partitions cannot be copied, they were refused for "
-                f"{DENIED_FOR_S:.0f} s: {places}{more}. The principal lacks {rights}."
+                f"{DENIED_FOR_S:.0f} s: {places}{more}. Give the principal the missing right: {rights}."
             )
         return " ".join(told)
 

@@ -187,8 +187,8 @@ def test_what_was_refused_for_a_minute_is_refused_for_good_and_named_with_the_ri
     assert board.is_finished(ends, 70.0)
     assert not board.is_finished(ends)
     assert board.why_short(ends) == (
-        "1 of 2 partitions cannot be copied, they were refused for 60 s: orders-0. The principal lacks READ on "
-        "topic orders of east."
+        "1 of 2 partitions cannot be copied, they were refused for 60 s: orders-0. Give the principal the missing "
+        "right: READ on topic orders of east."
     )
 
 
@@ -212,3 +212,10 @@ def test_other_reasons_are_named_beside_refusals():
     assert board.is_finished(ends, 70.0)
     assert board.why_short(ends).startswith("It is damaged. 1 of 2 partitions cannot be copied")
     assert board.why_short({ORDERS_1: 0}) is None
+
+
+def test_a_task_that_is_refused_as_a_whole_refuses_its_partitions():
+    board, ends = two_partitions(second=0)
+    board.deny(ORDERS_1, "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", 20.0)
+    assert not board.is_finished(ends, 79.0)
+    assert board.is_finished(ends, 80.0)
