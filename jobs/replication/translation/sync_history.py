@@ -69,7 +69,7 @@ def repeated_at_most(
     not_copied: int | None,
     side: int = UPSTREAM,
 ) -> int | None:
-    """Return how many offsets whoever goes on at `target` reads again at most; None: not known.
+    """Return how many offsets are read again at most by a group that resumes at `target`; None: not known.
 
     `end` is where the log ends that is read then (None: not known), `not_copied` how many records that were
     read come there later. What a plan says of a partition, and what is promised before there is one.
@@ -86,7 +86,7 @@ class ComingCommits(NamedTuple):
     """What can be said of commits that a group has not made yet.
 
     `gap`: of a commit between two offset syncs at most so many offsets are repeated; None: only the end of
-    the copy bounds it. `lo`: a commit behind the newest offset sync goes on there.
+    the copy bounds it. `lo`: a commit behind the newest offset sync resumes there.
     """
 
     gap: int | None

@@ -59,6 +59,6 @@ def is_internal(application_id: str, topic: str) -> bool:
 
 
 def _own_name(application_id: str, topic: str) -> str:
-    """Return what stands behind the prefix, empty when the topic has another."""
+    """Return what follows the prefix, empty when the topic has another."""
     prefix = f"{application_id}-"
     return topic.removeprefix(prefix) if topic.startswith(prefix) else ""
