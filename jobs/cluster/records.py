@@ -38,6 +38,7 @@ __all__ = [
     "Producer",
     "error_in",
     "is_aftermath",
+    "is_denied",
     "is_fatal",
     "is_offset_out_of_range",
     "is_partition_eof",
@@ -94,6 +95,11 @@ def is_record_too_large(error: KafkaError) -> bool:
 def is_record_refused(error: KafkaError) -> bool:
     """Return whether the target refuses a record for what it is, so that it will do so again."""
     return error.name() in _RECORD
+
+
+def is_denied(error: KafkaError) -> bool:
+    """Return whether an authorizer refuses it."""
+    return error.name().endswith("AUTHORIZATION_FAILED")
 
 
 def is_aftermath(error: KafkaError) -> bool:

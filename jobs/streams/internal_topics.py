@@ -1,66 +1,27 @@
-"""Which topics belong to a Streams application, by their names and settings.
-
-Kafka Streams puts the application's id before every name of its own. Two ids may begin alike, so the longest
-id that fits owns a topic. Names that an application takes itself (`topicGroup` prefixes) are not seen here.
-"""
+"""Which topics belong to a Streams application, by their names (`streams_topics`) and settings."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-StoreKind: TypeAlias = Literal["key-value", "window or session", "versioned"]
-
-_CHANGELOG, _REPARTITION = "-changelog", "-repartition"
-# The two topics of a foreign-key join: with a name of the user's, or with a number.
-_JOIN_NAMED = ("-subscription-registration-topic", "-subscription-response-topic")
-_JOIN_NUMBERED = (
-    "KTABLE-FK-JOIN-SUBSCRIPTION-REGISTRATION-",
-    "KTABLE-FK-JOIN-SUBSCRIPTION-RESPONSE-",
+from jobs.wire.topics.streams_topics import (
+    changelog_store,
+    internal_topics,
+    is_repartition,
+    own_topics,
 )
-_JOIN_END, _NUMBER_DIGITS = "-topic", 10
+
+__all__ = [
+    "CLEANUP_POLICY", "COMPACTION_LAG", "StoreKind", "changelog_store", "internal_topics", "is_repartition",
+    "own_topics", "store_kind",
+]  # fmt: skip
+
+StoreKind: TypeAlias = Literal["key-value", "window or session", "versioned"]
 
 CLEANUP_POLICY, COMPACTION_LAG = "cleanup.policy", "min.compaction.lag.ms"
 # A versioned store keeps its history this much longer than it has to.
 _VERSIONED_LAG_MS = 24 * 60 * 60 * 1000
-
-
-def own_topics(
-    application_id: str, group_ids: Iterable[str], topics: Iterable[str]
-) -> frozenset[str]:
-    """Return the topics whose names begin with the id, without those of a longer group id that fits."""
-    prefix = f"{application_id}-"
-    longer = tuple(f"{one}-" for one in group_ids if one.startswith(prefix))
-    return frozenset(
-        topic for topic in topics if topic.startswith(prefix) and not topic.startswith(longer)
-    )
-
-
-def changelog_store(application_id: str, topic: str) -> str | None:
-    """Return the store of a changelog, None for any other topic."""
-    name = _own_name(application_id, topic)
-    return name.removesuffix(_CHANGELOG) or None if name.endswith(_CHANGELOG) else None
-
-
-def is_repartition(application_id: str, topic: str) -> bool:
-    """Whether a topic carries records between subtopologies; those of foreign-key joins do."""
-    name = _own_name(application_id, topic)
-    if name.endswith((_REPARTITION, *_JOIN_NAMED)):
-        return True
-    for start in _JOIN_NUMBERED:
-        if name.startswith(start) and name.endswith(_JOIN_END):
-            number = name.removeprefix(start).removesuffix(_JOIN_END)
-            return len(number) == _NUMBER_DIGITS and number.isascii() and number.isdigit()
-    return False
-
-
-def internal_topics(application_id: str, topics: Collection[str]) -> frozenset[str]:
-    """Return those of the application's topics that Kafka Streams made."""
-    return frozenset(
-        topic
-        for topic in topics
-        if changelog_store(application_id, topic) or is_repartition(application_id, topic)
-    )
 
 
 def store_kind(settings: Mapping[str, str]) -> StoreKind | None:
@@ -76,9 +37,3 @@ def store_kind(settings: Mapping[str, str]) -> StoreKind | None:
     lag = settings.get(COMPACTION_LAG, "")
     is_versioned = lag.isascii() and lag.isdigit() and int(lag) > _VERSIONED_LAG_MS
     return "versioned" if is_versioned else "key-value"
-
-
-def _own_name(application_id: str, topic: str) -> str:
-    """Return what stands behind the prefix, empty when the topic has another."""
-    prefix = f"{application_id}-"
-    return topic.removeprefix(prefix) if topic.startswith(prefix) else ""

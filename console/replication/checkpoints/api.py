@@ -134,6 +134,7 @@ _FROM_ROW = (
     "skipped_lo",
     "skipped_hi",
     "repeated_hi",
+    "repeated_coming_hi",
     "behind",
     "checkpoint_at",
     "since",

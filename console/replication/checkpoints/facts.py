@@ -46,7 +46,7 @@ def flow_answer_facts(
         _fact(
             "Read twice",
             span_of(answer.reread_lo, answer.reread_hi),
-            f"all groups; by a plan at most {format_count(answer.repeated_hi)}",
+            f"all groups; by a plan at most {answer.repeated}",
             words.REREAD,
         ),
         _fact(
@@ -72,7 +72,7 @@ def group_answer_facts(row: GroupReadiness, share: Share, now: datetime) -> list
         _fact(
             "Read twice",
             span_of(row.reread_lo, row.reread_hi),
-            f"by a plan at most {format_count(row.repeated_hi)}",
+            f"by a plan at most {row.repeated}",
             words.REREAD,
         ),
         _fact(

@@ -7,7 +7,7 @@ from typing import ClassVar
 from django.db import models
 
 from console.frame.pages.states import Severity
-from console.replication.checkpoints.text import HELD, SEVERITIES, WORDS, span_of
+from console.replication.checkpoints.text import HELD, SEVERITIES, WORDS, repeated_of, span_of
 from jobs.replication.checkpoints.lag import CheckpointReason, reason_text
 from jobs.replication.checkpoints.obstacles import Readiness
 
@@ -28,7 +28,8 @@ class Answer(models.Model):
     `rank` is the readiness as a number (4: blocked, 0: not covered), `evidence` a list of {obstacle,
     readiness, text, hint}, worst first. `rpo_records` and `rpo_ms` are what the target does not have.
     `reread_lo` and `reread_hi` bound what is repeated when groups go on by themselves, `skipped_lo` and
-    `skipped_hi` what they would skip, `repeated_hi` what is repeated at the certified places at most.
+    `skipped_hi` what they would skip, `repeated_hi` what a plan repeats at most once they have stopped, and
+    `repeated_coming_hi` what it repeats at most while they commit.
     `since` is when the readiness last changed, `updated_at` when anything did. `found` is another readiness
     that the last round found and that does not count yet, `found_since` since when in a row, and
     `differs_since` since when rounds find another one than `readiness`; empty while they agree.
@@ -44,6 +45,7 @@ class Answer(models.Model):
     skipped_lo = models.BigIntegerField(null=True)
     skipped_hi = models.BigIntegerField(null=True)
     repeated_hi = models.BigIntegerField(null=True)
+    repeated_coming_hi = models.BigIntegerField(null=True)
     since = models.DateTimeField()
     updated_at = models.DateTimeField()
     found = models.CharField(max_length=20, choices=READINESS_CHOICES, blank=True, default="")
@@ -78,6 +80,11 @@ class Answer(models.Model):
         """What is read twice when groups go on by themselves, and what is skipped, in words."""
         text = span_of(self.reread_lo, self.reread_hi)
         return f"{text}, skips {self.skipped_lo:,}" if self.skipped_lo else text
+
+    @property
+    def repeated(self) -> str:
+        """What a plan repeats at most, in words: once the groups have stopped, and while they commit."""
+        return repeated_of(self.repeated_hi, self.repeated_coming_hi)
 
     @property
     def told(self) -> list[dict[str, str]]:

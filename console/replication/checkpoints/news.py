@@ -18,6 +18,8 @@ _WITHOUT = {
     Why.NO_SYNC.value: "no offset sync: the flow does not copy that topic, or nothing was copied of it yet",
     Why.TARGET_UNKNOWN.value: "the remote partition did not answer",
     Why.BEYOND_TARGET.value: "the remote partition ends before the place: it was made anew",
+    Why.BEYOND_SOURCE.value: "the committed offset is beyond the end of the source partition",
+    Why.SOURCE_UNKNOWN.value: "the source partition did not answer",
 }
 
 _CORRECTED = (

@@ -29,6 +29,7 @@ _ANSWER = (
     "skipped_lo",
     "skipped_hi",
     "repeated_hi",
+    "repeated_coming_hi",
 )
 
 
@@ -45,6 +46,13 @@ class EvidenceSerializer(serializers.Serializer[Any]):
     hint = serializers.CharField()
 
 
+_REPEATED = "Read twice at most when a plan sets the offsets once the groups have stopped."
+_REPEATED_COMING = (
+    "The same while they commit: a plan finds commits that are newer than the newest offset sync. Null: not "
+    "known."
+)
+
+
 class _Answer(serializers.Serializer[Any]):
     readiness = serializers.ChoiceField(choices=READINESS_CHOICES)
     evidence = EvidenceSerializer(many=True)
@@ -54,7 +62,8 @@ class _Answer(serializers.Serializer[Any]):
     reread_hi = _number(help_text="And at most; null: nothing bounds it, or nobody knows.")
     skipped_lo = _number(help_text="Skipped for certain when groups go on by themselves.")
     skipped_hi = _number(help_text="And at most.")
-    repeated_hi = _number(help_text="Read twice at most when a plan sets the offsets.")
+    repeated_hi = _number(help_text=_REPEATED)
+    repeated_coming_hi = _number(help_text=_REPEATED_COMING)
 
 
 _FOUND = "Another answer that the last rounds found and that does not count yet; empty: they agree."

@@ -59,12 +59,11 @@ _LOSS = (
 )
 _REREAD = Column("reread", "Read twice", "reread_hi", numeric=True, definition=words.REREAD)
 _REPEATED = Column(
-    "repeated_hi",
+    "repeated",
     "By a plan",
-    "repeated_hi",
+    "repeated_coming_hi",
     numeric=True,
     definition=words.REPEATED,
-    format=format_count,
 )
 _SINCE = Column("since", "Since", "since", template="replication/cells/ago.html", is_hidden=True)
 

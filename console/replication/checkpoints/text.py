@@ -32,7 +32,11 @@ REREAD = (
     "What is read again when the group goes on by itself: at its own offset on the target, else at the "
     "checkpoint. Between the certified bounds; a dash: nobody knows."
 )
-REPEATED = "What is read again at most when a plan lets the group go on at the certified place."
+REPEATED = (
+    "What is read again at most when a plan lets the group go on at the certified place. While a group "
+    "commits, the plan finds commits that are newer than the newest offset sync, of which less is certain: "
+    "the bound is lower once the group has stopped. A dash: not known."
+)
 AT_RISK = "Records of the source that the target does not have: lost if the source is lost now."
 AT_RISK_MS = (
     "The newest record of the source minus the newest copied one, by their timestamps: it does not grow "
@@ -46,6 +50,14 @@ READY = (
     "The share of the last 30 days in which the answer was Ready; times without an answer do not count. "
     f"{HELD}"
 )
+
+
+def repeated_of(stopped: int | None, coming: int | None) -> str:
+    """Return what a plan repeats at most: 0, or 0 once stopped, 409 while committing, or a dash."""
+    if stopped is None or stopped == coming:
+        return format_count(stopped)
+    committing = "not known" if coming is None else format_count(coming)
+    return f"{format_count(stopped)} once stopped, {committing} while committing"
 
 
 def span_of(lo: int | None, hi: int | None) -> str:

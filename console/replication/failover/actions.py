@@ -21,6 +21,7 @@ from console.replication.failover.models import (
 )
 from console.replication.flows.models import ReplicationFlow
 from jobs.cluster.errors import InvalidFields
+from jobs.replication.failover import freshness
 from jobs.replication.failover.model import CheckState, Direction, FailoverRequest, Untranslated
 from jobs.replication.failover.planner import check_request
 from jobs.replication.failover.reports.report import RunKind
@@ -74,9 +75,9 @@ def refresh_plan(plan: FailoverPlan) -> None:
 
 @change("failover.rehearse")
 def rehearse_plan(plan: FailoverPlan, user: User | None, now: datetime) -> FailoverRun:
-    """Do everything with a plan but change something; raises `ActionRefused`."""
-    names = _open_groups(plan)
+    """Do everything with the groups that nothing blocks but change something; raises `ActionRefused`."""
     _refuse_stale(plan, now)
+    names = _unblocked(plan, None)
     return _start(plan, RunKind.REHEARSAL, names, user, now)
 
 
@@ -186,6 +187,12 @@ def _unblocked(plan: FailoverPlan, groups: Sequence[str] | None) -> list[str]:
     return chosen
 
 
+def _left_out(plan: FailoverPlan) -> dict[str, str]:
+    """Return the groups that pre-checks block, with why."""
+    rows = plan.plan_groups.filter(verdict=CheckState.BLOCK).exclude(state=GroupState.APPLIED)
+    return freshness.left_out(plan.plan(list(rows.values_list("group", flat=True))))
+
+
 def _refuse_live(plan: FailoverPlan) -> None:
     if plan.failover_runs.filter(state__in=LIVE).exists():
         raise ActionRefused("plan_is_running", "A run of this plan is going on: wait for its end.")
@@ -200,15 +207,18 @@ def _start(
     *,
     even_if_moved: bool = False,
 ) -> FailoverRun:
+    """Write a run, with the groups that pre-checks leave out of it."""
+    left_out = {} if kind is RunKind.UNDO else _left_out(plan)
     words = {RunKind.REHEARSAL: "rehearse", RunKind.APPLY: "apply", RunKind.UNDO: "undo"}
     try:
         with transaction.atomic():
             run = FailoverRun.objects.create(
                 plan=plan, kind=kind.value, groups=names, even_if_moved=even_if_moved,
-                requested_by=user, created_at=now,
+                requested_by=user, created_at=now, left_out=left_out,
             )  # fmt: skip
             told = {"plan": plan.name, "groups": names[:100], "group_count": len(names)}
             told |= {"run": str(run.pk), "even_if_moved": even_if_moved}
+            told |= {"left_out": sorted(left_out)[:100]}
             _audit(f"failover.{words[kind]}", plan, after=told)
             return run
     except IntegrityError:

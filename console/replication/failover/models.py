@@ -183,7 +183,8 @@ class FailoverPlanGroup(models.Model):
 class FailoverRun(models.Model):
     """One rehearsal, application or undoing of a plan, group by group.
 
-    `groups` are the names that it is about. `confirmed_at` is when the plan's evidence was confirmed.
+    `groups` are the names that it is about, `left_out` the groups of the plan that pre-checks block, by name
+    with why. `confirmed_at` is when the plan's evidence was confirmed.
     `report` is the signed document as it was signed, empty until the run has ended.
     """
 
@@ -192,6 +193,7 @@ class FailoverRun(models.Model):
     kind = models.CharField(max_length=10, choices=KINDS)
     state = models.CharField(max_length=10, choices=FailoverState, default=FailoverState.QUEUED)
     groups = models.JSONField(default=list)
+    left_out = models.JSONField(default=dict)
     even_if_moved = models.BooleanField(default=False)
     requested_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"

@@ -28,7 +28,7 @@ from jobs.replication.failover.commands import (
     planned_undo,
     undo_commands,
 )
-from jobs.replication.failover.model import GroupPlan
+from jobs.replication.failover.model import CheckState, GroupPlan
 
 _SEVERITIES = {
     "ok": Severity.OK,
@@ -67,9 +67,22 @@ def around_plan(request: HttpRequest, plan: FailoverPlan) -> dict[str, Any]:
         "live_run": live,
         "is_reading": is_reading,
         "may_set": can(request.user, "operate", plan.destination.pk),
-        "may_run": plan.state == PlanState.READY and not plan.is_stale and live is None,
+        "may_run": plan.state == PlanState.READY
+        and not (plan.is_stale or why_none_moves(plan))
+        and live is None,
+        "why_none_moves": why_none_moves(plan),
+        "movable": plan.group_count - plan.blocked_count,
         "limit_s": settings.FAILOVER_EVIDENCE_S,
     }
+
+
+def why_none_moves(plan: FailoverPlan) -> str:
+    """Return why no group of a plan that was read can move; empty when one can."""
+    if plan.verdict == CheckState.BLOCK:
+        return "A pre-check of the plan blocks it."
+    if plan.group_count and plan.blocked_count == plan.group_count:
+        return "Pre-checks block every group of this plan."
+    return ""
 
 
 def facts_of(plan: FailoverPlan) -> list[dict[str, Any]]:

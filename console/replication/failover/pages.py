@@ -56,7 +56,6 @@ def new_page(request: HttpRequest, flow_id: int, direction: str) -> HttpResponse
     form = PlanForm(groups, request.POST or None)
     plan = _try_create(request, flow, form, direction) if form.is_valid() else None
     if plan is not None:
-        messages.success(request, "Both clusters are asked now: the plan is there in some seconds.")
         return redirect("replication:failover-plan", flow.pk, plan.pk)
     is_back = direction == "failback"
     context = {
@@ -148,7 +147,6 @@ def refresh(request: HttpRequest, flow_id: int, plan_id: int) -> HttpResponse:
     plan = page_context.find_plan(request, flow_id, plan_id)
     try:
         actions.refresh_plan(plan)
-        messages.success(request, "Both clusters are asked again: some seconds.")
     except ActionRefused as refusal:
         messages.error(request, refusal.message)
     return redirect("replication:failover-plan", flow_id, plan_id)

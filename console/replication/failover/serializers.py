@@ -140,6 +140,10 @@ class PlanItemSerializer(serializers.Serializer[Any]):
     only_here = serializers.ListField(child=serializers.IntegerField(), allow_null=True)
     metadata = serializers.CharField()
     problem = serializers.CharField()
+    internal = serializers.BooleanField(
+        default=False,
+        help_text="An internal topic of Kafka Streams: nothing is set, none is missing.",
+    )
 
 
 class PlanGroupSerializer(serializers.ModelSerializer[FailoverPlanGroup]):
@@ -164,6 +168,11 @@ class FailoverRunSerializer(serializers.ModelSerializer[FailoverRun]):
     kind = serializers.ChoiceField(choices=KINDS)
     state = serializers.ChoiceField(choices=FailoverState.choices)
     groups = serializers.ListField(child=serializers.CharField(), read_only=True)
+    left_out = serializers.DictField(
+        child=serializers.CharField(),
+        read_only=True,
+        help_text="Groups of the plan that pre-checks block, with why.",
+    )
     requested_by = serializers.CharField(
         source="requested_by.username", default=None, allow_null=True
     )
@@ -172,8 +181,8 @@ class FailoverRunSerializer(serializers.ModelSerializer[FailoverRun]):
     class Meta:
         model = FailoverRun
         fields = [
-            "id", "plan", "kind", "state", "groups", "even_if_moved", "requested_by", "created_at",
-            "started_at", "confirmed_at", "finished_at", "done_count", "bad_count", "error",
+            "id", "plan", "kind", "state", "groups", "left_out", "even_if_moved", "requested_by",
+            "created_at", "started_at", "confirmed_at", "finished_at", "done_count", "bad_count", "error",
             "has_report",
         ]  # fmt: skip
 

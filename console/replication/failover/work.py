@@ -224,6 +224,7 @@ class _Work:
             run.started_at or run.created_at,
             ended_at,
             problem,
+            run.left_out,
         )
         groups = [_outcome_of(one) for one in found]
         report = build_report(facts, self.row.plan([*run.groups]), groups)
@@ -329,7 +330,7 @@ def _group_row(row: FailoverPlan, group: GroupPlan) -> FailoverPlanGroup:
         group=group.group,
         type=group.type[:20],
         verdict=group.verdict.value,
-        item_count=len(group.items),
+        item_count=sum(not one.internal for one in group.items),
         exact_count=sum(one.exact for one in group.items),
         reread_most=group.reread_most,
         at_risk=None if None in at_risk else sum(one or 0 for one in at_risk),

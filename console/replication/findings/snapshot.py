@@ -27,6 +27,7 @@ from jobs.replication.findings.snapshot import (
     PartitionSnapshot,
     TopicSnapshot,
 )
+from jobs.replication.flow.lag import LagStatus
 from jobs.replication.flow.selection import group_filter_of, policy_of, should_replicate
 from jobs.replication.flow.spec import FlowSpec, HeartbeatsTo, IsolationLevel, OnRecreated
 from jobs.replication.translation.translator import Translator
@@ -175,11 +176,16 @@ def _groups(
         replace(_proved(one, translator), is_failed_over=one.group in moved)
         for one in _stored_groups(flow, spec, wire)
     ]
-    doubtful = sorted({one.group for one in found if _seems_ahead(one)})[:MOST_GROUPS]
+    doubtful = sorted(
+        {one.group for one in found if _seems_ahead(one)} | _seem_beyond_end(flow, spec)
+    )[:MOST_GROUPS]
     if not doubtful:
         return [replace(one, target_committed=None) for one in found]
     try:
-        asked = [_proved(one, translator) for one in door.groups(spec, doubtful)]
+        asked = [
+            replace(_proved(one, translator), is_failed_over=one.group in moved)
+            for one in door.groups(spec, doubtful)
+        ]
     except ClusterFault as fault:
         wire.faults["groups"] = str(fault)
         return None
@@ -206,6 +212,14 @@ def _seems_ahead(group: GroupSnapshot) -> bool:
     return (proved is not None and group.target_committed > proved) or (
         proved is None and told is not None and group.target_committed > told[1]
     )
+
+
+def _seem_beyond_end(flow: ReplicationFlow, spec: FlowSpec) -> set[str]:
+    """Return groups of the flow with a stored commit beyond the end of its partition, on either side."""
+    rows = GroupOffset.objects.filter(group__cluster__in=[flow.source_id, flow.target_id])
+    rows = rows.filter(lag_status=LagStatus.AHEAD_OF_END.value).order_by()
+    wanted = group_filter_of(spec)
+    return set(filter(wanted.accepts, rows.values_list("group__group_id", flat=True)))
 
 
 def _failed_over(flow: ReplicationFlow) -> frozenset[str]:

@@ -14,6 +14,7 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import InvalidFields
 from jobs.replication.checkpoints.door import KafkaCheckpointDoor
 from jobs.replication.checkpoints.rounds import CheckpointReport
+from jobs.replication.checkpoints.rules import Why
 from jobs.replication.checkpoints.thread import TIMEOUT_S, TimedRounds
 from jobs.replication.flow.file import read_flow_file
 from jobs.replication.flow.spec import FlowSpec, SyncsLocation
@@ -68,7 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def exit_code(report: CheckpointReport) -> int:
     """Return 1 when the last round failed, or could not tell of every group."""
-    is_bad = report.fault or report.errors or report.sync.errors or report.sync.ahead
+    is_beyond = report.without.get(Why.BEYOND_SOURCE.value)
+    is_bad = report.fault or report.errors or report.sync.errors or report.sync.ahead or is_beyond
     return FINDING if is_bad else OK
 
 

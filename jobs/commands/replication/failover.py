@@ -8,8 +8,8 @@ import json
 import os
 import sys
 import uuid
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from jobs.commands.bad_input import refuse
 from jobs.commands.replication import failover_text as words
 from jobs.commands.replication.failover_file import BadUndoFile, UndoFile
 from jobs.replication.failover.applying import GroupOutcome, OutcomeState, apply_group, undo_group
-from jobs.replication.failover.freshness import PlanRefused, refuse_blocked
+from jobs.replication.failover.freshness import PlanRefused, left_out, refuse_blocked
 from jobs.replication.failover.kafka_door import KafkaOffsetsDoor
 from jobs.replication.failover.last_checkpoints import read_last_checkpoints
 from jobs.replication.failover.model import Direction, FailoverPlan, FailoverRequest, Untranslated
@@ -72,7 +72,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="partitions that nobody can translate: block (default), begin at the earliest, or set nothing",
     )  # fmt: skip
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--rehearse", action="store_true", help="do everything but change")
+    what.add_argument(
+        "--rehearse", action="store_true", help="do everything but change; groups that can move"
+    )
     what.add_argument("--apply", action="store_true", help="set the offsets")
     what.add_argument(
         "--undo", metavar="FILE", type=Path, help="take back what --apply saved there"
@@ -114,6 +116,7 @@ class _Done:
     kind: RunKind
     started_at: datetime
     outcomes: list[GroupOutcome]
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_well(self) -> bool:
@@ -198,12 +201,14 @@ class _Task:
 
     def _carry_out(self, plan: FailoverPlan, destination: Connection) -> _Done:
         is_rehearsal = bool(self.arguments.rehearse)
-        done = _Done(RunKind.REHEARSAL if is_rehearsal else RunKind.APPLY, _now(), [])
+        done = _Done(
+            RunKind.REHEARSAL if is_rehearsal else RunKind.APPLY, _now(), [], left_out(plan)
+        )
         saved = UndoFile(plan, destination.alias, {}, {})
         path = self.arguments.save or Path(f"failover-{done.started_at:%Y%m%dT%H%M%SZ}.json")
         with ClusterClient(destination) as client:
             door = KafkaOffsetsDoor(client)
-            for group in plan.groups:
+            for group in (one for one in plan.groups if one.group not in done.left_out):
                 outcome = apply_group(
                     door, group, None, saved.storing(path, group), rehearse=is_rehearsal
                 )
@@ -218,7 +223,7 @@ class _Task:
             return
         facts = RunFacts(
             str(uuid.uuid4()), done.kind, "succeeded" if done.is_well else "failed",
-            f"{plan.flow} from a shell", _person(), done.started_at, _now(),
+            f"{plan.flow} from a shell", _person(), done.started_at, _now(), left_out=done.left_out,
         )  # fmt: skip
         document = kept_key(_home() / "report-key.pem").sign(
             build_report(facts, plan, done.outcomes)
@@ -230,12 +235,13 @@ class _Task:
         if self.arguments.json:
             told: dict[str, Any] = {"plan": plan.to_mapping()}
             told |= {"outcomes": [one.to_mapping() for one in outcomes]} if done else {}
+            told |= {"left_out": dict(done.left_out)} if done else {}
             print_lines([json.dumps(told)])
             return
         lines: Iterator[str] = words.plan(plan, destination.bootstrap_servers, is_dry=done is None)
         print_lines(lines)
         if done:
-            print_lines(words.outcomes(outcomes))
+            print_lines(words.outcomes(outcomes, done.left_out))
 
 
 def _checked_reverse(flow: FlowSpec, reverse: FlowSpec) -> FlowSpec:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from jobs.replication.failover.applying import GroupOutcome
 from jobs.replication.failover.commands import apply_commands, planned_undo, undo_commands
@@ -32,9 +32,12 @@ def plan(found: FailoverPlan, bootstrap_servers: str, *, is_dry: bool) -> Iterat
         yield from _commands(found, bootstrap_servers)
 
 
-def outcomes(found: Iterable[GroupOutcome]) -> Iterator[str]:
-    """Yield how it went, a line for each group."""
-    return (f"{one.group}: {one.state.value}. {one.message}" for one in found)
+def outcomes(
+    found: Iterable[GroupOutcome], left_out: Mapping[str, str] | None = None
+) -> Iterator[str]:
+    """Yield how it went, a line for each group, also for those that were left out."""
+    yield from (f"{one.group}: {one.state.value}. {one.message}" for one in found)
+    yield from (f"{group}: left out. {why}" for group, why in (left_out or {}).items())
 
 
 def _checks(checks: Iterable[Check], indent: str, *, only_bad: bool = False) -> Iterator[str]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 
 from jobs.cluster.admin.groups import describe_groups, read_committed_offsets
+from jobs.cluster.admin.offsets import read_offset_ranges
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import CommittedOffset, GroupDescription, TopicPartition
 from jobs.replication.checkpoints.topic import (
@@ -26,7 +28,8 @@ def read_groups(
     """Return where each group stands on the partitions that it has on both sides; raises `ClusterFault`.
 
     The target's offsets are asked for first: a group that goes on in between is then further on the source,
-    and never seems to be ahead on the target. The checkpoints are read last, for the same reason.
+    and never seems to be ahead on the target. The checkpoints are read after them, for the same reason, and
+    the ends of partitions last: a commit above one is of no record that is there.
     """
     on_target = read_committed_offsets(target, groups)
     described = describe_groups(target, groups)
@@ -34,7 +37,7 @@ def read_groups(
     topic = policy_of(flow).checkpoints_topic(flow.source.alias)
     wanted = frozenset(groups)
     checkpoints = read_checkpoint_topic(target, topic, wants=lambda group: group in wanted)
-    return [
+    found = [
         picture
         for group in sorted(wanted)
         for picture in _of_group(
@@ -46,6 +49,27 @@ def read_groups(
             checkpoints,
         )
     ]
+    here = _ends(source, {one.where for one in found})
+    there = _ends(target, {remote_of(flow, one.where) for one in found})
+    return [
+        replace(one, end=here.get(one.where), target_end=there.get(remote_of(flow, one.where)))
+        for one in found
+    ]
+
+
+def remote_of(flow: FlowSpec, where: TopicPartition) -> TopicPartition:
+    """Return the partition of the target that a source partition is copied to."""
+    name = rename_topic(
+        policy_of(flow), where.topic, source_alias=flow.source.alias, target_alias=flow.target.alias
+    )
+    return TopicPartition(name, where.partition)
+
+
+def _ends(
+    client: ClusterClient, partitions: set[TopicPartition]
+) -> dict[TopicPartition, int | None]:
+    found = read_offset_ranges(client, partitions, with_timestamps=False)
+    return {where: ranges.high_watermark for where, ranges in found.items()}
 
 
 def _of_group(
@@ -56,14 +80,10 @@ def _of_group(
     described: GroupDescription | None,
     checkpoints: CheckpointTopic,
 ) -> Iterator[GroupSnapshot]:
-    policy = policy_of(flow)
     for where, committed in source.items():
         if not should_replicate(flow, where.topic):
             continue
-        name = rename_topic(
-            policy, where.topic, source_alias=flow.source.alias, target_alias=flow.target.alias
-        )
-        remote = TopicPartition(name, where.partition)
+        remote = remote_of(flow, where)
         kept = checkpoints.checkpoints.get(GroupPartition(group, remote))
         there = target.get(remote)
         yield GroupSnapshot(

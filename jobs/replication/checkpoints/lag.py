@@ -18,105 +18,45 @@ Per group and source partition
         ahead of it, only when it was read after the checkpoint and after the group's offset on the target.
     C8  Without a later offset sync the copy's end bounds what is read again now; and a checkpoint that was
         just written may know of offset syncs that were not read here yet: nothing contradicts it so soon.
-    C9  Offsets are counted, not records: transaction markers and compaction make these numbers upper bounds.
+    C9  Beyond the end: a commit above the high watermark that was read after it is of no record that is
+        there. It is translated to nothing, and nothing is counted from it. The same on the target.
+    C10 Repeated by a plan: what a plan says of the committed offset, which is what it says once the group has
+        stopped. While it commits a plan finds newer commits, of which offset syncs say less: the most that it
+        may say of any commit from here to the source's end is a bound of its own.
+    C11 Offsets are counted, not records: transaction markers and compaction make these numbers upper bounds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
 from jobs.cluster.descriptions import TopicPartition
+from jobs.replication.checkpoints.reasons import (
+    HINTS,
+    SENTENCES,
+    CheckpointReason,
+    gravest,
+    reason_text,
+)
 from jobs.replication.offset_sync_store import TOO_OLD
-from jobs.replication.translation.sync_history import Certificate, repeats_nothing
+from jobs.replication.translation.sync_history import (
+    Certificate,
+    ComingCommits,
+    repeated_at_most,
+    repeats_nothing,
+)
 
-# Offset syncs are read within some seconds; a checkpoint that is older has all of its own read here.
-SYNCS_READ_WITHIN_MS = 10_000
-
-
-class CheckpointReason(StrEnum):
-    """What there is to say of a checkpoint: why there is none, why it is behind, or that it is not."""
-
-    CURRENT = "current"
-    NOT_YET = "not_yet"
-    COARSE = "coarse"
-    REWOUND = "rewound"
-    TARGET_AHEAD = "target_ahead"
-    GROUP_FILTERED = "group_filtered"
-    TOPIC_FILTERED = "topic_filtered"
-    GROUP_GONE = "group_gone"
-    FAILED_OVER = "failed_over"
-    NEVER_COMMITTED = "never_committed"
-    UNREADABLE = "unreadable"
-    NO_TOPIC = "no_topic"
-    NOT_COPIED = "not_copied"
-    NO_SYNC = "no_sync"
-    BEFORE_FIRST_SYNC = "before_first_sync"
-    FORGOTTEN = "forgotten"
-    IDLE = "idle"
-    NOT_EMITTED = "not_emitted"
-
+__all__ = [
+    "HINTS", "SENTENCES", "SYNCS_READ_WITHIN_MS", "Bounds", "CheckpointLag", "CheckpointReason", "GroupFacts",
+    "PartitionFacts", "ResumeBy", "SeenCheckpoint", "TopicState", "add_bounds", "gravest",
+    "measure_checkpoint", "reason_text",
+]  # fmt: skip
 
 _R = CheckpointReason
-SENTENCES: dict[CheckpointReason, str] = {
-    _R.CURRENT: "The checkpoint stands at the group's committed offset.",
-    _R.NOT_YET: "The group has gone on since; the next checkpoint brings it forward.",
-    _R.COARSE: "The group has gone on since, but the offset syncs kept by MirrorMaker 2 tell no later place.",
-    _R.REWOUND: "The group went back on the source; the checkpoint is ahead of it until the next one.",
-    _R.TARGET_AHEAD: "The group's own offset on the target is ahead of the true place.",
-    _R.GROUP_FILTERED: "The flow's patterns leave this group out: no checkpoint of it is written.",
-    _R.TOPIC_FILTERED: "The flow's patterns leave this topic out: it is not copied.",
-    _R.GROUP_GONE: "The group was deleted on the source; its last checkpoint is still there.",
-    _R.FAILED_OVER: "A failover plan of this flow moved the group to the target, and it has no members "
-    "on the source.",
-    _R.NEVER_COMMITTED: "The group never committed an offset here, so there is nothing to translate.",
-    _R.UNREADABLE: "The topic of checkpoints could not be read: nobody knows whether there is one.",
-    _R.NO_TOPIC: "The topic of checkpoints does not exist: nothing writes checkpoints for this flow.",
-    _R.NOT_COPIED: "Nothing of this partition was copied yet.",
-    _R.NO_SYNC: "There is no offset sync of this partition yet, so no offset of it can be translated.",
-    _R.BEFORE_FIRST_SYNC: "The group's offset is older than the first offset sync of this partition.",
-    _R.FORGOTTEN: "MirrorMaker 2 keeps 64 offset syncs per partition: all are newer than the group's offset.",
-    _R.IDLE: "The group has no members, and no checkpoint was written since it last committed.",
-    _R.NOT_EMITTED: "It can be translated, but no checkpoint was written yet.",
-}
-# What a person should hear of first, where partitions of a group differ.
-_GRAVEST = (
-    _R.TARGET_AHEAD,
-    _R.UNREADABLE,
-    _R.NO_TOPIC,
-    _R.NO_SYNC,
-    _R.NOT_COPIED,
-    _R.BEFORE_FIRST_SYNC,
-    _R.FORGOTTEN,
-    _R.REWOUND,
-    _R.NEVER_COMMITTED,
-    _R.NOT_EMITTED,
-    _R.IDLE,
-    _R.COARSE,
-    _R.NOT_YET,
-    _R.FAILED_OVER,
-    _R.GROUP_GONE,
-    _R.CURRENT,
-    _R.TOPIC_FILTERED,
-    _R.GROUP_FILTERED,
-)
-HINTS: dict[CheckpointReason, str] = {
-    _R.TARGET_AHEAD: "Starting the group there would skip records; a plan sets the offset back.",
-    _R.NOT_YET: "MirrorMaker 2 writes checkpoints every 60 s (emit.checkpoints.interval.seconds).",
-    _R.COARSE: "A plan for a failover goes on at the certified offset instead.",
-    _R.REWOUND: "A group offset synced to the target before stays ahead: look at what would be skipped.",
-    _R.GROUP_FILTERED: "Change groups or groups_exclude of the flow.",
-    _R.TOPIC_FILTERED: "Change topics or topics_exclude of the flow, or let another flow copy it.",
-    _R.UNREADABLE: "Give crosslog's account READ on the topic of checkpoints on the target.",
-    _R.NO_TOPIC: "Run MirrorMaker 2's checkpoint connector, or let crosslog write checkpoints.",
-    _R.NO_SYNC: "Look whether offset syncs are kept, and whether crosslog reads them where they are.",
-    _R.BEFORE_FIRST_SYNC: "The group has to read on, or goes on at the beginning of the copy and repeats.",
-    _R.FORGOTTEN: "A plan for a failover goes on at the certified offset instead.",
-    _R.IDLE: "MirrorMaker 2 looks for groups every 10 minutes (refresh.groups.interval.seconds).",
-    _R.NOT_EMITTED: "MirrorMaker 2 looks for groups every 10 minutes (refresh.groups.interval.seconds).",
-}
+# Offset syncs are read within some seconds; a checkpoint that is older has all of its own read here.
+SYNCS_READ_WITHIN_MS = 10_000
 
 
 class SeenCheckpoint(NamedTuple):
@@ -177,7 +117,10 @@ class PartitionFacts:
     source offset to be copied (None: nothing was copied). `at_risk` records the target does not have and
     `at_risk_ms` their distance in time (None: unknown). `remote_log_start` is where the copy begins,
     `remote_end` where it ends, read after all others, and `log_start_offset` and `end_offset` are the
-    source's (None: unknown).
+    source's (None: unknown). `source_most` and `target_most` are the highest offsets that a group can have
+    committed on each side, read after `committed` and `synced` (None: unknown).
+    `coming` is what offset syncs say of commits to come (None: nothing). `is_streams_internal`: Kafka Streams
+    made the topic for this group, and the copy has another name.
     """
 
     where: TopicPartition
@@ -194,6 +137,20 @@ class PartitionFacts:
     log_start_offset: int | None = None
     end_offset: int | None = None
     is_selected: bool = True
+    is_streams_internal: bool = False
+    coming: ComingCommits | None = None
+    source_most: int | None = None
+    target_most: int | None = None
+
+    @property
+    def is_beyond_end(self) -> bool:
+        """Whether the committed offset lies beyond the end of the source partition."""
+        return _is_above(self.committed, self.source_most)
+
+    @property
+    def is_beyond_target_end(self) -> bool:
+        """Whether the group's own offset on the target lies beyond the end of the remote partition."""
+        return _is_above(self.synced, self.target_most)
 
     @property
     def is_empty(self) -> bool:
@@ -212,21 +169,24 @@ class CheckpointLag:
     reread: Bounds | None
     skipped: Bounds | None
     duplicates: Bounds | None
+    duplicates_coming: Bounds | None
     reason: CheckpointReason
 
 
 def measure_checkpoint(facts: PartitionFacts, group: GroupFacts, now_ms: int) -> CheckpointLag:
     """Return the lag of a checkpoint.
 
-    `duplicates` is what a failover repeats that resumes at the certificate's lower bound.
+    `duplicates` is what a failover by a plan repeats once the group has stopped, `duplicates_coming` while it
+    commits.
     """
     kept = facts.checkpoint
     age_ms = None if kept is None or kept.at_ms is None else max(now_ms - kept.at_ms, 0)
     behind = None
-    if kept is not None and facts.committed is not None:
+    if kept is not None and facts.committed is not None and not facts.is_beyond_end:
         behind = max(facts.committed - kept.upstream, 0)
     resume, resume_by = _resume_of(facts)
     proof = _until_end(facts)
+    duplicates = _by_a_plan(facts)
     skipped = _passed(proof, resume) if _is_comparable(facts, group, resume, age_ms) else None
     return CheckpointLag(
         age_ms=age_ms,
@@ -235,19 +195,10 @@ def measure_checkpoint(facts: PartitionFacts, group: GroupFacts, now_ms: int) ->
         resume_by=resume_by,
         reread=_ahead(facts, proof, resume),
         skipped=skipped,
-        duplicates=None if proof is None else Bounds(0, _width(facts, proof)),
+        duplicates=duplicates,
+        duplicates_coming=duplicates if group.has_members is False else _coming(facts, duplicates),
         reason=_reason_of(facts, group, skipped),
     )
-
-
-def reason_text(reason: CheckpointReason) -> str:
-    """Return the sentence of a reason, and what to do where there is something."""
-    return f"{SENTENCES[reason]} {HINTS.get(reason, '')}".strip()
-
-
-def gravest(reasons: Iterable[CheckpointReason]) -> CheckpointReason | None:
-    """Return the reason that a person should hear of first; None when there are none."""
-    return min(reasons, key=_GRAVEST.index, default=None)
 
 
 def add_bounds(every: list[Bounds]) -> Bounds:
@@ -255,6 +206,10 @@ def add_bounds(every: list[Bounds]) -> Bounds:
     highs = [bounds.hi for bounds in every]
     known = [high for high in highs if high is not None]
     return Bounds(sum(b.lo for b in every), sum(known) if len(known) == len(highs) else None)
+
+
+def _is_above(offset: int | None, most: int | None) -> bool:
+    return offset is not None and most is not None and offset > most
 
 
 def _resume_of(facts: PartitionFacts) -> tuple[int | None, ResumeBy]:
@@ -277,7 +232,7 @@ def _is_comparable(
     facts: PartitionFacts, group: GroupFacts, resume: int | None, age_ms: int | None
 ) -> bool:
     """Return whether what is known can contradict where the group would resume (rules C7 and C8)."""
-    if not group.is_commit_newer:
+    if not group.is_commit_newer or facts.is_beyond_target_end:
         return False
     kept, proof = facts.checkpoint, facts.certificate
     if kept is None or proof is None or proof.hi is not None or resume is None:
@@ -293,9 +248,32 @@ def _width(facts: PartitionFacts, proof: Certificate) -> int | None:
     return None if proof.hi is None else max(proof.hi - proof.lo, 0)
 
 
+def _by_a_plan(facts: PartitionFacts) -> Bounds | None:
+    """Return what a plan says of the committed offset (`repeated_at_most`)."""
+    proof, committed, position = facts.certificate, facts.committed, facts.position
+    if proof is None or committed is None:
+        return None
+    target = max(proof.lo, facts.remote_log_start or 0)
+    not_copied = None if position is None else max(committed - position, 0)
+    return Bounds(0, repeated_at_most(proof, committed, target, facts.remote_end, not_copied))
+
+
+def _coming(facts: PartitionFacts, stopped: Bounds | None) -> Bounds | None:
+    """Return the most that a plan says of any commit from the committed offset to the source's end."""
+    if stopped is None or facts.certificate is None:
+        return stopped
+    coming, there, position = facts.coming, facts.remote_end, facts.position
+    here = facts.end_offset if facts.source_most is None else facts.source_most
+    if None in (stopped.hi, there, here, position) or coming is None:
+        return Bounds(0, None)
+    lo = facts.certificate.lo if coming.gap is None else coming.lo
+    width = max((there or 0) - max(lo, facts.remote_log_start or 0), coming.gap or 0)
+    return Bounds(0, max(stopped.hi or 0, width + max((here or 0) - (position or 0), 0)))
+
+
 def _ahead(facts: PartitionFacts, proof: Certificate | None, resume: int | None) -> Bounds | None:
     """Return how many offsets with records the true place is ahead of where the group goes on."""
-    if proof is None or resume is None:
+    if proof is None or resume is None or facts.is_beyond_target_end:
         return None
     width, least = _width(facts, proof), max(proof.lo - resume, 0)
     return Bounds(least, None if width is None else max(proof.lo + width - resume, 0))
@@ -314,6 +292,10 @@ def _reason_of(
     outside = _outside(facts, group)
     if outside is not None:
         return outside
+    if facts.is_beyond_end:
+        return _R.BEYOND_END
+    if facts.is_beyond_target_end:
+        return _R.BEYOND_TARGET_END
     if facts.synced is not None and skipped is not None and skipped.lo:
         return _R.TARGET_AHEAD
     if facts.checkpoint is None:
@@ -325,6 +307,8 @@ def _outside(facts: PartitionFacts, group: GroupFacts) -> CheckpointReason | Non
     """Return why nobody is to expect a checkpoint here."""
     if not group.is_selected:
         return _R.GROUP_FILTERED
+    if facts.is_streams_internal:
+        return _R.STREAMS_INTERNAL
     if not facts.is_selected:
         return _R.TOPIC_FILTERED
     if group.is_failed_over:

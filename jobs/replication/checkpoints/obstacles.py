@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+# Why a commit beyond the end of its partition is no place to go on, and what the application does with it.
+BEYOND_END = (
+    "it is of another life of the topic, or of a log that was truncated. The application would start where "
+    "auto.offset.reset says."
+)
+
 
 class Readiness(StrEnum):
     """The answer, best first."""
@@ -31,6 +37,8 @@ _LADDER = list(Readiness)
 class Obstacle(StrEnum):
     """What stands between a group and a failover without loss or repetition."""
 
+    BEYOND_END = "beyond_end"
+    BEYOND_TARGET_END = "beyond_target_end"
     SKIPS = "skips"
     NO_TRANSLATION = "no_translation"
     NOT_COPIED = "not_copied"
@@ -53,6 +61,8 @@ _O = Obstacle
 STEPS: dict[Obstacle, Readiness] = {
     **dict.fromkeys(
         (
+            _O.BEYOND_END,
+            _O.BEYOND_TARGET_END,
             _O.SKIPS,
             _O.NO_TRANSLATION,
             _O.NOT_COPIED,
@@ -78,6 +88,15 @@ STEPS: dict[Obstacle, Readiness] = {
     ),
 }
 TEXTS: dict[Obstacle, tuple[str, str]] = {
+    _O.BEYOND_END: (
+        f"The committed offset lies beyond the end of the source partition: {BEYOND_END}",
+        "Set the group's offset on the source (kafka-consumer-groups.sh --reset-offsets), or plan "
+        "without this partition.",
+    ),
+    _O.BEYOND_TARGET_END: (
+        f"The group's offset on the target lies beyond the end of the remote partition: {BEYOND_END}",
+        "A plan sets its offsets on the target.",
+    ),
     _O.SKIPS: (
         "Going on where the target says now would skip records that the group has not read.",
         "Do not start it there as it is: a plan sets its offsets back to the certified place.",

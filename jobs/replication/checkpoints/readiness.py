@@ -36,6 +36,7 @@ _OUTSIDE = frozenset(
     {
         CheckpointReason.GROUP_FILTERED,
         CheckpointReason.TOPIC_FILTERED,
+        CheckpointReason.STREAMS_INTERNAL,
         CheckpointReason.GROUP_GONE,
         CheckpointReason.FAILED_OVER,
     }
@@ -88,7 +89,8 @@ class Verdict:
     """The answer for a group-topic, a group, a topic or a flow.
 
     `rpo_records` and `rpo_ms` are what the target does not have; `reread` what is repeated when groups go on
-    by themselves, `duplicates` when they go on at the certified places. None is unknown.
+    by themselves, `duplicates` by a plan once they have stopped, `duplicates_coming` by a plan while they
+    commit. None is unknown.
     """
 
     readiness: Readiness
@@ -98,6 +100,7 @@ class Verdict:
     reread: Bounds | None = None
     skipped: Bounds | None = None
     duplicates: Bounds | None = None
+    duplicates_coming: Bounds | None = None
     parts: int = 0
 
 
@@ -120,7 +123,8 @@ def judge_group(
 ) -> Verdict:
     """Return the verdict over the partitions of a group, or over those of one of its topics.
 
-    `stale` names what it is judged by and is old; `other_topics` are those that no flow copies.
+    `stale` names what it is judged by and is old; `other_topics` are those that no flow copies, without the
+    internal ones of Kafka Streams.
     """
     covered = [part for part in parts if part.is_covered]
     if not covered or not group.is_selected:
@@ -149,6 +153,7 @@ def judge_flow(groups: Iterable[Verdict], data: Verdict, *, stale: str = "") -> 
         reread=_sum_or_none([one.reread for one in counted]),
         skipped=_sum_or_none([one.skipped for one in counted]),
         duplicates=_sum_or_none([one.duplicates for one in counted]),
+        duplicates_coming=_sum_or_none([one.duplicates_coming for one in counted]),
         parts=len(counted),
     )
 
@@ -192,14 +197,17 @@ def _loss(records: int | None, ms: int | None, limits: Thresholds) -> list[Obsta
 
 def _of_place(facts: PartitionFacts, lag: CheckpointLag, limits: Thresholds) -> list[Obstacle]:
     """Return what stands in the way of going on at the right place."""
+    beyond = _of_ends(facts)
+    if facts.is_beyond_end:
+        return beyond
     if facts.is_empty:
-        return []
+        return beyond
     if facts.committed is None:
         return [_O.NEVER_COMMITTED]
     proof = facts.certificate
     if proof is None:
         return [] if facts.position is None else [_O.NO_TRANSLATION]
-    found = list(_of_resume(lag, limits))
+    found = [*beyond, *_of_resume(lag, limits)]
     start = facts.remote_log_start
     if start is not None and proof.hi is not None and proof.hi < start:
         found.append(_O.DELETED_ON_TARGET)
@@ -209,6 +217,11 @@ def _of_place(facts: PartitionFacts, lag: CheckpointLag, limits: Thresholds) -> 
     elif repeated > limits.reread and _O.REPEATS not in found:
         found.append(_O.REPEATS)
     return found
+
+
+def _of_ends(facts: PartitionFacts) -> list[Obstacle]:
+    found = [_O.BEYOND_END] if facts.is_beyond_end else []
+    return [*found, *([_O.BEYOND_TARGET_END] if facts.is_beyond_target_end else [])]
 
 
 def _of_resume(lag: CheckpointLag, limits: Thresholds) -> Iterable[Obstacle]:
@@ -245,6 +258,7 @@ def _total(parts: Sequence[Part], evidence: Sequence[Evidence]) -> Verdict:
         reread=_sum_or_none([part.lag.reread for part in parts]),
         skipped=_sum_or_none([part.lag.skipped for part in parts]),
         duplicates=_sum_or_none([part.lag.duplicates for part in parts]),
+        duplicates_coming=_sum_or_none([part.lag.duplicates_coming for part in parts]),
         parts=len(parts),
     )
 

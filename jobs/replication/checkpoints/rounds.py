@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -19,6 +19,7 @@ from typing import Any
 from jobs.cluster.descriptions import CommittedOffset, OffsetRange, TopicPartition
 from jobs.replication.checkpoints.door import CheckpointDoor
 from jobs.replication.checkpoints.group_sync import MOST_TOLD, GroupSync, GroupSyncReport
+from jobs.replication.checkpoints.obstacles import BEYOND_END
 from jobs.replication.checkpoints.rules import CheckpointOffsets, Decision, Why, decide
 from jobs.replication.checkpoints.topic import CheckpointTopic, GroupPartition, KeptCheckpoint
 from jobs.replication.flow.selection import group_filter_of, policy_of, topic_filter_of
@@ -132,7 +133,8 @@ class CheckpointRounds:
             if committed.offset is not None and self._accepts_topic(where.topic)
         }
         self._topics.note_read(before.read_to)
-        decided = self._decide(asked, syncs, ends, before)
+        doubtful = self._doubtful(asked, ends)
+        decided = self._decide(asked, syncs, ends, before, doubtful)
         errors |= {key.group: TOO_LONG for key in asked if not _fits(asked[key])}
         again = self._without_id(decided, syncs, before) if self._is_first else frozenset()
         self._write(asked, decided, again, now_ms)
@@ -141,7 +143,7 @@ class CheckpointRounds:
         self.report.groups = len(offsets)
         gone = before.groups - offsets.keys() - unread.keys()
         self.report.stale_groups = sum(map(self._groups.accepts, gone))
-        self.report.findings = tuple(before.findings())
+        self.report.findings = (*_beyond(asked, decided, doubtful), *before.findings())
         if sync_groups:
             self._sync_groups(asked, decided, told_before, now_ms)
         return self.report
@@ -156,8 +158,27 @@ class CheckpointRounds:
         for where, offsets in here.items():
             target = there.get(self._remote(where), OffsetRange())
             if offsets.end_offset is not None and target.high_watermark is not None:
-                ends[where] = SourceEnd(offsets.end_offset, target.high_watermark)
+                ends[where] = SourceEnd(
+                    offsets.end_offset,
+                    target.high_watermark,
+                    source_start=offsets.log_start_offset,
+                    target_start=target.log_start_offset,
+                    source_high=offsets.high_watermark,
+                )
         return ends
+
+    def _doubtful(
+        self,
+        asked: Mapping[GroupPartition, CommittedOffset],
+        ends: Mapping[TopicPartition, SourceEnd],
+    ) -> Mapping[TopicPartition, OffsetRange]:
+        """Ask again, now after the commits, for the offsets of partitions whose end may be below a commit."""
+        places = {
+            key.where
+            for key, committed in asked.items()
+            if (end := ends.get(key.where)) is None or (committed.offset or 0) > end.source_most
+        }
+        return self._door.ranges(sorted(places), on_source=True) if places else {}
 
     def _decide(
         self,
@@ -165,6 +186,7 @@ class CheckpointRounds:
         syncs: BoundedTranslator,
         ends: Mapping[TopicPartition, SourceEnd],
         before: CheckpointTopic,
+        doubtful: Mapping[TopicPartition, OffsetRange],
     ) -> dict[GroupPartition, tuple[Decision, bool]]:
         """Return what is to be told of each group and source partition, and whether it is exact."""
         remotes = {self._remote(key.where) for key in asked if key.where in syncs.partitions}
@@ -176,7 +198,13 @@ class CheckpointRounds:
             upstream, remote = committed.offset or 0, self._remote(key.where)
             certificate = syncs.translate(key.where, upstream, end=ends.get(key.where))
             kept = self._topics.of_now(before.checkpoints.get(GroupPartition(key.group, remote)))
-            decision = decide(upstream, certificate, targets.get(remote), _told_by(kept))
+            decision = decide(
+                upstream,
+                certificate,
+                targets.get(remote),
+                _told_by(kept),
+                doubtful.get(key.where),
+            )
             found[key] = (decision, _is_exact(decision, certificate, upstream))
         return found
 
@@ -273,6 +301,26 @@ def _is_exact(decision: Decision, certificate: Certificate | None, upstream: int
         return False
     is_its_own = decision.why is not Why.UNCHANGED or decision.told.downstream == certificate.lo
     return is_its_own and repeats_nothing(certificate, upstream)
+
+
+def _beyond(
+    asked: Mapping[GroupPartition, CommittedOffset],
+    decided: Mapping[GroupPartition, tuple[Decision, bool]],
+    ranges: Mapping[TopicPartition, OffsetRange],
+) -> Iterator[str]:
+    """Yield a sentence per group whose commit lies beyond the end of its partition."""
+    found: dict[str, list[TopicPartition]] = {}
+    for key, (decision, _) in decided.items():
+        if decision.why is Why.BEYOND_SOURCE:
+            found.setdefault(key.group, []).append(key.where)
+    for group, places in found.items():
+        where = min(places)
+        committed, end = asked[GroupPartition(group, where)].offset, ranges[where].high_watermark
+        more = f" (and of {len(places) - 1} more)" if len(places) > 1 else ""
+        yield (
+            f"Group {group}: its committed offset {committed:,} of {where}{more} lies beyond the end of the "
+            f"partition ({end:,}): {BEYOND_END} It gets no checkpoint there."
+        )
 
 
 def _told(before: CheckpointTopic) -> dict[GroupPartition, int]:

@@ -26,10 +26,11 @@ class Why(StrEnum):
     NO_SYNC = "no_sync"
     TARGET_UNKNOWN = "target_unknown"
     BEYOND_TARGET = "beyond_target"
+    BEYOND_SOURCE = "beyond_source"
+    SOURCE_UNKNOWN = "source_unknown"
 
 
 WRITTEN = frozenset({Why.FIRST, Why.REWOUND, Why.ADVANCED, Why.CORRECTED})
-WITHOUT = frozenset({Why.NO_SYNC, Why.TARGET_UNKNOWN, Why.BEYOND_TARGET})
 
 
 class CheckpointOffsets(NamedTuple):
@@ -56,15 +57,20 @@ def decide(
     certificate: Certificate | None,
     target: OffsetRange | None,
     previous: CheckpointOffsets | None,
+    source: OffsetRange | None = None,
 ) -> Decision:
     """Return the checkpoint for a group's committed offset on the source.
 
-    `target` are the offsets of the remote partition. As MirrorMaker 2: written the first time, when the group
-    went back on the source, and when it goes on further on the target than was said. Also when what was
-    said is not there any more, or is proved to be too far.
+    `source` are the offsets of the source partition, read after the commit, where the commit may be beyond
+    its end; None: it is not. `target` are the offsets of the remote partition. As MirrorMaker 2: written the
+    first time, when the group went back on the source, and when it goes on further on the target than was
+    said. Also when what was said is not there any more, or is proved to be too far.
     """
-    if certificate is None:
-        return Decision(None, Why.NO_SYNC)
+    end = upstream if source is None else source.high_watermark
+    if end is not None and upstream > end:
+        return Decision(None, Why.BEYOND_SOURCE)
+    if certificate is None or end is None:
+        return Decision(None, Why.NO_SYNC if certificate is None else Why.SOURCE_UNKNOWN)
     if target is None or target.log_start_offset is None or target.high_watermark is None:
         return Decision(None, Why.TARGET_UNKNOWN)
     # An offset before the log's start would send the group wherever auto.offset.reset says, maybe to the end.

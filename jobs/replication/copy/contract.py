@@ -74,6 +74,7 @@ class PartitionProgress:
     this partition's position. `commit_ms` (None: no
     commit yet) is how long the last commit of this partition's task took, `throttled_ms` how long that
     task rested because of the flow's limit, `quota_ms` how long because brokers asked for it (KIP-219).
+    `denied` is the right that is missing where an authorizer refuses the partition, "" where none does.
     """
 
     topic: str
@@ -96,6 +97,7 @@ class PartitionProgress:
     quota_ms: int = 0
     end_offset: int | None = None
     findings: tuple[str, ...] = field(default=())
+    denied: str = ""
 
 
 class Copier(Protocol):

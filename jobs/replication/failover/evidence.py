@@ -108,6 +108,11 @@ class Side:
         """Return the offsets of a partition; without any when nobody knows."""
         return self.ranges.get(where, OffsetRange(error="not asked"))
 
+    def is_beyond_end(self, where: TopicPartition, committed: int | None) -> bool:
+        """Whether a commit lies beyond the end of its partition: ends are read after commits."""
+        end = self.range_of(where).high_watermark
+        return committed is not None and end is not None and committed > end
+
 
 @dataclass(frozen=True, slots=True)
 class Evidence:

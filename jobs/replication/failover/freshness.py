@@ -39,7 +39,8 @@ def refuse_blocked(plan: FailoverPlan, groups: Collection[str]) -> None:
     wrong = [one.what for one in plan.checks if one.state is CheckState.BLOCK]
     for name in groups:
         group = plan.group(name)
-        wrong += [f"{name} is not in the plan."] if group is None else _blocking(plan, group)
+        told = ["is not in the plan."] if group is None else blocking_checks(plan, group)
+        wrong += [f"{name}{' ' if group is None else ': '}{one}" for one in told]
     if wrong:
         raise PlanRefused("plan_blocked", _sentence("Pre-checks block it", wrong), wrong)
 
@@ -55,10 +56,17 @@ def refuse_changed(plan: FailoverPlan, now: FailoverPlan, groups: Collection[str
         raise PlanRefused("evidence_changed", f"{text} Refresh the plan.", found)
 
 
-def _blocking(plan: FailoverPlan, group: GroupPlan) -> list[str]:
+def blocking_checks(plan: FailoverPlan, group: GroupPlan) -> list[str]:
+    """Return the sentences of the pre-checks that block a group, its own and those of its topics."""
     topics = {one.origin.topic for one in group.items}
     checks = [*group.checks, *(c for t in plan.topics if t.topic in topics for c in t.checks)]
-    return [f"{group.group}: {c.what}" for c in checks if c.state is CheckState.BLOCK]
+    return [c.what for c in checks if c.state is CheckState.BLOCK]
+
+
+def left_out(plan: FailoverPlan) -> dict[str, str]:
+    """Return the groups that cannot move by the plan, with why."""
+    told = {one.group: " ".join(blocking_checks(plan, one)) for one in plan.groups}
+    return {group: why for group, why in told.items() if why}
 
 
 def _sentence(begin: str, found: list[str]) -> str:

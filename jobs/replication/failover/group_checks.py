@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from jobs.cluster.descriptions import GroupDescription, TopicPartition
+from jobs.replication.checkpoints.obstacles import BEYOND_END
 from jobs.replication.failover.acl_checks import check_acls
 from jobs.replication.failover.evidence import Evidence, Side
 from jobs.replication.failover.model import (
@@ -14,13 +15,13 @@ from jobs.replication.failover.model import (
     Untranslated,
     counted,
 )
+from jobs.wire.topics.streams_topics import changelog_store, internal_topics, own_topics
 
 OK, UNKNOWN, WARN, BLOCK = CheckState.OK, CheckState.UNKNOWN, CheckState.WARN, CheckState.BLOCK
 _INACTIVE = frozenset({"Empty", "Dead", "Unknown", ""})
 _KEPT_TYPES = frozenset({"classic", "consumer", ""})
 # Spark's Kafka source names the groups that it makes for itself so; its offsets are in the checkpoint folder.
 _SPARK = ("spark-kafka-source-", "spark-kafka-relation-", "spark-executor-")
-_STREAMS_TOPICS = ("-changelog", "-repartition")
 _FEW = 3
 
 
@@ -29,19 +30,21 @@ def check_group(
 ) -> tuple[Check, ...]:
     """Return all checks of a group."""
     topics = {one.destination.topic for one in items if one.destination}
+    inputs = [one for one in items if not one.internal]
     return (
         _inactive_there(found, group),
         _active_here(found, group),
         _type(found, group),
-        _translated(items, untranslated),
+        *_beyond_end(found, inputs, untranslated),
+        *_translated(found, inputs, untranslated),
         *_within_log(found, items),
         _rereads(items),
         *_moves_back(found, items),
         *_only_here(found, items),
         check_acls(found, group, topics),
-        *_without_commit(found, items),
+        *_without_commit(found, inputs),
         *_offsets_elsewhere(found, group, items),
-        *_streams(found, group),
+        *_streams(found, group, items),
     )
 
 
@@ -100,7 +103,60 @@ def _type(found: Evidence, group: str) -> Check:
     return Check("type", WARN, text)
 
 
-def _translated(items: Sequence[PlanItem], untranslated: Untranslated) -> Check:
+def _is_beyond(found: Evidence, item: PlanItem) -> bool:
+    return found.origin.is_beyond_end(item.origin, item.committed)
+
+
+def _beyond_end(
+    found: Evidence, items: Sequence[PlanItem], untranslated: Untranslated
+) -> Iterator[Check]:
+    """Say which commits lie beyond the end of their partition, on the origin and on the destination."""
+    here, there = found.origin, found.destination
+    beyond = [one for one in items if _is_beyond(found, one)]
+    if beyond:
+        text = f"On {here.alias} {_commits(beyond)} beyond the end of the partition: {BEYOND_END}"
+        told = [
+            f"{one.origin} at {one.committed:,}, ends at {here.range_of(one.origin).high_watermark:,}"
+            for one in beyond
+        ]
+        state, hint = WARN, f"They start at the beginning of the log on {there.alias}."
+        if untranslated is Untranslated.REFUSE:
+            state = BLOCK
+            hint = (
+                f"Set these offsets on {here.alias} (kafka-consumer-groups.sh --reset-offsets) and refresh "
+                "the plan, or choose that nothing is set for them: auto.offset.reset then decides on "
+                f"{there.alias}."
+            )
+        elif untranslated is Untranslated.LEAVE:
+            hint = f"Nothing is set for them on {there.alias}, where auto.offset.reset decides as well."
+        yield Check("beyond_end", state, text, _few(told), hint)
+    beyond = [one for one in items if _is_beyond_there(found, one)]
+    if beyond:
+        text = f"On {there.alias} {_commits(beyond)} beyond the end of the partition: {BEYOND_END}"
+        told = [f"{one.destination} at {one.before:,}, ends at {one.log_end:,}" for one in beyond]
+        hint = "Partitions for which the plan sets an offset get a right one."
+        yield Check("beyond_end_there", WARN, text, _few(told), hint)
+
+
+def _is_beyond_there(found: Evidence, item: PlanItem) -> bool:
+    there = item.destination
+    return there is not None and found.destination.is_beyond_end(there, item.before)
+
+
+def _commits(items: Sequence[PlanItem]) -> str:
+    count = counted(len(items), "committed offset")
+    return f"{count} {'lies' if len(items) == 1 else 'lie'}"
+
+
+def _translated(
+    found: Evidence, every: Sequence[PlanItem], untranslated: Untranslated
+) -> Iterator[Check]:
+    items = [one for one in every if not _is_beyond(found, one)]
+    if items or not every:
+        yield _judged_translation(items, untranslated)
+
+
+def _judged_translation(items: Sequence[PlanItem], untranslated: Untranslated) -> Check:
     without = [one for one in items if one.lo is None and one.how]
     impossible = [one for one in items if one.lo is not None and one.target is None]
     nowhere = [one for one in items if not one.how]
@@ -171,7 +227,10 @@ def _moves_back(found: Evidence, items: Sequence[PlanItem]) -> Iterator[Check]:
     back = [
         one
         for one in items
-        if one.before is not None and one.target is not None and one.before > one.target
+        if one.before is not None
+        and one.target is not None
+        and one.before > one.target
+        and not _is_beyond_there(found, one)
     ]
     if back:
         alias = found.destination.alias
@@ -230,22 +289,60 @@ def _offsets_elsewhere(found: Evidence, group: str, items: Sequence[PlanItem]) -
         yield Check("offsets_elsewhere", WARN, text, why, hint)
 
 
-def _streams(found: Evidence, group: str) -> Iterator[Check]:
-    own = sorted(
-        name
-        for name in found.origin.topic_names
-        if name.startswith(f"{group}-") and name.endswith(_STREAMS_TOPICS)
-    )
-    if own:
-        text = "It is a Kafka Streams application: its state stores are rebuilt on the destination."
-        hint = (
-            "Its changelog and repartition topics belong to the old cluster; with exactly-once "
-            "processing, stop it in an orderly way before it moves."
+def _streams(found: Evidence, group: str, items: Sequence[PlanItem]) -> Iterator[Check]:
+    """Say what a Kafka Streams application needs in place of copies of its internal topics."""
+    here, there = found.origin, found.destination.alias
+    names = here.topic_names | {one.origin.topic for one in items}
+    own = internal_topics(group, own_topics(group, here.groups, names))
+    if not own:
+        return
+    stores = sorted(filter(None, (changelog_store(group, name) for name in own)))
+    inputs = [one for one in items if not one.internal]
+    read = ", ".join(sorted({one.destination.topic for one in inputs if one.destination}))
+    told = [f"internal topics: {_few(sorted(own))}"]
+    if waiting := sum(filter(None, (_waiting(here, one) for one in items if one.internal))):
+        told.append(f"{waiting:,} records of repartition topics are not processed yet")
+    if not stores:
+        text = (
+            f"It is a Kafka Streams application without state. It makes its own topics on {there}."
         )
-        yield Check("streams", WARN, text, ", ".join(own[:_FEW]), hint)
+        hint = f"Stop it on {here.alias} in an orderly way, so that its repartition topics are processed."
+        yield Check("streams", WARN if waiting else OK, text, "; ".join(told), hint)
+        return
+    most = _rebuild_most(inputs)
+    again = "not known how many records" if most is None else f"0 to {most:,} records"
+    told.append(f"read again: {again} (0: start with empty state, most: rebuild all of it)")
+    text = (
+        f"It is a Kafka Streams application. It makes its own topics on {there}, so its state "
+        f"({_few(stores)}) is empty there until it is rebuilt from {read or 'its input topics'}."
+    )
+    hint = (
+        f"Stop it on {here.alias} in an orderly way. Then either start it on {there} at these offsets with "
+        "empty state, or rebuild the state: in place of applying this plan, run "
+        f"kafka-streams-application-reset.sh --application-id {group} "
+        f"--input-topics {read.replace(' ', '') or 'TOPICS'} on {there}, then start it."
+    )
+    yield Check("streams", WARN, text, "; ".join(told), hint)
+
+
+def _waiting(side: Side, item: PlanItem) -> int | None:
+    end = side.range_of(item.origin).end_offset
+    return None if end is None else max(end - item.committed, 0)
+
+
+def _rebuild_most(inputs: Sequence[PlanItem]) -> int | None:
+    """Return how many offsets of the input topics are before those that are set; None: not known."""
+    spans = [
+        None if one.target is None or one.log_start is None else one.target - one.log_start
+        for one in inputs
+    ]
+    return None if None in spans else sum(filter(None, spans))
 
 
 def _examples(items: Sequence[PlanItem]) -> str:
-    told = [f"{one.origin}: {one.problem or one.reason}" for one in items[:_FEW]]
-    more = f"; and {len(items) - _FEW} more" if len(items) > _FEW else ""
-    return "; ".join(told) + more
+    return _few([f"{one.origin}: {one.problem or one.reason}" for one in items])
+
+
+def _few(told: Sequence[str]) -> str:
+    more = f"; and {len(told) - _FEW} more" if len(told) > _FEW else ""
+    return "; ".join(told[:_FEW]) + more

@@ -91,7 +91,8 @@ class PlanItem:
     again at most, None when nobody knows. `at_risk` are records of the origin that the destination does not
     have, `not_copied` those of them that the group has read: they come later, and are read again.
     `only_here` are offsets of the origin's partition (from, end) that no flow brought from the destination,
-    so that they exist only here. `how` is `forward`, `back`, or empty without any flow.
+    so that they exist only here. `how` is `forward`, `back`, or empty without any flow. `internal`: Kafka
+    Streams made the topic for this group, and makes its own on the destination.
     """
 
     origin: TopicPartition
@@ -113,6 +114,7 @@ class PlanItem:
     only_here: tuple[int, int] | None = None
     metadata: str = ""
     problem: str = ""
+    internal: bool = False
 
     @property
     def exact(self) -> bool:
@@ -144,6 +146,7 @@ class PlanItem:
             "only_here": list(self.only_here) if self.only_here else None,
             "metadata": self.metadata,
             "problem": self.problem,
+            "internal": self.internal,
         }
 
     @classmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from jobs.cluster.errors import InvalidFields
+from jobs.numbers import NO_BREAK, format_span_ms
 from jobs.patterns.matching import list_problem, matcher_of
 from jobs.replication.failover.evidence import Evidence, Way
 from jobs.replication.failover.group_checks import check_group
@@ -118,7 +119,9 @@ def _copied(found: Evidence, items: Collection[tuple[PlanItem, ...]]) -> Iterato
     forward = {one.origin: one.at_risk for own in items for one in own if one.how == Way.FORWARD}
     known = [one for one in forward.values() if one is not None]
     behind, unknown = sum(known), len(forward) - len(known)
-    time = "" if found.time_behind_ms is None else f", {found.time_behind_ms} ms by record times"
+    behind_ms = found.time_behind_ms
+    span = format_span_ms(behind_ms).replace(NO_BREAK, " ")
+    time = "" if behind_ms is None else f", {span} by record times"
     if behind:
         text = f"{behind:,} records of {here} are not on {there} yet{time}."
         hint = "Wait until the flow has copied them. If the cluster is gone, they are lost."

@@ -8,10 +8,12 @@ from jobs.cluster.descriptions import CommittedOffset, OffsetRange, TopicPartiti
 from jobs.replication.failover.evidence import Evidence, Leg, Way
 from jobs.replication.failover.model import PlanItem, Untranslated
 from jobs.replication.translation.partition_syncs import DOWNSTREAM, UPSTREAM
-from jobs.replication.translation.sync_history import Certificate, repeats_nothing
+from jobs.replication.translation.sync_history import Certificate, repeated_at_most
 from jobs.replication.translation.translator import SourceEnd
+from jobs.wire.topics.streams_topics import is_internal
 
 NO_SYNC = "There is no offset sync of this partition."
+INTERNAL = "An internal topic of Kafka Streams: the application makes its own on the destination."
 NO_COUNTERPART = "No flow between the two clusters copies this topic."
 
 
@@ -21,6 +23,8 @@ def plan_item(
     """Return what happens to one partition of a group."""
     bare = PlanItem(where, committed, metadata=_metadata(found, group, where))
     way = found.way(where.topic)
+    if _is_internal(group, where.topic, way[1] if way else None):
+        return replace(bare, problem=INTERNAL, internal=True)
     if way is None:
         return replace(bare, problem=NO_COUNTERPART, only_here=_only_on_origin(found, where))
     leg, topic = way
@@ -35,8 +39,22 @@ def plan_item(
         log_start=ranges.log_start_offset,
         log_end=ranges.end_offset,
     )
-    item = _forward(found, leg, item) if leg.way is Way.FORWARD else _back(found, leg, item)
+    if found.origin.is_beyond_end(where, committed):
+        item = replace(item, problem=_beyond(found, where))
+    else:
+        item = _forward(found, leg, item) if leg.way is Way.FORWARD else _back(found, leg, item)
     return _with_target(item, ranges, untranslated)
+
+
+def _is_internal(group: str, topic: str, there: str | None) -> bool:
+    """Whether Kafka Streams made a topic, and no flow copies it under the name that the application reads."""
+    names = {topic} if there is None else {topic, there}
+    return topic != there and any(is_internal(group, name) for name in names)
+
+
+def _beyond(found: Evidence, where: TopicPartition) -> str:
+    end = found.origin.range_of(where).high_watermark
+    return f"Its committed offset lies beyond the end of the partition ({end:,})."
 
 
 def _metadata(found: Evidence, group: str, where: TopicPartition) -> str:
@@ -69,13 +87,15 @@ def _forward(found: Evidence, leg: Leg, item: PlanItem) -> PlanItem:
 
 def _ends(found: Evidence, leg: Leg, item: PlanItem) -> SourceEnd | None:
     """Return where both sides end; markers behind the last record are nothing that the group could read."""
-    source = found.origin.range_of(item.origin).end_offset
+    here = found.origin.range_of(item.origin)
+    source = here.end_offset
     if source is None or item.log_end is None:
         return None
     data_end = found.origin.data_ends.get(item.origin)
     has_all = data_end is not None and data_end <= item.committed <= source
     reached = item.committed if has_all else source
-    return SourceEnd(reached, item.log_end, leg.positions.get(item.origin))
+    position = leg.positions.get(item.origin)
+    return SourceEnd(reached, item.log_end, position, here.log_start_offset, item.log_start)
 
 
 def _back(found: Evidence, leg: Leg, item: PlanItem) -> PlanItem:
@@ -133,8 +153,4 @@ def _reread(item: PlanItem, target: int, end: int) -> int | None:
     """Return how many offsets from the target on may have been read already; they are there, or come."""
     found = Certificate(item.lo or 0, item.hi, item.reason, item.evidence)
     side = UPSTREAM if item.how == Way.FORWARD else DOWNSTREAM
-    if repeats_nothing(found, item.committed, side):
-        return item.not_copied or 0
-    if item.hi is not None:
-        return max(min(item.hi, end) - target, 0) + (item.not_copied or 0)
-    return None if item.not_copied is None else end - target + item.not_copied
+    return repeated_at_most(found, item.committed, target, end, item.not_copied, side)

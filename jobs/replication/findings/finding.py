@@ -40,6 +40,8 @@ class Code(StrEnum):
     LOOP = "loop"
     SAME_CLUSTER = "same_cluster"
     GROUP_AHEAD = "group_ahead"
+    GROUP_BEYOND_END = "group_beyond_end"
+    GROUP_BEYOND_TARGET_END = "group_beyond_target_end"
     SYNCS_MISSING = "syncs_missing"
     SYNCS_UNREADABLE = "syncs_unreadable"
     CHECKPOINTS_STALE = "checkpoints_stale"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from jobs.replication.checkpoints.obstacles import BEYOND_END
 from jobs.replication.findings.finding import Code, Finding, FindingSeverity
 from jobs.replication.findings.memory import CommitMark, FlowMemory
 from jobs.replication.findings.snapshot import CheckpointsSnapshot, FlowSnapshot, GroupSnapshot
@@ -57,9 +58,64 @@ def find_groups_ahead(snapshot: FlowSnapshot) -> Iterator[Finding]:
         yield _ahead(snapshot, places)
 
 
+def find_groups_beyond_end(snapshot: FlowSnapshot) -> Iterator[Finding]:
+    """Yield groups whose committed offset lies beyond the end of its partition, once per group and side.
+
+    `end` is read after the commit, so a group that commits meanwhile is never beyond it.
+    """
+    here, there = dict[str, list[GroupSnapshot]](), dict[str, list[GroupSnapshot]]()
+    for one in snapshot.groups or ():
+        if one.is_beyond_end:
+            here.setdefault(one.group, []).append(one)
+        if one.is_beyond_target_end:
+            there.setdefault(one.group, []).append(one)
+    for places in here.values():
+        first = places[0]
+        text = (
+            f"{first.group} has committed {first.committed:,} of {first.where} on {snapshot.source}"
+        )
+        todo = (
+            f"Set its offset on {snapshot.source} (kafka-consumer-groups.sh --reset-offsets). Until then it "
+            "gets no checkpoint there, and a plan blocks it."
+        )
+        yield _beyond(Code.GROUP_BEYOND_END, places, text, first.end, todo)
+    for places in there.values():
+        first = places[0]
+        text = (
+            f"On {snapshot.target} {first.group} has committed {first.target_committed:,} of the copy of "
+            f"{first.where}"
+        )
+        todo = "A failover plan sets its offsets there."
+        yield _beyond(Code.GROUP_BEYOND_TARGET_END, places, text, first.target_end, todo)
+
+
+def _beyond(
+    code: Code, places: list[GroupSnapshot], text: str, end: int | None, todo: str
+) -> Finding:
+    first = places[0]
+    more = f" (and so at {len(places) - 1} more)" if len(places) > 1 else ""
+    return Finding(
+        code,
+        FindingSeverity.RISK,
+        f"{text}, beyond the end of the partition ({end:,}){more}: {BEYOND_END}",
+        todo,
+        subject=first.group,
+        topic=first.where.topic if len({one.where.topic for one in places}) == 1 else "",
+        partition=first.where.partition if len(places) == 1 else None,
+        evidence={
+            **_offsets(first),
+            "partition": str(first.where),
+            "partitions_beyond_end": len(places),
+            "end_offset": end,
+        },
+    )
+
+
 def _skipped_at_least(one: GroupSnapshot) -> int:
     """Return how far the target's offset is ahead of what is proved, else of the checkpoint; 0: not."""
     if one.target_committed is None or one.committed is None:
+        return 0
+    if one.is_beyond_end or one.is_beyond_target_end:
         return 0
     if one.target_at_most is not None:
         return max(one.target_committed - one.target_at_most, 0)

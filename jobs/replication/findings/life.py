@@ -21,6 +21,8 @@ _NEEDS_TWO_LOOKS = frozenset(
         Code.SOURCE_CUT,
         Code.RETENTION_LOSS,
         Code.GROUP_AHEAD,
+        Code.GROUP_BEYOND_END,
+        Code.GROUP_BEYOND_TARGET_END,
         Code.SYNCS_MISSING,
         Code.SYNCS_UNREADABLE,
         Code.HEARTBEATS_ABSENT,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from jobs.replication.findings.finding import Code, Finding
 from jobs.replication.findings.group_failures import (
     find_groups_ahead,
+    find_groups_beyond_end,
     find_stale_checkpoints,
     remember_commits,
 )
@@ -43,7 +44,7 @@ _NEEDS = {
     "heartbeats": {Code.HEARTBEATS_STALE, Code.HEARTBEATS_ABSENT},
     "syncs": {Code.SYNCS_MISSING, Code.SYNCS_UNREADABLE},
     "checkpoints": {Code.CHECKPOINTS_MISSING, Code.CHECKPOINTS_STALE},
-    "groups": {Code.GROUP_AHEAD},
+    "groups": {Code.GROUP_AHEAD, Code.GROUP_BEYOND_END, Code.GROUP_BEYOND_TARGET_END},
     "wrapped": {Code.WRAPPED_RECORDS},
     "position_records": {Code.POSITIONS_NOT_COMPACTED},
 }  # fmt: skip
@@ -78,6 +79,7 @@ def _findings(snapshot: FlowSnapshot, memory: FlowMemory) -> Iterator[Finding]:
     yield from find_long_positions(snapshot)
     yield from find_stale_checkpoints(snapshot, memory)
     yield from find_groups_ahead(snapshot)
+    yield from find_groups_beyond_end(snapshot)
 
 
 def _judged(snapshot: FlowSnapshot) -> frozenset[Code]:

@@ -104,6 +104,7 @@ class GroupSnapshot:
     `is_failed_over`: a plan of the flow moved it there, and it has no members on the source.
     `checkpoint` are upstream and downstream offset of its newest checkpoint. `target_at_most` is the highest
     target offset at which it could go on without leaving anything out, proved by offset syncs; None: unknown.
+    `end` and `target_end` are high watermarks, read after the committed offset of their side; None: unknown.
     """
 
     group: str
@@ -114,6 +115,19 @@ class GroupSnapshot:
     checkpoint: tuple[int, int] | None = None
     target_at_most: int | None = None
     is_failed_over: bool = False
+    end: int | None = None
+    target_end: int | None = None
+
+    @property
+    def is_beyond_end(self) -> bool:
+        """Whether its committed offset lies beyond the end of the source partition."""
+        return None not in (self.committed, self.end) and (self.committed or 0) > (self.end or 0)
+
+    @property
+    def is_beyond_target_end(self) -> bool:
+        """Whether its offset on the target lies beyond the end of the remote partition."""
+        known = None not in (self.target_committed, self.target_end)
+        return known and (self.target_committed or 0) > (self.target_end or 0)
 
 
 @dataclass(frozen=True, slots=True)

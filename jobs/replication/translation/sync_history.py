@@ -61,6 +61,38 @@ def repeats_nothing(found: Certificate, asked: int, side: int = UPSTREAM) -> boo
     return is_known and asked == found.evidence[0][side] + 1
 
 
+def repeated_at_most(
+    found: Certificate,
+    asked: int,
+    target: int,
+    end: int | None,
+    not_copied: int | None,
+    side: int = UPSTREAM,
+) -> int | None:
+    """Return how many offsets are read again at most by a group that resumes at `target`; None: not known.
+
+    `end` is where the log ends that is read then (None: not known), `not_copied` how many records that were
+    read come there later. What a plan says of a partition, and what is promised before there is one.
+    """
+    if repeats_nothing(found, asked, side):
+        return not_copied or 0
+    if found.hi is not None:
+        hi = found.hi if end is None else min(found.hi, end)
+        return max(hi - target, 0) + (not_copied or 0)
+    return None if not_copied is None or end is None else end - target + not_copied
+
+
+class ComingCommits(NamedTuple):
+    """What can be said of commits that a group has not made yet.
+
+    `gap`: of a commit between two offset syncs at most so many offsets are repeated; None: only the end of
+    the copy bounds it. `lo`: a commit behind the newest offset sync resumes there.
+    """
+
+    gap: int | None
+    lo: int
+
+
 class SyncHistory:
     """All offset syncs of one partition, in the order in which they were written.
 
@@ -99,6 +131,21 @@ class SyncHistory:
         without any sync.
         """
         return self._certificate(downstream, facts, DOWNSTREAM)
+
+    def coming(self, upstream: int) -> ComingCommits | None:
+        """Return what can be said of commits from an upstream offset on; None without any sync."""
+        syncs = self.syncs
+        if syncs.last is None:
+            return None
+        lo = syncs.last.downstream + 1
+        start, end = syncs.bounds_of(len(syncs.starts) - 1)
+        upstreams, downstreams = (column[start:end] for column in syncs.columns())
+        if upstream < upstreams[0]:
+            return ComingCommits(None, lo)
+        row = int(np.searchsorted(upstreams, upstream, side="right")) - 1
+        gaps = np.diff(downstreams[row:]) - 1
+        untold = gaps[~syncs.links()[start + row + 1 : end]]
+        return ComingCommits(int(untold.max(initial=0)), lo)
 
     def certify_many(self, upstreams: Int64s, facts: Facts = NOTHING_KNOWN) -> Answers:
         """Return what `certify` does for each."""

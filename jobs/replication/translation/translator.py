@@ -25,12 +25,33 @@ class SourceEnd(NamedTuple):
 
     A group that has read up to `source_end` may go on at `target_end`, which skips nothing, because whatever
     is written to the target afterwards is copied from the source's records behind that end.
-    `copied_to` is the flow's position (the next source offset to copy), read before both; None: not known.
+    `copied_to` is the flow's position (the next source offset to copy), read before both. `source_start` and
+    `target_start` are log starts, `source_high` and `target_high` high watermarks, each read together with
+    its end. None: not known.
     """
 
     source_end: int
     target_end: int
     copied_to: int | None = None
+    source_start: int | None = None
+    target_start: int | None = None
+    source_high: int | None = None
+    target_high: int | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether neither side holds a record."""
+        return self.source_start == self.source_end and self.target_start == self.target_end
+
+    @property
+    def source_most(self) -> int:
+        """The highest offset that a group can have committed on the source, if its commit was read before."""
+        return max(self.source_high or 0, self.source_end)
+
+    @property
+    def target_most(self) -> int:
+        """The same of the target."""
+        return max(self.target_high or 0, self.target_end)
 
 
 class Translator:
@@ -168,8 +189,10 @@ def at_the_end(found: Certificate | None, upstream: int, end: SourceEnd) -> Cert
     """Return a certificate that also uses where both sides end.
 
     Whatever stands at or behind the source's end was not there when the target's end was read: its copy
-    comes behind that end.
+    comes behind that end. Where neither side holds a record, an offset below the source's log start is as
+    good as the start: what is between them is nowhere any more.
     """
+    upstream = max(upstream, end.source_end) if end.is_empty else upstream
     if upstream < end.source_end:
         return found
     if upstream == end.source_end and end.copied_to is not None and end.copied_to >= upstream:

@@ -30,6 +30,7 @@ from jobs.spark.flow_driver.balancing import Balance, Rates
 from jobs.spark.flow_driver.clusters import Clusters
 from jobs.spark.flow_driver.partition_assignment import AssignmentCommands, PartitionAssignment
 from jobs.spark.flow_driver.pause_rules import PauseRules
+from jobs.spark.flow_driver.progress_table import DENIED
 from jobs.spark.flow_driver.recovery import PositionsBehind
 from jobs.spark.flow_driver.state import FlowState, progress_of, seen_ids
 from jobs.spark.flow_driver.task_pool import LostTask, SparkJob, TaskHandle, TaskPool
@@ -171,6 +172,8 @@ class FlowDriverLoop:
         self._task_pool.tasks[loss.number].is_lost = bool(lost)
         for where in lost:
             self._progress.mark_open(where, CopyState.RETRYING, state.message)
+            if DENIED in loss.why:
+                self._progress.deny(where, loss.why, time.monotonic())
         for where in self._progress.closed(lost):  # it would only fail again
             state.given_up.add(where)
             self._assignment.forget(where)

@@ -15,6 +15,11 @@ RATE_WINDOW_S = 10.0
 # A rate is a fact only after this long: before, a partition counts as unknown.
 KNOWN_AFTER_S = 5.0
 MOST_FINDINGS = 20
+MOST_NAMED = 10
+# A partition that an authorizer has refused for so long counts as refused for good, where a run is to end.
+DENIED_FOR_S = 60.0
+# What all of Kafka's names for such refusals end with.
+DENIED = "AUTHORIZATION_FAILED"
 CLOSED = (CopyState.FAILED, CopyState.STOPPED)
 RESTING = (*CLOSED, CopyState.PAUSED)
 
@@ -31,6 +36,14 @@ class _Sample(NamedTuple):
     end_offset: int
 
 
+class _Denied(NamedTuple):
+    """Since when (monotonic seconds) a partition is refused at a position, and the right that is missing."""
+
+    since_s: float
+    position: int
+    right: str
+
+
 class ProgressTable:
     """Keeps one row per partition and works out rates; safe to use from several threads.
 
@@ -45,6 +58,7 @@ class ProgressTable:
         self._before: dict[TopicPartition, Row] = {}
         self._findings: dict[TopicPartition, tuple[str, ...]] = {}
         self._samples: dict[TopicPartition, deque[_Sample]] = {}
+        self._denied: dict[TopicPartition, _Denied] = {}
         self._source_ends: dict[TopicPartition, int] = {}
         self.ends: Mapping[TopicPartition, int] | None = None
 
@@ -96,7 +110,26 @@ class ProgressTable:
         if row["end_offset"] is not None:
             self._source_ends[where] = row["end_offset"]
         self._rows[where] = row
+        self._note_denied(where, row, now_s)
         self._sample(where, now_s)
+
+    def _note_denied(self, where: TopicPartition, row: Row, now_s: float) -> None:
+        """Between two tries nothing refuses it: only a record that got through, or the end, says more."""
+        known = self._denied.get(where)
+        is_over = row["state"] == CopyState.CAUGHT_UP or (
+            known and row["position"] > known.position
+        )
+        if is_over:
+            self._denied.pop(where, None)
+        if right := row.get("denied"):
+            since_s = now_s if known is None or is_over else known.since_s
+            self._denied[where] = _Denied(since_s, row["position"], right)
+
+    def deny(self, where: TopicPartition, right: str, now_s: float) -> None:
+        """Note that a whole task is refused, with this partition; `right` is what its cluster said."""
+        with self._lock:
+            if where in self._rows:
+                self._note_denied(where, {**self._rows[where], "denied": right}, now_s)
 
     def know_ends(self, ends: Mapping[TopicPartition, int], now_s: float) -> None:
         """Take where the source ends, from a survey."""
@@ -197,14 +230,43 @@ class ProgressTable:
             (last.end_offset - first.end_offset) / elapsed_s,
         )
 
-    def is_finished(self, ends: Mapping[TopicPartition, int]) -> bool:
-        """Return whether every partition that can go on has reached its end offset."""
+    def is_finished(self, ends: Mapping[TopicPartition, int], now_s: float | None = None) -> bool:
+        """Return whether every partition that can go on has reached its end offset.
+
+        At `now_s` (monotonic) one that was refused for `DENIED_FOR_S` cannot go on; None: refusals may end.
+        """
         with self._lock:
             return all(
                 where in self._rows
-                and (self._rows[where]["state"] in CLOSED or self._rows[where]["position"] >= end)
+                and (
+                    self._rows[where]["state"] in CLOSED
+                    or self._rows[where]["position"] >= end
+                    or self._is_denied(where, now_s)
+                )
                 for where, end in ends.items()
             )
+
+    def _is_denied(self, where: TopicPartition, now_s: float | None) -> bool:
+        known = self._denied.get(where)
+        return known is not None and now_s is not None and now_s - known.since_s >= DENIED_FOR_S
+
+    def why_short(self, ends: Mapping[TopicPartition, int]) -> str | None:
+        """Return why not everything up to the ends is copied, with the partitions; None when it is."""
+        short = self.short_of(ends)
+        if not short:
+            return None
+        with self._lock:
+            denied = [(w, self._denied[w].right) for w in map(_where, short) if w in self._denied]
+        told = [row["reason"] for row in short if _where(row) not in dict(denied)][:1]
+        if denied:
+            places = ", ".join(str(where) for where, _ in denied[:MOST_NAMED])
+            more = f" and {len(denied) - MOST_NAMED} more" if len(denied) > MOST_NAMED else ""
+            rights = ", ".join(sorted({right for _, right in denied})[:MOST_NAMED])
+            told.append(
+                f"{len(denied)} of {len(ends)} partitions cannot be copied, they were refused for "
+                f"{DENIED_FOR_S:.0f} s: {places}{more}. Give the principal the missing right: {rights}."
+            )
+        return " ".join(told)
 
     def short_of(self, ends: Mapping[TopicPartition, int]) -> list[Row]:
         """Return the rows of partitions that have not reached their end offset."""

@@ -19,7 +19,7 @@ from typing import Self
 from pyspark import SparkContext
 
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.errors import ClusterFault, SameCluster
+from jobs.cluster.errors import ClusterFault, NotAuthorized, SameCluster
 from jobs.memory import give_back_memory
 from jobs.replication.checkpoints.thread import CheckpointThread
 from jobs.replication.copy.contract import CopyState
@@ -32,6 +32,7 @@ from jobs.spark.control import ControlFile
 from jobs.spark.flow_driver.balancing import Balance
 from jobs.spark.flow_driver.clusters import Clusters
 from jobs.spark.flow_driver.driver_loop import DriverIntervals, FlowDriverLoop
+from jobs.spark.flow_driver.progress_table import DENIED_FOR_S
 from jobs.spark.flow_driver.state import FlowState
 from jobs.spark.flow_driver.task_pool import SparkJob, backoff_s
 from jobs.spark.secret import close_context, is_one_process, open_context, shrink_heap, why_over
@@ -116,6 +117,7 @@ class FlowDriver:
         self.is_shrunk = False
         self.over: str | None = None
         self.spark_at = 0.0
+        self.denied_at: float | None = None
         self.stopping = threading.Event()
         signal.signal(signal.SIGTERM, self._on_signal)
 
@@ -139,6 +141,8 @@ class FlowDriver:
                     return self._refused(fault)
                 except ClusterFault as fault:
                     failures += 1
+                    if self._is_denied_for_good(fault):
+                        return self._refused(fault)
                     self._wait_for(fault, failures)
                     continue
                 if not self.is_living:  # the topics of both are there since the survey
@@ -179,7 +183,16 @@ class FlowDriver:
         self.state.show()
         self._pause(backoff_s(failures))
 
-    def _refused(self, fault: SameCluster) -> JobResult:
+    def _is_denied_for_good(self, fault: ClusterFault) -> bool:
+        """A run that is to end does not wait for a right that was missing for `DENIED_FOR_S`."""
+        if not (self.until_caught_up and isinstance(fault, NotAuthorized)):
+            self.denied_at = None
+            return False
+        now_s = time.monotonic()
+        self.denied_at = self.denied_at or now_s
+        return now_s - self.denied_at >= DENIED_FOR_S
+
+    def _refused(self, fault: ClusterFault) -> JobResult:
         self.state.message = self.state.fault = f"{fault.message} {fault.hint}"
         self.state.show()
         return JobResult(Outcome.FAILED, self.state.fault, self.state.summary())
@@ -219,8 +232,7 @@ class FlowDriver:
         if self.over is not None and not self._is_asked_to_stop():
             return JobResult(Outcome.FAILED, self.over, summary)
         if state.is_done and state.ends is not None:
-            short = state.progress.short_of(state.ends)
-            if short:
-                return JobResult(Outcome.FAILED, short[0]["reason"], summary)
+            if short := state.progress.why_short(state.ends):
+                return JobResult(Outcome.FAILED, short, summary)
             return JobResult(Outcome.SUCCEEDED, None, summary)
         return JobResult(Outcome.CANCELLED, submit.stop_reason(self.run_dir), summary)

@@ -132,7 +132,9 @@ class FlowState:
     def is_done(self) -> bool:
         """Whether everything that the run is to copy is copied, or cannot be."""
         return (
-            self.ends is not None and not self.unknown_ends and self.progress.is_finished(self.ends)
+            self.ends is not None
+            and not self.unknown_ends
+            and self.progress.is_finished(self.ends, time.monotonic())
         )
 
     def limit_bytes_per_s(self) -> int | None:

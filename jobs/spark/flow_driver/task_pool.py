@@ -28,6 +28,8 @@ RECONNECT_TIMEOUT_S = 15.0
 SILENCE_TIMEOUT_S = 30.0
 STEADY_S = 60.0
 LONGEST_BACKOFF_S = 30.0
+# How Python begins the line of an exception of this package, whatever its name.
+_OWN_FAULT = "jobs."
 
 
 class Job(Protocol):
@@ -231,5 +233,9 @@ def backoff_s(failures: int) -> float:
 def last_line(text: str) -> str:
     """Return the line of a Spark error that says what happened in the Python task."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    told = [line for line in lines if "Error:" in line and not line.startswith("at ")]
+    told = [
+        line
+        for line in lines
+        if line.startswith(_OWN_FAULT) or ("Error:" in line and not line.startswith("at "))
+    ]
     return (told or lines or ["unknown"])[-1][:500]

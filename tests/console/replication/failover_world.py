@@ -55,6 +55,13 @@ def two_groups(**fields):
     return replace(found, origin=origin)
 
 
+def one_can_move():
+    """Return evidence of two groups of which one has members where it is."""
+    found = two_groups()
+    groups = {**found.origin.groups, OTHER: empty(OTHER, state="Stable", member_count=2)}
+    return replace(found, origin=replace(found.origin, groups=groups))
+
+
 def fresh(found: Evidence) -> Evidence:
     """Return evidence that was read just now."""
     now_ms = int(timezone.now().timestamp() * 1000)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import yaml
 
+from jobs.cluster.admin.acls import AclBinding, create_acls
 from jobs.cluster.admin.topics import list_topic_names
 from jobs.cluster.client import ClusterClient
 from jobs.replication.flow.spec import FlowSpec, PolicyName
@@ -93,3 +94,27 @@ def test_a_cluster_under_two_aliases_is_refused_before_anything_is_written(east,
     assert f"the same cluster (cluster id {east.identity.cluster_id})" in last["error"]
     with ClusterClient(east.connection) as client:
         assert f"east.{topic}" not in list_topic_names(client)
+
+
+def allowed(topic: str, operation: str) -> AclBinding:
+    return AclBinding("TOPIC", "LITERAL", topic, "User:limited", "*", operation, "ALLOW")
+
+
+def test_it_ends_when_only_partitions_are_left_that_may_not_be_read(secure, west, tmp_path):
+    cluster = secure.cluster
+    readable, refused = (new_topic(cluster) for _ in range(2))
+    written = produce(cluster, readable, 100)
+    produce(cluster, refused, 10)
+    with ClusterClient(cluster.connection) as client:
+        rights = [allowed(readable, "READ"), allowed(refused, "DESCRIBE")]
+        assert create_acls(client, rights) == dict.fromkeys(rights)
+    connection = secure.connection(
+        "SASL_PLAINTEXT", "PLAIN", user="limited", password="CROSSLOG_SECRET_LAB_LIMITED"
+    )
+    flow = FlowSpec(f"once {readable}", connection, west.connection, (readable, refused))
+    done = replicate(flow, tmp_path, "--json")
+    last = json.loads(done.stdout.splitlines()[-1])
+    assert (done.returncode, last["outcome"]) == (1, "FAILED"), done.stderr
+    assert f"refused for 60 s: {refused}-0." in last["error"]
+    assert f"READ on topic {refused} of secure" in last["error"]
+    assert_copied(written, west, f"secure.{readable}")

@@ -9,7 +9,7 @@ from console.replication.flows.models import ReplicationFlow
 from jobs.cluster.admin import offsets
 from jobs.cluster.admin.groups import read_committed_offsets
 from jobs.cluster.client import ClusterClient
-from jobs.cluster.descriptions import CommittedOffset, TopicPartition
+from jobs.cluster.descriptions import CommittedOffset, OffsetRange, TopicPartition
 from jobs.replication.checkpoints.follow import CheckpointsRead, follow_checkpoints
 from jobs.replication.flow.selection import policy_of
 from jobs.replication.flow.spec import FlowSpec
@@ -66,15 +66,29 @@ class KafkaDoor:
         with ClusterClient(flow.source, timeout_s=TIMEOUT_S) as client:
             here = _ends(client, set(remote))
         return {
-            where: SourceEnd(here[where], there[copy])
+            where: _source_end(here[where], there[copy])
             for where, copy in remote.items()
             if where in here and copy in there
         }
 
 
-def _ends(client: ClusterClient, partitions: set[TopicPartition]) -> dict[TopicPartition, int]:
+def _ends(
+    client: ClusterClient, partitions: set[TopicPartition]
+) -> dict[TopicPartition, OffsetRange]:
     found = offsets.read_offset_ranges(client, partitions, with_timestamps=False)
-    return {w: r.end_offset for w, r in found.items() if r.end_offset is not None and not r.error}
+    return {w: r for w, r in found.items() if r.end_offset is not None and not r.error}
+
+
+def _source_end(here: OffsetRange, there: OffsetRange) -> SourceEnd:
+    return SourceEnd(
+        here.end_offset or 0,
+        there.end_offset or 0,
+        None,
+        here.log_start_offset,
+        there.log_start_offset,
+        here.high_watermark,
+        there.high_watermark,
+    )
 
 
 KAFKA: CheckpointDoor = KafkaDoor()

@@ -27,7 +27,9 @@ from jobs.replication.checkpoints.lag import (
     measure_checkpoint,
 )
 from jobs.replication.checkpoints.readiness import Part, Thresholds, Verdict
+from jobs.replication.translation.sync_history import ComingCommits
 from jobs.replication.translation.translator import SourceEnd, Translator
+from jobs.wire.topics.streams_topics import is_internal
 
 _ACTIVE_WITHOUT_COUNT = {
     "Stable",
@@ -132,6 +134,7 @@ class _Judge:
         self.stored, self.asked, self.limits, self.now_ms = stored, asked, limits, now_ms
         self._memory = memory
         self._mm2s: dict[tuple[TopicPartition, int], int | None] = {}
+        self._comings: dict[tuple[TopicPartition, int], ComingCommits | None] = {}
         self._sketches = sketches_of(asked.translator, stored.commits)
         self._checkpoints: dict[str, dict[TopicPartition, SeenCheckpoint]] = {}
         for key, kept in asked.checkpoints.checkpoints.items():
@@ -144,6 +147,12 @@ class _Judge:
         if (where, committed) not in self._mm2s:
             self._mm2s[where, committed] = self.asked.translator.mm2(where, committed)
         return self._mm2s[where, committed]
+
+    def _coming(self, where: TopicPartition, committed: int) -> ComingCommits | None:
+        if (where, committed) not in self._comings:
+            history = self.asked.translator.history(where)
+            self._comings[where, committed] = history.coming(committed) if history else None
+        return self._comings[where, committed]
 
     def group_names(self) -> Iterable[str]:
         """Return the groups with an offset on the source or a checkpoint of this flow."""
@@ -179,7 +188,7 @@ class _Judge:
     ) -> GroupAnswer:
         facts, stale = found.facts, self.asked.stale
         parts = [self._part(where, offset, found) for where, offset in sorted(found.places.items())]
-        missing = _missing(beside, self.stored) if facts.is_selected else []
+        missing = _missing(found.name, beside, self.stored) if facts.is_selected else []
         verdict = rules.judge_group(parts, facts, stale=stale, other_topics=missing)
         return GroupAnswer(
             found.name,
@@ -203,18 +212,20 @@ class _Judge:
             sketch, kept = self._sketches.get((where, committed)), found.kept.get(remote)
             is_at_end = end is not None and committed is not None and committed >= end.source_end
             is_open = sketch is not None and sketch[1] < 0
+            synced = found.synced.get(remote)
+            is_at_end |= end is not None and (end.is_empty or (synced or 0) > end.target_most)
             is_new = kept is not None and self.now_ms - (kept.at_ms or 0) < SYNCS_READ_WITHIN_MS
             rows.append(
                 (
                     where,
                     committed,
                     kept,
-                    found.synced.get(remote),
+                    synced,
                     stored.copied.get(where),
                     stored.remote_starts.get(remote),
                     sketch,
                     self._mm2(where, committed),
-                    end if is_at_end or is_open else None,
+                    end if is_at_end or is_open or found.facts.has_members is not False else None,
                     is_open and is_new,
                 )
             )
@@ -249,12 +260,14 @@ class _Judge:
     ) -> Part:
         stored, asked, group = self.stored, self.asked, found.facts
         remote = stored.names.remote(where)
-        row = stored.copied.get(where)
-        proof = mm2 = None
+        row, is_copied = stored.copied.get(where), stored.names.has_topic(where.topic)
+        proof = mm2 = coming = None
         end = asked.ends.get(where)
-        if committed is not None and group.is_selected:
+        is_beyond = end is not None and committed is not None and committed > end.source_most
+        if committed is not None and group.is_selected and not is_beyond:
             proof = asked.translator.translate(where, committed, end=end)
             mm2 = self._mm2(where, committed)
+            coming = None if group.has_members is False else self._coming(where, committed)
         facts = PartitionFacts(
             where,
             committed=committed,
@@ -269,7 +282,13 @@ class _Judge:
             remote_end=end.target_end if end else None,
             log_start_offset=row.log_start_offset if row else None,
             end_offset=row.end_offset if row else None,
-            is_selected=stored.names.has_topic(where.topic),
+            is_selected=is_copied,
+            # A copy of the same name is the one that the application reads there.
+            is_streams_internal=is_internal(found.name, where.topic)
+            and not (is_copied and remote.topic == where.topic),
+            coming=coming,
+            source_most=end.source_most if end else None,
+            target_most=end.target_most if end else None,
         )
         lag = measure_checkpoint(facts, group, self.now_ms)
         return rules.judge_partition(facts, lag, group, self.limits)
@@ -294,8 +313,8 @@ def _outside(
     ]
 
 
-def _missing(others: Iterable[TopicPartition], stored: StoredFacts) -> list[str]:
-    topics = {where.topic for where in others}
+def _missing(group: str, others: Iterable[TopicPartition], stored: StoredFacts) -> list[str]:
+    topics = {where.topic for where in others if not is_internal(group, where.topic)}
     return sorted(t for t in topics if not stored.is_copied_elsewhere(t))
 
 

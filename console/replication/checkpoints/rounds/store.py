@@ -195,6 +195,7 @@ def numbers_of(verdict: Verdict) -> dict[str, Any]:
         **_bounds("reread", reread),
         **_bounds("skipped", skipped),
         "repeated_hi": verdict.duplicates.hi if verdict.duplicates else None,
+        "repeated_coming_hi": verdict.duplicates_coming.hi if verdict.duplicates_coming else None,
     }
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Collection, Iterator, Mapping
 
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.errors import ClusterFault, TimedOut
+from jobs.cluster.errors import ClusterFault, NotAuthorized, TimedOut
 from jobs.cluster.protocol.errors import BatchTooLarge, FaultKind, OutcomeUnknown, kind_of
 from jobs.replication.copy.batches.partition import BatchPartition
 from jobs.replication.copy.batches.produce.sender import PartitionsRefused, Refusal
@@ -78,7 +78,9 @@ def apply_refusal(part: BatchPartition, refusal: Refusal) -> str:
         part.stop_at(_first_refused(refusal), refused_batch(part, refusal))
     else:
         reason = f"Target partition {part.remote} takes no records: {fault.message} {fault.hint}"
-        part.set_aside(reason, time.monotonic())
+        denied = f"WRITE on topic {part.remote.topic} of {fault.cluster}"
+        is_denied = isinstance(fault, NotAuthorized)
+        part.set_aside(reason, time.monotonic(), denied if is_denied else "")
     return ""
 
 

@@ -69,6 +69,7 @@ class BatchPartition:
     retries: int = 0
     commits: int = 0
     refusals: int = 0
+    denied: str = ""
     remote_end: int | None = None
     safe_end: int | None = None
     end_offset: int | None = None
@@ -261,8 +262,9 @@ class BatchPartition:
         """Stop here for good: somebody has to do something."""
         self.state, self.reason, self.retry_at = CopyState.FAILED, reason, None
 
-    def set_aside(self, reason: str, now_s: float) -> None:
+    def set_aside(self, reason: str, now_s: float, denied: str = "") -> None:
         """Stop here for a while, longer each time until something is acknowledged; `now_s`: monotonic."""
+        self.denied = denied
         pause_s = min(FIRST_PAUSE_S * 2.0 ** min(self.refusals, 30), LONGEST_PAUSE_S)
         self.state, self.reason, self.retry_at = CopyState.RETRYING, reason, now_s + pause_s
         self.retries += 1
@@ -272,6 +274,7 @@ class BatchPartition:
         """Go on where it was set aside, when its time has come."""
         if self.retry_at is not None and self.retry_at <= now_s:
             self.state, self.reason, self.retry_at = CopyState.STARTING, "", None
+            self.denied = ""
 
     def progress(self, away: str = "") -> PartitionProgress:
         """Return what a person sees; `away` is why a whole cluster does not answer now."""
@@ -297,6 +300,7 @@ class BatchPartition:
             commits=self.commits,
             end_offset=self.end_offset,
             findings=(*self.findings, *self._doubled()),
+            denied=self.denied,
         )
 
     def _doubled(self) -> tuple[str, ...]:

@@ -42,8 +42,12 @@ class SourceResets:
             case FaultKind.REFRESH_METADATA | FaultKind.RETRY:
                 part.retries += 1
                 self._look_again = True
-            case _:
-                part.set_aside(f"{fault.message} {fault.hint}", self._clock())
+            case kind:
+                denied = f"READ on topic {part.where.topic} of {fault.cluster}"
+                is_denied = kind is FaultKind.DENIED
+                part.set_aside(
+                    f"{fault.message} {fault.hint}", self._clock(), denied if is_denied else ""
+                )
 
     def diverge(self, part: BatchPartition, end_offset: int) -> None:
         """Go back to where the source's log is still the one that was copied.

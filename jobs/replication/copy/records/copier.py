@@ -19,6 +19,7 @@ from jobs.cluster.errors import ClusterFault, RecordTooLarge
 from jobs.cluster.protocol.cluster import CLIENT_ID_PREFIX
 from jobs.cluster.records import (
     KafkaError,
+    is_denied,
     is_record_refused,
     is_record_too_large,
     sentence_of,
@@ -225,7 +226,8 @@ class _Copying:
         words = sentence_of(refusal)
         if not is_record_refused(refusal):
             reason = f"Target partition {part.remote} takes no records: {words}."
-            part.set_aside(reason, time.monotonic() + RETRY_S)
+            denied = f"WRITE on topic {part.remote.topic} of {self._target.connection.alias}"
+            part.set_aside(reason, time.monotonic() + RETRY_S, denied if is_denied(refusal) else "")
         elif part.chunk == 1:
             part.fail(_refused_record(part, refusal))
         else:

@@ -39,6 +39,7 @@ class CopiedPartition:
     state: CopyState = CopyState.STARTING
     reason: str = ""
     retry_at: float | None = None
+    denied: str = ""
     records: int = 0
     bytes: int = 0
     last_timestamp_ms: int | None = None
@@ -96,6 +97,7 @@ class CopiedPartition:
         self.records, self.bytes = self.safe.records, self.safe.bytes
         self.last_timestamp_ms = self.safe.last_timestamp_ms
         self.state, self.reason, self.retry_at = CopyState.STARTING, "", None
+        self.denied = ""
 
     def receives(self) -> None:
         """Note that records come."""
@@ -157,8 +159,9 @@ class CopiedPartition:
         """Stop here for good: somebody has to do something."""
         self.state, self.reason, self.retry_at = CopyState.FAILED, reason, None
 
-    def set_aside(self, reason: str, retry_at: float) -> None:
-        """Stop here for a while."""
+    def set_aside(self, reason: str, retry_at: float, denied: str = "") -> None:
+        """Stop here for a while; `denied` as in `PartitionProgress`."""
+        self.denied = denied
         self.state, self.reason, self.retry_at = CopyState.RETRYING, reason, retry_at
 
     def progress(self, away: str = "") -> PartitionProgress:
@@ -180,6 +183,7 @@ class CopiedPartition:
             duplicates=self.duplicates,
             commits=self.commits,
             findings=tuple(self._all_findings()),
+            denied=self.denied,
         )
 
     def _all_findings(self) -> list[str]:

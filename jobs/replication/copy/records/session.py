@@ -16,6 +16,7 @@ from jobs.cluster.records import (
     Consumer,
     KafkaException,
     Message,
+    is_denied,
     is_offset_out_of_range,
     is_partition_eof,
     is_retriable,
@@ -269,7 +270,12 @@ class CopySession:
         elif is_retriable(error):
             logger.info("reader goes on partition=%s error=%s", part.where, error)
         else:
-            self._set_aside(part, f"{part.where} cannot be read: {sentence_of(error)}.")
+            denied = f"READ on topic {part.where.topic} of {self._source.connection.alias}"
+            self._set_aside(
+                part,
+                f"{part.where} cannot be read: {sentence_of(error)}.",
+                denied if is_denied(error) else "",
+            )
 
     def _find_position(self, part: CopiedPartition) -> None:
         """Go on at the log start when retention was faster; stop when the log became shorter."""
@@ -287,9 +293,9 @@ class CopySession:
                 part.skip_to(found.log_start_offset)
             self._is_over = True
 
-    def _set_aside(self, part: CopiedPartition, reason: str) -> None:
+    def _set_aside(self, part: CopiedPartition, reason: str, denied: str = "") -> None:
         retry_at = time.monotonic() + RETRY_S
-        part.set_aside(reason, retry_at)
+        part.set_aside(reason, retry_at, denied)
         self._until = min(self._until, retry_at)
         self._leave(part)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
@@ -27,7 +27,10 @@ class RunKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """Who asked for a run, and when it went on; `asked_by` is empty for a shell without a name."""
+    """Who asked for a run, and when it went on; `asked_by` is empty for a shell without a name.
+
+    `left_out` are groups of the plan that the run is not about, with why.
+    """
 
     run_id: str
     kind: RunKind
@@ -37,6 +40,7 @@ class RunFacts:
     started_at: datetime
     finished_at: datetime
     problem: str = ""
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
 
 def build_report(
@@ -53,6 +57,7 @@ def build_report(
         "kind": facts.kind.value,
         "state": facts.state,
         "problem": facts.problem,
+        "left_out": dict(facts.left_out),
         "asked_by": facts.asked_by,
         "started_at": _stamp(facts.started_at),
         "finished_at": _stamp(facts.finished_at),
@@ -102,6 +107,7 @@ def facts_of(report: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("Started", report["started_at"]),
         ("Finished", report["finished_at"]),
         ("Groups", counts or "none"),
+        *((f"Left out: {group}", why) for group, why in report.get("left_out", {}).items()),
         ("Problem", report["problem"] or "none"),
         ("Written by", f"crosslog {report['crosslog']}"),
     ]

@@ -152,3 +152,8 @@ def test_ids_of_topics_are_written_in_the_alphabet_of_kafkas_own_tools(api):
     )
     (told,) = api(base(make_plan(clusters=paper))).json()["topic_checks"]
     assert told["topic_id"] == "a-b_c"
+
+
+def test_a_run_names_the_groups_that_are_left_out(api, plan):
+    told = api(f"{base(plan)}rehearse/", {}).json()
+    assert (told["groups"], told["left_out"]) == ([GROUP], {})

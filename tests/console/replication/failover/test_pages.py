@@ -8,7 +8,13 @@ from console.clusters.models import Group
 from console.replication.failover import actions
 from console.replication.failover.models import FailoverPlan, FailoverRun
 from tests.console.making import NOW, count_queries, make_flow
-from tests.console.replication.failover_world import NAME, PaperClusters, carry_out, make_plan
+from tests.console.replication.failover_world import (
+    NAME,
+    PaperClusters,
+    carry_out,
+    make_plan,
+    one_can_move,
+)
 from tests.console.safety.world import make_person
 from tests.jobs.replication.failover.making import (
     GROUP,
@@ -255,3 +261,21 @@ def test_a_list_asks_as_many_questions_for_many_plans(client, admin, clusters):
     for number in range(5):
         make_plan(first.flow, clusters, name=f"plan {number}")
     assert count_queries(client, path) == few
+
+
+def test_how_many_groups_are_rehearsed_and_which_are_left_out_is_on_the_pages(visit):
+    plan = make_plan(clusters=PaperClusters(one_can_move))
+    assert "asks the groups that nothing blocks (1 of 2)" in visit(base(plan))[1]
+    run = actions.rehearse_plan(plan, None, timezone.now())
+    text = visit(f"{base(plan)}runs/{run.pk}/")[1]
+    assert "Left out" in text
+    assert "Consumers of reports are still active on east" in text
+
+
+def test_a_plan_of_which_no_group_can_move_offers_no_rehearsal_and_says_why(visit):
+    blocked = PaperClusters(
+        lambda: failover_evidence(here={"groups": {GROUP: empty(member_count=2)}})
+    )
+    _, text = visit(base(make_plan(clusters=blocked)))
+    assert "Pre-checks block every group of this plan." in text
+    assert '<button class="btn" type="submit" disabled>Rehearse</button>' in text

@@ -21,6 +21,7 @@ from tests.console.replication.failover_world import (
     carry_out,
     fresh,
     make_plan,
+    one_can_move,
     two_groups,
 )
 from tests.jobs.replication.failover.making import (
@@ -297,3 +298,24 @@ def test_a_run_that_breaks_ends_and_says_so():
 def test_the_world_of_these_tests_reads_evidence_now():
     age_ms = timezone.now().timestamp() * 1000 - fresh(failover_evidence()).read_at_ms
     assert abs(age_ms) < 5000
+
+
+def test_a_rehearsal_is_of_the_groups_that_can_move_and_says_why_others_are_left_out():
+    clusters = PaperClusters(one_can_move)
+    plan = make_plan(clusters=clusters)
+    run = actions.rehearse_plan(plan, None, timezone.now())
+    carry_out(run, clusters)
+    assert (plan.group_count - plan.blocked_count, run.state, run.done_count) == (1, "succeeded", 1)
+    assert run.groups == [GROUP]
+    assert run.left_out == {
+        OTHER: "Consumers of reports are still active on east: it goes on committing."
+    }
+    assert json.loads(run.report)["report"]["left_out"] == run.left_out
+
+
+def test_a_plan_of_which_no_group_can_move_is_not_rehearsed():
+    clusters = PaperClusters(
+        lambda: failover_evidence(here={"groups": {GROUP: empty(member_count=1)}})
+    )
+    with pytest.raises(ActionRefused, match="block every group"):
+        actions.rehearse_plan(make_plan(clusters=clusters), None, timezone.now())

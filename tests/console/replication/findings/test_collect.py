@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from console.clusters.models import GroupOffset
 from console.replication.findings.collect import EVERY, due_flows, look_at_flow
 from console.replication.findings.models import FlowFinding
 from console.replication.findings.store import prune_findings
@@ -318,3 +319,16 @@ def test_findings_that_ended_long_ago_are_removed_and_open_ones_stay(flow, setti
         )  # fmt: skip
     assert prune_findings(NOW) == 1
     assert set(FlowFinding.objects.values_list("subject", flat=True)) == {"b", "c"}
+
+
+def test_a_group_that_seems_to_be_beyond_the_end_is_asked_for_again_before_it_is_told(flow):
+    make_group_offset(flow.source, "billing", "orders", 5_000)
+    GroupOffset.objects.update(lag_status="ahead_of_end")
+    wire = WireAnswers(**checkpoints(50, 50))
+    seen = GroupSnapshot("billing", ORDERS, 5_000, end=100)
+    for minute in range(2):
+        look(flow, StubFindingDoor(wire, [seen]), minute)
+    assert codes(flow) == ["group_beyond_end"]
+    for minute in range(2, 9):
+        look(flow, StubFindingDoor(wire, [replace(seen, end=5_000)]), minute)
+    assert codes(flow) == []

@@ -8,6 +8,7 @@ from jobs.cluster.descriptions import CommittedOffset
 from jobs.commands.replication import failover_text as words
 from jobs.commands.replication.failover_file import BadUndoFile, UndoFile
 from jobs.replication.failover.applying import apply_group
+from jobs.replication.failover.freshness import left_out
 from tests.jobs.replication.failover.making import (
     GROUP,
     REMOTE,
@@ -90,3 +91,8 @@ def test_a_file_that_apply_did_not_write_is_refused(tmp_path, text):
     path.write_text(text)
     with pytest.raises(BadUndoFile):
         UndoFile.read(path)
+
+
+def test_groups_that_were_left_out_are_in_the_words_with_why():
+    told = list(words.outcomes([], left_out(plan_of(failover_evidence(west={"topics": {}})))))
+    assert told == ["billing: left out. east.orders is not on west."]

@@ -132,11 +132,31 @@ BEFORE = Certificate(0, 500, "It is before the first offset sync.", (KeptSync(20
         pytest.param("never_committed", {}, NONE | UNKNOWN | {"committed": None}, id="no commit"),
         pytest.param("group_filtered", {"is_selected": False}, NONE, id="group left out"),
         pytest.param("topic_filtered", {}, NONE | {"is_selected": False}, id="topic left out"),
+        pytest.param(
+            "beyond_end", {}, {"certificate": None, "source_most": 119}, id="commit beyond the end"
+        ),
+        pytest.param(
+            "beyond_target_end", {}, {"synced": 900, "target_most": 899}, id="and on the target"
+        ),
+        pytest.param(
+            "streams_internal",
+            {},
+            {"is_streams_internal": True, "is_selected": False},
+            id="Streams",
+        ),
         pytest.param("group_gone", {"is_there": False}, {"committed": None}, id="group gone"),
     ],
 )
 def test_every_checkpoint_has_a_reason(reason, group, changes):
     assert lag(GroupFacts(**group), **changes).reason == reason
+
+
+@pytest.mark.parametrize("committed", [120, 5_000_000], ids=["a little", "far"])
+def test_beyond_the_end_nothing_grows_with_the_number_of_records(committed):
+    found = lag(certificate=None, committed=committed, source_most=100)
+    assert (found.behind, found.reread, found.skipped, found.duplicates) == (None,) * 4
+    there = lag(synced=committed, target_most=100)
+    assert (there.reread, there.skipped) == (None, None)
 
 
 def test_every_reason_has_a_sentence_and_its_place_among_the_others():

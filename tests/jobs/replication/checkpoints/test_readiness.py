@@ -64,6 +64,21 @@ def test_a_group_whose_checkpoint_is_exact_and_whose_data_is_there_is_ready():
             {"synced": 505, "certificate": Certificate(500, 510, "")},
             id="may skip",
         ),
+        pytest.param(
+            "blocked", "beyond_end", {"certificate": None, "source_most": 99}, id="beyond the end"
+        ),
+        pytest.param(
+            "blocked",
+            "beyond_end",
+            {"certificate": None, "source_most": 0, "end_offset": 0},
+            id="beyond the end of an empty partition",
+        ),
+        pytest.param(
+            "blocked",
+            "beyond_target_end",
+            {"synced": 900, "target_most": 600},
+            id="beyond the end on the target",
+        ),
         pytest.param("blocked", "no_translation", {"certificate": None, "mm2": None}, id="no sync"),
         pytest.param(
             "blocked",

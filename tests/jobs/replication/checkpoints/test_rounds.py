@@ -337,3 +337,27 @@ def test_metadata_that_no_checkpoint_can_hold_stops_only_its_own_group(clusters)
     report = rounds_of(clusters).run(1, sync_groups=False)
     assert told(clusters) == {"billing": (10, 60)}
     assert "32767" in report.errors["stock"]
+
+
+def test_a_group_beyond_the_end_gets_no_checkpoint_and_no_offset_and_is_a_finding(clusters):
+    """tests/conformance/reported/group_beyond_the_end"""
+    clusters.offsets["billing"][ORDERS] = CommittedOffset(5_000)
+    report = rounds_of(clusters).run(1, sync_groups=True)
+    assert (report.told, report.without, clusters.target_offsets) == (0, {"beyond_source": 1}, {})
+    assert report.to_mapping()["findings"] == [
+        "Group billing: its committed offset 5,000 of orders-0 lies beyond the end of the partition (100): it "
+        "is of another life of the topic, or of a log that was truncated. The application would start where "
+        "auto.offset.reset says. It gets no checkpoint there."
+    ]
+
+
+def test_a_commit_newer_than_the_end_is_compared_with_an_end_that_is_newer_still(clusters):
+    class Growing(Clusters):
+        def source_groups(self, accepts):
+            self.ends |= {ORDERS: OffsetRange(0, 130, 130), REMOTE: OffsetRange(0, 180, 180)}
+            return super().source_groups(accepts)
+
+    growing = Growing()
+    growing.offsets["billing"][ORDERS] = CommittedOffset(120)
+    report = rounds_of(growing).run(1, sync_groups=False)
+    assert (report.told, report.findings) == (1, ())

@@ -133,3 +133,17 @@ def test_a_group_behind_one_sync_gets_upstreams_checkpoint(case):
     )
     aliases = {"source_alias": case["source_alias"], "target_alias": case["target_alias"]}
     assert rename_topic(DefaultReplicationPolicy(), where.topic, **aliases) == expected["topic"]
+
+
+@pytest.mark.parametrize(
+    ("source", "certificate", "why"),
+    [
+        pytest.param(OffsetRange(0, 9, 9), between(20, 20), Why.BEYOND_SOURCE, id="beyond the end"),
+        pytest.param(OffsetRange(0, 9, 9), None, Why.BEYOND_SOURCE, id="and nothing was copied"),
+        pytest.param(OffsetRange(0, 9, 10), between(20, 20), Why.FIRST, id="in a transaction"),
+        pytest.param(OffsetRange(error="away"), between(20, 20), Why.SOURCE_UNKNOWN, id="unknown"),
+        pytest.param(OffsetRange(error="away"), None, Why.NO_SYNC, id="no sync either"),
+    ],
+)
+def test_a_commit_beyond_the_end_of_its_partition_gets_no_checkpoint(source, certificate, why):
+    assert decide(10, certificate, TARGET, None, source).why is why

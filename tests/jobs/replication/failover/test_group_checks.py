@@ -1,12 +1,16 @@
 import pytest
 
 from jobs.cluster.admin.acls import AclBinding
+from jobs.cluster.descriptions import CommittedOffset, TopicPartition
 from jobs.replication.failover.model import CheckState
+from jobs.replication.flow.spec import PolicyName
 from tests.jobs.replication.failover.making import (
     GROUP,
     ORDERS,
     empty,
     failover_evidence,
+    flow,
+    offsets,
     plan_of,
     topic,
 )
@@ -127,3 +131,70 @@ def test_rights_of_the_groups_readers(here, there, state):
 def test_a_missing_right_is_named():
     found = failover_evidence(here={"acls": HERE}, west={"acls": []})
     assert "User:shop has no READ on topic east.orders" in check_of(found, "acls").evidence
+
+
+CHANGELOG = "billing-totals-changelog"
+REPARTITION = TopicPartition("billing-by-customer-repartition", 0)
+
+
+def streams_plan(*, topics=("orders", "clicks"), state=True, there=(0, 141), processed=60):
+    """Return the plan of an application `billing` that reads `orders` by way of a repartition topic."""
+    found = failover_evidence(
+        committed=200, there=there, flow=flow(topics=topics),
+        here={
+            "topic_names": frozenset({"orders", REPARTITION.topic, *([CHANGELOG] if state else [])}),
+            "committed": {
+                GROUP: {ORDERS: CommittedOffset(200), REPARTITION: CommittedOffset(processed)}
+            },
+            "ranges": {ORDERS: offsets(0, 201), REPARTITION: offsets(0, 60)},
+        },
+    )  # fmt: skip
+    return plan_of(found).group(GROUP)
+
+
+@pytest.mark.parametrize("topics", [("orders",), (".*",)], ids=["not copied", "copied"])
+def test_internal_topics_of_an_application_are_neither_missing_nor_planned(topics):
+    plan = streams_plan(topics=topics)
+    checks = {check.key: check for check in plan.checks}
+    assert (checks["translated"].state, "only_here" in checks) == ("ok", False)
+    assert not [
+        one for one in plan.checks if "flow for them" in one.next or "brings them" in one.next
+    ]
+    assert [one.target for one in plan.items if one.internal] == [None]
+    assert [one.origin for one in plan.to_be_set] == [ORDERS]
+
+
+def test_a_copy_under_the_same_name_is_what_the_application_reads_there():
+    policy = flow(topics=(".*",), policy=PolicyName.IDENTITY)
+    found = failover_evidence(
+        committed=200,
+        flow=policy,
+        here={"committed": {GROUP: {REPARTITION: CommittedOffset(60)}}},
+    )
+    (item,) = plan_of(found).group(GROUP).items
+    assert (item.internal, item.destination) == (False, REPARTITION)
+
+
+def test_the_plan_says_what_an_application_needs_with_the_number_of_records():
+    (check,) = [one for one in streams_plan().checks if one.key == "streams"]
+    assert check.state is CheckState.WARN
+    assert "its state (totals) is empty there until it is rebuilt from east.orders" in check.what
+    assert "read again: 0 to 140 records" in check.evidence
+    assert "--application-id billing --input-topics east.orders on west" in check.next
+
+
+def test_how_much_a_rebuild_reads_is_not_known_where_an_offset_is_not():
+    (check,) = [one for one in streams_plan(there=(0, 10)).checks if one.key == "streams"]
+    assert "read again: not known how many records" in check.evidence
+
+
+@pytest.mark.parametrize(
+    ("processed", "state"), [(60, "ok"), (50, "warn")], ids=["all processed", "some are waiting"]
+)
+def test_an_application_without_state_needs_only_that_its_repartition_topics_are_processed(
+    processed, state
+):
+    plan = streams_plan(state=False, processed=processed)
+    (check,) = [one for one in plan.checks if one.key == "streams"]
+    assert check.state == state
+    assert ("10 records of repartition topics" in check.evidence) is (state == "warn")

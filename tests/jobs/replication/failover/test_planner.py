@@ -78,7 +78,7 @@ def test_what_is_not_copied_yet_is_counted_once_for_all_groups():
     found = replace(found, origin=replace(found.origin, committed=both), time_behind_ms=1800)
     check = plan_check(found, "copied")
     assert check.state is CheckState.WARN
-    assert check.what == "99 records of east are not on west yet, 1800 ms by record times."
+    assert check.what == "99 records of east are not on west yet, 1.8 s by record times."
 
 
 def test_offsets_of_a_cluster_that_is_away_are_said_to_be_old():

@@ -202,3 +202,74 @@ def test_no_target_skips_a_record_and_the_promise_of_repeats_holds(history):
     read_again = sum(one.target <= place < first_unread for place in places)
     assert one.reread_most is not None
     assert read_again <= one.reread_most
+
+
+@pytest.mark.parametrize(
+    ("untranslated", "state", "target"),
+    [
+        (Untranslated.REFUSE, "block", None),
+        (Untranslated.LEAVE, "warn", None),
+        (Untranslated.EARLIEST, "warn", 0),
+    ],
+)
+def test_a_commit_beyond_the_end_is_a_check_of_its_own_and_is_not_translated(
+    untranslated, state, target
+):
+    """tests/conformance/reported/group_beyond_the_end"""
+    found = failover_evidence(
+        committed=5_000, syncs=((0, 0), (99, 99)), copied_to=100, here_end=100, there=(0, 101)
+    )
+    (group,) = plan_of(found, untranslated=untranslated).groups
+    (check,) = [one for one in group.checks if one.key == "beyond_end"]
+    assert check.state == state
+    assert "orders-0 at 5,000, ends at 100" in check.evidence
+    assert "translated" not in {one.key for one in group.checks}
+    (planned,) = group.items
+    assert (planned.lo, planned.target, planned.not_copied) == (None, target, None)
+    assert planned.problem == "Its committed offset lies beyond the end of the partition (100)."
+    if target is None:
+        assert group.reread_most == 0
+
+
+def test_a_commit_inside_an_open_transaction_is_not_beyond_the_end():
+    found = failover_evidence(
+        committed=201, here_end=201, here={"ranges": {ORDERS: OffsetRange(0, 190, 201)}}
+    )
+    assert "beyond_end" not in states(plan_of(found))
+
+
+def test_on_the_way_back_a_commit_beyond_the_end_is_not_translated_either():
+    found = failback_evidence(committed=900)
+    assert states(plan_of(found))["beyond_end"] == "block"
+    assert item(found).target is None
+
+
+def test_a_commit_beyond_the_end_on_the_destination_is_told_and_set_right():
+    found = failover_evidence(committed=200, before=5_000)
+    told = states(plan_of(found))
+    assert (told["beyond_end_there"], "moves_back" in told) == ("warn", False)
+    assert item(found).target == 140
+
+
+def test_an_origin_that_does_not_answer_says_nothing_about_ends():
+    found = failover_evidence(committed=5_000, here={"ranges": {}, "fault": "no broker answered"})
+    assert "beyond_end" not in states(plan_of(found))
+
+
+@pytest.mark.parametrize("committed", [20, 100], ids=["below the log start", "at the log start"])
+def test_where_no_record_is_left_a_group_below_the_log_start_is_as_certain_as_at_it(committed):
+    """tests/conformance/reported/group_below_the_log_start"""
+    found = failover_evidence(
+        committed=committed, syncs=(), copied_to=100, there=(0, 0), here_end=100,
+        here={"ranges": {ORDERS: offsets(100, 100)}},
+    )  # fmt: skip
+    assert (item(found).target, item(found).exact, item(found).reread_most) == (0, True, 0)
+    assert states(plan_of(found))["translated"] == "ok"
+
+
+def test_a_group_below_the_log_start_reads_what_was_copied_before_it_was_deleted():
+    found = failover_evidence(
+        committed=20, syncs=((0, 0), (20, 20), (99, 99)), copied_to=100, here_end=100, there=(0, 100),
+        here={"ranges": {ORDERS: offsets(100, 100)}},
+    )  # fmt: skip
+    assert item(found).target == 20

@@ -1,5 +1,7 @@
 """Groups that would skip records on the target, and checkpoints that stay away."""
 
+from dataclasses import replace
+
 import pytest
 
 from jobs.cluster.descriptions import TopicPartition
@@ -99,3 +101,34 @@ def test_a_watched_flow_without_a_topic_of_checkpoints_is_told():
     assert codes(look(picture(checkpoints=gone, groups=[group()]))) == ["checkpoints_missing"]
     assert codes(look(picture(checkpoints=gone, groups=[], is_watched=True))) == []
     assert codes(look(picture(checkpoints=gone, groups=[group()], is_watched=False))) == []
+
+
+@pytest.mark.parametrize(
+    ("seen", "expected"),
+    [
+        pytest.param(group(5_000, end=100), ["group_beyond_end"], id="beyond the end"),
+        pytest.param(group(100, end=100), [], id="at the end"),
+        pytest.param(group(5_000), [], id="the end is not known"),
+        pytest.param(
+            group(50, 5_000, target_at_most=50, target_end=101), ["group_beyond_target_end"],
+            id="on the target, and not called ahead there",
+        ),
+        pytest.param(group(5_000, 101, checkpoint=(60, 60), end=100), ["group_beyond_end"],
+            id="its offset on the target is not called ahead",
+        ),
+    ],
+)  # fmt: skip
+def test_a_group_beyond_the_end_of_its_partition(seen, expected):
+    assert codes(look(picture(groups=[seen]))) == expected
+
+
+def test_a_group_beyond_the_end_of_many_partitions_is_one_finding():
+    seen = [replace(group(5_000, end=100), where=ORDERS._replace(partition=n)) for n in range(3)]
+    (finding,) = look(picture(groups=seen)).findings
+    assert (finding.subject, finding.topic, finding.partition) == ("billing", "orders", None)
+    assert finding.evidence["partitions_beyond_end"] == 3
+    assert finding.sentence == (
+        "billing has committed 5,000 of orders-0 on east, beyond the end of the partition (100) (and so at 2 "
+        "more): it is of another life of the topic, or of a log that was truncated. The application would "
+        "start where auto.offset.reset says."
+    )

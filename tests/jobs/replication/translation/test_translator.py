@@ -57,6 +57,12 @@ def test_no_question_has_no_answer():
         pytest.param(50, SourceEnd(50, 45, 49), 45, None, id="not everything copied"),
         pytest.param(50, SourceEnd(60, 45, 60), 21, None, id="something left to read"),
         pytest.param(10, SourceEnd(60, 45, 60), 20, 20, id="far behind"),
+        pytest.param(
+            10, SourceEnd(60, 45, 60, 60, 45), 45, 45, id="below the start, both are empty"
+        ),
+        pytest.param(
+            10, SourceEnd(60, 45, 60, 60, 44), 20, 20, id="below the start, a copy is there"
+        ),
         pytest.param(50, SourceEnd(50, 5), 21, None, id="an end that says less than the syncs"),
     ],
 )

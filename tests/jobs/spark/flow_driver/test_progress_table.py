@@ -161,3 +161,61 @@ def test_a_rate_is_known_only_after_some_seconds():
     board.update([row(bytes=6000)], now_s=3.0)
     assert board.rates(3.0) == {}
     assert board.rates(6.0) == {ORDERS_0: 1000.0}
+
+
+READ = "READ on topic orders of east"
+WRITE = "WRITE on topic east.orders of west"
+
+
+def refused(partition=0, position=0, right=READ):
+    return row(position, state=CopyState.RETRYING, partition=partition, denied=right, reason="no")
+
+
+def two_partitions(*, second=100):
+    """Return a table of which the first partition was refused from 10 s on, and what it is to copy."""
+    board, ends = ProgressTable(), {ORDERS_0: 100, ORDERS_1: 100}
+    board.start([row(), row(partition=1)])
+    board.update([refused(), row(second, partition=1)], now_s=10.0)
+    return board, ends
+
+
+def test_what_was_refused_for_a_minute_is_refused_for_good_and_named_with_the_right():
+    board, ends = two_partitions()
+    board.update([row(state=CopyState.STARTING)], now_s=40.0)  # between two tries
+    board.update([refused()], now_s=50.0)
+    assert not board.is_finished(ends, 69.0)
+    assert board.is_finished(ends, 70.0)
+    assert not board.is_finished(ends)
+    assert board.why_short(ends) == (
+        "1 of 2 partitions cannot be copied, they were refused for 60 s: orders-0. Give the principal the missing "
+        "right: READ on topic orders of east."
+    )
+
+
+def test_a_run_goes_on_while_another_partition_does():
+    board, ends = two_partitions(second=99)
+    assert not board.is_finished(ends, 1000.0)
+
+
+def test_a_record_that_got_through_ends_a_refusal():
+    board, ends = two_partitions()
+    board.update([row(50, state=CopyState.COPYING)], now_s=60.0)
+    board.update([refused(position=50, right=WRITE)], now_s=65.0)
+    assert not board.is_finished(ends, 124.0)
+    assert board.is_finished(ends, 125.0)
+    assert WRITE in board.why_short(ends)
+
+
+def test_other_reasons_are_named_beside_refusals():
+    board, ends = two_partitions(second=0)
+    board.update([row(partition=1, state=CopyState.FAILED, reason="It is damaged.")], now_s=11.0)
+    assert board.is_finished(ends, 70.0)
+    assert board.why_short(ends).startswith("It is damaged. 1 of 2 partitions cannot be copied")
+    assert board.why_short({ORDERS_1: 0}) is None
+
+
+def test_a_task_that_is_refused_as_a_whole_refuses_its_partitions():
+    board, ends = two_partitions(second=0)
+    board.deny(ORDERS_1, "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", 20.0)
+    assert not board.is_finished(ends, 79.0)
+    assert board.is_finished(ends, 80.0)

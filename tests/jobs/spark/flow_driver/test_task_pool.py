@@ -186,3 +186,9 @@ def test_of_a_spark_error_the_line_of_python_is_shown():
         "An error occurred.\n  File x\njobs.cluster.errors.ProducerError: fenced\n\tat org.apache"
     )
     assert last_line(text) == "jobs.cluster.errors.ProducerError: fenced"
+
+
+def test_the_line_of_a_fault_is_found_whatever_the_fault_is_called():
+    fault = "jobs.cluster.protocol.errors.Denied: west: Starting: TRANSACTIONAL_ID_AUTHORIZATION_FAILED."
+    text = f"Traceback (most recent call last):\n  File x\n{fault}\n\n\tat org.apache.spark.Task.run\n... 1 more"
+    assert last_line(text) == fault

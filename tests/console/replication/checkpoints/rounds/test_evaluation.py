@@ -1,0 +1,93 @@
+"""What follows for a group from what is stored and what was asked."""
+
+import pytest
+
+from console.clusters.models import Group, GroupOffset
+from console.replication.flows.models import FlowPartition, GroupReadiness
+from jobs.cluster.descriptions import TopicPartition
+from jobs.replication.translation.translator import Translator
+from tests.console.making import NOW
+from tests.console.replication.readiness_world import (
+    END,
+    ORDERS,
+    StubCheckpointDoor,
+    add_group,
+    door,
+    judged,
+    make_world,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def flow():
+    return make_world()
+
+
+def group(name="readers"):
+    return GroupReadiness.objects.get(group=name)
+
+
+def test_a_group_beyond_the_end_of_its_partition_is_blocked_with_the_reason(flow):
+    """tests/conformance/reported/group_beyond_the_end"""
+    GroupOffset.objects.update(committed_offset=5_000)
+    answer = judged(flow, door(ends={ORDERS: END}))
+    row = group()
+    assert (row.readiness, row.reason, row.behind) == ("blocked", "beyond_end", None)
+    assert "beyond the end of the source partition" in answer.why
+    (place,) = row.partitions
+    assert (place["lo"], place["hi"], place["skipped"]) == (None, None, None)
+
+
+def test_a_group_in_an_open_transaction_is_not_beyond_the_end(flow):
+    GroupOffset.objects.update(committed_offset=205)
+    judged(flow, door(ends={ORDERS: END._replace(source_high=210)}))
+    assert group().reason != "beyond_end"
+
+
+def test_an_offset_beyond_the_end_on_the_target_is_not_called_ahead(flow):
+    add_group(flow.target, "readers", {TopicPartition("east.orders", 0): 5_000}, members=0)
+    answer = judged(flow, door(ends={ORDERS: END}))
+    assert (group().reason, group().skipped_lo) == ("beyond_target_end", None)
+    assert answer.evidence[0]["obstacle"] == "beyond_target_end"
+
+
+def test_where_no_record_is_left_a_group_below_the_log_start_is_ready(flow):
+    """tests/conformance/reported/group_below_the_log_start"""
+    FlowPartition.objects.update(position=200, log_start_offset=200, end_offset=200)
+    GroupOffset.objects.update(committed_offset=20)
+    ends = END._replace(source_start=200, target_start=600)
+    judged(flow, StubCheckpointDoor(ends={ORDERS: ends}), open_translator=lambda _: Translator())
+    (place,) = group().partitions
+    assert (group().readiness, place["lo"], place["hi"]) == ("ready", 600, 600)
+
+
+@pytest.mark.parametrize("topics", [["orders"], [".*"]], ids=["not copied", "copied"])
+def test_internal_topics_of_kafka_streams_never_keep_a_flow_from_being_ready(topics):
+    flow = make_world(topics=topics)
+    internal = TopicPartition("readers-by-customer-repartition", 0)
+    readers = Group.objects.get(cluster=flow.source)
+    GroupOffset.objects.create(
+        group=readers, topic=internal.topic, partition=0, committed_offset=60, changed_at=NOW
+    )
+    answer = judged(flow)
+    assert (answer.readiness, answer.evidence, group().readiness) == ("ready", [], "ready")
+    reasons = {place["topic"]: place["reason"] for place in group().partitions}
+    assert reasons == {"orders": "current", internal.topic: "streams_internal"}
+
+
+def test_internal_topics_of_another_application_are_topics_like_others(flow):
+    other = Group.objects.get(cluster=flow.source)
+    GroupOffset.objects.create(
+        group=other, topic="totals-a-repartition", partition=0, committed_offset=1, changed_at=NOW
+    )
+    assert judged(flow).readiness == "caution"
+
+
+@pytest.mark.parametrize(("members", "expected"), [(1, 149), (0, 0)], ids=["commits", "stopped"])
+def test_what_a_plan_repeats_is_a_range_while_a_group_commits(flow, members, expected):
+    Group.objects.filter(cluster=flow.source).update(member_count=members)
+    answer = judged(flow, door(ends={ORDERS: END._replace(target_end=750)}))
+    assert (answer.repeated_hi, answer.repeated_coming_hi) == (0, expected)
+    assert group().repeated == ("0 once stopped, 149 while committing" if members else "0")
