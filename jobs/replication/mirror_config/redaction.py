@@ -54,6 +54,11 @@ def is_reference(value: str) -> bool:
     return _REFERENCE.fullmatch(value.strip()) is not None
 
 
+def has_reference(value: str) -> bool:
+    """Return whether a config provider fills in a part of a value, or all of it."""
+    return _REFERENCE.search(value) is not None
+
+
 def redact(key: str, value: str) -> tuple[str, bool]:
     """Return what may be shown of a value, and whether something was taken out.
 

@@ -13,6 +13,7 @@ from jobs.replication.mirror_config.lint.flows import (
     lint_checkpoints,
     lint_connect_worker,
     lint_converters,
+    lint_enabled,
     lint_exactly_once,
     lint_heartbeats,
     lint_location,
@@ -22,8 +23,10 @@ from jobs.replication.mirror_config.lint.flows import (
 from jobs.replication.mirror_config.lint.keys import lint_keys
 from jobs.replication.mirror_config.lint.names import (
     lint_aliases,
-    lint_fan_in,
+    lint_blanks,
+    lint_overridden,
     lint_policies,
+    lint_same_topics,
     lint_topics,
 )
 from jobs.replication.mirror_config.lint.values import (
@@ -60,7 +63,7 @@ def lint(
 
 
 def _once(finding: Finding) -> str:
-    is_of_one_key = finding.key and ":" in finding.where
+    is_of_one_key = finding.key and ":" in finding.where and finding.code != "not-an-address"
     return finding.key if is_of_one_key else finding.text
 
 
@@ -70,10 +73,11 @@ def _all(config: MirrorConfig, facts: Facts) -> Iterator[Finding]:
         yield from lint_keys(deployment)
         yield from lint_aliases(deployment)
         yield from lint_bootstrap(deployment)
+        yield from lint_enabled(deployment)
         yield from lint_worker_topics(deployment.flows)
     flows = config.flows
     yield from lint_cycles(flows)
-    yield from lint_fan_in(flows)
+    yield from lint_same_topics(flows)
     yield from lint_location(flows)
     yield from lint_twice(flows)
     yield from lint_heartbeats(flows)
@@ -82,6 +86,7 @@ def _all(config: MirrorConfig, facts: Facts) -> Iterator[Finding]:
 
 def _flows(flows: Iterable[MirrorFlow], facts: Facts) -> Iterator[Finding]:
     for flow in flows:
+        yield from lint_overridden(flow)
         yield from lint_policies(flow)
         yield from lint_topics(flow, facts)
         yield from lint_copies(flow, facts)
@@ -90,8 +95,10 @@ def _flows(flows: Iterable[MirrorFlow], facts: Facts) -> Iterator[Finding]:
         yield from lint_checkpoints(flow)
         yield from lint_choices(flow)
         yield from lint_connect_worker(flow)
+        yield from lint_blanks(flow)
+        yield from lint_scalars(flow, flow.worker or {})
         for connector in flow.connectors:
             yield from lint_patterns(flow, connector)
-            yield from lint_scalars(flow, connector)
+            yield from lint_scalars(flow, connector.config)
             yield from lint_factors(flow, connector, facts)
             yield from lint_converters(flow, connector)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from jobs.replication.mirror_config.read.dedicated import (
     Settings,
+    as_read,
     cluster_pairs,
     is_enabled,
     read_flow,
@@ -77,7 +78,7 @@ def read_dedicated(file: InputFile, content: bytes, wanted: Pair | None = None) 
             f"{len(entries)} settings for {len(chosen)} flows are more than can be explained at once. "
             "Split the file.",
         )
-    values = {alias: settings.of_cluster(alias) for alias in clusters}
+    values = {alias: as_read(settings.of_cluster(alias)) for alias in clusters}
     return Deployment(
         file=file.name,
         form=Form.PROPERTIES,

@@ -36,6 +36,7 @@ from jobs.replication.mirror_config.values import (
     Finding,
     Form,
     MirrorFlow,
+    Pair,
     Severity,
     Value,
     default,
@@ -199,7 +200,8 @@ def _known(resource: Resource, alias: str, path: str) -> Cluster:
 
 def _connectors(
     resource: Resource, mirror: Mapping[str, Node], path: str, main: Cluster
-) -> Iterator[Connector]:
+) -> Iterator[tuple[Pair, Connector]]:
+    """Yield the connectors of a mirror; it says between which clusters, whatever their aliases are."""
     source, target = _sides(resource, mirror, path, main)
     patterns = _patterns(resource, mirror, path)
     for section, kind in SECTIONS.items():
@@ -217,9 +219,10 @@ def _connectors(
         tasks = resource.text(mapping(node), "tasksMax", place)
         if tasks:
             values["tasks.max"] = derived(tasks, f"{place}.tasksMax")
-        name = f"{pair_name((source.alias, target.alias))}.{kind.value}"
+        pair = (source.alias, target.alias)
+        name = f"{pair_name(pair)}.{kind.value}"
         values.setdefault("name", default(name))
-        yield connector_of(name, kind, values)
+        yield pair, connector_of(name, kind, values)
 
 
 def _sides(
