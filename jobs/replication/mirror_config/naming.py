@@ -86,6 +86,16 @@ def naming_of(connector: Connector) -> Naming:
     )
 
 
+def overridden_aliases(flow: MirrorFlow, connector: Connector) -> dict[str, str]:
+    """Return the aliases of a connector, by key, that are not those of its flow's clusters."""
+    aliases = {SOURCE_ALIAS: flow.source, TARGET_ALIAS: flow.target}
+    return {
+        key: connector.get(key)
+        for key, alias in aliases.items()
+        if key in connector.config and connector.get(key) != alias
+    }
+
+
 def topic_names(flow: MirrorFlow) -> TopicNames | None:
     """Return what each connector calls the topics that it writes; None for a policy that is not known."""
     if not flow.connectors:

@@ -17,6 +17,7 @@ from jobs.replication.mirror_config.naming import (
     TARGET_ALIAS,
     Naming,
     naming_of,
+    overridden_aliases,
     topic_names,
 )
 from jobs.replication.mirror_config.patterns import LITERAL, may_share
@@ -75,10 +76,11 @@ def lint_overridden(flow: MirrorFlow) -> Iterator[Finding]:
     """Yield aliases of connectors that are not those of the flow's clusters: topics follow them."""
     names = topic_names(flow)
     for connector in flow.connectors:
-        for key, alias in ((SOURCE_ALIAS, flow.source), (TARGET_ALIAS, flow.target)):
-            value = connector.config.get(key)
-            if value is None or value.value == alias:
-                continue
+        for key in overridden_aliases(flow, connector):
+            value, alias = (
+                connector.config[key],
+                flow.source if key == SOURCE_ALIAS else flow.target,
+            )
             is_empty_here = flow.form is Form.CONNECT
             text = (
                 f"{value.provenance} of {connector.name} is empty."

@@ -18,7 +18,12 @@ from jobs.replication.mirror_config.read.connectors import (
     group_connectors,
     pairs_by_alias,
 )
-from jobs.replication.mirror_config.read.text_input import BadInput, InputFile, decode_utf8
+from jobs.replication.mirror_config.read.text_input import (
+    BadInput,
+    InputFile,
+    decode_utf8,
+    template_error,
+)
 from jobs.replication.mirror_config.redaction import redact
 from jobs.replication.mirror_config.values import (
     Connector,
@@ -112,8 +117,9 @@ def _load(file: InputFile, content: bytes) -> object:
     try:
         value: object = json.loads(text, object_pairs_hook=pairs)
     except json.JSONDecodeError as error:
-        raise BadInput(
-            file.name, f"Line {error.lineno}, column {error.colno}: this is not JSON ({error.msg})."
+        where = f"Line {error.lineno}, column {error.colno}"
+        raise template_error(file.name, text) or BadInput(
+            file.name, f"{where}: this is not JSON ({error.msg})."
         ) from None
     except (RecursionError, ValueError):
         raise BadInput(file.name, f"It is not JSON that can be read. {_WANTED}") from None

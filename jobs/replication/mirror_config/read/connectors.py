@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -54,7 +55,7 @@ def pairs_by_alias(connectors: Iterable[Connector]) -> list[tuple[Pair, Connecto
     """Return each connector with its clusters, by their aliases.
 
     A cluster with an empty alias goes by that of another connector with the same addresses, else by
-    its first address, else by its side.
+    its first address (letters, digits and hyphens), else by its side.
     """
     connectors = list(connectors)
     aliases: dict[frozenset[str], str] = {}
@@ -66,11 +67,15 @@ def pairs_by_alias(connectors: Iterable[Connector]) -> list[tuple[Pair, Connecto
     def name(connector: Connector, side: str, key: str) -> str:
         addresses = addresses_of(connector, side)
         known = aliases.get(frozenset(addresses)) if addresses else None
-        return connector.get(key) or known or next(filter(None, addresses), side)
+        return connector.get(key) or known or _word(next(filter(None, addresses), side)) or side
 
     return [
         ((name(c, "source", SOURCE_ALIAS), name(c, "target", TARGET_ALIAS)), c) for c in connectors
     ]
+
+
+def _word(address: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", address).strip("-")
 
 
 def group_connectors(

@@ -16,7 +16,7 @@ from jobs.replication.mirror_config.read.properties import (
     Line,
     read_properties,
 )
-from jobs.replication.mirror_config.read.text_input import BadInput, InputFile
+from jobs.replication.mirror_config.read.text_input import BadInput, InputFile, template_error
 from jobs.replication.mirror_config.redaction import redact
 from jobs.replication.mirror_config.values import (
     Deployment,
@@ -47,6 +47,11 @@ def read_entries(file: InputFile, content: bytes) -> list[Entry]:
         raise BadInput(file.name, f"{error}.") from None
     if len(lines) > MOST_SETTINGS:
         raise BadInput(file.name, f"It has more than {MOST_SETTINGS} settings.")
+    for line in lines:
+        is_program = line.key.startswith(("transforms.", "predicates."))
+        error = template_error(file.name, f"{line.key}={line.value}", line.number)
+        if error is not None and not is_program:
+            raise error
     return [_entry(file.name, line) for line in lines]
 
 

@@ -18,10 +18,16 @@ from jobs.replication.mirror_config.read.connectors import (
     group_connectors,
 )
 from jobs.replication.mirror_config.read.strimzi_security import security_of
-from jobs.replication.mirror_config.read.text_input import BadInput, InputFile, decode_utf8
+from jobs.replication.mirror_config.read.text_input import (
+    BadInput,
+    InputFile,
+    decode_utf8,
+    template_error,
+)
 from jobs.replication.mirror_config.read.yaml_nodes import (
     Leaf,
     Node,
+    leaves,
     mapping,
     read_documents,
     sequence,
@@ -162,6 +168,10 @@ def _spec(file: str, document: Node) -> Mapping[str, Node]:
     spec = mapping(mapping(document).get("spec"))
     if not sequence(spec.get("mirrors")) or not ("clusters" in spec or "target" in spec):
         raise BadInput(file, _WANTED)
+    for leaf in leaves(dict(spec)):
+        error = template_error(file, leaf.text or "", leaf.line)
+        if error is not None:
+            raise error
     return spec
 
 
