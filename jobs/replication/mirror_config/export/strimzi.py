@@ -123,7 +123,7 @@ def _pattern(flow: MirrorFlow, key: str) -> str | None:
 
 
 def _section(
-    connector: Connector, shared: Mapping[str, str | None], aliases: Mapping[str, str]
+    connector: Connector, shared: Mapping[str, str | None], aliases: dict[str, str]
 ) -> dict[str, Any]:
     config = {
         key: value.value

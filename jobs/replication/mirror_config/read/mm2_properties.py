@@ -49,9 +49,9 @@ def read_entries(file: InputFile, content: bytes) -> list[Entry]:
         raise BadInput(file.name, f"It has more than {MOST_SETTINGS} settings.")
     for line in lines:
         is_program = line.key.startswith(("transforms.", "predicates."))
-        error = template_error(file.name, f"{line.key}={line.value}", line.number)
-        if error is not None and not is_program:
-            raise error
+        template = template_error(file.name, f"{line.key}={line.value}", line.number)
+        if template is not None and not is_program:
+            raise template
     return [_entry(file.name, line) for line in lines]
 
 
