@@ -166,6 +166,8 @@ TOP_KEYS = frozenset(
         "clusters",
         "config.providers",
         "dedicated.mode.enable.internal.rest",
+        "plugin.path",
+        "plugin.discovery",
         "listeners",
         "rest.advertised.host.name",
         "rest.advertised.listener",
@@ -215,6 +217,10 @@ SWITCHES = frozenset(
     for defaults in (COMMON_DEFAULTS, *DEFAULTS.values())
     for key, value in defaults.items()
     if value in {"true", "false"}
+) | _words(
+    """tasks.max.enforce errors.log.enable errors.log.include.messages topic.creation.enable
+    topic.tracking.enable topic.tracking.allow.reset dedicated.mode.enable.internal.rest
+    enable.idempotence enable.auto.commit allow.auto.create.topics check.crcs enable.metrics.push"""
 )
 _NUMBERS = frozenset(
     key
@@ -230,6 +236,7 @@ _NUMBER_ENDINGS = (
     ".size",
     ".partitions",
     ".replication.factor",
+    ".port",
 )
 _INTS = {"replication.factor", "tasks.max"}
 SHORT, INT, LONG = 2**15 - 1, 2**31 - 1, 2**63 - 1
@@ -238,7 +245,13 @@ CHOICES = {
     "use.defaults.from": ("source", "target"),
     "errors.tolerance": ("none", "all"),
     "isolation.level": ("read_committed", "read_uncommitted"),
+    "acks": ("all", "-1", "0", "1"),
+    "compression.type": ("none", "gzip", "snappy", "lz4", "zstd"),
+}
+CHOICES_IN_ANY_CASE = {
     "security.protocol": ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
+    "exactly.once.support": ("requested", "required"),
+    "exactly.once.source.support": ("disabled", "enabled", "preparing"),
 }
 # Waits whose default is ten seconds or more: a value below one second was meant in seconds.
 LONG_WAITS = _words(
@@ -251,8 +264,13 @@ PATTERN_LISTS = frozenset(
     {"topics", "topics.exclude", "groups", "groups.exclude", "config.properties.exclude"}
     | set(RENAMED_IN_4)
 )
-# Read as they are written, without ConfigDef, by DefaultReplicationPolicy.configure (the class apart).
-_READ_RAW = "replication.policy."
+# Read as they are written, without ConfigDef: by DefaultReplicationPolicy.configure (the class apart), and
+# by Plugins.newConnector.
+_OF_POLICIES, _POLICY, CONNECTOR_CLASS = (
+    "replication.policy.",
+    "replication.policy.class",
+    "connector.class",
+)
 # Which clients know a setting beside the address and security.
 _OF_CLIENTS = {
     ("consumer", "producer", "admin"): """client.dns.lookup client.id connections.max.idle.ms
@@ -340,18 +358,26 @@ def option_of(key: str) -> str:
 
 def is_trimmed(key: str) -> bool:
     """Return whether the reader of a connector's or worker's setting trims it: a ConfigDef does."""
-    if key.startswith(_READ_RAW):
-        return key == f"{_READ_RAW}class"
+    if key.startswith(_OF_POLICIES) or key == CONNECTOR_CLASS:
+        return key == _POLICY
     option = option_of(key)
     return option != key or key in CONNECTOR_KEYS or is_worker_key(key) or is_security_key(key)
 
 
+def is_read(key: str) -> bool:
+    """Return whether a connector, a worker or one of their clients reads a setting under this key."""
+    option = option_of(key)
+    if key.startswith(("source.cluster.", "target.cluster.")):
+        return is_security_key(option)
+    is_known = option in CLIENTS_OF or is_security_key(option)
+    if key != option:
+        return is_known
+    return key in CONNECTOR_KEYS or reaches_connectors(key) or is_worker_key(key)
+
+
 def largest_number(key: str) -> int | None:
-    """Return the largest value of a setting that is a whole number; None: it is another type, or not read."""
+    """Return the largest value of a setting that is a whole number; None: it is another type."""
     if key in _NUMBERS:
         is_short = key.endswith(".replication.factor")
         return INT if key in _INTS else SHORT if is_short else LONG
-    option = option_of(key)
-    is_read = option in CLIENTS_OF if key != option else is_worker_key(key)
-    is_dead = key.startswith(("source.cluster.", "target.cluster."))
-    return LONG if is_read and not is_dead and option.endswith(_NUMBER_ENDINGS) else None
+    return LONG if option_of(key).endswith(_NUMBER_ENDINGS) else None

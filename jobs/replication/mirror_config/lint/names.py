@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 from jobs.replication.mirror_config import catalogue
+from jobs.replication.mirror_config.catalogue import CONNECTOR_CLASS
 from jobs.replication.mirror_config.facts import Facts
 from jobs.replication.mirror_config.naming import (
     CLASS,
@@ -30,6 +31,7 @@ from jobs.replication.mirror_config.values import (
     MirrorFlow,
     Severity,
     finding_at,
+    trim,
 )
 
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
@@ -165,6 +167,16 @@ def lint_blanks(flow: MirrorFlow) -> Iterator[Finding]:
 
 def _blanks(flow: MirrorFlow, connector: Connector, naming: Naming) -> Iterator[Finding]:
     flag, alias = connector.config[INTERNAL_SEPARATOR], connector.config.get(SOURCE_ALIAS)
+    written = connector.config.get(CONNECTOR_CLASS)
+    if written and written.entry and written.value != trim(written.value):
+        yield finding_at(
+            flow,
+            (CONNECTOR_CLASS, written),
+            "class-blank",
+            Severity.ERROR,
+            f"{written.provenance} has a blank at its end: Kafka Connect finds no class of that name.",
+            "Delete the blank at the end of the value.",
+        )
     has_separator = connector.config[SEPARATOR].entry is not None
     if (
         has_separator

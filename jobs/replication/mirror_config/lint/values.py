@@ -75,30 +75,40 @@ def _of_pattern(
 def lint_scalars(flow: MirrorFlow, config: Config) -> Iterator[Finding]:
     """Yield values of a connector or a worker that are not of the type of their setting, or out of range."""
     for key, value in config.items():
-        if value.entry is None or has_reference(value.value):
+        if value.entry is None or has_reference(value.value) or not catalogue.is_read(key):
             continue
         at, largest = (key, value), catalogue.largest_number(key)
         option = catalogue.option_of(key)
-        if key in catalogue.SWITCHES:
+        if option in catalogue.SWITCHES:
             yield from _flag(flow, at)
         elif largest is not None:
-            yield from _number(flow, at, largest)
+            yield from _number(flow, at, largest, is_used=_is_used(config, key))
         elif option == "bootstrap.servers":
             yield from wrong_addresses(flow.name, value)
-        elif option in catalogue.CHOICES and not _is_choice(option, value.value):
+        elif choices := _choices_beside(option, value.value):
             yield finding_at(
                 flow,
                 at,
                 "not-a-choice",
                 Severity.ERROR,
                 f"{value.provenance} is {value.value!r}: Kafka refuses it.",
-                f"Use one of {', '.join(catalogue.CHOICES[option])}.",
+                f"Use one of {', '.join(choices)}.",
             )
 
 
-def _is_choice(option: str, text: str) -> bool:
-    is_any_case = option == "security.protocol"
-    return (text.upper() if is_any_case else text) in catalogue.CHOICES[option]
+def _choices_beside(option: str, text: str) -> tuple[str, ...]:
+    """Return the values of a setting that takes a few only, when the given one is none of them."""
+    exact = catalogue.CHOICES.get(option, (text,))
+    any_case = catalogue.CHOICES_IN_ANY_CASE.get(option, (text,))
+    if text not in exact:
+        return exact
+    return () if text.lower() in {one.lower() for one in any_case} else any_case
+
+
+def _is_used(config: Config, key: str) -> bool:
+    """Return whether what an interval is for is switched on."""
+    switch = config.get(key.replace(_SECONDS, ".enabled"))
+    return switch is None or not key.endswith(_SECONDS) or is_true(trim(switch.value))
 
 
 def wrong_addresses(flow: str, value: Value) -> Iterator[Finding]:
@@ -165,7 +175,9 @@ def _starts_flows(key: str) -> bool:
     return key == HEARTBEATS or key.endswith((f".{HEARTBEATS}", ".enabled"))
 
 
-def _number(flow: MirrorFlow, at: tuple[str, Value], largest: int) -> Iterator[Finding]:
+def _number(
+    flow: MirrorFlow, at: tuple[str, Value], largest: int, *, is_used: bool
+) -> Iterator[Finding]:
     key, value = at
     option, text = catalogue.option_of(key), value.value
     if _WHOLE.fullmatch(text) is None or abs(int(text)) > largest:
@@ -177,6 +189,8 @@ def _number(flow: MirrorFlow, at: tuple[str, Value], largest: int) -> Iterator[F
             f"{value.provenance} is {text!r}: a whole number of at most {largest:,} is wanted.",
             "Write a whole number.",
         )
+        return
+    if not is_used:
         return
     number = int(text)
     problem = _out_of_range(key, option, number)
@@ -219,8 +233,10 @@ def _out_of_range(key: str, option: str, number: int) -> tuple[Severity, str, st
         return (Severity.ERROR, "no topic can have it", do) if number < 1 and number != -1 else None
     if key.endswith(_SECONDS):
         return _interval(key, number)
-    if key == "tasks.max" and number < 1:
-        return Severity.ERROR, "Kafka Connect refuses it", "Write 1 or more."
+    if key == "tasks.max" or option.endswith(".port"):
+        low, high = (1, catalogue.INT) if key == "tasks.max" else (0, 65_535)
+        do = f"Write {low:,} to {high:,}."
+        return None if low <= number <= high else (Severity.ERROR, "Kafka Connect refuses it", do)
     if key == "consumer.poll.timeout.ms" and number == 0:
         return Severity.WARNING, "the consumer is polled without any pause", "Write 1000."
     if option.endswith(".ms") and (number < 0 or (key == "admin.timeout.ms" and number == 0)):
