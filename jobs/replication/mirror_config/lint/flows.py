@@ -8,6 +8,7 @@ from itertools import combinations
 
 from jobs.replication.mirror_config import catalogue
 from jobs.replication.mirror_config.lint.values import wrong_addresses
+from jobs.replication.mirror_config.read.dedicated import HEARTBEATS
 from jobs.replication.mirror_config.values import (
     Connector,
     ConnectorClass,
@@ -17,7 +18,11 @@ from jobs.replication.mirror_config.values import (
     MirrorFlow,
     Severity,
     Value,
+    is_true,
+    ordered_pairs,
+    pair_name,
     split_list,
+    trim,
 )
 
 LOCATION = "offset-syncs.topic.location"
@@ -71,6 +76,40 @@ def _same_cluster(
         "Correct the address of one of them; give a cluster one alias only.",
         *where,
     )
+
+
+def lint_started(deployment: Deployment) -> Iterator[Finding]:
+    """Yield flags with a blank behind `true`: two readers of MirrorMaker 2 take them differently.
+
+    Source: MirrorMakerConfig.clusterPairs (Boolean.parseBoolean) and MirrorConnectorConfig (ConfigDef).
+    """
+    if deployment.form is not Form.PROPERTIES:
+        return
+    pairs = {pair_name(pair): pair for pair in ordered_pairs(deployment.clusters)}
+    for key, entry in {entry.key: entry for entry in deployment.entries}.items():
+        name = key.removesuffix(f".{HEARTBEATS}").removesuffix(".enabled")
+        is_flag = key == HEARTBEATS or (
+            name in pairs and key in (f"{name}.enabled", f"{name}.{HEARTBEATS}")
+        )
+        if not is_flag or entry.value == trim(entry.value) or not is_true(trim(entry.value)):
+            continue
+        meant = list(pairs) if key == HEARTBEATS else [name]
+        lost = [one for one in meant if pairs[one] not in deployment.pairs]
+        yield Finding(
+            "blank-after-flag",
+            Severity.ERROR if lost else Severity.WARNING,
+            f"{key} has a blank behind it, which .properties keeps. It is false where MirrorMaker 2 chooses "
+            "the flows to start, and true for the connectors: "
+            + (
+                f"{', '.join(lost[:3])} {'is' if len(lost) == 1 else 'are'} not started."
+                if lost
+                else f"{', '.join(meant[:3])} runs only because of another flag."
+            ),
+            "Delete the blank at the end of the line.",
+            entry.where,
+            key,
+            name if name in pairs else "",
+        )
 
 
 def lint_enabled(deployment: Deployment) -> Iterator[Finding]:

@@ -185,7 +185,7 @@ def _of_worker(entry: Entry, right: str, flow: str = "") -> Finding:
 def _no_client(entry: Entry, option: str, keys: Mapping[str, str], flow: str = "") -> Finding:
     """Return that a setting reaches no client; `keys` do, by client, with {} for the option."""
     known = catalogue.CLIENTS_OF[option]
-    right = [text.format(option) for client, text in keys.items() if client in known]
+    right = [text.replace("{}", option) for client, text in keys.items() if client in known]
     return Finding(
         "no-client",
         Severity.WARNING,

@@ -17,6 +17,7 @@ from jobs.replication.mirror_config.lint.flows import (
     lint_exactly_once,
     lint_heartbeats,
     lint_location,
+    lint_started,
     lint_twice,
     lint_worker_topics,
 )
@@ -74,6 +75,7 @@ def _all(config: MirrorConfig, facts: Facts) -> Iterator[Finding]:
         yield from lint_aliases(deployment)
         yield from lint_bootstrap(deployment)
         yield from lint_enabled(deployment)
+        yield from lint_started(deployment)
         yield from lint_worker_topics(deployment.flows)
     flows = config.flows
     yield from lint_cycles(flows)

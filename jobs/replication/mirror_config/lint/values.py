@@ -10,7 +10,6 @@ from jobs.patterns.matching import refusal_of
 from jobs.replication.mirror_config import catalogue
 from jobs.replication.mirror_config.facts import Facts
 from jobs.replication.mirror_config.patterns import comma_inside, pattern_error
-from jobs.replication.mirror_config.read.dedicated import HEARTBEATS
 from jobs.replication.mirror_config.redaction import has_reference, is_reference
 from jobs.replication.mirror_config.values import (
     Config,
@@ -108,7 +107,7 @@ def _choices_beside(option: str, text: str) -> tuple[str, ...]:
 def _is_used(config: Config, key: str) -> bool:
     """Return whether what an interval is for is switched on."""
     switch = config.get(key.replace(_SECONDS, ".enabled"))
-    return switch is None or not key.endswith(_SECONDS) or is_true(trim(switch.value))
+    return not key.endswith(_SECONDS) or (switch is not None and is_true(switch.value))
 
 
 def wrong_addresses(flow: str, value: Value) -> Iterator[Finding]:
@@ -130,9 +129,8 @@ def wrong_addresses(flow: str, value: Value) -> Iterator[Finding]:
 
 
 def _flag(flow: MirrorFlow, at: tuple[str, Value]) -> Iterator[Finding]:
-    key, value = at
-    assert value.entry is not None  # noqa: S101  only what is written is judged
-    is_on, has_blank = is_true(trim(value.value)), value.entry.value != trim(value.entry.value)
+    value = at[1]
+    is_on = is_true(trim(value.value))
     if not is_on and trim(value.value).lower() != "false":
         yield finding_at(
             flow,
@@ -142,24 +140,7 @@ def _flag(flow: MirrorFlow, at: tuple[str, Value]) -> Iterator[Finding]:
             f"{value.provenance} is {value.value!r}: only true and false count; connectors refuse this.",
             "Write true or false.",
         )
-    elif has_blank and is_on and flow.form is Form.PROPERTIES and _starts_flows(value.entry.key):
-        runs = flow.is_enabled if key == "enabled" else flow.has_heartbeats
-        other = "heartbeats of it are" if key == "enabled" else "the flow is"
-        yield finding_at(
-            flow,
-            at,
-            "blank-after-flag",
-            Severity.WARNING if runs else Severity.ERROR,
-            f"{value.provenance} has a blank behind it, which .properties keeps. It is false where "
-            "MirrorMaker 2 chooses the flows to start, and true for the connectors: "
-            + (
-                f"{flow.name} runs, because {other} enabled."
-                if runs
-                else f"{flow.name} is not started."
-            ),
-            "Delete the blank at the end of the line.",
-        )
-    elif is_on and value.entry.key == "enabled" and flow.form is Form.PROPERTIES:
+    elif is_on and value.provenance == "enabled" and flow.form is Form.PROPERTIES:
         yield finding_at(
             flow,
             at,
@@ -169,10 +150,6 @@ def _flag(flow: MirrorFlow, at: tuple[str, Value]) -> Iterator[Finding]:
             "heartbeats start the flows between all clusters, in both directions.",
             "Write A->B.enabled for the flows that are wanted.",
         )
-
-
-def _starts_flows(key: str) -> bool:
-    return key == HEARTBEATS or key.endswith((f".{HEARTBEATS}", ".enabled"))
 
 
 def _number(

@@ -48,7 +48,7 @@ def read_entries(file: InputFile, content: bytes) -> list[Entry]:
     if len(lines) > MOST_SETTINGS:
         raise BadInput(file.name, f"It has more than {MOST_SETTINGS} settings.")
     for line in lines:
-        is_program = line.key.startswith(("transforms.", "predicates."))
+        is_program = "transforms." in line.key or "predicates." in line.key
         template = template_error(file.name, f"{line.key}={line.value}", line.number)
         if template is not None and not is_program:
             raise template
