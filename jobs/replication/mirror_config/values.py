@@ -12,7 +12,7 @@ ARROW = "->"
 _NUMBER = re.compile(r"-?[0-9]{1,9}")
 _ADDRESS = re.compile(r"(?:[0-9a-zA-Z\-%._]*://)?\[?([0-9a-zA-Z\-%._:]*)\]?:([0-9]+)", re.ASCII)
 # Of Helm, Jinja, envsubst, Kustomize: what a tool fills in before Kafka reads the file.
-_PLACEHOLDER = re.compile(r"\$\{[^}]*\}|\$\([^)]*\)|\{\{|<[^>]*>")
+_PLACEHOLDER = re.compile(r"\{[^}]*\}|\$\([^)]*\)|<[^>]*>")
 # What java.lang.String.trim takes away: a no-break space stays.
 _BLANKS = "".join(map(chr, range(ord(" ") + 1)))
 Pair = tuple[str, str]

@@ -274,7 +274,7 @@ def _strange_key(entry: Entry, key: str, flow: str) -> Iterator[Finding]:
             "misspelled-key",
             Severity.WARNING,
             f"{entry.key} is not a key: use {whole}{better}.",
-            f"Replace it by {whole}{better}. As it is, it reaches nothing.",
+            f"Replace it by {whole}{better}{_unit(key, better)}. As it is, it reaches nothing.",
             entry.where,
             entry.key,
             flow,
@@ -284,6 +284,10 @@ def _strange_key(entry: Entry, key: str, flow: str) -> Iterator[Finding]:
             f"{entry.key} is no setting of MirrorMaker 2 or of Kafka Connect that crosslog knows."
         )
         yield _unknown(entry, text, "Nothing, if a filter or a policy of your own reads it.", flow)
+
+
+def _unit(key: str, better: str) -> str:
+    return ", in seconds" if key.endswith(".ms") and better.endswith(".seconds") else ""
 
 
 def _removed(entry: Entry, key: str, flow: str = "") -> Iterator[Finding]:
