@@ -111,8 +111,11 @@ def flow_settings(flow: MirrorFlow, source: Connector, beats_back: bool) -> dict
 
 
 def _connection(side: str, alias: str, connector: Connector) -> dict[str, Any]:
+    client = "consumer" if side == "source" else "admin"
+
     def setting(key: str) -> str:
-        return connector.get(f"{side}.cluster.{key}").strip()
+        # What a client is given for itself is stronger than what is said of the cluster.
+        return connector.get(f"{side}.{client}.{key}") or connector.get(f"{side}.cluster.{key}")
 
     protocol = setting("security.protocol").upper() or "PLAINTEXT"
     secret = re.sub(r"[^A-Z0-9]", "_", alias.upper())

@@ -18,6 +18,7 @@ from jobs.replication.mirror_config.values import (
     MirrorFlow,
     Severity,
     Value,
+    finding_at,
     is_true,
     ordered_pairs,
     pair_name,
@@ -35,6 +36,16 @@ _STORAGE = ("config.storage.topic", "offset.storage.topic", "status.storage.topi
 
 def lint_bootstrap(deployment: Deployment) -> Iterator[Finding]:
     """Yield clusters without an address, or with one that is none, and two aliases of one cluster."""
+    named = next((entry for entry in reversed(deployment.entries) if entry.key == "clusters"), None)
+    if named is not None and deployment.form is Form.PROPERTIES and "" in split_list(named.value):
+        yield Finding(
+            "empty-cluster",
+            Severity.ERROR,
+            "clusters has an empty entry: Kafka 4 refuses it, and older versions take it for a cluster.",
+            "Delete the comma too many.",
+            named.where,
+            "clusters",
+        )
     for alias in deployment.clusters:
         if alias not in deployment.bootstrap:
             yield Finding(
@@ -76,6 +87,29 @@ def _same_cluster(
         "Correct the address of one of them; give a cluster one alias only.",
         *where,
     )
+
+
+def lint_shadowed(flow: MirrorFlow) -> Iterator[Finding]:
+    """Yield settings of a flow behind `source.cluster.` that no client of the flow takes.
+
+    MirrorMaker 2 gives each client its own copy of the cluster's settings, which is stronger.
+    Source: MirrorMakerConfig.clusterProps, MirrorConnectorConfig.sourceConsumerConfig and its siblings.
+    """
+    for connector in flow.connectors if flow.form is Form.PROPERTIES else ():
+        for key, value in connector.config.items():
+            side, _, rest = key.partition(".cluster.")
+            copy = connector.config.get(f"{side}.consumer.{rest}") if rest else None
+            if value.entry is None or value.entry.key != f"{flow.name}.{key}" or copy is None:
+                continue
+            clients = ", ".join(f"{flow.name}.{side}.{c}.{rest}" for c in catalogue.CLIENT_PREFIXES)
+            yield finding_at(
+                flow,
+                (key, value),
+                "no-client",
+                Severity.WARNING,
+                f"{value.provenance} reaches no client: each has its own copy of {copy.provenance}.",
+                f"Set {copy.provenance}, or for this flow alone {clients}.",
+            )
 
 
 def lint_started(deployment: Deployment) -> Iterator[Finding]:
@@ -124,7 +158,9 @@ def lint_enabled(deployment: Deployment) -> Iterator[Finding]:
         "nothing-enabled",
         Severity.WARNING if starts else Severity.ERROR,
         "No flow is enabled, so no record is copied"
-        + ("." if starts else ", and heartbeats are off: MirrorMaker 2 ends at its start."),
+        + (
+            "." if starts else ", and there is nothing to start either: MirrorMaker 2 ends at once."
+        ),
         "Set SOURCE->TARGET.enabled to true, with aliases of `clusters`."
         if deployment.form is Form.PROPERTIES
         else "Add a source connector, or set its enabled to true.",

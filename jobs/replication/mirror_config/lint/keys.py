@@ -26,6 +26,7 @@ from jobs.replication.mirror_config.values import (
 # Keys that people write, and what they mean.
 _MISSPELLED = {"enable": "enabled"}
 _SIDES = ("source.cluster.", "target.cluster.")
+_SIDE = len(_SIDES[0])
 # Settings of workers that clients have as well, and that mean the clients in a flow or a connector.
 _OF_CLIENTS_TOO = (catalogue.WORKER_KEYS & catalogue.CLIENTS_OF.keys()) - {
     "group.id",
@@ -91,7 +92,7 @@ def _section_key(entry: Entry, *, is_of_worker: bool) -> Iterator[Finding]:
     elif key in catalogue.CONNECTOR_KEYS:
         do = f"Write {key} in the config of the connector that it is for."
         text = f"{key} reaches nothing here: it belongs to a connector and not to a cluster."
-        yield Finding("cluster-key", Severity.WARNING, text, do, entry.where, key)
+        yield _warning("cluster-key", entry, text, do)
 
 
 def _pair_prefix(key: str, pairs: dict[str, Pair]) -> str | None:
@@ -145,14 +146,12 @@ def _flow_key(entry: Entry, key: str, pair: Pair) -> Iterator[Finding]:
     name, target = pair_name(pair), pair[1]
     if key.startswith("producer.") and not key.startswith("producer.override."):
         option = key.removeprefix("producer.")
-        yield Finding(
+        yield _warning(
             "producer-prefix",
-            Severity.WARNING,
+            entry,
             f"{entry.key} reaches only the offset-syncs producer: records are written by the worker's.",
             f"Use {target}.producer.* ({target}.producer.{option}) or {name}.producer.override.* "
             f"({name}.producer.override.{option}).",
-            entry.where,
-            entry.key,
             name,
         )
     elif _is_of_worker_only(key) and key not in _OF_CLIENTS_TOO:
@@ -171,13 +170,11 @@ def _is_of_worker_only(key: str) -> bool:
 
 
 def _of_worker(entry: Entry, right: str, flow: str = "") -> Finding:
-    return Finding(
+    return _warning(
         "worker-key",
-        Severity.WARNING,
+        entry,
         f"{entry.key} reaches nothing here: it is a setting of the Connect worker.",
         f"Use {right}.",
-        entry.where,
-        entry.key,
         flow,
     )
 
@@ -186,14 +183,12 @@ def _no_client(entry: Entry, option: str, keys: Mapping[str, str], flow: str = "
     """Return that a setting reaches no client; `keys` do, by client, with {} for the option."""
     known = catalogue.CLIENTS_OF[option]
     right = [text.replace("{}", option) for client, text in keys.items() if client in known]
-    return Finding(
+    return _warning(
         "no-client",
-        Severity.WARNING,
+        entry,
         f"{entry.key} reaches no client that reads or writes records: clients get the address and "
         f"security of a cluster, and what is behind their own prefixes ({option}: {', '.join(known)}).",
         f"Use {' or '.join(right)}." if right else "Delete it.",
-        entry.where,
-        entry.key,
         flow,
     )
 
@@ -248,7 +243,7 @@ def _client_before(key: str, option: str) -> str:
 
 def _side_key(entry: Entry, key: str, keys: Mapping[str, str], flow: str) -> Iterator[Finding]:
     """Yield keys behind `source.cluster.` or `target.cluster.` that clients do not get."""
-    name = key[len(_SIDES[0]) :]
+    name = key[_SIDE:]
     option = catalogue.option_of(name)
     if name == "alias" or catalogue.is_security_key(name):
         return
@@ -256,11 +251,8 @@ def _side_key(entry: Entry, key: str, keys: Mapping[str, str], flow: str) -> Ite
     if option in catalogue.CLIENTS_OF:
         yield _no_client(entry, option, keys, flow)
     elif close:
-        text, do = (
-            f"{entry.key} is no setting of a cluster.",
-            f"Use {key[: len(_SIDES[0])]}{close[0]}.",
-        )
-        yield Finding("misspelled-key", Severity.WARNING, text, do, entry.where, entry.key, flow)
+        text, do = f"{entry.key} is no setting of a cluster.", f"Use {key[:_SIDE]}{close[0]}."
+        yield _warning("misspelled-key", entry, text, do, flow)
     else:
         text = f"{entry.key} reaches no client: of a cluster, clients get the address and security only."
         yield _unknown(entry, text, "Delete it.", flow)
@@ -270,13 +262,11 @@ def _strange_key(entry: Entry, key: str, flow: str) -> Iterator[Finding]:
     better = _better(key)
     whole = entry.key[: len(entry.key) - len(key)]
     if better:
-        yield Finding(
+        yield _warning(
             "misspelled-key",
-            Severity.WARNING,
+            entry,
             f"{entry.key} is not a key: use {whole}{better}.",
             f"Replace it by {whole}{better}{_unit(key, better)}. As it is, it reaches nothing.",
-            entry.where,
-            entry.key,
             flow,
         )
     elif flow:
@@ -295,13 +285,11 @@ def _removed(entry: Entry, key: str, flow: str = "") -> Iterator[Finding]:
         return
     new = catalogue.REMOVED_IN_4[key]
     whole = entry.key[: len(entry.key) - len(key)]
-    yield Finding(
+    yield _warning(
         "removed-key",
-        Severity.WARNING,
+        entry,
         f"{entry.key} was removed in Kafka 4.0, which ignores it; it counts here as it did before.",
         f"Use {whole}{new}." if new else "Delete it.",
-        entry.where,
-        entry.key,
         flow,
     )
 
@@ -324,13 +312,11 @@ def _cluster_key(entry: Entry, alias: str, *, is_target: bool) -> Iterator[Findi
     if option in catalogue.CLIENTS_OF and not is_worker_key and _is_dead_option(key, option):
         yield _no_client(entry, option, keys)
     elif key in catalogue.CONNECTOR_KEYS and not is_worker_key:
-        yield Finding(
+        yield _warning(
             "cluster-key",
-            Severity.WARNING,
+            entry,
             f"{entry.key} reaches nothing: {key} belongs to a flow and not to a cluster.",
             f"Use {alias}->TARGET.{key}, or {key} for all flows.",
-            entry.where,
-            entry.key,
         )
     elif _is_of_worker_only(key) and not is_target and not catalogue.is_security_key(key):
         yield _of_worker(entry, f"TARGET.{key}: workers take the settings of their target cluster")
@@ -347,22 +333,32 @@ def _top_key(entry: Entry, deployment: Deployment) -> Iterator[Finding]:
     is_known = _is_known_at_top(key)
     if key.partition(".")[0] in catalogue.CLIENT_PREFIXES and not is_known:
         option = key.partition(".")[2]
-        yield Finding(
+        yield _warning(
             "top-level-prefix",
-            Severity.WARNING,
+            entry,
             f"{key} reaches nothing: at the top only settings of connectors count.",
             f"Use CLUSTER.{key}, for example {deployment.clusters[-1]}.{key}"
             + (f", or A->B.producer.override.{option}." if key.startswith("producer") else "."),
-            entry.where,
-            key,
         )
         return
     yield from _removed(entry, key)
-    if is_known:
-        return
+    if not is_known:
+        yield from _dropped_key(entry, deployment)
+
+
+def _dropped_key(entry: Entry, deployment: Deployment) -> Iterator[Finding]:
+    """Yield a key at the top that MirrorMaker 2 passes on to nothing."""
+    key = entry.key
     if _is_of_worker_only(key) and key not in _OF_CLIENTS_TOO:
         text = f"{key} reaches nothing: workers take it from their target cluster only."
         yield _unknown(entry, text, f"Use TARGET.{key}.")
+        return
+    name, _, rest = key.partition(".")
+    if catalogue.is_security_key(rest):
+        known = ", ".join(deployment.clusters)
+        text = f"{name} is not one of the clusters ({known}), so {key} reaches nothing."
+        do = "Correct the alias, or add it to `clusters`."
+        yield _warning("unknown-cluster", entry, text, do)
         return
     option = catalogue.option_of(key)
     if option in catalogue.CLIENTS_OF:
@@ -393,6 +389,10 @@ def _is_known_at_top(key: str) -> bool:
         )
         or catalogue.is_security_key(key)
     )
+
+
+def _warning(code: str, entry: Entry, text: str, do: str, flow: str = "") -> Finding:
+    return Finding(code, Severity.WARNING, text, do, entry.where, entry.key, flow)
 
 
 def _unknown(entry: Entry, text: str, do: str, flow: str = "") -> Finding:

@@ -17,6 +17,7 @@ from jobs.replication.mirror_config.lint.flows import (
     lint_exactly_once,
     lint_heartbeats,
     lint_location,
+    lint_shadowed,
     lint_started,
     lint_twice,
     lint_worker_topics,
@@ -94,6 +95,7 @@ def _flows(flows: Iterable[MirrorFlow], facts: Facts) -> Iterator[Finding]:
         yield from lint_copies(flow, facts)
         yield from lint_changed_defaults(flow)
         yield from lint_exactly_once(flow)
+        yield from lint_shadowed(flow)
         yield from lint_checkpoints(flow)
         yield from lint_choices(flow)
         yield from lint_connect_worker(flow)

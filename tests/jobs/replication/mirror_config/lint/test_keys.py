@@ -182,6 +182,26 @@ def test_a_key_at_the_top_that_is_read_is_no_finding(key):
     assert of_keys(properties(ONE | {key: "1000"})) == []
 
 
+def test_an_address_of_a_cluster_that_is_not_named_is_told():
+    (found,) = of_keys(properties(ONE | {"C.bootstrap.servers": "c:1"}))
+    assert (found.code, found.key) == ("unknown-cluster", "C.bootstrap.servers")
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        pytest.param({"A->B.source.cluster.bootstrap.servers": "x:1"}, True, id="an address"),
+        pytest.param(
+            {"A->B.target.cluster.ssl.protocol": "x", "ssl.protocol": "y"}, True, id="security"
+        ),
+        pytest.param({"A->B.target.cluster.ssl.protocol": "x"}, False, id="what no cluster has"),
+    ],
+)
+def test_a_setting_of_a_flow_that_the_clusters_copies_override_is_told(settings, expected):
+    found = [f for f in lint(read(properties(ONE | settings))) if f.code == "no-client"]
+    assert [f.key for f in found] == (list(settings)[:1] if expected else [])
+
+
 KEYS = st.sampled_from(
     sorted({*CLIENTS_OF, *WORKER_KEYS, *CONNECTOR_KEYS, "x", "alias", "offsets.x"})
 )

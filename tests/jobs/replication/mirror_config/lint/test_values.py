@@ -69,6 +69,18 @@ def test_each_address_that_is_none_is_found_once(settings, expected):
     assert all(f.severity is Severity.ERROR and f.where for f in found)
 
 
+@pytest.mark.parametrize(
+    ("clusters", "expected"),
+    [
+        pytest.param("A,,B", True, id="two commas"),
+        pytest.param("A, B,", True, id="at the end"),
+        pytest.param("A , B ", False, id="blanks"),
+    ],
+)
+def test_an_empty_entry_of_clusters_is_told(clusters, expected):
+    assert ("empty-cluster" in codes(properties(ONE | {"clusters": clusters}))) is expected
+
+
 def test_addresses_of_connectors_are_checked():
     file = connectors(connector(SOURCE) | {"target.cluster.bootstrap.servers": "b"})
     assert "not-an-address" in codes(file)
