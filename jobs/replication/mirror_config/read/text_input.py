@@ -29,7 +29,7 @@ class InputFile:
 
 
 def template_error(file: str, text: str, line: int | None = None) -> BadInput | None:
-    """Return that a text is a template that nobody rendered yet; None when it has no sign of one.
+    """Return that a text is a template that is not rendered yet; None when it has no sign of one.
 
     `line` is where the text begins in the file; without it, the text is the file, and comments are passed by.
     """

@@ -19,7 +19,7 @@ def reported(path: str) -> MirrorConfig:
     return read_config([InputFile(file.name, file.read_bytes())])
 
 
-def told(path: str) -> list[tuple[str, str]]:
+def asked(path: str) -> list[tuple[str, str]]:
     """Code and place of every finding that asks for something."""
     found = [f for f in lint(reported(path)) if f.severity is not Severity.INFO]
     return [(f.code, f.where.partition(":")[2].partition(" ")[0] or f.key) for f in found]
@@ -34,7 +34,7 @@ def test_topics_follow_an_empty_alias_at_the_top():
         "checkpoints": "checkpointsinternal",
         "heartbeats": "heartbeats",
     }
-    assert told("alias_overridden/empty.properties") == [
+    assert asked("alias_overridden/empty.properties") == [
         ("alias-overridden", "7"),
         ("alias-overridden", "8"),
         ("empty-separator", "6"),
@@ -49,7 +49,7 @@ def test_topics_follow_an_alias_in_a_connector_of_a_resource():
         names = names_of(flow)
         assert names["remote_topic_of_orders"] == "orders"
         assert names["checkpoints"] == f"{flow.source}.checkpoints.internal"
-    codes = {code for code, _ in told("alias_overridden/strimzi.yaml")}
+    codes = {code for code, _ in asked("alias_overridden/strimzi.yaml")}
     assert {
         "alias-overridden",
         "alias-differs",
@@ -75,7 +75,7 @@ def test_an_export_keeps_the_names_that_an_alias_gives(path, form):
     assert len(theirs) == len(ours)
 
 
-def test_a_flow_of_crosslog_keeps_names_and_tells_which_internal_topics_differ():
+def test_a_flow_of_crosslog_keeps_names_and_names_the_internal_topics_that_differ():
     exported = export(reported("alias_overridden/empty.properties"), ExportForm.CROSSLOG)
     assert "policy: identity" in exported.text
     assert [note for note in exported.notes if "names differ" in note] == [
@@ -87,7 +87,7 @@ def test_a_flow_of_crosslog_keeps_names_and_tells_which_internal_topics_differ()
 
 
 def test_settings_of_the_worker_are_right_in_the_section_of_its_cluster():
-    assert told("strimzi_worker_keys/mm.yaml") == [("interval-unit", "31")]
+    assert asked("strimzi_worker_keys/mm.yaml") == [("interval-unit", "31")]
 
 
 def test_each_address_that_is_none_is_an_error():
@@ -133,13 +133,13 @@ def test_every_export_warns_of_an_address_that_is_none(form):
         ),
     ],
 )
-def test_a_key_that_reaches_no_client_is_told_with_the_one_that_does(file, expected):
+def test_a_key_that_reaches_no_client_is_reported_with_the_one_that_does(file, expected):
     found = lint(reported(f"keys_that_reach_no_client/{file}"))
     assert {f.key: f.do for f in found if f.severity is not Severity.INFO} == expected
 
 
-def test_milliseconds_in_place_of_seconds_are_told():
-    assert sorted(told("interval_in_the_wrong_unit/mm2.properties")) == [
+def test_milliseconds_in_place_of_seconds_are_reported():
+    assert sorted(asked("interval_in_the_wrong_unit/mm2.properties")) == [
         ("interval-unit", "5"),
         ("interval-unit", "6"),
         ("interval-unit", "7"),

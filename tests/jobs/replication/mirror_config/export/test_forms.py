@@ -270,7 +270,7 @@ def test_a_login_becomes_references():
     )
 
 
-def test_what_crosslog_refuses_is_told_with_its_field():
+def test_what_crosslog_refuses_is_reported_with_its_field():
     settings = {
         "clusters": "us.west, B",
         "us.west.bootstrap.servers": "a:1",

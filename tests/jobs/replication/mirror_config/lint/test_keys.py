@@ -77,7 +77,7 @@ def of_keys(file: InputFile) -> list[Finding]:
         ),
     ],
 )
-def test_a_setting_of_clients_is_told_with_the_key_that_reaches_them(key, do):
+def test_a_setting_of_clients_is_reported_with_the_key_that_reaches_them(key, do):
     (found,) = of_keys(properties(ONE | {key: "1"}))
     assert (found.code, found.key, found.do) == ("no-client", key, f"Use {do}.")
 
@@ -182,7 +182,7 @@ def test_a_key_at_the_top_that_is_read_is_no_finding(key):
     assert of_keys(properties(ONE | {key: "1000"})) == []
 
 
-def test_an_address_of_a_cluster_that_is_not_named_is_told():
+def test_an_address_of_a_cluster_that_is_not_named_is_reported():
     (found,) = of_keys(properties(ONE | {"C.bootstrap.servers": "c:1"}))
     assert (found.code, found.key) == ("unknown-cluster", "C.bootstrap.servers")
 
@@ -197,7 +197,7 @@ def test_an_address_of_a_cluster_that_is_not_named_is_told():
         pytest.param({"A->B.target.cluster.ssl.protocol": "x"}, False, id="what no cluster has"),
     ],
 )
-def test_a_setting_of_a_flow_that_the_clusters_copies_override_is_told(settings, expected):
+def test_a_setting_of_a_flow_that_the_clusters_copies_override_is_reported(settings, expected):
     found = [f for f in lint(read(properties(ONE | settings))) if f.code == "no-client"]
     assert [f.key for f in found] == (list(settings)[:1] if expected else [])
 

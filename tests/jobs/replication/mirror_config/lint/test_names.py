@@ -135,7 +135,7 @@ def test_connectors_that_know_one_cluster_by_two_aliases_are_not_copied_into_the
         pytest.param({"A->B.connector.class": f"{SOURCE.full_name} "}, "class-blank", id="a class"),
     ],
 )
-def test_what_is_read_with_its_blanks_is_told(settings, code):
+def test_what_is_read_with_its_blanks_is_reported(settings, code):
     assert code in codes(properties(ONE | settings))
 
 

@@ -77,7 +77,7 @@ def test_each_address_that_is_none_is_found_once(settings, expected):
         pytest.param("A , B ", False, id="blanks"),
     ],
 )
-def test_an_empty_entry_of_clusters_is_told(clusters, expected):
+def test_an_empty_entry_of_clusters_is_reported(clusters, expected):
     assert ("empty-cluster" in codes(properties(ONE | {"clusters": clusters}))) is expected
 
 
@@ -181,7 +181,7 @@ def test_enabled_at_the_top_enables_every_flow_that_is_started():
         pytest.param({"A->B.enabled": "true"}, None, id="a flow"),
     ],
 )
-def test_a_file_that_copies_nothing_is_told(settings, severity):
+def test_a_file_that_copies_nothing_is_reported(settings, severity):
     found = [f for f in lint(read(properties(TWO | settings))) if f.code == "nothing-enabled"]
     assert [f.severity for f in found] == ([severity] if severity else [])
 

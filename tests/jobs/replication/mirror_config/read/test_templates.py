@@ -1,4 +1,4 @@
-"""Templates that nobody rendered yet are refused at the line that says so."""
+"""Templates that are not rendered yet are refused at the line that says so."""
 
 import pytest
 
@@ -36,7 +36,7 @@ SPEC = """spec:
         pytest.param("{{ toJson .Values.connector }}", 1, id="nothing else"),
     ],
 )
-def test_a_template_is_told_with_its_first_line(text, line):
+def test_a_template_is_reported_with_its_first_line(text, line):
     with pytest.raises(
         BadInput, match=rf"^Line {line} holds \{{[{{%]: this is a template"
     ) as caught:
