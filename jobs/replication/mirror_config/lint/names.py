@@ -83,11 +83,11 @@ def lint_overridden(flow: MirrorFlow) -> Iterator[Finding]:
                 connector.config[key],
                 flow.source if key == SOURCE_ALIAS else flow.target,
             )
-            is_empty_here = flow.form is Form.CONNECT
+            is_empty_here = flow.form is Form.CONNECT and not value.value
             text = (
                 f"{value.provenance} of {connector.name} is empty."
                 if is_empty_here
-                else f"{value.provenance} is {value.value or 'empty'} and overrides the alias {alias}."
+                else f"{value.provenance} is {value.value or 'empty'}, which overrides the alias {alias}."
             )
             if names is not None:
                 text += (
@@ -101,44 +101,51 @@ def lint_overridden(flow: MirrorFlow) -> Iterator[Finding]:
                 "alias-empty" if is_empty_here else "alias-overridden",
                 Severity.WARNING,
                 text,
-                f"Set {key} to the name of the cluster."
-                if is_empty_here
+                f"Set {key} to the name of the cluster, the same in every connector of the flow."
+                if flow.form is Form.CONNECT
                 else f"Delete {value.provenance} to name topics by {alias}; keep it if topics have these "
                 "names already.",
             )
 
 
+def lint_differing(flows: Sequence[MirrorFlow]) -> Iterator[Finding]:
+    """Yield flows whose connectors name topics differently, also across files."""
+    by_name: dict[str, list[MirrorFlow]] = defaultdict(list)
+    for flow in flows:
+        by_name[flow.name].append(flow)
+    for name, members in by_name.items():
+        named = {(c.kind, naming_of(c)): None for flow in members for c in flow.connectors}
+        files = " ".join(dict.fromkeys(flow.file for flow in members))
+        if len({naming.without_aliases() for _, naming in named}) > 1:
+            each = "; ".join(f"{kind}: {_told(naming)}" for kind, naming in named)
+            yield Finding(
+                "policy-differs",
+                Severity.ERROR,
+                f"The connectors of {name} name topics differently ({each}), so they do not find each "
+                "other's topics.",
+                "Give every connector of the flow the same replication.policy settings.",
+                files,
+                CLASS,
+                name,
+            )
+        if len({(naming.source, naming.target) for _, naming in named}) > 1:
+            each = "; ".join(f"{kind}: {n.source!r} to {n.target!r}" for kind, n in named)
+            yield Finding(
+                "alias-differs",
+                Severity.ERROR,
+                f"The connectors of {name} have different aliases ({each}), so they do not find each "
+                "other's topics.",
+                f"Give every connector of the flow the same {SOURCE_ALIAS} and {TARGET_ALIAS}.",
+                files,
+                SOURCE_ALIAS,
+                name,
+            )
+
+
 def lint_policies(flow: MirrorFlow) -> Iterator[Finding]:
     """Yield what is strange about the policy of a flow."""
-    named = {connector.kind: naming_of(connector) for connector in flow.connectors}
-    policies = {kind: naming.without_aliases() for kind, naming in named.items()}
-    aliases = {kind: (naming.source, naming.target) for kind, naming in named.items()}
-    if len(set(policies.values())) > 1:
-        each = "; ".join(f"{kind}: {_told(naming)}" for kind, naming in named.items())
-        yield Finding(
-            "policy-differs",
-            Severity.ERROR,
-            f"The connectors of {flow.name} name topics differently ({each}), so they do not find each "
-            "other's topics.",
-            "Give every connector of the flow the same replication.policy settings.",
-            flow.file,
-            CLASS,
-            flow.name,
-        )
-    if len(set(aliases.values())) > 1:
-        each = "; ".join(f"{kind}: {one!r} to {other!r}" for kind, (one, other) in aliases.items())
-        yield Finding(
-            "alias-differs",
-            Severity.ERROR,
-            f"The connectors of {flow.name} have different aliases ({each}), so they do not find each "
-            "other's topics.",
-            f"Give every connector of the flow the same {SOURCE_ALIAS} and {TARGET_ALIAS}.",
-            flow.file,
-            SOURCE_ALIAS,
-            flow.name,
-        )
     for connector in flow.connectors[:1]:
-        yield from _policy(flow, connector, named[connector.kind])
+        yield from _policy(flow, connector, naming_of(connector))
 
 
 def lint_blanks(flow: MirrorFlow) -> Iterator[Finding]:

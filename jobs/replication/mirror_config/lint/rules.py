@@ -26,6 +26,7 @@ from jobs.replication.mirror_config.lint.keys import lint_keys
 from jobs.replication.mirror_config.lint.names import (
     lint_aliases,
     lint_blanks,
+    lint_differing,
     lint_overridden,
     lint_policies,
     lint_same_topics,
@@ -80,6 +81,7 @@ def _all(config: MirrorConfig, facts: Facts) -> Iterator[Finding]:
         yield from lint_worker_topics(deployment.flows)
     flows = config.flows
     yield from lint_cycles(flows)
+    yield from lint_differing(flows)
     yield from lint_same_topics(flows)
     yield from lint_location(flows)
     yield from lint_twice(flows)

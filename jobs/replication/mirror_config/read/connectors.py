@@ -55,7 +55,8 @@ def pairs_by_alias(connectors: Iterable[Connector]) -> list[tuple[Pair, Connecto
     """Return each connector with its clusters, by their aliases.
 
     A cluster with an empty alias goes by that of another connector with the same addresses, else by
-    its first address (letters, digits and hyphens), else by its side.
+    its first address (letters, digits and hyphens), else by its side. Connectors of one mirror stay
+    together, whatever their aliases are.
     """
     connectors = list(connectors)
     aliases: dict[frozenset[str], str] = {}
@@ -69,9 +70,30 @@ def pairs_by_alias(connectors: Iterable[Connector]) -> list[tuple[Pair, Connecto
         known = aliases.get(frozenset(addresses)) if addresses else None
         return connector.get(key) or known or _word(next(filter(None, addresses), side)) or side
 
-    return [
-        ((name(c, "source", SOURCE_ALIAS), name(c, "target", TARGET_ALIAS)), c) for c in connectors
-    ]
+    return _join_mirrors(
+        [
+            ((name(c, "source", SOURCE_ALIAS), name(c, "target", TARGET_ALIAS)), c)
+            for c in connectors
+        ]
+    )
+
+
+def _join_mirrors(placed: list[tuple[Pair, Connector]]) -> list[tuple[Pair, Connector]]:
+    """Return connectors of different classes between the same addresses as those of one mirror.
+
+    It goes by the aliases of its source connector, else of the first one.
+    """
+    mirrors: dict[tuple[frozenset[str], ...], list[tuple[Pair, Connector]]] = {}
+    for pair, connector in placed:
+        ends = tuple(frozenset(addresses_of(connector, side)) for side in ("source", "target"))
+        mirrors.setdefault(ends, []).append((pair, connector))
+    joined: dict[int, Pair] = {}
+    for ends, members in mirrors.items():
+        kinds = [connector.kind for _, connector in members]
+        if all(ends) and len(set(ends)) > 1 and len(set(kinds)) == len(kinds):
+            at = kinds.index(ConnectorClass.SOURCE) if ConnectorClass.SOURCE in kinds else 0
+            joined |= {id(connector): members[at][0] for _, connector in members}
+    return [(joined.get(id(connector), pair), connector) for pair, connector in placed]
 
 
 def _word(address: str) -> str:

@@ -117,9 +117,24 @@ def test_a_cluster_without_any_alias_goes_by_its_address():
 
 
 def test_connectors_that_know_one_cluster_by_two_aliases_are_not_copied_into_themselves():
-    other = connector(CHECKPOINT) | {"source.cluster.alias": "other"}
+    other = connector(SOURCE, topics="x") | {"source.cluster.alias": "other"}
     (found,) = [f for f in bad(connectors(connector(SOURCE), other)) if f.code == "same-bootstrap"]
     assert "into itself" not in found.text
+
+
+def test_connectors_of_one_mirror_under_different_aliases_do_not_find_each_other():
+    other = connector(CHECKPOINT) | {"source.cluster.alias": "other", SEPARATOR: "-"}
+    file = connectors(other, connector(SOURCE))
+    assert [flow.name for flow in read(file).flows] == ["A->B"]
+    assert {"alias-differs", "policy-differs", "alias-overridden"} <= set(codes(file))
+    assert "same-bootstrap" not in codes(file)
+
+
+def test_connectors_of_one_flow_are_compared_across_files():
+    one = connectors(connector(SOURCE), name="source.json")
+    other = connectors(connector(CHECKPOINT) | {SEPARATOR: "-"}, name="checkpoint.json")
+    (found,) = [f for f in bad(one, other) if f.code == "policy-differs"]
+    assert found.where == "source.json checkpoint.json"
 
 
 @pytest.mark.parametrize(
