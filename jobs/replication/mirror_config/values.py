@@ -263,7 +263,7 @@ def address_problem(address: str) -> str | None:
         return "holds a placeholder that nothing fills in"
     if match is None:
         return "is not of the form host:port" if ":" in address else "has no port"
-    host, port = match[1], match[2]
+    host, port = match[1], match[2].lstrip("0") or "0"
     if len(port) > len("65535") or not 0 < int(port) <= 65535:  # noqa: PLR2004  the range of ports
         return f"has the port {port}: ports are 1 to 65535"
     if not host:

@@ -37,6 +37,7 @@ from jobs.replication.mirror_config.lint.values import (
     lint_copies,
     lint_factors,
     lint_patterns,
+    lint_providers,
     lint_scalars,
 )
 from jobs.replication.mirror_config.read.configuration import MirrorConfig
@@ -77,6 +78,7 @@ def _all(config: MirrorConfig, facts: Facts) -> Iterator[Finding]:
         yield from lint_aliases(deployment)
         yield from lint_bootstrap(deployment)
         yield from lint_enabled(deployment)
+        yield from lint_providers(deployment)
         yield from lint_started(deployment)
         yield from lint_worker_topics(deployment.flows)
     flows = config.flows
@@ -90,7 +92,7 @@ def _all(config: MirrorConfig, facts: Facts) -> Iterator[Finding]:
 
 
 def _flows(flows: Iterable[MirrorFlow], facts: Facts) -> Iterator[Finding]:
-    for flow in flows:
+    for flow in sorted(flows, key=lambda flow: not flow.is_enabled):
         yield from lint_overridden(flow)
         yield from lint_policies(flow)
         yield from lint_topics(flow, facts)

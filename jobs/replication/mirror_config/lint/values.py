@@ -10,11 +10,16 @@ from jobs.patterns.matching import refusal_of
 from jobs.replication.mirror_config import catalogue
 from jobs.replication.mirror_config.facts import Facts
 from jobs.replication.mirror_config.patterns import comma_inside, pattern_error
-from jobs.replication.mirror_config.redaction import has_reference, is_reference
+from jobs.replication.mirror_config.redaction import (
+    has_reference,
+    is_reference,
+    providers_in,
+)
 from jobs.replication.mirror_config.values import (
     Config,
     Connector,
     ConnectorClass,
+    Deployment,
     Finding,
     Form,
     Kind,
@@ -108,6 +113,26 @@ def _is_used(config: Config, key: str) -> bool:
     """Return whether what an interval is for is switched on."""
     switch = config.get(key.replace(_SECONDS, ".enabled"))
     return not key.endswith(_SECONDS) or (switch is not None and is_true(switch.value))
+
+
+def lint_providers(deployment: Deployment) -> Iterator[Finding]:
+    """Yield references to config providers that mm2.properties does not name: they stay as they are."""
+    if deployment.form is not Form.PROPERTIES:
+        return
+    named = {e.key: split_list(e.value) for e in deployment.entries if e.key == "config.providers"}
+    known = named.get("config.providers", [])
+    for entry in deployment.entries:
+        missing = [name for name in providers_in(entry.value) if name not in known]
+        if missing:
+            yield Finding(
+                "no-provider",
+                Severity.ERROR,
+                f"{entry.key} refers to the config provider {missing[0]}, which config.providers does not "
+                "name: nothing fills the value in.",
+                f"Set config.providers = {missing[0]}, and config.providers.{missing[0]}.class.",
+                entry.where,
+                entry.key,
+            )
 
 
 def wrong_addresses(flow: str, value: Value) -> Iterator[Finding]:

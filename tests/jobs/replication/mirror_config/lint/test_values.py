@@ -40,6 +40,7 @@ def test_an_address_that_kafka_takes(address):
         pytest.param("p1:-1", "host:port", id="a negative port"),
         pytest.param(":9092", "no host", id="no host"),
         pytest.param("fe80::1", "[IPv6]:port", id="IPv6 without a port"),
+        pytest.param("p1:00000", "1 to 65535", id="zeros"),
         pytest.param("[::1]", "host:port", id="IPv6 in brackets without a port"),
         pytest.param("SSL:p1:9093", "LISTENER://", id="a listener without slashes"),
         pytest.param("p1:9092;p2:9092", "host:port", id="semicolons"),
@@ -60,6 +61,7 @@ def test_an_address_that_kafka_refuses(address, words):
         pytest.param({"A.bootstrap.servers": "a:1,,b2:1"}, 1, id="an empty entry"),
         pytest.param({"A.consumer.bootstrap.servers": "a"}, 1, id="of one client"),
         pytest.param({"A.bootstrap.servers": "${file:/x:servers}"}, 0, id="a reference"),
+        pytest.param({"A.bootstrap.servers": "a:009092"}, 0, id="zeros before a port"),
         pytest.param({"A.bootstrap.servers": " a:1 , a2:1 "}, 0, id="blanks"),
     ],
 )
@@ -134,12 +136,27 @@ def test_a_value_that_does_not_do_what_it_seems_to_is_found(key, value, code):
         pytest.param("B.scheduled.rebalance.max.delay.ms", "0", id="no delay"),
         pytest.param("A.consumer.fetch.max.wait.ms", "100", id="a short wait"),
         pytest.param("B.security.protocol", "ssl", id="another case that Kafka takes"),
-        pytest.param("A.consumer.max.poll.records", "${env:RECORDS}", id="a reference"),
         pytest.param("A->B.transforms.x.size", "large", id="of a transformation"),
     ],
 )
 def test_a_value_that_does_what_it_says_is_no_finding(key, value):
     assert codes(properties(ONE | {key: value})) == []
+
+
+PROVIDERS = {"config.providers": "file, env", "config.providers.env.class": "x"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        pytest.param({}, ["no-provider"], id="without providers"),
+        pytest.param({"config.providers": "file"}, ["no-provider"], id="with another one"),
+        pytest.param(PROVIDERS, [], id="with its provider"),
+    ],
+)
+def test_a_reference_needs_its_config_provider(settings, expected):
+    values = {"A.consumer.max.poll.records": "${env:RECORDS}", "tasks.max": "${env:x:TASKS}"}
+    assert set(codes(properties(ONE | values | settings))) == set(expected)
 
 
 BLANK = {"A->B.enabled": "true "}
