@@ -43,6 +43,15 @@ from jobs.replication.mirror_config.lint.values import (
 from jobs.replication.mirror_config.read.configuration import MirrorConfig
 from jobs.replication.mirror_config.values import Finding, MirrorFlow, Pair, Severity, pair_name
 
+# Findings about keys that nothing reads.
+UNREAD = {
+    "cluster-key",
+    "no-client",
+    "worker-key",
+    "misspelled-key",
+    "unknown-key",
+    "unknown-cluster",
+}
 _ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
 
@@ -63,7 +72,10 @@ def lint(
         before = said.setdefault(what, finding)
         if before.flow != finding.flow:
             said[what] = replace(before, flow="")
-    return sorted(said.values(), key=lambda finding: _ORDER[finding.severity])
+    unread = {(f.where, f.key) for f in said.values() if f.code in UNREAD}
+    # What nothing reads has no wrong value.
+    found = [f for f in said.values() if f.code in UNREAD or (f.where, f.key) not in unread]
+    return sorted(found, key=lambda finding: _ORDER[finding.severity])
 
 
 def _once(finding: Finding) -> str:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from jobs.replication.mirror_config.catalogue import CLIENTS_OF, CONNECTOR_KEYS, WORKER_KEYS
 from jobs.replication.mirror_config.lint.keys import lint_keys
-from jobs.replication.mirror_config.lint.rules import lint
+from jobs.replication.mirror_config.lint.rules import UNREAD, lint
 from jobs.replication.mirror_config.read.configuration import read_config
 from jobs.replication.mirror_config.read.text_input import InputFile
 from jobs.replication.mirror_config.values import Finding
@@ -228,6 +228,17 @@ def test_a_line_has_one_finding_about_its_key_at_most(key, place):
 @given(KEYS, st.sampled_from(SECTIONS), st.sampled_from(["EAST", "WEST", "CONNECTOR"]))
 def test_a_line_of_a_resource_has_one_finding_about_its_key_at_most(key, place, part):
     assert len(of_keys(resource(part, f"{place}{key}"))) <= 1
+
+
+VALUES = st.sampled_from(["", "x", "true ", "0", "-1", "600000", "read_committed ", " _ "])
+
+
+@given(KEYS, st.sampled_from(PLACES), VALUES)
+def test_a_key_that_nothing_reads_has_no_finding_about_its_value(key, place, value):
+    if f"{place}{key}" != "clusters":
+        file = properties(ONE | {f"{place}{key}": value})
+        codes = {f.code for f in lint(read(file)) if f.key == f"{place}{key}"}
+        assert not codes & UNREAD or len(codes) == 1
 
 
 def test_the_worker_that_is_asked_for_exactly_once_is_not_called_misspelled():
