@@ -13,7 +13,7 @@ pytestmark = pytest.mark.journey
 RECORDS = 2_000
 COPIED_WITHIN_S = 60
 # As people write it; MirrorMaker 2 ignores it without a word.
-UNKNOWN = "east->west.offset.flush.interval.ms"
+OF_THE_WORKER = "east->west.offset.flush.interval.ms"
 # Everything that MirrorMaker 2 does at intervals comes within seconds.
 QUICK = {
     "east->west.emit.checkpoints.interval.seconds": "1",
@@ -21,7 +21,7 @@ QUICK = {
     "refresh.topics.interval.seconds": "5",
     "refresh.groups.interval.seconds": "2",
     "west.offset.flush.interval.ms": "1000",
-    UNKNOWN: "1000",
+    OF_THE_WORKER: "1000",
 }
 
 
@@ -69,7 +69,7 @@ def assert_its_configuration_is_explained(world, mirror: MirrorMaker) -> None:
     }
     assert ("refresh-often", "refresh.topics.interval.seconds") in named
     assert ("single-copy", "replication.factor") in named
-    assert ("unknown-key", UNKNOWN) in named
+    assert ("worker-key", OF_THE_WORKER) in named
 
 
 def translated(flow, topic: str, offset: int) -> dict:

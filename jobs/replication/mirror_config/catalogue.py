@@ -1,10 +1,13 @@
-"""The settings of MirrorMaker 2: names, defaults, and which connector reads them.
+"""The settings of MirrorMaker 2: names, defaults, and who reads them: connectors, workers, clients.
 
 Source: the ConfigDefs of MirrorConnectorConfig, MirrorSourceConfig, MirrorCheckpointConfig,
-MirrorHeartbeatConfig, ConnectorConfig and SourceConnectorConfig (Kafka 4.x).
+MirrorHeartbeatConfig, ConnectorConfig, SourceConnectorConfig, DistributedConfig, ConsumerConfig,
+ProducerConfig and AdminClientConfig (Kafka 4.x).
 """
 
 from __future__ import annotations
+
+import re
 
 from jobs.replication.flow.spec import (
     DEFAULT_CONFIG_PROPERTIES_EXCLUDE,
@@ -19,6 +22,11 @@ DEFAULT_POLICY = f"{_MIRROR}DefaultReplicationPolicy"
 IDENTITY_POLICY = f"{_MIRROR}IdentityReplicationPolicy"
 # In Strimzi's extensions before Kafka had a policy of its own that keeps names.
 OLD_STRIMZI_IDENTITY_POLICY = "io.strimzi.kafka.connect.mirror.IdentityReplicationPolicy"
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
 
 TOP_DEFAULTS = {
     "dedicated.mode.enable.internal.rest": "false",
@@ -158,6 +166,8 @@ TOP_KEYS = frozenset(
         "clusters",
         "config.providers",
         "dedicated.mode.enable.internal.rest",
+        "plugin.path",
+        "plugin.discovery",
         "listeners",
         "rest.advertised.host.name",
         "rest.advertised.listener",
@@ -207,16 +217,106 @@ SWITCHES = frozenset(
     for defaults in (COMMON_DEFAULTS, *DEFAULTS.values())
     for key, value in defaults.items()
     if value in {"true", "false"}
+) | _words(
+    """tasks.max.enforce errors.log.enable errors.log.include.messages topic.creation.enable
+    topic.tracking.enable topic.tracking.allow.reset dedicated.mode.enable.internal.rest
+    enable.idempotence enable.auto.commit allow.auto.create.topics check.crcs enable.metrics.push"""
 )
-NUMBERS = frozenset(
+_NUMBERS = frozenset(
     key
     for defaults in (COMMON_DEFAULTS, *DEFAULTS.values())
     for key, value in defaults.items()
     if value.isdigit()
 )
+# Settings of workers and clients that are numbers, by how their names end.
+_NUMBER_ENDINGS = (
+    ".ms",
+    ".bytes",
+    ".records",
+    ".size",
+    ".partitions",
+    ".replication.factor",
+    ".port",
+)
+_INTS = {"replication.factor", "tasks.max"}
+SHORT, INT, LONG = 2**15 - 1, 2**31 - 1, 2**63 - 1
+CHOICES = {
+    "offset-syncs.topic.location": ("source", "target"),
+    "use.defaults.from": ("source", "target"),
+    "errors.tolerance": ("none", "all"),
+    "isolation.level": ("read_committed", "read_uncommitted"),
+    "acks": ("all", "-1", "0", "1"),
+    "compression.type": ("none", "gzip", "snappy", "lz4", "zstd"),
+}
+CHOICES_IN_ANY_CASE = {
+    "security.protocol": ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
+    "exactly.once.support": ("requested", "required"),
+    "exactly.once.source.support": ("disabled", "enabled", "preparing"),
+}
+# Waits whose default is ten seconds or more: a value below one second was meant in seconds.
+LONG_WAITS = _words(
+    """admin.timeout.ms connections.max.idle.ms default.api.timeout.ms delivery.timeout.ms max.block.ms
+    max.poll.interval.ms metadata.max.age.ms offset.flush.interval.ms rebalance.timeout.ms
+    request.timeout.ms scheduled.rebalance.max.delay.ms session.timeout.ms transaction.timeout.ms
+    worker.unsync.backoff.ms errors.retry.delay.max.ms"""
+)
 PATTERN_LISTS = frozenset(
     {"topics", "topics.exclude", "groups", "groups.exclude", "config.properties.exclude"}
     | set(RENAMED_IN_4)
+)
+# Read as they are written, without ConfigDef: by DefaultReplicationPolicy.configure (the class apart), and
+# by Plugins.newConnector.
+_OF_POLICIES, _POLICY, CONNECTOR_CLASS = (
+    "replication.policy.",
+    "replication.policy.class",
+    "connector.class",
+)
+# Which clients know a setting beside the address and security.
+_OF_CLIENTS = {
+    ("consumer", "producer", "admin"): """client.dns.lookup client.id connections.max.idle.ms
+    enable.metrics.push metadata.max.age.ms metadata.recovery.rebootstrap.trigger.ms
+    metadata.recovery.strategy metric.reporters metrics.num.samples metrics.recording.level
+    metrics.sample.window.ms receive.buffer.bytes reconnect.backoff.max.ms reconnect.backoff.ms
+    request.timeout.ms retry.backoff.max.ms retry.backoff.ms security.providers send.buffer.bytes
+    socket.connection.setup.timeout.max.ms socket.connection.setup.timeout.ms""",
+    ("consumer", "admin"): "default.api.timeout.ms",
+    ("consumer", "producer"): "interceptor.classes",
+    ("producer", "admin"): "retries",
+    ("admin",): "bootstrap.controllers",
+    ("consumer",): """allow.auto.create.topics auto.commit.interval.ms auto.offset.reset check.crcs
+    client.rack enable.auto.commit exclude.internal.topics fetch.max.bytes fetch.max.wait.ms
+    fetch.min.bytes group.id group.instance.id group.protocol group.remote.assignor
+    heartbeat.interval.ms isolation.level key.deserializer max.partition.fetch.bytes
+    max.poll.interval.ms max.poll.records partition.assignment.strategy session.timeout.ms
+    value.deserializer""",
+    ("producer",): """acks batch.size buffer.memory compression.gzip.level compression.lz4.level
+    compression.type compression.zstd.level delivery.timeout.ms enable.idempotence key.serializer
+    linger.ms max.block.ms max.in.flight.requests.per.connection max.request.size metadata.max.idle.ms
+    partitioner.adaptive.partitioning.enable partitioner.availability.timeout.ms partitioner.class
+    partitioner.ignore.keys transaction.timeout.ms transactional.id value.serializer""",
+}
+CLIENTS_OF = {key: clients for clients, keys in _OF_CLIENTS.items() for key in keys.split()}
+# What a Connect worker reads, beside storage topics, converters and config providers.
+WORKER_KEYS = _words(
+    """access.control.allow.methods access.control.allow.origin admin.listeners bootstrap.servers
+    client.dns.lookup client.id config.providers connect.protocol connections.max.idle.ms
+    connector.client.config.override.policy exactly.once.source.support group.id
+    heartbeat.interval.ms inter.worker.key.generation.algorithm inter.worker.key.size
+    inter.worker.key.ttl.ms inter.worker.signature.algorithm inter.worker.verification.algorithms
+    listeners metadata.max.age.ms metadata.recovery.rebootstrap.trigger.ms
+    metadata.recovery.strategy metric.reporters metrics.num.samples metrics.recording.level
+    metrics.sample.window.ms offset.flush.interval.ms offset.flush.timeout.ms plugin.discovery
+    plugin.path rebalance.timeout.ms receive.buffer.bytes reconnect.backoff.max.ms
+    reconnect.backoff.ms request.timeout.ms response.http.headers.config rest.advertised.host.name
+    rest.advertised.listener rest.advertised.port rest.extension.classes retry.backoff.max.ms
+    retry.backoff.ms scheduled.rebalance.max.delay.ms send.buffer.bytes session.timeout.ms
+    socket.connection.setup.timeout.max.ms socket.connection.setup.timeout.ms
+    task.shutdown.graceful.timeout.ms topic.creation.enable topic.tracking.allow.reset
+    topic.tracking.enable worker.sync.timeout.ms worker.unsync.backoff.ms"""
+)
+_WORKER_BEGINNINGS = (*WORKER_PREFIXES[:6], "config.providers")
+_TO_CLIENT = re.compile(
+    r"(?:source|target)\.cluster\.|(?:(?:source|target)\.)?(?:consumer|producer|admin)\.(?:override\.)?"
 )
 _NOT_OF_CLIENTS = ("ssl.client.auth", "ssl.principal.mapping.rules", "sasl.enabled.mechanisms")
 
@@ -241,3 +341,43 @@ def reaches_connectors(key: str) -> bool:
         or key.startswith(CONNECTOR_PREFIXES)
         or (is_security_key(key) and key != "bootstrap.servers")
     )
+
+
+def is_worker_key(key: str) -> bool:
+    """Return whether a Connect worker reads this setting."""
+    return key in WORKER_KEYS or key.startswith(_WORKER_BEGINNINGS)
+
+
+def option_of(key: str) -> str:
+    """Return the setting of a client without the prefixes that lead to the client."""
+    if key in CONNECTOR_KEYS or key in WORKER_KEYS:
+        return key
+    found = _TO_CLIENT.match(key)
+    return key[found.end() :] if found else key
+
+
+def is_trimmed(key: str) -> bool:
+    """Return whether the reader of a connector's or worker's setting trims it: a ConfigDef does."""
+    if key.startswith(_OF_POLICIES) or key == CONNECTOR_CLASS:
+        return key == _POLICY
+    option = option_of(key)
+    return option != key or key in CONNECTOR_KEYS or is_worker_key(key) or is_security_key(key)
+
+
+def is_read(key: str) -> bool:
+    """Return whether a connector, a worker or one of their clients reads a setting under this key."""
+    option = option_of(key)
+    if key.startswith(("source.cluster.", "target.cluster.")):
+        return is_security_key(option)
+    is_known = option in CLIENTS_OF or is_security_key(option)
+    if key != option:
+        return is_known
+    return key in CONNECTOR_KEYS or reaches_connectors(key) or is_worker_key(key)
+
+
+def largest_number(key: str) -> int | None:
+    """Return the largest value of a setting that is a whole number; None: it is another type."""
+    if key in _NUMBERS:
+        is_short = key.endswith(".replication.factor")
+        return INT if key in _INTS else SHORT if is_short else LONG
+    return LONG if option_of(key).endswith(_NUMBER_ENDINGS) else None

@@ -54,6 +54,16 @@ def is_reference(value: str) -> bool:
     return _REFERENCE.fullmatch(value.strip()) is not None
 
 
+def has_reference(value: str) -> bool:
+    """Return whether a config provider fills in a part of a value, or all of it."""
+    return _REFERENCE.search(value) is not None
+
+
+def providers_in(value: str) -> list[str]:
+    """Return the config providers that a value refers to."""
+    return [reference[2:].partition(":")[0] for reference in _REFERENCE.findall(value)]
+
+
 def redact(key: str, value: str) -> tuple[str, bool]:
     """Return what may be shown of a value, and whether something was taken out.
 

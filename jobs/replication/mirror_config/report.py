@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from jobs.replication.mirror_config.naming import naming_of
+from jobs.replication.mirror_config.naming import topic_names
 from jobs.replication.mirror_config.read.configuration import MirrorConfig
 from jobs.replication.mirror_config.values import (
     Config,
@@ -94,19 +94,15 @@ def flow_values(flow: MirrorFlow) -> dict[str, Any]:
 
 def names_of(flow: MirrorFlow) -> dict[str, Any] | None:
     """Return what topics of a flow are called; None for a policy that is not known."""
-    if not flow.connectors:
+    names = topic_names(flow)
+    if names is None:
         return None
-    naming = naming_of(flow.connectors[0])
-    policy = naming.policy(flow.source)
-    if policy is None:
-        return None
-    on_source = flow.connectors[0].get("offset-syncs.topic.location") != "target"
     return {
-        "remote_topic_of_orders": policy.format_remote_topic(flow.source, "orders"),
-        "offset_syncs": policy.offset_syncs_topic(flow.target if on_source else flow.source),
-        "offset_syncs_on": flow.source if on_source else flow.target,
-        "checkpoints": policy.checkpoints_topic(flow.source),
-        "heartbeats": policy.heartbeats_topic(),
+        "remote_topic_of_orders": names.remote_orders,
+        "offset_syncs": names.offset_syncs,
+        "offset_syncs_on": names.offset_syncs_on,
+        "checkpoints": names.checkpoints,
+        "heartbeats": names.heartbeats,
     }
 
 

@@ -6,9 +6,15 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from ipaddress import IPv6Address
 
 ARROW = "->"
 _NUMBER = re.compile(r"-?[0-9]{1,9}")
+_ADDRESS = re.compile(r"(?:[0-9a-zA-Z\-%._]*://)?\[?([0-9a-zA-Z\-%._:]*)\]?:([0-9]+)", re.ASCII)
+# Of Helm, Jinja, envsubst, Kustomize: what a tool fills in before Kafka reads the file.
+_PLACEHOLDER = re.compile(r"\{[^}]*\}|\$\([^)]*\)|<[^>]*>")
+# What java.lang.String.trim takes away: a no-break space stays.
+_BLANKS = "".join(map(chr, range(ord(" ") + 1)))
 Pair = tuple[str, str]
 
 
@@ -99,7 +105,7 @@ Config = Mapping[str, Value]
 
 
 def written(entry: Entry) -> Value:
-    """Return the value of a setting that is taken as it is written."""
+    """Return the value of a setting as it is written; `as_read` makes of it what its reader sees."""
     return Value(entry.value, Kind.KEY, entry)
 
 
@@ -133,7 +139,7 @@ class Connector:
 
     def is_true(self, key: str) -> bool:
         """Return a flag as Kafka's ConfigDef reads it: in any case, without blanks around it."""
-        return self.get(key).strip().lower() == "true"
+        return is_true(trim(self.get(key)))
 
     def patterns(self, key: str) -> list[str]:
         """Return a list as Kafka's ConfigDef reads it: split at every comma."""
@@ -219,19 +225,67 @@ class Finding:
         return self.severity is not Severity.INFO
 
 
+def finding_at(
+    flow: MirrorFlow, at: tuple[str, Value], code: str, severity: Severity, text: str, do: str
+) -> Finding:
+    """Return a finding about an effective value of a flow, at the setting that gave it."""
+    key, value = at
+    where = flow.file if value.entry is None else value.entry.where
+    name = key if value.entry is None else value.entry.key
+    return Finding(code, severity, text, do, where, name, flow.name)
+
+
 def pair_name(pair: Pair) -> str:
     """Return a flow as MirrorMaker 2 writes it."""
     return f"{pair[0]}{ARROW}{pair[1]}"
 
 
+def trim(text: str) -> str:
+    """Return a value as Kafka's ConfigDef reads it, which trims every type (ConfigDef.parseType)."""
+    return text.strip(_BLANKS)
+
+
 def split_list(text: str) -> list[str]:
     """Return the elements of a list, as Kafka's ConfigDef splits it."""
-    return [part.strip() for part in text.strip().split(",")] if text.strip() else []
+    return [trim(part) for part in trim(text).split(",")] if trim(text) else []
+
+
+def address_problem(address: str) -> str | None:
+    """Return why Kafka's clients do not take an address, as the end of a sentence; None: they take it.
+
+    A listener name in front (`PLAINTEXT://host:9092`) is passed by. Source: Utils.getHost and getPort,
+    ClientUtils.parseAndValidateAddresses. Names are not resolved.
+    """
+    match = _ADDRESS.fullmatch(address)
+    if not address:
+        return "is empty: there is a comma too many"
+    if _PLACEHOLDER.search(address):
+        return "holds a placeholder that nothing fills in"
+    if match is None:
+        return "is not of the form host:port" if ":" in address else "has no port"
+    host, port = match[1], match[2].lstrip("0") or "0"
+    if len(port) > len("65535") or not 0 < int(port) <= 65535:  # noqa: PLR2004  the range of ports
+        return f"has the port {port}: ports are 1 to 65535"
+    if not host:
+        return "has no host"
+    return (
+        None
+        if ":" not in host or _is_ipv6(host)
+        else ("has a colon in its host: write [IPv6]:port, or LISTENER://host:port")
+    )
+
+
+def _is_ipv6(host: str) -> bool:
+    try:
+        IPv6Address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def whole_number(text: str) -> int | None:
     """Return a number of at most nine digits; None for what is none, or larger."""
-    text = text.strip()
+    text = trim(text)
     return int(text) if _NUMBER.fullmatch(text) else None
 
 

@@ -1,5 +1,7 @@
 import com.fasterxml.jackson.databind.ObjectMapper;
+import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
+import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -7,14 +9,23 @@ import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.TreeMap;
+import org.apache.kafka.clients.ClientUtils;
+import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.common.config.ConfigDef;
+import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.common.utils.Utils;
 import org.apache.kafka.connect.mirror.MirrorMakerConfig;
+import org.apache.kafka.connect.mirror.ReplicationPolicy;
 import org.apache.kafka.connect.mirror.SourceAndTarget;
 
 /** Prints what MirrorMaker 2 makes of files, as JSON: AskMirrorConfig FILE... */
 public class AskMirrorConfig {
     private static final String PACKAGE = "org.apache.kafka.connect.mirror.";
+    private static final List<String> ADDRESSES = List.of(
+        "localhost:9092", "PLAINTEXT://localhost:9092", "localhost:9092, localhost:9093", "[::1]:9092", "::1:9092",
+        "127.0.0.1:9092", "=localhost:9092", "localhost", "localhost:", "localhost:port", "localhost:99999", "[::1]",
+        "localhost:9092,,localhost:9093", "localhost:9092,", "localhost:9092;localhost:9093", "localhost:9092/",
+        "localhost: 9092", "localhost:-1", "${HOST}:9092", "fe80::1", "SSL:localhost:9093", "*:9092", "");
     private static final List<String> KINDS = List.of("Source", "Checkpoint", "Heartbeat");
 
     public static void main(String[] files) throws Exception {
@@ -25,6 +36,7 @@ public class AskMirrorConfig {
         Map<String, Object> told = new TreeMap<>();
         told.put("files", answers);
         told.put("defaults", defaults());
+        told.put("addresses", addresses());
         System.out.println("ANSWERS " + new ObjectMapper().writeValueAsString(told));
     }
 
@@ -38,6 +50,7 @@ public class AskMirrorConfig {
         MirrorMakerConfig config = new MirrorMakerConfig(given);
         Map<String, Object> connectors = new TreeMap<>();
         Map<String, Object> workers = new TreeMap<>();
+        Map<String, Object> names = new TreeMap<>();
         List<String> pairs = new ArrayList<>();
         for (SourceAndTarget pair : config.clusterPairs()) {
             pairs.add(pair.toString());
@@ -46,20 +59,63 @@ public class AskMirrorConfig {
                 Class<?> connector = Class.forName(PACKAGE + "Mirror" + kind + "Connector");
                 connectors.put(pair + " " + kind, call(config, "connectorBaseConfig", pair, connector));
             }
+            names.put(pair.toString(), names(connectors.get(pair + " Source"), connectors.get(pair + " Checkpoint")));
         }
         Map<String, Object> found = new TreeMap<>();
         found.put("settings", settings);
         found.put("pairs", pairs);
         found.put("connectors", connectors);
         found.put("workers", workers);
+        found.put("names", names);
+        return found;
+    }
+
+    /** What the connectors read of their configurations; null where they refuse them. */
+    private static Map<String, Object> names(Object source, Object checkpoint) throws Exception {
+        Object copying;
+        Object checking;
+        try {
+            copying = read("MirrorSourceConfig", source);
+            checking = read("MirrorCheckpointConfig", checkpoint);
+        } catch (InvocationTargetException refused) {
+            return null;
+        }
+        ReplicationPolicy policy = (ReplicationPolicy) call(copying, "replicationPolicy");
+        Map<String, Object> found = new TreeMap<>();
+        found.put("enabled", call(copying, "enabled"));
+        found.put("remote", policy.formatRemoteTopic((String) call(copying, "sourceClusterAlias"), "orders"));
+        found.put("syncs", call(copying, "offsetSyncsTopic"));
+        found.put("checkpoints", call(checking, "checkpointsTopic"));
+        return found;
+    }
+
+    private static Object read(String type, Object settings) throws Exception {
+        Constructor<?> constructor = Class.forName(PACKAGE + type).getDeclaredConstructor(Map.class);
+        constructor.setAccessible(true);
+        return constructor.newInstance(settings);
+    }
+
+    /** Whether Kafka's clients take each of these addresses. */
+    private static Map<String, Object> addresses() {
+        Map<String, Object> found = new TreeMap<>();
+        for (String address : ADDRESSES) {
+            try {
+                ClientUtils.parseAndValidateAddresses(new AdminClientConfig(Map.of("bootstrap.servers", address)));
+                found.put(address, true);
+            } catch (ConfigException refused) {
+                found.put(address, false);
+            }
+        }
         return found;
     }
 
     private static Object call(Object target, String name, Object... arguments) throws Exception {
-        for (Method method : MirrorMakerConfig.class.getDeclaredMethods()) {
-            if (method.getName().equals(name) && method.getParameterCount() == arguments.length) {
-                method.setAccessible(true);
-                return method.invoke(target, arguments);
+        for (Class<?> type = target.getClass(); type != null; type = type.getSuperclass()) {
+            for (Method method : type.getDeclaredMethods()) {
+                if (method.getName().equals(name) && method.getParameterCount() == arguments.length) {
+                    method.setAccessible(true);
+                    return method.invoke(target, arguments);
+                }
             }
         }
         throw new NoSuchMethodException(name);

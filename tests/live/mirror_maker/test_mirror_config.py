@@ -13,10 +13,17 @@ from jobs.replication.mirror_config.catalogue import (
     REMOVED_IN_4,
     reaches_connectors,
 )
+from jobs.replication.mirror_config.naming import topic_names
 from jobs.replication.mirror_config.read.configuration import read_config
 from jobs.replication.mirror_config.read.properties import read_properties
 from jobs.replication.mirror_config.read.text_input import InputFile
-from jobs.replication.mirror_config.values import ConnectorClass, Kind, pair_name
+from jobs.replication.mirror_config.values import (
+    ConnectorClass,
+    Kind,
+    address_problem,
+    pair_name,
+    split_list,
+)
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -53,6 +60,17 @@ FILES = {
     "us->us.west.enabled = true\nus->us.west.topics = x\n",
     "escapes": "clusters = A\\, B\nA.bootstrap.servers : a:1\nB.bootstrap.servers b:1\nA->B.topics = a\\\n"
     "    \\u002cb\\tc\\\\\n! no\nA->B.groups = gr\u00fcn\nA\\->B.enabled=true\n",
+    "aliases": f"{PLAIN}source.cluster.alias = x\nA.alias = hall\nB->A.target.cluster.alias =\n",
+    "empty aliases": f"{PLAIN}source.cluster.alias =\ntarget.cluster.alias =\n"
+    "replication.policy.separator =\n",
+    "blanks": PLAIN.replace("A, B", "A, B ").replace("true", "true ")
+    + "source.cluster.alias = x \nreplication.policy.separator = _\noffset-syncs.topic.location = target \n"
+    "replication.policy.internal.topic.separator.enabled = true \ntasks.max = 2 \n",
+    "identity and blanks": f"{PLAIN}A->B.source.cluster.alias = x \n"
+    "replication.policy.class = org.apache.kafka.connect.mirror.IdentityReplicationPolicy \n",
+    "a blank in the separator": f"{PLAIN}replication.policy.separator = - \n",
+    "enabled for all": "clusters = A, B\nA.bootstrap.servers = a:1\nB.bootstrap.servers = b:1\n"
+    "enabled = true \nA->B.emit.heartbeats.enabled = false \n",
     "removed": f"{PLAIN}use.incremental.alter.configs = required\n",
 }
 
@@ -75,7 +93,7 @@ def answers(kafka, tmp_path_factory):
     lines = [line for line in done.stdout.splitlines() if line.startswith("ANSWERS ")]
     assert lines, done.stdout[-2000:] + done.stderr[-2000:]
     told = json.loads(lines[0].removeprefix("ANSWERS "))
-    return dict(zip(FILES, told["files"], strict=True)), told["defaults"]
+    return dict(zip(FILES, told["files"], strict=True)), told["defaults"], told["addresses"]
 
 
 def deployment_of(name):
@@ -93,6 +111,38 @@ def test_settings_and_pairs_are_read_alike(answers, name):
     assert {pair_name(pair) for pair in deployment_of(name).pairs} == set(theirs["pairs"])
 
 
+def as_written(value):
+    """The value that is handed to a reader, which may trim it."""
+    return value.value if value.entry is None else value.entry.value
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_connectors_read_the_same_switch_and_names(answers, name):
+    deployment = deployment_of(name)
+    for flow in deployment.flows:
+        theirs, names = answers[0][name]["names"][flow.name], topic_names(flow)
+        if theirs is not None:
+            assert (
+                flow.is_enabled,
+                names.remote_orders,
+                names.offset_syncs,
+                names.checkpoints,
+            ) == (
+                theirs["enabled"],
+                theirs["remote"],
+                theirs["syncs"],
+                theirs["checkpoints"],
+            )
+
+
+def test_the_same_addresses_are_refused(answers):
+    ours = {
+        text: all(address_problem(one) is None for one in split_list(text) or [""])
+        for text in answers[2]
+    }
+    assert ours == answers[2]
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_connectors_get_the_same_settings(answers, name):
     theirs = answers[0][name]["connectors"]
@@ -101,7 +151,7 @@ def test_connectors_get_the_same_settings(answers, name):
             kind = connector.kind.value.removeprefix("Mirror").removesuffix("Connector")
             expected = theirs[f"{flow.name} {kind}"]
             ours = {
-                key: value.value
+                key: as_written(value)
                 for key, value in connector.config.items()
                 if key in expected or value.kind is not Kind.DEFAULT
             }
@@ -115,7 +165,7 @@ def test_workers_get_the_same_settings(answers, name):
     for flow in deployment_of(name).flows:
         expected = answers[0][name]["workers"][flow.name]
         ours = {
-            key: value.value
+            key: as_written(value)
             for key, value in flow.worker.items()
             if key in expected or value.kind is not Kind.DEFAULT
         }

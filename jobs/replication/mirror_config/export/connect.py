@@ -26,7 +26,7 @@ def to_connect(flows: Sequence[MirrorFlow], config: MirrorConfig) -> tuple[str, 
         (flow, connector)
         for flow in flows
         for connector in flow.connectors
-        if flow.is_enabled or connector.get("emit.heartbeats.enabled") == "true"
+        if flow.is_enabled or connector.is_true("emit.heartbeats.enabled")
     ]
     named = [
         {"name": connector.name, "config": connector_settings(flow, connector)}

@@ -10,11 +10,28 @@ import yaml
 
 from jobs.cluster.connection import SaslMechanism
 from jobs.cluster.errors import InvalidFields
-from jobs.replication.flow.spec import DEFAULT_CHECKPOINTS_S, MAX_TASKS, PATTERNS, FlowSpec
-from jobs.replication.mirror_config.naming import naming_of
+from jobs.replication.flow.selection import policy_of
+from jobs.replication.flow.spec import (
+    DEFAULT_CHECKPOINTS_S,
+    MAX_TASKS,
+    PATTERNS,
+    FlowSpec,
+    SyncsLocation,
+)
+from jobs.replication.mirror_config.naming import (
+    naming_of,
+    overridden_aliases,
+    topic_names,
+)
 from jobs.replication.mirror_config.read.configuration import MirrorConfig
 from jobs.replication.mirror_config.redaction import jaas_option
-from jobs.replication.mirror_config.values import Connector, ConnectorClass, Kind, MirrorFlow
+from jobs.replication.mirror_config.values import (
+    Connector,
+    ConnectorClass,
+    Kind,
+    MirrorFlow,
+    split_list,
+)
 
 _ISOLATION = ("source.consumer.isolation.level", "consumer.isolation.level")
 _RACK = ("source.consumer.client.rack", "consumer.client.rack")
@@ -71,11 +88,11 @@ def to_crosslog(flows: Sequence[MirrorFlow], config: MirrorConfig) -> tuple[str,
 
 def flow_settings(flow: MirrorFlow, source: Connector, beats_back: bool) -> dict[str, Any]:  # noqa: FBT001  of the way back
     """Return a flow as `FlowSpec.from_mapping` takes it; defaults are left out."""
-    checkpoint = flow.first(ConnectorClass.CHECKPOINT)
+    checkpoint, naming = flow.first(ConnectorClass.CHECKPOINT), naming_of(source)
     values: dict[str, Any] = {
         "name": flow.name,
-        "source": _connection("source", flow.source, source),
-        "target": _connection("target", flow.target, source),
+        "source": _connection("source", naming.source or flow.source, source),
+        "target": _connection("target", naming.target or flow.target, source),
         **_patterns(source, checkpoint),
         **_naming(source),
         **_sizes(source),
@@ -94,13 +111,17 @@ def flow_settings(flow: MirrorFlow, source: Connector, beats_back: bool) -> dict
 
 
 def _connection(side: str, alias: str, connector: Connector) -> dict[str, Any]:
+    client = "consumer" if side == "source" else "admin"
+
     def setting(key: str) -> str:
-        return connector.get(f"{side}.cluster.{key}").strip()
+        # What a client is given for itself is stronger than what is said of the cluster.
+        return connector.get(f"{side}.{client}.{key}") or connector.get(f"{side}.cluster.{key}")
 
     protocol = setting("security.protocol").upper() or "PLAINTEXT"
     secret = re.sub(r"[^A-Z0-9]", "_", alias.upper())
-    found: dict[str, Any] = {"alias": alias, "bootstrap_servers": setting("bootstrap.servers")}
-    found["bootstrap_servers"] = found["bootstrap_servers"].replace(" ", "")
+    found: dict[str, Any] = {"alias": alias}
+    servers = split_list(setting("bootstrap.servers"))
+    found["bootstrap_servers"] = ",".join(s.partition("://")[2] or s for s in servers)
     if protocol != "PLAINTEXT":
         found["security_protocol"] = protocol
     if protocol.startswith("SASL"):
@@ -134,7 +155,7 @@ def _patterns(source: Connector, checkpoint: Connector | None) -> dict[str, list
 
 def _naming(source: Connector) -> dict[str, Any]:
     naming = naming_of(source)
-    if naming.is_identity:
+    if naming.keeps_names:
         return {"policy": "identity", "separator": naming.separator or "."}
     separator = naming.separator or "."
     if naming.is_known and not naming.internal_separator and separator != ".":
@@ -208,7 +229,11 @@ def _not_carried(flow: MirrorFlow) -> list[str]:
 
 
 def _changes(flow: MirrorFlow, source: Connector) -> list[str]:
-    found = []
+    found = [
+        f"{flow.name}: {key} is {alias}, and so is the alias in this flow: topics keep their names."
+        for key, alias in overridden_aliases(flow, source).items()
+        if alias
+    ]
     if not _first(source, _ISOLATION):
         found.append(
             f"{flow.name}: MirrorMaker 2 reads records of open and aborted transactions unless told "
@@ -232,9 +257,23 @@ def _changes(flow: MirrorFlow, source: Connector) -> list[str]:
 
 
 def _problems(flow: MirrorFlow, values: Mapping[str, Any]) -> list[str]:
-    """Return what has to be filled in before crosslog takes the flow."""
+    """Return what has to be filled in before crosslog takes the flow, and names that differ in it."""
     try:
-        FlowSpec.from_mapping(values)
+        spec = FlowSpec.from_mapping(values)
     except InvalidFields as error:
         return [f"{flow.name}: {field}: {text}" for field, text in error.errors.items()]
-    return []
+    names, policy = topic_names(flow), policy_of(spec)
+    if names is None:
+        return []
+    on_source = spec.offset_syncs is SyncsLocation.SOURCE
+    syncs = policy.offset_syncs_topic(spec.target.alias if on_source else spec.source.alias)
+    pairs = [(names.remote_orders, policy.format_remote_topic(spec.source.alias, "orders"))]
+    if spec.offset_syncs is not SyncsLocation.NONE:
+        pairs.append((names.offset_syncs, syncs))
+    if spec.emit_checkpoints_interval_s:
+        pairs.append((names.checkpoints, policy.checkpoints_topic(spec.source.alias)))
+    return [
+        f"{flow.name}: names differ: MirrorMaker 2 has {theirs}, this flow {ours}."
+        for theirs, ours in pairs
+        if theirs != ours
+    ]

@@ -14,8 +14,8 @@ from jobs.replication.mirror_config.export.crosslog import to_crosslog
 from jobs.replication.mirror_config.export.properties import to_properties
 from jobs.replication.mirror_config.export.strimzi import to_strimzi
 from jobs.replication.mirror_config.read.configuration import MirrorConfig
-from jobs.replication.mirror_config.redaction import REDACTED
-from jobs.replication.mirror_config.values import MirrorFlow, Pair
+from jobs.replication.mirror_config.redaction import REDACTED, has_reference
+from jobs.replication.mirror_config.values import MirrorFlow, Pair, address_problem, split_list
 
 
 class ExportForm(StrEnum):
@@ -51,12 +51,26 @@ def export(config: MirrorConfig, form: ExportForm, only: Pair | None = None) -> 
     if not flows:
         return Exported(form, "", ("No flow is enabled, so there is nothing to write.",))
     text, notes = _WRITERS[form](flows, config)
+    notes = [*_addresses(flows), *notes]
     if REDACTED in text:
         notes = [
             *notes,
             f"Secrets are never kept: put them back where {REDACTED} stands, best as references.",
         ]
     return Exported(form, text, tuple(dict.fromkeys(notes)))
+
+
+def _addresses(flows: Sequence[MirrorFlow]) -> list[str]:
+    """Return what is no address of a cluster, as a note each."""
+    return [
+        f"{alias}: the address {address!r} {problem}."
+        for flow in flows
+        for connector in flow.connectors
+        for side, alias in (("source", flow.source), ("target", flow.target))
+        if not has_reference(servers := connector.get(f"{side}.cluster.bootstrap.servers"))
+        for address in split_list(servers)
+        if (problem := address_problem(address)) is not None
+    ]
 
 
 def _flows(config: MirrorConfig, only: Pair | None) -> Sequence[MirrorFlow]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from jobs.replication.mirror_config import catalogue
+from jobs.replication.mirror_config.naming import overridden_aliases
 from jobs.replication.mirror_config.read.configuration import MirrorConfig
 from jobs.replication.mirror_config.read.dedicated import STORAGE_TOPICS
 from jobs.replication.mirror_config.read.properties import write_properties
@@ -124,7 +125,8 @@ def _own_settings(flow: MirrorFlow, notes: list[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     told = [(c, k, v) for c in flow.connectors for k, v in c.config.items()]
     for connector, key, value in told:
-        if key in _OWN or value.kind is Kind.DEFAULT or _is_copy(value):
+        is_own = key in _OWN and key not in overridden_aliases(flow, connector)
+        if is_own or value.kind is Kind.DEFAULT or _is_copy(value):
             continue
         if found.setdefault(key, value.value) != value.value:
             notes.append(

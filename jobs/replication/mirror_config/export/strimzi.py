@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from jobs.replication.mirror_config.naming import overridden_aliases
 from jobs.replication.mirror_config.read.configuration import MirrorConfig
 from jobs.replication.mirror_config.read.strimzi import PATTERNS, WORKER_DEFAULTS, WORKER_FIELDS
 from jobs.replication.mirror_config.redaction import jaas_option
@@ -102,7 +103,7 @@ def _mirror(flow: MirrorFlow, notes: list[str]) -> dict[str, Any]:
         connector = flow.first(kind)
         if connector is None:
             continue
-        mirror[section] = _section(connector, shared)
+        mirror[section] = _section(connector, shared, overridden_aliases(flow, connector))
         if len(flow.of(kind)) > 1:
             notes.append(
                 f"{flow.name} has several connectors of class {kind.value}: only one is written."
@@ -121,7 +122,9 @@ def _pattern(flow: MirrorFlow, key: str) -> str | None:
     return found.pop() if is_set and len(found) == 1 else None
 
 
-def _section(connector: Connector, shared: Mapping[str, str | None]) -> dict[str, Any]:
+def _section(
+    connector: Connector, shared: Mapping[str, str | None], aliases: dict[str, str]
+) -> dict[str, Any]:
     config = {
         key: value.value
         for key, value in sorted(connector.config.items())
@@ -129,7 +132,7 @@ def _section(connector: Connector, shared: Mapping[str, str | None]) -> dict[str
         and key not in _OWN
         and not key.startswith(("source.cluster.", "target.cluster."))
         and shared.get(key) is None
-    }
+    } | aliases
     section: dict[str, Any] = {}
     if connector.config["tasks.max"].kind is not Kind.DEFAULT:
         text = connector.get("tasks.max").strip()

@@ -12,6 +12,7 @@ from jobs.replication.mirror_config.values import (
     MirrorFlow,
     Severity,
     Value,
+    finding_at,
     whole_number,
 )
 
@@ -41,15 +42,20 @@ def lint_choices(flow: MirrorFlow) -> Iterator[Finding]:
     yield from _single_replicas(flow)
     for connector in flow.connectors:
         yield from _refresh(flow, connector)
-        if connector.kind is ConnectorClass.SOURCE and _number(connector.config.get(_LAG)) == 0:
+        if connector.kind is ConnectorClass.SOURCE and _sync_per_record(connector):
             yield _warning(
                 flow,
                 (_LAG, connector.config[_LAG]),
                 "sync-per-record",
-                f"{_LAG} is 0: {flow.name} writes an offset sync for every record; "
+                f"{_LAG} is {connector.get(_LAG)}: {flow.name} writes an offset sync for every record; "
                 "translation gets better for groups without lag only.",
                 f"Remove it (the default is 100), or set {_LAG} to 1 or more.",
             )
+
+
+def _sync_per_record(connector: Connector) -> bool:
+    most = _number(connector.config.get(_LAG))
+    return most is not None and most <= 0
 
 
 def _group_sync(flow: MirrorFlow) -> Iterator[Finding]:
@@ -103,7 +109,7 @@ def _refresh(flow: MirrorFlow, connector: Connector) -> Iterator[Finding]:
     seconds = _number(connector.config.get(key))
     if seconds is None or not connector.is_true(f"{name}.enabled"):
         return
-    if 0 <= seconds < SHORTEST_REFRESH_S:
+    if 0 < seconds < SHORTEST_REFRESH_S:
         yield _warning(
             flow,
             (key, connector.config[key]),
@@ -115,10 +121,7 @@ def _refresh(flow: MirrorFlow, connector: Connector) -> Iterator[Finding]:
 
 
 def _warning(flow: MirrorFlow, at: tuple[str, Value], code: str, text: str, do: str) -> Finding:
-    key, value = at
-    where = flow.file if value.entry is None else value.entry.where
-    name = key if value.entry is None else value.entry.key
-    return Finding(code, Severity.WARNING, text, do, where, name, flow.name)
+    return finding_at(flow, at, code, Severity.WARNING, text, do)
 
 
 def _number(value: Value | None) -> int | None:

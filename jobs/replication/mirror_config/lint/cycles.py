@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from jobs.replication.mirror_config.naming import CLASS, SEPARATOR, Naming, naming_of
+from jobs.replication.mirror_config.naming import CLASS, SEPARATOR, SOURCE_ALIAS, Naming, naming_of
 from jobs.replication.mirror_config.patterns import may_share
 from jobs.replication.mirror_config.values import (
     Connector,
@@ -57,9 +57,11 @@ def _circle(members: list[str], flows: list[MirrorFlow]) -> Iterator[Finding]:
     namings = {name: naming_of(connector) for name, connector in sources.items()}
     names = ", ".join(flow.name for flow in flows)
     file = " ".join(dict.fromkeys(flow.file for flow in flows))
-    keeping = [name for name, naming in namings.items() if naming.is_identity]
+    keeping = [name for name, naming in namings.items() if naming.keeps_names]
     if keeping:
-        yield from _identity(members, sources, keeping, names, file)
+        is_identity = any(namings[name].is_identity for name in keeping)
+        how = "Identity" if is_identity else "An empty alias with an empty separator"
+        yield from _kept(members, sources, keeping, (how, names, file))
     elif not all(naming.is_known for naming in namings.values()):
         yield Finding(
             "cycle-unknown-policy",
@@ -79,6 +81,16 @@ def _circle(members: list[str], flows: list[MirrorFlow]) -> Iterator[Finding]:
             file,
             SEPARATOR,
         )
+    elif unseen := _unrecognised(members, flows, namings):
+        yield Finding(
+            "cycle-aliases",
+            Severity.ERROR,
+            f"{names} form a circle, and {unseen}: what came from a cluster is copied back to it under names "
+            "that grow.",
+            "Leave source.cluster.alias and target.cluster.alias out, or give a cluster one alias.",
+            file,
+            SOURCE_ALIAS,
+        )
     else:
         yield Finding(
             "cycle",
@@ -93,17 +105,32 @@ def _key(naming: Naming) -> str:
     return naming.separator
 
 
-def _identity(
-    members: list[str], sources: dict[str, Connector], keeping: list[str], names: str, file: str
+def _unrecognised(members: list[str], flows: list[MirrorFlow], namings: dict[str, Naming]) -> str:
+    """Return which cluster has another alias in the flows from it than in those to it; "" for none."""
+    for cluster in members:
+        here = {namings[f.name].source for f in flows if f.source == cluster and f.name in namings}
+        back = {namings[f.name].target for f in flows if f.target == cluster and f.name in namings}
+        if len(here | back) > 1:
+            told = " and ".join(repr(alias) for alias in sorted(here))
+            return f"{cluster} is {told} in names of topics and {sorted(back)[0]!r} for the flows to it"
+    return ""
+
+
+def _kept(
+    members: list[str],
+    sources: dict[str, Connector],
+    keeping: list[str],
+    told: tuple[str, str, str],
 ) -> Iterator[Finding]:
+    how, names, file = told
     if len(sources) == 2 and not may_share(*sources.values()):  # noqa: PLR2004  there and back
         return
     if len(members) == 2 and len(keeping) == len(sources):  # noqa: PLR2004  there and back
-        text = f"Identity both ways has no cycle protection: with {names}, every record is copied back and "
+        text = f"{how} both ways has no cycle protection: with {names}, every record is copied back and "
         text += "forth for ever."
         code = "identity-both-ways"
     else:
-        text = f"{names} form a circle, and {', '.join(keeping)} keeps names (Identity), which tell nothing "
+        text = f"{names} form a circle, and {', '.join(keeping)} keeps names ({how}), which tell nothing "
         text += "of where a topic came from: records go round without end."
         code = "identity-cycle"
     yield Finding(code, Severity.ERROR, text, _IDENTITY_DO, file, CLASS)

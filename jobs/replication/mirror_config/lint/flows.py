@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from jobs.replication.mirror_config import catalogue
+from jobs.replication.mirror_config.lint.values import wrong_addresses
+from jobs.replication.mirror_config.read.dedicated import HEARTBEATS
 from jobs.replication.mirror_config.values import (
     Connector,
     ConnectorClass,
@@ -16,18 +18,34 @@ from jobs.replication.mirror_config.values import (
     MirrorFlow,
     Severity,
     Value,
+    finding_at,
+    is_true,
+    ordered_pairs,
+    pair_name,
     split_list,
+    trim,
 )
 
 LOCATION = "offset-syncs.topic.location"
 _EOS = "exactly.once.source.support"
 _ISOLATION = "consumer.isolation.level"
+_ISOLATIONS = (f"source.{_ISOLATION}", _ISOLATION)
 _CONVERTERS = ("key.converter", "value.converter", "header.converter")
 _STORAGE = ("config.storage.topic", "offset.storage.topic", "status.storage.topic")
 
 
 def lint_bootstrap(deployment: Deployment) -> Iterator[Finding]:
-    """Yield clusters without an address, and two aliases of one cluster."""
+    """Yield clusters without an address, or with one that is none, and two aliases of one cluster."""
+    named = next((entry for entry in reversed(deployment.entries) if entry.key == "clusters"), None)
+    if named is not None and deployment.form is Form.PROPERTIES and "" in split_list(named.value):
+        yield Finding(
+            "empty-cluster",
+            Severity.ERROR,
+            "clusters has an empty entry: Kafka 4 refuses it, and older versions take it for a cluster.",
+            "Delete the comma too many.",
+            named.where,
+            "clusters",
+        )
     for alias in deployment.clusters:
         if alias not in deployment.bootstrap:
             yield Finding(
@@ -38,23 +56,117 @@ def lint_bootstrap(deployment: Deployment) -> Iterator[Finding]:
                 deployment.file,
                 f"{alias}.bootstrap.servers",
             )
+        else:
+            yield from wrong_addresses("", deployment.bootstrap[alias])
     for one, other in combinations(deployment.bootstrap, 2):
         first, second = (set(split_list(deployment.bootstrap[a].value)) for a in (one, other))
-        if not first & second:
+        if not (first & second) - {""}:
             continue
-        same = first == second
-        text = (
-            "source and target have the same bootstrap" if same else "they share a broker's address"
+        joined = [f for f in deployment.flows if {f.source, f.target} == {one, other}]
+        value = deployment.bootstrap[other]
+        where = (value.origin, f"{other}.bootstrap.servers")
+        yield _same_cluster(one, other, ", ".join(sorted(first & second)), where, bool(joined))
+
+
+def _same_cluster(
+    one: str,
+    other: str,
+    shared: str,
+    where: tuple[str, str],
+    are_joined: bool,  # noqa: FBT001  by a flow
+) -> Finding:
+    return Finding(
+        "same-bootstrap",
+        Severity.ERROR if are_joined else Severity.WARNING,
+        f"{one} and {other} have the same bootstrap ({shared}), or share a broker's address. "
+        + (
+            "A cluster that is copied into itself gets every topic again and again."
+            if are_joined
+            else "Connectors that know one cluster by different aliases do not find each other's topics."
+        ),
+        "Correct the address of one of them; give a cluster one alias only.",
+        *where,
+    )
+
+
+def lint_shadowed(flow: MirrorFlow) -> Iterator[Finding]:
+    """Yield settings of a flow behind `source.cluster.` that no client of the flow takes.
+
+    MirrorMaker 2 gives each client its own copy of the cluster's settings, which is stronger.
+    Source: MirrorMakerConfig.clusterProps, MirrorConnectorConfig.sourceConsumerConfig and its siblings.
+    """
+    for connector in flow.connectors if flow.form is Form.PROPERTIES else ():
+        for key, value in connector.config.items():
+            side, _, rest = key.partition(".cluster.")
+            copy = connector.config.get(f"{side}.consumer.{rest}") if rest else None
+            if value.entry is None or value.entry.key != f"{flow.name}.{key}" or copy is None:
+                continue
+            clients = ", ".join(f"{flow.name}.{side}.{c}.{rest}" for c in catalogue.CLIENT_PREFIXES)
+            yield finding_at(
+                flow,
+                (key, value),
+                "no-client",
+                Severity.WARNING,
+                f"{value.provenance} reaches no client: each has its own copy of {copy.provenance}.",
+                f"Set {copy.provenance}, or for this flow alone {clients}.",
+            )
+
+
+def lint_started(deployment: Deployment) -> Iterator[Finding]:
+    """Yield flags with a blank behind `true`: two readers of MirrorMaker 2 take them differently.
+
+    Source: MirrorMakerConfig.clusterPairs (Boolean.parseBoolean) and MirrorConnectorConfig (ConfigDef).
+    """
+    if deployment.form is not Form.PROPERTIES:
+        return
+    pairs = {pair_name(pair): pair for pair in ordered_pairs(deployment.clusters)}
+    for key, entry in {entry.key: entry for entry in deployment.entries}.items():
+        name = key.removesuffix(f".{HEARTBEATS}").removesuffix(".enabled")
+        is_flag = key == HEARTBEATS or (
+            name in pairs and key in (f"{name}.enabled", f"{name}.{HEARTBEATS}")
         )
+        if not is_flag or entry.value == trim(entry.value) or not is_true(trim(entry.value)):
+            continue
+        meant = list(pairs) if key == HEARTBEATS else [name]
+        lost = [one for one in meant if pairs[one] not in deployment.pairs]
         yield Finding(
-            "same-bootstrap",
-            Severity.ERROR,
-            f"{one} and {other}: {text} ({', '.join(sorted(first & second))}). A cluster that is copied into "
-            "itself gets every topic again and again.",
-            "Correct the address of one of them; give a cluster one alias only.",
-            deployment.bootstrap[other].origin,
-            f"{other}.bootstrap.servers",
+            "blank-after-flag",
+            Severity.ERROR if lost else Severity.WARNING,
+            f"{key} has a blank behind it, which .properties keeps. It is false where MirrorMaker 2 chooses "
+            "the flows to start, and true for the connectors: "
+            + (
+                f"{', '.join(lost[:3])} {'is' if len(lost) == 1 else 'are'} not started."
+                if lost
+                else f"{', '.join(meant[:3])} runs only because of another flag."
+            ),
+            "Delete the blank at the end of the line.",
+            entry.where,
+            key,
+            name if name in pairs else "",
         )
+
+
+def lint_enabled(deployment: Deployment) -> Iterator[Finding]:
+    """Yield files that copy nothing at all."""
+    sources = [f for f in deployment.flows if f.first(ConnectorClass.SOURCE)]
+    if any(f.is_enabled for f in deployment.flows) or (
+        deployment.form is Form.CONNECT and not sources
+    ):
+        return
+    starts = deployment.form is not Form.PROPERTIES or deployment.pairs
+    yield Finding(
+        "nothing-enabled",
+        Severity.WARNING if starts else Severity.ERROR,
+        "No flow is enabled, so no record is copied"
+        + (
+            "." if starts else ", and there is nothing to start either: MirrorMaker 2 ends at once."
+        ),
+        "Set SOURCE->TARGET.enabled to true, with aliases of `clusters`."
+        if deployment.form is Form.PROPERTIES
+        else "Add a source connector, or set its enabled to true.",
+        deployment.file,
+        "enabled",
+    )
 
 
 def lint_location(flows: Sequence[MirrorFlow]) -> Iterator[Finding]:
@@ -174,17 +286,16 @@ def lint_exactly_once(flow: MirrorFlow) -> Iterator[Finding]:
     worker = flow.worker or {}
     is_on = _text(worker.get(_EOS)) == "enabled"
     is_required = source.get("exactly.once.support").lower() == "required"
-    level = next(
-        (source.get(k) for k in (f"source.{_ISOLATION}", _ISOLATION) if source.get(k)),
-        "read_uncommitted",
-    )
-    if (is_on or is_required) and level.strip().lower() != "read_committed":
+    set_by = next((source.config[k] for k in _ISOLATIONS if source.get(k)), None)
+    # Read without a ConfigDef: a blank behind it counts here, while the consumer trims it.
+    level = set_by.entry.value if set_by and set_by.entry else "read_uncommitted"
+    if (is_on or is_required) and level != "read_committed":
         where = worker[_EOS].origin if is_on else source.config["exactly.once.support"].origin
         yield Finding(
             "eos-isolation",
             Severity.ERROR if is_required else Severity.WARNING,
-            f"Exactly once is asked for, but the source consumer of {flow.name} reads {level}: the connector "
-            "then does not support it.",
+            f"Exactly once is asked for, but isolation.level of {flow.name}'s consumer is {level!r}: the "
+            "connector then does not support it.",
             f"Set {flow.name}.{_ISOLATION}=read_committed."
             if flow.form is Form.PROPERTIES
             else f"Set source.{_ISOLATION} to read_committed.",

@@ -1,12 +1,13 @@
-"""Keys of mm2.properties that are none, or that reach nothing. Pure.
+"""Keys that are none, or that reach nothing where they are written. Pure.
 
-Source: MirrorMakerConfig: what it passes on, and what it drops without a word.
+Source: MirrorMakerConfig (what it passes on, and what it drops without a word), and MirrorConnectorConfig
+(of `source.cluster.*` and `target.cluster.*`, clients get the names of MirrorClientConfig only).
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from jobs.replication.mirror_config import catalogue
 from jobs.replication.mirror_config.read.dedicated import split_pair_key
@@ -24,7 +25,14 @@ from jobs.replication.mirror_config.values import (
 
 # Keys that people write, and what they mean.
 _MISSPELLED = {"enable": "enabled"}
-_WORKER_ONLY = ("exactly.once.source.support", "group.id", "client.id", "rebalance.timeout.ms")
+_SIDES = ("source.cluster.", "target.cluster.")
+_SIDE = len(_SIDES[0])
+# Settings of workers that clients have as well, and that mean the clients in a flow or a connector.
+_OF_CLIENTS_TOO = (catalogue.WORKER_KEYS & catalogue.CLIENTS_OF.keys()) - {
+    "group.id",
+    "client.id",
+    "metric.reporters",
+}
 _BELOW_CONNECTORS = ("transforms.", "predicates.", "topic.creation.")
 _REST_PREFIXES = ("listeners.", "rest.")
 _CLOSE = 0.85
@@ -33,11 +41,14 @@ _CLOSE = 0.85
 def lint_keys(deployment: Deployment) -> Iterator[Finding]:
     """Yield what is wrong with the names of settings in one file."""
     if deployment.form is not Form.PROPERTIES:
+        workers = [flow.worker or {} for flow in deployment.flows]
+        of_workers = {id(v.entry) for worker in workers for v in worker.values() if v.entry}
         for entry in deployment.entries:
-            yield from _connector_key(entry, entry.key, "")
+            yield from _key_of_a_path(entry, is_of_worker=id(entry) in of_workers)
         return
     pairs = {f"{pair_name(pair)}.": pair for pair in ordered_pairs(deployment.clusters)}
     aliases = sorted(deployment.clusters, key=len, reverse=True)
+    targets = {target for _, target in deployment.pairs}
     for entry in deployment.entries:
         yield from _broken_arrow(entry, deployment.clusters)
         prefix = _pair_prefix(entry.key, pairs)
@@ -47,9 +58,41 @@ def lint_keys(deployment: Deployment) -> Iterator[Finding]:
         elif ARROW in entry.key:
             yield from _strange_pair(entry, deployment)
         elif alias is not None:
-            yield from _cluster_key(entry, alias)
+            yield from _cluster_key(entry, alias, is_target=alias in targets)
         else:
             yield from _top_key(entry, deployment)
+
+
+def _key_of_a_path(entry: Entry, *, is_of_worker: bool) -> Iterator[Finding]:
+    """Yield what is wrong with a key of a connector, or of a cluster's section in a resource."""
+    is_of_cluster = entry.path.startswith("spec.") and "Connector." not in entry.path
+    if not is_of_cluster:
+        yield from _connector_key(entry, entry.key, "")
+    elif entry.path.endswith(".config"):
+        yield from _section_key(entry, is_of_worker=is_of_worker)
+
+
+def _section_key(entry: Entry, *, is_of_worker: bool) -> Iterator[Finding]:
+    """Yield what is wrong with a key in the `config` of a cluster of a resource.
+
+    Strimzi gives it to the worker, where the cluster is the worker's, and to connectors behind
+    `source.cluster.` or `target.cluster.`.
+    """
+    key, option = entry.key, catalogue.option_of(entry.key)
+    if catalogue.is_security_key(key) or key == "alias":
+        return
+    if is_of_worker and (option != key or catalogue.is_worker_key(key)):
+        return
+    here = "producer.{}" if is_of_worker else "producer.override.{} in sourceConnector.config"
+    keys = {"consumer": "source.consumer.{} in sourceConnector.config", "producer": here}
+    if option in catalogue.CLIENTS_OF and not catalogue.is_worker_key(key):
+        yield _no_client(entry, option, keys)
+    elif catalogue.is_worker_key(key):
+        yield _of_worker(entry, "the `config` of the cluster that is connectCluster")
+    elif key in catalogue.CONNECTOR_KEYS:
+        do = f"Write {key} in the config of the connector that it is for."
+        text = f"{key} reaches nothing here: it belongs to a connector and not to a cluster."
+        yield _warning("cluster-key", entry, text, do)
 
 
 def _pair_prefix(key: str, pairs: dict[str, Pair]) -> str | None:
@@ -103,51 +146,127 @@ def _flow_key(entry: Entry, key: str, pair: Pair) -> Iterator[Finding]:
     name, target = pair_name(pair), pair[1]
     if key.startswith("producer.") and not key.startswith("producer.override."):
         option = key.removeprefix("producer.")
-        yield Finding(
+        yield _warning(
             "producer-prefix",
-            Severity.WARNING,
+            entry,
             f"{entry.key} reaches only the offset-syncs producer: records are written by the worker's.",
             f"Use {target}.producer.* ({target}.producer.{option}) or {name}.producer.override.* "
             f"({name}.producer.override.{option}).",
-            entry.where,
-            entry.key,
             name,
         )
-    elif key in _WORKER_ONLY or key.startswith(
-        ("offset.storage", "config.storage", "status.storage")
-    ):
-        yield Finding(
-            "worker-key",
-            Severity.WARNING,
-            f"{entry.key} reaches nothing: it belongs to the worker, which is the target cluster's.",
-            f"Use {target}.{key}.",
-            entry.where,
-            entry.key,
-            name,
-        )
+    elif _is_of_worker_only(key) and key not in _OF_CLIENTS_TOO:
+        yield _of_worker(entry, f"{target}.{key}", name)
     else:
-        yield from _connector_key(entry, key, name)
+        yield from _connector_key(entry, key, name, target)
 
 
-def _connector_key(entry: Entry, key: str, flow: str) -> Iterator[Finding]:
-    """Yield what is wrong with a key that a connector gets."""
+def _is_of_worker_only(key: str) -> bool:
+    is_shared = key in catalogue.CONNECTOR_KEYS or key.partition(".")[0] in (
+        "key",
+        "value",
+        "header",
+    )
+    return catalogue.is_worker_key(key) and not is_shared and not catalogue.reaches_connectors(key)
+
+
+def _of_worker(entry: Entry, right: str, flow: str = "") -> Finding:
+    return _warning(
+        "worker-key",
+        entry,
+        f"{entry.key} reaches nothing here: it is a setting of the Connect worker.",
+        f"Use {right}.",
+        flow,
+    )
+
+
+def _no_client(entry: Entry, option: str, keys: Mapping[str, str], flow: str = "") -> Finding:
+    """Return that a setting reaches no client; `keys` do, by client, with {} for the option."""
+    known = catalogue.CLIENTS_OF[option]
+    right = [text.replace("{}", option) for client, text in keys.items() if client in known]
+    return _warning(
+        "no-client",
+        entry,
+        f"{entry.key} reaches no client that reads or writes records: clients get the address and "
+        f"security of a cluster, and what is behind their own prefixes ({option}: {', '.join(known)}).",
+        f"Use {' or '.join(right)}." if right else "Delete it.",
+        flow,
+    )
+
+
+def _connector_key(entry: Entry, key: str, flow: str, target: str = "") -> Iterator[Finding]:
+    """Yield what is wrong with a key that a connector gets; `target` is the flow's in mm2.properties."""
     yield from _removed(entry, key, flow)
-    if catalogue.reaches_connectors(key) or key in catalogue.CONNECTOR_KEYS:
+    option, whole = catalogue.option_of(key), entry.key[: len(entry.key) - len(key)]
+    side = key.partition(".")[0] if key.startswith(("source.", "target.")) else ""
+    lead = f"{side or 'source'}." if not target or side else ""
+    keys = {
+        "consumer": f"{whole}{lead}consumer.{{}}",
+        "producer": f"{target}.producer.{{}} or {whole}producer.override.{{}}"
+        if target
+        else "producer.override.{}",
+        "admin": f"{whole}{lead}admin.{{}}",
+    }
+    likely = {"source": ("consumer", "admin"), "target": ("producer", "admin")}.get(side, ())
+    if set(likely) & set(catalogue.CLIENTS_OF.get(option, ())):
+        keys = {client: keys[client] for client in likely}
+    if key.startswith(_SIDES):
+        yield from _side_key(entry, key, keys, flow)
+    elif option in catalogue.CLIENTS_OF and (
+        _is_dead_option(key, option) or key in _OF_CLIENTS_TOO
+    ):
+        yield _no_client(entry, option, keys, flow)
+    elif not whole and _is_of_worker_only(key):
+        right = f"{key} in the properties of the Connect workers"
+        if entry.path.startswith("spec."):
+            right = f"{key} in the `config` of the cluster that is connectCluster"
+        yield _of_worker(entry, right, flow)
+    elif not (
+        catalogue.reaches_connectors(key)
+        or key in catalogue.CONNECTOR_KEYS
+        or key.startswith(catalogue.OPEN_PREFIXES)
+        or ("." not in key and entry.path)  # a field of a resource, not a key of Kafka's
+    ):
+        yield from _strange_key(entry, key, flow)
+
+
+def _is_dead_option(key: str, option: str) -> bool:
+    """Return whether a setting of clients has no client in front, or one that does not know it."""
+    if key == option:
+        return not catalogue.reaches_connectors(key) and not catalogue.is_worker_key(key)
+    return _client_before(key, option) not in catalogue.CLIENTS_OF[option]
+
+
+def _client_before(key: str, option: str) -> str:
+    parts = key[: len(key) - len(option)].split(".")
+    return next((part for part in parts if part in catalogue.CLIENT_PREFIXES), "")
+
+
+def _side_key(entry: Entry, key: str, keys: Mapping[str, str], flow: str) -> Iterator[Finding]:
+    """Yield keys behind `source.cluster.` or `target.cluster.` that clients do not get."""
+    name = key[_SIDE:]
+    option = catalogue.option_of(name)
+    if name == "alias" or catalogue.is_security_key(name):
         return
-    if key.startswith(catalogue.OPEN_PREFIXES):
-        return
-    if "." not in key and entry.path:
-        return  # a field of a resource, not a key of Kafka's
+    close = difflib.get_close_matches(name, ["bootstrap.servers", "security.protocol"], 1, _CLOSE)
+    if option in catalogue.CLIENTS_OF:
+        yield _no_client(entry, option, keys, flow)
+    elif close:
+        text, do = f"{entry.key} is no setting of a cluster.", f"Use {key[:_SIDE]}{close[0]}."
+        yield _warning("misspelled-key", entry, text, do, flow)
+    else:
+        text = f"{entry.key} reaches no client: of a cluster, clients get the address and security only."
+        yield _unknown(entry, text, "Delete it.", flow)
+
+
+def _strange_key(entry: Entry, key: str, flow: str) -> Iterator[Finding]:
     better = _better(key)
     whole = entry.key[: len(entry.key) - len(key)]
     if better:
-        yield Finding(
+        yield _warning(
             "misspelled-key",
-            Severity.WARNING,
+            entry,
             f"{entry.key} is not a key: use {whole}{better}.",
-            f"Replace it by {whole}{better}. As it is, it reaches nothing.",
-            entry.where,
-            entry.key,
+            f"Replace it by {whole}{better}{_unit(key, better)}. As it is, it reaches nothing.",
             flow,
         )
     elif flow:
@@ -157,18 +276,20 @@ def _connector_key(entry: Entry, key: str, flow: str) -> Iterator[Finding]:
         yield _unknown(entry, text, "Nothing, if a filter or a policy of your own reads it.", flow)
 
 
+def _unit(key: str, better: str) -> str:
+    return ", in seconds" if key.endswith(".ms") and better.endswith(".seconds") else ""
+
+
 def _removed(entry: Entry, key: str, flow: str = "") -> Iterator[Finding]:
     if key not in catalogue.REMOVED_IN_4:
         return
     new = catalogue.REMOVED_IN_4[key]
     whole = entry.key[: len(entry.key) - len(key)]
-    yield Finding(
+    yield _warning(
         "removed-key",
-        Severity.WARNING,
+        entry,
         f"{entry.key} was removed in Kafka 4.0, which ignores it; it counts here as it did before.",
         f"Use {whole}{new}." if new else "Delete it.",
-        entry.where,
-        entry.key,
         flow,
     )
 
@@ -183,18 +304,22 @@ def _better(key: str) -> str:
     return close[0] if close else ""
 
 
-def _cluster_key(entry: Entry, alias: str) -> Iterator[Finding]:
+def _cluster_key(entry: Entry, alias: str, *, is_target: bool) -> Iterator[Finding]:
     key = entry.key.removeprefix(f"{alias}.")
-    is_worker_key = key.startswith(catalogue.WORKER_PREFIXES) or key in ("metric.reporters",)
-    if key in catalogue.CONNECTOR_KEYS and not is_worker_key:
-        yield Finding(
+    option = catalogue.option_of(key)
+    is_worker_key = catalogue.is_worker_key(key) or key.startswith("replication.policy")
+    keys = {client: f"{alias}.{client}.{{}}" for client in catalogue.CLIENT_PREFIXES}
+    if option in catalogue.CLIENTS_OF and not is_worker_key and _is_dead_option(key, option):
+        yield _no_client(entry, option, keys)
+    elif key in catalogue.CONNECTOR_KEYS and not is_worker_key:
+        yield _warning(
             "cluster-key",
-            Severity.WARNING,
+            entry,
             f"{entry.key} reaches nothing: {key} belongs to a flow and not to a cluster.",
             f"Use {alias}->TARGET.{key}, or {key} for all flows.",
-            entry.where,
-            entry.key,
         )
+    elif _is_of_worker_only(key) and not is_target and not catalogue.is_security_key(key):
+        yield _of_worker(entry, f"TARGET.{key}: workers take the settings of their target cluster")
     elif difflib.get_close_matches(
         key, ["bootstrap.servers", "security.protocol"], 1, _CLOSE
     ) and not (catalogue.is_security_key(key)):
@@ -205,24 +330,43 @@ def _top_key(entry: Entry, deployment: Deployment) -> Iterator[Finding]:
     key = entry.key
     if key in deployment.clusters:
         return
-    if key.partition(".")[0] in catalogue.CLIENT_PREFIXES:
+    is_known = _is_known_at_top(key)
+    if key.partition(".")[0] in catalogue.CLIENT_PREFIXES and not is_known:
         option = key.partition(".")[2]
-        yield Finding(
+        yield _warning(
             "top-level-prefix",
-            Severity.WARNING,
+            entry,
             f"{key} reaches nothing: at the top only settings of connectors count.",
             f"Use CLUSTER.{key}, for example {deployment.clusters[-1]}.{key}"
             + (f", or A->B.producer.override.{option}." if key.startswith("producer") else "."),
-            entry.where,
-            key,
         )
         return
     yield from _removed(entry, key)
-    if _is_known_at_top(key):
-        return
-    if key in _WORKER_ONLY:
+    if not is_known:
+        yield from _dropped_key(entry, deployment)
+
+
+def _dropped_key(entry: Entry, deployment: Deployment) -> Iterator[Finding]:
+    """Yield a key at the top that MirrorMaker 2 passes on to nothing."""
+    key = entry.key
+    if _is_of_worker_only(key) and key not in _OF_CLIENTS_TOO:
         text = f"{key} reaches nothing: workers take it from their target cluster only."
         yield _unknown(entry, text, f"Use TARGET.{key}.")
+        return
+    name, _, rest = key.partition(".")
+    if catalogue.is_security_key(rest):
+        known = ", ".join(deployment.clusters)
+        text = f"{name} is not one of the clusters ({known}), so {key} reaches nothing."
+        do = "Correct the alias, or add it to `clusters`."
+        yield _warning("unknown-cluster", entry, text, do)
+        return
+    option = catalogue.option_of(key)
+    if option in catalogue.CLIENTS_OF:
+        first, last = deployment.clusters[0], deployment.clusters[-1]
+        keys = {
+            c: f"{first if c == 'consumer' else last}.{c}.{{}}" for c in catalogue.CLIENT_PREFIXES
+        }
+        yield _no_client(entry, option, keys)
         return
     better = "" if key in catalogue.CONNECTOR_KEYS else _better(key)
     if better:
@@ -245,6 +389,10 @@ def _is_known_at_top(key: str) -> bool:
         )
         or catalogue.is_security_key(key)
     )
+
+
+def _warning(code: str, entry: Entry, text: str, do: str, flow: str = "") -> Finding:
+    return Finding(code, Severity.WARNING, text, do, entry.where, entry.key, flow)
 
 
 def _unknown(entry: Entry, text: str, do: str, flow: str = "") -> Finding:

@@ -13,17 +13,23 @@ from jobs.replication.mirror_config.lint.flows import (
     lint_checkpoints,
     lint_connect_worker,
     lint_converters,
+    lint_enabled,
     lint_exactly_once,
     lint_heartbeats,
     lint_location,
+    lint_shadowed,
+    lint_started,
     lint_twice,
     lint_worker_topics,
 )
 from jobs.replication.mirror_config.lint.keys import lint_keys
 from jobs.replication.mirror_config.lint.names import (
     lint_aliases,
-    lint_fan_in,
+    lint_blanks,
+    lint_differing,
+    lint_overridden,
     lint_policies,
+    lint_same_topics,
     lint_topics,
 )
 from jobs.replication.mirror_config.lint.values import (
@@ -31,11 +37,21 @@ from jobs.replication.mirror_config.lint.values import (
     lint_copies,
     lint_factors,
     lint_patterns,
+    lint_providers,
     lint_scalars,
 )
 from jobs.replication.mirror_config.read.configuration import MirrorConfig
 from jobs.replication.mirror_config.values import Finding, MirrorFlow, Pair, Severity, pair_name
 
+# Findings about keys that nothing reads.
+UNREAD = {
+    "cluster-key",
+    "no-client",
+    "worker-key",
+    "misspelled-key",
+    "unknown-key",
+    "unknown-cluster",
+}
 _ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
 
@@ -56,11 +72,14 @@ def lint(
         before = said.setdefault(what, finding)
         if before.flow != finding.flow:
             said[what] = replace(before, flow="")
-    return sorted(said.values(), key=lambda finding: _ORDER[finding.severity])
+    unread = {(f.where, f.key) for f in said.values() if f.code in UNREAD}
+    # What nothing reads has no wrong value.
+    found = [f for f in said.values() if f.code in UNREAD or (f.where, f.key) not in unread]
+    return sorted(found, key=lambda finding: _ORDER[finding.severity])
 
 
 def _once(finding: Finding) -> str:
-    is_of_one_key = finding.key and ":" in finding.where
+    is_of_one_key = finding.key and ":" in finding.where and finding.code != "not-an-address"
     return finding.key if is_of_one_key else finding.text
 
 
@@ -70,10 +89,14 @@ def _all(config: MirrorConfig, facts: Facts) -> Iterator[Finding]:
         yield from lint_keys(deployment)
         yield from lint_aliases(deployment)
         yield from lint_bootstrap(deployment)
+        yield from lint_enabled(deployment)
+        yield from lint_providers(deployment)
+        yield from lint_started(deployment)
         yield from lint_worker_topics(deployment.flows)
     flows = config.flows
     yield from lint_cycles(flows)
-    yield from lint_fan_in(flows)
+    yield from lint_differing(flows)
+    yield from lint_same_topics(flows)
     yield from lint_location(flows)
     yield from lint_twice(flows)
     yield from lint_heartbeats(flows)
@@ -81,17 +104,21 @@ def _all(config: MirrorConfig, facts: Facts) -> Iterator[Finding]:
 
 
 def _flows(flows: Iterable[MirrorFlow], facts: Facts) -> Iterator[Finding]:
-    for flow in flows:
+    for flow in sorted(flows, key=lambda flow: not flow.is_enabled):
+        yield from lint_overridden(flow)
         yield from lint_policies(flow)
         yield from lint_topics(flow, facts)
         yield from lint_copies(flow, facts)
         yield from lint_changed_defaults(flow)
         yield from lint_exactly_once(flow)
+        yield from lint_shadowed(flow)
         yield from lint_checkpoints(flow)
         yield from lint_choices(flow)
         yield from lint_connect_worker(flow)
+        yield from lint_blanks(flow)
+        yield from lint_scalars(flow, flow.worker or {})
         for connector in flow.connectors:
             yield from lint_patterns(flow, connector)
-            yield from lint_scalars(flow, connector)
+            yield from lint_scalars(flow, connector.config)
             yield from lint_factors(flow, connector, facts)
             yield from lint_converters(flow, connector)

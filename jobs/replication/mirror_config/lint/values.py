@@ -10,16 +10,27 @@ from jobs.patterns.matching import refusal_of
 from jobs.replication.mirror_config import catalogue
 from jobs.replication.mirror_config.facts import Facts
 from jobs.replication.mirror_config.patterns import comma_inside, pattern_error
-from jobs.replication.mirror_config.redaction import is_reference
+from jobs.replication.mirror_config.redaction import (
+    has_reference,
+    is_reference,
+    providers_in,
+)
 from jobs.replication.mirror_config.values import (
+    Config,
     Connector,
     ConnectorClass,
+    Deployment,
     Finding,
     Form,
     Kind,
     MirrorFlow,
     Severity,
     Value,
+    address_problem,
+    finding_at,
+    is_true,
+    split_list,
+    trim,
     whole_number,
 )
 
@@ -30,15 +41,6 @@ _FACTORS = {
 }
 
 
-def _found(
-    flow: MirrorFlow, at: tuple[str, Value], code: str, severity: Severity, text: str, do: str
-) -> Finding:
-    key, value = at
-    where = flow.file if value.entry is None else value.entry.where
-    name = key if value.entry is None else value.entry.key
-    return Finding(code, severity, text, do, where, name, flow.name)
-
-
 def lint_patterns(flow: MirrorFlow, connector: Connector) -> Iterator[Finding]:
     """Yield filters that match other names than somebody meant."""
     for key in sorted(catalogue.PATTERN_LISTS & connector.config.keys()):
@@ -47,7 +49,7 @@ def lint_patterns(flow: MirrorFlow, connector: Connector) -> Iterator[Finding]:
             continue
         inside = comma_inside(value.value)
         if inside is not None:
-            yield _found(
+            yield finding_at(
                 flow,
                 (key, value),
                 "regex-comma",
@@ -69,56 +71,191 @@ def _of_pattern(
     text = f"{at[1].provenance}: {refusal_of(pattern, error)}"
     if isinstance(error, NotEvaluated):
         do = "MirrorMaker 2 takes it as it is; a flow of crosslog's does not: there, write it otherwise."
-        return _found(flow, at, "regex-not-evaluated", Severity.INFO, text, do)
+        return finding_at(flow, at, "regex-not-evaluated", Severity.INFO, text, do)
     do = "Correct it. For any name write .* and not *."
-    return _found(flow, at, "regex-invalid", Severity.ERROR, text, do)
+    return finding_at(flow, at, "regex-invalid", Severity.ERROR, text, do)
 
 
-def lint_scalars(flow: MirrorFlow, connector: Connector) -> Iterator[Finding]:
-    """Yield flags that are neither true nor false, and numbers that are none."""
-    for key, value in connector.config.items():
-        if value.entry is None or is_reference(value.value):
+def lint_scalars(flow: MirrorFlow, config: Config) -> Iterator[Finding]:
+    """Yield values of a connector or a worker that are not of the type of their setting, or out of range."""
+    for key, value in config.items():
+        if value.entry is None or has_reference(value.value) or not catalogue.is_read(key):
             continue
-        text = value.value.strip().lower()
-        if key in catalogue.SWITCHES and text not in {"true", "false"}:
-            meaning = (
-                "is taken as false"
-                if key in {"enabled", "emit.heartbeats.enabled"}
-                else "is refused"
-            )
-            yield _found(
+        at, largest = (key, value), catalogue.largest_number(key)
+        option = catalogue.option_of(key)
+        if option in catalogue.SWITCHES:
+            yield from _flag(flow, at)
+        elif largest is not None:
+            yield from _number(flow, at, largest, is_used=_is_used(config, key))
+        elif option == "bootstrap.servers":
+            yield from wrong_addresses(flow.name, value)
+        elif choices := _choices_beside(option, value.value):
+            yield finding_at(
                 flow,
-                (key, value),
-                "not-a-flag",
+                at,
+                "not-a-choice",
                 Severity.ERROR,
-                f"{value.provenance} is {value.value!r}: only true and false count, and this {meaning}.",
-                "Write true or false.",
-            )
-        elif (
-            key in catalogue.SWITCHES and value.value != value.value.strip() and _is_bare(flow, key)
-        ):
-            yield _found(
-                flow,
-                (key, value),
-                "blank-after-flag",
-                Severity.ERROR,
-                f"{value.provenance} has a blank behind it, which .properties keeps: it is false.",
-                "Delete the blank at the end of the line.",
-            )
-        elif key in catalogue.NUMBERS and _NUMBER.fullmatch(text) is None:
-            yield _found(
-                flow,
-                (key, value),
-                "not-a-number",
-                Severity.ERROR,
-                f"{value.provenance} is {value.value!r}: a whole number is wanted.",
-                "Write a whole number.",
+                f"{value.provenance} is {value.value!r}: Kafka refuses it.",
+                f"Use one of {', '.join(choices)}.",
             )
 
 
-def _is_bare(flow: MirrorFlow, key: str) -> bool:
-    """Return whether dedicated MirrorMaker 2 reads a flag before Kafka's ConfigDef trims it."""
-    return flow.form is Form.PROPERTIES and key in {"enabled", "emit.heartbeats.enabled"}
+def _choices_beside(option: str, text: str) -> tuple[str, ...]:
+    """Return the values of a setting that takes a few only, when the given one is none of them."""
+    exact = catalogue.CHOICES.get(option, (text,))
+    any_case = catalogue.CHOICES_IN_ANY_CASE.get(option, (text,))
+    if text not in exact:
+        return exact
+    return () if text.lower() in {one.lower() for one in any_case} else any_case
+
+
+def _is_used(config: Config, key: str) -> bool:
+    """Return whether what an interval is for is switched on."""
+    switch = config.get(key.replace(_SECONDS, ".enabled"))
+    return not key.endswith(_SECONDS) or (switch is not None and is_true(switch.value))
+
+
+def lint_providers(deployment: Deployment) -> Iterator[Finding]:
+    """Yield references to config providers that mm2.properties does not name: they stay as they are."""
+    if deployment.form is not Form.PROPERTIES:
+        return
+    named = {e.key: split_list(e.value) for e in deployment.entries if e.key == "config.providers"}
+    known = named.get("config.providers", [])
+    for entry in deployment.entries:
+        missing = [name for name in providers_in(entry.value) if name not in known]
+        if missing:
+            yield Finding(
+                "no-provider",
+                Severity.ERROR,
+                f"{entry.key} refers to the config provider {missing[0]}, which config.providers does not "
+                "name: nothing fills the value in.",
+                f"Set config.providers = {missing[0]}, and config.providers.{missing[0]}.class.",
+                entry.where,
+                entry.key,
+            )
+
+
+def wrong_addresses(flow: str, value: Value) -> Iterator[Finding]:
+    """Yield every address of a cluster that Kafka's clients refuse."""
+    if has_reference(value.value) or value.entry is None:
+        return
+    for address in split_list(value.value) or [""]:
+        problem = address_problem(address)
+        if problem is not None:
+            yield Finding(
+                "not-an-address",
+                Severity.ERROR,
+                f"{value.provenance}: the address {address!r} {problem}. Kafka's clients refuse it.",
+                "Write host:port, with commas between several.",
+                value.entry.where,
+                value.entry.key,
+                flow,
+            )
+
+
+def _flag(flow: MirrorFlow, at: tuple[str, Value]) -> Iterator[Finding]:
+    value = at[1]
+    is_on = is_true(trim(value.value))
+    if not is_on and trim(value.value).lower() != "false":
+        yield finding_at(
+            flow,
+            at,
+            "not-a-flag",
+            Severity.ERROR,
+            f"{value.provenance} is {value.value!r}: only true and false count; connectors refuse this.",
+            "Write true or false.",
+        )
+    elif is_on and value.provenance == "enabled" and flow.form is Form.PROPERTIES:
+        yield finding_at(
+            flow,
+            at,
+            "enabled-for-all",
+            Severity.WARNING,
+            "enabled at the top enables the connectors of every flow that MirrorMaker 2 starts, and "
+            "heartbeats start the flows between all clusters, in both directions.",
+            "Write A->B.enabled for the flows that are wanted.",
+        )
+
+
+def _number(
+    flow: MirrorFlow, at: tuple[str, Value], largest: int, *, is_used: bool
+) -> Iterator[Finding]:
+    key, value = at
+    option, text = catalogue.option_of(key), value.value
+    if _WHOLE.fullmatch(text) is None or abs(int(text)) > largest:
+        yield finding_at(
+            flow,
+            at,
+            "not-a-number",
+            Severity.ERROR,
+            f"{value.provenance} is {text!r}: a whole number of at most {largest:,} is wanted.",
+            "Write a whole number.",
+        )
+        return
+    if not is_used:
+        return
+    number = int(text)
+    problem = _out_of_range(key, option, number)
+    if problem is not None:
+        severity, means, do = problem
+        text = f"{value.provenance} is {number}: {means}."
+        yield finding_at(flow, at, "number-out-of-range", severity, text, do)
+    elif key.endswith(_SECONDS) and number > _DAY_S and _is_round_ms(number):
+        days = number / _DAY_S
+        yield finding_at(
+            flow,
+            at,
+            "interval-unit",
+            Severity.WARNING,
+            f"{value.provenance} is {number}: it counts seconds, so this is {days:,.1f} days. As "
+            f"milliseconds it would be {number // 1000} s.",
+            f"Write {number // 1000} if {number // 1000} s are meant.",
+        )
+    elif option in catalogue.LONG_WAITS and 0 < number < _SECOND_MS:
+        yield finding_at(
+            flow,
+            at,
+            "interval-unit",
+            Severity.WARNING,
+            f"{value.provenance} is {number}: it counts milliseconds, so this is less than a second.",
+            f"Write {number * 1000} if {number} s are meant.",
+        )
+
+
+def _is_round_ms(number: int) -> bool:
+    """Return whether a number looks like milliseconds: whole seconds, and no whole days of odd minutes."""
+    whole_days = number % _DAY_S == 0 and (number // 1000) % 60
+    return number % 1000 == 0 and not whole_days
+
+
+def _out_of_range(key: str, option: str, number: int) -> tuple[Severity, str, str] | None:
+    """Return severity, meaning and advice of a number that does not do what it seems to; None: it does."""
+    if option.endswith("replication.factor"):
+        do = "Write 1 or more, or -1 for the broker's default."
+        return (Severity.ERROR, "no topic can have it", do) if number < 1 and number != -1 else None
+    if key.endswith(_SECONDS):
+        return _interval(key, number)
+    if key == "tasks.max" or option.endswith(".port"):
+        low, high = (1, catalogue.INT) if key == "tasks.max" else (0, 65_535)
+        do = f"Write {low:,} to {high:,}."
+        return None if low <= number <= high else (Severity.ERROR, "Kafka Connect refuses it", do)
+    if key == "consumer.poll.timeout.ms" and number == 0:
+        return Severity.WARNING, "the consumer is polled without any pause", "Write 1000."
+    if option.endswith(".ms") and (number < 0 or (key == "admin.timeout.ms" and number == 0)):
+        return Severity.ERROR, "it is no time to wait", "Write milliseconds, 1 or more."
+    return None
+
+
+def _interval(key: str, number: int) -> tuple[Severity, str, str] | None:
+    if number < 0:
+        switch = key.replace(_SECONDS, ".enabled")
+        do = f"Set {switch} to false instead."
+        return Severity.WARNING, "a negative interval switches it off", do
+    if number == 0 and key.startswith(("emit.checkpoints", "emit.heartbeats")):
+        return Severity.WARNING, "it is done without any pause", "Write 1 or more."
+    if number == 0:
+        return Severity.ERROR, "the connector refuses it and does not start", "Write 1 or more."
+    return None
 
 
 def lint_factors(flow: MirrorFlow, connector: Connector, facts: Facts) -> Iterator[Finding]:
@@ -132,7 +269,7 @@ def lint_factors(flow: MirrorFlow, connector: Connector, facts: Facts) -> Iterat
             continue
         if value.entry is None and not _runs(flow, connector):
             continue
-        yield _found(
+        yield finding_at(
             flow,
             (key, value),
             "replication-factor",
@@ -194,7 +331,7 @@ def lint_changed_defaults(flow: MirrorFlow) -> Iterator[Finding]:
 def _single_copy(flow: MirrorFlow, source: Connector) -> Iterator[Finding]:
     value = source.config["replication.factor"]
     if whole_number(value.value) == 1 and value.entry is not None:
-        yield _found(
+        yield finding_at(
             flow,
             ("replication.factor", value),
             "single-copy",
@@ -209,7 +346,7 @@ def _min_insync(flow: MirrorFlow, source: Connector) -> Iterator[Finding]:
     copies = any(("min" in p and "insync" in p) or p == ".*" for p in source.patterns(_EXCLUDED))
     if copies or excluded.entry is None or not source.is_true("sync.topic.configs.enabled"):
         return
-    yield _found(
+    yield finding_at(
         flow,
         (_EXCLUDED, excluded),
         "min-insync-copied",
@@ -225,6 +362,8 @@ def _counted(brokers: int) -> str:
     return f"{brokers} broker{'' if brokers == 1 else 's'}"
 
 
-_NUMBER = re.compile(r"[+-]?[0-9]+")
+_WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
+_SECONDS = ".interval.seconds"
+_DAY_S, _SECOND_MS = 86_400, 1000
 _EXCLUDED = "config.properties.exclude"
 _LOCATION = "offset-syncs.topic.location"

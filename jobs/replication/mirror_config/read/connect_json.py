@@ -8,16 +8,22 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from jobs.replication.mirror_config.naming import SOURCE_ALIAS
 from jobs.replication.mirror_config.read.connectors import (
-    SOURCE_ALIAS,
     aliases_of,
     bootstrap_of,
     class_of,
     connector_of,
     flow_of,
     group_connectors,
+    pairs_by_alias,
 )
-from jobs.replication.mirror_config.read.text_input import BadInput, InputFile, decode_utf8
+from jobs.replication.mirror_config.read.text_input import (
+    BadInput,
+    InputFile,
+    decode_utf8,
+    template_error,
+)
 from jobs.replication.mirror_config.redaction import redact
 from jobs.replication.mirror_config.values import (
     Connector,
@@ -57,7 +63,9 @@ def read_connectors(file: str, named: list[tuple[str, list[Entry]]]) -> Deployme
         raise BadInput(
             file, f"None of its {len(named)} connectors is one of MirrorMaker 2's. {_WANTED}"
         )
-    flows = [flow_of(group, file, Form.CONNECT) for group in group_connectors(found)]
+    flows = [
+        flow_of(group, file, Form.CONNECT) for group in group_connectors(pairs_by_alias(found))
+    ]
     return Deployment(
         file=file,
         form=Form.CONNECT,
@@ -66,7 +74,7 @@ def read_connectors(file: str, named: list[tuple[str, list[Entry]]]) -> Deployme
         pairs=tuple((flow.source, flow.target) for flow in flows),
         flows=tuple(flows),
         bootstrap=bootstrap_of(flows),
-        findings=(*others, *(_no_alias(file, c) for c in found if not c.get(SOURCE_ALIAS))),
+        findings=(*others, *(_no_alias(file, c) for c in found if SOURCE_ALIAS not in c.config)),
     )
 
 
@@ -109,8 +117,9 @@ def _load(file: InputFile, content: bytes) -> object:
     try:
         value: object = json.loads(text, object_pairs_hook=pairs)
     except json.JSONDecodeError as error:
-        raise BadInput(
-            file.name, f"Line {error.lineno}, column {error.colno}: this is not JSON ({error.msg})."
+        where = f"Line {error.lineno}, column {error.colno}"
+        raise template_error(file.name, text) or BadInput(
+            file.name, f"{where}: this is not JSON ({error.msg})."
         ) from None
     except (RecursionError, ValueError):
         raise BadInput(file.name, f"It is not JSON that can be read. {_WANTED}") from None

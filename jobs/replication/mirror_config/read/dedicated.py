@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from jobs.replication.mirror_config import catalogue
 from jobs.replication.mirror_config.values import (
@@ -24,6 +25,7 @@ from jobs.replication.mirror_config.values import (
     ordered_pairs,
     pair_name,
     split_list,
+    trim,
     written,
 )
 
@@ -71,24 +73,36 @@ class Settings:
         return self._clusters[alias]
 
 
+def is_started(settings: Settings, pair: Pair) -> bool:
+    """Return whether MirrorMaker 2 starts a herder for a pair.
+
+    It reads the two flags before any ConfigDef trims them: a blank behind `true` makes it false here.
+    Source: MirrorMakerConfig.clusterPairs.
+    """
+    beats = settings.of_pair(pair, HEARTBEATS)
+    return (
+        beats is None or is_true(beats.value) or is_true(settings.get(f"{pair_name(pair)}.enabled"))
+    )
+
+
 def is_enabled(settings: Settings, pair: Pair) -> bool:
-    """Return whether a pair copies records."""
-    return is_true(settings.get(f"{pair_name(pair)}.enabled"))
+    """Return whether a pair copies records: its herder is started, and the connectors are enabled.
+
+    Connectors trim the flag, and take the one at the top where the flow has none of its own.
+    """
+    entry = settings.of_pair(pair, "enabled")
+    return entry is not None and is_true(trim(entry.value)) and is_started(settings, pair)
 
 
 def has_heartbeats(settings: Settings, pair: Pair) -> bool:
-    """Return whether heartbeats of a pair are written: yes unless somebody says no."""
+    """Return whether heartbeats of a pair are written."""
     entry = settings.of_pair(pair, HEARTBEATS)
-    return entry is None or is_true(entry.value)
+    return (entry is None or is_true(trim(entry.value))) and is_started(settings, pair)
 
 
 def cluster_pairs(settings: Settings) -> list[Pair]:
-    """Return the pairs that MirrorMaker 2 starts a herder for: those that copy or send heartbeats."""
-    return [
-        pair
-        for pair in ordered_pairs(settings.clusters())
-        if is_enabled(settings, pair) or has_heartbeats(settings, pair)
-    ]
+    """Return the pairs that MirrorMaker 2 starts a herder for."""
+    return [pair for pair in ordered_pairs(settings.clusters()) if is_started(settings, pair)]
 
 
 def cluster_values(settings: Settings, alias: str) -> dict[str, Value]:
@@ -149,9 +163,17 @@ def accept_old_names(values: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def with_defaults(values: Mapping[str, Value], kind: ConnectorClass) -> dict[str, Value]:
-    """Return values with the connector's defaults where nobody said anything."""
+    """Return values as the connector reads them, with its defaults for what is not set."""
     defaults = {key: default(text) for key, text in catalogue.DEFAULTS[kind].items()}
-    return {**defaults, **values}
+    return {**defaults, **as_read(values)}
+
+
+def as_read(values: Mapping[str, Value]) -> dict[str, Value]:
+    """Return values as their readers see them: a ConfigDef trims, see `catalogue.is_trimmed`."""
+    return {
+        key: replace(value, value=trim(value.value)) if catalogue.is_trimmed(key) else value
+        for key, value in values.items()
+    }
 
 
 def worker_config(settings: Settings, pair: Pair) -> dict[str, Value]:
@@ -172,7 +194,7 @@ def worker_config(settings: Settings, pair: Pair) -> dict[str, Value]:
     for key, text in catalogue.TOP_DEFAULTS.items():
         entry = settings.by_key.get(key)
         values.setdefault(key, written(entry) if entry else default(text))
-    return values
+    return as_read(values)
 
 
 def read_flow(settings: Settings, pair: Pair, file: str) -> MirrorFlow:

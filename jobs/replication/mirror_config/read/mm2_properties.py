@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from jobs.replication.mirror_config.read.dedicated import (
     Settings,
+    as_read,
     cluster_pairs,
     is_enabled,
     read_flow,
@@ -15,7 +16,7 @@ from jobs.replication.mirror_config.read.properties import (
     Line,
     read_properties,
 )
-from jobs.replication.mirror_config.read.text_input import BadInput, InputFile
+from jobs.replication.mirror_config.read.text_input import BadInput, InputFile, template_error
 from jobs.replication.mirror_config.redaction import redact
 from jobs.replication.mirror_config.values import (
     Deployment,
@@ -46,6 +47,11 @@ def read_entries(file: InputFile, content: bytes) -> list[Entry]:
         raise BadInput(file.name, f"{error}.") from None
     if len(lines) > MOST_SETTINGS:
         raise BadInput(file.name, f"It has more than {MOST_SETTINGS} settings.")
+    for line in lines:
+        is_program = "transforms." in line.key or "predicates." in line.key
+        template = template_error(file.name, f"{line.key}={line.value}", line.number)
+        if template is not None and not is_program:
+            raise template
     return [_entry(file.name, line) for line in lines]
 
 
@@ -77,7 +83,7 @@ def read_dedicated(file: InputFile, content: bytes, wanted: Pair | None = None) 
             f"{len(entries)} settings for {len(chosen)} flows are more than can be explained at once. "
             "Split the file.",
         )
-    values = {alias: settings.of_cluster(alias) for alias in clusters}
+    values = {alias: as_read(settings.of_cluster(alias)) for alias in clusters}
     return Deployment(
         file=file.name,
         form=Form.PROPERTIES,

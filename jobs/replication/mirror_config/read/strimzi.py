@@ -18,10 +18,16 @@ from jobs.replication.mirror_config.read.connectors import (
     group_connectors,
 )
 from jobs.replication.mirror_config.read.strimzi_security import security_of
-from jobs.replication.mirror_config.read.text_input import BadInput, InputFile, decode_utf8
+from jobs.replication.mirror_config.read.text_input import (
+    BadInput,
+    InputFile,
+    decode_utf8,
+    template_error,
+)
 from jobs.replication.mirror_config.read.yaml_nodes import (
     Leaf,
     Node,
+    leaves,
     mapping,
     read_documents,
     sequence,
@@ -36,6 +42,7 @@ from jobs.replication.mirror_config.values import (
     Finding,
     Form,
     MirrorFlow,
+    Pair,
     Severity,
     Value,
     default,
@@ -161,6 +168,10 @@ def _spec(file: str, document: Node) -> Mapping[str, Node]:
     spec = mapping(mapping(document).get("spec"))
     if not sequence(spec.get("mirrors")) or not ("clusters" in spec or "target" in spec):
         raise BadInput(file, _WANTED)
+    for leaf in leaves(dict(spec)):
+        error = template_error(file, leaf.text or "", leaf.line)
+        if error is not None:
+            raise error
     return spec
 
 
@@ -199,7 +210,8 @@ def _known(resource: Resource, alias: str, path: str) -> Cluster:
 
 def _connectors(
     resource: Resource, mirror: Mapping[str, Node], path: str, main: Cluster
-) -> Iterator[Connector]:
+) -> Iterator[tuple[Pair, Connector]]:
+    """Yield the connectors of a mirror; it says between which clusters, whatever their aliases are."""
     source, target = _sides(resource, mirror, path, main)
     patterns = _patterns(resource, mirror, path)
     for section, kind in SECTIONS.items():
@@ -217,9 +229,10 @@ def _connectors(
         tasks = resource.text(mapping(node), "tasksMax", place)
         if tasks:
             values["tasks.max"] = derived(tasks, f"{place}.tasksMax")
-        name = f"{pair_name((source.alias, target.alias))}.{kind.value}"
+        pair = (source.alias, target.alias)
+        name = f"{pair_name(pair)}.{kind.value}"
         values.setdefault("name", default(name))
-        yield connector_of(name, kind, values)
+        yield pair, connector_of(name, kind, values)
 
 
 def _sides(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 MOST_BYTES = 1024 * 1024
 _OTHER_MARKS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_TEMPLATE = re.compile(r"\{\{|\{%")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
 
 
@@ -25,6 +26,22 @@ class InputFile:
 
     name: str
     content: bytes
+
+
+def template_error(file: str, text: str, line: int | None = None) -> BadInput | None:
+    """Return that a text is a template that is not rendered yet; None when it has no sign of one.
+
+    `line` is where the text begins in the file; without it, the text is the file, and comments are passed by.
+    """
+    for number, one in enumerate(text.split("\n"), start=line or 1):
+        sign = _TEMPLATE.search(one)
+        if sign and (line is not None or not one.lstrip().startswith("#")):
+            return BadInput(
+                file,
+                f"Line {number} holds {sign[0]}: this is a template (of Helm or Jinja). Render it first, for "
+                "example by `helm template`, and give the result.",
+            )
+    return None
 
 
 def check_bytes(file: InputFile) -> bytes:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import yaml
 
-from jobs.replication.mirror_config.read.text_input import BadInput
+from jobs.replication.mirror_config.read.text_input import BadInput, template_error
 
 MOST_DOCUMENTS = 50
 
@@ -31,12 +31,16 @@ def read_documents(file: str, text: str) -> Iterator[Node]:
                 raise BadInput(file, f"It has more than {MOST_DOCUMENTS} documents.")
             if document is not None:
                 yield _plain(file, document)
-    except yaml.MarkedYAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
+        raise template_error(file, text) or _not_yaml(file, error) from None
+
+
+def _not_yaml(file: str, error: Exception) -> BadInput:
+    if isinstance(error, yaml.MarkedYAMLError):
         mark = error.problem_mark or error.context_mark
         where = f"Line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-        raise BadInput(file, f"{where}{error.problem or error.context}.") from None
-    except (yaml.YAMLError, RecursionError):
-        raise BadInput(file, "It is not YAML.") from None
+        return BadInput(file, f"{where}{error.problem or error.context}.")
+    return BadInput(file, "It is not YAML.")
 
 
 class _Loader(yaml.SafeLoader):
@@ -56,7 +60,9 @@ def _plain(file: str, node: yaml.Node) -> Node:
         for key, value in node.value:
             line = key.start_mark.line + 1
             if not isinstance(key, yaml.ScalarNode):
-                raise BadInput(file, f"Line {line}: a key must be a text.")
+                raise yaml.MarkedYAMLError(
+                    problem="a key must be a text", problem_mark=key.start_mark
+                )
             if key.value in found:
                 raise BadInput(file, f"Line {line}: {key.value} is given twice.")
             found[key.value] = _plain(file, value)
@@ -74,6 +80,15 @@ def _leaf(node: yaml.Node) -> Leaf:
     if node.tag == "tag:yaml.org,2002:bool":
         return Leaf("true" if text.lower() in {"true", "yes", "on"} else "false", line)
     return Leaf(text, line)
+
+
+def leaves(node: Node) -> Iterator[Leaf]:
+    """Yield every scalar of a node, in the order of the file."""
+    if isinstance(node, Leaf):
+        yield node
+    else:
+        for one in node.values() if isinstance(node, dict) else node:
+            yield from leaves(one)
 
 
 def mapping(node: Node | None) -> Mapping[str, Node]:

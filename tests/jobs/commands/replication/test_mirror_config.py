@@ -38,11 +38,26 @@ def test_a_mistake_ends_with_1_and_is_told(asked):
     assert "bootstrap" not in told
 
 
+def test_an_address_that_is_none_ends_with_1_and_is_warned_of_in_an_export(asked):
+    text = GOOD.replace("a:1", "=a:1")
+    code, told, _ = asked(text, options=("--lint",))
+    assert (code, "not-an-address" in told) == (1, True)
+    code, told, errors = asked(text, options=("--export", "crosslog"))
+    assert code == 0
+    assert "A: the address '=a:1' is not of the form host:port." in errors
+
+
 @pytest.mark.parametrize(
     ("text", "options", "words"),
     [
         pytest.param("hello", (), "clusters", id="no configuration"),
         pytest.param(GOOD, ("--flow", "A->C"), "There is no flow A->C", id="no such flow"),
+        pytest.param(
+            "clusters={{ a }}\n",
+            ("--lint",),
+            "Line 1 holds {{: this is a template",
+            id="a template",
+        ),
         pytest.param(GOOD, ("--brokers", "B"), "ALIAS=VALUE", id="half an option"),
         pytest.param(GOOD, ("--brokers", "B=many"), "a number", id="no number"),
         pytest.param(GOOD, ("--topics", "A=/no/such/file"), "cannot be read", id="no such list"),

@@ -237,6 +237,24 @@ def test_names_stay_the_same_in_a_flow_of_crosslog(extra, policy):
     assert crosslog_flow(extra)[0].policy is policy
 
 
+def test_a_flow_of_crosslog_has_the_address_that_the_clients_have():
+    flow, _ = crosslog_flow(
+        {
+            "A->B.source.cluster.bootstrap.servers": "x:1",
+            "B.bootstrap.servers": "SSL://b:9, [::1]:9",
+        }
+    )
+    assert flow.source.bootstrap_servers == "a:9092"
+    assert flow.target.bootstrap_servers == "b:9,[::1]:9"
+
+
+def test_a_word_for_an_alias_becomes_the_alias_of_the_flow():
+    flow, notes = crosslog_flow({"source.cluster.alias": "old", "A->B.target.cluster.alias": "new"})
+    assert (flow.source.alias, flow.target.alias) == ("old", "new")
+    assert sum("topics keep their names" in note for note in notes) == 2
+    assert not any("names differ" in note for note in notes)
+
+
 def test_a_login_becomes_references():
     jaas = 'org.apache.kafka.common.security.scram.ScramLoginModule required username="ann" password="pw";'
     flow, _ = crosslog_flow(
@@ -252,7 +270,7 @@ def test_a_login_becomes_references():
     )
 
 
-def test_what_crosslog_refuses_is_told_with_its_field():
+def test_what_crosslog_refuses_is_reported_with_its_field():
     settings = {
         "clusters": "us.west, B",
         "us.west.bootstrap.servers": "a:1",

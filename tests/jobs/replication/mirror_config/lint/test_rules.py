@@ -62,7 +62,12 @@ THREE = {
         ),
         pytest.param({"checkpoints.topic.replication.factor": "-1"}, id="the broker's factor"),
         pytest.param(
-            {"A->B.enabled": "false", "offset.lag.max": "0"}, id="of a flow that copies nothing"
+            {
+                "A->B.enabled": "false",
+                "A->B.offset.lag.max": "0",
+                "B->A.enabled": "true",
+            },
+            id="of a flow that copies nothing",
         ),
         pytest.param({"A->B.transforms": "x", "A->B.transforms.x.type": "y"}, id="transforms"),
         pytest.param({SEPARATOR: "_"}, id="another separator"),
