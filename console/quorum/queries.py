@@ -6,11 +6,10 @@ from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.conf import settings
 from django.db.models import Count, F, Max, Min, OuterRef, Q, QuerySet, Subquery
 
 from console.clusters.models import Cluster
-from console.frame.pages.freshness import Freshness, stale_after_s
+from console.frame.pages.freshness import Freshness
 from console.frame.pages.timerange import TimeRange
 from console.frame.security.access import clusters_of
 from console.quorum.history import queries as history
@@ -44,8 +43,11 @@ Place = tuple[int, int, int]
 
 
 def list_logs() -> QuerySet[MetadataLog]:
-    """Return all logs with cluster, status, and their open findings: `open_count`, `worst_rank`."""
-    is_open = Q(findings__closed_at=None)
+    """Return all logs with cluster, status, and their open findings: `open_count`, `worst_rank`.
+
+    Of an imported log those count as well that ended within it.
+    """
+    is_open = Q(findings__closed_at=None) | Q(cluster=None)
     return MetadataLog.objects.select_related("cluster", "status").annotate(
         open_count=Count("findings", filter=is_open & Q(findings__rank__gt=1)),
         worst_rank=Max("findings__rank", filter=is_open),
@@ -75,9 +77,9 @@ def status_of(log: MetadataLog) -> QuorumStatus | None:
 
 
 def open_findings(log: MetadataLog | None = None) -> QuerySet[QuorumFinding]:
-    """Return open findings, worst first, of one log when it is named."""
+    """Return open findings, worst first, of one log; without one, of all quorums that there are now."""
     rows = QuorumFinding.objects.filter(closed_at=None).select_related("log__cluster")
-    return rows if log is None else rows.filter(log=log.pk or 0)
+    return rows.exclude(log__cluster=None) if log is None else rows.filter(log=log.pk or 0)
 
 
 def list_findings(log: MetadataLog) -> QuerySet[QuorumFinding]:
@@ -92,12 +94,7 @@ def freshness_of(log: MetadataLog) -> list[Freshness]:
 
 def described_freshness(log: MetadataLog) -> Freshness:
     """Return how fresh the description is; no query."""
-    row: QuorumStatus | None = getattr(log, "status", None) if log.pk else None
-    if row is None:
-        return Freshness("Quorum", None)
-    told = (row.failing_since, row.error, row.hint, row.duration_ms)
-    late = stale_after_s(settings.QUORUM_INTERVAL_S, row.duration_ms)
-    return Freshness("Quorum", row.described_at, *told, stale_after_s=late)
+    return log.freshness
 
 
 def log_freshness(log: MetadataLog) -> Freshness:
