@@ -167,7 +167,7 @@ def _replica_words(judgement: QuorumEvaluation, found: Collection[Found]) -> Rep
 
 
 def judge_log(log: MetadataLog, timeline: VoterTimeline, at: datetime) -> None:
-    """Write what is and was wrong by a log alone: of a followed one now, of an imported one at its own end."""
+    """Write what is and was wrong by a log alone: a followed one now, an imported one at its own end."""
     found, codes = evaluate_log(timeline, at)
     save_round(log, found, at, codes)
     log.judged_at = at
