@@ -205,8 +205,9 @@ ENDED = Table(
     (
         Column("severity", "Finding", "rank", template=f"{CELL}finding.html"),
         Column("sentence", "What it was", template=f"{CELL}sentence.html"),
-        Column("opened_at", "Began", "opened_at", template=f"{CELL}ago.html"),
-        Column("closed_at", "Ended", "closed_at", template=f"{CELL}ago.html"),
+        Column("opened_at", "Began", "opened_at", template=f"{CELL}moment.html"),
+        Column("closed_at", "Ended", "closed_at", template=f"{CELL}moment.html"),
+        Column("duration_ms", "Lasted", numeric=True, format=format_span_ms),
     ),
     default_sort="-closed_at",
     per_page=20,
