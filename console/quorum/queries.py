@@ -16,6 +16,7 @@ from console.quorum.history import queries as history
 from console.quorum.log.kinds import Kind
 from console.quorum.models import (
     IMPORT_PREFIX,
+    ControllerSilence,
     Election,
     MetadataChange,
     MetadataLog,
@@ -24,6 +25,7 @@ from console.quorum.models import (
     Source,
     VoterSetEntry,
 )
+from console.quorum.voters.verdict import why_unknown
 
 # So many changes are looked at for since when something holds.
 MOST_NEWEST = 2000
@@ -97,6 +99,11 @@ def described_freshness(log: MetadataLog) -> Freshness:
     return log.freshness
 
 
+def is_judged(log: MetadataLog, now: datetime) -> bool:
+    """Say whether a quorum was judged with its last description; no query."""
+    return not why_unknown(log, now)
+
+
 def log_freshness(log: MetadataLog) -> Freshness:
     """Return how fresh the log is; no query."""
     return Freshness("Metadata log", log.heard_at, log.failing_since, log.error, log.hint)
@@ -118,6 +125,12 @@ def within(rows: QuerySet[VoterSetEntry], time_range: TimeRange) -> QuerySet[Vot
 def list_elections(log: MetadataLog | None = None) -> QuerySet[Election]:
     """Return elections, of one log when it is named."""
     rows = Election.objects.select_related("log__cluster")
+    return rows if log is None else rows.filter(log=log.pk or 0)
+
+
+def list_silences(log: MetadataLog | None = None) -> QuerySet[ControllerSilence]:
+    """Return the times without a controller that no election ended, of one log when it is named."""
+    rows = ControllerSilence.objects.select_related("log__cluster")
     return rows if log is None else rows.filter(log=log.pk or 0)
 
 

@@ -34,13 +34,13 @@ def verdict_of(log: MetadataLog, now: datetime) -> Verdict:
     if count:
         where = f"{count} found in it" if log.is_imported else f"{count} to look at"
         return Verdict(worst.value, where)
-    why = _why_unknown(log, now)
+    why = why_unknown(log, now)
     if why:
         return Verdict(Severity.NONE.value, UNKNOWN, why)
     return Verdict(worst.value, "Ok" if worst is Severity.OK else "Notices only")
 
 
-def _why_unknown(log: MetadataLog, now: datetime) -> str:
+def why_unknown(log: MetadataLog, now: datetime) -> str:
     """Return why a quorum was not judged; empty when it was."""
     if log.is_imported:
         return _why_import_unknown(log)
