@@ -16,10 +16,11 @@ from jobs.cache import cache_folder
 from jobs.quorum.history.changes import AnyChange
 from jobs.quorum.history.histories import LogItem, read_changes
 from jobs.quorum.image.image import MetadataImage
-from jobs.quorum.log.folder import read_folder
+from jobs.quorum.log.folder import LogFolder, read_folder
 from jobs.quorum.timeline.parts import ControllerGap, Election, EntrySource, VoterSetEntry
 from jobs.quorum.timeline.reader import SNAPSHOT_FOOTER, SNAPSHOT_HEADER, TimelineReader
 from jobs.quorum.timeline.voter_timeline import VoterTimeline, timeline_of
+from jobs.quorum.voters.control_scan import items_before
 from jobs.wire.metadata.log import Gap, LogRecord, PassedBatch
 
 # Records are folded in portions of about so many; a portion ends with a batch.
@@ -97,9 +98,16 @@ class LogFold:
         found = read_folder(folder)
         for snapshot in reversed(found.snapshots):
             if 0 < snapshot.offset <= self._told_until:
+                self._read_before(found, snapshot.offset)
                 yield from self.take(chain(snapshot.records(), found.records(snapshot.offset)))
                 return
+        self._read_before(found)
         yield from self.take(found.records())
+
+    def _read_before(self, folder: LogFolder, offset: int | None = None) -> None:
+        """Let the timeline know who was elected before the snapshot at which the reading begins."""
+        for item in items_before(folder, offset):
+            self._timeline.take(item)
 
     def begin_beside_partitions(self, folder: Path) -> Iterator[Portion]:
         """Yield everything of a folder but its partitions, quickly; raises `BadFolder` for no log."""
@@ -107,7 +115,9 @@ class LogFold:
         os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder() / "numba"))
         from jobs.quorum.replay.sparse import sparse_items
 
-        yield from self.take(sparse_items(read_folder(folder)))
+        found = read_folder(folder)
+        self._read_before(found)
+        yield from self.take(sparse_items(found))
 
     def take(self, items: Iterable[LogItem]) -> Iterator[Portion]:
         """Fold items, whole batches, and yield what is new about them."""
