@@ -47,7 +47,7 @@ Place = tuple[int, int, int]
 def list_logs() -> QuerySet[MetadataLog]:
     """Return all logs with cluster, status, and their open findings: `open_count`, `worst_rank`.
 
-    Of an imported log those count as well that ended within it.
+    Of an imported log those that ended within it count too.
     """
     is_open = Q(findings__closed_at=None) | Q(cluster=None)
     return MetadataLog.objects.select_related("cluster", "status").annotate(
@@ -185,14 +185,18 @@ def states_then(log: MetadataLog, moment: Moment, kind: Kind) -> QuerySet[Any]:
 
 
 def voters_then(log: MetadataLog, moment: Moment) -> VoterSetEntry | None:
-    """Return the voter set that held at a moment; None when none is known.
+    """Return the voter set that held at a moment; None when none is known, or records behind it are missing.
 
     Changes of voters lie between two others, so that of a time the time decides as well.
     """
     rows = list_voter_sets(log).filter(offset__lte=moment.offset)
     if moment.at is not None:
         rows = rows.filter(at__lte=moment.at)
-    return rows.order_by("-offset").first()
+    found = rows.order_by("-offset").first()
+    starts = [gap["from"] for gap in log.gaps if "from" in gap]
+    if found is None or any(found.offset < start <= moment.offset for start in starts):
+        return None
+    return found
 
 
 def newest_changes(

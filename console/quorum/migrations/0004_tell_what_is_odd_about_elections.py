@@ -18,10 +18,10 @@ def fill(apps, schema_editor):
                 row.skipped_epochs = max(row.epoch - before.epoch - 1, 0)
         for row in rows:
             row.is_silence = (row.gap_ms or 0) > SILENCE_MS
-        for first, last in zip(rows, rows[STORM_ELECTIONS - 1 :]):
-            if (last.at - first.at).total_seconds() <= STORM_S:
-                begin = rows.index(first)
-                for row in rows[begin : begin + STORM_ELECTIONS]:
+        for begin in range(len(rows) - STORM_ELECTIONS + 1):
+            near = rows[begin : begin + STORM_ELECTIONS]
+            if (near[-1].at - near[0].at).total_seconds() <= STORM_S:
+                for row in near:
                     row.is_in_storm = True
         fields = ["skipped_epochs", "is_silence", "is_in_storm"]
         elections.objects.bulk_update(rows, fields, batch_size=BATCH)

@@ -27,7 +27,7 @@ class Verdict:
 def verdict_of(log: MetadataLog, now: datetime) -> Verdict:
     """Return the verdict on a log of `queries.list_logs`; what was not judged is unknown.
 
-    Of an imported log the findings that had ended by its end count as well: it is read for what was in it.
+    Of an imported log the findings that had ended by its end count too: it is read for what was in it.
     """
     count: int = getattr(log, "open_count", 0)
     worst = _LADDER[getattr(log, "worst_rank", None) or 0]

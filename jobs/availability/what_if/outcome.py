@@ -139,7 +139,7 @@ def count_outcomes(outcomes: Iterable[PartitionOutcome]) -> Counts:
 
 @dataclass(frozen=True, slots=True)
 class QuorumOutcome:
-    """The quorum after a step. `voters` 0: not known; partitions are told as with a majority.
+    """The quorum after a step. `voters` 0: not known; for partitions a majority is assumed.
 
     `deadly_racks`: racks each of which alone would end the majority next; `deadly_nodes` likewise.
     """

@@ -67,7 +67,7 @@ class _ControlScan(FolderRecords):
         return self.read(None)
 
     def all_items(self) -> Iterator[ControlItem]:
-        """Yield the history from the first segment on; snapshots are told as they are reached."""
+        """Yield the history from the first segment on; snapshots where the log reaches them."""
         first = self._segments[0].base_offset if self._segments else 0
         if first == 0:
             return self.read(None)
