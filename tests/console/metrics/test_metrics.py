@@ -395,21 +395,3 @@ def test_the_checkpoints_of_a_flow_are_gauges_and_nothing_when_none_are_written(
     flow.emit_checkpoints_interval_s = 0
     flow.save()
     assert not [name for name, _ in scrape() if name.startswith("crosslog_flow_checkpoints")]
-
-
-def test_a_quorum_says_whether_it_was_judged_and_how_long_no_controller_was_active(scrape):
-    from console.quorum.models import ControllerSilence, QuorumStatus
-    from tests.console.quorum.making import make_history, make_log, make_status
-
-    log = make_log(make_cluster("east"))
-    make_status(log, timezone.now())
-    make_history(log)
-    ControllerSilence.objects.create(
-        log=log, from_offset=700, to_offset=701, from_at=NOW, to_at=NOW + timedelta(seconds=3)
-    )
-    told = scrape()
-    assert told["crosslog_quorum_judged", ("east",)] == 1
-    # 2,900 and 400 ms before elections, and a silence of 3 s.
-    assert told["crosslog_quorum_without_controller_seconds_total", ("east",)] == 6.3
-    QuorumStatus.objects.update(memory={"unjudged": "Not judged yet."})
-    assert scrape()["crosslog_quorum_judged", ("east",)] == 0

@@ -65,6 +65,11 @@ class RackLoss:
     href: str = ""
 
     @property
+    def loses_quorum(self) -> bool:
+        """Whether the quorum is known to have no majority then."""
+        return self.has_quorum is False
+
+    @property
     def is_survived(self) -> bool | None:
         """Whether each partition still takes writes and has a leader, and the quorum a majority.
 

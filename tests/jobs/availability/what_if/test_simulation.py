@@ -1,7 +1,5 @@
 """What becomes of partitions and quorum when nodes are lost and come back, beyond Confluent's own cases."""
 
-from dataclasses import replace
-
 import pytest
 
 from jobs.availability.placements.placement import PromotionPolicy
@@ -396,12 +394,3 @@ def test_what_is_not_there_is_refused_at_its_field(step, path, sentence):
     with pytest.raises(UnknownTarget) as refused:
         simulate(cluster(partition(1)), [step])
     assert refused.value.problems == {path: sentence}
-
-
-def test_without_known_voters_the_verdict_on_the_quorum_is_unknown():
-    model = replace(cluster(partition()), voters=())
-    answer = simulate(model, [Loss(brokers=frozenset({min(model.brokers)}))])
-    assert (answer.quorum.is_known, answer.quorum.verdict) == (False, "unknown")
-    assert answer.quorum.sentence.startswith("Unknown: the voters are not known.")
-    told = answer.to_json()["steps"][0]["quorum"]
-    assert (told["known"], told["has_majority"]) == (False, None)
