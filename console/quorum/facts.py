@@ -110,11 +110,12 @@ def _spare(status: QuorumStatus | None) -> dict[str, Any]:
     voters = [one for one in status.replicas if one["role"] != "observer"]
     there = sum(not {"silent", "not_judged"} & set(one["words"]) for one in voters)
     unknown = sum("not_judged" in one["words"] for one in voters)
-    majority = len(voters) // 2 + 1
-    if unknown and there + unknown >= majority:
+    possible = there + unknown
+    spare = possible - (len(voters) // 2 + 1)
+    if unknown and (spare > 0 or possible == len(voters)):
         return fact | {"note": status.unjudged, "severity": "none", "word": "Unknown"}
-    spare = there - majority
-    fact |= {"value": format_count(max(spare, 0)), "note": f"{there} of {len(voters)} are there"}
+    note = f"{'at most ' if unknown else ''}{possible} of {len(voters)} are there"
+    fact |= {"value": format_count(max(spare, 0)), "note": note}
     if spare < 0:
         return fact | {"severity": "crit", "word": "No majority"}
     return fact | ({"severity": "risk" if len(voters) >= _BARE else "warn"} if spare == 0 else {})

@@ -115,8 +115,9 @@ def evaluate_description(
     silent = {int(subject) for code, subject in agreed if code == QuorumCode.VOTER_SILENT}
     judgement = evaluate_quorum(replace(picture, agreed_silent=silent), _ms(now))
     # The rows have no anomalies: the follower judges the log itself.
-    codes = judgement.judged - evaluate_quorum(QuorumSnapshot(timeline=picture.timeline), 0).judged
-    found = [_found(one) for one in judgement.findings if one.code in codes] + disks
+    by_log = evaluate_quorum(QuorumSnapshot(timeline=picture.timeline), 0).judged
+    codes = judgement.judged - by_log
+    found = [_found(one) for one in judgement.findings if one.code not in by_log] + disks
     found = [
         replace(one, since=_since(one, sightings))
         for one in found

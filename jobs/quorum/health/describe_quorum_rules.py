@@ -53,7 +53,8 @@ def find_weak_majority(
         yield QuorumFinding(
             QuorumCode.BARE_MAJORITY,
             Severity.CRIT,
-            f"{alive} of {count} voters answer: if one more fails, the quorum stops.",
+            f"{'At most ' if possible > alive else ''}{possible} of {count} voters answer: if one more "
+            "fails, the quorum stops.",
             f"Bring back the nodes {missing}, or replace them (crosslog quorum-change).",
             evidence=numbers,
         )

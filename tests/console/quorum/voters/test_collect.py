@@ -210,6 +210,20 @@ def test_a_voter_that_was_killed_is_a_finding_after_two_rounds(cluster):
     assert verdict(cluster, later(10)).word == "2 to look at"
 
 
+def test_tile_and_finding_agree_while_one_voter_is_judged_and_another_is_not_yet(cluster):
+    for seconds in (-60, 0):
+        run(cluster, described(*SILENT), later(seconds))
+    both = (SILENT[0], SILENT[1], replica(3, fetched_ms=11_000))
+    row = run(cluster, described(*both), later(10))
+    found = QuorumFinding.objects.get(code="bare_majority", closed_at=None)
+    assert found.sentence.startswith("At most 2 of 3 voters answer")
+    assert spare(row)["note"] == "at most 2 of 3 are there"
+    row = run(cluster, described(*both), later(20))
+    assert ("no_majority", "") in codes()
+    assert ("bare_majority", "") not in codes()
+    assert (spare(row)["note"], spare(row)["word"]) == ("1 of 3 are there", "No majority")
+
+
 def test_rounds_that_lie_far_apart_do_not_agree(cluster):
     run(cluster, described(), later(-60))
     run(cluster, described(*SILENT))
