@@ -100,6 +100,8 @@ class _Pass:
         """Let the timeline know who was elected before the snapshot at which the reading begins."""
         for item in items:
             self._timeline.take(item)
+        # The tables begin with the snapshot all the same.
+        self._timeline.first_offset = None
 
     def seen(self, items: Iterator[LogItem]) -> Iterator[LogItem]:
         """Pass items on, after they were taken note of."""
