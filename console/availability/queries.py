@@ -24,11 +24,11 @@ from jobs.availability.what_if.outcome import Counts
 
 @dataclass(frozen=True, slots=True)
 class RackLossAnswer:
-    """What the loss of a rack does; `href` is the what-if that shows it."""
+    """What the loss of a rack does; `href` shows it. `has_majority` None: the voters are not known."""
 
     rack: str
     counts: Counts
-    has_majority: bool
+    has_majority: bool | None
     href: str
 
 
@@ -71,4 +71,5 @@ def _losses(
             asked = {"steps": write_step(loss)} | ({"at": at.isoformat()} if at else {})
             path = reverse("availability:what-if", args=[cluster.alias])
             href = f"{path}?{urlencode(asked, safe=':;,')}"
-            yield RackLossAnswer(racks[0], answer.counts, answer.quorum.has_majority, href)
+            has_majority = answer.quorum.has_majority if answer.quorum.is_known else None
+            yield RackLossAnswer(racks[0], answer.counts, has_majority, href)

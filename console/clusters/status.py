@@ -119,7 +119,7 @@ def judge_cluster(
         return late if _rank(seen) < _rank(late) else replace(seen, reason=_joined(seen, late))
     if not any(r.succeeded_at for r in rounds):
         return ClusterStatus(ClusterState.NEW, "The first round has not finished yet.")
-    return seen
+    return seen if seen.state is not ClusterState.OK or _is_judged(rounds) else _NOT_JUDGED
 
 
 # The first round of all also waits for its programs to start.
@@ -160,6 +160,15 @@ def freshness_of_row(noun: str, row: CollectionRound | None) -> Freshness:
 # What the state of partitions and brokers comes from.
 _SEEN_BY = frozenset({Noun.BROKERS.value, Noun.TOPICS.value})
 _BY_SEVERITY = (Severity.OK, Severity.WARN, Severity.RISK, Severity.CRIT)
+
+
+_NOT_JUDGED = ClusterStatus(
+    ClusterState.NEW, "Brokers and partitions have not been read yet: nothing is judged."
+)
+
+
+def _is_judged(rounds: Iterable[CollectionRound]) -> bool:
+    return {row.noun for row in rounds if row.succeeded_at} >= _SEEN_BY
 
 
 def _rank(status: ClusterStatus) -> int:

@@ -30,6 +30,12 @@ QUORUM_ELECTIONS_TOTAL = Definition(
     ("cluster",),
     "Elections of a leader of the quorum that the followed metadata log tells.",
 )
+QUORUM_WITHOUT_TOTAL = Definition(
+    "crosslog_quorum_without_controller_seconds_total",
+    ("cluster",),
+    "Time without an active controller that the followed metadata log tells: before elections, and silences "
+    "that ended without one.",
+)
 UNCLEAN_TOTAL = Definition(
     "crosslog_availability_unclean_leader_elections_total",
     ("cluster",),
@@ -39,5 +45,5 @@ UNCLEAN_TOTAL = Definition(
 
 COUNTERS = (
     FLOW_RECORDS_TOTAL, FLOW_BYTES_TOTAL, FLOW_COMMITS_TOTAL, FLOW_RETRIES_TOTAL,
-    QUORUM_ELECTIONS_TOTAL, UNCLEAN_TOTAL,
+    QUORUM_ELECTIONS_TOTAL, QUORUM_WITHOUT_TOTAL, UNCLEAN_TOTAL,
 )  # fmt: skip

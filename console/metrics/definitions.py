@@ -265,6 +265,12 @@ QUORUM_LAG_TIME = Definition(
 QUORUM_FINDINGS = Definition(
     "crosslog_quorum_findings", ("cluster", "code", "severity"), "Open findings about the quorum."
 )
+QUORUM_JUDGED = Definition(
+    "crosslog_quorum_judged",
+    ("cluster",),
+    "1 where the quorum was judged with the last description, 0 where its verdict is Unknown: the leader was "
+    "just elected, the quorum cannot be described, or the description is old.",
+)
 QUORUM_AGE = Definition(
     "crosslog_quorum_age_seconds", ("cluster",), "Age of the last description of the quorum."
 )
@@ -366,7 +372,7 @@ DEFINITIONS = (
     COLLECTION_UP, COLLECTION_AGE, COLLECTION_STALE, COLLECTION_SUCCESS, COLLECTION_TIME, GROUP_LAG,
     GROUP_LAG_TIME,
     QUORUM_LEADER, QUORUM_EPOCH, QUORUM_VOTERS, QUORUM_MARK, QUORUM_LAG, QUORUM_LAG_TIME,
-    QUORUM_FINDINGS, QUORUM_AGE, QUORUM_ELECTIONS, METADATA_BEHIND, METADATA_OFFSET,
+    QUORUM_FINDINGS, QUORUM_JUDGED, QUORUM_AGE, QUORUM_ELECTIONS, METADATA_BEHIND, METADATA_OFFSET,
     AVAILABILITY, RF_BELOW_MIN, OUT_OF_SYNC, OUT_OF_SYNC_AGE, UNCLEAN, AVAILABILITY_AGE,
     PROMOTIONS, PROMOTIONS_HELD, OBSERVERS_IN_ISR, PROMOTION_STOPPED, PROMOTION_PROMOTERS, PROMOTION_FINDINGS,
     RUNS, LEFT_OUT, BUILD, *COUNTERS,

@@ -1,4 +1,4 @@
-"""The metrics of quorums: three queries, whatever their number."""
+"""The metrics of quorums: five queries, whatever their number."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count, QuerySet, Sum
 
 from console.metrics import counters
 from console.metrics import definitions as known
@@ -22,17 +22,33 @@ def quorum_samples(scope: Scope, now: datetime) -> Iterator[Sample]:
     """Yield the samples of all quorums of registered clusters."""
     elections = scope(queries.list_elections()).order_by().values_list("log__name")
     elected = dict(elections.annotate(number=Count("pk")))
+    without = _seconds_without(scope)
     for log in scope(queries.list_logs().filter(cluster__isnull=False)):
         yield from _of_log(log, now)
+        yield known.QUORUM_JUDGED, (log.name,), int(queries.is_judged(log, now))
         if log.heard_at is not None:
             elected.setdefault(log.name, 0)
             yield counters.QUORUM_ELECTIONS_TOTAL, (log.name,), elected[log.name]
+            yield counters.QUORUM_WITHOUT_TOTAL, (log.name,), without.get(log.name, 0.0)
     for name, number in elected.items():
         yield known.QUORUM_ELECTIONS, (name,), number
     counted = scope(queries.open_findings()).order_by()
     named = counted.values_list("log__name", "code", "severity").annotate(number=Count("pk"))
     for name, code, severity, number in named:
         yield known.QUORUM_FINDINGS, (name, code, severity), number
+
+
+def _seconds_without(scope: Scope) -> dict[str, float]:
+    """Return the time without an active controller by log: before elections, and silences without one."""
+    elections = scope(queries.list_elections().filter(gap_ms__gt=0)).order_by()
+    found = {
+        name: ms / 1000
+        for name, ms in elections.values_list("log__name").annotate(ms=Sum("gap_ms"))
+    }
+    silences = scope(queries.list_silences()).order_by()
+    for name, start, end in silences.values_list("log__name", "from_at", "to_at"):
+        found[name] = found.get(name, 0.0) + (end - start).total_seconds()
+    return found
 
 
 def _of_log(log: Log, now: datetime) -> Iterator[Sample]:

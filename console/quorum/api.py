@@ -152,6 +152,8 @@ class QuorumViewSet(ApiViewSet[MetadataLog]):
         status = queries.status_of(log)
         if status is None:
             raise ActionRefused("not_described", "The quorum was not described yet.")
+        if status.unjudged:
+            raise ActionRefused("not_judged", status.unjudged)
         form = ChangeForm(self.asked)
         if not form.is_valid():
             raise serializers.ValidationError(

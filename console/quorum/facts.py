@@ -80,7 +80,11 @@ def _leader(status: QuorumStatus | None) -> dict[str, Any]:
         "note": f"epoch {format_count(status.leader_epoch)}" if status else "",
         "definition": labels.EPOCH,
     }
-    return fact | ({"severity": "crit", "word": "None"} if status and leader is None else {})
+    if status is None or leader is not None:
+        return fact
+    if status.unjudged:
+        return fact | {"severity": "none", "word": "Unknown", "note": status.unjudged}
+    return fact | {"severity": "crit", "word": "None"}
 
 
 def _voters(status: QuorumStatus | None) -> dict[str, Any]:
@@ -105,9 +109,14 @@ def _spare(status: QuorumStatus | None) -> dict[str, Any]:
     if status is None or not status.voter_count:
         return fact
     voters = [one for one in status.replicas if one["role"] != "observer"]
-    there = sum("silent" not in one["words"] for one in voters)
-    spare = there - (len(voters) // 2 + 1)
-    fact |= {"value": format_count(max(spare, 0)), "note": f"{there} of {len(voters)} are there"}
+    there = sum(not {"silent", "not_judged"} & set(one["words"]) for one in voters)
+    unknown = sum("not_judged" in one["words"] for one in voters)
+    possible = there + unknown
+    spare = possible - (len(voters) // 2 + 1)
+    if unknown and (spare > 0 or possible == len(voters)):
+        return fact | {"note": status.unjudged, "severity": "none", "word": "Unknown"}
+    note = f"{'at most ' if unknown else ''}{possible} of {len(voters)} are there"
+    fact |= {"value": format_count(max(spare, 0)), "note": note}
     if spare < 0:
         return fact | {"severity": "crit", "word": "No majority"}
     return fact | ({"severity": "risk" if len(voters) >= _BARE else "warn"} if spare == 0 else {})

@@ -8,13 +8,30 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 
 from console.clusters.models import TOPIC_NAME_LENGTH, Cluster
-from console.frame.pages.freshness import Freshness
+from console.frame.pages.freshness import Freshness, stale_after_s
 from console.quorum.labels import field, told, told_changes
 from console.quorum.log.kinds import Kind
+from console.quorum.voters.models import ControllerSilence, Election, VoterSetEntry
+from console.quorum.voters.verdict import Verdict, verdict_of
+
+__all__ = [
+    "ControllerSilence",
+    "Election",
+    "Kind",
+    "MetadataChange",
+    "MetadataLog",
+    "MetadataSubject",
+    "QuorumFinding",
+    "QuorumStatus",
+    "Source",
+    "VoterSetEntry",
+]
 
 SEVERITIES = [(word, word) for word in ("notice", "warn", "risk", "crit")]
 # Worst first when sorted downwards.
@@ -41,7 +58,8 @@ class MetadataLog(models.Model):
     `high_watermark` are committed. `gaps` are ranges [from, to) that nobody has, with the times around
     them (`from`, `to`, `from_at`, `to_at`); `lost` says what cannot be
     known because the log cannot be fetched. `heard_at` is when the follower last heard of the log, `last_at`
-    the time of the last record. `failing_since` is null while all is well.
+    the time of the last record; `judged_at` when the rules were last applied to it (null: never).
+    `failing_since` is null while nothing fails.
     """
 
     cluster = models.OneToOneField(
@@ -61,6 +79,7 @@ class MetadataLog(models.Model):
     gaps = models.JSONField(default=list)
     lost = models.TextField(blank=True)
     heard_at = models.DateTimeField(null=True, blank=True)
+    judged_at = models.DateTimeField(null=True, blank=True)
     failing_since = models.DateTimeField(null=True, blank=True)
     error_code = models.CharField(max_length=60, blank=True)
     error = models.TextField(blank=True)
@@ -97,33 +116,19 @@ class MetadataLog(models.Model):
         return f"{self.title or self.name} (imported)" if self.is_imported else self.name
 
     @property
-    def worst(self) -> str:
-        """The severity of the worst open finding, of logs of `queries.list_logs`."""
-        rank: int = getattr(self, "worst_rank", None) or 0
-        known = {rank: word for word, rank in RANKS.items()}
-        return known.get(rank, "ok" if self.is_known else "none")
-
-    @property
-    def answer(self) -> str:
-        """The same in a word or two."""
-        count: int = getattr(self, "open_count", 0)
-        if count:
-            return f"{count} to look at"
-        return "Well" if self.is_known else "Not known yet"
-
-    @property
-    def is_known(self) -> bool:
-        """Whether anything was ever read of it."""
-        status: QuorumStatus | None = getattr(self, "status", None) if self.pk else None
-        return bool(self.heard_at or (status and status.described_at) or self.is_imported)
+    def verdict(self) -> Verdict:
+        """Whether the quorum is safe, of logs of `queries.list_logs`."""
+        return verdict_of(self, timezone.now())
 
     @property
     def freshness(self) -> Freshness:
-        """How old the picture is: that of the description, else of the log."""
+        """How fresh the description of the quorum is."""
         row: QuorumStatus | None = getattr(self, "status", None) if self.pk else None
         if row is None:
-            return Freshness("Quorum", self.heard_at)
-        return Freshness("Quorum", row.described_at, row.failing_since, row.error, row.hint)
+            return Freshness("Quorum", None)
+        told = (row.failing_since, row.error, row.hint, row.duration_ms)
+        late = stale_after_s(settings.QUORUM_INTERVAL_S, row.duration_ms)
+        return Freshness("Quorum", row.described_at, *told, stale_after_s=late)
 
 
 class QuorumStatus(models.Model):
@@ -132,7 +137,8 @@ class QuorumStatus(models.Model):
     `replicas` are mappings: `id`, `directory_id` (null: none), `role` (leader, voter, observer),
     `log_end_offset`, `lag`, `lag_ms`, `last_fetch_at`, `last_caught_up_at` (ISO 8601; null: unknown),
     `endpoints` (`NAME://host:port`), `min_version`, `max_version` (of kraft.version; null: unknown), `words`
-    (dangling, ghost, silent). A round that fails keeps the values and sets `failing_since`.
+    (silent, not_judged, dangling, other_directory). `memory` is what the next round is to know, see
+    `voters.evaluation`. A round that fails keeps the values and sets `failing_since`.
     """
 
     log = models.OneToOneField(MetadataLog, on_delete=models.CASCADE, related_name="status")
@@ -159,6 +165,11 @@ class QuorumStatus(models.Model):
 
     def __str__(self) -> str:
         return f"quorum of {self.log_id}"
+
+    @property
+    def unjudged(self) -> str:
+        """Why the last round could not judge the quorum; empty when it could."""
+        return str(self.memory.get("unjudged", ""))
 
 
 class QuorumFinding(models.Model):
@@ -197,81 +208,12 @@ class QuorumFinding(models.Model):
         """What it is, in two or three words."""
         return self.code.replace("_", " ").capitalize()
 
-
-class VoterSetEntry(models.Model):
-    """The voters from an offset on.
-
-    `voters` are mappings: `id`, `directory_id` (null: none known), `endpoints`, `min_version`, `max_version`.
-    `added`, `removed`, `moved` (other endpoints) and `replaced` (a disk: removed and added again) are
-    lists of words. `is_committed` is null when the high watermark is not known. `is_static`: from
-    the configuration, ids only.
-    """
-
-    log = models.ForeignKey(MetadataLog, on_delete=models.CASCADE, related_name="voter_sets")
-    offset = models.BigIntegerField()
-    epoch = models.IntegerField()
-    at = models.DateTimeField()
-    voters = models.JSONField(default=list)
-    added = models.JSONField(default=list)
-    removed = models.JSONField(default=list)
-    moved = models.JSONField(default=list)
-    replaced = models.JSONField(default=list)
-    is_committed = models.BooleanField(null=True, blank=True)
-    committed_at = models.DateTimeField(null=True, blank=True)
-    is_static = models.BooleanField(default=False)
-    anomalies = models.JSONField(default=list)
-
-    clusters_at: ClassVar = ("log__cluster",)
-
-    class Meta:
-        ordering = ["offset"]
-        constraints = [
-            models.UniqueConstraint(fields=["log", "offset"], name="one_voter_set_per_offset")
-        ]
-
-    def __str__(self) -> str:
-        return f"voters at {self.offset}"
-
     @property
-    def change_text(self) -> str:
-        """What changed, for an export."""
-        named = {"added": self.added, "removed": self.removed, "moved": self.moved}
-        return "; ".join(f"{word} {', '.join(names)}" for word, names in named.items() if names)
-
-    @property
-    def voters_text(self) -> str:
-        """The voters, for an export."""
-        return " ".join(f"{one['id']}@{one.get('directory_id') or '-'}" for one in self.voters)
-
-
-class Election(models.Model):
-    """A leader that took office: the LeaderChange record at `offset`.
-
-    `voters` and `granting` are ids (who gave their vote; empty when the record does not say).
-    `gap_ms` is how long no record was written before it: about as long there was no active controller.
-    """
-
-    log = models.ForeignKey(MetadataLog, on_delete=models.CASCADE, related_name="elections")
-    offset = models.BigIntegerField()
-    epoch = models.IntegerField()
-    at = models.DateTimeField()
-    leader_id = models.IntegerField()
-    voters = models.JSONField(default=list)
-    granting = models.JSONField(default=list)
-    gap_ms = models.BigIntegerField(null=True, blank=True)
-    anomalies = models.JSONField(default=list)
-
-    clusters_at: ClassVar = ("log__cluster",)
-
-    class Meta:
-        ordering = ["offset"]
-        constraints = [
-            models.UniqueConstraint(fields=["log", "offset"], name="one_election_per_offset")
-        ]
-        indexes = [models.Index(fields=["log", "at"], name="election_at")]
-
-    def __str__(self) -> str:
-        return f"epoch {self.epoch}"
+    def duration_ms(self) -> int | None:
+        """How long it lasted; None while it is open."""
+        if self.closed_at is None:
+            return None
+        return round((self.closed_at - self.opened_at).total_seconds() * 1000)
 
 
 class MetadataSubject(models.Model):

@@ -6,17 +6,17 @@ from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.conf import settings
 from django.db.models import Count, F, Max, Min, OuterRef, Q, QuerySet, Subquery
 
 from console.clusters.models import Cluster
-from console.frame.pages.freshness import Freshness, stale_after_s
+from console.frame.pages.freshness import Freshness
 from console.frame.pages.timerange import TimeRange
 from console.frame.security.access import clusters_of
 from console.quorum.history import queries as history
 from console.quorum.log.kinds import Kind
 from console.quorum.models import (
     IMPORT_PREFIX,
+    ControllerSilence,
     Election,
     MetadataChange,
     MetadataLog,
@@ -25,6 +25,7 @@ from console.quorum.models import (
     Source,
     VoterSetEntry,
 )
+from console.quorum.voters.verdict import why_unknown
 
 # So many changes are looked at for since when something holds.
 MOST_NEWEST = 2000
@@ -44,8 +45,11 @@ Place = tuple[int, int, int]
 
 
 def list_logs() -> QuerySet[MetadataLog]:
-    """Return all logs with cluster, status, and their open findings: `open_count`, `worst_rank`."""
-    is_open = Q(findings__closed_at=None)
+    """Return all logs with cluster, status, and their open findings: `open_count`, `worst_rank`.
+
+    Of an imported log those that ended within it count too.
+    """
+    is_open = Q(findings__closed_at=None) | Q(cluster=None)
     return MetadataLog.objects.select_related("cluster", "status").annotate(
         open_count=Count("findings", filter=is_open & Q(findings__rank__gt=1)),
         worst_rank=Max("findings__rank", filter=is_open),
@@ -75,9 +79,9 @@ def status_of(log: MetadataLog) -> QuorumStatus | None:
 
 
 def open_findings(log: MetadataLog | None = None) -> QuerySet[QuorumFinding]:
-    """Return open findings, worst first, of one log when it is named."""
+    """Return open findings, worst first, of one log; without one, of all quorums that there are now."""
     rows = QuorumFinding.objects.filter(closed_at=None).select_related("log__cluster")
-    return rows if log is None else rows.filter(log=log.pk or 0)
+    return rows.exclude(log__cluster=None) if log is None else rows.filter(log=log.pk or 0)
 
 
 def list_findings(log: MetadataLog) -> QuerySet[QuorumFinding]:
@@ -92,12 +96,12 @@ def freshness_of(log: MetadataLog) -> list[Freshness]:
 
 def described_freshness(log: MetadataLog) -> Freshness:
     """Return how fresh the description is; no query."""
-    row: QuorumStatus | None = getattr(log, "status", None) if log.pk else None
-    if row is None:
-        return Freshness("Quorum", None)
-    told = (row.failing_since, row.error, row.hint, row.duration_ms)
-    late = stale_after_s(settings.QUORUM_INTERVAL_S, row.duration_ms)
-    return Freshness("Quorum", row.described_at, *told, stale_after_s=late)
+    return log.freshness
+
+
+def is_judged(log: MetadataLog, now: datetime) -> bool:
+    """Say whether a quorum was judged with its last description; no query."""
+    return not why_unknown(log, now)
 
 
 def log_freshness(log: MetadataLog) -> Freshness:
@@ -121,6 +125,12 @@ def within(rows: QuerySet[VoterSetEntry], time_range: TimeRange) -> QuerySet[Vot
 def list_elections(log: MetadataLog | None = None) -> QuerySet[Election]:
     """Return elections, of one log when it is named."""
     rows = Election.objects.select_related("log__cluster")
+    return rows if log is None else rows.filter(log=log.pk or 0)
+
+
+def list_silences(log: MetadataLog | None = None) -> QuerySet[ControllerSilence]:
+    """Return the times without a controller that no election ended, of one log when it is named."""
+    rows = ControllerSilence.objects.select_related("log__cluster")
     return rows if log is None else rows.filter(log=log.pk or 0)
 
 
@@ -175,14 +185,18 @@ def states_then(log: MetadataLog, moment: Moment, kind: Kind) -> QuerySet[Any]:
 
 
 def voters_then(log: MetadataLog, moment: Moment) -> VoterSetEntry | None:
-    """Return the voter set that held at a moment; None when none is known.
+    """Return the voter set that held at a moment; None when none is known, or records behind it are missing.
 
     Changes of voters lie between two others, so that of a time the time decides as well.
     """
     rows = list_voter_sets(log).filter(offset__lte=moment.offset)
     if moment.at is not None:
         rows = rows.filter(at__lte=moment.at)
-    return rows.order_by("-offset").first()
+    found = rows.order_by("-offset").first()
+    starts = [gap["from"] for gap in log.gaps if "from" in gap]
+    if found is None or any(found.offset < start <= moment.offset for start in starts):
+        return None
+    return found
 
 
 def newest_changes(

@@ -40,7 +40,7 @@ class ReplicaSerializer(serializers.Serializer[Any]):
     min_version = serializers.IntegerField(allow_null=True)
     max_version = serializers.IntegerField(allow_null=True)
     words = serializers.ListField(
-        child=serializers.CharField(), help_text="silent, dangling, other_directory"
+        child=serializers.CharField(), help_text="silent, not_judged, dangling, other_directory"
     )
 
 
@@ -78,6 +78,14 @@ class GapSerializer(serializers.Serializer[Any]):
         }
 
 
+class VerdictSerializer(serializers.Serializer[Any]):
+    """A verdict: how bad it is, in a word or two, and why it is unknown."""
+
+    severity = serializers.CharField()
+    word = serializers.CharField()
+    why = serializers.CharField(help_text="Empty where the findings say it.")
+
+
 class QuorumSerializer(serializers.ModelSerializer[MetadataLog]):
     """A quorum: what was last said of it, and how far its log is known."""
 
@@ -85,6 +93,9 @@ class QuorumSerializer(serializers.ModelSerializer[MetadataLog]):
     source = serializers.ChoiceField(choices=Source.choices)  # type: ignore[assignment]  # the metaclass takes it before it can hide Field.source
     status = serializers.SerializerMethodField()
     freshness = serializers.SerializerMethodField()
+    verdict = VerdictSerializer(
+        help_text="Whether the quorum is safe; Unknown where it was not judged."
+    )
     finding_count = serializers.IntegerField(source="open_count", help_text="Without notices.")
     gaps = GapSerializer(many=True)
 
@@ -95,6 +106,8 @@ class QuorumSerializer(serializers.ModelSerializer[MetadataLog]):
             "title",
             "source",
             "status",
+            "verdict",
+            "judged_at",
             "finding_count",
             "start_offset",
             "next_offset",
@@ -124,6 +137,7 @@ class QuorumFindingSerializer(serializers.ModelSerializer[QuorumFinding]):
 
     severity = serializers.ChoiceField(choices=[word for word, _ in SEVERITIES])
     evidence = serializers.DictField(child=serializers.JSONField())
+    duration_ms = serializers.IntegerField(allow_null=True, help_text="Null while it is open.")
 
     class Meta:
         model = QuorumFinding
@@ -138,6 +152,7 @@ class QuorumFindingSerializer(serializers.ModelSerializer[QuorumFinding]):
             "opened_at",
             "last_seen_at",
             "closed_at",
+            "duration_ms",
         )
         read_only_fields = fields
 
@@ -188,7 +203,11 @@ class ElectionSerializer(serializers.ModelSerializer[Election]):
     cluster = serializers.CharField(source="log.name", help_text=_NAME)
     voters = serializers.ListField(child=serializers.IntegerField())
     granting = serializers.ListField(child=serializers.IntegerField())
-    anomalies = serializers.ListField(child=serializers.CharField())
+    anomalies = serializers.ListField(
+        child=serializers.CharField(),
+        source="oddities",
+        help_text="What is odd about it, in words.",
+    )
 
     class Meta:
         model = Election
@@ -201,6 +220,9 @@ class ElectionSerializer(serializers.ModelSerializer[Election]):
             "voters",
             "granting",
             "gap_ms",
+            "skipped_epochs",
+            "is_silence",
+            "is_in_storm",
             "anomalies",
         )
         read_only_fields = fields

@@ -68,7 +68,7 @@ _TYPE = Column("type", "Record", template=f"{CELL}type.html")
 
 LOGS = Table(
     (
-        Column("worst", "Answer", template=f"{CELL}answer.html", csv="answer"),
+        Column("verdict", "Answer", template=f"{CELL}answer.html", csv="verdict.word"),
         Column("name", "Cluster", "name", template=f"{CELL}log.html"),
         Column("status.leader_id", "Leader", "status__leader_id", numeric=True),
         Column(
@@ -139,7 +139,7 @@ ELECTIONS = Table(
         ),
         Column("granting", "Votes of", format=labels.told),
         Column("voters", "Voters", format=labels.told),
-        Column("anomalies", "Odd", format=labels.told),
+        Column("oddities", "Odd", format=labels.told),
     ),
     default_sort="-offset",
     per_page=20,
@@ -205,8 +205,9 @@ ENDED = Table(
     (
         Column("severity", "Finding", "rank", template=f"{CELL}finding.html"),
         Column("sentence", "What it was", template=f"{CELL}sentence.html"),
-        Column("opened_at", "Began", "opened_at", template=f"{CELL}ago.html"),
-        Column("closed_at", "Ended", "closed_at", template=f"{CELL}ago.html"),
+        Column("opened_at", "Began", "opened_at", template=f"{CELL}moment.html"),
+        Column("closed_at", "Ended", "closed_at", template=f"{CELL}moment.html"),
+        Column("duration_ms", "Lasted", numeric=True, format=format_span_ms),
     ),
     default_sort="-closed_at",
     per_page=20,

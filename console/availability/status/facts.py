@@ -47,6 +47,17 @@ def answer_of(counts: Rollup | None, freshness: Freshness) -> Answer:
     if counts.state_under_replicated:
         why = f"{_partitions(counts.state_under_replicated)} with a replica missing."
         return Answer(Look.WARN, "Yes, replicas missing", why)
+    return _of_good(freshness)
+
+
+def _of_good(freshness: Freshness) -> Answer:
+    """Return the answer where nothing was wrong; what is too old is not judged."""
+    now = timezone.now()
+    if freshness.succeeded_at is not None and freshness.is_stale(now):
+        age = format_age(freshness.succeeded_at, now)
+        return Answer(
+            Look.NONE, "Unknown", f"Every replica was in sync {age}; nothing was read since."
+        )
     return Answer(Look.OK, "Yes", "Every replica is in sync.")
 
 

@@ -55,7 +55,11 @@ def quorum_facts(quorum: QuorumOutcome, before: QuorumOutcome) -> list[dict[str,
         "nothing is promoted.",
     }
     if not quorum.voters:
-        return [fact | {"value": format_count(None), "note": "its voters are not known"}]
+        note = "its voters are not known"
+        return [
+            fact
+            | {"value": format_count(None), "note": note, "severity": "none", "word": "Unknown"}
+        ]
     alive = len(quorum.alive_ids)
     value = f"{format_count(alive)} of {format_count(quorum.voters)}"
     if not quorum.has_majority:

@@ -190,14 +190,14 @@ class WhatIfCountsSerializer(serializers.Serializer[Any]):
 
 
 class QuorumOutcomeSerializer(serializers.Serializer[Any]):
-    """The quorum; `voters` 0: not known."""
+    """The quorum; `voters` 0: not known, and null what follows from them."""
 
     voters = serializers.IntegerField()
     majority = serializers.IntegerField()
     alive_ids = serializers.ListField(child=serializers.IntegerField())
     missing_ids = serializers.ListField(child=serializers.IntegerField())
-    has_majority = serializers.BooleanField()
-    failures_tolerated = serializers.IntegerField()
+    has_majority = serializers.BooleanField(allow_null=True)
+    failures_tolerated = serializers.IntegerField(allow_null=True)
     deadly_racks = serializers.ListField(child=serializers.CharField())
     deadly_nodes = serializers.ListField(child=serializers.IntegerField())
     sentence = serializers.CharField(allow_blank=True)

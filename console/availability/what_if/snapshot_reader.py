@@ -276,13 +276,19 @@ def placed_voters(
 
 def _voters_now(log: Any) -> list[ControllerModel]:
     status = quorum.status_of(log) if log is not None else None
-    if status is None:
+    if status is None or _why_unjudged(log):
         return []
     return [
         ControllerModel(row["id"], None, "silent" not in row.get("words", ()))
         for row in status.replicas
         if row.get("role") != "observer"
     ]
+
+
+def _why_unjudged(log: Any) -> str:
+    """Return why it is not known which voters answer; empty where it is."""
+    status = quorum.status_of(log) if log is not None else None
+    return "" if status is None else status.unjudged
 
 
 def _voters_then(log: Any, moment: Any) -> tuple[list[ControllerModel], list[str]]:
@@ -305,7 +311,9 @@ def _gaps_now(
             "The metadata log is not followed: eligible leader replicas (ELR) and fenced brokers are "
             "not known."
         )
-    if not voters:
+    if why := _why_unjudged(log):
+        yield f"Which voters answer is not known, so what a loss does to the quorum is not told. {why}"
+    elif not voters:
         yield "The quorum was not described: what a loss does to it is not told."
     yield from _voters_without_rack(voters)
     yield from _gaps_of_topics(topics)

@@ -101,7 +101,7 @@ def advisor_page(request: HttpRequest, alias: str) -> HttpResponse:
         "status": status,
         "equivalents": equivalents.of_advice(log, request.GET.dict() if is_asked else {}),
     }
-    if is_asked and status is not None and form.is_valid():
+    if is_asked and status is not None and not status.unjudged and form.is_valid():
         context["plan"] = advise(log, status, VoterChangeRequest(**form.cleaned_data))
     return render_page(request, "quorum/advisor/page.html", context)
 

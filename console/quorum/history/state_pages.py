@@ -39,7 +39,8 @@ def state_page(request: HttpRequest, alias: str) -> HttpResponseBase:
             export = STATES.read(request, history.annotated_states(rows, now))
             return csv_response(export, f"{log.name}-state-{now.offset}")
         history.with_states(table.rows, now)
-        context |= {"table": table, "moment": now, "voters": _voters(log, now)}
+        context |= {"table": table, "moment": now, "voters": queries.voters_then(log, now)}
+        context["described_voters"] = _described_voters(log)
         context |= {"equivalents": equivalents.of_state(log, now.offset, kind)}
         if moment is not None and other is not None:
             context |= _difference(log, moment, other, kind if "kind" in request.GET else "")
@@ -59,7 +60,8 @@ def _difference(log: MetadataLog, moment: Moment, other: Moment, kind: str) -> d
     }
 
 
-def _voters(log: MetadataLog, moment: Moment) -> Any:
-    """Return the voter set that held then; None when none is known."""
-    rows = queries.list_voter_sets(log).filter(offset__lte=moment.offset)
-    return rows.order_by("-offset").first()
+def _described_voters(log: MetadataLog) -> list[int]:
+    """Return the voters that the quorum names now; none where it was not described."""
+    status = queries.status_of(log)
+    rows = status.replicas if status else []
+    return [row["id"] for row in rows if row["role"] != "observer"]

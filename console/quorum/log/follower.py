@@ -23,8 +23,7 @@ from console.quorum.log.log_fold import LogFold
 from console.quorum.log.store import save_portion
 from console.quorum.models import MetadataLog, Source
 from console.quorum.voters.collect import log_of, set_aside
-from console.quorum.voters.evaluation import evaluate_log
-from console.quorum.voters.findings import save_round
+from console.quorum.voters.evaluation import judge_log
 from jobs.archives import ArchiveBusy, BadArchive
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault, InvalidFields
@@ -201,9 +200,7 @@ class LogWriter:
 
     def judge(self) -> None:
         """Write what is wrong by the log itself."""
-        timeline = self._fold.timeline(self._log.high_watermark)
-        found, codes = evaluate_log(timeline, timezone.now())
-        save_round(self._log, found, timezone.now(), codes)
+        judge_log(self._log, self._fold.timeline(self._log.high_watermark), timezone.now())
 
     def _has_moved(self) -> bool:
         """Whether a snapshot or a loss came in, or a tail was cut: then the folder is read as a whole."""

@@ -17,6 +17,7 @@ from console.quorum.log.archives import archive_of
 from console.quorum.log.log_fold import LogFold, Portion
 from console.quorum.log.store import save_portion
 from console.quorum.models import MetadataChange, MetadataLog
+from console.quorum.voters.evaluation import judge_log
 from console.runs.analyses.actions import ask
 from console.runs.analyses.questions import Question
 from console.runs.analyses.results import has_answer, tables_in
@@ -55,10 +56,14 @@ def fold_import(log_id: int, user_id: int, now: datetime) -> None:
         manifest = read_manifest(archive_of(log))
         end = manifest.next_offset if manifest else None
         _tell_progress(log, end)
-        for portion in LogFold(log.next_offset).begin_beside_partitions(archive_of(log)):
+        fold = LogFold(log.next_offset)
+        for portion in fold.begin_beside_partitions(archive_of(log)):
             save_portion(log, portion, now)
             _tell_progress(log, end)
             liveness.sign()
+        last, timeline = fold.finish(log.high_watermark)
+        save_portion(log, last, now)
+        judge_log(log, timeline, log.last_at or now)
     except (BadFolder, OSError) as error:
         log.error, log.failing_since, log.lost = f"It cannot be read: {error}", now, ""
         logger.warning("imported log not read log=%s error=%s", log.name, error)

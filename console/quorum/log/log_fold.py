@@ -16,10 +16,11 @@ from jobs.cache import cache_folder
 from jobs.quorum.history.changes import AnyChange
 from jobs.quorum.history.histories import LogItem, read_changes
 from jobs.quorum.image.image import MetadataImage
-from jobs.quorum.log.folder import read_folder
-from jobs.quorum.timeline.parts import Election, EntrySource, VoterSetEntry
+from jobs.quorum.log.folder import LogFolder, read_folder
+from jobs.quorum.timeline.parts import ControllerGap, Election, EntrySource, VoterSetEntry
 from jobs.quorum.timeline.reader import SNAPSHOT_FOOTER, SNAPSHOT_HEADER, TimelineReader
 from jobs.quorum.timeline.voter_timeline import VoterTimeline, timeline_of
+from jobs.quorum.voters.control_scan import items_before
 from jobs.wire.metadata.log import Gap, LogRecord, PassedBatch
 
 # Records are folded in portions of about so many; a portion ends with a batch.
@@ -47,6 +48,7 @@ class Portion:
     changes: list[tuple[AnyChange, int, str | None]] = field(default_factory=list)
     entries: list[VoterSetEntry] = field(default_factory=list)
     elections: list[Election] = field(default_factory=list)
+    silences: list[ControllerGap] = field(default_factory=list)
     missing: list[MissingSpan] = field(default_factory=list)
     first_offset: int | None = None
     next_offset: int | None = None
@@ -63,6 +65,7 @@ class LogFold:
         self._image = MetadataImage()
         self._timeline = TimelineReader()
         self._entries = self._elections = 0
+        self._silent_until = -1
         self._last_ms: int | None = None
         self._gap: Gap | None = None
         self._number: tuple[int, int] = (-1, -1)
@@ -83,14 +86,28 @@ class LogFold:
         """Return the voters' timeline as far as the log was read since the fold began."""
         return timeline_of(self._timeline, high_watermark)
 
+    def finish(self, high_watermark: int | None) -> tuple[Portion, VoterTimeline]:
+        """Say that there is no more: return what only the end tells, and the whole timeline."""
+        self._timeline.finish()
+        told = Portion()
+        self._take_timeline(told)
+        return told, self.timeline(high_watermark)
+
     def begin(self, folder: Path) -> Iterator[Portion]:
         """Yield everything of a folder that was not told yet; raises `BadFolder` when it holds no log."""
         found = read_folder(folder)
         for snapshot in reversed(found.snapshots):
             if 0 < snapshot.offset <= self._told_until:
+                self._read_before(found, snapshot.offset)
                 yield from self.take(chain(snapshot.records(), found.records(snapshot.offset)))
                 return
+        self._read_before(found)
         yield from self.take(found.records())
+
+    def _read_before(self, folder: LogFolder, offset: int | None = None) -> None:
+        """Let the timeline know who was elected before the snapshot at which the reading begins."""
+        for item in items_before(folder, offset):
+            self._timeline.take(item)
 
     def begin_beside_partitions(self, folder: Path) -> Iterator[Portion]:
         """Yield everything of a folder but its partitions, quickly; raises `BadFolder` for no log."""
@@ -98,7 +115,9 @@ class LogFold:
         os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder() / "numba"))
         from jobs.quorum.replay.sparse import sparse_items
 
-        yield from self.take(sparse_items(read_folder(folder)))
+        found = read_folder(folder)
+        self._read_before(found)
+        yield from self.take(sparse_items(found))
 
     def take(self, items: Iterable[LogItem]) -> Iterator[Portion]:
         """Fold items, whole batches, and yield what is new about them."""
@@ -173,6 +192,9 @@ class LogFold:
         led = timeline.elections[min(self._elections, len(timeline.elections)) :]
         told.elections = [one for one in led if one.offset >= max(until, 0)]
         self._entries, self._elections = len(timeline.entries), len(timeline.elections)
+        told.silences = [one for one in timeline.silences if one.to_offset > self._silent_until]
+        if told.silences:
+            self._silent_until = told.silences[-1].to_offset
 
 
 def at(ms: int | None) -> datetime | None:

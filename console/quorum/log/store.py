@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from datetime import datetime
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
@@ -12,6 +12,7 @@ from console.quorum.log import log_fold
 from console.quorum.log.change_rows import LONGEST_NAME, ChangeRow, row_of, type_of
 from console.quorum.log.log_fold import MissingSpan, Portion
 from console.quorum.models import (
+    ControllerSilence,
     Election,
     MetadataChange,
     MetadataLog,
@@ -19,6 +20,7 @@ from console.quorum.models import (
     VoterSetEntry,
 )
 from console.quorum.voters.timelines import replica_name
+from jobs.quorum.health.elections import STORM_MS, in_storm
 from jobs.quorum.history.changes import AnyChange
 from jobs.quorum.timeline import parts
 from jobs.quorum.voters.voter_sets import ReplicaKey, VoterNode
@@ -164,8 +166,23 @@ def _change(log: MetadataLog, row: Row, subject: MetadataSubject, now: datetime)
 def _save_voters(log: MetadataLog, told: Portion, now: datetime) -> None:
     sets = [_voter_set(log, entry, now) for entry in told.entries]
     VoterSetEntry.objects.bulk_create(sets, ignore_conflicts=True)
-    elections = [_election(log, one, now) for one in told.elections]
+    silent = {one.to_offset for one in told.silences if one.is_election}
+    elections = [_election(log, one, now, silent) for one in told.elections]
     Election.objects.bulk_create(elections, ignore_conflicts=True)
+    _mark_storms(log, elections)
+    silences = [_silence(log, one, now) for one in told.silences if not one.is_election]
+    ControllerSilence.objects.bulk_create(silences, ignore_conflicts=True)
+
+
+def _mark_storms(log: MetadataLog, new: Sequence[Election]) -> None:
+    """Mark the elections of a storm, also those that were stored before its last ones came."""
+    if not new:
+        return
+    since = min(one.at for one in new) - timedelta(milliseconds=STORM_MS)
+    rows = list(Election.objects.filter(log=log, at__gte=since).order_by("offset"))
+    flags = in_storm([round(one.at.timestamp() * 1000) for one in rows])
+    keys = [one.pk for one, is_in in zip(rows, flags, strict=True) if is_in and not one.is_in_storm]
+    Election.objects.filter(pk__in=keys).update(is_in_storm=True)
 
 
 def _voter_set(log: MetadataLog, entry: parts.VoterSetEntry, now: datetime) -> VoterSetEntry:
@@ -206,7 +223,19 @@ def voter_row(voter: VoterNode) -> dict[str, Any]:
     }
 
 
-def _election(log: MetadataLog, one: parts.Election, now: datetime) -> Election:
+def _silence(log: MetadataLog, one: parts.ControllerGap, now: datetime) -> ControllerSilence:
+    return ControllerSilence(
+        log=log,
+        from_offset=one.from_offset,
+        to_offset=one.to_offset,
+        from_at=log_fold.at(one.from_ms) or now,
+        to_at=log_fold.at(one.to_ms) or now,
+    )
+
+
+def _election(
+    log: MetadataLog, one: parts.Election, now: datetime, silent: Collection[int]
+) -> Election:
     return Election(
         log=log,
         offset=one.offset,
@@ -216,6 +245,8 @@ def _election(log: MetadataLog, one: parts.Election, now: datetime) -> Election:
         voters=[key.id for key in one.voters],
         granting=[key.id for key in one.granting],
         gap_ms=one.gap_ms,
+        is_silence=one.offset in silent,
+        skipped_epochs=one.skipped_epochs,
         anomalies=[code.value.replace("_", " ") for code in one.anomalies],
     )
 

@@ -13,14 +13,14 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
-from console.clusters.models import Broker, Cluster
+from console.clusters.models import Cluster
 from console.frame.processes.work_sharing import longest_waiting
 from console.quorum import queries
 from console.quorum.models import IMPORT_PREFIX, MetadataLog, QuorumStatus, Source
 from console.quorum.voters import findings
 from console.quorum.voters.described import status_values
 from console.quorum.voters.door import DescribeDoor, describe
-from console.quorum.voters.evaluation import evaluate_description
+from console.quorum.voters.evaluation import KnownBefore, evaluate_description, known_before
 from jobs.cluster.admin.quorum import QuorumDescription
 from jobs.cluster.errors import ClusterFault, InvalidFields
 
@@ -71,7 +71,9 @@ def collect_quorum(
         return False
     begun = time.monotonic()
     try:
-        _succeed(log, door(cluster.connection()), clock, begun)
+        # What the log has before the quorum is asked, the quorum must have reached.
+        before = known_before(log)
+        _succeed(log, door(cluster.connection()), before, clock, begun)
     except InvalidFields as problem:
         text = f"The settings are not usable: {problem}"
         _fail(log, ClusterFault(text, cluster=cluster.alias, hint=_CORRECT), clock(), begun)
@@ -93,21 +95,20 @@ def _claim(log: MetadataLog, now: datetime) -> bool:
     return bool(QuorumStatus.objects.filter(due, log=log).update(claimed_until=now + CLAIM))
 
 
-def _succeed(log: MetadataLog, told: QuorumDescription, clock: Clock, begun: float) -> None:
+def _succeed(
+    log: MetadataLog, told: QuorumDescription, before: KnownBefore, clock: Clock, begun: float
+) -> None:
     now = clock()
     newest = queries.list_voter_sets(log).order_by("-offset").first()
-    brokers = set(Broker.objects.filter(cluster=log.cluster).values_list("broker_id", flat=True))
-    values = status_values(told, newest.voters if newest else [], brokers)
+    status = QuorumStatus.objects.get(log=log)
+    judged = evaluate_description(log, status, told, before, now)
+    values = status_values(told, newest.voters if newest else [], judged.replica_words)
     if newest is not None:
         values["kraft_version"] = 0 if newest.is_static else 1
-    status = QuorumStatus.objects.get(log=log)
-    for name, value in values.items():
-        setattr(status, name, value)
-    found, codes = evaluate_description(log, status, told, brokers, now)
     with transaction.atomic():
-        findings.save_round(log, found, now, codes)
-        well = {"failing_since": None, "error_code": "", "error": "", "hint": ""}
-        _finish(log, now, begun, **values, **well, memory=status.memory)
+        findings.save_round(log, judged.found, now, judged.codes)
+        fine = {"failing_since": None, "error_code": "", "error": "", "hint": ""}
+        _finish(log, now, begun, **values, **fine, memory=judged.memory)
 
 
 def _fail(log: MetadataLog, fault: ClusterFault, now: datetime, begun: float) -> None:

@@ -7,19 +7,19 @@ from datetime import UTC, datetime
 from typing import Any
 
 from jobs.cluster.admin.quorum import QuorumDescription, QuorumReplica
-from jobs.quorum.advisor.state import is_alive
-from jobs.quorum.health.describe_quorum_rules import leader_now_ms
 
 
 def status_values(
-    told: QuorumDescription, voter_set: Collection[Mapping[str, Any]], brokers: Collection[int]
+    told: QuorumDescription,
+    voter_set: Collection[Mapping[str, Any]],
+    words: Mapping[tuple[str, int], list[str]],
 ) -> dict[str, Any]:
     """Return the fields of `QuorumStatus` that a description decides.
 
     `voter_set` is the newest one of the log (its versions of kraft.version, and endpoints where the answer
-    has none), `brokers` the ids of the cluster's brokers: an observer that is none of them is a controller.
+    has none), `words` are what was judged of voters and observers, by role and id.
     """
-    picture = _Picture(told, voter_set, brokers)
+    picture = _Picture(told, voter_set, words)
     replicas = [picture.row(one, "voter") for one in told.voters]
     replicas += [picture.row(one, "observer") for one in told.observers]
     voters = [row for row in replicas if row["role"] != "observer"]
@@ -43,10 +43,10 @@ class _Picture:
         self,
         told: QuorumDescription,
         voter_set: Collection[Mapping[str, Any]],
-        brokers: Collection[int],
+        words: Mapping[tuple[str, int], list[str]],
     ) -> None:
         self._told = told
-        self._brokers = brokers
+        self._words = words
         self._voters = {one["id"]: one for one in voter_set}
         self._endpoints = {
             node.id: [f"{one.name}://{one.host}:{one.port}" for one in node.endpoints]
@@ -69,7 +69,7 @@ class _Picture:
             "endpoints": self._endpoints.get(one.id) or known.get("endpoints", []),
             "min_version": known.get("min_version"),
             "max_version": known.get("max_version"),
-            "words": [*self._words(one, role)],
+            "words": [*self._words.get((role, one.id), ())],
         }
 
     def _lag(self, one: QuorumReplica) -> int | None:
@@ -86,21 +86,6 @@ class _Picture:
         if one.last_caught_up_at_ms is None:
             return None
         return max(leader.last_caught_up_at_ms - one.last_caught_up_at_ms, 0)
-
-    def _words(self, one: QuorumReplica, role: str) -> list[str]:
-        if one is self._leader:
-            return []
-        if role == "observer":
-            return self._words_of_observer(one)
-        is_here = is_alive(one, self._told.leader_id, leader_now_ms(self._told))
-        return [] if is_here else ["silent"]
-
-    def _words_of_observer(self, one: QuorumReplica) -> list[str]:
-        """Whoever is both, a broker and a controller, fetches as a voter or as an observer, not as both."""
-        voter = next((v for v in self._told.voters if v.id == one.id), None)
-        if voter is not None:
-            return ["other_directory"]
-        return ["dangling"] if self._brokers and one.id not in self._brokers else []
 
 
 def _at(ms: int | None) -> str | None:

@@ -1,4 +1,4 @@
-"""The life of findings: opened with the first round that sees them, ended by one that does not any more."""
+"""The life of findings: opened when they count, ended as soon as a round that judges them finds them over."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Q, QuerySet
 
 from console.quorum.models import RANKS, MetadataLog, QuorumFinding
 
-# What is not seen for so long is over: a single round may miss a replica that is just fetching.
-CLOSE_AFTER = timedelta(seconds=30)
 MOST_OPEN = 200
 _FIELDS = ("severity", "rank", "sentence", "todo", "evidence", "last_seen_at")
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Something that a round saw; `severity` is notice, warn, risk or crit."""
+    """Something that was seen; `severity` is notice, warn, risk or crit.
+
+    `since` is when it began (None: now, as far as is known), `ended` when it was over (None: it is not).
+    """
 
     code: str
     severity: str
@@ -29,6 +31,7 @@ class Found:
     subject: str = ""
     evidence: Mapping[str, Any] = field(default_factory=dict)
     since: datetime | None = None
+    ended: datetime | None = None
 
     @property
     def key(self) -> tuple[str, str]:
@@ -36,28 +39,72 @@ class Found:
         return self.code, self.subject
 
 
+def open_keys(log: MetadataLog) -> set[tuple[str, str]]:
+    """Return code and subject of the open findings of a log."""
+    return set(_open(log).values_list("code", "subject"))
+
+
 def save_round(
     log: MetadataLog, found: Iterable[Found], now: datetime, codes: Collection[str] | None = None
 ) -> None:
     """Open, confirm and end findings; a constant number of statements.
 
-    `codes` are the rules that were applied (None: all of them): what they no longer see ends.
+    `codes` are the rules that were applied (None: all of them): what they no longer see ends. What was over
+    before it was seen is kept as ended, once.
     """
-    seen = {one.key: one for one in _worst(found)}
+    told = list(found)
+    seen = {one.key: one for one in _worst(one for one in told if one.ended is None)}
     rows = {(row.code, row.subject): row for row in _open(log)}
     opened = [_row(log, one, now) for key, one in seen.items() if key not in rows]
     kept = [_confirmed(row, seen[key], now) for key, row in rows.items() if key in seen]
-    over = [
-        row
-        for key, row in rows.items()
-        if key not in seen and _is_judged(row, codes) and now - row.last_seen_at >= CLOSE_AFTER
-    ]
+    over = [row for key, row in rows.items() if key not in seen and _is_judged(row, codes)]
+    past = [one for one in _worst(told) if one.ended is not None]
     for row in over:
-        row.closed_at = row.last_seen_at
+        row.closed_at = _end_of(row, past)
     with transaction.atomic():
         QuorumFinding.objects.bulk_create(opened)
         QuorumFinding.objects.bulk_update(kept, _FIELDS, batch_size=200)
         QuorumFinding.objects.bulk_update(over, ["closed_at"], batch_size=200)
+        QuorumFinding.objects.bulk_create(_unkept(log, past))
+
+
+def _end_of(row: QuorumFinding, past: Iterable[Found]) -> datetime:
+    """Return when a finding was over: as the log says, else when it was last seen."""
+    ends = (
+        one.ended
+        for one in past
+        if one.key == (row.code, row.subject)
+        and one.ended is not None
+        and one.ended >= row.opened_at
+    )
+    return min(ends, default=row.last_seen_at)
+
+
+def _unkept(log: MetadataLog, past: Collection[Found]) -> list[QuorumFinding]:
+    """Return rows for ended findings that no kept one overlaps."""
+    codes = {one.code for one in past}
+    least = min((one.since for one in past if one.since), default=None)
+    if least is None:
+        return []
+    rows = QuorumFinding.objects.filter(log=log, code__in=codes)
+    rows = rows.filter(Q(closed_at=None) | Q(closed_at__gte=least))
+    kept = list(rows.values_list("code", "subject", "opened_at", "closed_at"))
+    found = []
+    for one in past:
+        if one.since is None or one.ended is None or any(_overlaps(one, *row) for row in kept):
+            continue
+        row = _row(log, one, one.ended)
+        row.closed_at = one.ended
+        found.append(row)
+    return found
+
+
+def _overlaps(
+    one: Found, code: str, subject: str, opened_at: datetime, closed_at: datetime | None
+) -> bool:
+    if one.key != (code, subject) or one.since is None or one.ended is None:
+        return False
+    return opened_at <= one.ended and (closed_at is None or closed_at >= one.since)
 
 
 def prune_findings(now: datetime) -> int:
@@ -66,7 +113,7 @@ def prune_findings(now: datetime) -> int:
     return QuorumFinding.objects.filter(closed_at__lt=limit).delete()[0]
 
 
-def _open(log: MetadataLog) -> Iterable[QuorumFinding]:
+def _open(log: MetadataLog) -> QuerySet[QuorumFinding]:
     return QuorumFinding.objects.filter(log=log, closed_at=None)
 
 

@@ -15,6 +15,7 @@ _ROLES = {
     "observer": ("Observer", Severity.NOTICE),
 }
 WHY = {
+    "not_judged": "Whether it answers the leader is not judged yet.",
     "silent": "It does not fetch: it may be down or cut off.",
     "dangling": "It runs as a controller but has no vote any more: stop it or add it.",
     "other_directory": "Another directory than the voter set names: a new disk that was not added.",
@@ -23,19 +24,23 @@ WHY = {
 
 def shown_replicas(status: QuorumStatus | None) -> list[dict[str, Any]]:
     """Return leader, voters and observers as rows of the page."""
-    rows = status.replicas if status else []
-    return [_shown(row) for row in rows]
+    if status is None:
+        return []
+    why = WHY | ({"not_judged": status.unjudged} if status.unjudged else {})
+    return [_shown(row, why) for row in status.replicas]
 
 
-def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
+def _shown(row: Mapping[str, Any], why: Mapping[str, str]) -> dict[str, Any]:
     word, severity = _ROLES.get(row["role"], ("Observer", Severity.NOTICE))
+    odd = "none" if "not_judged" in row["words"] else "risk"
     if row["words"]:
-        severity = Severity.RISK
+        severity = Severity(odd)
     return {
         **row,
         "role_word": word,
         "severity": severity.value,
-        "why": " ".join(WHY.get(one, "") for one in row["words"]),
+        "odd_severity": odd,
+        "why": " ".join(why.get(one, "") for one in row["words"]),
         "last_fetch_at": read_at(row.get("last_fetch_at")),
         "last_caught_up_at": read_at(row.get("last_caught_up_at")),
     }

@@ -20,14 +20,12 @@ from console.frame.pages.state_timeline import (
 from console.frame.pages.states import Severity
 from console.frame.pages.timerange import TimeRange
 from console.quorum import queries
-from console.quorum.models import Election, MetadataLog, VoterSetEntry
+from console.quorum.models import ControllerSilence, Election, MetadataLog, VoterSetEntry
 from jobs.numbers import format_span_ms
 
 MOST_ENTRIES = 500
 MOST_EVENTS = 100
 SHORT_ID = 8
-# About as long as an election lasts on a quiet quorum; a gap below it is the ordinary beat of the log.
-NOTABLE_GAP_MS = 1000
 
 
 def record_url(log: MetadataLog, offset: int) -> str:
@@ -46,7 +44,8 @@ def draw_voters(log: MetadataLog, time_range: TimeRange, now: datetime) -> State
     entries = queries.until(queries.list_voter_sets(log), time_range, MOST_ENTRIES)
     elections = queries.until(queries.list_elections(log), time_range, MOST_ENTRIES)
     lanes = _voter_lanes(log, entries, elections)
-    return draw_timeline(lanes, time_range, now, _marks(log, entries, elections, time_range))
+    marks = _marks(log, entries, elections, time_range)
+    return draw_timeline(lanes, time_range, now, marks)
 
 
 def _voter_lanes(
@@ -152,16 +151,27 @@ def _marks(
 ) -> list[Event]:
     events = [_election_event(log, one) for one in elections]
     events += [event for entry in entries for event in _set_events(log, entry)]
+    silences = queries.list_silences(log).filter(
+        to_at__gte=time_range.start, from_at__lte=time_range.end
+    )
+    events += [_silence_event(log, one) for one in silences.order_by("-to_offset")[:MOST_EVENTS]]
     inside = [event for event in events if time_range.start <= event.at <= time_range.end]
     return in_order(inside, MOST_EVENTS)
 
 
 def _election_event(log: MetadataLog, election: Election) -> Event:
     gap = election.gap_ms or 0
-    severity = Severity.WARN if gap >= NOTABLE_GAP_MS else Severity.NOTICE
+    severity = Severity.WARN if election.oddities else Severity.NOTICE
     told = f", {format_span_ms(gap)} without a record before" if election.gap_ms else ""
     label = f"Leader {election.leader_id}, epoch {election.epoch}{told}"
     return Event(election.at, "Election", label, severity, record_url(log, election.offset))
+
+
+def _silence_event(log: MetadataLog, silence: ControllerSilence) -> Event:
+    ms = (silence.to_at - silence.from_at).total_seconds() * 1000
+    label = f"No controller for {format_span_ms(ms)}, no election"
+    href = record_url(log, silence.to_offset)
+    return Event(silence.to_at, "No controller", label, Severity.WARN, href)
 
 
 def _set_events(log: MetadataLog, entry: VoterSetEntry) -> Iterator[Event]:

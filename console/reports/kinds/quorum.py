@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Case, Count, Q, QuerySet, When
 from django.urls import reverse
 
 from console.clusters.models import Cluster
@@ -15,14 +15,16 @@ from console.quorum.history import queries as history
 from console.reports.kinds.answers import key_of, moment_in, needs_analysis, window_of
 from console.reports.kinds.asked import Answer, Asked, Question
 from console.reports.kinds.broker_records import read_brokers
+from jobs.quorum.timeline.clock import SHORTEST_SILENCE_MS
 from jobs.reports.document import Gap
 from jobs.reports.kinds.clusters.quorum_recorded import (
     ClusterQuorum,
     ControllerTime,
     ElectionRecorded,
-    OpenFinding,
+    FindingRecorded,
     QuorumRecorded,
     SettingChange,
+    Silence,
     VoterChange,
 )
 from jobs.reports.links import within
@@ -31,6 +33,7 @@ from jobs.reports.values import stamp
 
 KIND = "time-without-controller"
 MOST_CONFIGS = 1000
+MOST_FINDINGS = 500
 SHORT_ID = 8
 
 
@@ -82,7 +85,7 @@ def _read(asked: Asked, cluster: Cluster) -> ClusterQuorum:
         configs=tuple(_settings(log, configs)),
         config_counts=tuple(_config_counts(configs)),
         features=tuple(_features(log, start, end)),
-        findings=tuple(_findings(log, end)),
+        findings=tuple(_findings(log, start, end)),
         **told,
     )
 
@@ -134,19 +137,24 @@ def _elections(log: queries.Log, start: datetime, end: datetime) -> dict[str, An
     rows = queries.list_elections(log).order_by("offset")
     before = rows.filter(at__lt=start).last()
     inside = rows.filter(at__gte=start, at__lt=end)
-    names = ("at", "epoch", "leader_id", "gap_ms", "anomalies", "offset")
     found = tuple(
         ElectionRecorded(
-            at,
-            epoch,
-            leader,
-            gap_ms,
-            tuple(anomalies),
-            reverse("quorum:record", args=[log.name, offset]),
+            one.at,
+            one.epoch,
+            one.leader_id,
+            one.gap_ms,
+            tuple(one.oddities),
+            reverse("quorum:record", args=[log.name, one.offset]),
+            one.is_silence,
         )
-        for at, epoch, leader, gap_ms, anomalies, offset in inside.values_list(*names)
+        for one in inside
     )
-    return {"elections": found, "leader_before": before.leader_id if before else None}
+    silences = queries.list_silences(log).filter(to_at__gt=start, from_at__lt=end)
+    return {
+        "elections": found,
+        "silences": tuple(Silence(one.from_at, one.to_at) for one in silences),
+        "leader_before": before.leader_id if before else None,
+    }
 
 
 def _changes(log: queries.Log, kind: str, start: datetime, end: datetime) -> QuerySet[Any]:
@@ -198,10 +206,16 @@ def _resource_of(key: str) -> tuple[str, str, str]:
     return kind, resource, name
 
 
-def _findings(log: queries.Log, end: datetime) -> Iterator[OpenFinding]:
-    rows = queries.list_findings(log).filter(Q(closed_at=None) | Q(closed_at__gte=end))
-    for one in rows.filter(opened_at__lt=end).order_by("-rank", "opened_at", "pk"):
-        yield OpenFinding(one.severity, one.word, one.sentence, one.todo, one.opened_at)
+def _findings(log: queries.Log, start: datetime, end: datetime) -> Iterator[FindingRecorded]:
+    """Yield the findings that were open in the period, those first that were open at its end."""
+    is_open = Q(closed_at=None) | Q(closed_at__gte=end)
+    rows = queries.list_findings(log).filter(is_open | Q(closed_at__gt=start), opened_at__lt=end)
+    rows = rows.annotate(is_over=Case(When(is_open, then=0), default=1))
+    for one in rows.order_by("is_over", "-rank", "opened_at", "pk")[:MOST_FINDINGS]:
+        closed_at = one.closed_at if one.is_over else None
+        yield FindingRecorded(
+            one.severity, one.word, one.sentence, one.todo, one.opened_at, closed_at
+        )
 
 
 def _controller_time(answer: Answer | None) -> ControllerTime | None:
@@ -219,6 +233,7 @@ def _controller_time(answer: Answer | None) -> ControllerTime | None:
         moment_in(facts, "longest_from"),
         moment_in(facts, "from"),
         moment_in(facts, "to"),
+        facts["longest_ms"] > SHORTEST_SILENCE_MS,
     )
 
 

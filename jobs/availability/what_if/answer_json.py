@@ -105,7 +105,7 @@ def counts_mapping(counts: Counts) -> dict[str, Any]:
 
 def quorum_mapping(quorum: QuorumOutcome) -> dict[str, Any]:
     """Return the quorum; `known` false where the voters are not known, and nothing is said of them."""
-    is_known = quorum.voters > 0
+    is_known = quorum.is_known
     return {
         "known": is_known,
         "voters": quorum.voters,

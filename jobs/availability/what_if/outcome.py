@@ -139,7 +139,7 @@ def count_outcomes(outcomes: Iterable[PartitionOutcome]) -> Counts:
 
 @dataclass(frozen=True, slots=True)
 class QuorumOutcome:
-    """The quorum after a step. `voters` 0: not known, and taken for alive.
+    """The quorum after a step. `voters` 0: not known; for partitions a majority is assumed.
 
     `deadly_racks`: racks each of which alone would end the majority next; `deadly_nodes` likewise.
     """
@@ -153,6 +153,18 @@ class QuorumOutcome:
     deadly_racks: tuple[str, ...] = ()
     deadly_nodes: tuple[int, ...] = ()
     sentence: str = ""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the voters are known: without them there is no verdict on the majority."""
+        return self.voters > 0
+
+    @property
+    def verdict(self) -> str:
+        """Whether there is a majority, in words."""
+        if not self.is_known:
+            return "unknown"
+        return "majority" if self.has_majority else "no majority"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ def quorum_outlook(cluster: ClusterModel, alive: AbstractSet[int]) -> QuorumOutc
     """
     voters = sorted({one.node_id for one in cluster.voters})
     if not voters:
-        sentence = "The voters are not known: the quorum is taken for alive."
+        sentence = "Unknown: the voters are not known. For the partitions a majority is assumed."
         return QuorumOutcome(
             0, 0, (), (), has_majority=True, failures_tolerated=0, sentence=sentence
         )

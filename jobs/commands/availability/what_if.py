@@ -253,8 +253,7 @@ def _matrix_lines(answer: Matrix, worst: WorstFailure | None) -> Iterator[str]:
             sums.became_unwritable, sums.offline, sums.lost, sums.at_risk - sums.lost, sums.exposed,
             sums.leader_changes,
         )  # fmt: skip
-        quorum = "alive" if one.quorum.has_majority else "no majority"
-        rows.append((one.name, *(f"{number:,}" for number in numbers), quorum))  # type: ignore[arg-type]
+        rows.append((one.name, *(f"{number:,}" for number in numbers), one.quorum.verdict))  # type: ignore[arg-type]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         first, *rest = (

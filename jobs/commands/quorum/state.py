@@ -15,12 +15,13 @@ from jobs.quorum.history.change_json import change_mapping, difference_mapping, 
 from jobs.quorum.image.diff import Difference, diff_images
 from jobs.quorum.image.image import MetadataImage
 from jobs.quorum.image.partition_registration import PartitionRegistration, difference_text
-from jobs.quorum.image.point_in_time import LogPosition, StateAt, items_until, state_of_folder
+from jobs.quorum.image.point_in_time import LogPosition, StateAt, state_of_folder
 from jobs.quorum.log.folder import BadFolder, LogFolder, read_folder
 from jobs.quorum.timeline.parts import voter_mapping
-from jobs.quorum.timeline.voter_timeline import read_voter_timeline
+from jobs.quorum.timeline.voter_timeline import VoterTimeline, read_voter_timeline
+from jobs.quorum.voters.control_scan import ControlItem, items_of_all_segments
 from jobs.visible import print_lines
-from jobs.wire.metadata.log import LogRecord
+from jobs.wire.metadata.log import LogRecord, PassedBatch
 
 OK, FINDING, BAD_INPUT = 0, 1, 2
 
@@ -144,14 +145,38 @@ def _where(image: MetadataImage) -> dict[str, Any]:
 
 
 def _voters(folder: LogFolder, moment: LogPosition) -> dict[str, Any]:
-    timeline = read_voter_timeline(items_until(folder, moment))
+    """Return the voters; where they are not known there are none, and `votersUnknown` says why.
+
+    Those of a static quorum are in no snapshot: the elections before it name them.
+    """
+    timeline = read_voter_timeline(_until(items_of_all_segments(folder), moment))
     entry = timeline.current
+    why = _why_unknown(timeline)
+    voters = [] if entry is None or why else [voter_mapping(one) for one in entry.voters]
     return {
         "kraftVersion": timeline.kraft_version,
-        "votersOffset": None if entry is None else entry.offset,
-        "votersStatic": None if entry is None else entry.is_static,
-        "voters": [] if entry is None else [voter_mapping(one) for one in entry.voters],
+        "votersOffset": None if entry is None or why else entry.offset,
+        "votersStatic": None if entry is None or why else entry.is_static,
+        "votersUnknown": why,
+        "voters": voters,
     }
+
+
+def _until(items: Iterator[ControlItem], moment: LogPosition) -> Iterator[ControlItem]:
+    for item in items:
+        if isinstance(item, LogRecord | PassedBatch) and not moment.includes(item):
+            return
+        yield item
+
+
+def _why_unknown(timeline: VoterTimeline) -> str | None:
+    """Return why the voters are not known; None where they are."""
+    entry = timeline.current
+    if entry is None:
+        return "neither an election nor a voters record is in the log before this moment"
+    if not timeline.is_current_known:
+        return f"records behind offset {entry.offset}, which named the last ones, are missing"
+    return None
 
 
 def _lines(told: dict[str, Any]) -> Iterator[str]:
@@ -162,6 +187,8 @@ def _lines(told: dict[str, Any]) -> Iterator[str]:
         yield f"A transaction is open since offset {told['openTransaction']}: it is not applied."
     version = told["kraftVersion"]
     yield f"voters (kraft.version {'not known' if version is None else version})"
+    if told["votersUnknown"]:
+        yield f"  not known: {told['votersUnknown']}"
     for voter in told["voters"]:
         where = ", ".join(f"{at['name']}://{at['host']}:{at['port']}" for at in voter["endpoints"])
         yield f"  {voter['id']}  {voter['directoryId'] or 'no directory id'}  {where}"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from jobs.quorum.log.folder import BadFolder, LogFolder, read_folder
 from jobs.quorum.timeline.voter_timeline import VoterTimeline, read_voter_timeline
-from jobs.quorum.voters.control_scan import control_items
+from jobs.quorum.voters.control_scan import items_of_all_segments
 from jobs.quorum.voters.report import has_finding, lines, report
 from jobs.visible import print_lines
 
@@ -57,5 +57,5 @@ def read_timeline(folder: LogFolder, high_watermark: int | None = None) -> Voter
     """Return the timeline of a folder; its latest snapshot tells what is committed at least."""
     end = max((snapshot.offset for snapshot in folder.snapshots), default=None)
     return read_voter_timeline(
-        control_items(folder), high_watermark=high_watermark, snapshot_end=end
+        items_of_all_segments(folder), high_watermark=high_watermark, snapshot_end=end
     )

@@ -1,4 +1,5 @@
-"""Whether a quorum is well: by the metadata log, by DescribeQuorum, and whether both agree.
+"""What is wrong with a quorum: by the metadata log, by DescribeQuorum, and whether both agree.
 
-In reading order: `finding`, `rules`, `describe_quorum_rules`, `metadata_log_rules`, `compare`.
+In reading order: `finding`, `rules`, `voter_states`, `describe_quorum_rules`, `elections`,
+`metadata_log_rules`, `compare`.
 """

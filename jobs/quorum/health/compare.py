@@ -1,4 +1,8 @@
-"""Whether those who must agree do: the log and DescribeQuorum, and the replicas of the log. Pure."""
+"""Whether those who must agree do: the log and DescribeQuorum, and the replicas of the log. Pure.
+
+Log and description are read at different times. Only what does not depend on the order is compared: an epoch
+has one leader for ever, and the records before an offset of an epoch are the same for ever.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from dataclasses import dataclass
 from jobs.cluster.admin.quorum import QuorumDescription
 from jobs.quorum.advisor.state import described_voters
 from jobs.quorum.health.finding import QuorumCode, QuorumFinding, Severity
+from jobs.quorum.health.voter_states import leader_age_ms, leader_now_ms
 from jobs.quorum.timeline.voter_timeline import VoterTimeline
 from jobs.quorum.voters.voter_sets import VoterSet
 
@@ -16,37 +21,58 @@ UNCOMMITTED_AFTER_MS = 60_000
 
 
 def find_disagreement(
-    description: QuorumDescription, timeline: VoterTimeline
+    description: QuorumDescription, timeline: VoterTimeline, epoch_before: int | None = None
 ) -> Iterator[QuorumFinding]:
     """Yield where the log says another quorum than its leader does.
 
-    Only what the log must know is judged: it may end before the description was made.
+    `epoch_before` is the newest epoch that the log had before the quorum was asked (None: not known): only
+    that one the quorum must have reached. The log may end before the description was made, or behind it.
     """
-    end = timeline.end_offset
-    last = timeline.epochs[-1] if timeline.epochs else None
-    if last is not None and last.epoch > description.leader_epoch:
+    if epoch_before is not None and epoch_before > description.leader_epoch:
         yield _disagrees(
             "epoch",
-            f"The log has records of epoch {last.epoch}, but the quorum says it is at "
+            f"The log had records of epoch {epoch_before} before the quorum was asked, which says it is at "
             f"{description.leader_epoch}.",
-            {"log_epoch": last.epoch, "described_epoch": description.leader_epoch},
+            {"log_epoch": epoch_before, "described_epoch": description.leader_epoch},
         )
-    same_epoch = last is not None and last.epoch == description.leader_epoch
-    leaders = {last.leader_id if last else None, description.leader_id}
-    if same_epoch and None not in leaders and len(leaders) > 1:
+    led_by = _leaders(timeline).get(description.leader_epoch)
+    if None not in {led_by, description.leader_id} and led_by != description.leader_id:
         yield _disagrees(
             "leader",
             f"In epoch {description.leader_epoch} the log has another leader than node "
             f"{description.leader_id}, which the quorum says.",
-            {
-                "log_leader": last.leader_id if last else None,
-                "described_leader": description.leader_id,
-            },
+            {"log_leader": led_by, "described_leader": description.leader_id},
         )
-    current = timeline.current
-    is_read = end is not None and end >= (description.high_watermark or 0)
-    if current is not None and same_epoch and is_read and timeline.is_current_known:
-        yield from _compare_voters(current.voters, described_voters(description))
+    voters = _voters_of_log(description, timeline)
+    if voters is not None:
+        yield from _compare_voters(voters, described_voters(description))
+
+
+def can_compare_voters(description: QuorumDescription, timeline: VoterTimeline) -> bool:
+    """Whether the log tells the voters at the place at which the leader was when it was asked."""
+    return _voters_of_log(description, timeline) is not None
+
+
+def _leaders(timeline: VoterTimeline) -> dict[int, int | None]:
+    return {one.epoch: one.leader_id for one in timeline.epochs}
+
+
+def _voters_of_log(description: QuorumDescription, timeline: VoterTimeline) -> VoterSet | None:
+    """Return the voters of the log at the end of the leader's log as described; None where it does not tell.
+
+    The log is to reach that end within the same epoch: a later leader may have cut off what the described one
+    had behind the high watermark.
+    """
+    end = _leader_end(description)
+    span = next((one for one in timeline.epochs if one.epoch == description.leader_epoch), None)
+    if end is None or span is None or not span.first_offset < end <= span.last_offset + 1:
+        return None
+    return timeline.voters_at(end - 1)
+
+
+def _leader_end(description: QuorumDescription) -> int | None:
+    leader = (one for one in description.voters if one.id == description.leader_id)
+    return next((one.log_end_offset for one in leader), None)
 
 
 def _compare_voters(log: VoterSet, described: VoterSet) -> Iterator[QuorumFinding]:
@@ -73,14 +99,26 @@ def _disagrees(subject: str, sentence: str, evidence: Mapping[str, object]) -> Q
 
 
 def find_uncommitted_change(
-    description: QuorumDescription, timeline: VoterTimeline, now_ms: int
+    description: QuorumDescription, timeline: VoterTimeline
 ) -> Iterator[QuorumFinding]:
-    """Yield a change of voters that is not committed after a minute."""
-    current, committed = timeline.current, description.high_watermark
-    if current is None or committed is None or current.offset < committed:
+    """Yield a change of voters that its leader had for a minute without committing it.
+
+    The ages are those of the leader's clock; a change of an earlier epoch counts from the leader's election.
+    """
+    current, committed, end = timeline.current, description.high_watermark, _leader_end(description)
+    if current is None or current.timestamp_ms is None or committed is None or end is None:
         return
-    age_ms = None if current.timestamp_ms is None else now_ms - current.timestamp_ms
-    if age_ms is None or age_ms < UNCOMMITTED_AFTER_MS:
+    if timeline.high_watermark is not None:
+        committed = max(committed, timeline.high_watermark)
+    is_of_leader = (
+        timeline.epochs[-1].epoch <= description.leader_epoch if timeline.epochs else False
+    )
+    if not is_of_leader or not committed <= current.offset < end:
+        return
+    age_ms = leader_now_ms(description) - current.timestamp_ms
+    if current.epoch != description.leader_epoch:
+        age_ms = min(age_ms, leader_age_ms(description, timeline) or 0)
+    if age_ms < UNCOMMITTED_AFTER_MS:
         return
     yield QuorumFinding(
         QuorumCode.CHANGE_NOT_COMMITTED,
@@ -103,13 +141,24 @@ class LogDigest:
     name: str
     checksums: Mapping[int, tuple[int, int]]
 
+    @property
+    def last_epoch(self) -> int:
+        """The newest epoch of its batches; -1 without any."""
+        return max((epoch for epoch, _ in self.checksums.values()), default=-1)
+
+    def epoch_at(self, offset: int) -> int:
+        """The epoch of the batch at an offset; -1 for none."""
+        return self.checksums.get(offset, (-1, 0))[0]
+
 
 def find_different_replicas(
     replicas: list[LogDigest], high_watermark: int
 ) -> Iterator[QuorumFinding]:
     """Yield replicas of the log that differ below the high watermark; above it a difference is normal.
 
-    Compared are batches that both have: one may begin later (a snapshot) or end sooner (it lags).
+    Compared are batches that both have: one may begin later (a snapshot) or end sooner (it lags). A replica
+    that was read before it had records of a later epoch may have had a tail which that epoch cut off: what
+    differs by such an epoch is not compared.
     """
     for number, one in enumerate(replicas):
         for other in replicas[number + 1 :]:
@@ -118,11 +167,11 @@ def find_different_replicas(
 
 def _compare_logs(one: LogDigest, other: LogDigest, high_watermark: int) -> Iterator[QuorumFinding]:
     shared = one.checksums.keys() & other.checksums.keys()
-    bad = sorted(
-        at for at in shared if at < high_watermark and one.checksums[at] != other.checksums[at]
-    )
+    bad = [at for at in shared if at < high_watermark and one.checksums[at] != other.checksums[at]]
     if not bad:
         bad = _out_of_step(one, other, high_watermark)
+    known = min(one.last_epoch, other.last_epoch)
+    bad = sorted(at for at in bad if max(one.epoch_at(at), other.epoch_at(at)) <= known)
     if bad:
         yield QuorumFinding(
             QuorumCode.REPLICAS_DIFFER,
@@ -144,4 +193,4 @@ def _out_of_step(one: LogDigest, other: LogDigest, high_watermark: int) -> list[
     start = max(min(one.checksums), min(other.checksums))
     end = min(max(one.checksums), max(other.checksums), high_watermark)
     odd = one.checksums.keys() ^ other.checksums.keys()
-    return sorted(at for at in odd if start <= at < end)
+    return [at for at in odd if start <= at < end]

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 from jobs.cluster.admin.quorum import QuorumDescription, QuorumReplica
 from jobs.quorum.advisor.state import ALIVE_WITHIN_MS, is_alive
 from jobs.quorum.health.finding import QuorumCode, QuorumFinding, Severity
-from jobs.quorum.voters.majority import quorum_after
+from jobs.quorum.health.voter_states import VoterState, VoterStates, leader_now_ms
 
 # A voter that is so far behind cannot help to commit; both must be exceeded for a short time only.
 LAG_RECORDS, LAG_MS = 1_000, 10_000
@@ -21,20 +21,18 @@ _FEWEST = 3
 STALLED_AFTER_MS = 10_000
 
 
-def leader_now_ms(description: QuorumDescription) -> int:
-    """Return the time on the leader's clock: the newest of its answer, else that of who asked."""
-    replicas = (*description.voters, *description.observers)
-    times = [t for one in replicas for t in (one.last_fetch_at_ms, one.last_caught_up_at_ms) if t]
-    return max(times, default=description.described_at_ms)
+def find_weak_majority(
+    description: QuorumDescription, voters: VoterStates
+) -> Iterator[QuorumFinding]:
+    """Yield what is wrong with the number of voters and of those that answer.
 
-
-def find_weak_majority(description: QuorumDescription) -> Iterator[QuorumFinding]:
-    """Yield what is wrong with the number of voters and of those alive."""
-    now_ms = leader_now_ms(description)
-    alive = {one.id for one in description.voters if is_alive(one, description.leader_id, now_ms)}
-    after = quorum_after({one.id for one in description.voters}, alive)
-    numbers = {"voters": after.voters, "alive": after.alive, "majority": after.majority}
-    missing = ", ".join(map(str, after.missing_ids))
+    Where the leader is too young to say of enough voters whether they answer, no majority is judged.
+    """
+    answering = voters.ids(VoterState.ANSWERS)
+    possible = len(answering) + len(voters.ids(VoterState.UNKNOWN))
+    count, majority, alive = len(voters.states), voters.majority, len(answering)
+    numbers = {"voters": count, "alive": alive, "majority": majority}
+    missing = ", ".join(map(str, voters.ids(VoterState.SILENT)))
     if description.leader_id is None:
         yield QuorumFinding(
             QuorumCode.NO_LEADER,
@@ -43,23 +41,24 @@ def find_weak_majority(description: QuorumDescription) -> Iterator[QuorumFinding
             "Bring back enough voters for a majority; look at the connections between controllers.",
             evidence=numbers,
         )
-    elif not after.has_majority:
+    elif possible < majority:
         yield QuorumFinding(
             QuorumCode.NO_MAJORITY,
             Severity.CRIT,
-            f"Only {after.alive} of {after.voters} voters answer the leader; {after.majority} are needed.",
+            f"Only {alive} of {count} voters answer the leader; {majority} are needed.",
             f"Bring back the nodes {missing}.",
             evidence=numbers,
         )
-    elif after.is_bare:
+    elif possible == majority and missing:
         yield QuorumFinding(
             QuorumCode.BARE_MAJORITY,
             Severity.CRIT,
-            f"{after.alive} of {after.voters} voters answer: if one more fails, the quorum stops.",
+            f"{'At most ' if possible > alive else ''}{possible} of {count} voters answer: if one more "
+            "fails, the quorum stops.",
             f"Bring back the nodes {missing}, or replace them (crosslog quorum-change).",
             evidence=numbers,
         )
-    yield from _find_bad_number(after.voters)
+    yield from _find_bad_number(count)
 
 
 def _find_bad_number(count: int) -> Iterator[QuorumFinding]:
@@ -82,14 +81,18 @@ def _find_bad_number(count: int) -> Iterator[QuorumFinding]:
         )
 
 
-def find_lagging_voters(description: QuorumDescription) -> Iterator[QuorumFinding]:
-    """Yield voters that do not fetch, or are far behind."""
+def find_lagging_voters(
+    description: QuorumDescription, voters: VoterStates
+) -> Iterator[QuorumFinding]:
+    """Yield voters that do not fetch, or are far behind; of a young leader's followers none is judged."""
+    if not voters.is_settled:
+        return
     now_ms = leader_now_ms(description)
     end = max((one.log_end_offset or 0 for one in description.voters), default=0)
     for one in description.voters:
         if one.id == description.leader_id:
             continue
-        if not is_alive(one, description.leader_id, now_ms):
+        if voters.states[one.id] is VoterState.SILENT:
             yield _silent(one, now_ms)
         else:
             yield from _behind(one, end, now_ms)
@@ -132,20 +135,26 @@ def find_odd_replicas(
     *,
     controller_ids: Collection[int] | None = None,
     registered_ids: Collection[int] | None = None,
+    is_settled: bool = True,
 ) -> Iterator[QuorumFinding]:
-    """Yield voters without directory, controllers without a vote, and registrations of nobody.
+    """Yield voters without directory, controllers without a vote, and registrations without a node.
 
     `controller_ids` are nodes that are controllers (process.roles), `registered_ids` those with a
-    RegisterControllerRecord; None: not known, and nothing is said.
+    RegisterControllerRecord; None: not known, and nothing is said. Both are to be read before the
+    quorum was described. A new leader (`is_settled` false) has not heard of all observers: none is taken for
+    gone.
     """
+    now_ms = leader_now_ms(description)
     voters = {one.id for one in description.voters}
     observers = {one.id for one in description.observers}
+    # The leader lists an observer for 300 s after its last fetch, also one that was stopped.
+    running = {one.id for one in description.observers if is_alive(one, None, now_ms)}
     named = [one for one in description.voters if one.directory_id]
     for one in description.voters if named else ():
         if not one.directory_id:
             yield _unnamed(one)
     known = controller_ids if controller_ids is not None else registered_ids
-    for id_ in sorted((observers - voters) & set(known or ())):
+    for id_ in sorted((running - voters) & set(known or ())):
         yield QuorumFinding(
             QuorumCode.DANGLING_CONTROLLER,
             Severity.WARN,
@@ -153,7 +162,8 @@ def find_odd_replicas(
             "Make it a voter (crosslog quorum-change --add), or stop it.",
             subject=str(id_),
         )
-    for id_ in sorted(set(registered_ids or ()) - voters - observers):
+    gone = set(registered_ids or ()) - voters - observers if is_settled else ()
+    for id_ in sorted(gone):
         yield QuorumFinding(
             QuorumCode.GHOST_REGISTRATION,
             Severity.WARN,
@@ -175,25 +185,38 @@ def _unnamed(one: QuorumReplica) -> QuorumFinding:
 
 
 def find_stall(before: QuorumDescription | None, now: QuorumDescription) -> Iterator[QuorumFinding]:
-    """Yield a high watermark that stands still between two descriptions, although records were written."""
-    if before is None or before.high_watermark is None or now.leader_id is None:
+    """Yield a high watermark that does not move between two descriptions, although records were written.
+
+    Only descriptions of one leader are compared: a new one does not know the high watermark at first.
+    """
+    mark = earlier_mark(before, now)
+    if before is None or mark is None:
         return
     waited_ms = now.described_at_ms - before.described_at_ms
-    if waited_ms < STALLED_AFTER_MS or (now.high_watermark or 0) > before.high_watermark:
-        return
     end = max((one.log_end_offset or 0 for one in now.voters), default=0)
-    if end <= before.high_watermark:
+    if waited_ms < STALLED_AFTER_MS or (now.high_watermark or 0) > mark or end <= mark:
         return
     yield QuorumFinding(
         QuorumCode.HIGH_WATERMARK_STALLED,
         Severity.CRIT,
-        f"Nothing was committed for {waited_ms / 1000:.0f} s: the high watermark stands at "
-        f"{before.high_watermark}, the leader's log ends at {end}.",
+        f"Nothing was committed for {waited_ms / 1000:.0f} s: the high watermark is still "
+        f"{mark}, the leader's log ends at {end}.",
         "A majority of voters must fetch: look at those that are silent or lag.",
         evidence={
             "high_watermark": now.high_watermark,
-            "before": before.high_watermark,
+            "before": mark,
             "log_end_offset": end,
             "waited_ms": waited_ms,
         },
     )
+
+
+def earlier_mark(before: QuorumDescription | None, now: QuorumDescription) -> int | None:
+    """Return the high watermark of an earlier description of the same leader.
+
+    None: there is none to compare with, because the leader is another one, or did not know it both times.
+    """
+    if before is None or now.leader_id is None or now.high_watermark is None:
+        return None
+    is_same = (before.leader_id, before.leader_epoch) == (now.leader_id, now.leader_epoch)
+    return before.high_watermark if is_same else None

@@ -47,7 +47,9 @@ class QuorumCode(StrEnum):
 class QuorumFinding:
     """One finding; `subject` is what it is about (a node, an epoch, an offset), empty for the whole quorum.
 
-    `evidence` are numbers and words, their units in their names.
+    `evidence` are numbers and words, their units in their names. `since_ms` is when it began by the log (ms
+    since 1970, the controllers' clocks; None: the log does not say), `ended_ms` when it was over (None: it is
+    not).
     """
 
     code: QuorumCode
@@ -56,6 +58,8 @@ class QuorumFinding:
     todo: str
     subject: str = ""
     evidence: Mapping[str, Any] = field(default_factory=dict)
+    since_ms: int | None = None
+    ended_ms: int | None = None
 
     @property
     def key(self) -> tuple[str, str]:

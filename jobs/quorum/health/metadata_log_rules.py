@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TypeVar
 
+from jobs.quorum.health.elections import STORM_MS, in_storm
 from jobs.quorum.health.finding import QuorumCode, QuorumFinding, Severity
-from jobs.quorum.timeline.parts import SKEW_MS, Anomaly, AnomalyCode, Election
+from jobs.quorum.timeline.parts import SKEW_MS, Anomaly, AnomalyCode, ControllerGap, Election
 from jobs.quorum.timeline.voter_timeline import VoterTimeline
 
-# Elections come with restarts; so many in so short a time do not.
-STORM_ELECTIONS, STORM_MS = 5, 600_000
 # What is older than this is history and no finding any more.
 RECENT_MS = 24 * 3_600_000
 
@@ -33,61 +34,95 @@ _BROKEN = {
 
 
 def find_election_trouble(timeline: VoterTimeline, now_ms: int) -> Iterator[QuorumFinding]:
-    """Yield storms of elections, skipped epochs and times without an active controller."""
+    """Yield storms of elections, skipped epochs and times without an active controller.
+
+    What happened again within `STORM_MS` is one finding. It has ended when as much time passed without it.
+    """
     since = now_ms - RECENT_MS
     recent = [one for one in timeline.elections if one.timestamp_ms >= since]
-    worst = _storm(recent)
-    if worst:
-        yield QuorumFinding(
-            QuorumCode.ELECTION_STORM,
-            Severity.RISK,
-            f"{len(worst)} elections within {_seconds(worst)} s, epochs {worst[0].epoch} to "
-            f"{worst[-1].epoch}.",
-            "Look for controllers that restart, pause (garbage collection, disk) or lose their network; "
-            "controller.quorum.fetch.timeout.ms is 2 s by default.",
-            evidence={
-                "elections": len(worst),
-                "first_offset": worst[0].offset,
-                "last_offset": worst[-1].offset,
-                "leaders": [one.leader_id for one in worst],
-            },
-        )
+    flags = in_storm([one.timestamp_ms for one in recent])
+    stormy = [one for one, is_in in zip(recent, flags, strict=True) if is_in]
+    for storm in episodes(stormy, _span_of_election):
+        yield _lasting(_storm(storm), storm, _span_of_election, now_ms)
     skipped = [one for one in recent if one.skipped_epochs]
-    if skipped:
-        yield _jump(skipped)
+    for jumps in episodes(skipped, _span_of_election):
+        yield _lasting(_jump(jumps), jumps, _span_of_election, now_ms)
     silences = [one for one in timeline.silences if one.to_ms >= since]
-    if silences:
-        longest = max(silences, key=lambda one: one.gap_ms)
-        yield QuorumFinding(
-            QuorumCode.NO_ACTIVE_CONTROLLER,
-            Severity.WARN,
-            f"{len(silences)} times in the last day no controller was active, at most for "
-            f"{longest.gap_ms / 1000:.1f} s (before offset {longest.to_offset}).",
-            "Where an election ended it, look at the leader that was lost; else at pauses of the leader.",
-            evidence={
-                "times": len(silences),
-                "total_ms": sum(one.gap_ms for one in silences),
-                "longest_ms": longest.gap_ms,
-                "offset": longest.to_offset,
-                "with_election": sum(one.is_election for one in silences),
-            },
-        )
+    for same in episodes(silences, _span_of_gap):
+        yield _lasting(_silence(same), same, _span_of_gap, now_ms)
 
 
-def _storm(elections: Sequence[Election]) -> Sequence[Election]:
-    """Return the most elections that stand within ten minutes; none unless they are a storm."""
-    best: Sequence[Election] = ()
-    start = 0
-    for end, last in enumerate(elections):
-        while last.timestamp_ms - elections[start].timestamp_ms > STORM_MS:
-            start += 1
-        if end - start + 1 > len(best):
-            best = elections[start : end + 1]
-    return best if len(best) >= STORM_ELECTIONS else ()
+T = TypeVar("T")
+Span = Callable[[T], tuple[int, int]]
 
 
-def _seconds(elections: Sequence[Election]) -> int:
-    return max(0, elections[-1].timestamp_ms - elections[0].timestamp_ms) // 1000
+def episodes(events: Sequence[T], span_of: Span[T]) -> list[list[T]]:
+    """Return events in groups: what begins within `STORM_MS` after the end of the one before is the same."""
+    found: list[list[T]] = []
+    until = 0
+    for one in events:
+        begin, end = span_of(one)
+        if found and begin - until <= STORM_MS:
+            found[-1].append(one)
+        else:
+            found.append([one])
+        until = max(until, end)
+    return found
+
+
+def _span_of_election(one: Election) -> tuple[int, int]:
+    return one.timestamp_ms, one.timestamp_ms
+
+
+def _span_of_gap(one: ControllerGap) -> tuple[int, int]:
+    return one.from_ms, one.to_ms
+
+
+def _lasting(
+    finding: QuorumFinding, events: Sequence[T], span_of: Span[T], now_ms: int
+) -> QuorumFinding:
+    """Return a finding with its begin, and with its end when it is over."""
+    begin = min(span_of(one)[0] for one in events)
+    end = max(span_of(one)[1] for one in events)
+    return replace(finding, since_ms=begin, ended_ms=end if now_ms - end > STORM_MS else None)
+
+
+def _storm(elections: Sequence[Election]) -> QuorumFinding:
+    seconds = max(0, elections[-1].timestamp_ms - elections[0].timestamp_ms) // 1000
+    return QuorumFinding(
+        QuorumCode.ELECTION_STORM,
+        Severity.RISK,
+        f"{len(elections)} elections within {seconds} s, epochs {elections[0].epoch} to "
+        f"{elections[-1].epoch}.",
+        "Look for controllers that restart, pause (garbage collection, disk) or lose their network; "
+        "controller.quorum.fetch.timeout.ms is 2 s by default.",
+        evidence={
+            "elections": len(elections),
+            "first_offset": elections[0].offset,
+            "last_offset": elections[-1].offset,
+            "leaders": [one.leader_id for one in elections],
+        },
+    )
+
+
+def _silence(silences: Sequence[ControllerGap]) -> QuorumFinding:
+    longest = max(silences, key=lambda one: one.gap_ms)
+    total_ms, count = sum(one.gap_ms for one in silences), len(silences)
+    many = f"{count} times no controller was active, {total_ms / 1000:.1f} s in all, at most "
+    once = "No controller was active for "
+    return QuorumFinding(
+        QuorumCode.NO_ACTIVE_CONTROLLER,
+        Severity.WARN,
+        f"{once if count == 1 else many}{longest.gap_ms / 1000:.1f} s (before offset {longest.to_offset}).",
+        "Where an election ended it, look at the leader that was lost; else at pauses of the leader.",
+        evidence={
+            "times": count,
+            "total_ms": total_ms,
+            "longest_ms": longest.gap_ms,
+            "offset": longest.to_offset,
+            "with_election": sum(one.is_election for one in silences),
+        },
+    )
 
 
 def _jump(skipped: Sequence[Election]) -> QuorumFinding:
@@ -127,6 +162,7 @@ def find_clock_skew(timeline: VoterTimeline, now_ms: int) -> Iterator[QuorumFind
                 "offset": worst.offset,
                 "times": len(back),
             },
+            since_ms=back[0].timestamp_ms,
         )
 
 
@@ -141,6 +177,7 @@ def find_log_faults(timeline: VoterTimeline, now_ms: int) -> Iterator[QuorumFind
             "Find out who did it; compare the logs of all controllers, committed records may have been lost.",
             subject=str(one.offset),
             evidence={"anomaly": one.code.value, "offset": one.offset, "epoch": one.epoch},
+            since_ms=one.timestamp_ms,
         )
     broken = [one for one in timeline.anomalies if one.code in _BROKEN]
     if broken:

@@ -11,7 +11,7 @@ from jobs.quorum.history.histories import LogItem, apply_item
 from jobs.quorum.image.image import MetadataImage
 from jobs.quorum.log.folder import LogFolder
 from jobs.quorum.log.folder_snapshots import SnapshotFile
-from jobs.wire.metadata.log import Gap, LogRecord
+from jobs.wire.metadata.log import Gap, LogRecord, PassedBatch
 
 # So many anomalies are told with a state; the rest is counted.
 MOST_ANOMALIES = 100
@@ -30,7 +30,7 @@ class LogPosition:
     offset: int | None = None
     timestamp_ms: int | None = None
 
-    def includes(self, record: LogRecord) -> bool:
+    def includes(self, record: LogRecord | PassedBatch) -> bool:
         """Whether a record belongs to what was there at this moment."""
         if self.offset is not None:
             return record.offset <= self.offset

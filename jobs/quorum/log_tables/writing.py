@@ -19,6 +19,7 @@ from jobs.quorum.replay.arrow import write_history
 from jobs.quorum.replay.folder import FolderReplay
 from jobs.quorum.replay.sparse import sparse_items
 from jobs.quorum.timeline.reader import SNAPSHOT_FOOTER, SNAPSHOT_HEADER, TimelineReader
+from jobs.quorum.voters.control_scan import ControlItem, items_before
 from jobs.wire.metadata.log import LogDamage, LogRecord, PassedBatch
 
 PARTITION_CHANGES = "partition_changes"
@@ -65,6 +66,7 @@ def write_beside_partitions(
     sentences, `anomalies` by kind, `begins_with_snapshot`.
     """
     pass_ = _Pass(output, read)
+    pass_.begin(items_before(folder))
     for change in read_changes(pass_.seen(sparse_items(folder))):
         told = change_row(change)
         if told is not None:
@@ -93,6 +95,13 @@ class _Pass:
         self._damage: list[str] = []
         self._records = self._told = 0
         self._is_in_snapshot = self._begins_with_snapshot = False
+
+    def begin(self, items: Iterator[ControlItem]) -> None:
+        """Let the timeline know who was elected before the snapshot at which the reading begins."""
+        for item in items:
+            self._timeline.take(item)
+        # The tables begin with the snapshot all the same.
+        self._timeline.first_offset = None
 
     def seen(self, items: Iterator[LogItem]) -> Iterator[LogItem]:
         """Pass items on, after they were taken note of."""

@@ -82,6 +82,8 @@ class TimelineControls:
         self.knows_beginning = True
         if voters is not None:
             self._snapshot_voters(header, voters, end_offset - 1, at_ms)
+        elif self.kraft_version == 0:
+            self._confirm_static()
         self.is_after_gap = False
         self.snapshot_end = max(self.snapshot_end or 0, end_offset)
 
@@ -142,6 +144,12 @@ class TimelineControls:
         )
         self.is_after_gap = False
 
+    def _confirm_static(self) -> None:
+        """Mark voters that an election named before kraft.version was known: a snapshot has none."""
+        last = self.entries[-1] if self.entries else None
+        if last is not None and last.source is EntrySource.LEADER_CHANGE and not last.is_static:
+            self.entries[-1] = replace(last, is_static=True)
+
     def _snapshot_voters(
         self, header: LogRecord, voters: VoterSet, offset: int, at_ms: int | None
     ) -> None:
@@ -149,7 +157,7 @@ class TimelineControls:
         if last == voters and not self.is_after_gap:
             return
         codes: tuple[AnomalyCode, ...] = ()
-        if last.voters and not self.is_after_gap and self.entries[-1].offset >= 0:
+        if last.voters and self._is_other(voters):
             sentence = (
                 f"The snapshot up to {offset} has the voters {voters}, the log before it {last}."
             )
@@ -166,6 +174,14 @@ class TimelineControls:
                 anomalies=codes,
             )
         )
+
+    def _is_other(self, voters: VoterSet) -> bool:
+        """Whether a snapshot contradicts the log before it; of an election only the ids are known."""
+        last = self.entries[-1]
+        if self.is_after_gap or last.offset < 0:
+            return False
+        is_by_ids = last.source is EntrySource.LEADER_CHANGE
+        return last.voters.ids != voters.ids if is_by_ids else last.voters != voters
 
     def _elect(
         self, record: LogRecord, gap_ms: int | None, previous: int | None, skipped: int

@@ -63,6 +63,23 @@ class VoterTimeline:
         return next((entry for entry in reversed(self.entries) if entry.is_committed), None)
 
     @property
+    def controller_gaps(self) -> tuple[ControllerGap, ...]:
+        """The times without an active controller: silences, and shorter gaps before elections."""
+        silent = {one.to_offset for one in self.silences}
+        short = (
+            ControllerGap(
+                one.offset - 1,
+                one.offset,
+                one.timestamp_ms - one.gap_ms,
+                one.timestamp_ms,
+                is_election=True,
+            )
+            for one in self.elections
+            if one.gap_ms is not None and one.gap_ms > 0 and one.offset not in silent
+        )
+        return tuple(sorted((*self.silences, *short), key=lambda one: one.to_offset))
+
+    @property
     def is_current_known(self) -> bool:
         """Whether `current` still holds at the end: no record behind it is missing."""
         return self.current is not None and not self._is_unsure(self.current.offset, None)

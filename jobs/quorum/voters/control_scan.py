@@ -30,12 +30,49 @@ def control_items(folder: LogFolder) -> Iterator[ControlItem]:
     return _ControlScan(folder.segments, folder.snapshots).items()
 
 
+def items_of_all_segments(folder: LogFolder) -> Iterator[ControlItem]:
+    """Yield the same from the first segment on, also what lies before the first snapshot.
+
+    The voters of a static quorum are in no snapshot, only in the elections before it.
+    """
+    return _ControlScan(folder.segments, folder.snapshots).all_items()
+
+
+def items_before(folder: LogFolder, offset: int | None = None) -> Iterator[ControlItem]:
+    """Yield of `items_of_all_segments` what lies before an offset; None: before the begin of `records`."""
+    begin = _beginning(folder) if offset is None else offset
+    for item in items_of_all_segments(folder):
+        if isinstance(item, LogRecord | PassedBatch) and _place(item) >= begin:
+            return
+        yield item
+
+
+def _beginning(folder: LogFolder) -> int:
+    """Return the first offset that `LogFolder.records` yields, or that behind its first snapshot."""
+    first = next((one for one in folder.records() if isinstance(one, LogRecord)), None)
+    return 0 if first is None else _place(first)
+
+
+def _place(item: LogRecord | PassedBatch) -> int:
+    """Return the offset of an item; of a snapshot the one behind it, at which the log continues."""
+    is_header = isinstance(item, LogRecord) and item.is_control and item.type == "SNAPSHOT_HEADER"
+    return item.offset + is_header
+
+
 class _ControlScan(FolderRecords):
     """Reads a folder's history once, and decodes control batches only."""
 
     def items(self) -> Iterator[ControlItem]:
         """Yield the history."""
         return self.read(None)
+
+    def all_items(self) -> Iterator[ControlItem]:
+        """Yield the history from the first segment on; snapshots where the log reaches them."""
+        first = self._segments[0].base_offset if self._segments else 0
+        if first == 0:
+            return self.read(None)
+        self._is_whole = False
+        return self.read(first)
 
     def _batch(self, batch: BatchAt, segment: SegmentFile) -> Iterator[LogRecord | LogDamage | Gap]:
         header = batch.header

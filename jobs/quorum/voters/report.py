@@ -117,9 +117,10 @@ def _election_lines(timeline: VoterTimeline, *, with_elections: bool) -> Iterato
     elif count:
         last = timeline.elections[-1]
         yield f"{count} election{'' if count == 1 else 's'}, the last of {last.leader_id} (--elections)"
-    if timeline.silences:
-        longest = max(silence.gap_ms for silence in timeline.silences)
-        yield f"{len(timeline.silences)} times without an active controller, at most {longest} ms"
+    gaps = [one.gap_ms for one in timeline.controller_gaps]
+    if gaps:
+        many = "1 time" if len(gaps) == 1 else f"{len(gaps)} times"
+        yield f"{many} without an active controller, {sum(gaps)} ms in all, at most {max(gaps)} ms"
 
 
 def _timed(part: VoterSetEntry | Election | Anomaly) -> dict[str, Any]:

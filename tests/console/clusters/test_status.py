@@ -108,3 +108,12 @@ def test_what_was_seen_says_how_old_it_is_when_rounds_are_late():
 )
 def test_a_cluster_whose_first_round_never_comes_is_stale(after_s, state):
     assert judge_cluster(Cluster(created_at=NOW), [], Severity.OK, 0, later(after_s)).state == state
+
+
+def test_a_cluster_of_which_only_groups_were_read_is_not_judged():
+    some = rounds()
+    for row in some:
+        row.succeeded_at = row.succeeded_at if row.noun == "groups" else None
+    found = judge_cluster(Cluster(created_at=NOW), some, Severity.OK, 0, NOW)
+    assert found.state == "new"
+    assert "nothing is judged" in found.reason

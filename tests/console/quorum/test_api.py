@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 import pytest
 from django.utils import timezone
 
+from console.quorum.models import QuorumStatus
 from tests.console.making import count_queries, make_cluster
 from tests.console.quorum.making import (
     make_change,
@@ -186,6 +187,24 @@ def test_a_wrong_question_is_refused_by_the_field(ask, path, field):
 def test_advice_needs_a_description(ask):
     make_log(make_cluster("west"))
     assert ask("quorum/west/advice/?remove=3", 409)["code"] == "not_described"
+
+
+def test_no_change_is_planned_while_the_voters_are_not_judged(ask):
+    why = "Not judged yet: the leader was elected 3 s before."
+    QuorumStatus.objects.update(memory={"unjudged": why})
+    told = ask("quorum/east/advice/?remove=3", 409)
+    assert told["code"] == "not_judged"
+    assert why in str(told)
+
+
+def test_the_verdict_is_told_with_its_reason(ask, log):
+    assert ask("quorum/east/")["verdict"] == {"severity": "warn", "word": "1 to look at", "why": ""}
+    log.findings.all().delete()
+    QuorumStatus.objects.update(
+        described_at=timezone.now(), failing_since=timezone.now(), error="No."
+    )
+    (told,) = ask("quorum/")["results"]
+    assert (told["verdict"]["word"], "No." in told["verdict"]["why"]) == ("Unknown", True)
 
 
 @pytest.mark.parametrize("path", ["quorum/nowhere/", "quorum/voter-sets/?cluster=nowhere"])

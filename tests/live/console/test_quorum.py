@@ -16,6 +16,7 @@ from console.quorum.models import (
     Kind,
     MetadataChange,
     MetadataLog,
+    QuorumFinding,
     QuorumStatus,
     VoterSetEntry,
 )
@@ -123,3 +124,26 @@ def assert_pages_show(client, admin, topic: str, offset: int) -> None:
     page = client.get(f"/quorum/quorum/records/{offset}/").content.decode()
     assert "PARTITION_CHANGE_RECORD" in page
     assert "topicId" in page
+
+
+@pytest.mark.timeout(900)
+def test_an_election_makes_no_false_finding_and_a_voter_that_was_killed_is_one(kept, settings):
+    settings.QUORUM_INTERVAL_S = 1
+    kept.look()
+    for _ in range(2):
+        victim = leader(kept.cluster)
+        number = victim.plan.node_id
+        victim.kill()
+        killed = {("voter_silent", str(number)), ("bare_majority", "")}
+        eventually(lambda killed=killed: found_of(kept, killed) == killed, 60, every=1)
+        victim.start()
+        eventually(lambda killed=killed: found_of(kept, killed) == set(), 60, every=1)
+
+
+def found_of(kept: Kept, true: set[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Look, and return the open findings of the voters; no other than these may ever open."""
+    log = kept.look()
+    rows = QuorumFinding.objects.filter(log=log, severity__in=("crit", "risk"))
+    found = set(rows.filter(closed_at=None).values_list("code", "subject"))
+    assert found <= true
+    return found

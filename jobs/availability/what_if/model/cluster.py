@@ -75,7 +75,7 @@ class InvalidCluster(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ClusterModel:
-    """A cluster at one moment. Without `voters` the quorum is not known and taken for alive.
+    """A cluster at one moment. Without `voters` the quorum is not known.
 
     `has_elr`: eligible.leader.replicas.version 1 (KIP-966). `promotes_itself`: brokers know observers and
     promote them; else observers are only those on standby brokers, and somebody has to promote.

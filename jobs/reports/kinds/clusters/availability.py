@@ -93,15 +93,18 @@ def _availability_verdict(cluster: ClusterAvailability) -> Verdict:
 def _rack_verdict(cluster: ClusterAvailability) -> Verdict:
     losses, alias = cluster.outlook.losses, cluster.alias
     if not losses:
-        text = f"Whether {alias} survives the loss of one rack is not known."
-        return Verdict(Level.NONE, "Unknown", f"{text} {_no_racks(cluster.outlook)}", cluster.href)
+        text = f"Whether {alias} survives the loss of one rack is not known. {_no_racks(cluster.outlook)}"
+        return Verdict(Level.NONE, "Unknown", text, cluster.href)
     at = text_of(stamp(cluster.outlook.snapshot_at), _TYPE.MOMENT)
-    fatal = [one for one in losses if not one.is_survived]
+    fatal = [one for one in losses if one.is_survived is False]
+    if not fatal and any(one.is_survived is None for one in losses):
+        text = f"Whether the quorum of {alias} survives the loss of one rack is not known ({at})."
+        return Verdict(Level.NONE, "Unknown", text, losses[0].href)
     if not fatal:
         text = f"{alias} survives the loss of any one of its {counted(len(losses), 'rack')} ({at})."
         return Verdict(Level.OK, "Survives the loss of one rack", text, losses[0].href)
-    worst = max(fatal, key=lambda one: (one.unwritable + one.offline, not one.has_quorum, one.rack))
-    lost = "" if worst.has_quorum else ", and the quorum loses its majority"
+    worst = max(fatal, key=lambda one: (one.unwritable + one.offline, one.loses_quorum, one.rack))
+    lost = ", and the quorum loses its majority" if worst.loses_quorum else ""
     text = (
         f"{alias} does not survive the loss of {', '.join(one.rack for one in fatal)} ({at}). Without "
         f"{worst.rack}, {counted(worst.unwritable, 'partition')} would refuse writes with acks=all{lost}."

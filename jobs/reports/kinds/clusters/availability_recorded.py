@@ -52,19 +52,30 @@ class UncleanElection:
 
 @dataclass(frozen=True, slots=True)
 class RackLoss:
-    """What the loss of a rack does to partitions: `unwritable` are those that refuse writes because of it."""
+    """What the loss of a rack does to partitions: `unwritable` are those that refuse writes because of it.
+
+    `has_quorum` None: the voters are not known.
+    """
 
     rack: str
     unwritable: int
     offline: int
     partitions: int
-    has_quorum: bool
+    has_quorum: bool | None
     href: str = ""
 
     @property
-    def is_survived(self) -> bool:
-        """Whether each partition still takes writes and has a leader, and the quorum a majority."""
-        return not self.unwritable and not self.offline and self.has_quorum
+    def loses_quorum(self) -> bool:
+        """Whether the quorum is known to have no majority then."""
+        return self.has_quorum is False
+
+    @property
+    def is_survived(self) -> bool | None:
+        """Whether each partition still takes writes and has a leader, and the quorum a majority.
+
+        None: the partitions do, and of the quorum it is not known.
+        """
+        return False if self.unwritable or self.offline else self.has_quorum
 
 
 @dataclass(frozen=True, slots=True)

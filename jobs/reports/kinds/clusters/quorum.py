@@ -17,19 +17,17 @@ from jobs.reports.document import (
     Text,
     Verdict,
 )
-from jobs.reports.kinds.clusters.leader_lanes import leader_chart, leaderless_ms
+from jobs.reports.kinds.clusters.leader_lanes import leader_chart, time_without_controller
 from jobs.reports.kinds.clusters.quorum_recorded import ClusterQuorum, QuorumRecorded, SettingChange
 from jobs.reports.kinds.kind import Content
 from jobs.reports.kinds.wording import counted, failed_analysis, worst_first
 from jobs.reports.values import ValueType, stamp, text_of
 
 MOST_ROWS = 500
-# About as long as an election lasts on a quiet quorum.
-NOTABLE_GAP_MS = 1000
 _TYPE = ValueType
 _GAP = (
-    "Time from the last record before an election to its first one, in the period: an active controller "
-    "writes at least every 500 ms, so this is about how long there was none."
+    "From the last record before an election or a silence to the record that ended it, in the period: an "
+    "active controller writes at least every 500 ms. A silence is much longer than records usually are apart."
 )
 _SEVERE = {"crit": Level.CRITICAL, "risk": Level.CRITICAL, "warn": Level.WARNING}
 
@@ -47,41 +45,36 @@ def build(recorded: QuorumRecorded, before: QuorumRecorded | None) -> Content:
 
 def _verdicts(cluster: ClusterQuorum) -> Iterator[Verdict]:
     alias, href = cluster.alias, cluster.href
-    if cluster.start is None:
+    time = time_without_controller(cluster)
+    if time is None:
         text = f"Nothing is known of the metadata log of {alias} in this period."
         yield Verdict(Level.NONE, "Unknown", text, href)
         return
-    gaps = _gaps(cluster)
-    longest = max(gaps, default=None, key=lambda one: one[0])
-    text = f"{alias}: {counted(len(cluster.elections), 'election')}"
-    if longest is None:
+    count = counted(len(cluster.elections), "election")
+    text = f"{alias}: {count}" if cluster.start else f"{alias}: elections are not known"
+    if not time.spans and cluster.gaps:
+        text += ", no time without a controller in the part of the period that is known."
+        yield Verdict(Level.NONE, "Partly known", text, href)
+    elif not time.spans:
         yield Verdict(
             Level.OK, "Always a controller", f"{text}, no time without a controller.", href
         )
     else:
-        text += f", {format_span_ms(sum(ms for ms, _ in gaps))} without an active controller, the longest "
-        text += f"{format_span_ms(longest[0])} until {_when(longest[1])}."
-        level = Level.WARNING if longest[0] >= NOTABLE_GAP_MS else Level.OK
+        text += f", {format_span_ms(time.total_ms)} without an active controller, the longest "
+        text += f"{format_span_ms(time.longest_ms)} until {_when(time.longest_end)}."
+        level = Level.WARNING if time.is_notable else Level.OK
         yield Verdict(level, "Time without a controller", text, href)
     if cluster.voter_changes:
         told = f"{counted(len(cluster.voter_changes), 'change')} of the voter set of {alias}."
         open_ = any(one.is_committed is False for one in cluster.voter_changes)
         level = Level.CRITICAL if open_ else Level.WARNING
         yield Verdict(level, "Voters changed", told, cluster.voters_href)
-    severe = [one for one in cluster.findings if one.severity in _SEVERE]
+    still_open = [one for one in cluster.findings if one.closed_at is None]
+    severe = [one for one in still_open if one.severity in _SEVERE]
     if severe:
         level = _SEVERE[severe[0].severity]
         text = f"{counted(len(severe), 'finding')} of {alias} open at the end: {severe[0].sentence}"
         yield Verdict(level, "Open findings", text, href)
-
-
-def _gaps(cluster: ClusterQuorum) -> list[tuple[int, datetime]]:
-    """Return the times without a controller in the period, each with the moment of its end."""
-    start, end = cluster.start, cluster.end
-    if start is None or end is None:
-        return []
-    found = ((leaderless_ms(one, start, end), one.at) for one in cluster.elections)
-    return [one for one in found if one[0]]
 
 
 def _sections(
@@ -151,6 +144,12 @@ _FIGURES = {
         "Controllers that became leader of the metadata log (LeaderChange records).",
         "voters_href",
     ),
+    "spans": (
+        "Times without an active controller",
+        _TYPE.COUNT,
+        f"Before elections, and when the log was silent without one. {_GAP}",
+        "voters_href",
+    ),
     "gap": ("Time without an active controller", _TYPE.DURATION_MS, f"Sum. {_GAP}", "voters_href"),
     "longest": ("Longest time without one", _TYPE.DURATION_MS, _GAP, "voters_href"),
     "at": ("Longest: ended", _TYPE.MOMENT, "When the next controller was active.", "voters_href"),
@@ -190,21 +189,25 @@ _FIGURES = {
 
 
 def _numbers(cluster: ClusterQuorum) -> dict[str, object]:
-    if cluster.start is None:
+    time = time_without_controller(cluster)
+    if time is None:
         return {}
-    gaps = _gaps(cluster)
-    longest = max(gaps, default=None, key=lambda one: one[0])
-    return {
+    found: dict[str, object] = {
+        "spans": time.spans,
+        "gap": time.total_ms,
+        "longest": time.longest_ms,
+        "at": stamp(time.longest_end),
+    }
+    if cluster.start is None:
+        return found
+    return found | {
         "elections": len(cluster.elections),
-        "gap": sum(ms for ms, _ in gaps),
-        "longest": longest[0] if longest else 0,
-        "at": stamp(longest[1]) if longest else None,
         "voters": len(cluster.voter_changes),
         "fenced": sum(one.times for one in cluster.brokers),
         "fenced_ms": sum(one.fenced_ms for one in cluster.brokers),
         "configs": cluster.config_count,
         "features": len(cluster.features),
-        "findings": len(cluster.findings),
+        "findings": sum(one.closed_at is None for one in cluster.findings),
     }
 
 
@@ -252,16 +255,26 @@ def _findings(cluster: ClusterQuorum) -> Table:
     rows = cluster.findings
     return Table(
         f"findings-{cluster.alias}",
-        "Findings open at the end",
+        "Findings of the period",
         (
             Column("severity", "Severity"),
             Column("finding", "Finding"),
             Column("sentence", "What it is"),
             Column("todo", "What to do"),
-            Column("opened", "Since", _TYPE.MOMENT),
+            Column("opened", "Began", _TYPE.MOMENT),
+            Column("closed", "Ended", _TYPE.MOMENT, "Empty: open at the end of the period."),
+            Column("lasted", "Lasted", _TYPE.DURATION_MS),
         ),
         tuple(
-            (one.severity, one.finding, one.sentence, one.todo or None, stamp(one.opened_at))
+            (
+                one.severity,
+                one.finding,
+                one.sentence,
+                one.todo or None,
+                stamp(one.opened_at),
+                stamp(one.closed_at),
+                one.lasted_ms,
+            )
             for one in rows
         ),
         tuple(cluster.href for _ in rows),

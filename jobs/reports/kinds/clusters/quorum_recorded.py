@@ -22,7 +22,10 @@ class VoterChange:
 
 @dataclass(frozen=True, slots=True)
 class ElectionRecorded:
-    """A controller that became leader; `gap_ms` is how long there was none before it, None: not known."""
+    """A controller that became leader; `gap_ms` is how long there was none before it, None: not known.
+
+    `is_silence`: that is much longer than records of the log usually are apart.
+    """
 
     at: datetime
     epoch: int
@@ -30,6 +33,15 @@ class ElectionRecorded:
     gap_ms: int | None
     anomalies: tuple[str, ...] = ()
     href: str = ""
+    is_silence: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """A time without a controller that ended without an election."""
+
+    start: datetime
+    end: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +80,30 @@ class SettingChange:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenFinding:
-    """A finding that was open at the end of the period."""
+class FindingRecorded:
+    """A finding of the period; `closed_at` None: it was open at the end of the period."""
 
     severity: str
     finding: str
     sentence: str
     todo: str
     opened_at: datetime
+    closed_at: datetime | None = None
+
+    @property
+    def lasted_ms(self) -> int | None:
+        """How long it lasted; None while it is open."""
+        if self.closed_at is None:
+            return None
+        return round((self.closed_at - self.opened_at).total_seconds() * 1000)
 
 
 @dataclass(frozen=True, slots=True)
 class ControllerTime:
-    """What an analysis says of the time without an active controller; `error`: why it says nothing."""
+    """What an analysis says of the time without an active controller; `error`: why it says nothing.
+
+    `is_silence`: the longest was much longer than records of the log usually are apart.
+    """
 
     href: str
     error: str = ""
@@ -90,6 +113,7 @@ class ControllerTime:
     longest_from: datetime | None = None
     start: datetime | None = None
     end: datetime | None = None
+    is_silence: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +133,14 @@ class ClusterQuorum:
     voter_changes: tuple[VoterChange, ...] = ()
     leader_before: int | None = None
     elections: tuple[ElectionRecorded, ...] = ()
+    silences: tuple[Silence, ...] = ()
     controller_time: ControllerTime | None = None
     brokers: tuple[BrokerFenced, ...] = ()
     broker_events: tuple[BrokerEvent, ...] = ()
     configs: tuple[SettingChange, ...] = ()
     config_counts: tuple[tuple[str, str, int], ...] = ()
     features: tuple[SettingChange, ...] = ()
-    findings: tuple[OpenFinding, ...] = ()
+    findings: tuple[FindingRecorded, ...] = ()
     href: str = ""
     voters_href: str = ""
     brokers_href: str = ""

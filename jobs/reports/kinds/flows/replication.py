@@ -74,6 +74,10 @@ def _verdict(recorded: ReplicationRecorded) -> Verdict:
         return Verdict(Level.CRITICAL, "Critical", " ".join(parts))
     if bad or held or open_drifts:
         return Verdict(Level.WARNING, "Warning", " ".join(parts))
+    unmeasured = [one.flow for one in flows if not one.lag.count]
+    if unmeasured:
+        parts.append(f"No lag was recorded of {listed(unmeasured)}.")
+        return Verdict(Level.NONE, "Unknown", " ".join(parts))
     return Verdict(Level.OK, "Healthy", " ".join(parts))
 
 

@@ -26,6 +26,7 @@ from console.quorum.models import Kind
 from jobs.availability.placements.placement import parse_placement
 from jobs.availability.what_if.model.cluster import BrokerModel, ControllerModel
 from jobs.availability.what_if.outcome import count_outcomes
+from jobs.availability.what_if.quorum_outlook import quorum_outlook
 from jobs.availability.what_if.simulation import simulate
 from jobs.availability.what_if.steps import Loss, Return, UncleanElection
 from tests.console.availability.placed_world import (
@@ -264,3 +265,15 @@ def test_pictures_are_read_from_what_is_followed_when_there_is_something():
     )  # fmt: skip
     (found,) = read_now(cluster).classes
     assert found == PartitionClass((1, 2, 3), (2,), 2, (3,))
+
+
+@pytest.mark.django_db
+def test_voters_that_were_not_judged_are_not_taken_for_alive():
+    cluster = make_sites()
+    why = "Not judged yet: the leader was elected 3 s before."
+    rows = [replica(1, "leader"), replica(2, words=["not_judged"])]
+    make_status(make_log(cluster), replicas=rows, memory={"unjudged": why})
+    seen = seen_cluster(cluster)
+    assert list(seen.model.voters) == []
+    assert why in " ".join(seen.gaps)
+    assert quorum_outlook(seen.model, {1, 2}).verdict == "unknown"

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from console.quorum.models import Kind, MetadataLog
+from console.quorum.models import ControllerSilence, Kind, MetadataLog
 from console.reports.kinds import quorum
 from console.reports.kinds.asked import Answer, Asked
 from jobs.reports.kinds.clusters.quorum import build
@@ -148,13 +148,26 @@ def test_feature_levels_that_changed(log):
     ]
 
 
-def test_findings_that_were_open_at_the_end(log):
+def test_findings_of_the_period_those_first_that_were_open_at_the_end(log):
     make_history(log)
     make_finding(log, "even_voters", opened_at=before(100))
     make_finding(log, "no_quorum", severity="crit", rank=4, opened_at=before(5000), closed_at=NOW)
     make_finding(log, "silent_voter", opened_at=before(500), closed_at=before(100))
     make_finding(log, "later", opened_at=NOW)
-    assert [one.finding for one in read(log).findings] == ["No quorum", "Even voters"]
+    make_finding(log, "long_ago", opened_at=before(9000), closed_at=before(5000))
+    found = [(one.finding, one.lasted_ms) for one in read(log).findings]
+    assert found == [("No quorum", None), ("Even voters", None), ("Silent voter", 400_000)]
+
+
+def test_a_silence_without_an_election_is_a_time_without_a_controller(log):
+    make_history(log)
+    ControllerSilence.objects.create(
+        log=log, from_offset=700, to_offset=701, from_at=before(500), to_at=before(497)
+    )
+    found = read(log)
+    figures = {one.label: one for one in build_of(found).sections[0].blocks[2].figures}
+    assert figures["Time without an active controller"].value == 3000 + 3300
+    assert build_of(found).verdicts[0].level == "warn"
 
 
 def test_a_log_that_begins_later_and_has_gaps_says_so(log):

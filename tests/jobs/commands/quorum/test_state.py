@@ -1,8 +1,13 @@
 """`crosslog state` at moments that a log does not have."""
 
+import json
+
 import pytest
 
 from jobs.cli import main
+from tests.jobs.quorum.log_files import write_folder
+from tests.jobs.quorum.voter_sets import Log
+from tests.jobs.quorum.voters.test_control_scan import static
 from tests.jobs.wire.metadata_values import NO_OP, data_batch
 
 
@@ -33,3 +38,31 @@ def test_an_offset_behind_the_log_is_bad_input(log, moment, capsys):
 
 def test_the_last_offset_of_the_log_is_told(log):
     assert main(["state", log, "--offset", "2"]) == 0
+
+
+def state_of(path, capsys, *moment):
+    assert main(["state", str(path), "--json", *moment]) in {0, 1}
+    return json.loads(capsys.readouterr().out)
+
+
+def test_voters_of_a_static_quorum_are_told_behind_a_snapshot(tmp_path, capsys):
+    path = static(tmp_path)
+    told = state_of(path, capsys)
+    assert [one["id"] for one in told["voters"]] == [1, 2, 3]
+    assert (told["kraftVersion"], told["votersStatic"], told["votersUnknown"]) == (0, True, None)
+    assert [one["id"] for one in state_of(path, capsys, "--offset", "520")["voters"]] == [1, 2, 3]
+
+
+def test_voters_that_are_not_known_are_said_to_be_in_words(log, tmp_path, capsys):
+    told = state_of(log, capsys)
+    assert (told["voters"], told["votersOffset"]) == ([], None)
+    assert "neither an election nor a voters record" in told["votersUnknown"]
+    assert main(["state", log]) == 0
+    assert "not known: neither an election nor a voters record" in capsys.readouterr().out
+
+
+def test_voters_before_missing_records_are_not_known_behind_them(tmp_path, capsys):
+    records = Log(epoch=0).leader(1, [1, 2, 3]).noop(5).missing(9).noop(5)
+    told = state_of(write_folder(tmp_path, records), capsys)
+    assert told["voters"] == []
+    assert "records behind offset 0" in told["votersUnknown"]

@@ -12,6 +12,8 @@ from jobs.quorum.timeline.voter_timeline import read_voter_timeline
 from tests.jobs.quorum.voter_sets import Log, key_of, minus, plus, voters
 
 NOW = 1_800_000_100_000
+# The leader is in office for longer than its voters need to be heard of.
+SETTLED = {"first_described_ms": NOW - 60_000}
 THREE = voters(1, 2, 3)
 
 
@@ -81,7 +83,48 @@ def test_a_healthy_quorum_has_no_finding():
     ],
 )  # fmt: skip
 def test_voters_are_judged_by_the_description(replicas, codes):
-    assert set(found(description=described(*replicas))) == codes
+    assert set(found(description=described(*replicas), **SETTLED)) == codes
+
+
+@pytest.mark.parametrize(
+    ("age_ms", "codes"),
+    [
+        (3_000, set()),
+        (12_000, set()),
+        (12_001, {QuorumCode.NO_MAJORITY, QuorumCode.VOTER_SILENT}),
+    ],
+    ids=["just elected", "for the timeout and a round", "longer"],
+)
+def test_voters_are_silent_only_for_a_leader_that_is_long_enough_in_office(age_ms, codes):
+    now = described(leader(), replica(2, None, None, None), replica(3, None, None, None))
+    picture = QuorumSnapshot(description=now, first_described_ms=NOW - age_ms)
+    judged = evaluate_quorum(picture, NOW)
+    assert {one.code for one in judged.findings} == codes
+    assert (QuorumCode.NO_MAJORITY in judged.judged) is bool(codes)
+    why = "Not judged yet: the leader was elected 3 s before."
+    assert judged.voters.why_unknown == (why if age_ms == 3_000 else judged.voters.why_unknown)
+
+
+def test_the_log_says_since_when_the_leader_is_in_office():
+    now = described(leader(), replica(2), replica(3, None, None, None))
+    log = read_voter_timeline(started())
+    assert QuorumCode.BARE_MAJORITY in found(description=now, timeline=log, first_described_ms=NOW)
+    assert found(description=now, first_described_ms=NOW) == {}
+
+
+def test_voters_that_answer_a_new_leader_are_known_to_at_once():
+    judged = evaluate_quorum(QuorumSnapshot(description=described()), NOW)
+    assert QuorumCode.BARE_MAJORITY in judged.judged
+    assert judged.findings == ()
+
+
+def test_an_answer_without_times_says_nothing_of_the_voters():
+    old = described(leader(), replica(2, 100, None, None), replica(3, 100, None, None))
+    bare = tuple(replace(one, last_caught_up_at_ms=None) for one in old.voters)
+    judged = evaluate_quorum(QuorumSnapshot(replace(old, voters=bare), **SETTLED), NOW)
+    assert judged.findings == ()
+    assert QuorumCode.NO_MAJORITY not in judged.judged
+    assert "does not say when voters last fetched" in judged.voters.why_unknown
 
 
 def test_before_directory_ids_existed_none_is_missed():
@@ -109,8 +152,18 @@ def test_ages_are_measured_on_the_leaders_clock():
 )
 def test_controllers_without_a_vote_are_told(controllers, registered, code, subject):
     now = described(observers=(replica(4), replica(7)))
-    codes = found(description=now, controller_ids=controllers, registered_ids=registered)
+    known = {"controller_ids": controllers, "registered_ids": registered}
+    codes = found(description=now, **known, **SETTLED)
     assert [finding.subject for finding in codes[code]] == [subject]
+
+
+def test_an_observer_that_stopped_is_no_controller_without_a_vote():
+    now = described(observers=(replica(4, fetched_ago=60_000),))
+    assert found(description=now, controller_ids={1, 2, 3, 4}) == {}
+
+
+def test_a_new_leader_has_not_heard_of_all_observers():
+    assert found(description=described(), registered_ids={1, 2, 3, 9}) == {}
 
 
 @pytest.mark.parametrize(
@@ -130,6 +183,16 @@ def test_a_high_watermark_that_stands_still_is_told(before, waited_ms, end, is_s
     assert (QuorumCode.HIGH_WATERMARK_STALLED in codes) is is_stalled
 
 
+@pytest.mark.parametrize(
+    "facts",
+    [{"leader_epoch": 2}, {"high_watermark": None}],
+    ids=["another leader", "not known yet"],
+)
+def test_a_high_watermark_is_compared_with_one_of_the_same_leader(facts):
+    earlier = described(described_at_ms=NOW - 20_000)
+    assert found(description=described(**facts), before=earlier) == {}
+
+
 class TestLog:
     def test_many_elections_in_a_short_time_are_a_storm(self):
         log = started()
@@ -138,6 +201,27 @@ class TestLog:
         (finding,) = found(timeline=read_voter_timeline(log))[QuorumCode.ELECTION_STORM]
         assert finding.evidence["elections"] == 7
         assert "epochs 1 to 7" in finding.sentence
+
+    @pytest.mark.parametrize(
+        ("quiet_ms", "is_over"), [(500_000, False), (700_000, True)], ids=["10 minutes", "later"]
+    )
+    def test_a_storm_is_over_when_no_election_is_within_its_window_any_more(
+        self, quiet_ms, is_over
+    ):
+        log = started()
+        for number in range(6):
+            log.leader(number % 3 + 1, [1, 2, 3]).noop(3)
+        first, last = (log.records[place].timestamp_ms for place in (0, -4))
+        judged = evaluate_quorum(QuorumSnapshot(timeline=read_voter_timeline(log)), last + quiet_ms)
+        (storm,) = judged.over if is_over else judged.findings
+        assert storm.code is QuorumCode.ELECTION_STORM
+        assert (storm.since_ms, storm.ended_ms) == (first, last if is_over else None)
+
+    def test_times_without_a_controller_that_lie_apart_are_findings_of_their_own(self):
+        log = started().wait(8_000).noop(2_000).wait(3_000).noop(60)
+        judged = evaluate_quorum(QuorumSnapshot(timeline=read_voter_timeline(log)), log.at_ms)
+        assert [one.evidence["total_ms"] for one in judged.over] == [8_500]
+        assert [one.evidence["total_ms"] for one in judged.findings] == [3_500]
 
     def test_a_few_elections_are_none(self):
         log = started().leader(2, [1, 2, 3]).noop(3).leader(3, [1, 2, 3]).noop()
@@ -179,16 +263,23 @@ class TestLog:
 
 
 class TestComparison:
-    @pytest.mark.parametrize(
-        ("log", "subject"),
-        [
-            pytest.param(started(epoch=9), "epoch", id="a later epoch"),
-            pytest.param(started().voters(plus(THREE, 4)).noop(), "voters", id="other voters"),
-        ],
-    )
-    def test_a_log_that_contradicts_the_quorum_is_told(self, log, subject):
+    def test_a_log_of_a_later_epoch_is_told_when_it_was_read_before_the_quorum_was_asked(self):
+        log = read_voter_timeline(started(epoch=9))
+        codes = found(description=described(), timeline=log, epoch_before=9)
+        assert [one.subject for one in codes[QuorumCode.LOG_DISAGREES]] == ["epoch"]
+
+    def test_a_log_that_is_newer_than_the_description_contradicts_nothing(self):
+        log = read_voter_timeline(started().leader(2, [1, 2, 3]).voters(minus(THREE, 3)).noop())
+        assert found(description=described(), timeline=log, epoch_before=1) == {}
+
+    def test_other_voters_at_the_place_of_the_leader_are_told(self):
+        log = started().voters(plus(THREE, 4)).noop(70)
         codes = found(description=described(), timeline=read_voter_timeline(log))
-        assert [one.subject for one in codes[QuorumCode.LOG_DISAGREES]] == [subject]
+        assert [one.subject for one in codes[QuorumCode.LOG_DISAGREES]] == ["voters"]
+
+    def test_voters_that_the_log_got_behind_that_place_contradict_nothing(self):
+        log = started().noop(70).voters(plus(THREE, 4)).noop()
+        assert found(description=described(), timeline=read_voter_timeline(log)) == {}
 
     def test_another_leader_in_the_same_epoch_is_told(self):
         now = described(replica(1), leader(2), replica(3), leader_id=2)
@@ -203,7 +294,7 @@ class TestComparison:
         log = started().voters(plus(THREE, 4))
         log.records[-1] = replace(log.records[-1], timestamp_ms=NOW - 120_000)
         now = described(leader(), replica(2), replica(3), replica(4), high_watermark=33)
-        codes = found(description=now, timeline=read_voter_timeline(log))
+        codes = found(description=now, timeline=read_voter_timeline(log.noop()), **SETTLED)
         (finding,) = codes[QuorumCode.CHANGE_NOT_COMMITTED]
         assert finding.severity is Severity.CRIT
 
@@ -214,6 +305,7 @@ class TestComparison:
             pytest.param({10: (1, 6)}, False, id="begins later and ends sooner"),
             pytest.param({0: (1, 5), 10: (1, 99)}, True, id="another checksum"),
             pytest.param({0: (1, 5), 10: (2, 6)}, True, id="another epoch"),
+            pytest.param({0: (1, 5), 10: (3, 6)}, False, id="read after a later epoch cut it off"),
             pytest.param({0: (1, 5), 12: (1, 6), 20: (2, 7)}, True, id="another batch border"),
             pytest.param({0: (1, 5), 10: (1, 6), 20: (3, 8)}, False, id="above the high watermark"),
         ],
@@ -238,7 +330,8 @@ def test_everything_is_judged_when_everything_is_known():
     picture = QuorumSnapshot(
         description=described(),
         before=described(),
-        timeline=read_voter_timeline(started()),
+        timeline=read_voter_timeline(started().noop(70)),
+        first_described_ms=NOW - 60_000,
         controller_ids=(),
         registered_ids=(),
         replicas=(LogDigest("a", {}), LogDigest("b", {})),
@@ -248,7 +341,7 @@ def test_everything_is_judged_when_everything_is_known():
 
 def test_the_worst_comes_first_and_each_is_json_values():
     now = described(leader(), replica(2, fetched_ago=60_000), replica(3, caught_up_ago=30_000))
-    findings = evaluate_quorum(QuorumSnapshot(description=now), NOW).findings
+    findings = evaluate_quorum(QuorumSnapshot(description=now, **SETTLED), NOW).findings
     assert [finding.severity for finding in findings] == [
         Severity.CRIT,
         Severity.RISK,

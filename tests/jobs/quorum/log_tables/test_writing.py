@@ -17,6 +17,7 @@ from jobs.quorum.log_tables.writing import write_beside_partitions, write_partit
 from jobs.quorum.timeline.voter_timeline import read_voter_timeline
 from tests.examples import examples
 from tests.jobs.quorum.metadata_stories import stories
+from tests.jobs.quorum.voters.test_control_scan import static
 
 FOLDER = Path(__file__).parents[5] / "shared/conformance/kraft_log/node-1/__cluster_metadata-0"
 needs_log = pytest.mark.skipif(not FOLDER.is_dir(), reason="../shared/conformance is not there")
@@ -118,3 +119,11 @@ def test_a_segment_that_is_damaged_is_named(tmp_path):
         (log / path.name).write_bytes(content)
     told = write_beside_partitions(read_folder(log), output)
     assert any(".log, byte" in sentence for sentence in told["damage"])
+
+
+def test_elections_before_the_snapshot_of_a_static_quorum_are_in_the_tables(tmp_path):
+    told = write_beside_partitions(read_folder(static(tmp_path)), tmp_path / "out")
+    assert (told["rows"]["elections"], told["rows"]["voter_sets"]) == (1, 1)
+    (row,) = pq.read_table(tmp_path / "out" / "voter_sets").to_pylist()
+    assert (row["voter_ids"], row["is_static"]) == ([1, 2, 3], True)
+    assert told["first_offset"] == 511

@@ -4,7 +4,7 @@ import pytest
 
 from jobs.quorum.log.folder import read_folder
 from jobs.quorum.timeline.voter_timeline import read_voter_timeline
-from jobs.quorum.voters.control_scan import control_items
+from jobs.quorum.voters.control_scan import control_items, items_before, items_of_all_segments
 from jobs.wire.metadata.log import PassedBatch
 from jobs.wire.metadata.snapshots import SnapshotWriter, snapshot_file_name
 from tests.jobs.quorum.log_files import write_folder
@@ -78,3 +78,35 @@ def test_of_a_real_folder_too():
     passed = [one for one in control_items(folder) if isinstance(one, PassedBatch)]
     assert sum(one.end_offset - one.offset for one in passed) == 1094 - 765
     assert {one.type for one in passed} == {"NO_OP_RECORD", "DATA"}
+
+
+def static(tmp_path):
+    """A log of kraft.version 0 whose beginning was removed: its snapshot follows the last election."""
+    log = Log(500, epoch=6).leader(2, [1, 2, 3], epoch=7).noop(30)
+    path = write_folder(tmp_path, log)
+    writer = SnapshotWriter(epoch=7, last_contained_log_timestamp_ms=log.records[10].timestamp_ms)
+    (path / snapshot_file_name(511, 7)).write_bytes(writer.freeze())
+    return path
+
+
+def test_voters_of_a_static_quorum_are_known_by_an_election_before_the_snapshot(tmp_path):
+    folder = read_folder(static(tmp_path))
+    assert read_voter_timeline(control_items(folder)).current is None
+    timeline = read_voter_timeline(items_of_all_segments(folder))
+    assert (timeline.current.voters.ids, timeline.current.is_static) == ({1, 2, 3}, True)
+    assert (timeline.kraft_version, timeline.is_current_known) == (0, True)
+    assert timeline.anomalies == ()
+
+
+def test_voters_of_a_dynamic_quorum_are_those_of_the_snapshot(tmp_path):
+    path = write_folder(tmp_path, Log(100, epoch=0).leader(1, [1, 2, 3]).noop(30))
+    write_snapshot(path, 111, THREE)
+    timeline = read_voter_timeline(items_of_all_segments(read_folder(path)))
+    assert timeline.current.voters == THREE
+    assert timeline.anomalies == ()
+
+
+@pytest.mark.parametrize(("offset", "until"), [(None, 511), (505, 505)])
+def test_what_lies_before_a_snapshot_can_be_read_apart(tmp_path, offset, until):
+    before = list(items_before(read_folder(static(tmp_path)), offset))
+    assert (before[0].type, before[-1].end_offset) == ("LEADER_CHANGE", until)

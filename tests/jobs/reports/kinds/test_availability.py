@@ -140,3 +140,12 @@ def test_an_empty_period_is_a_document_too():
     assert told().sections == ()
     sections = told(ClusterAvailability("east"), before=AvailabilityRecorded(WEEK)).sections
     assert [one.start for one in sections] == [None, None, None]
+
+
+def test_the_loss_of_a_rack_is_not_judged_where_the_voters_are_not_known():
+    unknown = replace(SURVIVED, has_quorum=None)
+    verdict = told(cluster(outlook=RackOutlook((SURVIVED, unknown), END, True))).verdicts[1]
+    assert (verdict.level, verdict.word) == (Level.NONE, "Unknown")
+    stops = replace(unknown, unwritable=1)
+    sentence = told(cluster(outlook=RackOutlook((stops,), END, True))).verdicts[1].sentence
+    assert "the quorum loses" not in sentence

@@ -9,16 +9,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from jobs.reports.document import Gap, Level
-from jobs.reports.kinds.clusters.leader_lanes import leader_chart, leaderless_ms, terms_of
+from jobs.reports.kinds.clusters.leader_lanes import leader_chart, terms_of, without_controller
 from jobs.reports.kinds.clusters.quorum import MOST_ROWS, build
 from jobs.reports.kinds.clusters.quorum_recorded import (
     BrokerEvent,
     BrokerFenced,
     ClusterQuorum,
+    ControllerTime,
     ElectionRecorded,
-    OpenFinding,
+    FindingRecorded,
     QuorumRecorded,
     SettingChange,
+    Silence,
     VoterChange,
 )
 from jobs.reports.values import stamp
@@ -31,8 +33,8 @@ def at(seconds):
     return START + timedelta(seconds=seconds)
 
 
-def election(seconds, leader, gap_ms=None):
-    return ElectionRecorded(at(seconds), 7, leader, gap_ms, (), "/r/")
+def election(seconds, leader, gap_ms=None, *, is_silence=False):
+    return ElectionRecorded(at(seconds), 7, leader, gap_ms, (), "/r/", is_silence)
 
 
 def cluster(**fields):
@@ -49,13 +51,17 @@ def full():
         gaps=(Gap(stamp(at(60)), stamp(at(90)), "Records of the metadata log are missing."),),
         voters_before="1, 2, 3", voters_after="1, 2",
         voter_changes=(VoterChange(at(30), "removed 3", "1, 2", False, "/v/"),),
-        elections=(election(1000, 2, 2900), replace(election(90_000, 1), anomalies=("odd",))),
+        elections=(election(1000, 2, 2900, is_silence=True), replace(election(90_000, 1), anomalies=("odd",))),
         brokers=(BrokerFenced(3, 2, 1, 60_000, "/b/"),),
         broker_events=(BrokerEvent(at(5), 3, "Fenced", "Broker fenced", "/r/"),),
         configs=(SettingChange(at(9), "TOPIC", ODD, "retention.ms", "1", None, "/r/"),),
         config_counts=(("TOPIC", ODD, 1), ("BROKER", "", 3)),
         features=(SettingChange(at(9), "", "", "metadata.version", 20, 25, "/r/"),),
-        findings=(OpenFinding("crit", "No quorum", "2 of 3 voters are away.", "", at(2)),),
+        silences=(Silence(at(5000), at(5003)),),
+        findings=(
+            FindingRecorded("crit", "No quorum", "2 of 3 voters are away.", "", at(2)),
+            FindingRecorded("risk", "Election storm", "7 elections within 515 s.", "", at(9), at(524)),
+        ),
         href="/quorum/east/", voters_href="/v/", brokers_href="/b/", settings_href="/s/",
     )  # fmt: skip
 
@@ -65,17 +71,46 @@ def test_the_whole_document_is_the_same_as_ever():
     check_golden("quorum", told(full(), before=before), WEEK.before())
 
 
+PAUSE = Silence(at(200), at(203))
+ANALYSED = ControllerTime("/run/", "", 1, 8000, 8000, at(9), is_silence=True)
+
+
 @pytest.mark.parametrize(
-    ("gap_ms", "level", "word"),
+    ("fields", "level", "word", "ms"),
     [
-        pytest.param(None, Level.OK, "Always a controller", id="no election with a gap"),
-        pytest.param(400, Level.OK, "Time without a controller", id="the beat of the log"),
-        pytest.param(1000, Level.WARNING, "Time without a controller", id="notable"),
+        ({}, Level.OK, "Always a controller", 0),
+        ({"elections": (election(100, 2),)}, Level.OK, "Always a controller", 0),
+        ({"elections": (election(100, 2, 400),)}, Level.OK, "Time without a controller", 400),
+        ({"elections": (election(100, 2, 2900, is_silence=True),)},
+         Level.WARNING, "Time without a controller", 2900),
+        ({"silences": (PAUSE,)}, Level.WARNING, "Time without a controller", 3000),
+        ({"silences": (PAUSE,), "elections": (election(100, 2, 400),)},
+         Level.WARNING, "Time without a controller", 3400),
+        ({"controller_time": ANALYSED},
+         Level.WARNING, "Time without a controller", 8000),
+        ({"controller_time": ANALYSED, "start": None},
+         Level.WARNING, "Time without a controller", 8000),
+        ({"gaps": (Gap(stamp(at(1)), stamp(at(2)), "Records are missing."),)},
+         Level.NONE, "Partly known", 0),
+        ({"start": None}, Level.NONE, "Unknown", None),
     ],
-)
-def test_the_verdict_is_by_the_longest_time_without_a_controller(gap_ms, level, word):
-    verdict = told(cluster(elections=(election(100, 2, gap_ms),))).verdicts[0]
+    ids=["nothing", "no gap known", "the beat of the log", "a long election", "silence without election",
+         "both", "by the analysis", "by the analysis alone", "a part is missing", "nothing is known"],
+)  # fmt: skip
+def test_verdict_and_figure_agree_on_the_time_without_a_controller(fields, level, word, ms):
+    content = told(cluster(**fields))
+    verdict = content.verdicts[0]
     assert (verdict.level, verdict.word) == (level, word)
+    (figures,) = (one for one in content.sections[0].blocks if hasattr(one, "figures"))
+    shown = {one.label: one.value for one in figures.figures}
+    assert shown["Time without an active controller"] == ms
+
+
+def test_a_silence_cuts_the_term_of_a_leader():
+    terms = terms_of(cluster(silences=(PAUSE,)), START, at(300))
+    assert [(t.leader, t.start, t.end) for t in terms] == [
+        (1, START, at(200)), (None, at(200), at(203)), (1, at(203), at(300)),
+    ]  # fmt: skip
 
 
 def test_the_leader_changes_with_elections_and_gaps_lie_between():
@@ -110,7 +145,8 @@ def test_terms_follow_each_other_also_when_clocks_disagree(rows, leader):
     [(10, 2000, 2000), (1, 5000, 1000), (110, 20_000, 10_000), (5, None, 0)],
 )
 def test_a_gap_is_cut_to_the_period(seconds, gap_ms, expected):
-    assert leaderless_ms(election(seconds, 1, gap_ms), START, at(100)) == expected
+    one = cluster(elections=(election(seconds, 1, gap_ms),))
+    assert sum(span.ms for span in without_controller(one, START, at(100))) == expected
 
 
 def test_terms_too_short_to_be_seen_are_not_drawn():

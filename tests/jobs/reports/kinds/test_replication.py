@@ -182,6 +182,13 @@ def test_without_samples_and_runs_the_verdict_is_unknown():
     assert {one.start for one in empty.sections} == {None}
 
 
+def test_a_flow_of_which_no_lag_was_recorded_is_not_healthy():
+    measured = flow("measured", lag())
+    content = build(recorded(measured, flow("never measured")), None)
+    assert (content.verdicts[0].level, content.verdicts[0].word) == (Level.NONE, "Unknown")
+    assert "No lag was recorded of never measured." in content.verdicts[0].sentence
+
+
 def test_a_pause_lasts_from_the_person_who_paused_to_the_one_who_resumed():
     found = pauses(
         recorded(

@@ -1,0 +1,62 @@
+"""Whether a quorum is safe, in a word: the same on every page, in the API and on the first page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from console.frame.pages.states import Severity
+
+if TYPE_CHECKING:
+    from console.quorum.models import MetadataLog
+
+_LADDER = (Severity.OK, Severity.NOTICE, Severity.WARN, Severity.RISK, Severity.CRIT)
+UNKNOWN = "Unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How bad it is, in a word or two; `why` is empty where the findings say it."""
+
+    severity: str
+    word: str
+    why: str = ""
+
+
+def verdict_of(log: MetadataLog, now: datetime) -> Verdict:
+    """Return the verdict on a log of `queries.list_logs`; what was not judged is unknown.
+
+    Of an imported log the findings that had ended by its end count too: it is read for what was in it.
+    """
+    count: int = getattr(log, "open_count", 0)
+    worst = _LADDER[getattr(log, "worst_rank", None) or 0]
+    if count:
+        where = f"{count} found in it" if log.is_imported else f"{count} to look at"
+        return Verdict(worst.value, where)
+    why = why_unknown(log, now)
+    if why:
+        return Verdict(Severity.NONE.value, UNKNOWN, why)
+    return Verdict(worst.value, "Ok" if worst is Severity.OK else "Notices only")
+
+
+def why_unknown(log: MetadataLog, now: datetime) -> str:
+    """Return why a quorum was not judged; empty when it was."""
+    if log.is_imported:
+        return _why_import_unknown(log)
+    status = getattr(log, "status", None) if log.pk else None
+    if status is None or status.described_at is None:
+        return "Not judged yet: the quorum was not described."
+    if status.failing_since:
+        return f"Not judged: the quorum cannot be described. {status.error}"
+    if log.freshness.is_stale(now):
+        return "Not judged: the last description is old."
+    return str(status.unjudged)
+
+
+def _why_import_unknown(log: MetadataLog) -> str:
+    if log.failing_since:
+        return log.error
+    if log.heard_at is None:
+        return "Not judged yet: the log is being read."
+    return "" if log.judged_at else "Not judged: an earlier version imported it. Import it again."
