@@ -100,8 +100,9 @@ class MetadataLog(models.Model):
 
     @property
     def is_unread(self) -> bool:
-        """Whether something of an imported log is not read, or its reading failed."""
-        return self.is_imported and bool(self.lost or self.failing_since)
+        """Whether something of an imported log is not read or not judged, or its reading failed."""
+        is_whole = not self.lost and self.failing_since is None and self.judged_at is not None
+        return self.is_imported and not is_whole
 
     @property
     def first_offset(self) -> int | None:
