@@ -8,7 +8,7 @@ from console.replication.failover.models import FailoverPlan, FailoverRun
 from jobs.replication.failover.reports.signing import verify
 from tests.console.making import make_flow
 from tests.console.replication.failover_world import NAME, PaperClusters, carry_out, make_plan
-from tests.jobs.replication.failover.making import GROUP, REMOTE, failover_evidence, topic
+from tests.jobs.replication.failover.making import GROUP, REMOTE, failover_evidence
 
 pytestmark = pytest.mark.django_db
 
@@ -144,14 +144,6 @@ def test_what_is_called_exact_is_what_is_counted_as_exact(api, committed, exact)
     (group,) = api(f"{base(plan)}groups/").json()["results"]
     assert [item["exact"] for item in group["items"]] == [exact]
     assert (group["exact_count"], api(base(plan)).json()["exact_count"]) == (exact, exact)
-
-
-def test_ids_of_topics_are_written_in_the_alphabet_of_kafkas_own_tools(api):
-    paper = PaperClusters(
-        lambda: failover_evidence(here={"topics": {"orders": topic("orders", topic_id="a+b/c")}})
-    )
-    (told,) = api(base(make_plan(clusters=paper))).json()["topic_checks"]
-    assert told["topic_id"] == "a-b_c"
 
 
 def test_a_run_names_the_groups_that_are_left_out(api, plan):
