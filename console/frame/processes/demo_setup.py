@@ -112,7 +112,7 @@ class DemoSetup:
         now, asked = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), 0
         for kind in self.client.get("api/v1/runs/kinds/"):
             name = kind["kind"]
-            if self.client.get(f"api/v1/runs/?kind={name}&limit=1")["count"]:
+            if self.client.get(f"api/v1/runs/?kind={name}&limit=1")["results"]:
                 continue
             needed = [one for one in kind["arguments"] if one["is_required"]]
             given = {one["name"]: {**ABOUT, "moment": now}[one["type"]] for one in needed}

@@ -171,7 +171,7 @@ KINDS = [
 
 
 def test_each_kind_of_analysis_that_was_never_asked_is_asked_once():
-    none, one = [{"count": 0}], [{"count": 1}]
+    none, one = [{"results": []}], [{"results": [{}]}]
     client = FakeDemoClient(
         {
             "api/v1/runs/kinds/": [KINDS],
