@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from console.quorum import labels
 from console.quorum.models import MetadataLog, QuorumStatus
-from console.quorum.queries import status_of
+from console.quorum.queries import list_elections, list_silences, list_voter_sets, status_of
 from jobs.numbers import format_count, format_span_ms
 
 _TABS = (
@@ -44,7 +44,12 @@ def quorum_tabs(log: MetadataLog, current: str) -> list[dict[str, Any]]:
 
 
 def quorum_facts(log: MetadataLog) -> list[dict[str, Any]]:
-    """Return leader, voters, what may fail, the end of the log and the follower."""
+    """Return leader, voters, what may fail, the end of the log and the follower.
+
+    Of an imported log what it says of its own end, and of the time in it.
+    """
+    if log.is_imported:
+        return _facts_of_import(log)
     status = status_of(log)
     return [
         _leader(status),
@@ -62,14 +67,52 @@ def quorum_facts(log: MetadataLog) -> list[dict[str, Any]]:
             "note": f"{format_count(status.worst_lag)} records" if status else "",
             "definition": labels.LAG_MS,
         },
-        {
-            "label": "History",
-            "value": _history(log),
-            "note": _history_note(log),
-            "definition": "Offsets of the metadata log that crosslog knows.",
-            "href": reverse("quorum:log", args=[log.name]),
-        },
+        _known(log),
     ]
+
+
+def _facts_of_import(log: MetadataLog) -> list[dict[str, Any]]:
+    elections = list(list_elections(log).order_by("-offset"))
+    last = elections[0] if elections else None
+    voters = list_voter_sets(log).order_by("-offset").first()
+    silent_ms = [one.gap_ms for one in elections if one.gap_ms is not None]
+    silent_ms += [round((a.to_at - a.from_at).total_seconds() * 1000) for a in list_silences(log)]
+    return [
+        {
+            "label": "Leader at its end",
+            "value": format_count(last.leader_id if last else None),
+            "note": f"epoch {format_count(last.epoch)}" if last else "",
+            "definition": labels.EPOCH,
+        },
+        {
+            "label": "Voters at its end",
+            "value": format_count(len(voters.voters) if voters else None),
+            "note": "",
+            "definition": "Controllers that vote; a majority of them must agree to every record.",
+        },
+        {
+            "label": "Elections in it",
+            "value": format_count(len(elections)),
+            "note": "",
+            "href": reverse("quorum:voters", args=[log.name]),
+        },
+        {
+            "label": "Longest without a controller",
+            "value": format_span_ms(max(silent_ms, default=None)),
+            "note": "",
+        },
+        _known(log),
+    ]
+
+
+def _known(log: MetadataLog) -> dict[str, Any]:
+    return {
+        "label": "History",
+        "value": _history(log),
+        "note": _history_note(log),
+        "definition": "Offsets of the metadata log that crosslog knows.",
+        "href": reverse("quorum:log", args=[log.name]),
+    }
 
 
 def _leader(status: QuorumStatus | None) -> dict[str, Any]:

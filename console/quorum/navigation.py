@@ -15,8 +15,11 @@ from console.frame.pages.states import Severity
 from console.frame.security.access import can_anywhere, visible
 from console.quorum import queries
 from jobs.numbers import format_age
+from jobs.quorum.health.finding import QuorumCode
 
 _SERIOUS = (Severity.CRIT, Severity.RISK)
+# How a quorum is made is told on its own page and on the overview: it is no trouble of this moment.
+_OF_ITS_MAKING = (QuorumCode.FEW_VOTERS, QuorumCode.EVEN_VOTERS)
 
 
 def find_jumps(user: Any, words: str, limit: int) -> list[SearchHit]:
@@ -42,6 +45,7 @@ def troubles_of(clusters: Collection[Any], now: datetime) -> list[Trouble]:
     rows = queries.open_findings().filter(
         log__cluster__in=[one.pk for one in clusters], severity__in=_SERIOUS
     )
+    rows = rows.exclude(code__in=_OF_ITS_MAKING)
     return [
         Trouble(
             Severity(row.severity),

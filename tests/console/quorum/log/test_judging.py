@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from console.quorum import queries
+from console.quorum.facts import quorum_facts
 from console.quorum.log import imports
 from console.quorum.log.archives import archive_of
 from console.quorum.log.log_fold import LogFold
@@ -172,3 +173,11 @@ def test_what_was_over_before_it_was_seen_is_kept_once(archive):
     list(fold.begin(archive / "followed" / "__cluster_metadata-0"))
     judge_log(log, fold.timeline(None), at(told.at_ms + 12 * 60_000))
     assert QuorumFinding.objects.get(code="election_storm").closed_at is not None
+
+
+def test_an_imported_log_shows_what_there_was_at_its_end(archive):
+    told = {one["label"]: one["value"] for one in quorum_facts(imported(incident(), archive))}
+    assert told["Leader at its end"] == "2"
+    assert told["Voters at its end"] == "3"
+    assert told["Elections in it"] == "2"
+    assert told["Longest without a controller"].replace("\N{NO-BREAK SPACE}", " ") == "6.8 s"
