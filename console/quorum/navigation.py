@@ -18,7 +18,7 @@ from jobs.numbers import format_age
 from jobs.quorum.health.finding import QuorumCode
 
 _SERIOUS = (Severity.CRIT, Severity.RISK)
-# How a quorum is made is told on its own page and on the overview: it is no trouble of this moment.
+# How a quorum is made is shown on its own page and on the overview: it is no trouble of this moment.
 _OF_ITS_MAKING = (QuorumCode.FEW_VOTERS, QuorumCode.EVEN_VOTERS)
 
 
