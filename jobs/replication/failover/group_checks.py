@@ -293,7 +293,9 @@ def _streams(found: Evidence, group: str, items: Sequence[PlanItem]) -> Iterator
     """Say what a Kafka Streams application needs in place of copies of its internal topics."""
     here, there = found.origin, found.destination.alias
     names = here.topic_names | {one.origin.topic for one in items}
-    own = internal_topics(group, own_topics(group, here.groups, names))
+    own = internal_topics(group, own_topics(group, here.groups, names)) - {
+        one.origin.topic for one in items if not one.internal
+    }
     if not own:
         return
     stores = sorted(filter(None, (changelog_store(group, name) for name in own)))
