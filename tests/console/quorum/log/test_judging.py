@@ -92,10 +92,11 @@ def test_an_imported_log_in_which_nothing_happened_was_judged(archive, sign_in, 
     ("fields", "why"),
     [
         ({}, "the log is being read"),
-        ({"heard_at": NOW}, "an earlier version imported it"),
+        ({"heard_at": NOW, "last_at": NOW}, "an earlier version imported it"),
+        ({"heard_at": NOW, "judged_at": NOW}, "none of its records has a time"),
         ({"failing_since": NOW, "error": "It cannot be read: no segment"}, "no segment"),
     ],
-    ids=["not read yet", "read by an earlier version", "not readable"],
+    ids=["not read yet", "read by an earlier version", "without times", "not readable"],
 )
 def test_an_imported_log_that_was_not_judged_is_unknown_everywhere(sign_in, viewer, fields, why):
     MetadataLog.objects.create(name="_it", source="import", created_at=NOW, **fields)
