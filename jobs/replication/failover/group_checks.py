@@ -104,7 +104,8 @@ def _type(found: Evidence, group: str) -> Check:
 
 
 def _is_beyond(found: Evidence, item: PlanItem) -> bool:
-    return found.origin.is_beyond_end(item.origin, item.committed)
+    """Whether a commit lies beyond the end of a partition that a flow copies: of others nothing is set."""
+    return bool(item.how) and found.origin.is_beyond_end(item.origin, item.committed)
 
 
 def _beyond_end(
@@ -133,7 +134,10 @@ def _beyond_end(
     beyond = [one for one in items if _is_beyond_there(found, one)]
     if beyond:
         text = f"On {there.alias} {_commits(beyond)} beyond the end of the partition: {BEYOND_END}"
-        told = [f"{one.destination} at {one.before:,}, ends at {one.log_end:,}" for one in beyond]
+        told = [
+            f"{one.destination} at {one.before:,}, ends at {_end_there(found, one):,}"
+            for one in beyond
+        ]
         hint = "Partitions for which the plan sets an offset get a right one."
         yield Check("beyond_end_there", WARN, text, _few(told), hint)
 
@@ -141,6 +145,10 @@ def _beyond_end(
 def _is_beyond_there(found: Evidence, item: PlanItem) -> bool:
     there = item.destination
     return there is not None and found.destination.is_beyond_end(there, item.before)
+
+
+def _end_there(found: Evidence, item: PlanItem) -> int | None:
+    return found.destination.range_of(item.destination or item.origin).high_watermark
 
 
 def _commits(items: Sequence[PlanItem]) -> str:
