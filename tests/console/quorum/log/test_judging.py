@@ -112,6 +112,16 @@ def test_an_imported_log_that_was_not_judged_is_unknown_everywhere(sign_in, view
     assert (told["word"], why in told["why"]) == ("Unknown", True)
 
 
+def test_an_archive_that_is_damaged_is_told_and_waits_for_nothing(archive):
+    row = MetadataLog.objects.create(name="_it", source="import", created_at=NOW)
+    folder = archive_of(row)
+    shutil.copytree(write_folder(archive / "uploaded", started()), folder)
+    (folder / "manifest.json").write_text("{")
+    imports.fold_import(row.pk, 0, NOW)
+    told = queries.list_logs().get().verdict
+    assert (told.word, "is damaged" in told.why) == ("Unknown", True)
+
+
 def test_a_cluster_that_was_never_described_is_unknown():
     make_cluster("east")
     assert verdict_of(queries.get_log("east"), NOW).word == "Unknown"
