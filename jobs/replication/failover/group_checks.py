@@ -15,7 +15,12 @@ from jobs.replication.failover.model import (
     Untranslated,
     counted,
 )
-from jobs.wire.topics.streams_topics import changelog_store, internal_topics, own_topics
+from jobs.wire.topics.streams_topics import (
+    changelog_store,
+    internal_topics,
+    is_repartition,
+    own_topics,
+)
 
 OK, UNKNOWN, WARN, BLOCK = CheckState.OK, CheckState.UNKNOWN, CheckState.WARN, CheckState.BLOCK
 _INACTIVE = frozenset({"Empty", "Dead", "Unknown", ""})
@@ -302,7 +307,7 @@ def _streams(found: Evidence, group: str, items: Sequence[PlanItem]) -> Iterator
     here, there = found.origin, found.destination.alias
     names = here.topic_names | {one.origin.topic for one in items}
     own = internal_topics(group, own_topics(group, here.groups, names)) - {
-        one.origin.topic for one in items if not one.internal
+        one.origin.topic for one in items if not is_repartition(group, one.origin.topic)
     }
     if not own:
         return
