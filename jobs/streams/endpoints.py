@@ -15,6 +15,7 @@ from jobs.wire.streams_userdata import LATEST_VERSION
 
 # Whether a name has an address here; None: not known.
 Resolver = Callable[[str], bool | None]
+_LAST_PORT = 65_535
 _LOOPBACK_NAMES = frozenset({"localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback"})
 
 
@@ -72,7 +73,7 @@ def _faults(
         yield "leads nowhere from another machine: to each machine it is that machine itself."
     elif address is None and not is_anywhere and resolver is not None and resolver(host) is False:
         yield "cannot be resolved from here; it may be where the application runs."
-    if not port:
+    if not port or port > _LAST_PORT:
         yield "names no port that listens."
     if len(sharing) > 1:
         yield f"is that of {len(sharing)} instances: requests reach one of them only."

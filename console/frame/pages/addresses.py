@@ -43,7 +43,7 @@ def address_of(name: str, *args: Any) -> str:
     known = {arg: stand_in for stand_in, arg in stand_ins.items()}
     address = reverse(name, args=[known.get(arg, arg) for arg in args])
     for stand_in, arg in stand_ins.items():
-        address = address.replace(quote(stand_in), quote(arg, safe=""))
+        address = address.replace(quote(stand_in), quote(KafkaName().to_url(arg), safe=""))
     return address
 
 

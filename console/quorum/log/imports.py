@@ -22,6 +22,7 @@ from console.runs.analyses.actions import ask
 from console.runs.analyses.questions import Question
 from console.runs.analyses.results import has_answer, tables_in
 from console.runs.models import Run
+from jobs.archives import BadArchive
 from jobs.quorum.history.changes import Cause, PartitionChange
 from jobs.quorum.log.archive_manifest import read_manifest
 from jobs.quorum.log.folder import BadFolder
@@ -64,9 +65,13 @@ def fold_import(log_id: int, user_id: int, now: datetime) -> None:
         last, timeline = fold.finish(log.high_watermark)
         save_portion(log, last, now)
         judge_log(log, timeline, log.last_at or now)
-    except (BadFolder, OSError) as error:
+    except (BadArchive, BadFolder, OSError) as error:
         log.error, log.failing_since, log.lost = f"It cannot be read: {error}", now, ""
         logger.warning("imported log not read log=%s error=%s", log.name, error)
+    except Exception as error:  # the task ends here, and its log would wait for ever
+        text = f"crosslog failed while reading it: {type(error).__name__}: {error}"
+        log.error, log.failing_since, log.lost = text, now, ""
+        logger.exception("imported log broke log=%s", log.name)
     else:
         log.error, log.failing_since, log.heard_at, log.lost = "", None, now, READING
     log.save(update_fields=["error", "failing_since", "heard_at", "lost"])

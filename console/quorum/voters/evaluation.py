@@ -126,8 +126,10 @@ def evaluate_description(
         for one in found
         if one.key in agreed or one.code in _BY_STATES
     ]
-    # What another leader said of its voters is over.
+    # What another leader said of its voters is over, and a high watermark that moved is not stalled.
     ended = {*BY_LEADER} if is_new else set()
+    if picture.before is None and None not in {told.leader_id, told.high_watermark}:
+        ended.add(QuorumCode.HIGH_WATERMARK_STALLED)
     return Judged(
         found,
         {*(code.value for code in codes | ended), OTHER_DIRECTORY},

@@ -59,4 +59,6 @@ def _why_import_unknown(log: MetadataLog) -> str:
         return log.error
     if log.heard_at is None:
         return "Not judged yet: the log is being read."
+    if log.last_at is None:
+        return "Not judged: none of its records has a time."
     return "" if log.judged_at else "Not judged: an earlier version imported it. Read it again."

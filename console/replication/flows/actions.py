@@ -69,9 +69,9 @@ def change_flow(
         raise InvalidFields(moved)
     before = settings_of(flow)
     is_going = flow.is_wanted or (flow.run is not None and flow.run.is_live)
-    known = {caution.code for caution in preview_flow(flow.spec())[1]}
+    known = preview_flow(flow.spec())[1]
     spec = _take(flow, {**before, **values})
-    new = [caution for caution in preview_flow(spec)[1] if caution.code not in known]
+    new = [caution for caution in preview_flow(spec)[1] if caution not in known]
     refuse_unconfirmed(spec, new, confirm)
     if flow.is_watched and is_going:
         raise InvalidFields({"copied_by": "Stop the flow first: crosslog still copies it."})

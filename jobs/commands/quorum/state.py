@@ -90,6 +90,8 @@ def _refuse_future(*moments: LogPosition | None) -> None:
 def _state(folder: LogFolder, moment: LogPosition) -> StateAt:
     found = state_of_folder(folder, moment)
     if found.is_before_log:
+        if moment == LogPosition():
+            raise _NoMoment(f"{folder.path}: no record of the log is in it")
         asked = iso(moment.timestamp_ms) or f"offset {moment.offset}"
         raise _NoMoment(f"{folder.path}: nothing is known of {asked}: the log begins later")
     if _is_behind_log(folder, found, moment):

@@ -110,7 +110,7 @@ def _config(files: Sequence[InputFile], flow: str | None) -> tuple[MirrorConfig,
 def _facts(arguments: argparse.Namespace) -> Facts:
     brokers = {}
     for alias, text in (_named(one, "--brokers") for one in arguments.brokers):
-        if not text.isdecimal() or len(text) > 5:  # noqa: PLR2004  more brokers than any cluster has
+        if not text.isdecimal() or len(text) > 5 or not int(text):  # noqa: PLR2004  more brokers than any cluster has
             raise BadInput("--brokers", f"{alias}={text}: a number of brokers is wanted.")
         brokers[alias] = int(text)
     topics = {}

@@ -15,7 +15,12 @@ from jobs.replication.failover.model import (
     Untranslated,
     counted,
 )
-from jobs.wire.topics.streams_topics import changelog_store, internal_topics, own_topics
+from jobs.wire.topics.streams_topics import (
+    changelog_store,
+    internal_topics,
+    is_repartition,
+    own_topics,
+)
 
 OK, UNKNOWN, WARN, BLOCK = CheckState.OK, CheckState.UNKNOWN, CheckState.WARN, CheckState.BLOCK
 _INACTIVE = frozenset({"Empty", "Dead", "Unknown", ""})
@@ -104,7 +109,8 @@ def _type(found: Evidence, group: str) -> Check:
 
 
 def _is_beyond(found: Evidence, item: PlanItem) -> bool:
-    return found.origin.is_beyond_end(item.origin, item.committed)
+    """Whether a commit lies beyond the end of a partition that a flow copies: of others nothing is set."""
+    return bool(item.how) and found.origin.is_beyond_end(item.origin, item.committed)
 
 
 def _beyond_end(
@@ -133,7 +139,10 @@ def _beyond_end(
     beyond = [one for one in items if _is_beyond_there(found, one)]
     if beyond:
         text = f"On {there.alias} {_commits(beyond)} beyond the end of the partition: {BEYOND_END}"
-        told = [f"{one.destination} at {one.before:,}, ends at {one.log_end:,}" for one in beyond]
+        told = [
+            f"{one.destination} at {one.before:,}, ends at {_end_there(found, one):,}"
+            for one in beyond
+        ]
         hint = "Partitions for which the plan sets an offset get a right one."
         yield Check("beyond_end_there", WARN, text, _few(told), hint)
 
@@ -141,6 +150,10 @@ def _beyond_end(
 def _is_beyond_there(found: Evidence, item: PlanItem) -> bool:
     there = item.destination
     return there is not None and found.destination.is_beyond_end(there, item.before)
+
+
+def _end_there(found: Evidence, item: PlanItem) -> int | None:
+    return found.destination.range_of(item.destination or item.origin).high_watermark
 
 
 def _commits(items: Sequence[PlanItem]) -> str:
@@ -293,7 +306,9 @@ def _streams(found: Evidence, group: str, items: Sequence[PlanItem]) -> Iterator
     """Say what a Kafka Streams application needs in place of copies of its internal topics."""
     here, there = found.origin, found.destination.alias
     names = here.topic_names | {one.origin.topic for one in items}
-    own = internal_topics(group, own_topics(group, here.groups, names))
+    own = internal_topics(group, own_topics(group, here.groups, names)) - {
+        one.origin.topic for one in items if not is_repartition(group, one.origin.topic)
+    }
     if not own:
         return
     stores = sorted(filter(None, (changelog_store(group, name) for name in own)))

@@ -10,7 +10,7 @@ from jobs.replication.failover.model import PlanItem, Untranslated
 from jobs.replication.translation.partition_syncs import DOWNSTREAM, UPSTREAM
 from jobs.replication.translation.sync_history import Certificate, repeated_at_most
 from jobs.replication.translation.translator import SourceEnd
-from jobs.wire.topics.streams_topics import is_internal
+from jobs.wire.topics.streams_topics import is_repartition
 
 NO_SYNC = "There is no offset sync of this partition."
 INTERNAL = "An internal topic of Kafka Streams: the application makes its own on the destination."
@@ -47,9 +47,12 @@ def plan_item(
 
 
 def _is_internal(group: str, topic: str, there: str | None) -> bool:
-    """Whether Kafka Streams made a topic, and no flow copies it under the name that the application reads."""
+    """Whether Kafka Streams made a topic, and no flow copies it under the name that the application reads.
+
+    It commits no offsets of its changelogs: one that a group commits is a topic of the user's.
+    """
     names = {topic} if there is None else {topic, there}
-    return topic != there and any(is_internal(group, name) for name in names)
+    return topic != there and any(is_repartition(group, name) for name in names)
 
 
 def _beyond(found: Evidence, where: TopicPartition) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from jobs.cluster.descriptions import TopicDescription
 from jobs.cluster.errors import InvalidFields
+from jobs.replication.flow.selection import is_cycle, is_recursion, policy_of
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.naming.topology import sources_of
 from jobs.replication.policy import DefaultReplicationPolicy
@@ -45,12 +47,21 @@ def refuse_unconfirmed(flow: FlowSpec, cautions: Sequence[Caution], confirmed: s
 def _selects_nothing(
     flow: FlowSpec, known: PreviewInput, previews: Sequence[TopicPreview]
 ) -> Iterator[Caution]:
-    own = [topic for topic in known.topics if not topic.is_internal]
+    """A source may have had nothing but copies so far, as one that others fail over to: that is no fault."""
+    own = [topic for topic in known.topics if _is_own(flow, topic)]
     if own and not any(one.is_selected for one in previews):
         yield Caution(
             "selects_nothing",
             f"0 of {len(own)} topics of {flow.source.alias} match: nothing is copied until one does.",
         )
+
+
+def _is_own(flow: FlowSpec, topic: TopicDescription) -> bool:
+    policy, name = policy_of(flow), topic.name
+    is_internal = topic.is_internal or policy.is_internal_topic(name)
+    is_heartbeats = policy.is_heartbeats_topic(name)
+    is_copy = is_cycle(policy, name, flow.target.alias) or is_recursion(flow, name)
+    return not (is_internal or is_heartbeats or is_copy)
 
 
 def _copies_back(flow: FlowSpec, previews: Sequence[TopicPreview]) -> Iterator[Caution]:

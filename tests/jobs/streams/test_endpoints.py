@@ -50,7 +50,7 @@ def test_one_machine_for_all_is_no_fault(host):
     assert told("localhost:7071", "0.0.0.0:7072", hosts=(host, host)) == ()
 
 
-@pytest.mark.parametrize("endpoint", ["h1:0", "h1"])
+@pytest.mark.parametrize("endpoint", ["h1:0", "h1", "h1:70000"])
 def test_an_endpoint_without_a_port_is_a_caution(endpoint):
     (found,) = told(endpoint, "h2:7072")
     assert "names no port" in found

@@ -29,7 +29,7 @@ from jobs.replication.checkpoints.lag import (
 from jobs.replication.checkpoints.readiness import Part, Thresholds, Verdict
 from jobs.replication.translation.sync_history import ComingCommits
 from jobs.replication.translation.translator import SourceEnd, Translator
-from jobs.wire.topics.streams_topics import is_internal
+from jobs.wire.topics.streams_topics import is_repartition
 
 _ACTIVE_WITHOUT_COUNT = {
     "Stable",
@@ -283,8 +283,9 @@ class _Judge:
             log_start_offset=row.log_start_offset if row else None,
             end_offset=row.end_offset if row else None,
             is_selected=is_copied,
-            # A copy of the same name is the one that the application reads there.
-            is_streams_internal=is_internal(found.name, where.topic)
+            # A copy of the same name is the one that the application reads there; of changelogs Kafka
+            # Streams commits nothing.
+            is_streams_internal=is_repartition(found.name, where.topic)
             and not (is_copied and remote.topic == where.topic),
             coming=coming,
             source_most=end.source_most if end else None,
@@ -314,7 +315,7 @@ def _outside(
 
 
 def _missing(group: str, others: Iterable[TopicPartition], stored: StoredFacts) -> list[str]:
-    topics = {where.topic for where in others if not is_internal(group, where.topic)}
+    topics = {where.topic for where in others if not is_repartition(group, where.topic)}
     return sorted(t for t in topics if not stored.is_copied_elsewhere(t))
 
 

@@ -47,6 +47,15 @@ def lint_patterns(flow: MirrorFlow, connector: Connector) -> Iterator[Finding]:
         value = connector.config[key]
         if value.entry is None or is_reference(value.value):
             continue
+        if key in _CHOSEN and flow.is_enabled and not connector.patterns(key):
+            yield finding_at(
+                flow,
+                (key, value),
+                "selects-nothing",
+                Severity.WARNING,
+                f"{value.provenance} is empty, which matches no name: {_CHOSEN[key]} of {flow.name}.",
+                f"Write {key} = .* for all, or leave it out.",
+            )
         inside = comma_inside(value.value)
         if inside is not None:
             yield finding_at(
@@ -200,14 +209,16 @@ def _number(
         severity, means, do = problem
         text = f"{value.provenance} is {number}: {means}."
         yield finding_at(flow, at, "number-out-of-range", severity, text, do)
-    elif key.endswith(_SECONDS) and number > _DAY_S and _is_round_ms(number):
-        days = number / _DAY_S
+    elif key.endswith(_SECONDS) and number >= _LONG_S and _is_round_ms(number):
+        span = (
+            f"{number / _DAY_S:,.1f} days" if number > _DAY_S else f"{number / _HOUR_S:,.1f} hours"
+        )
         yield finding_at(
             flow,
             at,
             "interval-unit",
             Severity.WARNING,
-            f"{value.provenance} is {number}: it counts seconds, so this is {days:,.1f} days. As "
+            f"{value.provenance} is {number}: it counts seconds, so this is {span}. As "
             f"milliseconds it would be {number // 1000} s.",
             f"Write {number // 1000} if {number // 1000} s are meant.",
         )
@@ -223,9 +234,13 @@ def _number(
 
 
 def _is_round_ms(number: int) -> bool:
-    """Return whether a number looks like milliseconds: whole seconds, and no whole days of odd minutes."""
-    whole_days = number % _DAY_S == 0 and (number // 1000) % 60
-    return number % 1000 == 0 and not whole_days
+    """Return whether a number looks like milliseconds: whole seconds, and no time in hours or days.
+
+    Over a day, whole days of odd minutes are such a time; up to a day, whole hours.
+    """
+    unit = _DAY_S if number > _DAY_S else _HOUR_S
+    is_said_so = number % unit == 0 and (number <= _DAY_S or (number // 1000) % 60)
+    return number % 1000 == 0 and not is_said_so
 
 
 def _out_of_range(key: str, option: str, number: int) -> tuple[Severity, str, str] | None:
@@ -364,6 +379,10 @@ def _counted(brokers: int) -> str:
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
 _SECONDS = ".interval.seconds"
-_DAY_S, _SECOND_MS = 86_400, 1000
+_DAY_S, _HOUR_S, _SECOND_MS = 86_400, 3_600, 1000
+# Shorter intervals in seconds are as usual as the same number of milliseconds is not.
+_LONG_S = 10_000
+# What does not happen where such a list is empty (MirrorUtils.compilePatternList).
+_CHOSEN = {"topics": "no topic is copied", "groups": "no group gets a checkpoint"}
 _EXCLUDED = "config.properties.exclude"
 _LOCATION = "offset-syncs.topic.location"

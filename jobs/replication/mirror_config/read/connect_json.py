@@ -143,14 +143,18 @@ def _wrapped(file: InputFile, value: object) -> Iterator[tuple[str, list[Entry]]
         raise BadInput(file.name, _WANTED)
     elif isinstance(value.get("config"), Mapping):
         config = value["config"]
-        name = str(value.get("name") or config.get("name") or "connector")
+        name = _name(value.get("name") or config.get("name"))
         yield name, _entries(file, name, config)
     elif "connector.class" in value:
-        name = str(value.get("name") or "connector")
+        name = _name(value.get("name"))
         yield name, _entries(file, name, value)
     else:
         for name, one in value.items():
             yield from _expanded(file, name, one)
+
+
+def _name(value: object) -> str:
+    return value if isinstance(value, str) and value else "connector"
 
 
 def _expanded(file: InputFile, name: str, one: object) -> Iterator[tuple[str, list[Entry]]]:

@@ -27,6 +27,7 @@ pytestmark = pytest.mark.django_db
         pytest.param("", id="no letter"),
         pytest.param("~..", id="a tilde before dots"),
         pytest.param("~", id="a tilde"),
+        pytest.param("~/..", id="a tilde before a step out"),
     ],
 )
 def test_a_link_to_a_group_whose_id_has_dots_leads_to_its_page(group, sign_in, viewer):

@@ -93,10 +93,11 @@ def test_an_imported_log_in_which_nothing_happened_was_judged(archive, sign_in, 
     ("fields", "why"),
     [
         ({}, "the log is being read"),
-        ({"heard_at": NOW}, "an earlier version imported it"),
+        ({"heard_at": NOW, "last_at": NOW}, "an earlier version imported it"),
+        ({"heard_at": NOW, "judged_at": NOW}, "none of its records has a time"),
         ({"failing_since": NOW, "error": "It cannot be read: no segment"}, "no segment"),
     ],
-    ids=["not read yet", "read by an earlier version", "not readable"],
+    ids=["not read yet", "read by an earlier version", "without times", "not readable"],
 )
 def test_an_imported_log_that_was_not_judged_is_unknown_everywhere(sign_in, viewer, fields, why):
     MetadataLog.objects.create(name="_it", source="import", created_at=NOW, **fields)
@@ -110,6 +111,16 @@ def test_an_imported_log_that_was_not_judged_is_unknown_everywhere(sign_in, view
         assert why in page
     told = client.get("/api/v1/quorum/_it/").json()["verdict"]
     assert (told["word"], why in told["why"]) == ("Unknown", True)
+
+
+def test_an_archive_that_is_damaged_is_told_and_waits_for_nothing(archive):
+    row = MetadataLog.objects.create(name="_it", source="import", created_at=NOW)
+    folder = archive_of(row)
+    shutil.copytree(write_folder(archive / "uploaded", started()), folder)
+    (folder / "manifest.json").write_text("{")
+    imports.fold_import(row.pk, 0, NOW)
+    told = queries.list_logs().get().verdict
+    assert (told.word, "is damaged" in told.why) == ("Unknown", True)
 
 
 def test_a_cluster_that_was_never_described_is_unknown():

@@ -299,6 +299,15 @@ def test_a_high_watermark_that_does_not_move_is_found_after_ten_seconds_by_two_r
     assert ("high_watermark_stalled", "") in codes()
 
 
+@pytest.mark.parametrize("epoch", [7, 8], ids=["same leader", "next leader"])
+def test_a_high_watermark_that_moves_again_ends_the_finding(cluster, epoch):
+    for seconds in (0, 12, 22):
+        run(cluster, described(high_watermark=900), later(seconds))
+    assert ("high_watermark_stalled", "") in codes()
+    run(cluster, described(high_watermark=950, leader_epoch=epoch), later(32))
+    assert ("high_watermark_stalled", "") not in codes()
+
+
 @pytest.fixture
 def followed(cluster):
     """A log that is followed, up to offset 1000, with the voters 1 and 2 and leader 1 in epoch 7."""

@@ -225,3 +225,14 @@ def test_a_change_is_confirmed_only_for_what_it_brings(clusters):
     change_flow(flow, changed, confirm="f")
     change_flow(flow, {"tasks": 3})
     assert ReplicationFlow.objects.get().tasks == 3
+
+
+def test_a_change_that_copies_more_back_is_confirmed_again(clusters):
+    for name in ("east.orders", "east.clicks"):
+        make_topic(clusters[1], name)
+    back = values(source="west", target="east", topics=["east.orders"], policy="identity")
+    flow = create_flow(back, None, NOW, confirm="f")
+    change_flow(flow, {"tasks": 2})
+    with pytest.raises(InvalidFields, match=r"east\.clicks") as refused:
+        change_flow(flow, {"topics": ["east.orders", "east.clicks"]})
+    assert set(refused.value.errors) == {"confirm"}

@@ -66,3 +66,11 @@ def test_voters_before_missing_records_are_not_known_behind_them(tmp_path, capsy
     told = state_of(write_folder(tmp_path, records), capsys)
     assert told["voters"] == []
     assert "records behind offset 0" in told["votersUnknown"]
+
+
+def test_a_folder_with_an_empty_segment_has_no_record(tmp_path, capsys):
+    folder = tmp_path / "__cluster_metadata-0"
+    folder.mkdir()
+    (folder / f"{0:020}.log").write_bytes(b"")
+    assert main(["state", str(folder)]) == 2
+    assert "no record of the log is in it" in capsys.readouterr().err

@@ -164,6 +164,22 @@ def test_internal_topics_of_an_application_are_neither_missing_nor_planned(topic
     assert [one.origin for one in plan.to_be_set] == [ORDERS]
 
 
+def test_a_topic_of_the_users_that_is_called_as_a_changelog_is_planned():
+    users = TopicPartition("billing-orders-changelog", 0)
+    found = failover_evidence(
+        flow=flow(topics=(".*",)),
+        here={
+            "topic_names": frozenset({users.topic}),
+            "committed": {GROUP: {users: CommittedOffset(60)}},
+        },
+    )
+    plan = plan_of(found).group(GROUP)
+    assert [(one.internal, one.destination and one.destination.topic) for one in plan.items] == [
+        (False, f"east.{users.topic}")
+    ]
+    assert "streams" not in {check.key for check in plan.checks}
+
+
 def test_a_copy_under_the_same_name_is_what_the_application_reads_there():
     policy = flow(topics=(".*",), policy=PolicyName.IDENTITY)
     found = failover_evidence(

@@ -238,6 +238,19 @@ def test_a_commit_inside_an_open_transaction_is_not_beyond_the_end():
     assert "beyond_end" not in states(plan_of(found))
 
 
+def test_a_commit_beyond_the_end_of_a_topic_that_no_flow_copies_blocks_nothing():
+    other = TopicPartition("other", 0)
+    found = failover_evidence(
+        committed=200,
+        here={
+            "committed": {"billing": {ORDERS: CommittedOffset(200), other: CommittedOffset(90)}},
+            "ranges": {ORDERS: offsets(0, 201), other: offsets(0, 10)},
+        },
+    )
+    told = states(plan_of(found))
+    assert ("beyond_end" in told, told["translated"]) == (False, "warn")
+
+
 def test_on_the_way_back_a_commit_beyond_the_end_is_not_translated_either():
     found = failback_evidence(committed=900)
     assert states(plan_of(found))["beyond_end"] == "block"

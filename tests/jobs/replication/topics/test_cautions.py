@@ -26,6 +26,18 @@ def cautions(described, *, brokers=1, target=(), **settings):
         pytest.param([], {"topics": ("nothing",)}, [], id="a source without topics"),
         pytest.param(["orders"], {"topics": ("orders", "later")}, [], id="one is there"),
         pytest.param(
+            ["west.orders", "heartbeats", "mm2-offset-syncs.west.internal"],
+            {"topics": (".*",)},
+            [],
+            id="a source that had only copies so far",
+        ),
+        pytest.param(
+            ["west.orders", "clicks"],
+            {"topics": ("orders",)},
+            ["selects_nothing"],
+            id="beside a copy",
+        ),
+        pytest.param(
             ["orders"],
             {"topics": ("nothing",), "copied_by": CopiedBy.MIRROR_MAKER},
             ["selects_nothing"],

@@ -93,6 +93,9 @@ def test_addresses_of_connectors_are_checked():
     [
         pytest.param("refresh.topics.interval.seconds", "600000", "interval-unit", id="600 s"),
         pytest.param("emit.checkpoints.interval.seconds", "86400000", "interval-unit", id="a day"),
+        pytest.param("sync.topic.acls.interval.seconds", "60000", "interval-unit", id="a minute"),
+        pytest.param("A->B.topics", " ", "selects-nothing", id="no topic"),
+        pytest.param("A->B.groups", "", "selects-nothing", id="no group"),
         pytest.param("admin.timeout.ms", "60", "interval-unit", id="seconds for milliseconds"),
         pytest.param("B.offset.flush.interval.ms", "10", "interval-unit", id="of the worker"),
         pytest.param("A.consumer.max.poll.interval.ms", "300", "interval-unit", id="of a client"),
@@ -131,6 +134,7 @@ def test_a_value_that_does_not_do_what_it_seems_to_is_found(key, value, code):
         pytest.param("refresh.topics.interval.seconds", "86400", id="a day"),
         pytest.param("refresh.topics.interval.seconds", "604800", id="a week"),
         pytest.param("refresh.topics.interval.seconds", "864000", id="ten days"),
+        pytest.param("refresh.topics.interval.seconds", "36000", id="ten hours"),
         pytest.param("refresh.topics.interval.seconds", "90061", id="no round number"),
         pytest.param("sync.group.offsets.interval.seconds", "0", id="of what is switched off"),
         pytest.param("B.scheduled.rebalance.max.delay.ms", "0", id="no delay"),
