@@ -86,8 +86,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             with visible_output():
                 chosen = build_parser().parse_args(arguments)
                 code: int = chosen.run(chosen)
-        except OutputClosed:
-            return OK
+        except OutputClosed as closed:
+            return closed.code
     except KeyboardInterrupt:
         sys.stderr.write("crosslog: interrupted\n")
         return 130

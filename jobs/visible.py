@@ -12,6 +12,7 @@ import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
 from typing import Any, TextIO, cast
 
 # Control characters, marks that turn the direction of text, halves of surrogate pairs, ends of lines.
@@ -35,15 +36,21 @@ def print_lines(lines: Iterable[str]) -> None:
 
 
 class OutputClosed(BaseException):
-    """The reader of the output has closed it, as `head` does; like Ctrl-C, it ends a command."""
+    """The output takes no more; like Ctrl-C, it ends a command.
+
+    `code` is 0 where the reader has closed it, as `head` does, and 1 where it cannot be written.
+    """
+
+    def __init__(self, code: int = 0) -> None:
+        self.code = code
 
 
 @contextmanager
 def visible_output() -> Iterator[None]:
     """Show everything that is printed meanwhile, on stdout and on stderr; raises `OutputClosed`."""
     with (
-        redirect_stdout(cast("TextIO", _Visible(sys.stdout))),
-        redirect_stderr(cast("TextIO", _Visible(sys.stderr))),
+        redirect_stdout(cast("TextIO", _Visible(sys.stdout or _nowhere()))),
+        redirect_stderr(cast("TextIO", _Visible(sys.stderr or _nowhere()))),
     ):
         try:
             yield
@@ -77,9 +84,22 @@ class _Visible:
         try:
             yield
         except BrokenPipeError:
-            # At its end Python writes what is left in the buffer: it goes nowhere.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+            self._drop()
             raise OutputClosed from None
+        except OSError as error:
+            self._drop()
+            if sys.__stderr__ is not None:
+                sys.__stderr__.write(f"crosslog: the output cannot be written: {error.strerror}\n")
+            raise OutputClosed(1) from None
+
+    def _drop(self) -> None:
+        """Send what is left in the buffer, which Python writes at its end, nowhere."""
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+
+
+def _nowhere() -> TextIO:
+    """Return a stream in place of one that was closed before the start, as by `>&-`."""
+    return Path(os.devnull).open("w", encoding="utf-8")
 
 
 def _shown(found: re.Match[str]) -> str:

@@ -56,3 +56,20 @@ def test_a_command_whose_output_is_closed_early_ends_silently(words, tmp_path):
     finally:
         os.close(writes)
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("redirected", "code", "told"),
+    [(">&-", 0, ""), ("> /dev/full", 1, "cannot be written: No space left on device")],
+    ids=["no output at all", "a full disk"],
+)
+def test_an_output_that_takes_nothing_is_no_traceback(redirected, code, told):
+    ended = subprocess.run(
+        ["/bin/sh", "-c", f'"$0" -m jobs --help {redirected}', sys.executable],
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, told in ended.stderr) == (code, True)
+    assert "Traceback" not in ended.stderr

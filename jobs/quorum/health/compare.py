@@ -49,8 +49,16 @@ def find_disagreement(
 
 
 def can_compare_voters(description: QuorumDescription, timeline: VoterTimeline) -> bool:
-    """Whether the log tells the voters at the place at which the leader was when it was asked."""
-    return _voters_of_log(description, timeline) is not None
+    """Whether the log tells the voters at the place at which the leader was when it was asked.
+
+    Where it ends before that place and has the same voters, nothing is left to disagree about.
+    """
+    if _voters_of_log(description, timeline) is not None:
+        return True
+    current = timeline.current
+    return current is not None and not any(
+        _compare_voters(current.voters, described_voters(description))
+    )
 
 
 def _leaders(timeline: VoterTimeline) -> dict[int, int | None]:
