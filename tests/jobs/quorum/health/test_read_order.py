@@ -149,3 +149,20 @@ def test_a_log_of_another_quorum_is_found_as_soon_as_it_can_be_compared(logged):
         QuorumSnapshot(history.moments[-1].description, timeline=told), 0
     ).findings
     assert [(one.code, one.subject) for one in found] == [(QuorumCode.LOG_DISAGREES, "leader")]
+
+
+@pytest.mark.parametrize(
+    ("steps", "is_judged"),
+    [
+        pytest.param(["noop", "rest", "noop"], True, id="the same voters"),
+        pytest.param(["noop", "rest", "add"], False, id="a voter that the log has not yet"),
+    ],
+)
+def test_a_log_that_is_behind_agrees_where_its_voters_are_those_of_the_quorum(steps, is_judged):
+    history = History(steps, 0)
+    picture = QuorumSnapshot(
+        history.moments[-1].description, timeline=history.timeline(history.moments[0])
+    )
+    judged = evaluate_quorum(picture, 0)
+    assert (QuorumCode.LOG_DISAGREES in judged.judged) is is_judged
+    assert QuorumCode.LOG_DISAGREES not in {one.code for one in judged.findings}
