@@ -36,7 +36,8 @@ from jobs.spark import class_archive
 
 ROOT = Path(__file__).resolve().parents[4]
 USERNAME = "admin"
-REPORTS = "reports"
+# Beside the folder in which the console keeps its reports.
+REPORTS = "delivered"
 PASSWORD_FILE = "password"  # noqa: S105  the name of the file
 # The first time Kafka is fetched (130 MB) before anything can start.
 LAB_TIMEOUT_S = 900.0
