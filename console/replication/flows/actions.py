@@ -16,7 +16,7 @@ from console.frame.security.access import require, visible
 from console.replication.control.conflicts import find_conflict
 from console.replication.control.control import hand_over
 from console.replication.flows.models import SETTINGS, FlowTopic, ReplicationFlow
-from console.replication.flows.preview import preview_flow
+from console.replication.flows.preview import cautions_now, preview_flow
 from console.runs.models import LIVE_STATES
 from jobs.cluster.errors import InvalidFields
 from jobs.replication.flow.spec import FlowSpec
@@ -41,7 +41,7 @@ def create_flow(
     """
     flow = ReplicationFlow(created_at=now, created_by=user, is_wanted=start)
     spec = _take(flow, values, user)
-    refuse_unconfirmed(spec, preview_flow(spec)[1], confirm)
+    refuse_unconfirmed(spec, cautions_now(spec), confirm)
     if start and flow.is_watched:
         raise InvalidFields({"start": NOT_STARTED})
     with transaction.atomic():
@@ -71,7 +71,7 @@ def change_flow(
     is_going = flow.is_wanted or (flow.run is not None and flow.run.is_live)
     known = preview_flow(flow.spec())[1]
     spec = _take(flow, {**before, **values})
-    new = [caution for caution in preview_flow(spec)[1] if caution not in known]
+    new = [caution for caution in cautions_now(spec) if caution not in known]
     refuse_unconfirmed(spec, new, confirm)
     if flow.is_watched and is_going:
         raise InvalidFields({"copied_by": "Stop the flow first: crosslog still copies it."})

@@ -10,14 +10,20 @@ from django.db.models import Max
 from console.clusters.models import Broker, CollectionRound, Noun, Partition, Topic
 from console.replication.flows.models import FlowPartition
 from jobs.cluster.admin.configs import ConfigValue
+from jobs.cluster.admin.topics import list_topic_names
+from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import PartitionDescription, TopicDescription
-from jobs.replication.flow.selection import explain_topic
+from jobs.cluster.errors import ClusterFault
+from jobs.replication.flow.selection import explain_topic, should_replicate
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.naming.detection import Candidate, detect_policies
 from jobs.replication.topics import preview as topic_preview
-from jobs.replication.topics.cautions import Caution, find_cautions
+from jobs.replication.topics.cautions import SELECTS_NOTHING, Caution, find_cautions
 from jobs.replication.topics.fan_in import Existing, keeps_name, refuse_existing
 from jobs.replication.topics.preview import PreviewInput
+
+# How long a source is asked whether a topic was made since its last round.
+ASK_S = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +49,23 @@ def preview_flow(spec: FlowSpec) -> tuple[list[TopicPreview], list[Caution]]:
     known = _known(spec)
     found = topic_preview.preview_topics(spec, known)
     return [_row(known, one) for one in found], find_cautions(spec, known, found)
+
+
+def cautions_now(spec: FlowSpec) -> list[Caution]:
+    """Return what is hardly wanted; a source that has no matching topic as last seen is asked once more."""
+    found = preview_flow(spec)[1]
+    if all(one.code != SELECTS_NOTHING for one in found) or not _selects_now(spec):
+        return found
+    return [one for one in found if one.code != SELECTS_NOTHING]
+
+
+def _selects_now(spec: FlowSpec) -> bool:
+    """Whether a topic that was made since the last round matches; a source that does not answer has none."""
+    try:
+        with ClusterClient(spec.source, timeout_s=ASK_S) as client:
+            return any(should_replicate(spec, name) for name in list_topic_names(client))
+    except ClusterFault:
+        return False
 
 
 def policies_on(alias: str) -> list[Candidate]:

@@ -13,6 +13,7 @@ from jobs.replication.naming.topology import sources_of
 from jobs.replication.policy import DefaultReplicationPolicy
 from jobs.replication.topics.preview import PreviewInput, TopicPreview
 
+SELECTS_NOTHING = "selects_nothing"
 _MOST_NAMED = 3
 
 
@@ -51,7 +52,7 @@ def _selects_nothing(
     own = [topic for topic in known.topics if _is_own(flow, topic)]
     if own and not any(one.is_selected for one in previews):
         yield Caution(
-            "selects_nothing",
+            SELECTS_NOTHING,
             f"0 of {len(own)} topics of {flow.source.alias} match: nothing is copied until one does.",
         )
 
