@@ -3,6 +3,6 @@
 Sub-rooms: `sign_in`.
 
 In reading order: `apps`, `urls`, `models`, `queries`, `actions`, `audit`, `tokens`,
-`token_actions`, `shown_once`, `backends`, `api`, `serializers`, `pages`, `own_pages`, `forms`,
-`tables`, `tasks`.
+`asked_rights`, `shown_once`, `backends`, `api`, `serializers`, `pages`, `own_pages`,
+`forms`, `tables`, `tasks`.
 """

@@ -12,7 +12,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from console.accounts import actions, queries, token_actions
+from console.accounts import actions, queries, tokens
 from console.accounts.models import AuditEntry, ServiceToken, User
 from console.accounts.serializers import (
     ChangedGrantSerializer,
@@ -53,7 +53,7 @@ class TokenViewSet(mixins.ListModelMixin, ApiViewSet[ServiceToken]):
     def create(self, request: Request) -> Response:
         """Make a token; its secret is in this answer and nowhere else."""
         values = _valid(NewTokenSerializer(data=request.data))
-        token, secret = token_actions.create_token(values, _person(request))
+        token, secret = tokens.create_token(values, _person(request))
         made: Any = token
         made.secret = secret
         return Response(MadeTokenSerializer(made).data, status.HTTP_201_CREATED)
@@ -64,7 +64,7 @@ class TokenViewSet(mixins.ListModelMixin, ApiViewSet[ServiceToken]):
         token = queries.get_token(_person(request), int(pk))
         if token is None:
             raise Http404
-        token_actions.revoke_token(token)
+        tokens.revoke_token(token)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 

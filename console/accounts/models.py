@@ -37,6 +37,8 @@ class User(AbstractUser):
 
     # The token with which this request came, None for a person.
     acting_token: ServiceToken | None = None
+    # The rights with which something was asked that acts now: `console.accounts.asked_rights`.
+    asked_rights: Any = None
 
     @cached_property
     def grants(self) -> dict[int, str]:

@@ -14,7 +14,7 @@ from django.shortcuts import redirect
 from django.urls import reverse_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
-from console.accounts import actions, queries, token_actions
+from console.accounts import actions, queries, tokens
 from console.accounts.audit import audit
 from console.accounts.forms import TokenForm
 from console.accounts.models import User
@@ -111,7 +111,7 @@ def revoke_token(request: HttpRequest, token_id: int) -> HttpResponse:
     if token is None:
         raise Http404
     try:
-        token_actions.revoke_token(token)
+        tokens.revoke_token(token)
         messages.success(request, f"{token.name} opens nothing any more.")
     except ActionRefused as refusal:
         messages.error(request, refusal.message)
@@ -120,7 +120,7 @@ def revoke_token(request: HttpRequest, token_id: int) -> HttpResponse:
 
 def _try_create(form: TokenForm, owner: User) -> str:
     try:
-        return token_actions.create_token(form.cleaned_data, owner)[1]
+        return tokens.create_token(form.cleaned_data, owner)[1]
     except InvalidFields as invalid:
         form.take_errors(invalid.errors)
     except ActionRefused as refusal:

@@ -69,6 +69,10 @@ class MetadataLog(models.Model):
     title = models.CharField(max_length=200, blank=True)
     source = models.CharField(max_length=10, choices=Source, default=Source.FETCH)
     created_at = models.DateTimeField()
+    asked_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    asked_with = models.JSONField(default=dict, blank=True)
     start_offset = models.BigIntegerField(null=True, blank=True)
     pruned_below = models.BigIntegerField(null=True, blank=True)
     next_offset = models.BigIntegerField(default=0)

@@ -31,9 +31,9 @@ def describe_oldest() -> None:
     soft_time_limit=3500,
     time_limit=3600,
 )
-def fold_import(log_id: int, user_id: int = 0) -> None:
+def fold_import(log_id: int, _user_id: int = 0) -> None:
     """Read the history of an imported log, and ask Spark for the changes of its partitions."""
-    imports.fold_import(log_id, user_id, timezone.now())
+    imports.fold_import(log_id, timezone.now())
 
 
 @shared_task(

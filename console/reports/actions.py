@@ -10,6 +10,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 
+from console.accounts.asked_rights import acting, rights_asked
 from console.accounts.audit import audit, change
 from console.accounts.models import User
 from console.broker import is_redis_there
@@ -35,14 +36,16 @@ def create_report(given: Mapping[str, Any], person: User, now: datetime) -> Repo
     """Keep a report, made with the rights of this person; raises `InvalidFields`."""
     values = check_definition(given, person)
     with transaction.atomic():
-        report = Report.objects.create(owner=person, created_at=now, **values)
+        report = Report.objects.create(
+            owner=person, asked_with=rights_asked(person), created_at=now, **values
+        )
         audit("report.create", _subject_of(report), after=values)
     return report
 
 
 @change("report.change")
 def change_report(report_id: int, given: Mapping[str, Any], person: User) -> Report:
-    """Change what is wanted of a report; without an owner it becomes this person's.
+    """Change what is wanted of a report; one that is not made any more becomes this person's.
 
     Without `subjects` they stay, also those that this person does not see. Raises `InvalidFields` and
     `ActionRefused`.
@@ -58,8 +61,9 @@ def change_report(report_id: int, given: Mapping[str, Any], person: User) -> Rep
             values["subjects"] = report.subjects
         for name in CHANGEABLE:
             setattr(report, name, values[name])
-        if not _has_owner(report):
-            report.owner = person
+        is_renewed = report.owner == person and person.acting_token is None
+        if is_renewed or queries.why_stopped(report):
+            report.owner, report.asked_with = person, rights_asked(person)
         report.save()
         after = {name: values[name] for name in CHANGEABLE}
         audit("report.change", _subject_of(report), before=before, after=after)
@@ -121,12 +125,14 @@ def queue_run(
     report: Report, trigger: Trigger, now: datetime, period: Period | None = None
 ) -> ReportRun:
     """Queue the making of a report in the name of its owner; raises `ActionRefused`."""
-    if not _has_owner(report) or report.owner is None:
-        text = f"{report.name} has no owner with an account any more. Save its settings: it becomes yours."
+    why = queries.why_stopped(report)
+    if why:
+        text = f"{report.name} is not made: {why} Save its settings: it becomes yours."
         raise ActionRefused("no_owner", text)
+    owner = acting(report.owner, report.asked_with, clusters=None)
     wanted = period or named_period(report.period, report.time_zone, now)
     values = {name: getattr(report, name) for name in COPIED}
-    return _queue(values, report.owner, trigger, wanted, now, report)
+    return _queue(values, owner, trigger, wanted, now, report)
 
 
 def remove_old_runs(now: datetime) -> int:
@@ -161,6 +167,7 @@ def _queue(
         report=report,
         cluster_count=len(clusters),
         person=person,
+        asked_with=rights_asked(person),
         trigger=trigger,
         period_start=period.start,
         period_end=period.end,
@@ -190,10 +197,6 @@ def _held(report_id: int, person: User) -> Report:
         raise ActionRefused("gone", "This report is not there any more.")
     queries.require_change(report, person)
     return report
-
-
-def _has_owner(report: Report) -> bool:
-    return report.owner is not None and report.owner.is_active
 
 
 def _subject_of(report: Report) -> str:

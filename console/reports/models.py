@@ -68,7 +68,7 @@ class Report(models.Model):
 
     `subjects` are primary keys of flows or clusters (by `kind`), empty: all that the owner may see.
     `period` is a `PeriodName`. `recipients` is a list of {"channel", "address"}. It is made with the rights
-    that `owner` has at that moment; without an owner it is not made.
+    that `owner` has at that moment, within those of the request that made it (`asked_with`).
     """
 
     name = models.CharField(max_length=200)
@@ -84,6 +84,7 @@ class Report(models.Model):
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
+    asked_with = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField()
 
     def __str__(self) -> str:
@@ -96,8 +97,13 @@ class Report(models.Model):
 
     @classmethod
     def visible_to(cls, user: Any) -> Q:
-        """Return the condition of the reports that a person without a role everywhere sees: their own."""
-        return Q(owner=user.pk)
+        """Return the condition of the reports that a person without a role everywhere sees: their own.
+
+        A token sees those that were asked with it.
+        """
+        token = getattr(user, "acting_token", None)
+        own = Q(owner=user.pk)
+        return own if token is None else own & Q(asked_with__token=token.pk)
 
 
 class ReportRun(models.Model):
@@ -127,6 +133,7 @@ class ReportRun(models.Model):
     person = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
+    asked_with = models.JSONField(default=dict, blank=True)
     trigger = models.CharField(max_length=10, choices=Trigger)
     state = models.CharField(max_length=10, choices=RunState, default=RunState.QUEUED)
     clusters: models.ManyToManyField[Any, Any] = models.ManyToManyField(

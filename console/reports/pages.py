@@ -93,6 +93,7 @@ def detail_page(request: HttpRequest, report_id: int) -> HttpResponse:
     runs = queries.list_runs(request.user).filter(report=report)
     context = {
         "report": report,
+        "stopped": queries.why_stopped(report),
         "kind": kind_title(report.kind),
         "period": LABELS[PeriodName(report.period)],
         "subjects": names_of(report.kind, report.subjects, request.user),

@@ -10,12 +10,14 @@ from uuid import UUID
 from django.core.exceptions import PermissionDenied
 from django.db.models import OuterRef, QuerySet, Subquery
 
+from console.accounts.asked_rights import NO_PERSON, why_ended
 from console.frame.errors import ActionRefused
 from console.frame.security.access import can, can_anywhere, visible
 from console.reports.making import store
 from console.reports.models import Delivery, Report, ReportRun, RunState
 from console.schedules.models import Schedule
 from jobs.reports.document import Document
+from jobs.reports.kinds.kind import KINDS
 from jobs.reports.rendering.formats import Format
 
 # The kind of schedules that make reports.
@@ -60,10 +62,30 @@ def list_schedules(report: Report) -> list[Schedule]:
     return list(rows.order_by("name", "pk"))
 
 
+def why_stopped(report: Report | ReportRun) -> str:
+    """Return why a report is not made, or what was made not sent, any more; empty while it is."""
+    person = report.owner if isinstance(report, Report) else report.person
+    asked = report.asked_with
+    if isinstance(report, Report) and person is None:
+        return NO_PERSON
+    if report.kind in KINDS and KINDS[report.kind].for_admins:
+        return why_ended(person, asked, "administer")
+    shown = () if isinstance(report, Report) else report.clusters.values_list("pk", flat=True)
+    return why_ended(person, asked, "view", list(shown) or None)
+
+
 def may_change(report: Report, person: Any) -> bool:
-    """Say whether a person may change a report: its owner, and operators of everything."""
-    is_own = report.owner_id == person.pk and can_anywhere(person, "operate")
-    return is_own or can(person, "operate")
+    """Say whether a person may change a report: its owner, and operators of everything.
+
+    A token of the owner that is for some clusters only changes what it asked for itself.
+    """
+    if report.kind in KINDS and KINDS[report.kind].for_admins and not can(person, "administer"):
+        return False
+    token = getattr(person, "acting_token", None)
+    is_own = report.owner_id == person.pk
+    if token is not None:
+        is_own = is_own and report.asked_with.get("token") == token.pk
+    return (is_own and can_anywhere(person, "operate")) or can(person, "operate")
 
 
 def require_change(report: Report, person: Any) -> None:

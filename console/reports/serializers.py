@@ -7,11 +7,12 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from console.accounts.asked_rights import STOPPED
 from console.frame.rest.parameters import PageParameters
 from console.reports.definition import LEAST_KEEP_DAYS, LONGEST_NAME, MOST_KEEP_DAYS
 from console.reports.delivery.api import DeliverySerializer
 from console.reports.models import Channel, Report, ReportRun, RunState, Trigger, shown_address
-from console.reports.queries import may_change
+from console.reports.queries import may_change, why_stopped
 from jobs.reports.kinds.kind import KINDS
 from jobs.reports.periods import PeriodName
 from jobs.reports.rendering.formats import Format, Paper
@@ -41,6 +42,7 @@ class ReportSerializer(serializers.ModelSerializer[Report]):
     formats = serializers.ListField(child=serializers.ChoiceField(choices=_FORMATS), read_only=True)
     recipients = serializers.SerializerMethodField()
     owner = serializers.CharField(source="owner.username", allow_null=True, default=None)
+    stopped = serializers.SerializerMethodField(help_text=STOPPED)
     last_run = serializers.UUIDField(source="last_run_id", allow_null=True, default=None)
 
     class Meta:
@@ -59,9 +61,13 @@ class ReportSerializer(serializers.ModelSerializer[Report]):
             "keep_days",
             "owner",
             "created_at",
+            "stopped",
             "last_run",
         )
         read_only_fields = fields
+
+    def get_stopped(self, report: Report) -> str:
+        return why_stopped(report)
 
     @extend_schema_field(RecipientSerializer(many=True))
     def get_recipients(self, report: Report) -> list[dict[str, str]]:

@@ -15,12 +15,14 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.dispatch import Signal
 
+from console.accounts.asked_rights import rights_asked, why_ended
 from console.accounts.audit import audit, change
 from console.accounts.models import User
 from console.frame.errors import ActionRefused
 from console.runs.analyses.spec import SourceGone, remove_tables, spec_of
 from console.runs.launcher import Launcher, launcher_of, this_host
 from console.runs.models import LIVE_STATES, Run, RunState
+from console.runs.queries import where
 from jobs.spark import contract
 from jobs.spark.analyses.kinds import ANALYSES
 from jobs.spark.contract import JobSpec
@@ -62,6 +64,7 @@ def queue_run(request: RunRequest, now: datetime) -> Run | None:
                 arguments=dict(request.arguments),
                 question_key=request.question_key,
                 requested_by=request.requested_by,
+                asked_with=rights_asked(request.requested_by),
                 created_at=now,
             )
     except IntegrityError:
@@ -231,6 +234,9 @@ def _write_control(run: Run, folder: Path) -> None:
 
 def _job_spec(run: Run, now: datetime) -> JobSpec:
     if run.is_analysis:
+        why = why_ended(run.requested_by, run.asked_with, "operate", where(run.pk))
+        if why:
+            raise SourceGone(why)
         return spec_of(run, now)
     arguments = {name: value for name, value in run.arguments.items() if name != CONTROL}
     return JobSpec(run_id=str(run.pk), kind=run.kind, arguments=arguments, lease_s=settings.LEASE_S)

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db import transaction
 
+from console.accounts.asked_rights import rights_asked
 from console.accounts.audit import audit, change
 from console.accounts.models import User
 from console.frame.errors import ActionRefused
@@ -25,6 +26,7 @@ def create_schedule(values: Mapping[str, Any], person: User, now: datetime) -> S
         kind=values["kind"],
         arguments=check_arguments(values["kind"], values["arguments"]),
         created_by=person,
+        asked_with=rights_asked(person),
         created_at=now,
     )
     _take(schedule, values, now)
@@ -66,7 +68,7 @@ def run_now(schedule_id: int, person: User, now: datetime) -> ScheduleFiring:
     """
     with transaction.atomic():
         schedule = _held(schedule_id)
-        started = firing.start(schedule, person, now)
+        started = firing.start(schedule, person, rights_asked(person), now)
         time = firing.Time(now)
         fired = firing.write_firing(schedule, time, Outcome.STARTED, started, person)
         audit("schedule.run", _subject_of(schedule), after={"ref": started.ref})

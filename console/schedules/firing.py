@@ -8,9 +8,9 @@ from datetime import datetime
 
 from django.db import transaction
 
+from console.accounts.asked_rights import Asked, acting
 from console.accounts.models import User
 from console.frame.errors import ActionRefused
-from console.frame.security.access import can
 from console.frame.security.read_only import refuse_when_read_only
 from console.schedules import timing
 from console.schedules.models import Outcome, Schedule, ScheduleFiring
@@ -63,8 +63,8 @@ def fire_time(seen: Schedule, now: datetime) -> bool:
     return True
 
 
-def start(schedule: Schedule, person: User | None, now: datetime) -> Started:
-    """Start what a schedule is for; the caller holds its row.
+def start(schedule: Schedule, person: User | None, asked: Asked, now: datetime) -> Started:
+    """Start what a schedule is for, with the rights of its request; the caller holds its row.
 
     Raises `ActionRefused` (also while the last one goes on) or `InvalidFields`.
     """
@@ -75,16 +75,17 @@ def start(schedule: Schedule, person: User | None, now: datetime) -> Started:
             f"Nothing here starts things of the kind {schedule.kind} any more: delete the schedule."
         )
         raise ActionRefused("unknown_kind", text)
-    if person is None or not can(person, "operate"):
-        who = person.get_username() if person else "Whoever made this schedule"
-        text = f"{who} may not start this any more. Delete the schedule and make it again."
-        raise ActionRefused("not_allowed", text)
+    try:
+        starting = acting(person, asked, "operate")
+    except ActionRefused as ended:
+        text = f"{ended.message} Delete the schedule and make it again."
+        raise ActionRefused("not_allowed", text) from None
     if starter.is_going_on(schedule):
         since = schedule.last_started_at
         begun = f"What was started on {schedule.local(since)}" if since else "What was started last"
         raise ActionRefused(STILL_GOING_ON, f"{begun} is still going on.")
     with transaction.atomic():
-        return starter.start(schedule, person, now)
+        return starter.start(schedule, starting, now)
 
 
 def write_firing(
@@ -114,7 +115,7 @@ def _attempt(schedule: Schedule, time: Time) -> tuple[Outcome, Started]:
     """Start what is due; return what came of it, with the sentence for people."""
     ref = ""
     try:
-        started = start(schedule, schedule.created_by, time.now)
+        started = start(schedule, schedule.created_by, schedule.asked_with, time.now)
         outcome, text, ref = Outcome.STARTED, started.sentence, started.ref
     except ActionRefused as refusal:
         outcome, text = Outcome.FAILED, refusal.message

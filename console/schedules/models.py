@@ -36,6 +36,7 @@ class Schedule(models.Model):
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
+    asked_with = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField()
     next_at = models.DateTimeField(null=True, blank=True, db_index=True)
     last_at = models.DateTimeField(null=True, blank=True)

@@ -51,6 +51,7 @@ def detail_page(request: HttpRequest, schedule_id: int) -> HttpResponse:
     context = {
         **_facts(schedule.kind, schedule.arguments),
         "schedule": schedule,
+        "stopped": queries.why_stopped(schedule),
         "next_times": [
             (at, schedule.local(at)) for at in queries.list_next_times(schedule, timezone.now())
         ],

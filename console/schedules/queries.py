@@ -7,6 +7,7 @@ from itertools import islice
 
 from django.db.models import QuerySet
 
+from console.accounts.asked_rights import NO_PERSON, why_ended
 from console.schedules.models import Schedule, ScheduleFiring
 from console.schedules.starters import get_starter
 from console.schedules.timing import next_times
@@ -24,6 +25,13 @@ def list_schedules() -> QuerySet[Schedule]:
 def get_schedule(schedule_id: int) -> Schedule | None:
     """Return one schedule; None when there is none."""
     return list_schedules().filter(pk=schedule_id).first()
+
+
+def why_stopped(schedule: Schedule) -> str:
+    """Return why a schedule starts nothing any more; empty while it does."""
+    if schedule.created_by is None:
+        return NO_PERSON
+    return why_ended(schedule.created_by, schedule.asked_with, "operate")
 
 
 def list_firings(schedule: Schedule) -> list[ScheduleFiring]:

@@ -7,9 +7,11 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from console.accounts.asked_rights import STOPPED
 from console.frame.rest.parameters import PageParameters
 from console.schedules import timing
 from console.schedules.models import Schedule, ScheduleFiring
+from console.schedules.queries import why_stopped
 
 
 @extend_schema_field({"type": "object", "additionalProperties": True})
@@ -63,11 +65,15 @@ class ScheduleDetailSerializer(ScheduleSerializer):
         child=serializers.DateTimeField(), help_text="Three at most."
     )
     firings = FiringSerializer(many=True, source="last_firings", help_text="Newest first.")
+    stopped = serializers.SerializerMethodField(help_text=STOPPED)
 
     class Meta:
         model = Schedule
-        fields = (*ScheduleSerializer.Meta.fields, "next_times", "firings")
+        fields = (*ScheduleSerializer.Meta.fields, "next_times", "firings", "stopped")
         read_only_fields = fields
+
+    def get_stopped(self, schedule: Schedule) -> str:
+        return why_stopped(schedule)
 
 
 class ChangedScheduleSerializer(serializers.Serializer[Any]):

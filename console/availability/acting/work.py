@@ -15,8 +15,10 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
+from console.accounts.asked_rights import why_ended
 from console.accounts.audit import audit
 from console.accounts.models import Outcome as AuditOutcome
+from console.accounts.models import User
 from console.availability.acting.door import ActingDoor, undo_of
 from console.availability.acting.partition_epochs import with_partition_epochs
 from console.availability.acting.store import is_stopped
@@ -120,6 +122,10 @@ class Worker:
         """Do what a person asked for, unless it is not advised any more or the guard refuses."""
         if not self._claim(row, ActionState.ASKED, ActionState.ACTING):
             return 0
+        why = _why_ended(row, row.asked_by)
+        if why:
+            self._refuse(row, [_told("rights_ended", why)], is_final=True)
+            return 1
         advice = advised.wanted.get(row.subject)
         if advice is None:
             told = _told("not_advised", "It is not wanted any more: the ISR is well by now.")
@@ -169,6 +175,9 @@ class Worker:
             outcome = Outcome(
                 _kind(row), row.subject, is_done=False, sentence="crosslog is read-only."
             )
+        elif row.reverted_by is not None and _why_ended(row, row.reverted_by):
+            why = _why_ended(row, row.reverted_by)
+            outcome = Outcome(_kind(row), row.subject, is_done=False, sentence=why)
         else:
             outcome = self._tried(row, lambda: self._door.actor(row).revert(undo_of(row)))
         now = self._clock()
@@ -366,6 +375,10 @@ def last_ended_ms(rows: Iterable[PromotionAction]) -> dict[str, int]:
         for key in keys:
             found[key] = max(found.get(key, 0), int(at.timestamp() * 1000))
     return found
+
+
+def _why_ended(row: PromotionAction, person: User | None) -> str:
+    return why_ended(person, row.asked_with, "operate", [row.cluster_id])
 
 
 def _kind(row: PromotionAction) -> ActorKind:

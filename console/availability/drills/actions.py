@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
+from console.accounts.asked_rights import rights_asked
 from console.accounts.audit import audit
 from console.accounts.models import User
 from console.availability.acting.store import is_stopped
@@ -47,6 +48,7 @@ def start_drill(
         broker=broker,
         topic=f"{PREFIX}{drill_id.hex[:8]}",
         requested_by=user,
+        asked_with=rights_asked(user),
         created_at=now,
     )
     try:

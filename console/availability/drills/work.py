@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models import Q
 
+from console.accounts.asked_rights import why_ended
 from console.accounts.audit import audit
 from console.accounts.models import Outcome
 from console.availability.acting.store import is_stopped
@@ -90,6 +91,10 @@ class _Work:
             raise _Refused("crosslog is read-only: nothing is tried.")
         if is_stopped(self._row.cluster_id):
             raise _Refused("The stop switch is on: nothing is tried.")
+        person, asked = self._row.requested_by, self._row.asked_with
+        why = why_ended(person, asked, "operate", [self._row.cluster_id])
+        if why:
+            raise _Refused(why)
 
     def _remove(self, kinds: list[ActorKind]) -> None:
         """Remove the topics that a program left which died in the middle."""
@@ -104,6 +109,7 @@ class _Work:
         for kind in kinds:
             if kind.value not in done:
                 self._renew()
+                self._refuse()
                 shape = shape_of(kind, model, standbys, self._wished(kind))
                 self._save(shape, self._measure(shape))
         bad = self._row.results.filter(is_good=False).count()

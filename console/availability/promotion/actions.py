@@ -9,6 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
+from console.accounts.asked_rights import rights_asked
 from console.accounts.audit import audit
 from console.accounts.models import User
 from console.availability.acting.door import KAFKA, ActingDoor
@@ -126,7 +127,13 @@ def apply_action(
     _check_confirmation(action, confirmation)
     _refuse_early(action, now)
     planned = PromotionAction.objects.filter(pk=action.pk, state=ActionState.PLANNED)
-    asked = {"state": ActionState.ASKED, "asked_at": now, "asked_by": user, "refusals": []}
+    asked = {
+        "state": ActionState.ASKED,
+        "asked_at": now,
+        "asked_by": user,
+        "asked_with": rights_asked(user),
+        "refusals": [],
+    }
     try:
         with transaction.atomic():
             if not planned.update(**asked, is_automatic=False):
@@ -154,6 +161,7 @@ def revert_action(
     asked = {
         "state": ActionState.REVERT_ASKED,
         "reverted_by": user,
+        "asked_with": rights_asked(user),
         "revert_reason": reason.strip()[:300] or "Asked for by a person.",
         "ended_at": None,
     }
@@ -181,11 +189,13 @@ def _take(
         if str(values.get("confirm") or "").strip() != found.pattern:
             raise InvalidFields({"confirm": _TYPE_PATTERN.format(found.pattern)})
         policy.opted_in_by, policy.opted_in_at = user, now
+        policy.asked_with = rights_asked(user)
     for name in FIELDS:
         value = getattr(found, name)
         setattr(policy, name, list(value) if isinstance(value, tuple) else value)
     if found.mode is Mode.ADVISE:
         policy.opted_in_by = policy.opted_in_at = None
+        policy.asked_with = {}
     policy.changed_at = now
 
 

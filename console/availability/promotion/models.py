@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils.functional import cached_property
 
 from console.availability.placements.models import PatternKind
 from console.clusters.models import TOPIC_NAME_LENGTH, Cluster
@@ -91,7 +92,8 @@ class PromotionPolicy(models.Model):
     `policy` is when (empty: what the topic's placement says, under-min-isr without one), `mode` what
     follows. `allowed_brokers` are the only ones that an action may touch, by hand too. After an action
     nothing is begun for `cooldown_s` seconds; a promotion is taken back when the ISR was well for
-    `hold_s` seconds. Acting by itself needs `opted_in_by`: who switched it on, and when.
+    `hold_s` seconds. Acting by itself needs `opted_in_by`, who switched it on, and their rights at that
+    time (`asked_with`) and now.
     """
 
     cluster = models.ForeignKey(
@@ -108,6 +110,7 @@ class PromotionPolicy(models.Model):
     hold_s = models.PositiveIntegerField(default=HOLD_S)
     note = models.CharField(max_length=300, blank=True, default="")
     opted_in_by = _person()
+    asked_with = models.JSONField(default=dict, blank=True)
     opted_in_at = models.DateTimeField(null=True, blank=True)
     created_by = _person()
     created_at = models.DateTimeField()
@@ -128,8 +131,17 @@ class PromotionPolicy(models.Model):
 
     @property
     def acts(self) -> bool:
-        """Whether somebody opted in, so that actions are begun without a person."""
-        return self.mode == Mode.ACT and self.opted_in_at is not None
+        """Whether actions are begun without a person: one opted in, who may still do so."""
+        return self.mode == Mode.ACT and self.opted_in_at is not None and not self.why_stopped
+
+    @cached_property
+    def why_stopped(self) -> str:
+        """Why it does not act any more though a person switched that on; empty while it acts."""
+        from console.accounts.asked_rights import why_ended
+
+        if self.mode != Mode.ACT or self.opted_in_at is None:
+            return ""
+        return why_ended(self.opted_in_by, self.asked_with, "operate", [self.cluster_id])
 
 
 class PromotionAction(models.Model):
@@ -178,6 +190,7 @@ class PromotionAction(models.Model):
     planned_at = models.DateTimeField(null=True, blank=True)
     asked_at = models.DateTimeField(null=True, blank=True)
     asked_by = _person()
+    asked_with = models.JSONField(default=dict, blank=True)
     acted_at = models.DateTimeField(null=True, blank=True)
     verified_at = models.DateTimeField(null=True, blank=True)
     reverted_by = _person()

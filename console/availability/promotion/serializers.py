@@ -6,6 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from console.accounts.asked_rights import STOPPED
 from console.availability.advice.models import (
     SEVERITIES,
     ObserverEvent,
@@ -87,6 +88,7 @@ class PromotionPolicySerializer(serializers.ModelSerializer[PromotionPolicy]):
     kind = serializers.ChoiceField(choices=PatternKind.choices)
     allowed_brokers = serializers.ListField(child=serializers.IntegerField())
     acts = serializers.BooleanField(help_text="Whether actions are begun without a person.")
+    stopped = serializers.CharField(source="why_stopped", help_text=STOPPED)
     opted_in_by = _person("opted_in_by")
     created_by = _person("created_by")
 
@@ -94,8 +96,8 @@ class PromotionPolicySerializer(serializers.ModelSerializer[PromotionPolicy]):
         model = PromotionPolicy
         fields = [
             "id", "cluster", "kind", "pattern", "priority", "policy", "mode", "actor", "allowed_brokers",
-            "cooldown_s", "hold_s", "note", "acts", "opted_in_by", "opted_in_at", "created_by", "created_at",
-            "changed_at",
+            "cooldown_s", "hold_s", "note", "acts", "stopped", "opted_in_by", "opted_in_at", "created_by",
+            "created_at", "changed_at",
         ]  # fmt: skip
 
 

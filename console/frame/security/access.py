@@ -66,21 +66,44 @@ class Rights:
         wanted = _LEVEL_OF_ACTION[action]
         return [pk for pk, level in self.granted().items() if level >= wanted]
 
+    def within(self, other: Rights) -> Rights:
+        """Return what both have: on each cluster the lower level."""
+        return Rights(min(self.everywhere, other.everywhere), lambda: self._granted_within(other))
+
+    def _granted_within(self, other: Rights) -> dict[int, int]:
+        mine, others = self.granted(), other.granted()
+        return {
+            pk: min(max(self.everywhere, mine.get(pk, 0)), max(other.everywhere, others.get(pk, 0)))
+            for pk in {*mine, *others}
+        }
+
 
 def rights_of(user: Any) -> Rights:
-    """Return what a person, or the token that acts for one, may do; nobody may do nothing.
+    """Return what a person may do, within the token that acts for them and the rights of a past request.
 
-    The grants are `user.grants` (role by cluster), the token is `user.acting_token`: the accounts
-    room reads both, at most once per request.
+    The grants are `user.grants` (role by cluster), the token is `user.acting_token`, the rights with
+    which something was asked are `user.asked_rights` (`console.accounts.asked_rights`).
     """
     if not getattr(user, "is_authenticated", False) or not user.is_active:
         return Rights()
     if getattr(user, "must_change_password", False):
         return Rights()
-    everywhere = 3 if user.is_superuser else _LEVEL_OF_ROLE.get(user.role, 0)
+    everywhere = 3 if user.is_superuser else level_of(user.role)
     rights = Rights(everywhere, lambda: _levels(user.grants))
-    token = getattr(user, "acting_token", None)
-    return rights if token is None else _narrowed(rights, token)
+    token, asked = getattr(user, "acting_token", None), getattr(user, "asked_rights", None)
+    if token is not None:
+        rights = rights.within(_rights_of_token(token))
+    return rights if asked is None else rights.within(asked)
+
+
+def level_of(role: str) -> int:
+    """Return the level of a role; 0 for a word that is none."""
+    return _LEVEL_OF_ROLE.get(role, 0)
+
+
+def role_of(level: int) -> str:
+    """Return the role of a level."""
+    return next((role for role, one in _LEVEL_OF_ROLE.items() if one == level), "none")
 
 
 def can(user: Any, action: Action, *clusters: int) -> bool:
@@ -221,21 +244,16 @@ def _require_at(user: Any, action: Action, where: Where | None, kwargs: Mapping[
 
 
 def _levels(grants: Mapping[int, str]) -> dict[int, int]:
-    return {pk: _LEVEL_OF_ROLE.get(role, 0) for pk, role in grants.items()}
+    return {pk: level_of(role) for pk, role in grants.items()}
 
 
-def _narrowed(rights: Rights, token: Any) -> Rights:
-    """Return what is left of a person's rights for a token of a role and maybe of some clusters."""
-    most = _LEVEL_OF_ROLE.get(token.role, 0)
+def _rights_of_token(token: Any) -> Rights:
+    """Return the most that a token of a role, and maybe of some clusters, opens."""
+    most = level_of(token.role)
     scope: Collection[int] | None = token.scope
-
-    def granted() -> dict[int, int]:
-        of_owner = rights.granted()
-        clusters = of_owner.keys() if scope is None else scope
-        owned = {pk: max(rights.everywhere, of_owner.get(pk, 0)) for pk in clusters}
-        return {pk: min(most, level) for pk, level in owned.items()}
-
-    return Rights(min(most, rights.everywhere) if scope is None else 0, granted)
+    if scope is None:
+        return Rights(most)
+    return Rights(0, lambda: dict.fromkeys(scope, most))
 
 
 def _ask_to_log_in(request: HttpRequest) -> HttpResponseBase:

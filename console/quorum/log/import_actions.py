@@ -6,11 +6,13 @@ import re
 import shutil
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
+from console.accounts.asked_rights import rights_asked
 from console.accounts.audit import audit, change
 from console.clusters.models import Cluster
 from console.frame.errors import ActionRefused
@@ -29,7 +31,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,80}")
 
 @change("quorum.import")
 def import_log(
-    name: str, title: str, upload: Path, now: datetime, user_id: int = 0, file_name: str = ""
+    name: str, title: str, upload: Path, now: datetime, user: Any = None, file_name: str = ""
 ) -> MetadataLog:
     """Make an imported log of an upload; its history is there soon after. Raises `ActionRefused`.
 
@@ -50,10 +52,12 @@ def import_log(
             source=Source.IMPORT,
             created_at=now,
             lost=WAITING,
+            asked_by=user,
+            asked_with=rights_asked(user),
         )
         _take(log, upload, file_name or upload.name)
         audit("quorum.import", f"quorum:{log.name}", after={"title": log.title})
-        transaction.on_commit(lambda: fold_import.delay(log.pk, user_id))
+        transaction.on_commit(lambda: fold_import.delay(log.pk))
     return log
 
 
@@ -69,15 +73,16 @@ def _refuse_taken(field: str, title: str) -> None:
 
 
 @change("quorum.read_import")
-def read_again(log: MetadataLog, user_id: int = 0) -> None:
+def read_again(log: MetadataLog, user: Any = None) -> None:
     """Read an imported log once more from its archive; what is stored stays. Raises `ActionRefused`."""
     if not log.is_imported:
         raise ActionRefused("not_imported", f"{log.name} is a cluster: its log is followed.")
     with transaction.atomic():
         audit("quorum.read_import", f"quorum:{log.name}")
         log.lost, log.error, log.failing_since = WAITING, "", None
-        log.save(update_fields=["lost", "error", "failing_since"])
-        transaction.on_commit(lambda: fold_import.delay(log.pk, user_id))
+        log.asked_by, log.asked_with = user, rights_asked(user)
+        log.save(update_fields=["lost", "error", "failing_since", "asked_by", "asked_with"])
+        transaction.on_commit(lambda: fold_import.delay(log.pk))
 
 
 @change("quorum.forget_import")

@@ -89,7 +89,7 @@ class ImportViewSet(ApiViewSet[MetadataLog]):
             given["title"],
             path,
             timezone.now(),
-            request.user.pk or 0,
+            request.user,
             given["file"].name or path.name,
         )
         answer = queries.get_log(log.name)
@@ -102,7 +102,7 @@ class ImportViewSet(ApiViewSet[MetadataLog]):
         log = queries.get_log(alias)
         if log is None:
             raise Http404
-        import_actions.read_again(log, request.user.pk or 0)
+        import_actions.read_again(log, request.user)
         return Response(QuorumSerializer(queries.get_log(alias)).data)
 
     @extend_schema(responses={204: None})

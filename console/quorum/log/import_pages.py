@@ -54,7 +54,7 @@ def _import_page(request: HttpRequest) -> HttpResponse:
     """Import an archive of a log folder as a log of its own."""
     form = ImportForm(request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
-        name = _imported(form, request.user.pk or 0)
+        name = _imported(form, request.user)
         if name:
             messages.success(
                 request,
@@ -66,14 +66,14 @@ def _import_page(request: HttpRequest) -> HttpResponse:
     return render_page(request, "quorum/log/import.html", context)
 
 
-def _imported(form: ImportForm, user_id: int) -> str:
+def _imported(form: ImportForm, user: Any) -> str:
     """Return the name of the new log; empty when it was refused, and the form says why."""
     given = form.cleaned_data
     upload: TemporaryUploadedFile = given["file"]
     path = Path(upload.temporary_file_path())
     try:
         return import_log(
-            given["name"], given["title"], path, timezone.now(), user_id, upload.name or path.name
+            given["name"], given["title"], path, timezone.now(), user, upload.name or path.name
         ).name
     except ActionRefused as refusal:
         form.take_errors(refusal.fields, refusal.message)
@@ -87,7 +87,7 @@ def read_page(request: HttpRequest, alias: str) -> HttpResponse:
     log = queries.get_log(alias)
     if log is None:
         raise Http404
-    if attempt(request, lambda: read_again(log, request.user.pk or 0)):
+    if attempt(request, lambda: read_again(log, request.user)):
         messages.success(request, f"{log.label} is read again by the next free worker.")
     return redirect("quorum:detail", alias)
 

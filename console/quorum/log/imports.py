@@ -10,7 +10,7 @@ from itertools import count, islice
 from pathlib import Path
 from uuid import UUID
 
-from console.accounts.models import User
+from console.accounts.asked_rights import acting, refuse_ended
 from console.frame.errors import ActionRefused
 from console.frame.processes import liveness
 from console.quorum.log.archives import archive_of
@@ -45,7 +45,7 @@ _NEW = {
 }
 
 
-def fold_import(log_id: int, user_id: int, now: datetime) -> None:
+def fold_import(log_id: int, now: datetime) -> None:
     """Read an imported log into rows, but for its partitions: Spark is asked for those.
 
     What fails is told on its page.
@@ -54,6 +54,7 @@ def fold_import(log_id: int, user_id: int, now: datetime) -> None:
     if log is None:
         return
     try:
+        refuse_ended(log.asked_by, log.asked_with, "operate")
         manifest = read_manifest(archive_of(log))
         end = manifest.next_offset if manifest else None
         _tell_progress(log, end)
@@ -65,6 +66,8 @@ def fold_import(log_id: int, user_id: int, now: datetime) -> None:
         last, timeline = fold.finish(log.high_watermark)
         save_portion(log, last, now)
         judge_log(log, timeline, log.last_at or now)
+    except ActionRefused as refusal:
+        log.error, log.failing_since, log.lost = f"It is not read: {refusal.message}", now, ""
     except (BadArchive, BadFolder, OSError) as error:
         log.error, log.failing_since, log.lost = f"It cannot be read: {error}", now, ""
         logger.warning("imported log not read log=%s error=%s", log.name, error)
@@ -76,7 +79,7 @@ def fold_import(log_id: int, user_id: int, now: datetime) -> None:
         log.error, log.failing_since, log.heard_at, log.lost = "", None, now, READING
     log.save(update_fields=["error", "failing_since", "heard_at", "lost"])
     if log.failing_since is None:
-        _ask_spark(log, user_id, now)
+        _ask_spark(log, now)
 
 
 def _tell_progress(log: MetadataLog, end: int | None) -> None:
@@ -107,10 +110,11 @@ def take_run(run_id: UUID, now: datetime) -> None:
     take_partitions(log, table.folder / table.table.name, table.rows, now)
 
 
-def _ask_spark(log: MetadataLog, user_id: int, now: datetime) -> None:
-    person = User.objects.filter(pk=user_id).first()
+def _ask_spark(log: MetadataLog, now: datetime) -> None:
     question = Question(KIND, {"log": log.name}, f"log:{log.pk}", f"Read {log.label}"[:200])
+    is_asked = log.asked_by is not None
     try:
+        person = acting(log.asked_by, log.asked_with, "operate") if is_asked else None
         ask(question, person, now)
     except ActionRefused as refusal:
         tell_failure(log, refusal.message)

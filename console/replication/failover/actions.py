@@ -9,6 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
+from console.accounts.asked_rights import rights_asked, why_ended
 from console.accounts.audit import audit, change
 from console.accounts.models import User
 from console.frame.errors import ActionRefused
@@ -50,6 +51,7 @@ def create_plan(
         untranslated=request.untranslated.value,
         created_at=now,
         created_by=user,
+        asked_with=rights_asked(user),
     )
     try:
         with transaction.atomic():
@@ -62,14 +64,19 @@ def create_plan(
 
 
 @change("failover.refresh")
-def refresh_plan(plan: FailoverPlan) -> None:
-    """Read the evidence of a plan again; raises `ActionRefused`."""
+def refresh_plan(plan: FailoverPlan, user: User | None) -> None:
+    """Read the evidence of a plan again; raises `ActionRefused`.
+
+    A plan whose own person may not read it any more becomes this person's.
+    """
     _refuse_live(plan)
     if plan.applied_at is not None:
         text = "It was applied: undo it first, or make another plan."
         raise ActionRefused("plan_is_applied", text)
     waiting = FailoverPlan.objects.filter(pk=plan.pk, applied_at=None)
     waiting.exclude(state=PlanState.READING).update(state=PlanState.QUEUED, error="")
+    if why_ended(plan.created_by, plan.asked_with, "operate", [plan.destination.pk]):
+        waiting.update(created_by=user, asked_with=rights_asked(user))
     _audit("failover.refresh", plan)
 
 
@@ -214,7 +221,8 @@ def _start(
         with transaction.atomic():
             run = FailoverRun.objects.create(
                 plan=plan, kind=kind.value, groups=names, even_if_moved=even_if_moved,
-                requested_by=user, created_at=now, left_out=left_out,
+                requested_by=user, asked_with=rights_asked(user),
+                created_at=now, left_out=left_out,
             )  # fmt: skip
             told = {"plan": plan.name, "groups": names[:100], "group_count": len(names)}
             told |= {"run": str(run.pk), "even_if_moved": even_if_moved}

@@ -123,7 +123,7 @@ class FailoverPlanViewSet(ApiViewSet[FailoverPlan]):
     @action(detail=True, methods=["post"])
     def refresh(self, request: Request, flow_id: str, pk: str) -> Response:
         """Ask both clusters again."""
-        actions.refresh_plan(self._plan())
+        actions.refresh_plan(self._plan(), self._person())
         return Response(FailoverPlanDetailSerializer(self._plan()).data)
 
     @extend_schema(request=None, responses={201: FailoverRunSerializer})

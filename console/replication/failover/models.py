@@ -95,6 +95,7 @@ class FailoverPlan(models.Model):
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
+    asked_with = models.JSONField(default=dict, blank=True)
 
     clusters_at: ClassVar = ("flow__source", "flow__target")
 
@@ -198,6 +199,7 @@ class FailoverRun(models.Model):
     requested_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
+    asked_with = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True, blank=True)
     confirmed_at = models.DateTimeField(null=True, blank=True)

@@ -146,7 +146,7 @@ def refresh(request: HttpRequest, flow_id: int, plan_id: int) -> HttpResponse:
     """Ask both clusters again."""
     plan = page_context.find_plan(request, flow_id, plan_id)
     try:
-        actions.refresh_plan(plan)
+        actions.refresh_plan(plan, _person(request))
     except ActionRefused as refusal:
         messages.error(request, refusal.message)
     return redirect("replication:failover-plan", flow_id, plan_id)

@@ -16,8 +16,10 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from console.accounts.asked_rights import refuse_ended
 from console.accounts.audit import audit
 from console.accounts.models import Outcome
+from console.frame.errors import ActionRefused
 from console.replication.failover.door import KAFKA, FailoverDoor, last_seen
 from console.replication.failover.keys import report_key
 from console.replication.failover.models import (
@@ -77,8 +79,9 @@ def read_plan(plan_id: int, now: datetime, door: FailoverDoor = KAFKA) -> bool:
         return False
     row = _plan_row(plan_id)
     try:
+        _refuse_ended(row, row)
         _save_plan(row, ask_plan(_asking(row, door), door.evidence))
-    except (ClusterFault, InvalidFields) as error:
+    except (ActionRefused, ClusterFault, InvalidFields) as error:
         _fail_plan(row, f"{error} {getattr(error, 'hint', '')}".strip())
     except Exception as error:
         # Whatever it was, the plan says so instead of waiting for ever.
@@ -98,6 +101,9 @@ def carry_out(run_id: UUID, now: datetime, door: FailoverDoor = KAFKA) -> bool:
     work = _Work(run, door)
     try:
         work.go_on(time.monotonic() + WORK_S)
+    except ActionRefused as ended:
+        has_begun = run.run_groups.exists()
+        work.finish(FailoverState.PARTIAL if has_begun else FailoverState.REFUSED, ended.message)
     except PlanRefused as refusal:
         work.finish(FailoverState.REFUSED, refusal.message)
     except ClusterFault as fault:
@@ -120,6 +126,7 @@ class _Work:
         """Confirm the plan once, then do the groups that are left."""
         names = [*self.run.groups]
         plan = self.row.plan(names)
+        _refuse_ended(self.run, self.row)
         if self.kind is not RunKind.UNDO and self.run.confirmed_at is None:
             self._confirm(plan, names)
             FailoverRun.objects.filter(pk=self.run.pk).update(confirmed_at=timezone.now())
@@ -129,6 +136,8 @@ class _Work:
                 if time.monotonic() > until_s:
                     FailoverRun.objects.filter(pk=self.run.pk).update(claimed_until=None)
                     return
+                self.run.refresh_from_db(fields=["requested_by"])
+                _refuse_ended(self.run, self.row)
                 self._do(offsets, name, plan.group(name))
         self.finish(None, "")
 
@@ -254,6 +263,12 @@ class _Work:
             outcome=Outcome.DONE if is_well else Outcome.FAILED,
             by=self.run.requested_by,
         )
+
+
+def _refuse_ended(asked: FailoverPlan | FailoverRun, plan: FailoverPlan) -> None:
+    person = asked.created_by if isinstance(asked, FailoverPlan) else asked.requested_by
+    refuse_ended(person, asked.asked_with, "view", [plan.origin.pk])
+    refuse_ended(person, asked.asked_with, "operate", [plan.destination.pk])
 
 
 def _plan_row(plan_id: int) -> FailoverPlan:

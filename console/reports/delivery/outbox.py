@@ -22,6 +22,7 @@ from console.reports.delivery.contents import Contents
 from console.reports.delivery.message import message_id_of
 from console.reports.delivery.results import Refused, TryAgain
 from console.reports.models import Channel, Delivery, DeliveryState, ReportRun, Trigger
+from console.reports.queries import why_stopped
 from jobs.reports.values import stamp
 
 logger = logging.getLogger(__name__)
@@ -82,7 +83,7 @@ def claim(delivery_id: int, at: datetime) -> Delivery | None:
     until = at + CLAIM
     if not _due(at).filter(pk=delivery_id).update(claimed_until=until, attempts=F("attempts") + 1):
         return None
-    delivery = Delivery.objects.select_related("run").get(pk=delivery_id)
+    delivery = Delivery.objects.select_related("run__person").get(pk=delivery_id)
     if delivery.channel == Channel.EMAIL and not delivery.message_id:
         # Before it is sent: a bounce may be faster than we are.
         delivery.message_id = message_id_of(delivery)
@@ -141,6 +142,9 @@ class _Round:
         return state == DeliveryState.DELIVERED
 
     def _sent(self, delivery: Delivery) -> str:
+        why = why_stopped(delivery.run)
+        if why:
+            raise ActionRefused("rights_ended", f"Not sent: {why}")
         contents = self._contents
         if contents is None or contents.run.pk != delivery.run_id:
             contents = self._contents = _read(delivery.run)

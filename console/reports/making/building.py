@@ -18,9 +18,9 @@ from django.db import transaction
 from django.db.models import F
 from django.urls import reverse
 
+from console.accounts.asked_rights import acting
 from console.accounts.models import User
 from console.frame.errors import ActionRefused
-from console.frame.security.access import can, can_anywhere
 from console.reports.delivery import outbox
 from console.reports.delivery.contents import link_to
 from console.reports.kinds.asked import Answer, Asked, Question
@@ -155,16 +155,10 @@ def build_document(
 
 
 def _person_of(run: ReportRun) -> User:
-    """Return in whose name it is made; raises `ActionRefused` when that one has no right any more."""
-    person = run.person
-    if person is None or not person.is_active or not can_anywhere(person, "view"):
-        who = person.get_username() if person else "The owner"
-        text = f"{who} has no access any more. Save the settings of the report: it becomes yours."
-        raise ActionRefused("no_owner", text)
-    if run.for_admins and not can(person, "administer"):
-        text = f"{person.get_username()} is no admin any more, which this kind of report needs."
-        raise ActionRefused("not_allowed", text)
-    return person
+    """Return in whose name it is made, with the rights of the request; raises `ActionRefused`."""
+    if run.for_admins:
+        return acting(run.person, run.asked_with, "administer")
+    return acting(run.person, run.asked_with, "view", None)
 
 
 def _subjects_of(run: ReportRun, person: User) -> tuple[list[Any], list[Verdict]]:

@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[3]
 NO_CHANGES = {
     "console.reports.actions": {"queue_run", "remove_old_runs"},
     "console.accounts.actions": {"create_first_admin", "subject_of"},
-    "console.accounts.token_actions": {"subject_of"},
+    "console.accounts.tokens": {"subject_of"},
     "console.clusters.actions": {"check_settings", "make_due", "read_settings", "settings_of"},
     "console.replication.flows.actions": {"settings_of", "check_settings", "refuse_watched"},
     "console.runs.actions": {

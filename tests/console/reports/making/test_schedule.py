@@ -58,7 +58,7 @@ def test_a_report_whose_owner_was_removed_is_not_made_and_the_schedule_says_why(
     firing.fire_due(DUE)
     schedule = Schedule.objects.get()
     assert schedule.last_outcome == Outcome.FAILED
-    assert "has no owner" in schedule.last_sentence
+    assert "has no account any more" in schedule.last_sentence
     assert not ReportRun.objects.exists()
 
 
