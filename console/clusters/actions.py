@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -21,7 +21,7 @@ from console.clusters.models import (
     Topic,
 )
 from console.frame.errors import ActionRefused
-from console.frame.security.access import visible
+from console.frame.security.access import told_names, visible
 from console.frame.security.current_request import current_request
 from jobs.cluster.check import ConnectionCheck, check_connection, field_of_fault
 from jobs.cluster.connection import Connection
@@ -164,11 +164,19 @@ def delete_cluster(cluster: Cluster) -> None:
             _audit("cluster.delete", cluster, before=settings_of(cluster))
             cluster.delete()
     except ProtectedError as error:
-        names = ", ".join(sorted({str(user) for user in error.protected_objects}))
-        raise ActionRefused(
-            "cluster_in_use",
-            f"Cluster {cluster.alias} is used by: {names}. Delete that first.",
-        ) from None
+        used_by = _told_users({*error.protected_objects})
+        text = f"Cluster {cluster.alias} is used by {used_by}. Delete that first."
+        raise ActionRefused("cluster_in_use", text) from None
+
+
+def _told_users(rows: Collection[Any]) -> str:
+    """Name what keeps a cluster from being removed, as far as the person who asks may see it."""
+    user = getattr(current_request(), "user", None)
+    keys = {type(row): {one.pk for one in rows if type(one) is type(row)} for row in rows}
+    told = [
+        told_names(user, model._default_manager.filter(pk__in=pks)) for model, pks in keys.items()
+    ]
+    return ", ".join(sorted(told))
 
 
 def settings_of(cluster: Cluster) -> dict[str, Any]:

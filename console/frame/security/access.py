@@ -146,6 +146,17 @@ def visible(user: Any, rows: QuerySet[M]) -> QuerySet[M]:
     return rows.filter(**{f"{path}__in": seen for path in model.clusters_at})
 
 
+def told_names(user: Any, rows: QuerySet[Any]) -> str:
+    """Return the names of rows that a person may see, and the count of the others; all without a person."""
+    names = sorted(str(row) for row in (rows if user is None else visible(user, rows)))
+    hidden = rows.count() - len(names)
+    if not hidden:
+        return ", ".join(names)
+    noun = rows.model._meta.verbose_name if hidden == 1 else rows.model._meta.verbose_name_plural
+    others = f"{hidden} {'other ' if names else ''}{noun} that you may not see"
+    return " and ".join([*filter(None, [", ".join(names)]), others])
+
+
 def clusters_of(rows: QuerySet[Any]) -> Collection[int]:
     """Return the clusters of the first row, for `where`; none when there is no row."""
     model: Any = rows.model

@@ -7,6 +7,8 @@ from django.test.utils import CaptureQueriesContext
 from console.clusters.models import Cluster, Group, Topic
 from jobs.availability.status.severity import Severity
 from tests.console.clusters.making import make_cluster, make_seen
+from tests.console.making import make_flow
+from tests.console.safety.world import make_person
 
 # Port 1 of this machine: nobody listens there, and everybody knows at once.
 NOBODY = {"alias": "west", "bootstrap_servers": "127.0.0.1:1"}
@@ -200,3 +202,18 @@ def count_queries(client, path):
     with CaptureQueriesContext(connection) as captured:
         assert client.get(path).status_code == 200
     return len(captured)
+
+
+def test_a_cluster_in_use_names_the_flows_that_the_person_may_see_and_counts_the_others(client, db):
+    seen = make_flow("to west", source="east", target="west")
+    make_flow("to dark", source="east", target="dark")
+    ada = make_person("ada", east="admin", west="viewer")
+    client.force_login(ada)
+    answer = client.delete("/api/v1/clusters/east/")
+    assert answer.status_code == 409
+    text = answer.content.decode()
+    assert "used by to west and 1 other replication flow that you may not see" in text
+    seen.delete()
+    text = client.delete("/api/v1/clusters/east/").content.decode()
+    assert "used by 1 replication flow that you may not see" in text
+    assert "dark" not in text
