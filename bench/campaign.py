@@ -53,7 +53,7 @@ CAMPAIGNS = {
     ),
     "access": Campaign(
         "everybody asks every address by every method",
-        tests=["tests/console/safety/test_every_route.py", "-n", "2"],
+        tests=["tests/live/safety", "-n", "2"],
     ),
     "demo-hours": Campaign(
         "the demo while brokers are killed, every checkpoint judged by the records",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.console.safety.page_forms import PageForm, forms_of
 from tests.console.safety.routes import EXPECTED, all_routes
-from tests.console.safety.test_every_route import objects_of
+from tests.console.safety.walk import objects_of
 from tests.console.safety.world import make_person
 from tests.examples import examples
 

@@ -1,52 +1,25 @@
 """Every address of the URL configuration, asked by every kind of person, with real objects."""
 
 import pytest
-from django.db import transaction
 
 from console.frame.security.access import can, can_anywhere
-from jobs.spark.analyses.kinds import ANALYSES
 from tests.console.safety.routes import (
-    ANYWHERE,
     EXPECTED,
-    HERE,
     METHODS,
-    MINE,
-    MINE_ALONE,
-    OPEN,
-    OWN,
     PUBLIC,
-    SOURCE,
-    Need,
     all_routes,
 )
+from tests.console.safety.walk import PEOPLE, ask, headers_of, objects_of, walk, was_refused
 from tests.console.safety.world import (
     DARK,
-    bearer,
     make_person,
     make_token,
-    promotion_of,
 )
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 ROUTES = all_routes()
-LEVELS = {"view": 1, "operate": 2, "administer": 3}
-# Everybody's level everywhere, and on east and west.
-PEOPLE = {
-    "anonymous": (-1, -1),
-    "expired token": (-1, -1),
-    "outsider": (0, 0),
-    "viewer": (1, 1),
-    "operator": (2, 2),
-    "admin": (3, 3),
-    "viewer of east and west": (0, 1),
-    "operator of east and west": (0, 2),
-    "admin of east and west": (0, 3),
-    "viewer, and operator of east and west": (1, 2),
-    "token of a viewer": (1, 1),
-    "admin's token for east and west": (0, 3),
-}
-# Who asks every address by methods that nobody declared, too; in the campaign `access` everybody does.
+# Who asks every address by methods that nobody declared, too; in `make live ROOM=safety` everybody does.
 CURIOUS = {"anonymous", "admin", "admin's token for east and west"}
 # Who reads no more than somebody else does whom `make test` lets read, and less than an administrator.
 NOT_READING = {
@@ -54,8 +27,10 @@ NOT_READING = {
     "admin of east and west",
     "viewer, and operator of east and west",
     "token of a viewer",
+    "revoked token",
+    "token of a disabled person",
+    "operator's token of an admin",
 }
-TOKENS = {"expired token", "token of a viewer", "admin's token for east and west"}
 
 
 def test_every_route_is_declared():
@@ -66,157 +41,13 @@ def test_every_declared_route_exists():
     assert set(EXPECTED) - {route.name for route in ROUTES} == set()
 
 
-def headers_of(who: str, world, client) -> dict[str, str]:
-    """Make a person, sign them in with `client` or return the headers of their token."""
-    if who == "anonymous":
-        return {}
-    if who in TOKENS:
-        owner = make_person("owner", "viewer" if who == "token of a viewer" else "admin")
-        fields = {"expires_at": world.flow.created_at} if who == "expired token" else {}
-        scope = [world.east, world.west] if "for east and west" in who else None
-        return bearer(make_token(owner, clusters=scope, **fields)[1])
-    words = who.replace(", and", "").split()
-    everywhere = words[0] if words[0] in {"viewer", "operator", "admin"} else "none"
-    role = everywhere if " of " not in who or ", and" in who else "none"
-    right = who.partition(" of ")[0].split()[-1] if " of " in who else ""
-    granted = dict.fromkeys(("east", "west"), right) if right else {}
-    client.force_login(make_person("somebody", role, **granted))
-    return {}
-
-
-def objects_of(world, *, is_dark: bool) -> dict:
-    """Return the parameters of every address: objects that are granted to some, or to nobody."""
-    cluster, flow = (world.dark, world.dark_flow) if is_dark else (world.east, world.flow)
-    run = world.dark_run if is_dark else world.run
-    plan = world.dark_plan if is_dark else world.plan
-    report_run = world.dark_report_run if is_dark else world.report_run
-    placement = world.dark_placement if is_dark else world.placement
-    policy, action, drill = promotion_of(cluster)
-    other = make_person("another")
-    token = make_token(other)[0]
-    return {
-        "alias": cluster.alias,
-        "name": "topic-00000",
-        "group_id": "group-00000",
-        "application_id": "shop",
-        "flow_id": flow.pk,
-        "run_id": run.pk,
-        "person_id": other.pk,
-        "token_id": token.pk,
-        "plan_id": plan.pk,
-        "row_id": plan.plan_groups.get().pk,
-        "which": "apply",
-        "form": "json",
-        "offset": 600,
-        "placement_id": placement.pk,
-        "topic": "orders",
-        "partition": 0,
-        "policy_id": policy.pk,
-        "action_id": action.pk,
-        "drill_id": drill.pk,
-        "kind": next(iter(ANALYSES), "none"),
-        "table": "leaders",
-        "schedule_id": world.schedule.pk,
-        "report_id": world.report.pk,
-        "report_kind": "replication",
-        "delivery_id": report_run.deliveries.get().pk,
-        "file_format": "json",
-        "number": 0,
-        "of": {
-            "api-flow": {"pk": flow.pk},
-            "api-availability": {"pk": cluster.partition_statuses.get(topic="orders").pk},
-            "api-run": {"pk": run.pk},
-            "api-failover": {"pk": plan.pk},
-            "replication": {"run_id": plan.failover_runs.get().pk},
-            "api-person": {"pk": other.pk},
-            "api-token": {"pk": token.pk},
-            "api-placement": {"pk": placement.pk},
-            "api-policy": {"pk": policy.pk},
-            "api-action": {"pk": action.pk},
-            "api-drill": {"pk": drill.pk},
-            "api-schedule": {"pk": world.schedule.pk},
-            "reports": {"run_id": report_run.pk},
-            "api-delivery": {"pk": report_run.deliveries.get().pk},
-            "api-reports": {"pk": world.report.pk},
-            "api-report": {"pk": report_run.pk},
-        },
-    }
-
-
-def is_allowed(need: Need, who: str, *, is_dark: bool) -> bool:
-    everywhere, granted = PEOPLE[who]
-    if need.where == PUBLIC:
-        return who != "expired token"
-    if need.people_only and who in TOKENS:
-        return False
-    if need.where == OWN:
-        return everywhere >= 0
-    # Both flows lead from the same source.
-    on_source = max(everywhere, granted) if everywhere >= 1 or not is_dark else 0
-    reached = {
-        SOURCE: on_source,
-        ANYWHERE: max(everywhere, granted),
-        HERE: everywhere if is_dark else granted,
-    }
-    return reached.get(need.where, everywhere) >= LEVELS[need.right]
-
-
-def was_refused(answer) -> bool:
-    to_login = answer.status_code == 302 and answer["Location"].startswith("/login/?next=")
-    return answer.status_code in {401, 403} or to_login
-
-
-def ask(client, method: str, path: str, headers, body="{}"):
-    form = {} if path.startswith("/api/") else {"data": ""}
-    kind = "application/json" if path.startswith("/api/") else "application/x-www-form-urlencoded"
-    if method in {"GET", "HEAD"}:
-        return client.generic(method, path, headers=headers)
-    return client.generic(method, path, form.get("data", body), content_type=kind, headers=headers)
-
-
 @pytest.mark.parametrize("who", PEOPLE)
 @pytest.mark.parametrize("is_dark", [False, True], ids=["granted", "dark"])
 @pytest.mark.parametrize("method", METHODS)
-def test_who_may_ask_what(world, client, pytestconfig, who, is_dark, method):
-    """One test asks all routes: a client of its own for each of thousands of questions would take minutes."""
-    is_campaign = pytestconfig.getoption("--campaign") == "access"
-    is_curious = who in CURIOUS or is_campaign
-    if method == "GET" and who in NOT_READING and not is_campaign:
-        pytest.skip("read by everybody in the campaign `access`")
-    headers, objects = headers_of(who, world, client), objects_of(world, is_dark=is_dark)
-    wrong = []
-    for route in ROUTES:
-        needs = EXPECTED[route.name]
-        path = route.path(objects)
-        if method not in needs and not is_curious:
-            continue
-        if who in TOKENS and not path.startswith(("/api/", "/metrics")):
-            continue
-        if is_dark and not (set(route.parameters) & {"alias", "flow_id", "run_id", "pk"}):
-            continue
-        if route.name in {"login", "logout"} and method != "GET":
-            continue
-        point = transaction.savepoint()
-        answer = ask(client, method, path, headers)
-        transaction.savepoint_rollback(point)
-        problem = judge(answer, needs.get(method), who, is_dark=is_dark)
-        if problem:
-            wrong.append(f"{method} {path} ({route.name}): {answer.status_code}, {problem}")
-    assert wrong == []
-
-
-def judge(answer, need: Need | None, who: str, *, is_dark: bool) -> str:
-    """Return what is wrong with an answer."""
-    if answer.status_code >= 500 and answer.status_code != 503:
-        return "it broke"
-    if need is None:
-        done = answer.status_code in {200, 201, 202, 204}
-        return "a method that nobody declared" if done else ""
-    if is_allowed(need, who, is_dark=is_dark):
-        is_there = answer.status_code != 404 or need is MINE or need is MINE_ALONE or need is OPEN
-        return "" if is_there and not was_refused(answer) else "was refused"
-    hidden = answer.status_code == 404
-    return "" if was_refused(answer) or hidden else "was let in"
+def test_who_may_ask_what(world, client, who, is_dark, method):
+    if method == "GET" and who in NOT_READING:
+        pytest.skip("read by everybody in `make live ROOM=safety`")
+    assert walk(world, client, who, method, is_dark=is_dark, is_curious=who in CURIOUS) == []
 
 
 @pytest.mark.parametrize("who", ["viewer of east and west", "admin's token for east and west"])

@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.console.safety.hostile_names import PAYLOADS, Page, make_hostile
 from tests.console.safety.routes import EXPECTED, all_routes
-from tests.console.safety.test_every_route import objects_of
+from tests.console.safety.walk import objects_of
 from tests.console.safety.world import make_person, make_world
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]

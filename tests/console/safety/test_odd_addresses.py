@@ -7,7 +7,7 @@ import pytest
 from console.availability.status.models import PartitionStatus
 from console.clusters.models import Group, Topic
 from console.replication.flows.models import GroupReadiness
-from tests.console.safety.test_every_route import objects_of
+from tests.console.safety.walk import objects_of
 from tests.console.safety.world import make_person
 
 pytestmark = pytest.mark.django_db

@@ -5,7 +5,7 @@ from django.db import transaction
 from django.urls import reverse
 
 from tests.console.safety.routes import EXPECTED, OPEN, all_routes
-from tests.console.safety.test_every_route import objects_of
+from tests.console.safety.walk import objects_of
 from tests.console.safety.world import make_person
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]

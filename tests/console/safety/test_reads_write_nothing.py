@@ -5,7 +5,7 @@ from django.db import connection
 from django.test import Client
 
 from tests.console.safety.routes import EXPECTED, all_routes
-from tests.console.safety.test_every_route import objects_of
+from tests.console.safety.walk import objects_of
 from tests.console.safety.world import make_person, make_world
 from tests.console.safety.writes import noting_writes
 

@@ -13,7 +13,7 @@ from jobs.spark.contract import JobSpec
 from jobs.spark.submit import submit_command
 from tests.console.making import make_cluster, make_flow, make_run
 from tests.console.safety.routes import EXPECTED, all_routes
-from tests.console.safety.test_every_route import objects_of
+from tests.console.safety.walk import objects_of
 from tests.console.safety.world import bearer, make_person, make_token, make_world
 
 pytestmark = pytest.mark.slow
