@@ -51,7 +51,7 @@ def acting(
     """Return the person with no more rights than the request had; raises `ActionRefused`: rights_ended.
 
     `clusters` are those on which the right is needed: none of them, everywhere; None, on any cluster.
-    A row from before 0.7 keeps no rights ({}): it has all those of its person.
+    A row of an earlier release keeps no rights ({}): it has all those of its person.
     """
     why = _account_ended(person)
     token = _token_of(asked)
@@ -98,6 +98,15 @@ def why_ended(
     except ActionRefused as refusal:
         return refusal.message
     return ""
+
+
+def for_trail(person: User | None, asked: Asked) -> User | None:
+    """Return the person with the token of the request, as the audit trail names both; it may have ended."""
+    if person is None:
+        return None
+    found: User = copy.copy(person)
+    found.acting_token = _token_of(asked)
+    return found
 
 
 def _reaches(person: User, action: Action, clusters: Collection[int] | None) -> bool:

@@ -39,7 +39,7 @@ def audit(  # noqa: PLR0913 - one keyword for each question that the trail answe
     With `before` and `after`, only what differs is kept. Secrets are masked by their names.
     """
     request = by if isinstance(by, HttpRequest) else current_request()
-    token: Any = getattr(request, "auth", None)
+    token: Any = getattr(request, "auth", None) or getattr(by, "acting_token", None)
     actor = by if isinstance(by, User) else _person_of(request)
     entry = AuditEntry(
         at=timezone.now(),

@@ -15,7 +15,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from console.accounts.asked_rights import why_ended
+from console.accounts.asked_rights import for_trail, why_ended
 from console.accounts.audit import audit
 from console.accounts.models import Outcome as AuditOutcome
 from console.accounts.models import User
@@ -359,7 +359,7 @@ class Worker:
             cluster=self._cluster.alias,
             after={**known, **told},
             outcome=outcome,
-            by=row.reverted_by or row.asked_by,
+            by=for_trail(row.reverted_by or row.asked_by, row.asked_with),
         )
 
 

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models import Q
 
-from console.accounts.asked_rights import why_ended
+from console.accounts.asked_rights import for_trail, why_ended
 from console.accounts.audit import audit
 from console.accounts.models import Outcome
 from console.availability.acting.store import is_stopped
@@ -178,7 +178,7 @@ class _Work:
                     cluster=self._row.cluster.alias,
                     after={"drill": str(self._row.pk), "state": state, "problem": problem},
                     outcome=bad.get(state, Outcome.DONE),
-                    by=self._row.requested_by,
+                    by=for_trail(self._row.requested_by, self._row.asked_with),
                 )
 
 

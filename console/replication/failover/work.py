@@ -16,7 +16,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from console.accounts.asked_rights import refuse_ended
+from console.accounts.asked_rights import for_trail, refuse_ended
 from console.accounts.audit import audit
 from console.accounts.models import Outcome
 from console.frame.errors import ActionRefused
@@ -261,7 +261,7 @@ class _Work:
             cluster=f"{row.origin.alias}, {row.destination.alias}",
             after=told,
             outcome=Outcome.DONE if is_well else Outcome.FAILED,
-            by=self.run.requested_by,
+            by=for_trail(self.run.requested_by, self.run.asked_with),
         )
 
 

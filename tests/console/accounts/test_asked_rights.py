@@ -1,22 +1,25 @@
 """What acts later acts with the rights of its request, within those of the moment, or not at all."""
 
 import json
+from importlib import import_module
 
 import pytest
 from django.apps import apps
 from django.db.models import ForeignKey, Model
 
 from console.accounts.asked_rights import acting, rights_asked
-from console.accounts.models import ClusterGrant, ServiceToken, User
+from console.accounts.models import AuditEntry, ClusterGrant, ServiceToken, User
 from console.frame.errors import ActionRefused
 from console.frame.security.access import can, visible
+from console.replication.failover import work
 from console.reports import actions as reports
 from console.reports.delivery import outbox
 from console.reports.making import building, store
 from console.reports.models import Report, Trigger
 from jobs.reports.rendering.formats import Format
-from tests.console.accounts.acting_later import CASES, a_report, now
+from tests.console.accounts.acting_later import CASES, a_report, an_apply, now
 from tests.console.making import make_cluster, make_flow
+from tests.console.replication.failover_world import PaperClusters
 from tests.console.safety.world import bearer, make_person, make_token
 
 pytestmark = pytest.mark.django_db
@@ -209,3 +212,37 @@ def test_a_change_by_a_token_leaves_the_rights_of_a_report_as_they_are():
     report = a_report(signed_in)
     saved = reports.change_report(report.pk, {"name": "Other"}, ada)
     assert saved.asked_with == rights_asked(signed_in)
+
+
+def test_an_upgrade_gives_reports_of_tokens_the_limits_of_their_token():
+    migration = import_module("console.accounts.migrations.0007_narrow_what_tokens_asked")
+    east = make_cluster("east")
+    ada = make_person("ada", "admin")
+    token, _ = make_token(ada, "operator", clusters=[east])
+    wide, narrow = (
+        reports.create_report({"kind": "replication", "name": name}, ada, now())
+        for name in ("Mine", "Of the token")
+    )
+    Report.objects.update(asked_with={})
+    for report, name in ((wide, ""), (narrow, f"ci ({token.prefix})")):
+        AuditEntry.objects.create(
+            at=now(), action="report.create", subject=f"report:{report.pk}", token_name=name
+        )
+    migration.narrow(apps, None)
+    found = dict(Report.objects.values_list("pk", "asked_with"))
+    assert found[wide.pk] == {}
+    assert found[narrow.pk] == rights_asked(narrowed(ada, token))
+
+
+def narrowed(person: User, token: ServiceToken) -> User:
+    found = User.objects.get(pk=person.pk)
+    found.acting_token = token
+    return found
+
+
+def test_the_trail_names_the_token_through_which_something_acts_later():
+    ada, token = asker_with_token()
+    run = an_apply(ada)
+    work.carry_out(run.pk, now(), PaperClusters())
+    entry = AuditEntry.objects.get(action="failover.ended")
+    assert entry.token_name == f"ci ({token.prefix})"
