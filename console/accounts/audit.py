@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
@@ -13,15 +12,11 @@ from django.utils import timezone
 from console.accounts.models import AuditEntry, Outcome, User
 from console.frame.errors import ActionRefused
 from console.frame.security.current_request import address_of, current_request, request_id_of
+from console.frame.security.masking import masked
 from console.frame.security.read_only import refuse_when_read_only
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-MASKED = "(secret)"
-_SECRET_NAME = re.compile(r"password|secret|token|private|credential|(^|_)key$", re.IGNORECASE)
-# What points at a secret is not one, and worth knowing: which one a cluster used before.
-_REFERENCE = re.compile(r"(env|file):[\w.\-/]+")
 
 
 def audit(  # noqa: PLR0913 - one keyword for each question that the trail answers
@@ -36,7 +31,8 @@ def audit(  # noqa: PLR0913 - one keyword for each question that the trail answe
 ) -> AuditEntry:
     """Write what was done or tried; without `by`, whoever asks at this moment did it.
 
-    With `before` and `after`, only what differs is kept. Secrets are masked by their names.
+    With `before` and `after`, only what differs is kept. Secrets and addresses are masked by
+    their names.
     """
     request = by if isinstance(by, HttpRequest) else current_request()
     token: Any = getattr(request, "auth", None)
@@ -48,7 +44,7 @@ def audit(  # noqa: PLR0913 - one keyword for each question that the trail answe
         token_name=f"{token.name} ({token.prefix})" if hasattr(token, "prefix") else "",
         action=action,
         outcome=outcome,
-        subject=subject[:300],
+        subject=masked(subject)[:300],
         cluster=cluster,
         address=address_of(request),
         request_id=request_id_of(request),
@@ -92,19 +88,6 @@ def differences(
         _plain({name: before.get(name) for name in names}),
         _plain({name: after.get(name) for name in names}),
     )
-
-
-def masked(value: Any, name: str = "") -> Any:
-    """Return a value as JSON can hold it, without what its name says is a secret."""
-    if isinstance(value, Mapping):
-        return {str(key): masked(inner, str(key)) for key, inner in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [masked(inner, name) for inner in value]
-    if value is None or isinstance(value, bool | int | float):
-        return value
-    text = str(value)
-    is_secret = bool(_SECRET_NAME.search(name)) and text and not _REFERENCE.fullmatch(text)
-    return MASKED if is_secret else text[:2000]
 
 
 def _plain(values: Mapping[str, Any] | None) -> dict[str, Any] | None:
