@@ -147,7 +147,7 @@ app.conf.beat_schedule = {
     "remove old reports": _every(3600, "console.reports.tasks.remove_old_runs"),
     "deliver reports": _every(10, "console.reports.tasks.deliver_due"),
     "prune": _every(3600, "console.frame.tasks.prune"),
-    "forget failures": _every(3600, "console.accounts.tasks.forget_failures"),
+    "forget failures": _every(60, "console.accounts.tasks.forget_failures"),
     "prune samples of lag": _every(3600, "console.replication.tasks.prune_samples"),
     "remove old runs": _every(3600, "console.runs.tasks.remove_old_runs"),
 }

@@ -1,4 +1,7 @@
-"""What crosslog's processes log, in which form, and how their files are kept small."""
+"""What crosslog's processes log, in which form, and how their files are kept small.
+
+Of a URL in a line only scheme, host and port are logged.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from jobs.visible import visible
+from jobs.visible import visible, without_paths
 
 LINE = "%(asctime)s %(levelname)s %(name)s %(message)s"
 LARGEST_BYTES, KEPT_FILES = 20_000_000, 5
@@ -25,7 +28,7 @@ class LineFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line, or the lines."""
-        return visible(super().format(record)).replace("\n", "\n  ")
+        return visible(without_paths(super().format(record))).replace("\n", "\n  ")
 
 
 class JsonFormatter(logging.Formatter):
@@ -37,10 +40,10 @@ class JsonFormatter(logging.Formatter):
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": without_paths(record.getMessage()),
         }
         if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
+            line["exception"] = without_paths(self.formatException(record.exc_info))
         return visible(json.dumps(line, ensure_ascii=False))
 
 

@@ -1,7 +1,8 @@
 """Text of strangers where people read it, on a terminal or in a log: nothing in it does anything.
 
 A name may hold characters that move the cursor, colour what follows, turn the direction of a line or begin
-a line of their own. They are shown as `\\u001b`, which JSON understands, too.
+a line of their own. They are shown as `\\u001b`, which JSON understands, too. Path and query of a URL may be
+a secret: they are left out.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import os
 import re
 import sys
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any, TextIO, cast
@@ -18,6 +19,13 @@ from typing import Any, TextIO, cast
 # Control characters, marks that turn the direction of text, halves of surrogate pairs, ends of lines.
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _SUSPECT = re.compile(r"[^\n\t\x20-\x7e]")
+_URL = re.compile(
+    r"((?:http|ws|ftp)s?://)(?:[^\s/?#@]*@)?([^\s/?#<>\"'`,;()|]*)([/?#][^\s<>\"'`]*)?",
+    re.IGNORECASE,
+)
+# Signs after a URL that belong to the sentence.
+_AFTER_URL = ".,;:!?)]}"
+_NO_PATH = {"", "/", "/…"}
 
 
 def visible(text: str) -> str:
@@ -28,6 +36,23 @@ def visible(text: str) -> str:
 def visible_line(text: str) -> str:
     """Return a text as one line: an end of a line inside it is shown, too."""
     return text if text.isprintable() else visible(text).replace("\n", "\\u000a")
+
+
+def without_paths(text: str, mark: Callable[[str], str] | None = None) -> str:
+    """Return a text whose URLs of the web are `scheme://host:port/…`, without user, path and query.
+
+    `mark` returns what is shown behind such a URL, for recognising it.
+    """
+
+    def shown(found: re.Match[str]) -> str:
+        scheme, host, rest = found.group(1), found.group(2), found.group(3) or ""
+        target = rest.rstrip(_AFTER_URL)
+        if target in _NO_PATH:
+            return f"{scheme}{host}{rest}"
+        url = found.group()[: len(found.group()) - len(rest) + len(target)]
+        return f"{scheme}{host}/…{f' {mark(url)}' if mark else ''}{rest[len(target) :]}"
+
+    return _URL.sub(shown, text) if "://" in text else text
 
 
 def print_lines(lines: Iterable[str]) -> None:

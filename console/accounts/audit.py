@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
 from functools import wraps
+from ipaddress import IPv6Address
 from typing import Any, ParamSpec, TypeVar
 
+from django.db import transaction
+from django.db.models import F
 from django.http import HttpRequest
 from django.utils import timezone
 
-from console.accounts.models import AuditEntry, Outcome, User
+from console.accounts.models import AuditEntry, Outcome, SignInFailures, User
 from console.frame.errors import ActionRefused
 from console.frame.security.current_request import address_of, current_request, request_id_of
+from console.frame.security.masking import masked
 from console.frame.security.read_only import refuse_when_read_only
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-MASKED = "(secret)"
-_SECRET_NAME = re.compile(r"password|secret|token|private|credential|(^|_)key$", re.IGNORECASE)
-# What points at a secret is not one, and worth knowing: which one a cluster used before.
-_REFERENCE = re.compile(r"(env|file):[\w.\-/]+")
+# What requests try in vain is written so often in a minute: for a person or an address, and for all
+# addresses without a person. What is more is counted, and the count is one entry.
+MOST_PER_MINUTE, MOST_OF_STRANGERS = 20, 200
+MINUTE = timedelta(minutes=1)
+COUNTED = "trail.counted"
+_KIND, _PERSON, _STRANGERS = "refused", "person", "addresses"
 
 
 def audit(  # noqa: PLR0913 - one keyword for each question that the trail answers
@@ -36,7 +42,8 @@ def audit(  # noqa: PLR0913 - one keyword for each question that the trail answe
 ) -> AuditEntry:
     """Write what was done or tried; without `by`, whoever asks at this moment did it.
 
-    With `before` and `after`, only what differs is kept. Secrets are masked by their names.
+    With `before` and `after`, only what differs is kept. Secrets and addresses are masked by
+    their names. Of many attempts in vain the entry is not saved, only counted.
     """
     request = by if isinstance(by, HttpRequest) else current_request()
     token: Any = getattr(request, "auth", None) or getattr(by, "acting_token", None)
@@ -48,14 +55,26 @@ def audit(  # noqa: PLR0913 - one keyword for each question that the trail answe
         token_name=f"{token.name} ({token.prefix})" if hasattr(token, "prefix") else "",
         action=action,
         outcome=outcome,
-        subject=subject[:300],
+        subject=masked(subject)[:300],
         cluster=cluster,
         address=address_of(request),
         request_id=request_id_of(request),
     )
     entry.before, entry.after = differences(before, after)
-    entry.save()
+    if outcome == Outcome.DONE or request is None or not _is_too_many(entry):
+        entry.save()
     return entry
+
+
+def write_counts(now: datetime) -> int:
+    """Write what was only counted, of minutes that are over; return how many entries."""
+    over = SignInFailures.objects.filter(kind=_KIND, since__lte=now - MINUTE)
+    written = 0
+    for row in over:
+        with transaction.atomic():
+            is_ours = over.filter(pk=row.pk, count=row.count).delete()[0]
+            written += bool(is_ours and _write_count(row, now))
+    return written
 
 
 def change(action: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
@@ -94,21 +113,55 @@ def differences(
     )
 
 
-def masked(value: Any, name: str = "") -> Any:
-    """Return a value as JSON can hold it, without what its name says is a secret."""
-    if isinstance(value, Mapping):
-        return {str(key): masked(inner, str(key)) for key, inner in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [masked(inner, name) for inner in value]
-    if value is None or isinstance(value, bool | int | float):
-        return value
-    text = str(value)
-    is_secret = bool(_SECRET_NAME.search(name)) and text and not _REFERENCE.fullmatch(text)
-    return MASKED if is_secret else text[:2000]
-
-
 def _plain(values: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return None if values is None else {name: masked(v, name) for name, v in values.items()}
+
+
+def _is_too_many(entry: AuditEntry) -> bool:
+    """Count an attempt in vain; True when so many of this minute are written that it is counted only."""
+    if entry.actor is not None:
+        return _count(f"{_PERSON}:{entry.actor.pk}", MOST_PER_MINUTE, entry.at)
+    own = _count(f"address:{_network_of(entry.address)}", MOST_PER_MINUTE, entry.at)
+    # What is left out for its address is in that count already.
+    return own or _count(_STRANGERS, MOST_OF_STRANGERS, entry.at)
+
+
+def _count(key: str, most: int, now: datetime) -> bool:
+    row, _ = SignInFailures.objects.get_or_create(kind=_KIND, key=key, defaults={"since": now})
+    mine = SignInFailures.objects.filter(pk=row.pk)
+    if row.since <= now - MINUTE and mine.filter(count=row.count).update(count=0, since=now):
+        _write_count(row, now)
+    mine.update(count=F("count") + 1)
+    return mine.filter(count__gt=most).exists()
+
+
+def _write_count(row: SignInFailures, now: datetime) -> bool:
+    """Write how many attempts of a minute were counted only; False when there was none."""
+    left_out = row.count - (MOST_OF_STRANGERS if row.key == _STRANGERS else MOST_PER_MINUTE)
+    if left_out <= 0:
+        return False
+    kind, _, name = row.key.partition(":")
+    person = User.objects.filter(pk=name).first() if kind == _PERSON else None
+    subject = f"{_PERSON}:{person.get_username()}" if person else row.key
+    told = {"attempts": left_out, "since": row.since.isoformat(timespec="seconds")}
+    AuditEntry(
+        at=now,
+        actor=person,
+        actor_name=person.get_username() if person else "",
+        action=COUNTED,
+        outcome=Outcome.REFUSED,
+        subject=subject,
+        after=told,
+    ).save()
+    return True
+
+
+def _network_of(address: str) -> str:
+    """Return an address; of IPv6 the /64, in which one machine has as many addresses as it wants."""
+    try:
+        return IPv6Address(address).exploded[:19]
+    except ValueError:
+        return address
 
 
 def _person_of(request: HttpRequest | None) -> User | None:

@@ -152,7 +152,8 @@ class AuditEntry(models.Model):
 class SignInFailures(models.Model):
     """Failed sign-ins of one name or from one address; `kind` is "user" or "address".
 
-    They count from `since`; after a while without a new one they are forgotten.
+    They count from `since`; after a while without a new one they are forgotten. With the kind "refused" `key`
+    is a person or an address, whose other attempts in vain are counted (`accounts.audit`).
     """
 
     kind = models.CharField(max_length=10)

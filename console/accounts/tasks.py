@@ -5,10 +5,13 @@ from __future__ import annotations
 from celery import shared_task
 from django.utils import timezone
 
+from console.accounts.audit import write_counts
 from console.accounts.sign_in import lockout
 
 
 @shared_task(name="console.accounts.tasks.forget_failures", ignore_result=True)
 def forget_failures() -> None:
-    """Remove counts of failed sign-ins that count no more."""
-    lockout.forget_old(timezone.now())
+    """Remove counts of failed sign-ins that count no more; write those of other attempts to the trail."""
+    now = timezone.now()
+    lockout.forget_old(now)
+    write_counts(now)

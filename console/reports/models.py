@@ -5,12 +5,12 @@ from __future__ import annotations
 import uuid
 from datetime import datetime
 from typing import Any
-from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Count, F, Q
 
+from console.frame.security import masking
 from jobs.reports.periods import Period
 
 
@@ -56,11 +56,8 @@ NOT_DELIVERED = (DeliveryState.REFUSED, DeliveryState.GAVE_UP)
 
 
 def shown_address(channel: str, address: str) -> str:
-    """Return an address as it is shown: of a webhook only the host, because its path may be a secret."""
-    if channel != Channel.WEBHOOK:
-        return address
-    parts = urlsplit(address)
-    return f"{parts.scheme}://{parts.netloc}/…"
+    """Return an address as it is shown: of a webhook the host and a mark, its path may be a secret."""
+    return masking.shown_address(address) if channel == Channel.WEBHOOK else address
 
 
 class Report(models.Model):
@@ -223,7 +220,7 @@ class Delivery(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.channel} {self.address} ({self.state})"
+        return f"{self.channel} {self.shown_address} ({self.state})"
 
     @classmethod
     def visible_to(cls, user: Any) -> Q:

@@ -3,6 +3,6 @@
 Sub-rooms: `admin`, `protocol`.
 
 In reading order: `connection`, `secrets`, `client`, `descriptions`, `group_members`, `errors`,
-`librdkafka_errors`, `untrusted_text`, `check`, `read_only`, `settings_file`, `topic_reader`,
-`records`, `record_fingerprints`.
+`librdkafka_errors`, `untrusted_text`, `network_addresses`, `check`, `read_only`, `settings_file`,
+`topic_reader`, `records`, `record_fingerprints`.
 """

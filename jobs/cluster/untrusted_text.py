@@ -1,7 +1,8 @@
 """What others say, before anybody sees or stores it: without our secrets, on one line, and short.
 
 A broker knows the password that it was given, and may repeat it in a refusal, as it is or encoded. Every
-secret that this process has resolved is therefore cut out of every message of a fault.
+secret that this process has resolved is therefore cut out of every message of a fault. The path and the query
+of a URL may be a secret, too: of every URL only scheme, host and port are shown.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ import json
 import re
 import threading
 import unicodedata
+from collections.abc import Iterable
 from urllib.parse import quote
+
+from jobs.visible import without_paths
 
 CUT = "(secret)"
 MOST_CHARACTERS = 200
@@ -31,14 +35,22 @@ def register_secret(secret: str) -> None:
     for part in {secret, *secret.splitlines()}:
         if len(part) >= _SHORTEST and part not in _needles:
             with _lock:
-                _needles[part] = re.compile("|".join(map(re.escape, _forms(part))), re.IGNORECASE)
+                _needles[part] = _needle(part)
 
 
 def redact_secrets(text: str) -> str:
-    """Return a text without any secret known here, and without characters that are no text."""
+    """Return a text without secrets known here, paths of URLs, and characters that are no text."""
     for needle in list(_needles.values()):
         text = needle.sub(CUT, text)
+    text = without_paths(text)
     return "".join(" " if _is_unwanted(letter) else letter for letter in text)
+
+
+def cut_out(text: str, secrets: Iterable[str]) -> str:
+    """Return a text without these secrets, in any form, where they are secrets of this text only."""
+    for secret in sorted(secrets, key=len, reverse=True):
+        text = _needle(secret).sub(CUT, text)
+    return text
 
 
 def shortened(text: str) -> str:
@@ -50,6 +62,10 @@ def shortened(text: str) -> str:
 def _is_unwanted(letter: str) -> bool:
     # Control characters, marks that turn the direction of text, halves of surrogate pairs, line ends.
     return unicodedata.category(letter) in {"Cc", "Cf", "Cs", "Zl", "Zp"}
+
+
+def _needle(secret: str) -> re.Pattern[str]:
+    return re.compile("|".join(map(re.escape, _forms(secret))), re.IGNORECASE)
 
 
 def _forms(secret: str) -> list[str]:

@@ -97,3 +97,23 @@ def test_a_name_begins_no_entry_of_its_own_and_moves_no_cursor(formatter):
 def test_a_traceback_stays_readable():
     text = LineFormatter().format(hostile_record())
     assert "\n  Traceback (most recent call last):\n    File " in text
+
+
+@pytest.mark.parametrize("formatter", [LineFormatter(), JsonFormatter()], ids=["text", "json"])
+def test_of_a_url_in_a_line_or_an_exception_the_path_is_not_logged(formatter):
+    try:
+        int("https://hooks.example/PLANTED?token=PLANTED")
+    except ValueError:
+        record = logging.LogRecord(
+            "a",
+            logging.ERROR,
+            "",
+            1,
+            "POST %s failed",
+            ("https://hooks.example/PLANTED",),
+            sys.exc_info(),
+        )
+    line = formatter.format(record)
+    assert "'https://hooks.example/…'" in line
+    assert "PLANTED" not in line
+    assert "POST https://hooks.example/… failed" in line

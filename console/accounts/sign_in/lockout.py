@@ -58,7 +58,8 @@ def forget_old(now: datetime) -> int:
     """Remove what counts no more; return how many."""
     window = now - timedelta(seconds=settings.SIGN_IN_LOCK_S)
     over = Q(locked_until=None) | Q(locked_until__lt=now)
-    return SignInFailures.objects.filter(over, since__lt=window).delete()[0]
+    kinds = (USER, ADDRESS)
+    return SignInFailures.objects.filter(over, kind__in=kinds, since__lt=window).delete()[0]
 
 
 def _count(kind: str, key: str, limit: int, now: datetime) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import http.client
 import ipaddress
+import re
 import socket
 import ssl
 import threading
@@ -21,19 +22,14 @@ from urllib.parse import SplitResult, urlsplit
 from django.conf import settings
 
 from console.frame.errors import ActionRefused
+from jobs.cluster.network_addresses import Network, closed_part, parse_address, tells_credentials
 
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Resolve = Callable[[str, int], Sequence[str]]
 
 LARGEST_ANSWER_BYTES = 1024 * 1024
 _CHUNK_BYTES = 64 * 1024
 _PORTS = {"http": 80, "https": 443}
-# Where clouds tell every program on a machine its credentials: never, whatever is allowed.
-_NEVER = tuple(
-    ipaddress.ip_network(text)
-    for text in ("169.254.0.0/16", "fe80::/10", "fd00:ec2::254/128", "100.100.100.200/32")
-)
+_HOST, _TARGET = re.compile(r"[\w.:-]+"), re.compile(r"[!-~]*")
 
 
 class OutboundRefused(ActionRefused):
@@ -149,17 +145,23 @@ class Outbound:
             raise OutboundRefused("An address to call is a host without user and password.")
         if any(ord(letter) <= 32 or ord(letter) == 127 for letter in url):  # noqa: PLR2004  control characters and blanks
             raise OutboundRefused("An address to call holds no blanks or control characters.")
+        if not _HOST.fullmatch(parts.hostname):
+            raise OutboundRefused("The host of an address to call is a name or a network address.")
+        if not _TARGET.fullmatch(parts.path + parts.query):
+            raise OutboundRefused(
+                "Path and query of an address to call are ASCII: write %C3%BC for ü."
+            )
         return parts, parts.hostname.rstrip(".").lower(), port
 
     def _check_address(self, host: str, text: str) -> None:
-        address = _unwrapped(ipaddress.ip_address(text.partition("%")[0]))
-        if any(address in network for network in _NEVER):
+        address = parse_address(text)
+        if tells_credentials(address):
             raise OutboundRefused(f"{host} is {address}, an address that is never called.")
-        if address.is_global and not address.is_multicast:
-            return
-        if not any(address in network for network in self.networks):
+        closed = closed_part(address, self.networks)
+        if closed is not None:
+            shown = f"{address}" if closed == address else f"{address} with {closed} in it"
             raise OutboundRefused(
-                f"{host} is {address}, which is not public. OUTBOUND_NETWORKS can allow it."
+                f"{host} is {shown}, which is not public. OUTBOUND_NETWORKS can allow it."
             )
 
     @contextmanager
@@ -240,15 +242,6 @@ def _fits(host: str, port: int, allowed: str) -> bool:
     if wanted and int(wanted) != port:
         return False
     return host.endswith(name[1:]) if name.startswith("*.") else host == name.strip("[]")
-
-
-def _unwrapped(address: Address) -> Address:
-    """Return the IPv4 address that an IPv6 one stands for (mapped, 6to4, NAT64), else the address."""
-    if isinstance(address, ipaddress.IPv4Address):
-        return address
-    if address in ipaddress.ip_network("64:ff9b::/96"):
-        return ipaddress.ip_address(int(address) & 0xFFFFFFFF)
-    return address.ipv4_mapped or address.sixtofour or address
 
 
 def _told(error: Exception) -> str:

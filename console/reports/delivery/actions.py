@@ -9,11 +9,12 @@ from django.db import transaction
 from console.accounts.audit import audit, change
 from console.accounts.models import Outcome, User
 from console.frame.errors import ActionRefused
+from console.frame.security.masking import shown_address
 from console.reports.delivery import channels
 from console.reports.delivery.destinations import check_address
 from console.reports.delivery.outbox import KEPT_LOG, entry
 from console.reports.delivery.results import Refused, TryAgain
-from console.reports.models import NOT_DELIVERED, Delivery, DeliveryState, shown_address
+from console.reports.models import NOT_DELIVERED, Delivery, DeliveryState
 from jobs.cluster.errors import InvalidFields
 
 
@@ -36,7 +37,7 @@ def retry(delivery_id: int, now: datetime) -> Delivery:
         delivery.next_at = delivery.tried_since = now
         delivery.claimed_until = delivery.delivered_at = None
         delivery.save()
-        told = {"state": delivery.state, "to": delivery.shown_address}
+        told = {"state": delivery.state, "to": delivery.address}
         audit("report.retry_delivery", f"delivery:{delivery_id}", before=before, after=told)
     return delivery
 
@@ -51,12 +52,14 @@ def send_test(channel: str, address: str, person: User, now: datetime) -> str:
         address = check_address(channel, address.strip())
     except ValueError as wrong:
         raise InvalidFields({"address": str(wrong)}) from None
-    subject = f"{channel} {shown_address(channel, address)}"
+    shown = shown_address(address)
+    subject = f"{channel} {shown}"
     try:
         sentence = channels.send_test(channel, address, now)
     except (Refused, TryAgain) as failed:
-        told = {"sentence": failed.sentence}
+        told = {"sentence": failed.sentence.replace(address, shown)}
         audit("report.test_delivery", subject, after=told, outcome=Outcome.FAILED, by=person)
         raise ActionRefused("not_delivered", failed.sentence) from None
-    audit("report.test_delivery", subject, after={"sentence": sentence}, by=person)
+    told = {"sentence": sentence.replace(address, shown)}
+    audit("report.test_delivery", subject, after=told, by=person)
     return sentence

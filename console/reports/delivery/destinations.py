@@ -15,7 +15,7 @@ from console.frame.pages.forms import split_lines
 from console.frame.security.outbound import Outbound, OutboundRefused
 from console.reports.models import Channel
 from jobs.cluster.errors import InvalidFields
-from jobs.visible import visible_line
+from jobs.visible import visible_line, without_paths
 
 MOST = 50
 LONGEST = 500
@@ -39,7 +39,8 @@ def check_recipients(given: Any) -> list[dict[str, str]]:
         try:
             address = check_address(channel, address)
         except ValueError as wrong:
-            raise _invalid(f"{visible_line(address)[:100] or 'A recipient'}: {wrong}") from None
+            shown = visible_line(without_paths(address))[:100] or "A recipient"
+            raise _invalid(f"{shown}: {wrong}") from None
         found.setdefault((channel, address), {"channel": channel, "address": address})
     return list(found.values())
 

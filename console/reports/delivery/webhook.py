@@ -6,9 +6,10 @@ import base64
 import hashlib
 import hmac
 import json
+import re
 from datetime import datetime
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from django.conf import settings
 
@@ -16,7 +17,7 @@ from console.frame.security.outbound import Answer, Outbound, OutboundFailed, Ou
 from console.reports.delivery.contents import Contents, File
 from console.reports.delivery.results import Refused, TryAgain, quoted
 from console.reports.models import Delivery
-from jobs.cluster.untrusted_text import register_secret
+from jobs.cluster.untrusted_text import cut_out, register_secret
 from jobs.reports.rendering.formats import Format
 from jobs.version import VERSION
 
@@ -24,6 +25,9 @@ from jobs.version import VERSION
 LARGEST_DOCUMENT_BYTES = 2_000_000
 LARGEST_FILES_BYTES = 5_000_000
 _LATER = {408, 425, 429}
+# Of an answer; a piece of a path that is shorter is a word.
+_LOOKED_AT_BYTES = 20_000
+_LONG_PIECE = 8
 
 
 def server_of(address: str) -> str:
@@ -106,13 +110,14 @@ def _posted(address: str, delivery: str, told: dict[str, Any], now: datetime) ->
         raise Refused(refusal.message) from None
     except OutboundFailed as failure:
         raise TryAgain(failure.message, is_away=True) from None
-    return _judged(answer, server_of(address))
+    return _judged(answer, address)
 
 
-def _judged(answer: Answer, server: str) -> str:
+def _judged(answer: Answer, address: str) -> str:
     """Return what a receiver answered when it took the call; raises `Refused`, `TryAgain`."""
-    said = quoted(answer.body[:1000])
-    sentence = f"{server} answered {answer.status}{f': {said}' if said else ''}."
+    body = answer.body[:_LOOKED_AT_BYTES].decode("utf-8", "replace")
+    said = quoted(cut_out(body, _secret_parts(address))[:1000])
+    sentence = f"{server_of(address)} answered {answer.status}{f': {said}' if said else ''}."
     match answer.status // 100:
         case 2:
             return sentence
@@ -121,3 +126,13 @@ def _judged(answer: Answer, server: str) -> str:
         case 4 if answer.status not in _LATER:
             raise Refused(sentence)
     raise TryAgain(sentence)
+
+
+def _secret_parts(address: str) -> set[str]:
+    """Return what a receiver may repeat of an address: all after the host, and long pieces of it."""
+    parts = urlsplit(address)
+    target = f"{parts.path}?{parts.query}"
+    pieces = {one for one in re.split(r"[/?&=;]", target) if len(one) >= _LONG_PIECE}
+    whole = {one for one in (target.rstrip("?"), parts.path, parts.query) if len(one) > len("/in")}
+    found = pieces | whole
+    return found | {unquote(one) for one in found}

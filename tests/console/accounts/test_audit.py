@@ -1,9 +1,22 @@
-import pytest
-from django.db import DatabaseError, transaction
-from django.test import RequestFactory
+from importlib import import_module
+from types import SimpleNamespace
 
-from console.accounts.audit import MASKED, audit, masked
-from console.accounts.models import AuditEntry
+import pytest
+from django.apps import apps
+from django.db import DatabaseError, connection, transaction
+from django.test import Client, RequestFactory
+from django.utils import timezone
+
+from console.accounts.audit import (
+    COUNTED,
+    MINUTE,
+    MOST_OF_STRANGERS,
+    MOST_PER_MINUTE,
+    audit,
+    write_counts,
+)
+from console.accounts.models import AuditEntry, Outcome, SignInFailures, User
+from console.frame.security.masking import mark_of
 from tests.console.making import make_cluster, make_flow, make_run
 from tests.console.safety.world import AWAY, bearer, make_person, make_token
 
@@ -13,21 +26,6 @@ pytestmark = pytest.mark.django_db
 def test_only_what_differs_is_kept():
     entry = audit("flow.change", "flow:a", before={"x": 1, "y": 2}, after={"x": 1, "y": 3})
     assert (entry.before, entry.after) == ({"y": 2}, {"y": 3})
-
-
-@pytest.mark.parametrize(
-    ("values", "kept"),
-    [
-        ({"password": "hunter2"}, {"password": MASKED}),
-        ({"sasl_password": "env:CROSSLOG_SECRET_X"}, {"sasl_password": "env:CROSSLOG_SECRET_X"}),
-        ({"ssl_key": "-----BEGIN"}, {"ssl_key": MASKED}),
-        ({"client_secret": ""}, {"client_secret": ""}),
-        ({"outer": [{"api_token": "abc"}]}, {"outer": [{"api_token": MASKED}]}),
-        ({"topics": ["keys", "tokens"]}, {"topics": ["keys", "tokens"]}),
-    ],
-)
-def test_secrets_are_masked_by_their_names(values, kept):
-    assert masked(values) == kept
 
 
 def test_an_entry_cannot_be_changed_or_removed_by_the_application():
@@ -146,3 +144,115 @@ def test_who_did_it_can_be_said():
     assert audit("sign-in", "person:vera", by=vera).actor == vera
     request = RequestFactory().get("/", REMOTE_ADDR="192.0.2.1")
     assert audit("sign-in", "person:vera", by=request).address == "192.0.2.1"
+
+
+def test_entries_of_before_are_masked_and_stay_guarded():
+    """What older releases wrote: the trail is released for the migration only."""
+    hook = "https://hooks.example/PLANTED?PLANTED"
+    recipients = [
+        {"channel": "webhook", "address": hook},
+        {"channel": "email", "address": "ops@a.example"},
+    ]
+    old = AuditEntry(
+        at=timezone.now(), action="report.change", subject=f"to {hook}", actor=make_person("ada")
+    )
+    old.before, old.after = {"recipients": recipients}, {"recipients": [], "name": "Weekly"}
+    old.save()
+    for masked_before in (False, True):
+        entries = AuditEntry.objects.values("subject", "before", "after")
+        before = entries.get()
+        assert ("PLANTED" not in str(before)) is masked_before
+        connection.check_constraints()
+        with connection.cursor() as cursor:
+            editor = SimpleNamespace(connection=connection, execute=cursor.execute)
+            import_module("console.accounts.migrations.0008_mask_addresses_in_old_entries").mask(
+                apps, editor
+            )
+    assert entries.get() == before
+    assert (
+        before["before"]["recipients"][0]["address"] == f"https://hooks.example/… {mark_of(hook)}"
+    )
+    assert before["after"] == {"recipients": [], "name": "Weekly"}
+    with pytest.raises(DatabaseError, match="append-only"), transaction.atomic():
+        AuditEntry.objects.update(actor_name="somebody else")
+
+
+def test_the_address_of_a_webhook_is_not_kept():
+    hook = "https://hooks.example/PLANTED"
+    entry = audit("report.create", "report:1", after={"recipients": [{"address": hook}]})
+    assert entry.after == {"recipients": [{"address": f"https://hooks.example/… {mark_of(hook)}"}]}
+
+
+def refuse(times: int, client=None, **headers) -> None:
+    """Ask for what is not allowed, so many times within a minute."""
+    client = client or Client()
+    for _ in range(times):
+        answer = client.delete("/api/v1/promotion-policies/4711/", **headers)
+        assert answer.status_code in {401, 403, 404}
+
+
+def test_of_many_refused_requests_of_a_person_the_trail_keeps_some_and_one_count(client):
+    vera = make_person("vera")
+    client.force_login(vera)
+    refuse(MOST_PER_MINUTE + 30, client)
+    assert AuditEntry.objects.count() == MOST_PER_MINUTE
+    assert write_counts(timezone.now()) == 0
+    assert write_counts(timezone.now() + MINUTE) == 1
+    entry = AuditEntry.objects.latest("pk")
+    assert (entry.action, entry.actor, entry.outcome, entry.subject) == (
+        COUNTED, vera, "refused", "person:vera"
+    )  # fmt: skip
+    assert entry.after["attempts"] == 30
+    assert write_counts(timezone.now() + 2 * MINUTE) == 0
+
+
+def test_the_first_refused_request_after_a_minute_writes_the_count_of_the_one_before(client):
+    client.force_login(make_person("vera"))
+    refuse(MOST_PER_MINUTE + 5, client)
+    SignInFailures.objects.update(since=timezone.now() - MINUTE)
+    refuse(1, client)
+    kept = AuditEntry.objects.order_by("pk").values_list("action", flat=True)
+    assert [one == COUNTED for one in kept] == [False] * MOST_PER_MINUTE + [True, False]
+
+
+def test_one_person_does_not_use_up_what_is_written_of_another():
+    for name in ("vera", "ada"):
+        client = Client()
+        client.force_login(make_person(name))
+        refuse(MOST_PER_MINUTE + 1, client)
+    assert AuditEntry.objects.filter(actor_name="ada").count() == MOST_PER_MINUTE
+
+
+def test_what_was_done_is_always_written(client):
+    client.force_login(make_person("ada", "admin"))
+    refuse(MOST_PER_MINUTE + 1, client)
+    audit("sign-out", "person:ada", by=User.objects.get())
+    assert AuditEntry.objects.latest("pk").action == "sign-out"
+
+
+def fail(address: str) -> None:
+    request = RequestFactory().get("/", REMOTE_ADDR=address)
+    audit("sign-in", "person:(unknown)", outcome=Outcome.FAILED, by=request)
+
+
+@pytest.mark.parametrize("addresses", [["192.0.2.1"] * 30, [f"2001:db8::{n:x}" for n in range(30)]])
+def test_an_address_or_a_network_of_ipv6_is_counted_like_a_person(addresses):
+    for address in addresses:
+        fail(address)
+    assert AuditEntry.objects.count() == MOST_PER_MINUTE
+    assert write_counts(timezone.now() + MINUTE) == 1
+    assert AuditEntry.objects.latest("pk").after["attempts"] == 10
+
+
+def test_all_addresses_together_are_bounded_too():
+    for number in range(MOST_OF_STRANGERS + 50):
+        fail(f"10.0.{number // 250}.{number % 250}")
+    assert AuditEntry.objects.count() == MOST_OF_STRANGERS
+    assert write_counts(timezone.now() + MINUTE) == 1
+    entry = AuditEntry.objects.latest("pk")
+    assert (entry.subject, entry.after["attempts"]) == ("addresses", 50)
+
+
+def test_an_address_that_is_none_is_counted_as_it_is():
+    fail("proxy:8080:x")
+    assert AuditEntry.objects.count() == 1

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import pytest
 
-from console.frame.security.outbound import Outbound, OutboundFailed, OutboundRefused
+from console.frame.security.outbound import Outbound, OutboundFailed, OutboundRefused, resolve
 from tests.waiting import Stalls
 
 LOOPBACK = ipaddress.ip_network("127.0.0.0/8")
@@ -134,7 +134,9 @@ def test_what_is_not_allowed_is_not_even_resolved(url):
     [
         "127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "100.64.0.1", "0.0.0.0",
         "224.0.0.1", "255.255.255.255", "::1", "::", "fc00::1", "::ffff:10.0.0.1",
-        "64:ff9b::10.0.0.1", "2002:0a00:0001::", "198.18.0.1",
+        "64:ff9b::10.0.0.1", "2002:0a00:0001::", "198.18.0.1", "64:ff9b:1::10.0.0.1", "64:ff9b:1::1.1.1.1",
+        "::ffff:0:10.0.0.1", "::ffff:0:1.1.1.1", "::10.0.0.1", "::1.1.1.1", "2001:0:a00:1::fefe:fefe",
+        "2600::5efe:10.0.0.1", "2600::200:5efe:127.0.0.1", "192.0.0.8", "192.88.99.1", "4000::1", "fec0::1",
     ],
 )  # fmt: skip
 def test_an_address_that_is_not_public_is_refused(address):
@@ -150,12 +152,77 @@ def test_an_address_that_is_not_public_is_refused(address):
         "fe80::1%eth0",
         "fd00:ec2::254",
         "100.100.100.200",
+        "192.0.0.192",
+        "168.63.129.16",
+        "::169.254.169.254",
+        "::ffff:0:a9fe:a9fe",
+        "64:ff9b:1::169.254.169.254",
+        "2002:a9fe:a9fe::1",
+        "2600::5efe:169.254.169.254",
+        "fd20:ce::254",
     ],
 )
 def test_addresses_that_tell_credentials_are_never_called(address):
     everything = [ipaddress.ip_network("0.0.0.0/0"), ipaddress.ip_network("::/0")]
     with pytest.raises(OutboundRefused, match="never called"):
         guard(address, networks=everything).check("http://hooks.example/")
+
+
+@pytest.mark.parametrize(
+    "address", ["1.1.1.1", "2606:4700::1111", "::ffff:1.1.1.1", "64:ff9b::1.1.1.1"]
+)
+def test_a_public_address_is_called(address):
+    assert guard(address, networks=[]).check("http://hooks.example/")[1] == address
+
+
+@pytest.mark.parametrize(
+    ("network", "address"),
+    [
+        ("10.0.0.0/8", "10.1.2.3"),
+        ("10.0.0.0/8", "::ffff:10.1.2.3"),
+        ("::1/128", "::1"),
+        ("fd12::/16", "fd12::5"),
+        ("fd12::/16", "fd12::5%eth0"),
+    ],
+)
+def test_an_address_of_an_allowed_network_is_called(network, address):
+    allowed = [ipaddress.ip_network(network)]
+    assert guard(address, networks=allowed).check("http://hooks.example/")[1] == address
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "2130706433",
+        "0x7f000001",
+        "0177.0.0.1",
+        "127.1",
+        "127.0.0.1.",
+        "0x7f.1",
+        "0",
+        "[::1]",
+        "[::ffff:7f00:1]",
+    ],
+)
+def test_another_spelling_of_an_address_is_judged_as_what_the_system_calls(host):
+    """Also where the settings name the host in that spelling."""
+    asked = guard(hosts=[host.rstrip(".")], networks=[], resolve=resolve)
+    with pytest.raises((OutboundRefused, OutboundFailed), match=r"not public|resolved"):
+        asked.check(f"http://{host}/")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        pytest.param("http://hooks.example/für", id="a path that is not ASCII"),
+        pytest.param("http://hooks.example/?a=ü", id="a query that is not ASCII"),
+        pytest.param("http://evil.org\\.hooks.example/", id="a backslash in the host"),
+        pytest.param("http://[fe80::1%25eth0]/", id="a zone id"),
+    ],
+)
+def test_what_is_no_address_of_a_web_server_is_refused(url):
+    with pytest.raises(OutboundRefused, match=r"ASCII|name or a network address"):
+        guard(hosts=["hooks.example", "*.hooks.example", "fe80::1%25eth0"]).call("GET", url)
 
 
 def test_one_bad_address_among_good_ones_is_enough():

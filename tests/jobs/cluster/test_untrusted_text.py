@@ -14,6 +14,7 @@ from jobs.cluster.protocol.errors import Where, answer_fault
 from jobs.cluster.untrusted_text import (
     CUT,
     MOST_CHARACTERS,
+    cut_out,
     redact_secrets,
     register_secret,
     shortened,
@@ -76,3 +77,29 @@ def test_a_short_secret_is_cut_out_as_it_is_and_an_empty_one_changes_nothing():
         register_secret(short)
     assert redact_secrets("user q7 refused") == f"user {CUT} refused"
     assert redact_secrets("a plain sentence") == "a plain sentence"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("at https://h.example:8443/a/b?c=d#e.", "at https://h.example:8443/…."),
+        ("(http://h.example/a), and", "(http://h.example/…), and"),
+        ("https://user:secret@h.example", "https://h.example"),
+        ("https://user:secret@h.example?q", "https://h.example/…"),
+        ('{"url":"https://h.example/a"}', '{"url":"https://h.example/…"}'),
+        ("https://[fd00::1]:1/a", "https://[fd00::1]:1/…"),
+        ("HTTPS://H.example/A wss://h.example/b", "HTTPS://H.example/… wss://h.example/…"),
+        (
+            "see https://h.example/ or https://h.example/…",
+            "see https://h.example/ or https://h.example/…",
+        ),
+        ("PLAINTEXT://h:9092/x file:///etc/x", "PLAINTEXT://h:9092/x file:///etc/x"),
+    ],
+)
+def test_of_a_url_in_a_text_only_scheme_host_and_port_are_shown(text, shown):
+    assert redact_secrets(text) == shown
+
+
+def test_a_secret_of_one_text_is_cut_out_of_this_text_only():
+    assert cut_out("no /hook/0815 here", ["/hook/0815"]) == f"no {CUT} here"
+    assert redact_secrets("no /hook/0815 here") == "no /hook/0815 here"

@@ -91,6 +91,24 @@ def test_a_key_that_comes_back_is_not_stored(receiver):
     assert "twenty" not in str(sent(queue_one("webhook", receiver.url)).log)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"Cannot POST /in?token=PLANTED-0815",
+        b"no token PLANTED-0815",
+        b"/in%3Ftoken%3DPLANTED-0815",
+        b" " * 990 + b"PLANTED-0815",
+    ],
+    ids=["the path", "the token", "quoted", "where the answer is cut"],
+)
+@pytest.mark.parametrize("status", [200, 302, 404, 500])
+def test_what_a_receiver_repeats_of_its_address_is_not_stored(receiver, said, status):
+    receiver.status, receiver.answer = status, said
+    delivery = sent(queue_one("webhook", receiver.url.replace("abc", "PLANTED-0815")))
+    assert f"answered {status}" in delivery.sentence
+    assert "PLANT" not in str(delivery.log)
+
+
 def test_an_address_that_the_guard_refuses_is_refused(receiver, settings):
     settings.OUTBOUND_NETWORKS = []
     delivery = sent(queue_one("webhook", receiver.url))
