@@ -29,7 +29,7 @@ def mask(apps, schema_editor):
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("accounts", "0006_add_sign_in_failures"),
+        ("accounts", "0007_narrow_what_tokens_asked"),
     ]
 
     operations = [
