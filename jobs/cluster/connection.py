@@ -11,6 +11,7 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 from jobs.cluster.errors import InvalidFields, SecretMissing
+from jobs.cluster.network_addresses import parse_address, tells_credentials
 from jobs.cluster.secrets import SecretRef
 from jobs.cluster.untrusted_text import register_secret
 
@@ -338,6 +339,8 @@ class _Reader:
             self.errors[name] = "This must be the URL of a token endpoint, as https://HOST/PATH."
         elif url.scheme == "http" and url.hostname not in _THIS_MACHINE:
             self.errors[name] = "The client secret is sent there: the URL must begin with https://."
+        elif _is_never_called(str(url.hostname)):
+            self.errors[name] = "Clouds hand out credentials at this address: it is never called."
         return value
 
     def flag(self, name: str, *, default: bool) -> bool:
@@ -346,3 +349,10 @@ class _Reader:
             return value
         self.errors[name] = "This must be true or false."
         return default
+
+
+def _is_never_called(host: str) -> bool:
+    try:
+        return tells_credentials(parse_address(host))
+    except ValueError:
+        return False

@@ -147,6 +147,8 @@ def test_oauthbearer_sends_client_id_and_secret_to_its_token_endpoint(monkeypatc
         pytest.param("https://ada:pw@login.example/token", id="with a user"),
         pytest.param("https://[x/token", id="no address"),
         pytest.param("ftp://login.example/token", id="another protocol"),
+        pytest.param("https://169.254.169.254/token", id="where clouds hand out credentials"),
+        pytest.param("https://[::ffff:168.63.129.16]/token", id="the same, as IPv6"),
     ],
 )
 def test_a_token_endpoint_that_would_show_the_secret_is_refused(url):
