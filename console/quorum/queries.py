@@ -164,6 +164,17 @@ def _time(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
 
 
+def told_gaps(log: MetadataLog) -> list[tuple[datetime, datetime, str]]:
+    """Return when what held is not certain because records are missing, each with a sentence."""
+    dated = [gap for gap in log.gaps if gap.get("from_at") and gap.get("to_at")]
+    times = zip(unsure_times(log), dated, strict=True)
+    missing = "Records of the metadata log are missing."
+    return [
+        (start, again, gaps.gap_sentence(gap) if "from" in gap else missing)
+        for (start, _, again), gap in times
+    ]
+
+
 def unknown_times(log: MetadataLog) -> list[tuple[datetime, datetime]]:
     """Return the times between which records are missing."""
     return [(start, end) for start, end, _ in unsure_times(log)]
