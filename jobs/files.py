@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
@@ -15,7 +16,7 @@ def for_this_user_only(path: str | Path, flags: int) -> int:
 
 def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """Write a file beside its place, make it lasting, and put it there; an older one is replaced."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    partial = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}.partial")
     try:
         with partial.open("wb") as file:
             write(file)

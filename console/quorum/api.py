@@ -40,6 +40,7 @@ from console.quorum.serializers import (
     ComparedSerializer,
     ElectionSerializer,
     FoundRecordsSerializer,
+    GapSerializer,
     MetadataChangeSerializer,
     PartitionChangeSerializer,
     PlanSerializer,
@@ -117,7 +118,9 @@ class QuorumViewSet(ApiViewSet[MetadataLog]):
         self.ordering = "pk"
         page = self.paginate_queryset(rows) or []
         history.with_states(page, moment)
-        return self.get_paginated_response(SubjectStateSerializer(page, many=True).data)
+        answer = self.get_paginated_response(SubjectStateSerializer(page, many=True).data)
+        answer.data["unsure"] = queries.why_unsure(log, moment)
+        return answer
 
     @extend_schema(responses=ComparedSerializer)
     @action(detail=True)
@@ -134,6 +137,7 @@ class QuorumViewSet(ApiViewSet[MetadataLog]):
             "to_offset": after.offset,
             "count": len(found),
             "differences": found[:MOST_DIFFERENCES],
+            "unsure": queries.why_unsure(log, after) or queries.why_unsure(log, before),
         }
         return Response(ComparedSerializer(answer).data)
 
@@ -188,6 +192,18 @@ class _LogViewSet(mixins.ListModelMixin, ApiViewSet[Any]):
     ordering: ClassVar[tuple[str, ...]] = ("offset", "pk")
     parameters: ClassVar = {"list": TimedFilters}
     anywhere_actions: ClassVar = ("list",)
+
+    def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """List rows, with the gaps of their logs: what is not there may have happened in them."""
+        answer = super().list(request, *args, **kwargs)
+        names = {row["cluster"] for row in answer.data["results"]} | {self.asked.get("cluster")}
+        logs = MetadataLog.objects.filter(name__in=names).exclude(gaps=[]).order_by("name")
+        answer.data["gaps"] = [
+            {"cluster": log.name, **gap}
+            for log in logs
+            for gap in GapSerializer(log.gaps, many=True).data
+        ]
+        return answer
 
     def _rows(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         if "cluster" in self.asked:

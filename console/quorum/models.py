@@ -39,6 +39,8 @@ RANKS = {word: rank for rank, (word, _) in enumerate(SEVERITIES, start=1)}
 # No alias of a cluster begins like this, so that an address says which of both it means.
 IMPORT_PREFIX = "_"
 ID_LENGTH = 32
+_UNFINISHED = "The log ends with what its node had not finished, which is normal after a kill: "
+DAMAGE_WORDS = {"truncated_tail": _UNFINISHED, "zero_tail": _UNFINISHED}
 
 
 class Source(models.TextChoices):
@@ -55,10 +57,10 @@ class MetadataLog(models.Model):
     `name` is the cluster's alias, or `_` and a word for an imported log. `next_offset` is the first offset
     whose changes are not stored yet; `start_offset` the first that is known (null: none is); where older
     changes were removed, the state is known from `pruned_below` on. Records below
-    `high_watermark` are committed. `gaps` are ranges [from, to) that nobody has, with the times around
-    them (`from`, `to`, `from_at`, `to_at`); `lost` says what cannot be
-    known because the log cannot be fetched. `heard_at` is when the follower last heard of the log, `last_at`
-    the time of the last record; `judged_at` when the rules were last applied to it (null: never).
+    `high_watermark` are committed. `gaps` are ranges that nobody has, `damage` what was wrong in files: see
+    `log.gaps`. `lost` says what cannot be known because the log cannot be fetched. `heard_at` is when the
+    follower last heard of the log, `last_at` the time of the last record; `judged_at` when the rules were
+    last applied to it (null: never).
     `failing_since` is null while nothing fails.
     """
 
@@ -81,6 +83,7 @@ class MetadataLog(models.Model):
     last_at = models.DateTimeField(null=True, blank=True)
     behind_ms = models.BigIntegerField(null=True, blank=True)
     gaps = models.JSONField(default=list)
+    damage = models.JSONField(default=list)
     lost = models.TextField(blank=True)
     heard_at = models.DateTimeField(null=True, blank=True)
     judged_at = models.DateTimeField(null=True, blank=True)
@@ -114,6 +117,20 @@ class MetadataLog(models.Model):
         if self.start_offset is None or self.pruned_below is None:
             return self.start_offset
         return max(self.start_offset, self.pruned_below)
+
+    @property
+    def gap_sentences(self) -> list[str]:
+        """What of it is missing and why, a sentence for each gap."""
+        from console.quorum.log.gaps import gap_sentence
+
+        return [gap_sentence(gap) for gap in self.gaps]
+
+    @property
+    def damage_sentences(self) -> list[str]:
+        """What was wrong in its files and made no gap: an unfinished end, impossible times, a snapshot."""
+        reasons = {(gap.get("file"), gap.get("position")) for gap in self.gaps}
+        rows = (row for row in self.damage if (row["file"], row["position"]) not in reasons)
+        return [f"{DAMAGE_WORDS.get(row['kind'], '')}{row['sentence']}." for row in rows]
 
     @property
     def label(self) -> str:

@@ -13,6 +13,7 @@ from console.frame.pages.freshness import Freshness
 from console.frame.pages.timerange import TimeRange
 from console.frame.security.access import clusters_of
 from console.quorum.history import queries as history
+from console.quorum.log import gaps
 from console.quorum.log.kinds import Kind
 from console.quorum.models import (
     IMPORT_PREFIX,
@@ -147,14 +148,36 @@ def until(rows: QuerySet[Any], time_range: TimeRange, most: int) -> list[Any]:
     return list(reversed(found))
 
 
+def unsure_times(log: MetadataLog) -> list[tuple[datetime, datetime, datetime]]:
+    """Return the same, and up to when what held before is not certain: the next snapshot, else the end."""
+    found = []
+    for gap in log.gaps:
+        start, end, again = (_time(gap.get(name)) for name in ("from_at", "to_at", "known_at"))
+        if start and end:
+            is_certain = "known_from" not in gap
+            last = end if is_certain else max(end, log.last_at or end) + timedelta(seconds=1)
+            found.append((start, end, max(again or last, end)))
+    return found
+
+
+def _time(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
+
+
+def told_gaps(log: MetadataLog) -> list[tuple[datetime, datetime, str]]:
+    """Return when what held is not certain because records are missing, each with a sentence."""
+    dated = [gap for gap in log.gaps if gap.get("from_at") and gap.get("to_at")]
+    times = zip(unsure_times(log), dated, strict=True)
+    missing = "Records of the metadata log are missing."
+    return [
+        (start, again, gaps.gap_sentence(gap) if "from" in gap else missing)
+        for (start, _, again), gap in times
+    ]
+
+
 def unknown_times(log: MetadataLog) -> list[tuple[datetime, datetime]]:
     """Return the times between which records are missing."""
-    told = ((gap.get("from_at"), gap.get("to_at")) for gap in log.gaps)
-    return [
-        (datetime.fromisoformat(start), datetime.fromisoformat(end))
-        for start, end in told
-        if start and end
-    ]
+    return [(start, end) for start, end, _ in unsure_times(log)]
 
 
 def find_logs(user_rows: QuerySet[MetadataLog], words: str, limit: int) -> Iterable[MetadataLog]:
@@ -193,10 +216,24 @@ def voters_then(log: MetadataLog, moment: Moment) -> VoterSetEntry | None:
     if moment.at is not None:
         rows = rows.filter(at__lte=moment.at)
     found = rows.order_by("-offset").first()
-    starts = [gap["from"] for gap in log.gaps if "from" in gap]
+    starts = [start for start, _ in gaps.ranges(log.gaps)]
     if found is None or any(found.offset < start <= moment.offset for start in starts):
         return None
-    return found
+    return None if is_behind_end(log, moment) else found
+
+
+def is_behind_end(log: MetadataLog, moment: Moment) -> bool:
+    """Whether a time lies behind the last record of a log whose end is damaged."""
+    is_open = any(gap["to"] is None for gap in log.gaps)
+    return is_open and None not in {moment.at, log.last_at} and moment.at > log.last_at  # type: ignore[operator]  # just looked at
+
+
+def why_unsure(log: MetadataLog, moment: Moment) -> str:
+    """Return why the state at a moment is not certain; empty where it is."""
+    gap = gaps.unsure_at(log.gaps, moment.offset)
+    if gap is None and is_behind_end(log, moment):
+        gap = log.gaps[-1]
+    return "" if gap is None else f"This state is not certain. {gaps.gap_sentence(gap)}"
 
 
 def newest_changes(

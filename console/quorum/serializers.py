@@ -20,6 +20,7 @@ from console.quorum.models import (
     Source,
     VoterSetEntry,
 )
+from jobs.wire.batches.log_batches import DamageKind
 
 _NAME = "The cluster's alias; `_` and a word for an imported log."
 _ROLES = ("leader", "voter", "observer")
@@ -66,16 +67,34 @@ class QuorumStatusSerializer(serializers.ModelSerializer[QuorumStatus]):
 
 
 class GapSerializer(serializers.Serializer[Any]):
-    """Offsets that nobody has, from `from` to before `to`."""
+    """Offsets that nobody has, from `from` to before `to`; null: nothing behind `from` can be read.
+
+    From `known_from` on, a snapshot, all is known again; null: no snapshot follows. `reason`, `file` and
+    `position` (a byte) are those of the damage that made it.
+    """
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         """Return the fields: one of the names is a word of Python."""
         return {
             "from": serializers.IntegerField(),
-            "to": serializers.IntegerField(),
+            "to": serializers.IntegerField(allow_null=True),
             "from_at": serializers.DateTimeField(allow_null=True),
             "to_at": serializers.DateTimeField(allow_null=True),
+            "known_from": serializers.IntegerField(allow_null=True, default=None),
+            "reason": serializers.CharField(default=""),
+            "file": serializers.CharField(default=""),
+            "position": serializers.IntegerField(allow_null=True, default=None),
         }
+
+
+class DamageSerializer(serializers.Serializer[Any]):
+    """What was wrong in a file of the log; `offset` is the one that comes next there."""
+
+    kind = serializers.ChoiceField(choices=[kind.value for kind in DamageKind])
+    file = serializers.CharField()
+    position = serializers.IntegerField()
+    offset = serializers.IntegerField(allow_null=True)
+    sentence = serializers.CharField()
 
 
 class VerdictSerializer(serializers.Serializer[Any]):
@@ -98,6 +117,7 @@ class QuorumSerializer(serializers.ModelSerializer[MetadataLog]):
     )
     finding_count = serializers.IntegerField(source="open_count", help_text="Without notices.")
     gaps = GapSerializer(many=True)
+    damage = DamageSerializer(many=True)
 
     class Meta:
         model = MetadataLog
@@ -115,6 +135,7 @@ class QuorumSerializer(serializers.ModelSerializer[MetadataLog]):
             "last_at",
             "behind_ms",
             "gaps",
+            "damage",
             "lost",
             "freshness",
         )
@@ -325,6 +346,7 @@ class ComparedSerializer(serializers.Serializer[Any]):
     to_offset = serializers.IntegerField()
     count = serializers.IntegerField()
     differences = DifferenceSerializer(many=True)
+    unsure = serializers.CharField(help_text="Why either is not certain; empty where both are.")
 
 
 class RecordSerializer(serializers.Serializer[Any]):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
-import os
+import uuid
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
@@ -28,6 +28,8 @@ LEASE = "lease"
 STOP = "stop"
 CONTROL = "control.json"
 KEEPER = "keeper.json"
+# Who starts the run, until there is a keeper.
+STARTER = "starter.json"
 
 
 class Outcome(StrEnum):
@@ -65,7 +67,8 @@ class JobResult:
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
     """Replace a file whole, so that a reader never sees half of it; only its user may read it."""
-    partial = path.with_suffix(f".{os.getpid()}.partial")
+    # Threads of a process, and processes of containers with the same number, may write at once.
+    partial = path.with_suffix(f".{uuid.uuid4().hex[:12]}.partial")
     try:
         with open(partial, "w", encoding="utf-8", opener=for_this_user_only) as file:
             file.write(json.dumps(value, separators=(",", ":")))

@@ -14,7 +14,8 @@ import signal
 import subprocess
 import sys
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -81,10 +82,30 @@ def start_run(spec: JobSpec, run_dir: Path, environment: Mapping[str, str] | Non
     java = class_archive.java_command()
     if shutil.which(java) is None:
         raise FileNotFoundError(f"There is no {java}. {_ADVICE}")
+    with starting(run_dir):
+        return _start(spec, run_dir, environment)
+
+
+@contextmanager
+def starting(run_dir: Path) -> Iterator[None]:
+    """Make the folder of a run, which counts as alive while it is started: no watch removes it.
+
+    Raises FileExistsError when it already holds a run.
+    """
     # The job names topics and references to secrets, the log may name more.
     run_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     if (run_dir / contract.SPEC).exists():
         raise FileExistsError(f"{run_dir} already holds a run")
+    _write_process(run_dir / contract.STARTER, os.getpid())
+    try:
+        yield
+    finally:
+        (run_dir / contract.STARTER).unlink(missing_ok=True)
+        if not any(run_dir.iterdir()):
+            run_dir.rmdir()
+
+
+def _start(spec: JobSpec, run_dir: Path, environment: Mapping[str, str] | None) -> int:
     contract.write_spec(run_dir, spec)
     touch_lease(run_dir)
     master = settings.master_of(spec, {**os.environ, **(environment or {})})
@@ -98,7 +119,7 @@ def start_run(spec: JobSpec, run_dir: Path, environment: Mapping[str, str] | Non
             env=run_environment(environment, is_local=settings.is_local(master), spec=spec),
             start_new_session=True,
         )
-    _write_keeper(run_dir, keeper.pid)
+    _write_process(run_dir / contract.KEEPER, keeper.pid)
     return keeper.pid
 
 
@@ -123,8 +144,9 @@ def touch_lease(run_dir: Path) -> None:
 
 
 def is_alive(run_dir: Path) -> bool:
-    """Return whether the supervisor of this run is still running on this machine."""
+    """Return whether the supervisor of this run, or who starts it, is still running on this machine."""
     keeper = contract.read_json(run_dir / contract.KEEPER)
+    keeper = keeper or contract.read_json(run_dir / contract.STARTER)
     if keeper is None:
         return False
     _reap(int(keeper["pid"]))
@@ -247,9 +269,9 @@ def _is_of_a_family(name: str) -> bool:
     return name.startswith(_FAMILIES) and not name.startswith(ENV_PREFIX)
 
 
-def _write_keeper(run_dir: Path, pid: int) -> None:
+def _write_process(path: Path, pid: int) -> None:
     ticks = processes.start_ticks(pid)
-    contract.write_json(run_dir / contract.KEEPER, {"pid": pid, "start_ticks": ticks or 0})
+    contract.write_json(path, {"pid": pid, "start_ticks": ticks or 0})
 
 
 def _reap(pid: int) -> None:

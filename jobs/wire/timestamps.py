@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+# The last millisecond of the calendar, in the year 9999.
+LATEST_MS = 253_402_300_799_999
+
+
+def is_time(timestamp_ms: int) -> bool:
+    """Whether ms since 1970 are a time of the calendar."""
+    return 0 <= timestamp_ms <= LATEST_MS
+
 
 def utc_time(timestamp_ms: int | None) -> datetime | None:
     """Return ms since 1970 as a time; None for none, and for what is beyond the calendar."""

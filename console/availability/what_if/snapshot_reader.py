@@ -84,6 +84,7 @@ def read_then(cluster: Cluster, at: datetime) -> ClusterSnapshot:
     voters = placed_voters(voters, brokers, sites_of(cluster))
     unknown_voters += _voters_without_rack(voters)
     gaps = [*_gaps_then(known, topics), *unknown_voters, *_gaps_of_topics(topics)]
+    gaps += filter(None, [quorum.why_unsure(log, moment)])
     return ClusterSnapshot(
         brokers, voters, known.has_elr, numbering.classes, topics, tuple(gaps), at
     )

@@ -176,11 +176,16 @@ def draw_timeline(
 
 
 def with_gaps(
-    segments: Sequence[StateInterval], gaps: Sequence[tuple[datetime, datetime]]
+    segments: Sequence[StateInterval], gaps: Sequence[tuple[datetime, ...]]
 ) -> list[StateInterval]:
-    """Return segments with what nobody knows cut out of them and hatched; never bridged."""
+    """Return segments with what nobody knows cut out of them and hatched; never bridged.
+
+    A gap is its start, its end, and perhaps a time up to which what held before it is not certain.
+    """
     found = list(segments)
-    for start, end in gaps:
+    for start, missing_to, *again in gaps:
+        sure = again[0] if again else missing_to
+        end = min((one.start for one in found if missing_to <= one.start < sure), default=sure)
         found = [part for segment in found for part in _cut(segment, start, end)]
         found.append(
             StateInterval(

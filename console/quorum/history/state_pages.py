@@ -37,9 +37,11 @@ def state_page(request: HttpRequest, alias: str) -> HttpResponseBase:
         table = STATES.read(request, rows)
         if table.is_export:
             export = STATES.read(request, history.annotated_states(rows, now))
-            return csv_response(export, f"{log.name}-state-{now.offset}")
+            unsure = [*filter(None, [queries.why_unsure(log, now)]), *log.gap_sentences]
+            return csv_response(export, f"{log.name}-state-{now.offset}", unsure)
         history.with_states(table.rows, now)
         context |= {"table": table, "moment": now, "voters": queries.voters_then(log, now)}
+        context["unsure"] = queries.why_unsure(log, now)
         context["described_voters"] = _described_voters(log)
         context |= {"equivalents": equivalents.of_state(log, now.offset, kind)}
         if moment is not None and other is not None:

@@ -17,7 +17,7 @@ from console.frame.pages.state_timeline import (
 from console.frame.pages.states import Severity, spoken
 from console.frame.pages.timerange import TimeRange
 from console.quorum.models import MetadataChange, MetadataLog
-from console.quorum.queries import unknown_times
+from console.quorum.queries import unsure_times
 from console.quorum.voters.timelines import MOST_EVENTS, record_url
 
 NO_LEADER = -1
@@ -31,7 +31,7 @@ def draw_partition(
 ) -> StateTimeline:
     """Return the lanes of one partition: its leader, then each broker that was ever a replica."""
     brokers = sorted({b for change in changes for b in change.state.get("replicas", ())})
-    gaps = unknown_times(log)
+    gaps = unsure_times(log)
     lanes = [TimelineRow("Leader", with_gaps(list(_leaders(log, changes)), gaps))]
     lanes += [
         TimelineRow(f"Broker {b}", with_gaps(list(_replica(log, changes, b)), gaps))
@@ -49,7 +49,7 @@ def draw_partitions(
     """Return a lane per partition: whether its replicas were in sync."""
     lanes = [
         TimelineRow(
-            f"Partition {number}", with_gaps(list(_health(log, changes)), unknown_times(log))
+            f"Partition {number}", with_gaps(list(_health(log, changes)), unsure_times(log))
         )
         for number, changes in sorted(by_partition.items())
     ]
@@ -67,7 +67,7 @@ def draw_brokers(
     lanes = [
         TimelineRow(
             f"Broker {number}",
-            with_gaps(list(_segments(log, changes, _broker_word)), unknown_times(log)),
+            with_gaps(list(_segments(log, changes, _broker_word)), unsure_times(log)),
         )
         for number, changes in sorted(by_broker.items())
     ]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import shutil
+import time
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from django.conf import settings
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from console.accounts.asked_rights import rights_asked
@@ -17,15 +20,20 @@ from console.accounts.audit import audit, change
 from console.clusters.models import Cluster
 from console.frame.errors import ActionRefused
 from console.quorum.log.archives import archive_of
+from console.quorum.log.gaps import Gaps, with_damages
 from console.quorum.log.imports import WAITING
 from console.quorum.models import IMPORT_PREFIX, MetadataLog, Source
 from console.quorum.tasks import fold_import
 from jobs.quorum.log.archive import LogArchive
+from jobs.quorum.log.archive_manifest import read_manifest
 from jobs.quorum.log.importer import NotALogFolder, import_folder
-from jobs.quorum.log.uploads import UploadLimits, UploadRefused, unpack_upload
+from jobs.quorum.log.uploads import LOG_FOLDER, UploadLimits, UploadRefused, unpack_upload
 
 # An archive of small size may expand to a disk full of zeros.
 LIMITS = UploadLimits(total_bytes=4 << 30, entries=20_000)
+# The folder of an import that has no row yet.
+INCOMING = "incoming-"
+_LONGEST_IMPORT_S = 86_400.0
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,80}")
 
 
@@ -42,23 +50,44 @@ def import_log(
         text = "Letters, digits, - and _, beginning with a letter or digit."
         raise ActionRefused("invalid", text, {"name": text})
     if MetadataLog.objects.filter(name=f"{IMPORT_PREFIX}{name}").exists():
-        text = f"There is an imported log {name} already."
-        raise ActionRefused("name_taken", text, {"name": text})
+        raise _name_taken(name)
     _refuse_taken("title" if title else "name", title or name)
-    with transaction.atomic():
-        log = MetadataLog.objects.create(
-            name=f"{IMPORT_PREFIX}{name}",
-            title=title or name,
-            source=Source.IMPORT,
-            created_at=now,
-            lost=WAITING,
-            asked_by=user,
-            asked_with=rights_asked(user),
-        )
-        _take(log, upload, file_name or upload.name)
-        audit("quorum.import", f"quorum:{log.name}", after={"title": log.title})
-        transaction.on_commit(lambda: fold_import.delay(log.pk))
+    # The files are written before the row: a transaction that waits for a disk keeps all others waiting.
+    taken = _take(upload, file_name or upload.name)
+    try:
+        with transaction.atomic():
+            log = MetadataLog.objects.create(
+                name=f"{IMPORT_PREFIX}{name}",
+                title=title or name,
+                source=Source.IMPORT,
+                created_at=now,
+                lost=WAITING,
+                damage=_damage_of(taken),
+                asked_by=user,
+                asked_with=rights_asked(user),
+            )
+            # What a commit that failed has left there under the same id.
+            shutil.rmtree(archive_of(log), ignore_errors=True)
+            taken.rename(archive_of(log))
+            audit("quorum.import", f"quorum:{log.name}", after={"title": log.title})
+            transaction.on_commit(lambda: fold_import.delay(log.pk))
+    except IntegrityError:
+        raise _name_taken(name) from None
+    except OSError as error:
+        raise _not_written(error) from None
+    finally:
+        shutil.rmtree(taken, ignore_errors=True)
     return log
+
+
+def _damage_of(archive: Path) -> Gaps:
+    manifest = read_manifest(archive)
+    return with_damages([], (one.damage for one in manifest.damaged)) if manifest else []
+
+
+def _name_taken(name: str) -> ActionRefused:
+    text = f"There is an imported log {name} already."
+    return ActionRefused("name_taken", text, {"name": text})
 
 
 def _refuse_taken(field: str, title: str) -> None:
@@ -107,9 +136,11 @@ def _remove(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _take(log: MetadataLog, upload: Path, file_name: str) -> None:
-    """Put the upload's segments and snapshots into the log's archive; nothing stays of a refused one."""
-    folder = archive_of(log)
+def _take(upload: Path, file_name: str) -> Path:
+    """Put the upload's segments and snapshots into an archive of its own; nothing stays of a refused one."""
+    archives = archive_of(MetadataLog()).parent
+    _remove_left_over(archives)
+    folder = archives / f"{INCOMING}{uuid4().hex}"
     unpacked = folder.with_name(f"{folder.name}.unpacked")
     try:
         source = unpack_upload(upload, unpacked, LIMITS)
@@ -121,14 +152,30 @@ def _take(log: MetadataLog, upload: Path, file_name: str) -> None:
         raise ActionRefused("upload_refused", text, {"file": text}) from None
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
-        text = f"It could not be written to the archive: {error.strerror or error}."
-        raise ActionRefused("not_written", text, {"file": text}) from None
+        raise _not_written(error) from None
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
     finally:
         shutil.rmtree(unpacked, ignore_errors=True)
+    return folder
+
+
+def _remove_left_over(archives: Path) -> None:
+    """Remove what imports left that were killed: none takes a day."""
+    for old in archives.glob(f"{INCOMING}*"):
+        with suppress(OSError):
+            if time.time() - old.stat().st_mtime > _LONGEST_IMPORT_S:
+                shutil.rmtree(old, ignore_errors=True)
+
+
+def _not_written(error: OSError) -> ActionRefused:
+    text = f"It could not be written to the archive: {error.strerror or type(error).__name__}."
+    return ActionRefused("not_written", text, {"file": text})
 
 
 def _with_own_name(text: str, unpacked: Path, upload: Path, file_name: str) -> str:
     """Put the name that a file has where it comes from in place of the server's own."""
-    for own in (str(unpacked), str(upload), upload.name):
+    for own in (str(unpacked / LOG_FOLDER), str(unpacked), str(upload), upload.name):
         text = text.replace(own, file_name)
     return text

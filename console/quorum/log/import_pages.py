@@ -59,7 +59,7 @@ def _import_page(request: HttpRequest) -> HttpResponse:
             messages.success(
                 request,
                 "It is in the archive. Its pages say how far it is read: voters, elections and settings "
-                "first, then its partitions.",
+                "first, then its partitions, and what of it cannot be read.",
             )
             return redirect("quorum:detail", name)
     context: dict[str, Any] = {"form": form, "most_mb": settings.METADATA_UPLOAD_MB}

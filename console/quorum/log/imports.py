@@ -10,6 +10,8 @@ from itertools import count, islice
 from pathlib import Path
 from uuid import UUID
 
+from django.conf import settings
+
 from console.accounts.asked_rights import acting, refuse_ended
 from console.frame.errors import ActionRefused
 from console.frame.processes import liveness
@@ -69,10 +71,10 @@ def fold_import(log_id: int, now: datetime) -> None:
     except ActionRefused as refusal:
         log.error, log.failing_since, log.lost = f"It is not read: {refusal.message}", now, ""
     except (BadArchive, BadFolder, OSError) as error:
-        log.error, log.failing_since, log.lost = f"It cannot be read: {error}", now, ""
+        log.error, log.failing_since, log.lost = f"It cannot be read: {_told(log, error)}", now, ""
         logger.warning("imported log not read log=%s error=%s", log.name, error)
     except Exception as error:  # the task ends here, and its log would wait for ever
-        text = f"crosslog failed while reading it: {type(error).__name__}: {error}"
+        text = f"crosslog failed while reading it: {type(error).__name__}: {_told(log, error)}"
         log.error, log.failing_since, log.lost = text, now, ""
         logger.exception("imported log broke log=%s", log.name)
     else:
@@ -80,6 +82,14 @@ def fold_import(log_id: int, now: datetime) -> None:
     log.save(update_fields=["error", "failing_since", "heard_at", "lost"])
     if log.failing_since is None:
         _ask_spark(log, now)
+
+
+def _told(log: MetadataLog, error: Exception | str) -> str:
+    """Return what an error says, without where the archive is on this machine."""
+    text = str(error)
+    for folder in (archive_of(log), Path(settings.CROSSLOG_ARCHIVE)):
+        text = text.replace(str(folder), "the archive")
+    return text
 
 
 def _tell_progress(log: MetadataLog, end: int | None) -> None:
@@ -137,7 +147,7 @@ def take_partitions(log: MetadataLog, table: Path, rows: int, now: datetime) -> 
 
 def tell_failure(log: MetadataLog, sentence: str) -> None:
     """Say on the log's page why its partitions are not known."""
-    log.lost = f"The changes of its partitions were not read: {sentence}"
+    log.lost = f"The changes of its partitions were not read: {_told(log, sentence)}"
     log.save(update_fields=["lost"])
 
 

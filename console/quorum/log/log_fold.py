@@ -21,7 +21,7 @@ from jobs.quorum.timeline.parts import ControllerGap, Election, EntrySource, Vot
 from jobs.quorum.timeline.reader import SNAPSHOT_FOOTER, SNAPSHOT_HEADER, TimelineReader
 from jobs.quorum.timeline.voter_timeline import VoterTimeline, timeline_of
 from jobs.quorum.voters.control_scan import items_before
-from jobs.wire.metadata.log import Gap, LogRecord, PassedBatch
+from jobs.wire.metadata.log import Gap, LogDamage, LogRecord, PassedBatch
 
 # Records are folded in portions of about so many; a portion ends with a batch.
 PORTION = 5_000
@@ -29,12 +29,16 @@ PORTION = 5_000
 
 @dataclass(frozen=True, slots=True)
 class MissingSpan:
-    """Offsets [from, to) that nobody has, with the times of the records around them (ms; None: none)."""
+    """Offsets [from, to) that nobody has, with the times of the records around them (ms; None: none).
+
+    `to_offset` None: what stands behind the last record is damaged. `damages` are the places that made it.
+    """
 
     from_offset: int
-    to_offset: int
+    to_offset: int | None
     from_ms: int | None
     to_ms: int | None
+    damages: tuple[LogDamage, ...] = ()
 
 
 @dataclass(slots=True)
@@ -43,6 +47,8 @@ class Portion:
 
     `changes` are (change, number among those of its offset, the record's type or None for a snapshot's).
     `next_offset` is behind the last record, `last_ms` its time, `last_epoch` its epoch; None: there was none.
+    `snapshots` are end offsets and times (ms) of snapshots that were read: behind a gap all is known from
+    there on.
     """
 
     changes: list[tuple[AnyChange, int, str | None]] = field(default_factory=list)
@@ -50,6 +56,8 @@ class Portion:
     elections: list[Election] = field(default_factory=list)
     silences: list[ControllerGap] = field(default_factory=list)
     missing: list[MissingSpan] = field(default_factory=list)
+    damages: list[LogDamage] = field(default_factory=list)
+    snapshots: list[tuple[int, int]] = field(default_factory=list)
     first_offset: int | None = None
     next_offset: int | None = None
     last_ms: int | None = None
@@ -68,6 +76,9 @@ class LogFold:
         self._silent_until = -1
         self._last_ms: int | None = None
         self._gap: Gap | None = None
+        # What was damaged since the last record, and the offset that follows on it.
+        self._damages: list[LogDamage] = []
+        self._end: int | None = None
         self._number: tuple[int, int] = (-1, -1)
         # All records of a snapshot have one offset, which is also that of a record of the log.
         self._is_in_snapshot = False
@@ -91,6 +102,10 @@ class LogFold:
         self._timeline.finish()
         told = Portion()
         self._take_timeline(told)
+        end = self._end or 0
+        if any(one.expected is None or one.expected >= end for one in self._damages):
+            span = MissingSpan(end, None, self._last_ms, None, tuple(self._damages))
+            told.missing.append(span)
         return told, self.timeline(high_watermark)
 
     def begin(self, folder: Path) -> Iterator[Portion]:
@@ -142,15 +157,22 @@ class LogFold:
 
     def _note(self, item: LogItem, told: Portion, types: dict[int, str]) -> None:
         if isinstance(item, Gap):
-            self._gap = item
+            begin = item.from_offset if self._gap is None else self._gap.from_offset
+            self._gap = Gap(begin, item.to_offset)
+        elif isinstance(item, LogDamage):
+            told.damages.append(item)
+            self._damages += [item] if item.may_lose_records else []
         elif isinstance(item, LogRecord | PassedBatch):
             self._note_place(item, told, types)
 
     def _note_place(
         self, item: LogRecord | PassedBatch, told: Portion, types: dict[int, str]
     ) -> None:
+        if self._gap is None and self._end is not None and item.offset > self._end:
+            self._gap = Gap(self._end, item.offset)
         if self._gap is not None:
             self._end_gap(self._gap, item, told)
+        self._damages.clear()
         told.last_ms, end = item.timestamp_ms, item.offset + 1
         if isinstance(item, PassedBatch):
             told.last_ms, end = item.end_ms or item.timestamp_ms, item.end_offset
@@ -160,16 +182,24 @@ class LogFold:
                 types[item.offset] = item.type
             elif item.type == SNAPSHOT_FOOTER:
                 self._is_in_snapshot = False
+                told.snapshots.append((end, item.timestamp_ms))
         if told.first_offset is None:
             told.first_offset = max(item.offset, 0)
         told.next_offset, told.last_epoch = end, item.epoch
+        self._end = max(end, self._end or 0)
         self._last_ms = told.last_ms
 
     def _end_gap(self, gap: Gap, record: LogRecord | PassedBatch, told: Portion) -> None:
-        """A gap before the first record is no gap: nothing is known before it."""
+        """A gap before the first record is none, unless damage made it: nothing is known before it."""
         self._gap = None
-        if self._last_ms is not None and gap.to_offset > self._told_until:
-            span = MissingSpan(gap.from_offset, gap.to_offset, self._last_ms, record.timestamp_ms)
+        begin = gap.from_offset
+        if self._last_ms is None:
+            if not self._damages:
+                return
+            begin = max(begin, min(one.expected or 0 for one in self._damages))
+        if gap.to_offset > max(self._told_until, begin):
+            times = self._last_ms, record.timestamp_ms
+            span = MissingSpan(begin, gap.to_offset, *times, tuple(self._damages))
             told.missing.append(span)
 
     def _next_number(self, offset: int) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 from console.quorum.history import queries as history
 from console.quorum.log import log_fold
 from console.quorum.log.archives import archive_of
+from console.quorum.log.gaps import gap_sentence, ranges
 from console.quorum.models import MetadataChange, MetadataLog
 from jobs.quorum.log.folder import BadFolder, LogDamage, LogRecord, read_folder
 
@@ -97,9 +98,9 @@ def _record(one: LogRecord) -> RawRecord:
 
 
 def _problem(log: MetadataLog, offset: int) -> str:
-    for gap in log.gaps:
-        if gap["from"] <= offset < gap["to"]:
-            return "It is missing in the archive: nobody knows what stood here."
+    for gap, (start, end) in zip(log.gaps, ranges(log.gaps), strict=True):
+        if start <= offset < end:
+            return f"It is missing in the archive. {gap_sentence(gap)}"
     if log.start_offset is None or offset < log.start_offset or offset >= log.next_offset:
         return f"The archive of {log.label} has no record at offset {offset:,}."
     return (

@@ -8,9 +8,9 @@ from typing import Any
 
 from django.db import transaction
 
-from console.quorum.log import log_fold
+from console.quorum.log import gaps, log_fold
 from console.quorum.log.change_rows import LONGEST_NAME, ChangeRow, row_of, type_of
-from console.quorum.log.log_fold import MissingSpan, Portion
+from console.quorum.log.log_fold import Portion
 from console.quorum.models import (
     ControllerSilence,
     Election,
@@ -42,15 +42,14 @@ def save_portion(log: MetadataLog, told: Portion, now: datetime) -> None:
 
 
 def _save_progress(log: MetadataLog, told: Portion) -> None:
-    if told.next_offset is None:
-        return
-    if log.start_offset is None:
-        log.start_offset = told.first_offset
-    log.next_offset = max(log.next_offset, told.next_offset)
-    log.last_at = log_fold.at(told.last_ms) or log.last_at
-    log.leader_epoch = told.last_epoch
-    known = {gap["from"] for gap in log.gaps}
-    log.gaps = [*log.gaps, *(_gap(one) for one in told.missing if one.from_offset not in known)]
+    if told.next_offset is not None:
+        if log.start_offset is None:
+            log.start_offset = told.first_offset
+        log.next_offset = max(log.next_offset, told.next_offset)
+        log.last_at = log_fold.at(told.last_ms) or log.last_at
+        log.leader_epoch = told.last_epoch
+    log.gaps = gaps.known_again(gaps.with_spans(log.gaps, told.missing), told.snapshots)
+    log.damage = gaps.with_damages(log.damage, told.damages)
     log.save(update_fields=_PROGRESS)
 
 
@@ -61,17 +60,8 @@ _PROGRESS = [
     "leader_epoch",
     "high_watermark",
     "gaps",
+    "damage",
 ]
-
-
-def _gap(span: MissingSpan) -> dict[str, Any]:
-    start, end = log_fold.at(span.from_ms), log_fold.at(span.to_ms)
-    return {
-        "from": span.from_offset,
-        "to": span.to_offset,
-        "from_at": start and start.isoformat(),
-        "to_at": end and end.isoformat(),
-    }
 
 
 def _key(row: Row) -> tuple[str, str]:

@@ -17,6 +17,7 @@ from console.clusters.models import Broker, CollectionRound, Noun
 from console.frame.pages.freshness import stale_after_s
 from console.quorum import queries
 from console.quorum.history import queries as history
+from console.quorum.log import gaps
 from console.quorum.log.kinds import Kind
 from console.quorum.models import MetadataLog, QuorumStatus, Source
 from console.quorum.voters.findings import Found, open_keys, save_round
@@ -315,7 +316,7 @@ def _last_of_log(log: MetadataLog, told: QuorumDescription) -> VoterTimeline | N
         epochs=(span,),
         silences=(),
         kraft_versions=(),
-        unknown=tuple((gap["from"], gap["to"]) for gap in read.gaps),
+        unknown=tuple(gaps.ranges(read.gaps)),
         overwritten=(),
         anomalies=(),
         anomalies_left_out={},

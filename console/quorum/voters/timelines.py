@@ -71,7 +71,7 @@ def _voter_lanes(
         if leader not in known:
             lanes.setdefault((leader, ""), []).append(segment)
             names[leader, ""] = str(leader)
-    gaps = queries.unknown_times(log)
+    gaps = queries.unsure_times(log)
     return [TimelineRow(names[key], with_gaps(lanes[key], gaps)) for key in sorted(lanes)]
 
 

@@ -94,9 +94,8 @@ def _gaps(log: queries.Log, period: Period, start: datetime, end: datetime) -> I
     if start > period.start:
         why = f"The metadata log of {log.label} is known from here on."
         yield Gap(stamp(period.start), stamp(start), why)
-    for begin, over in queries.unknown_times(log):
+    for begin, over, why in queries.told_gaps(log):
         if begin < end and over > start:
-            why = "Records of the metadata log are missing."
             yield Gap(stamp(max(begin, start)), stamp(min(over, end)), why)
     if (period.end - end).total_seconds() > queries.SILENT_AFTER.total_seconds():
         why = f"The metadata log of {log.label} was last read then."

@@ -7,13 +7,14 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from jobs.commands.bad_input import refuse
 from jobs.quorum.log.file_source import FileSource
+from jobs.quorum.timeline.anomalies import UNFINISHED
 from jobs.visible import print_lines
 from jobs.wire.batches.log_batches import BatchAt, DamageKind, LogDamage, scan_batches
 from jobs.wire.batches.record_batch import COMPRESSION_MASK, Codec
@@ -69,6 +70,7 @@ class _Seen:
     damages: int = 0
     unknown: Counter[str] = field(default_factory=Counter)
     foreign_tags: int = 0
+    tails: list[LogDamage] = field(default_factory=list)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -119,7 +121,9 @@ def _items(
             _refuse_foreign(found, path)
             if strict:
                 raise Damaged(-1 if found.offset is None else found.offset, _of(found))
-            yield found
+            # An unfinished end is normal in the newest segment only.
+            kind_ = found.kind if _is_newest(path) or not found.is_tail else DamageKind.CUT_OFF
+            yield replace(found, kind=kind_, file=path.name)
             continue
         yield found
         yield from records_of_batch(found, kind, strict=strict)
@@ -129,6 +133,13 @@ def _items(
             raise RecordFormatError(path.name, problem)
         if problem is not None:
             yield LogDamage(0, None, DamageKind.UNUSABLE_SNAPSHOT, problem)
+
+
+def _is_newest(path: Path) -> bool:
+    """Whether no later segment lies beside a segment."""
+    base = parse_segment_name(path.name)
+    later = (parse_segment_name(one.name) for one in path.absolute().parent.iterdir())
+    return base is not None and not any(one is not None and one > base for one in later)
 
 
 def _kind(path: Path, wanted: str) -> LogKind:
@@ -165,7 +176,7 @@ def to_mapping(found: LogRecord | LogDamage) -> dict[str, Any]:
     """Return a record or a damage as JSON values; foreign tags are named, never shown."""
     if isinstance(found, LogDamage):
         return {
-            "damage": found.kind.value,
+            "tail" if found.is_tail else "damage": found.kind.value,
             "offset": found.offset,
             "position": found.position,
             "problem": found.problem,
@@ -191,7 +202,7 @@ def to_mapping(found: LogRecord | LogDamage) -> dict[str, Any]:
 
 def _text_line(found: BatchAt | LogRecord | LogDamage) -> str:
     if isinstance(found, LogDamage):
-        return f"DAMAGE {_of(found)}"
+        return f"{'TAIL' if found.is_tail else 'DAMAGE'} {_of(found)}"
     if isinstance(found, LogRecord):
         values = json.dumps(found.data, ensure_ascii=False)
         tags = ", ".join(
@@ -230,6 +241,9 @@ def _of(damage: LogDamage) -> str:
 def _count(found: BatchAt | LogRecord | LogDamage, seen: _Seen) -> None:
     if isinstance(found, BatchAt):
         return
+    if isinstance(found, LogDamage) and found.is_tail:
+        seen.tails.append(found)
+        return
     if isinstance(found, LogDamage) or found.type == UNDECODABLE:
         seen.damages += 1
         return
@@ -244,5 +258,7 @@ def _tell(seen: _Seen) -> None:
         sys.stderr.write(f"{count} records of a kind that this version does not know: {name}\n")
     if seen.foreign_tags:
         sys.stderr.write(f"{seen.foreign_tags} tagged fields that this version does not know\n")
+    for tail in seen.tails:
+        sys.stderr.write(f"{UNFINISHED} before offset {tail.expected}: {tail.sentence}\n")
     if seen.damages:
         sys.stderr.write(f"{seen.damages} places are damaged\n")

@@ -22,6 +22,7 @@ from jobs.quorum.log.follower import Heard, Mode, follow
 from jobs.quorum.log.importer import Imported, NotALogFolder, import_folder
 from jobs.quorum.log.source import MetadataSource, read_source_file
 from jobs.quorum.log.uploads import UploadRefused, unpack_upload
+from jobs.quorum.timeline.anomalies import UNFINISHED
 
 OK, FINDING, BAD_INPUT = 0, 1, 2
 
@@ -190,6 +191,7 @@ def _take(path: Path, archive: LogArchive, *, as_json: bool) -> int:
 def _print_imported(path: Path, found: Imported, known: Manifest, *, as_json: bool) -> None:
     if as_json:
         told = found._asdict() | {"source": str(path), "next_offset": known.next_offset}
+        told["damaged"] = [asdict(one) for one in known.damaged]
         sys.stdout.write(json.dumps(told) + "\n")
         return
     sys.stdout.write(
@@ -198,5 +200,7 @@ def _print_imported(path: Path, found: Imported, known: Manifest, *, as_json: bo
     )
     for problem in found.problems:
         sys.stdout.write(f"  {problem}\n")
+    if found.tail:
+        sys.stdout.write(f"  {UNFINISHED} before offset {known.next_offset}: {found.tail}.\n")
     if found.conflicts:
         sys.stdout.write(f"  {found.conflicts} batches are others than in the archive.\n")

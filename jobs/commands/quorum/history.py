@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from jobs.commands.quorum.tails import telling_tails
 from jobs.quorum.history.cause_labels import cause_words, word_of
 from jobs.quorum.history.change_json import change_mapping, iso
 from jobs.quorum.history.changes import Anomaly, AnyChange, ChangeKind, PartitionChange, TopicChange
@@ -75,7 +76,8 @@ def _told(arguments: argparse.Namespace) -> int:
     image = MetadataImage()
     is_known = arguments.topic is None and arguments.topic_id is None
     anomalies = 0
-    for change in read_changes(read_folder(arguments.path).records(), image):
+    items = telling_tails(arguments.path, read_folder(arguments.path).records())
+    for change in read_changes(items, image):
         if isinstance(change, Anomaly):
             anomalies += 1
             sys.stderr.write(f"{arguments.path}: offset {change.offset}: {change.problem}\n")

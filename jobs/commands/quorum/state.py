@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from jobs.commands.quorum.moment_arguments import parse_moment, parse_offset, parse_time
+from jobs.commands.quorum.tails import write_tail
 from jobs.quorum.history.change_json import change_mapping, difference_mapping, iso, state_mapping
 from jobs.quorum.image.diff import Difference, diff_images
 from jobs.quorum.image.image import MetadataImage
@@ -104,6 +105,8 @@ def _state(folder: LogFolder, moment: LogPosition) -> StateAt:
     hidden = found.anomaly_count - len(found.anomalies)
     if hidden:
         sys.stderr.write(f"{folder.path}: {hidden} more anomalies\n")
+    if found.tail is not None:
+        write_tail(folder.path, found.tail)
     return found
 
 
@@ -176,6 +179,8 @@ def _why_unknown(timeline: VoterTimeline) -> str | None:
     entry = timeline.current
     if entry is None:
         return "neither an election nor a voters record is in the log before this moment"
+    if timeline.is_cut_short:
+        return f"what stands behind offset {(timeline.end_offset or 0) - 1} is damaged"
     if not timeline.is_current_known:
         return f"records behind offset {entry.offset}, which named the last ones, are missing"
     return None

@@ -108,9 +108,13 @@ class MetadataImage(ImageTables):
         return found
 
     def damaged(self, damage: LogDamage) -> list[AnyChange]:
-        """Take note of bytes that cannot be read; a gap follows where they held records."""
-        problem = f"byte {damage.position} of the file: {damage.problem}"
-        return [anomaly(self._here(), AnomalyKind.DAMAGE, problem)]
+        """Take note of bytes that cannot be read; a gap follows where they held records.
+
+        The unfinished end of a log is none of it.
+        """
+        if damage.is_tail:
+            return []
+        return [anomaly(self._here(), AnomalyKind.DAMAGE, damage.sentence)]
 
     # Where in the log we are.
 

@@ -11,7 +11,7 @@ from jobs.quorum.history.histories import LogItem, apply_item
 from jobs.quorum.image.image import MetadataImage
 from jobs.quorum.log.folder import LogFolder
 from jobs.quorum.log.folder_snapshots import SnapshotFile
-from jobs.wire.metadata.log import Gap, LogRecord, PassedBatch
+from jobs.wire.metadata.log import Gap, LogDamage, LogRecord, PassedBatch
 
 # So many anomalies are told with a state; the rest is counted.
 MOST_ANOMALIES = 100
@@ -42,13 +42,15 @@ class StateAt:
     """The state at a moment.
 
     `is_before_log` says that the moment lies before the first record that is known: then nothing is told.
-    `anomalies` are the first ones met on the way, `anomaly_count` is how many there were.
+    `anomalies` are the first ones met on the way, `anomaly_count` is how many there were. `tail` is the
+    unfinished end of the log, None where there is none before the moment.
     """
 
     image: MetadataImage
     is_before_log: bool
     anomalies: tuple[Anomaly, ...]
     anomaly_count: int
+    tail: LogDamage | None = None
 
 
 def state_at(items: Iterable[LogItem], moment: LogPosition) -> StateAt:
@@ -57,13 +59,17 @@ def state_at(items: Iterable[LogItem], moment: LogPosition) -> StateAt:
     anomalies: list[Anomaly] = []
     count = 0
     is_before = True
+    tail: LogDamage | None = None
     for item in up_to(items, moment):
-        is_before = False
+        if isinstance(item, LogDamage) and item.is_tail:
+            tail = item
+        else:
+            is_before = False
         for change in apply_item(image, item):
             if isinstance(change, Anomaly):
                 count += 1
                 anomalies += [change][: MOST_ANOMALIES - len(anomalies)]
-    return StateAt(image, is_before, tuple(anomalies), count)
+    return StateAt(image, is_before, tuple(anomalies), count, tail)
 
 
 def up_to(items: Iterable[LogItem], moment: LogPosition) -> Iterator[LogItem]:

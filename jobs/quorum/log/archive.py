@@ -147,6 +147,7 @@ class LogArchive:
 
     def insert_segment(self, run: Run, content: memoryview) -> None:
         """Write batches that lie before or between the segments as a file of their own."""
+        self._close_file()
         segment = _segment_of(run)
         partial = self.folder / (segment.file + _PART)
         with partial.open("wb") as file:

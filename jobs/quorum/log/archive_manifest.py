@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from jobs.archives import load_manifest, values_of, write_manifest
+from jobs.wire.batches.log_batches import DamageKind, LogDamage
 
 VERSION = 1
 
@@ -58,6 +59,29 @@ class MissingRange:
 
 
 @dataclass(frozen=True, slots=True)
+class DamagedPlace:
+    """Bytes of an imported file that could not be read; none of them are in the archive.
+
+    `position` is the byte of the file as it came. Offsets from `from_offset` up to, not including,
+    `to_offset` are lost with them; None: not known, which at the end of the last file means that nothing
+    behind it is. `kind` is a `DamageKind`, `problem` a part of a sentence.
+    """
+
+    file: str
+    position: int
+    kind: str
+    problem: str
+    from_offset: int | None
+    to_offset: int | None
+
+    @property
+    def damage(self) -> LogDamage:
+        """What a reader of the archive is to say of it."""
+        kind, expected = DamageKind(self.kind), self.from_offset
+        return LogDamage(self.position, None, kind, self.problem, self.file, expected)
+
+
+@dataclass(frozen=True, slots=True)
 class DroppedTail:
     """Offsets that were in the archive uncommitted, and that the quorum gave up: others stand there now."""
 
@@ -75,7 +99,7 @@ class Manifest:
     is committed for ever; None: not known, as for an imported folder. `leader_id` and `leader_epoch` are
     those that the log was last read from (None, 0: never). Times are ms since 1970: `newest_at_ms` of the
     newest batch, `read_at_ms` when the end of the log was last reached. `finding`: why nothing more can be
-    appended.
+    appended. `damaged` is what could not be read of imported files, in the order of offsets.
     """
 
     identity: str = ""
@@ -90,6 +114,7 @@ class Manifest:
     newest_at_ms: int | None = None
     read_at_ms: int | None = None
     finding: str | None = None
+    damaged: tuple[DamagedPlace, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -157,4 +182,6 @@ def _manifest(values: dict[str, Any]) -> Manifest:
         snapshots=tuple(Snapshot(**one) for one in values["snapshots"]),
         missing=tuple(MissingRange(**one) for one in values["missing"]),
         dropped=tuple(DroppedTail(**one) for one in values["dropped"]),
+        # Archives of earlier releases say nothing of it.
+        damaged=tuple(DamagedPlace(**one) for one in values.get("damaged", ())),
     )

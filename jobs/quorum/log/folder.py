@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from jobs.archives import MANIFEST, BadArchive
+from jobs.quorum.log.archive_manifest import read_manifest
 from jobs.quorum.log.folder_records import FolderRecords, LogItem
 from jobs.quorum.log.folder_snapshots import SegmentFile, SnapshotFile
 from jobs.wire.errors import RecordFormatError
@@ -58,7 +60,8 @@ class LogFolder:
 
     `segments` are in the order of their base offsets, `snapshots` are the finished ones in the order of
     theirs. `log_start_offset` is the first that the node itself still serves; segments may begin earlier.
-    Small files are None or empty where they are absent or damaged; `findings` tells of the damage.
+    Small files are None or empty where they are absent or damaged; `findings` tells of the damage. `noted` is
+    what an archive says was damaged where its files come from.
     """
 
     path: Path
@@ -71,6 +74,7 @@ class LogFolder:
     topic_id: str | None
     bootstrap_features: dict[str, int]
     findings: tuple[FileFinding, ...]
+    noted: tuple[LogDamage, ...] = ()
 
     def records(self, from_offset: int | None = None) -> Iterator[LogItem]:
         """Yield one history: records in order, damage where it is met, gaps where offsets are missing.
@@ -80,10 +84,11 @@ class LogFolder:
         tells what is true there again. All records of a snapshot, from SNAPSHOT_HEADER to SNAPSHOT_FOOTER,
         have the offset before the snapshot's own, its epoch, and the time of the last record it stands for.
 
-        With `from_offset` it begins at that offset, with a gap if that is no longer there. A batch that is
-        cut off at the end of the last segment is no damage: the node is writing it.
+        With `from_offset` it begins at that offset, with a gap if that is no longer there. What is not whole
+        at the end of the last segment is yielded with `is_tail`: the node was writing it. Damage stands in
+        front of the gap that it makes.
         """
-        return FolderRecords(self.segments, self.snapshots).read(from_offset)
+        return FolderRecords(self.segments, self.snapshots, self.noted).read(from_offset)
 
     def segment_of(self, offset: int) -> SegmentFile | None:
         """Return the segment that holds an offset if any does, None before the first one."""
@@ -120,8 +125,19 @@ def read_folder(path: Path) -> LogFolder:
         leader_epochs=epochs,
         topic_id=None if topic is None else topic.topic_id,
         bootstrap_features=_small(beside / BOOTSTRAP, _features, findings) or {},
+        noted=_noted(folder, findings),
         findings=(*findings, *_left_over(names)),
     )
+
+
+def _noted(folder: Path, findings: list[FileFinding]) -> tuple[LogDamage, ...]:
+    """Return what the manifest of an archive says was damaged; a node's folder has none."""
+    try:
+        manifest = read_manifest(folder)
+    except (BadArchive, OSError) as error:
+        findings.append(FileFinding(MANIFEST, str(error)))
+        return ()
+    return () if manifest is None else tuple(one.damage for one in manifest.damaged)
 
 
 def _segments(names: list[Path]) -> tuple[SegmentFile, ...]:

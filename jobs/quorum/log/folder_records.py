@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from jobs.quorum.log.file_source import FileSource
 from jobs.quorum.log.folder_snapshots import SegmentFile, SnapshotFile
+from jobs.quorum.log.possible_times import with_possible_times
 from jobs.wire.batches.log_batches import BatchAt, DamageKind, scan_batches
 from jobs.wire.metadata.log import Gap, LogDamage, LogRecord, batch_records
 
@@ -14,27 +17,42 @@ LogItem = LogRecord | LogDamage | Gap
 
 
 class FolderRecords:
-    """Reads a folder's history once, from start to end; see `LogFolder.records`."""
+    """Reads a folder's history once, from start to end; see `LogFolder.records`.
 
-    def __init__(self, segments: Sequence[SegmentFile], snapshots: Sequence[SnapshotFile]) -> None:
+    `noted` is what was damaged where the files come from, in the order of the offsets expected there.
+    """
+
+    def __init__(
+        self,
+        segments: Sequence[SegmentFile],
+        snapshots: Sequence[SnapshotFile],
+        noted: Sequence[LogDamage] = (),
+    ) -> None:
         self._segments = segments
         self._snapshots = snapshots
         self._unread = {snapshot.offset: snapshot for snapshot in snapshots}
+        self._noted = deque(noted)
         self._next_offset = 0
         # Whether all that is true at the next offset was told; a gap ends it, a snapshot makes it so again.
         self._is_whole = True
 
     def read(self, from_offset: int | None) -> Iterator[LogItem]:
         """Yield the history."""
+        return with_possible_times(self._read_all(from_offset))  # type: ignore[return-value]  # of these
+
+    def _read_all(self, from_offset: int | None) -> Iterator[LogItem]:
         if from_offset is None:
             yield from self._beginning()
         else:
             self._next_offset = from_offset
-        for index, segment in enumerate(self._segments):
-            is_last = index + 1 == len(self._segments)
-            if is_last or self._segments[index + 1].base_offset > self._next_offset:
-                yield from self._segment(segment, is_last=is_last)
+            while self._noted and (self._noted[0].expected or 0) < from_offset:
+                self._noted.popleft()
+        for segment, follower in pairwise([*self._segments, None]):
+            after = None if follower is None else follower.base_offset
+            if segment is not None and (after is None or after > self._next_offset):
+                yield from self._segment(segment, after)
         yield from self._snapshots_behind()
+        yield from self._noted
 
     def _beginning(self) -> Iterator[LogItem]:
         first = self._segments[0].base_offset if self._segments else None
@@ -63,26 +81,31 @@ class FolderRecords:
     def _records_of(self, snapshot: SnapshotFile) -> Iterator[LogItem]:
         return snapshot.records()
 
-    def _segment(self, segment: SegmentFile, *, is_last: bool) -> Iterator[LogItem]:
+    def _segment(self, segment: SegmentFile, follower: int | None) -> Iterator[LogItem]:
+        """Yield a segment; `follower` is the base offset of the one behind it, None for the last."""
         try:
             with FileSource(segment.path) as source:
                 for found in scan_batches(source, expected_offset=segment.base_offset):
                     if isinstance(found, BatchAt):
                         yield from self._batch(found, segment)
-                    elif not (is_last and found.kind is DamageKind.TRUNCATED_TAIL):
-                        yield replace(found, file=segment.path.name)
+                    else:
+                        yield self._damaged(found, segment, follower)
         except OSError as error:
-            text = f"the segment cannot be read: {error.strerror}"
-            yield LogDamage(
-                0, segment.base_offset, DamageKind.UNREADABLE_FILE, text, segment.path.name
-            )
+            yield unreadable(segment, error)
+
+    def _damaged(self, found: LogDamage, segment: SegmentFile, follower: int | None) -> LogDamage:
+        """Place damage in the history: an unfinished end is damage where the next segment begins later."""
+        found = replace(found, file=segment.path.name, expected=self._next_offset)
+        if found.is_tail and follower is not None and follower > self._next_offset:
+            return replace(found, kind=DamageKind.CUT_OFF)
+        return found
 
     def _batch(self, batch: BatchAt, segment: SegmentFile) -> Iterator[LogItem]:
         if batch.header.last_offset < self._next_offset:
             return
         for found in batch_records(batch):
             if isinstance(found, LogDamage):
-                yield replace(found, file=segment.path.name)
+                yield self._damaged(found, segment, None)
             elif found.offset >= self._next_offset:
                 yield from self._up_to(found.offset)
                 yield found
@@ -102,6 +125,8 @@ class FolderRecords:
 
     def _gap(self, to_offset: int) -> Iterator[LogItem]:
         if to_offset > self._next_offset:
+            while self._noted and (self._noted[0].expected or 0) < to_offset:
+                yield self._noted.popleft()
             yield Gap(self._next_offset, to_offset)
             self._next_offset, self._is_whole = to_offset, False
 
@@ -111,3 +136,10 @@ class FolderRecords:
             if snapshot.offset > self._next_offset:
                 yield from self._gap(snapshot.offset)
                 yield from self._snapshot(snapshot)
+
+
+def unreadable(segment: SegmentFile, error: OSError) -> LogDamage:
+    """Return the damage of a segment that the system does not give."""
+    text = f"the segment cannot be read: {error.strerror}"
+    kind, base = DamageKind.UNREADABLE_FILE, segment.base_offset
+    return LogDamage(0, base, kind, text, segment.path.name, base)

@@ -39,7 +39,7 @@ class SnapshotFile:
             with FileSource(self.path) as source:
                 checked = check_snapshot(source)
                 if checked.problem is None:
-                    yield from self._placed(source, checked.last_contained_log_timestamp_ms or 0)
+                    yield from self._placed(source, checked.contained_ms)
                 else:
                     yield self.unusable(checked.problem)
         except OSError as error:

@@ -1,7 +1,8 @@
 """Takes a node's log folder into an archive, mounted, copied or unpacked; it may overlap or fill gaps.
 
 A file does not say what of it was committed: only what a snapshot contains is sure. Whatever comes later may
-be cut off again when the cluster is followed.
+be cut off again when the cluster is followed. What is damaged is left out and named in the manifest; what
+stands behind it is taken.
 """
 
 from __future__ import annotations
@@ -9,21 +10,29 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 from jobs.quorum.log.archive import LogArchive
-from jobs.quorum.log.archive_manifest import Manifest, MissingRange, Segment
-from jobs.quorum.log.batches import Batch, LogBroken, Run, check_snapshot, checked_batches, mapped
+from jobs.quorum.log.archive_manifest import DamagedPlace, Manifest, MissingRange, Segment
+from jobs.quorum.log.batches import Batch, LogBroken, Run, check_snapshot, mapped
 from jobs.quorum.log.uploads import LOG_FOLDER
+from jobs.wire.batches.log_batches import (
+    BytesSource,
+    DamageKind,
+    LogDamage,
+    scan_batches,
+)
 
 _SEGMENT = re.compile(r"(\d{20})\.log")
 _SNAPSHOT = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
 _NOWHERE = "No folder that was imported has these records, and they were not read from the cluster."
 _CHUNK = 1 << 20
 _MOST_PROBLEMS = 50
+# So many damaged places are kept one by one.
+MOST_DAMAGED = 1_000
 
 
 class NotALogFolder(ValueError):
@@ -34,7 +43,8 @@ class Imported(NamedTuple):
     """What an import brought: batches, their bytes, names of snapshots.
 
     `problems` are sentences about what could not be taken; `conflicts` counts batches that differ from those
-    of the archive: normal above the high watermark, below it a replica of the log is corrupt.
+    of the archive: normal above the high watermark, below it a replica of the log is corrupt. `tail` is a
+    sentence about the unfinished end of the last segment, empty where there is none.
     """
 
     batches: int
@@ -42,23 +52,58 @@ class Imported(NamedTuple):
     snapshots: tuple[str, ...]
     problems: tuple[str, ...]
     conflicts: int
+    tail: str = ""
 
 
 def import_folder(source: Path, archive: LogArchive, *, now_ms: int) -> Imported:
     """Take what the archive lacks from a folder like a node's `__cluster_metadata-0`, or its parent.
 
-    Raises `NotALogFolder`, and OSError when something cannot be read or written.
+    Raises `NotALogFolder`, also when nothing of it can be read and the archive is empty, and OSError when
+    something cannot be read or written.
     """
     folder = _folder_of(source)
     _check_cluster(folder, archive)
     taking = _Import(archive)
-    for path in _named(folder, _SEGMENT):
-        taking.take_segment(path)
+    for path, follower in pairwise([*_named(folder, _SEGMENT), None]):
+        if path is not None:
+            taking.take_segment(path, follower)
     snapshots = taking.take_snapshots(_named(folder, _SNAPSHOT))
+    problems = tuple(taking.problems[:_MOST_PROBLEMS])
+    if archive.manifest.is_empty:
+        raise NotALogFolder(
+            f"{source} has no record that can be read. {' '.join(problems[:1])}".strip()
+        )
+    archive.note(damaged=still_damaged(archive.manifest, taking.places))
     archive.note(missing=still_missing(archive.manifest, now_ms))
     archive.save()
-    problems = tuple(taking.problems[:_MOST_PROBLEMS])
-    return Imported(taking.batches, taking.size_bytes, snapshots, problems, taking.conflicts)
+    counts = taking.batches, taking.size_bytes, snapshots, problems, taking.conflicts
+    return Imported(*counts, taking.tail)
+
+
+def still_damaged(manifest: Manifest, new: Iterable[DamagedPlace]) -> tuple[DamagedPlace, ...]:
+    """Return the damaged places whose offsets no segment has, and those that are not of offsets.
+
+    Of too many, the last one kept stands for all behind it.
+    """
+    places = {(one.file, one.position, one.kind): one for one in (*manifest.damaged, *new)}
+    left = [one for one in places.values() if not _is_filled(one, manifest)]
+    left.sort(key=lambda one: (-1 if one.from_offset is None else one.from_offset, one.position))
+    if len(left) <= MOST_DAMAGED:
+        return tuple(left)
+    last, more = left[MOST_DAMAGED - 1], left[MOST_DAMAGED:]
+    problem = f"{last.problem}; {len(more):,} more places behind it are damaged"
+    return (*left[: MOST_DAMAGED - 1], replace(last, problem=problem, to_offset=more[-1].to_offset))
+
+
+def _is_filled(place: DamagedPlace, manifest: Manifest) -> bool:
+    """Whether another replica brought what was damaged; an unfinished end is over once the log goes on."""
+    start, end = place.from_offset, place.to_offset
+    if start is None or (end is not None and end <= start):
+        return False
+    if end is None:
+        return any(start < one.end_offset for one in manifest.segments[-1:])
+    hole = MissingRange(start, end, "", 0)
+    return not any(True for _ in _without(hole, manifest.segments))
 
 
 def still_missing(manifest: Manifest, now_ms: int) -> tuple[MissingRange, ...]:
@@ -66,7 +111,16 @@ def still_missing(manifest: Manifest, now_ms: int) -> tuple[MissingRange, ...]:
     known = manifest.segments
     left = [part for one in manifest.missing for part in _without(one, known)]
     for before, after in pairwise(known):
-        hole = MissingRange(before.end_offset, after.base_offset, _NOWHERE, now_ms)
+        reason = next(
+            (
+                f"{one.damage.sentence}."
+                for one in manifest.damaged
+                if one.from_offset is not None
+                and before.end_offset <= one.from_offset < after.base_offset
+            ),
+            _NOWHERE,
+        )
+        hole = MissingRange(before.end_offset, after.base_offset, reason, now_ms)
         if hole.from_offset < hole.to_offset and not any(_overlap(hole, one) for one in left):
             left.append(hole)
     return tuple(sorted(left, key=lambda one: one.from_offset))
@@ -81,12 +135,19 @@ class _Import:
     size_bytes: int = 0
     conflicts: int = 0
     problems: list[str] = field(default_factory=list)
+    places: list[DamagedPlace] = field(default_factory=list)
+    tail: str = ""
+    _next_offset: int = 0
+    _open: list[LogDamage] = field(default_factory=list)
 
-    def take_segment(self, path: Path) -> None:
-        """Take the batches of a segment that the archive lacks, in as few files as possible."""
+    def take_segment(self, path: Path, follower: Path | None) -> None:
+        """Take the batches of a segment that the archive lacks, in as few files as possible.
+
+        `follower` is the segment behind it, None for the last.
+        """
         content = mapped(path)
         run: Run | None = None
-        for batch, end in self._lacking(path, content):
+        for batch, end in self._lacking(path, follower, content):
             if run is not None and self._goes_on(run, batch, end):
                 run.add(batch, end)
                 continue
@@ -95,7 +156,8 @@ class _Import:
         self._put(run, content)
 
     def _goes_on(self, run: Run, batch: Batch, end: int) -> bool:
-        follows = run.last.next_offset == batch.header.base_offset
+        is_behind = run.end == end - len(batch.content)
+        follows = is_behind and run.last.next_offset == batch.header.base_offset
         # Where the epoch falls another history begins, which `_put` judges by itself.
         follows = follows and run.last.partition_leader_epoch <= batch.epoch
         return follows and end - run.start <= self.archive.segment_bytes
@@ -111,7 +173,8 @@ class _Import:
             try:
                 check_snapshot(path)
             except LogBroken as error:
-                self.problems.append(str(error))
+                problem, kind = str(error).rstrip("."), DamageKind.UNUSABLE_SNAPSHOT
+                self._note(LogDamage(0, None, kind, problem, path.name, end), None)
                 continue
             found.append(end)
             if self._needs(end, path == paths[-1]):
@@ -130,24 +193,50 @@ class _Import:
         start, end = _stretch(known.segments, end_offset)
         return not any(start <= one.end_offset <= end for one in known.snapshots)
 
-    def _lacking(self, path: Path, content: memoryview) -> Iterator[tuple[Batch, int]]:
+    def _lacking(
+        self, path: Path, follower: Path | None, content: memoryview
+    ) -> Iterator[tuple[Batch, int]]:
         """Yield the batches that the archive does not have, and where they end.
 
-        What differs from the archive is a conflict, and not taken.
+        What differs from the archive is a conflict, and not taken; what is damaged is noted.
         """
-        covered, end = _Covered(self.archive), 0
-        try:
-            for batch in checked_batches(content):
-                end += len(batch.content)
-                same = covered.has(batch)
-                if same is None:
-                    yield batch, end
-                elif not same:
-                    self._conflict(path, batch)
-        except LogBroken as error:
-            # Space that a node has reserved ahead is no damage.
-            if any(content[end : end + _CHUNK]):
-                self.problems.append(f"{path.name}, byte {end}: {error} The rest is left out.")
+        covered, begin = _Covered(self.archive), int(path.stem)
+        after = None if follower is None else int(follower.stem)
+        self._next_offset = begin
+        for found in scan_batches(BytesSource(content), expected_offset=begin):
+            if isinstance(found, LogDamage):
+                self._damaged(replace(found, file=path.name), after)
+                continue
+            self._close(found.header.base_offset)
+            self._next_offset = found.header.next_offset
+            batch = Batch(found.header, found.content)
+            same = covered.has(batch)
+            if same is None:
+                yield batch, found.position + found.header.size_bytes
+            elif not same:
+                self._conflict(path, batch)
+        self._close(after)
+
+    def _damaged(self, found: LogDamage, follower: int | None) -> None:
+        """Take note of damage; how far it reaches shows the next batch."""
+        found = replace(found, expected=self._next_offset)
+        if not found.is_tail:
+            self._open.append(found)
+        elif follower is None or follower <= self._next_offset:
+            self.tail = found.sentence
+            self.places.append(_place(found, None))
+        else:
+            self._open.append(replace(found, kind=DamageKind.CUT_OFF))
+
+    def _close(self, to_offset: int | None) -> None:
+        """Say up to where the damage reached that was met."""
+        for one in self._open:
+            self._note(one, to_offset)
+        self._open.clear()
+
+    def _note(self, damage: LogDamage, to_offset: int | None) -> None:
+        self.places.append(_place(damage, to_offset))
+        self.problems.append(f"{damage.sentence}.")
 
     def _conflict(self, path: Path, batch: Batch) -> None:
         self.conflicts += 1
@@ -250,6 +339,11 @@ def _pieces(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
         while piece := file.read(_CHUNK):
             yield piece
+
+
+def _place(damage: LogDamage, to_offset: int | None) -> DamagedPlace:
+    where = damage.file or "", damage.position
+    return DamagedPlace(*where, damage.kind.value, damage.problem, damage.expected, to_offset)
 
 
 def _stretch(segments: Iterable[Segment], offset: int) -> tuple[int, int]:

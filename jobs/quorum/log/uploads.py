@@ -30,6 +30,7 @@ _IN_FOLDER = re.compile(
 _LOG = re.compile(r"\d{20}(\.log|-\d{10}\.checkpoint)")
 _BESIDE = frozenset({"meta.properties", "bootstrap.checkpoint"})
 _CHUNK = 1 << 20
+_STEP = 16 << 20
 _LONGEST_NAME = 4096
 # What the directory of an honest zip has per entry: 46 bytes, a path and extra fields.
 _DIRECTORY_ENTRY_BYTES = 512
@@ -54,10 +55,24 @@ class UploadRefused(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class UploadLimits:
-    """How much an upload may expand to: bytes of all entries together, taken or not, and their number."""
+    """How much an upload may expand to: bytes of all entries together, taken or not, and their number.
+
+    Beyond `free_bytes` it may not be larger than `most_expanded` times the upload: a metadata log shrinks to
+    a fifth, zeros to a thousandth.
+    """
 
     total_bytes: int = 8 << 30
     entries: int = 20_000
+    free_bytes: int = 256 << 20
+    most_expanded: int = 100
+
+    def check_expansion(self, size_bytes: int, packed_bytes: int) -> None:
+        """Raise `UploadRefused` for bytes that expand further than a log's."""
+        if size_bytes > max(self.free_bytes, self.most_expanded * packed_bytes):
+            raise UploadRefused(
+                f"It expands to more than {self.most_expanded} times its size, as zeros do and no log: leave "
+                "out space that was reserved ahead, or mount the folder and import it from there."
+            )
 
 
 class _Entry(NamedTuple):
@@ -149,7 +164,8 @@ def _opened(upload: Path, limits: UploadLimits) -> Iterator[list[_Entry]]:
                     yield _zip_entries(archive, limits)
             else:
                 plain = gzip.GzipFile(fileobj=file) if magic == _GZIP else file
-                bounded = _Bounded(plain, limits.total_bytes)  # type: ignore[arg-type]  # both are binary files
+                packed = file.tell if magic == _GZIP else None
+                bounded = _Bounded(plain, limits, packed)  # type: ignore[arg-type]  # both are binary files
                 with tarfile.open(fileobj=bounded, mode="r:") as tar:
                     yield _tar_entries(tar, limits)
         except UploadRefused:
@@ -187,10 +203,11 @@ def _tar_entries(tar: tarfile.TarFile, limits: UploadLimits) -> list[_Entry]:
 
 
 def _zip_entries(archive: zipfile.ZipFile, limits: UploadLimits) -> list[_Entry]:
-    found, total = [], 0
+    found, total, packed = [], 0, 0
     for count, member in enumerate(archive.infolist(), 1):
-        total += member.file_size
+        total, packed = total + member.file_size, packed + member.compress_size
         _check_amount(count, total, limits)
+        limits.check_expansion(total, packed)
         path = _checked_path(member.filename)
         kind = stat.S_IFMT(member.external_attr >> 16)
         if member.is_dir():
@@ -236,13 +253,18 @@ def _checked_path(name: str) -> PurePosixPath:
 class _Bounded(io.RawIOBase):
     """A file of which no more is read or skipped than allowed, and never much of it at once.
 
-    A header of a tar may announce any length for a name, and tarfile reads it into memory whole.
+    A header of a tar may announce any length for a name, and tarfile reads it into memory whole. `packed`
+    says how many bytes of a compressed file were read so far; None: it is not compressed.
     """
 
-    def __init__(self, file: IO[bytes], total_bytes: int) -> None:
+    def __init__(
+        self, file: IO[bytes], limits: UploadLimits, packed: Callable[[], int] | None
+    ) -> None:
         self._file = file
+        self._limits = limits
+        self._packed = packed
         # What entries need besides their content: a header each, and padding.
-        self._most = total_bytes + (total_bytes >> 4) + (64 << 20)
+        self._most = limits.total_bytes + (limits.total_bytes >> 4) + (64 << 20)
 
     def readable(self) -> bool:
         return True
@@ -253,12 +275,24 @@ class _Bounded(io.RawIOBase):
     def read(self, size: int = -1, /) -> bytes:
         if not 0 <= size <= 2 * _CHUNK or self._file.tell() + size > self._most:
             raise UploadRefused("It announces more bytes than an honest archive has.")
-        return self._file.read(size)
+        content = self._file.read(size)
+        self._check()
+        return content
 
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
         if whence == io.SEEK_SET and offset > self._most:
             raise UploadRefused("It expands to more than the allowed size.")
+        # What is skipped is expanded all the same: never much of it before it is looked at.
+        while self._packed and whence == io.SEEK_SET and offset - self._file.tell() > _STEP:
+            before = self._file.tell()
+            if self._file.seek(before + _STEP) < before + _STEP:
+                break
+            self._check()
         return self._file.seek(offset, whence)
+
+    def _check(self) -> None:
+        if self._packed is not None:
+            self._limits.check_expansion(self._file.tell(), self._packed())
 
     def tell(self) -> int:
         return self._file.tell()

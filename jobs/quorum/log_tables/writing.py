@@ -18,6 +18,7 @@ from jobs.quorum.log_tables.schemas import SCHEMAS
 from jobs.quorum.replay.arrow import write_history
 from jobs.quorum.replay.folder import FolderReplay
 from jobs.quorum.replay.sparse import sparse_items
+from jobs.quorum.timeline.anomalies import UNFINISHED
 from jobs.quorum.timeline.reader import SNAPSHOT_FOOTER, SNAPSHOT_HEADER, TimelineReader
 from jobs.quorum.voters.control_scan import ControlItem, items_before
 from jobs.wire.metadata.log import LogDamage, LogRecord, PassedBatch
@@ -63,7 +64,8 @@ def write_beside_partitions(
 
     Returns JSON values: `rows` by table, `first_offset` and `end_offset`, `first_ms` and `last_ms` (of
     records in segments; null: there are none), `records` in them, `gaps` as [from, to), `damage` in
-    sentences, `anomalies` by kind, `begins_with_snapshot`.
+    sentences, `tail` (a sentence about an unfinished end; empty: there is none), `anomalies` by kind,
+    `begins_with_snapshot`, `is_cut_short`.
     """
     pass_ = _Pass(output, read)
     pass_.begin(items_before(folder))
@@ -93,6 +95,8 @@ class _Pass:
         self._first_ms: int | None = None
         self._last_ms: int | None = None
         self._damage: list[str] = []
+        self._damage_count = 0
+        self._tail = ""
         self._records = self._told = 0
         self._is_in_snapshot = self._begins_with_snapshot = False
 
@@ -139,7 +143,9 @@ class _Pass:
             "records": self._records,
             "gaps": [list(gap) for gap in self._timeline.unknown],
             "begins_with_snapshot": self._begins_with_snapshot,
-            "damage": self._damage,
+            "damage": [*self._damage, *self._more_damage()],
+            "tail": self._tail,
+            "is_cut_short": self._timeline.is_cut_short,
             "anomalies": dict(self.anomalies),
         }
 
@@ -155,9 +161,20 @@ class _Pass:
                 self._count(1, item.timestamp_ms)
             elif item.is_control and item.type == SNAPSHOT_FOOTER:
                 self._is_in_snapshot = False
-        elif isinstance(item, LogDamage) and len(self._damage) < _MOST_DAMAGE:
-            where = item.file or "a segment"
-            self._damage.append(f"{where}, byte {item.position}: {item.problem}")
+        elif isinstance(item, LogDamage):
+            self._note_damage(item)
+
+    def _note_damage(self, item: LogDamage) -> None:
+        if item.is_tail:
+            self._tail = f"{UNFINISHED} before offset {item.expected}: {item.sentence}."
+            return
+        self._damage_count += 1
+        if self._damage_count <= _MOST_DAMAGE:
+            self._damage.append(item.sentence)
+
+    def _more_damage(self) -> list[str]:
+        more = self._damage_count - len(self._damage)
+        return [f"{more:,} more places"] if more else []
 
     def _count(self, records: int, at_ms: int) -> None:
         self._records += records

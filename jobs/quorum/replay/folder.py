@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from jobs.quorum.log.folder import LogFolder
 from jobs.quorum.log.folder_snapshots import SnapshotFile
+from jobs.quorum.log.possible_times import clamp_times
 from jobs.quorum.replay.file_columns import file_columns
 from jobs.quorum.replay.history import PartitionHistory
 from jobs.quorum.replay.replay import Replay
@@ -24,6 +25,7 @@ class FolderReplay:
         self.damage: list[LogDamage] = []
         self.records = 0
         self._folder = folder
+        self._last_ms = 0
 
     def histories(self) -> Iterator[PartitionHistory]:
         """Yield the history piece by piece, in the order of the log."""
@@ -32,6 +34,7 @@ class FolderReplay:
                 self.damage += columns.damage
                 self.records += len(columns)
                 if len(columns):
+                    self._last_ms = clamp_times(columns.timestamp_ms, self._last_ms)
                     yield from self._up_to(int(columns.offset[0]))
                     yield self.replay.feed(columns)
         yield self.replay.finish()

@@ -6,6 +6,7 @@ What lies between is passed by in runs, so that gaps, epochs and silences are se
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -14,12 +15,11 @@ import numpy as np
 
 from jobs.quorum.log.file_source import FileSource
 from jobs.quorum.log.folder import LogFolder
-from jobs.quorum.log.folder_records import FolderRecords
+from jobs.quorum.log.folder_records import FolderRecords, unreadable
 from jobs.quorum.log.folder_snapshots import SegmentFile, SnapshotFile
 from jobs.quorum.replay.file_columns import file_columns
 from jobs.quorum.timeline.clock import NO_OP, SHORTEST_SILENCE_MS
 from jobs.quorum.voters.control_scan import DATA, ControlItem
-from jobs.wire.batches.log_batches import DamageKind
 from jobs.wire.metadata import table as t
 from jobs.wire.metadata.columns import MetadataColumns
 from jobs.wire.metadata.control_records import decode_control_record, encode_control_key
@@ -39,7 +39,7 @@ def sparse_items(folder: LogFolder) -> Iterator[ControlItem]:
     What `read_changes` tells of it is what it tells of the whole, without the changes of partitions; what a
     voter timeline tells is the same.
     """
-    return _SparseRecords(folder.segments, folder.snapshots).items()
+    return _SparseRecords(folder.segments, folder.snapshots, folder.noted).items()
 
 
 class _SparseRecords(FolderRecords):
@@ -51,19 +51,20 @@ class _SparseRecords(FolderRecords):
         """Yield the history."""
         return self.read(None)
 
-    def _segment(self, segment: SegmentFile, *, is_last: bool) -> Iterator[LogRecord | LogDamage]:
+    def _segment(
+        self, segment: SegmentFile, follower: int | None
+    ) -> Iterator[LogRecord | LogDamage]:
         try:
             for columns in file_columns(*segment):
+                damages = deque(columns.damage)
                 for item in self._read(columns):
+                    while damages and (damages[0].offset or 0) < item.offset:
+                        yield self._damaged(damages.popleft(), segment, follower)
                     yield from self._placed(item)  # type: ignore[misc]  # see `items`
-                for damage in columns.damage:
-                    if not (is_last and damage.kind is DamageKind.TRUNCATED_TAIL):
-                        yield replace(damage, file=segment.path.name)
+                for damage in damages:
+                    yield self._damaged(damage, segment, follower)
         except OSError as error:
-            text = f"the segment cannot be read: {error.strerror}"
-            yield LogDamage(
-                0, segment.base_offset, DamageKind.UNREADABLE_FILE, text, segment.path.name
-            )
+            yield unreadable(segment, error)
 
     def _placed(self, item: LogRecord | PassedBatch) -> Iterator[ControlItem]:
         """Yield an item, and before it what lies between; of what was read already, nothing."""
@@ -84,7 +85,7 @@ class _SparseRecords(FolderRecords):
             if checked.problem is not None:
                 yield snapshot.unusable(checked.problem)
                 return
-            at_ms = checked.last_contained_log_timestamp_ms or 0
+            at_ms = checked.contained_ms
             for columns in file_columns(snapshot.path, 0):
                 for row in np.flatnonzero(_is_told(columns)).tolist():
                     record = _record(columns, row)

@@ -12,6 +12,7 @@ from jobs.wire.metadata.log import LogDamage, LogRecord, PassedBatch
 
 # A damaged or foreign file could hold millions.
 MOST_OF_A_CODE = 1_000
+UNFINISHED = "The log ends with what its node had not finished, which is normal after a kill,"
 _OF_A_CODE = {
     AnomalyCode.NON_OVERLAPPING_CHANGE: "The voters became {after}, after {before}: more than one changed: "
     "two majorities need not have met. Kafka allows it by hand only, when most voters were lost for good.",
@@ -48,12 +49,15 @@ class Anomalies:
         return self._keep(Anomaly(code, record.offset, record.epoch, at_ms, sentence, evidence))
 
     def damage(self, damage: LogDamage) -> AnomalyCode:
-        """Keep what is damaged in a file."""
-        sentence = f"{damage.file or 'The file'} at byte {damage.position}: {damage.problem}"
+        """Keep what is damaged in a file, or not finished at the end of the last one."""
         evidence = {"file": damage.file, "position": damage.position, "kind": str(damage.kind)}
-        return self._keep(
-            Anomaly(AnomalyCode.DAMAGED, damage.offset, None, None, sentence, evidence)
-        )
+        code, offset, sentence = AnomalyCode.DAMAGED, damage.offset, damage.sentence
+        if damage.is_tail:
+            code, offset = AnomalyCode.UNFINISHED_TAIL, damage.expected
+            sentence = f"{UNFINISHED} before offset {offset}: {sentence}"
+        elif offset is None:
+            offset = damage.expected
+        return self._keep(Anomaly(code, offset, None, None, sentence, evidence))
 
     def of_voters(
         self,

@@ -30,13 +30,16 @@ class AnomalyCode(StrEnum):
     TAIL_OVERWRITTEN = "tail_overwritten"
     UNKNOWN_RANGE = "unknown_range"
     DAMAGED = "damaged"
+    UNFINISHED_TAIL = "unfinished_tail"
     UNREADABLE_RECORD = "unreadable_record"
 
 
 # Clocks that are kept by NTP differ by milliseconds.
 SKEW_MS = 1_000
 # What can happen in a healthy cluster: worth knowing, no fault of the log.
-HARMLESS = frozenset({AnomalyCode.TAIL_OVERWRITTEN, AnomalyCode.EPOCH_JUMP})
+HARMLESS = frozenset(
+    {AnomalyCode.TAIL_OVERWRITTEN, AnomalyCode.EPOCH_JUMP, AnomalyCode.UNFINISHED_TAIL}
+)
 
 
 @dataclass(frozen=True, slots=True)

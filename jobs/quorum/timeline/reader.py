@@ -44,6 +44,8 @@ class TimelineReader(TimelineControls):
         self.unknown: list[tuple[int, int]] = []
         self.first_offset: int | None = None
         self.next_offset: int | None = None
+        # Whether what stands behind the last record that was read is damaged.
+        self.is_cut_short = False
         self._clock = LogClock()
         self._open: _OpenEpoch | None = None
         # Of the snapshot that is being read: its control records, and its last record so far.
@@ -56,6 +58,8 @@ class TimelineReader(TimelineControls):
             self._miss(item.from_offset, item.to_offset)
         elif isinstance(item, LogDamage):
             self.anomalies.damage(item)
+            is_behind = item.expected is None or item.expected >= (self.next_offset or 0)
+            self.is_cut_short |= item.may_lose_records and is_behind
         elif isinstance(item, PassedBatch):
             self._end_snapshot()
             self._take(item)
@@ -108,7 +112,7 @@ class TimelineReader(TimelineControls):
             self._miss(self.next_offset, end)
         self._settle_static()
         self.snapshot(records)
-        self.next_offset = max(self.next_offset or 0, end)
+        self.next_offset, self.is_cut_short = max(self.next_offset or 0, end), False
         self._clock.forget()
 
     def _is_next(self, record: Placed) -> bool:
@@ -122,7 +126,7 @@ class TimelineReader(TimelineControls):
             self._miss(expected, record.offset)
         elif record.offset < expected and not self._overwrites(record, expected):
             return False
-        self.next_offset = _end(record)
+        self.next_offset, self.is_cut_short = _end(record), False
         return True
 
     def _miss(self, start: int, end: int) -> None:

@@ -34,7 +34,7 @@ class VoterTimeline:
     snapshots hold committed records only. Both None when not known. `kraft_version` is the last one by its
     control records; None when the beginning is missing and none says. `anomalies_left_out` counts, by code,
     those beyond the first thousand. `first_offset` and `end_offset` frame what was read of the log; None
-    when there was no record.
+    when there was no record. `is_cut_short`: what stands behind `end_offset` is damaged.
     """
 
     entries: tuple[VoterSetEntry, ...]
@@ -51,6 +51,7 @@ class VoterTimeline:
     high_watermark: int | None
     snapshot_end: int | None
     kraft_version: int | None
+    is_cut_short: bool = False
 
     @property
     def current(self) -> VoterSetEntry | None:
@@ -81,8 +82,10 @@ class VoterTimeline:
 
     @property
     def is_current_known(self) -> bool:
-        """Whether `current` still holds at the end: no record behind it is missing."""
-        return self.current is not None and not self._is_unsure(self.current.offset, None)
+        """Whether `current` still holds at the end: no record behind it is missing or damaged."""
+        if self.current is None or self.is_cut_short:
+            return False
+        return not self._is_unsure(self.current.offset, None)
 
     def voters_at(self, offset: int) -> VoterSet | None:
         """Return the voters when the record at an offset was written; None when nobody knows.
@@ -140,6 +143,7 @@ def timeline_of(
         high_watermark=high_watermark,
         snapshot_end=snapshot_end,
         kraft_version=reader.kraft_version,
+        is_cut_short=reader.is_cut_short,
     )
 
 

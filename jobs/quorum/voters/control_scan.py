@@ -27,7 +27,7 @@ ControlItem = LogRecord | PassedBatch | LogDamage | Gap
 
 def control_items(folder: LogFolder) -> Iterator[ControlItem]:
     """Yield a folder's history as `LogFolder.records` does, but data batches as one item each."""
-    return _ControlScan(folder.segments, folder.snapshots).items()
+    return _ControlScan(folder.segments, folder.snapshots, folder.noted).items()
 
 
 def items_of_all_segments(folder: LogFolder) -> Iterator[ControlItem]:
@@ -35,7 +35,7 @@ def items_of_all_segments(folder: LogFolder) -> Iterator[ControlItem]:
 
     The voters of a static quorum are in no snapshot, only in the elections before it.
     """
-    return _ControlScan(folder.segments, folder.snapshots).all_items()
+    return _ControlScan(folder.segments, folder.snapshots, folder.noted).all_items()
 
 
 def items_before(folder: LogFolder, offset: int | None = None) -> Iterator[ControlItem]:
@@ -92,8 +92,7 @@ class _ControlScan(FolderRecords):
             with FileSource(snapshot.path) as source:
                 checked = check_snapshot(source)
                 if checked.problem is None:
-                    at_ms = checked.last_contained_log_timestamp_ms or 0
-                    yield from _controls(snapshot, source, at_ms)
+                    yield from _controls(snapshot, source, checked.contained_ms)
                     self._next_offset, self._is_whole = snapshot.offset, True
                     return
         except OSError as error:

@@ -36,6 +36,7 @@ def report(folder: LogFolder, timeline: VoterTimeline) -> dict[str, Any]:
         "voterSets": [_timed(entry) for entry in timeline.entries],
         "current": _timed(current) if current else None,
         "currentIsKnown": timeline.is_current_known,
+        "isCutShort": timeline.is_cut_short,
         "overwritten": [_timed(entry) for entry in timeline.overwritten],
         "elections": [_timed(election) for election in timeline.elections],
         "epochs": [span.to_mapping() for span in timeline.epochs],

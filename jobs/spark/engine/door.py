@@ -51,16 +51,14 @@ def start_run(spec: JobSpec, run_dir: Path, environment: Mapping[str, str] | Non
     if spec.kind not in ANALYSES or submit.names_secrets(spec):
         return submit.start_run(spec, run_dir, environment)
     run_dir = run_dir.absolute()
-    if (run_dir / contract.SPEC).exists():
-        raise FileExistsError(f"{run_dir} already holds a run")
     run_dir.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     wanted = _engine_spec(spec.spark, spec.lease_s, environment)
-    with folder.locked(run_dir.parent):
+    # Another start may hold the lock for as long as an engine takes to come up.
+    with submit.starting(run_dir), folder.locked(run_dir.parent):
         engine = _open_engine(run_dir.parent, wanted)
         message = "Waits for the engine"
         if engine is None:
             engine, message = _start(wanted, run_dir.parent, environment), "Starts the engine"
-        run_dir.mkdir(mode=0o700, exist_ok=True)
         contract.write_spec(run_dir, spec)
         submit.touch_lease(run_dir)
         with open(run_dir / contract.LOG, "ab", opener=for_this_user_only):

@@ -1,18 +1,20 @@
 """The record batches of a log file one behind the other, and the way on behind a damaged one.
 
 A batch's base offset, length and leader epoch are outside its CRC, so a flipped bit there is found by its
-neighbours: lengths form a chain, and offsets of the metadata log have no gaps.
+neighbours: lengths form a chain, offsets of the metadata log have no gaps, and epochs never fall.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 from jobs.wire.batches.batch_search import BatchSearch, is_plausible
+from jobs.wire.batches.crc32c import checksum
 from jobs.wire.batches.record_batch import (
+    CRC_FROM,
     HEADER_BYTES,
     MAGIC,
     BatchHeader,
@@ -38,9 +40,18 @@ class DamageKind(StrEnum):
     TOO_LARGE = "too_large"
     WRONG_CRC = "wrong_crc"
     WRONG_OFFSET = "wrong_offset"
+    WRONG_EPOCH = "wrong_epoch"
+    CUT_OFF = "cut_off"
     UNDECODABLE_BATCH = "undecodable_batch"
     UNREADABLE_FILE = "unreadable_file"
     UNUSABLE_SNAPSHOT = "unusable_snapshot"
+    IMPOSSIBLE_TIME = "impossible_time"
+
+
+# What the last segment of a log ends with after a kill, or where space is reserved: nothing is lost.
+_TAILS = frozenset({DamageKind.TRUNCATED_TAIL, DamageKind.ZERO_TAIL})
+# Damage that takes no record of the log away.
+_LOSSLESS = _TAILS | {DamageKind.UNUSABLE_SNAPSHOT, DamageKind.IMPOSSIBLE_TIME}
 
 
 _Problem = tuple[DamageKind, str] | None
@@ -52,6 +63,7 @@ class LogDamage:
 
     `offset` is the base offset that stands there, None where none can be trusted. `kind` is a `DamageKind`.
     `problem` is for people and says how far it reaches. `file` is the file's name, None for bytes alone.
+    `expected` is the offset that comes next in the log there, None where it is not known.
     """
 
     position: int
@@ -59,6 +71,24 @@ class LogDamage:
     kind: DamageKind
     problem: str
     file: str | None = None
+    expected: int | None = None
+
+    @property
+    def is_tail(self) -> bool:
+        """Whether it is the unfinished end of a log that its node was writing: normal, and no damage."""
+        return self.kind in _TAILS
+
+    @property
+    def may_lose_records(self) -> bool:
+        """Whether records of the log may have been there."""
+        return self.kind not in _LOSSLESS
+
+    @property
+    def sentence(self) -> str:
+        """Where it is and what, for people."""
+        if self.kind is DamageKind.IMPOSSIBLE_TIME:
+            return self.problem
+        return f"{self.file or 'the file'}, byte {self.position:,}: {self.problem}"
 
 
 class BatchAt(NamedTuple):
@@ -107,30 +137,32 @@ def scan_batches(
     expected_offset: int | None = None,
     largest_bytes: int = LARGEST_BATCH_BYTES,
     start: int = 0,
+    epoch: int | None = None,
 ) -> Iterator[BatchAt | LogDamage]:
     """Yield every sound batch in order and every damage where it is met.
 
     Offsets may have gaps, but a base offset below the one expected, or one that its follower belies, is
-    damage. Behind damage the scan goes on at the next batch that the chain of lengths leads to, or that a
-    search with a bounded effort finds; where there is none, it ends. `expected_offset` is that of the first
-    batch, where it is known, and `start` the byte where that begins. Raises nothing of its own.
+    damage, and so is an epoch. Behind damage the scan goes on at the next batch that the chain of lengths
+    leads to, or that a search with a bounded effort finds; where there is none, it ends. `expected_offset`
+    is that of the first batch, where it is known, `start` the byte where that begins, and `epoch` that of the
+    batch before it. Raises nothing of its own.
     """
     search = BatchSearch(source, largest_bytes)
     at, expected = start, expected_offset
     while at < source.size_bytes:
         found = _look(source, at, largest_bytes)
         if isinstance(found, BatchAt):
-            problem = _offset_problem(source, found, expected)
-            after = at + found.header.size_bytes
+            header = found.header
+            problem = _neighbour_problem(source, found, expected, epoch)
             if problem is None:
-                expected = found.header.next_offset
+                expected, epoch = header.next_offset, header.partition_leader_epoch
                 yield found
             else:
-                yield LogDamage(at, found.header.base_offset, DamageKind.WRONG_OFFSET, problem)
-            at = after
+                yield LogDamage(at, header.base_offset, *problem, expected=expected)
+            at += header.size_bytes
             continue
         behind = _behind(source, found, search, expected)
-        yield _told(found, behind, source.size_bytes)
+        yield replace(_told(found, behind, source.size_bytes), expected=expected)
         if behind is None:
             return
         at = behind
@@ -146,7 +178,7 @@ def _look(source: ByteSource, at: int, largest_bytes: int) -> BatchAt | LogDamag
     problem = _header_problem(header, start)
     if problem is not None:
         return LogDamage(at, None, *problem)
-    problem = _size_problem(header, left, largest_bytes)
+    problem = _size_problem(header, source, at, largest_bytes)
     if problem is not None:
         return LogDamage(at, header.base_offset, *problem)
     content = source.read(at, header.size_bytes)
@@ -156,9 +188,14 @@ def _look(source: ByteSource, at: int, largest_bytes: int) -> BatchAt | LogDamag
     return BatchAt(at, header, content)
 
 
-def _size_problem(header: BatchHeader, left: int, largest_bytes: int) -> _Problem:
-    size = header.size_bytes
+def _size_problem(header: BatchHeader, source: ByteSource, at: int, largest_bytes: int) -> _Problem:
+    size, left = header.size_bytes, source.size_bytes - at
     if size > left:
+        if left <= largest_bytes and checksum(source.read(at, left)[CRC_FROM:]) == header.crc:
+            text = (
+                f"the length is {header.batch_length}, but {left} bytes are left and have its CRC"
+            )
+            return DamageKind.BAD_LENGTH, text
         return DamageKind.TRUNCATED_TAIL, f"the batch has {size} bytes, {left} are left"
     if size > largest_bytes:
         return DamageKind.TOO_LARGE, f"the batch has {size} bytes, more than {largest_bytes}"
@@ -216,8 +253,34 @@ def _told(damage: LogDamage, behind: int | None, size_bytes: int) -> LogDamage:
     )
 
 
+def _neighbour_problem(
+    source: ByteSource, batch: BatchAt, expected: int | None, epoch: int | None
+) -> _Problem:
+    """Say whether base offset and epoch, which no CRC covers, fit between their neighbours."""
+    text = _offset_problem(source, batch, expected)
+    if text is not None:
+        return DamageKind.WRONG_OFFSET, text
+    text = _epoch_problem(source, batch, epoch)
+    return None if text is None else (DamageKind.WRONG_EPOCH, text)
+
+
+def _epoch_problem(source: ByteSource, batch: BatchAt, before: int | None) -> str | None:
+    header = batch.header
+    epoch = header.partition_leader_epoch
+    if epoch == before:
+        return None
+    if before is not None and epoch < before:
+        return f"the epoch is {epoch}, but {before} is in front of it, and epochs never fall"
+    follower = source.read(batch.position + header.size_bytes, HEADER_BYTES)
+    if not is_plausible(follower, header.next_offset):
+        return None
+    after = BatchHeader.decode(follower).partition_leader_epoch
+    if (before is None or before <= after) and after < epoch:
+        return f"the epoch is {epoch}, but {after} is behind it, and epochs never fall"
+    return None
+
+
 def _offset_problem(source: ByteSource, batch: BatchAt, expected: int | None) -> str | None:
-    """Say whether the base offset, which no CRC covers, fits between its neighbours."""
     header = batch.header
     if header.base_offset == expected:
         return None

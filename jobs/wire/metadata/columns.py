@@ -158,15 +158,16 @@ def read_columns(
     log = _array(content)
     at, end = byte_range or (0, len(log))
     expected = t.UNKNOWN if expected_offset is None else expected_offset
-    start = np.array([at, expected, t.FULL], np.int64)
+    epoch = t.UNKNOWN
+    start = np.array([at, expected, t.FULL, epoch], np.int64)
     table = _room_for(end - at)
     while start[t.WHY] == t.FULL:
         filled = loops.scan(log[:end], start, table, room_bytes, with_crc=True)
         if expected == t.UNKNOWN and filled == 1 and start[t.WHY] == t.EXTRAORDINARY:
             # One of two offsets is wrong, and it may be the first.
-            start[: t.WHY], filled = (at, expected), 0
+            start[: t.WHY], start[t.LAST_EPOCH], filled = (at, expected), epoch, 0
         yield from _runs(log, table[:filled].copy(), loops)
-        expected = int(start[t.EXPECTED])
+        expected, epoch = int(start[t.EXPECTED]), int(start[t.LAST_EPOCH])
     if start[t.WHY] == t.EXTRAORDINARY:
         yield from _slowly(log, start, end, loops, room_bytes)
 
@@ -177,7 +178,7 @@ def find_batches(
     """Return the batches of a log by their headers only, without CRC, and where what is ordinary ends."""
     loops = loops or compiled_loops()
     log = _array(content)
-    start = np.array([0, t.UNKNOWN, t.FULL], np.int64)
+    start = np.array([0, t.UNKNOWN, t.FULL, t.UNKNOWN], np.int64)
     pieces = []
     while start[t.WHY] == t.FULL:
         table = _room_for(len(log))
@@ -199,11 +200,12 @@ def _slowly(
     log: Bytes, start: Int64s, end: int, loops: Loops, room_bytes: int
 ) -> Iterator[MetadataColumns]:
     """Go on as `scan_batches` does, which finds its way behind damage."""
-    at, expected, _ = start.tolist()
-    known = None if expected == t.UNKNOWN else expected
+    at, *known = start[[t.AT, t.EXPECTED, t.LAST_EPOCH]].tolist()
+    expected, epoch = (None if one == t.UNKNOWN else one for one in known)
     rows: list[tuple[int, ...]] = []
     taken = 0
-    for found in scan_batches(BytesSource(log.data), expected_offset=known, start=at):
+    source = BytesSource(log.data)
+    for found in scan_batches(source, expected_offset=expected, start=at, epoch=epoch):
         if found.position >= end:
             break
         if isinstance(found, BatchAt):

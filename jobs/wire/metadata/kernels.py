@@ -75,7 +75,9 @@ def scan(
             start[t.WHY] = t.FULL
             return row
         length = _ordinary(content + at, size - at, start[t.EXPECTED], with_crc)
-        if length == 0:
+        if length == 0 or not _is_epoch_likely(
+            content + at, length, size - at, start[t.LAST_EPOCH]
+        ):
             start[t.WHY] = t.EXTRAORDINARY
             return row
         _fill(content + at, table[row])
@@ -83,6 +85,7 @@ def scan(
         table[row, t.START], table[row, t.END] = at + HEADER_BYTES, at + length
         start[t.AT] = at + length
         start[t.EXPECTED] = table[row, t.BASE_OFFSET] + table[row, t.LAST_DELTA] + 1
+        start[t.LAST_EPOCH] = table[row, t.EPOCH]
     start[t.WHY] = t.FULL
     return len(table)
 
@@ -118,6 +121,16 @@ def _ordinary(at: int, left: int, expected: int, with_crc: int) -> int:
     if with_crc and crc_32c(at + CRC_FROM, at + length) != int_32(at + 17) & LOW_32:
         return 0
     return length
+
+
+@inlined
+def _is_epoch_likely(at: int, length: int, left: int, before: int) -> bool:
+    """Whether an epoch does not fall, and the header behind it does not say a lower one."""
+    epoch: int = int_32(at + 12)
+    if epoch == before:
+        return True
+    is_followed = left - length >= HEADER_BYTES
+    return epoch > before and not (is_followed and int_32(at + length + 12) < epoch)
 
 
 @compiled

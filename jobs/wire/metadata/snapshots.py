@@ -78,6 +78,11 @@ class SnapshotCheck:
     last_contained_log_timestamp_ms: int | None = None
     batches: int = 0
 
+    @property
+    def contained_ms(self) -> int:
+        """The time of all that is in it; 0 where it has none."""
+        return max(0, self.last_contained_log_timestamp_ms or 0)
+
 
 def check_snapshot(source: ByteSource) -> SnapshotCheck:
     """Say whether a snapshot is whole: a header first, a footer last, every batch sound in between.

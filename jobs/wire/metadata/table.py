@@ -34,10 +34,11 @@ END = 11
 FIRST = 12
 BATCH_FIELDS = 13
 
-# Where a scan stands: the next byte, the offset expected there, and why it stopped.
+# Where a scan stands: the next byte, the offset expected there, why it stopped, and the epoch before it.
 AT = 0
 EXPECTED = 1
 WHY = 2
+LAST_EPOCH = 3
 UNKNOWN = -1
 AT_END = 0
 FULL = 1

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -72,3 +73,15 @@ def test_a_crash_in_a_library_leaves_in_the_log_of_the_run_where_it_was():
         crash, env=run_environment(), capture_output=True, text=True, check=False
     )
     assert "in reading" in ended.stderr
+
+
+def test_two_writers_of_one_file_in_one_process_both_end_whole(tmp_path):
+    def write():
+        for number in range(300):
+            contract.write_json(tmp_path / contract.SPEC, {"number": number})
+
+    with ThreadPoolExecutor(4) as pool:
+        for one in [pool.submit(write) for _ in range(4)]:
+            one.result()
+    assert contract.read_json(tmp_path / contract.SPEC) == {"number": 299}
+    assert [path.name for path in tmp_path.iterdir()] == [contract.SPEC]

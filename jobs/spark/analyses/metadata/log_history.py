@@ -257,7 +257,12 @@ def _notes(known: dict[str, Any]) -> Iterator[str]:
             f"The records from offset {start} to {end - 1} are missing: what happened there is unknown, and "
             "partitions are not known behind it before the next snapshot."
         )
-    yield from (f"Damaged: {sentence}" for sentence in known["damage"])
+    yield from (f"Damaged: {sentence}." for sentence in known["damage"])
+    # Tables of earlier releases do not say these two.
+    if known.get("is_cut_short"):
+        yield f"From offset {known['end_offset']} on nothing can be read: what happened there is unknown."
+    if known.get("tail"):
+        yield known["tail"]
     if known["anomalies"]:
         counted = ", ".join(
             f"{kind.replace('_', ' ')} {n}" for kind, n in known["anomalies"].items()

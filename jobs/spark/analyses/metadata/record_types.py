@@ -76,7 +76,8 @@ def _run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
     integers = pa.schema([(column.name, pa.int64()) for column in _SEGMENTS.columns])
     task.write(_SEGMENTS.name, pa.Table.from_pylist(told, integers))
     facts = {"records": total, "segments": len(told), "snapshots": len(folder.snapshots)}
-    return Answer(facts, tuple(_notes(folder.segments, told)))
+    noted = (f"Damaged where it comes from: {one.sentence}." for one in folder.noted)
+    return Answer(facts, (*_notes(folder.segments, told), *noted))
 
 
 def _count(file: tuple[str, int]) -> dict[str, Any]:
@@ -85,6 +86,7 @@ def _count(file: tuple[str, int]) -> dict[str, Any]:
     os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder() / "numba"))
     import numpy as np
 
+    from jobs.quorum.log.possible_times import clamp_times
     from jobs.quorum.replay.file_columns import file_columns
     from jobs.wire.metadata import table as t
 
@@ -93,10 +95,11 @@ def _count(file: tuple[str, int]) -> dict[str, Any]:
     times: list[int] = []
     counts: dict[tuple[bool, int], list[int]] = {}
     for columns in file_columns(path, base_offset):
-        damaged += len(columns.damage)
+        damaged += sum(not one.is_tail for one in columns.damage)
         if not len(columns):
             continue
         records += len(columns)
+        clamp_times(columns.timestamp_ms, 0)
         times += [int(columns.timestamp_ms.min()), int(columns.timestamp_ms.max())]
         sizes = np.maximum(columns.tables.records[t.VALUE_BYTES], 0)
         keys, places = np.unique(2 * columns.type + columns.is_control, return_inverse=True)

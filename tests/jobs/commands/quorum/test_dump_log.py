@@ -95,6 +95,14 @@ def test_damage_is_a_finding_and_the_rest_is_printed(dump):
     assert "DAMAGE wrong_crc at byte" in dump(content)[1]
 
 
+def test_an_unfinished_end_of_the_newest_segment_is_told_and_no_finding(dump):
+    content = b"".join(log_of(0, 2))
+    code, out, errors = dump(content[:-5], "--json")
+    assert (code, rows(out)[-1]["tail"]) == (0, "truncated_tail")
+    assert "normal after a kill, before offset 2: " in errors
+    assert "TAIL truncated_tail at byte" in dump(content[:-5])[1]
+
+
 def test_strict_reading_stops_at_the_first_damage(dump):
     first, second, third = log_of(0, 3)
     code, out, errors = dump(first + second[:-1] + b"\xff" + third, "--json", "--strict")

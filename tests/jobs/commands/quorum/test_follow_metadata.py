@@ -58,7 +58,17 @@ def test_a_folder_and_an_archive_come_into_one(tmp_path, capsys):
 def test_what_could_not_be_taken_is_a_finding(tmp_path, capsys):
     source = node(tmp_path / "n", [*ONE, damaged(batch(4)), batch(5)])
     code, (told,) = imported(capsys, tmp_path / "a", source)
-    assert (code, told["batches"], len(told["problems"])) == (1, 2, 1)
+    assert (code, told["batches"], len(told["problems"])) == (1, 3, 1)
+    (place,) = told["damaged"]
+    assert (place["from_offset"], place["to_offset"], place["kind"]) == (4, 5, "wrong_crc")
+
+
+def test_an_unfinished_end_is_told_and_no_finding(tmp_path, capsys):
+    source = node(tmp_path / "n", [*ONE, batch(4)[:-3]])
+    code, (told,) = imported(capsys, tmp_path / "a", source)
+    assert (code, told["problems"]) == (0, [])
+    assert "byte " in told["tail"]
+    assert [one["kind"] for one in told["damaged"]] == ["truncated_tail"]
 
 
 def test_a_path_without_a_log_is_bad_input(tmp_path, capsys):

@@ -162,16 +162,28 @@ def test_damage_inside_a_segment_is_named_and_its_offsets_are_a_gap(tmp_path):
 
 
 @pytest.mark.parametrize("cut", [1, 30, 61, 70])
-def test_a_batch_that_a_node_is_writing_is_no_damage(tmp_path, cut):
+def test_a_batch_that_a_node_is_writing_is_the_end_of_the_log_and_no_damage(tmp_path, cut):
     write_segment(tmp_path, 0, 2, end=log_of(4, 1)[0][:cut])
-    assert story(tmp_path) == [("records", 0, 4)]
+    assert story(tmp_path) == [("records", 0, 4), ("truncated_tail", segment_file_name(0))]
+    *_, tail = read_folder(tmp_path).records()
+    assert (tail.is_tail, tail.expected, tail.position) == (True, 4, 2 * BATCH_BYTES)
+
+
+def test_reserved_space_behind_a_segment_that_the_next_one_follows_loses_nothing(tmp_path):
+    write_segment(tmp_path, 0, 2, end=b"\0" * 4096)
+    write_segment(tmp_path, 4, 1)
+    assert story(tmp_path) == [
+        ("records", 0, 4),
+        ("zero_tail", segment_file_name(0)),
+        ("records", 4, 6),
+    ]
 
 
 def test_a_cut_batch_in_an_older_segment_is_damage(tmp_path):
     write_segment(tmp_path, 0, 2, end=log_of(4, 1)[0][:30])
     write_segment(tmp_path, 6, 1)
     told = story(tmp_path)
-    assert ("truncated_tail", segment_file_name(0)) in told
+    assert ("cut_off", segment_file_name(0)) in told
     assert ("gap", 4, 6) in told
 
 

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from jobs.quorum.log.archive import LogArchive
-from jobs.quorum.log.importer import NotALogFolder, import_folder
+from jobs.quorum.log.importer import MOST_DAMAGED, NotALogFolder, import_folder
 from jobs.quorum.log.reader import LogReader
 from tests.jobs.cluster.protocol.fake_controller import controllers, door_to
 from tests.jobs.quorum.metadata_logs import Leader, archived, batch, damaged, snapshot
@@ -115,19 +115,64 @@ def test_a_bad_snapshot_is_a_problem_and_not_taken(tmp_path):
     assert (manifest.snapshots, manifest.high_watermark) == ((), None)
 
 
-def test_after_damage_the_rest_of_a_file_is_left_out_and_said_where(tmp_path):
+def test_what_stands_behind_damage_is_taken_and_the_place_is_kept(tmp_path):
     source = node(tmp_path / "n", [*ONE, damaged(TWO[0]), TWO[1]], THREE)
     found, manifest = imported(tmp_path / "a", source)
-    assert f"byte {len(b''.join(ONE))}" in found.problems[0]
-    assert [(one.from_offset, one.to_offset) for one in manifest.missing] == [(4, 6)]
+    position = len(b"".join(ONE))
+    assert f"{0:020}.log, byte {position}: " in found.problems[0]
+    assert archived(tmp_path / "a") == b"".join([*ONE, TWO[1], *THREE])
+    (missing,), (place,) = manifest.missing, manifest.damaged
+    assert (missing.from_offset, missing.to_offset, missing.reason) == (4, 5, found.problems[0])
+    assert (place.file, place.position, place.kind) == (f"{0:020}.log", position, "wrong_crc")
+    assert (place.from_offset, place.to_offset) == (4, 5)
 
 
-def test_a_tail_that_is_cut_off_or_reserved_is_no_problem(tmp_path):
-    source = node(tmp_path / "n", [*ONE, TWO[0][:-3]])
-    other = node(tmp_path / "o", [*ONE, b"\0" * 4096])
-    for one in (source, other):
-        found, _ = imported(tmp_path / f"a{one.name}", one)
-        assert (found.batches, found.problems) == (2, ())
+def test_a_damaged_end_of_the_last_segment_has_no_end_offset(tmp_path):
+    source = node(tmp_path / "n", ONE, [TWO[0], damaged(TWO[1])])
+    _, manifest = imported(tmp_path / "a", source)
+    (place,) = manifest.damaged
+    assert (place.file, place.from_offset, place.to_offset) == (f"{4:020}.log", 5, None)
+    assert manifest.missing == ()
+
+
+def test_another_replica_mends_what_was_damaged(tmp_path):
+    broken = node(tmp_path / "n", [ONE[0], damaged(ONE[1]), *TWO[:1], damaged(TWO[1])])
+    _, manifest = imported(tmp_path / "a", broken, node(tmp_path / "m", ONE + TWO))
+    assert (manifest.damaged, manifest.missing) == ((), ())
+    assert archived(tmp_path / "a") == b"".join(ONE + TWO)
+
+
+def test_a_folder_of_which_nothing_can_be_read_is_refused_with_the_first_reason(tmp_path):
+    source = node(tmp_path / "n", [damaged(ONE[0])])
+    with pytest.raises(NotALogFolder, match=r"no record that can be read.*byte 0: .*CRC"):
+        imported(tmp_path / "a", source)
+
+
+def test_of_very_many_damaged_places_the_last_kept_one_stands_for_the_rest(tmp_path):
+    many = [damaged(batch(n, 1)) if n % 2 else batch(n, 1) for n in range(2 * MOST_DAMAGED + 9)]
+    _, manifest = imported(tmp_path / "a", node(tmp_path / "n", many))
+    assert len(manifest.damaged) == MOST_DAMAGED
+    last = manifest.damaged[-1]
+    assert "4 more places behind it are damaged" in last.problem
+    assert last.to_offset == 2 * MOST_DAMAGED + 8
+
+
+def test_segments_behind_a_hole_are_each_written_to_their_own_file(tmp_path):
+    late = [[batch(5, 1)], [batch(6, 1)], [batch(7, 1)]]
+    _, manifest = imported(tmp_path / "a", node(tmp_path / "n", [batch(0, 1)], *late))
+    assert archived(tmp_path / "a") == b"".join([batch(0, 1), *(one for (one,) in late)])
+    assert [one.base_offset for one in manifest.segments] == [0, 5]
+
+
+@pytest.mark.parametrize(
+    ("end", "kind"), [(TWO[0][:-3], "truncated_tail"), (b"\0" * 4096, "zero_tail")]
+)
+def test_a_tail_that_is_cut_off_or_reserved_is_no_problem_and_told(tmp_path, end, kind):
+    found, manifest = imported(tmp_path / "a", node(tmp_path / "n", [*ONE, end]))
+    assert (found.batches, found.problems) == (2, ())
+    assert f"byte {len(b''.join(ONE))}: " in found.tail
+    (place,) = manifest.damaged
+    assert (place.kind, place.from_offset, place.to_offset) == (kind, 4, None)
 
 
 def test_a_tail_with_another_history_is_a_conflict_and_the_archive_stays(tmp_path):
@@ -155,12 +200,12 @@ def test_a_history_whose_epochs_do_not_fit_is_left_out(tmp_path):
     assert archived(tmp_path / "a") == b"".join(TWO)
 
 
-def test_where_the_epoch_falls_the_rest_of_a_segment_is_left_out(tmp_path):
-    falling = [batch(0, 1), batch(1, 3), batch(2, 2), batch(3, 2)]
-    found, manifest = imported(tmp_path / "a", node(tmp_path / "n", falling))
-    assert "Offsets 2 to 3 have epochs that do not fit" in found.problems[0]
-    assert archived(tmp_path / "a") == b"".join(falling[:2])
-    assert (manifest.next_offset, found.conflicts) == (2, 2)
+def test_a_batch_whose_epoch_its_neighbours_belie_is_damaged(tmp_path):
+    wrong = [batch(0, 1), batch(1, 3), batch(2, 2), batch(3, 2)]
+    found, manifest = imported(tmp_path / "a", node(tmp_path / "n", wrong))
+    assert "the epoch is 3, but 2 is behind it" in found.problems[0]
+    assert archived(tmp_path / "a") == b"".join([wrong[0], *wrong[2:]])
+    assert [(one.from_offset, one.to_offset) for one in manifest.damaged] == [(1, 2)]
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -168,13 +213,14 @@ def test_a_damaged_folder_is_taken_or_told(tmp_path, seed):
     chance = random.Random(seed)
     for number in range(60):
         batches = [damaged_batch(one, chance) for one in ONE + TWO + THREE]
-        batches = [one for one in batches if len(one) > 61]
+        batches = [batch(0, 1), *(one for one in batches if len(one) > 61)]
         source = node(tmp_path / f"n{number}", ONE, snapshots=[(4, 1)])
         log = source / "__cluster_metadata-0"
         (log / f"{0:020}.log").write_bytes(b"".join(batches))
-        found, _ = imported(tmp_path / f"a{number}", source)
+        found, manifest = imported(tmp_path / f"a{number}", source)
         taken = archived(tmp_path / f"a{number}")
         assert len(taken) == found.size_bytes
+        assert taken == b"".join(ONE + TWO + THREE) or manifest.damaged or found.problems
 
 
 def test_another_clusters_folder_is_refused(tmp_path):

@@ -5,6 +5,7 @@ import io
 import stat
 import struct
 import tarfile
+import time
 import tracemalloc
 import zipfile
 
@@ -249,3 +250,30 @@ def test_an_archive_that_is_cut_off_anywhere_is_refused(pack, tmp_path):
             for path in (tmp_path / "into" / "__cluster_metadata-0").iterdir():
                 assert path.read_bytes() == NODE[f"{FOLDER}/{path.name}"]
             return
+
+
+ZEROS = {f"{FOLDER}/{SEGMENT}": bytes(8 << 20)}
+
+
+@pytest.mark.parametrize("pack", PACKED[1:])
+def test_zeros_are_refused_while_they_stream_and_before_they_are_written(pack, tmp_path):
+    upload = pack(tmp_path / "zeros", ZEROS)
+    limits = UploadLimits(free_bytes=1 << 20)
+    told = refused(upload, tmp_path, limits)
+    assert "more than 100 times its size" in told
+    assert str(tmp_path) not in told
+
+
+def test_what_is_skipped_of_a_compressed_archive_is_looked_at_step_by_step(tmp_path):
+    upload = tar_of(tmp_path / "zeros", {"other": bytes(64 << 20)}, mode="w:gz")
+    before = time.process_time()
+    told = refused(upload, tmp_path, UploadLimits(free_bytes=1 << 20))
+    assert "more than 100 times its size" in told
+    assert time.process_time() - before < 5
+
+
+@pytest.mark.parametrize("pack", PACKED)
+def test_a_small_archive_may_expand_as_far_as_it_likes(pack, tmp_path):
+    upload = pack(tmp_path / "zeros", ZEROS)
+    unpack_upload(upload, tmp_path / "into")
+    assert (tmp_path / "into" / "__cluster_metadata-0" / SEGMENT).stat().st_size == 8 << 20

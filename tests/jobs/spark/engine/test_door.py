@@ -6,6 +6,7 @@ Java, the border to Spark, only sleeps here: an engine that lives and does nothi
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -178,3 +179,28 @@ def test_the_folders_of_ended_engines_go_but_for_the_last(runs):
         contract.write_spec(ended, JobSpec(ended.name, "engine", {}))
     door.start_run(spec(), runs / "run")
     assert len(engines(runs)) == door.KEPT_ENGINES + 1
+
+
+def test_a_run_that_waits_for_the_lock_counts_as_alive_and_keeps_its_folder(runs):
+    run_dir = runs / "slow"
+    runs.mkdir()
+    started = []
+    thread = threading.Thread(target=lambda: started.append(door.start_run(spec("slow"), run_dir)))
+    with folder.locked(runs):
+        thread.start()
+        eventually(lambda: door.is_alive(run_dir))
+        with pytest.raises(RuntimeError, match="still alive"):
+            door.remove_run(run_dir)
+        door.kill_run(run_dir)
+    thread.join(60)
+    assert (len(started), contract.read_spec(run_dir).run_id) == (1, "slow")
+    assert not (run_dir / contract.STARTER).exists()
+
+
+def test_a_run_whose_starter_died_is_not_alive(runs):
+    run_dir = runs / "left"
+    run_dir.mkdir(parents=True)
+    contract.write_json(run_dir / contract.STARTER, {"pid": os.getpid(), "start_ticks": 1})
+    assert not door.is_alive(run_dir)
+    door.remove_run(run_dir)
+    assert not run_dir.exists()

@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("quorum", "0004_tell_what_is_odd_about_elections"),
+        ("quorum", "0005_keep_what_was_damaged"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
