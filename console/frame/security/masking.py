@@ -26,7 +26,9 @@ _ADDRESS_NAME = re.compile(r"((^|_)to|(^|_)links?|address(es)?|recipients?|mails
 _URL = re.compile(
     r"(?:([a-z][a-z0-9+.-]{0,20}://)(?:[^/?#]*@)?)?([^/?#@]*)([/?#].*)?", re.IGNORECASE | re.DOTALL
 )
-_MAILBOX = re.compile(r"(?:mailto:)?([^\s@:/,;<>\"…])[^\s@:/,;<>\"…]*@([^\s@/?,;<>\"]+)")
+_MAILBOX = re.compile(
+    r"(?:mailto:)?([^\s@:/,;<>\"…])[^\s@:/,;<>\"…]*@(\[[^\s\]]*\]|[\w-]+(?:\.[\w-]+)*)"
+)
 
 
 def masked(value: Any, name: str = "") -> Any:

@@ -146,6 +146,16 @@ def test_who_did_it_can_be_said():
     assert audit("sign-in", "person:vera", by=request).address == "192.0.2.1"
 
 
+def run_0008() -> None:
+    """Mask what is there, as the migration does."""
+    connection.check_constraints()
+    with connection.cursor() as cursor:
+        editor = SimpleNamespace(connection=connection, execute=cursor.execute)
+        import_module("console.accounts.migrations.0008_mask_addresses_in_old_entries").mask(
+            apps, editor
+        )
+
+
 def test_entries_of_before_are_masked_and_stay_guarded():
     """What older releases wrote: the trail is released for the migration only."""
     hook = "https://hooks.example/PLANTED?PLANTED"
@@ -162,12 +172,7 @@ def test_entries_of_before_are_masked_and_stay_guarded():
         entries = AuditEntry.objects.values("subject", "before", "after")
         before = entries.get()
         assert ("PLANTED" not in str(before)) is masked_before
-        connection.check_constraints()
-        with connection.cursor() as cursor:
-            editor = SimpleNamespace(connection=connection, execute=cursor.execute)
-            import_module("console.accounts.migrations.0008_mask_addresses_in_old_entries").mask(
-                apps, editor
-            )
+        run_0008()
     assert entries.get() == before
     assert (
         before["before"]["recipients"][0]["address"] == f"https://hooks.example/… {mark_of(hook)}"
@@ -175,6 +180,20 @@ def test_entries_of_before_are_masked_and_stay_guarded():
     assert before["after"] == {"recipients": [], "name": "Weekly"}
     with pytest.raises(DatabaseError, match="append-only"), transaction.atomic():
         AuditEntry.objects.update(actor_name="somebody else")
+
+
+def test_the_mailbox_of_a_test_of_before_is_masked():
+    sentence = "mail:25 refused ops@a.example: 550 no such user ops@a.example."
+    row = AuditEntry(
+        at=timezone.now(), action="report.test_delivery", subject="email ops@a.example"
+    )
+    row.after = {"sentence": sentence}
+    row.save()
+    run_0008()
+    shown = f"o…@a.example {mark_of('ops@a.example')}"
+    kept = AuditEntry.objects.get()
+    assert kept.subject == f"email {shown}"
+    assert kept.after == {"sentence": sentence.replace("ops@a.example", shown)}
 
 
 def test_the_address_of_a_webhook_is_not_kept():

@@ -1,4 +1,4 @@
-"""Path and query of a webhook stand where they are needed to call it, and nowhere else."""
+"""Path and query of a webhook are kept where they are needed to call it, and nowhere else."""
 
 import io
 import logging
@@ -45,7 +45,7 @@ def lines():
 
 
 def places_of(text: str) -> set[tuple[str, str]]:
-    """Model and field of every row of the database in which a text stands."""
+    """Model and field of every row of the database that holds a text."""
     found = set()
     for model in apps.get_models():
         for row in model._default_manager.values():
