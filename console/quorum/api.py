@@ -193,10 +193,10 @@ class _LogViewSet(mixins.ListModelMixin, ApiViewSet[Any]):
     parameters: ClassVar = {"list": TimedFilters}
     anywhere_actions: ClassVar = ("list",)
 
-    def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
-        """List rows, with the gaps of their logs: what is not there may have happened in them."""
-        answer = super().list(request, *args, **kwargs)
-        names = {row["cluster"] for row in answer.data["results"]} | {self.asked.get("cluster")}
+    def get_paginated_response(self, data: Any) -> Response:
+        # What is not among the rows may have happened in the gaps of their logs.
+        answer = super().get_paginated_response(data)
+        names = {row["cluster"] for row in data} | {self.asked.get("cluster")}
         logs = MetadataLog.objects.filter(name__in=names).exclude(gaps=[]).order_by("name")
         answer.data["gaps"] = [
             {"cluster": log.name, **gap}

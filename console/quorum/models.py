@@ -126,6 +126,11 @@ class MetadataLog(models.Model):
         return [gap_sentence(gap) for gap in self.gaps]
 
     @property
+    def is_damaged(self) -> bool:
+        """Whether something in its files is wrong, and not only unfinished at the end."""
+        return any(row["kind"] not in DAMAGE_WORDS for row in self.damage)
+
+    @property
     def damage_sentences(self) -> list[str]:
         """What was wrong in its files and made no gap: an unfinished end, impossible times, a snapshot."""
         reasons = {(gap.get("file"), gap.get("position")) for gap in self.gaps}

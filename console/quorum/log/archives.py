@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from django.conf import settings
@@ -10,7 +11,8 @@ from django.conf import settings
 from console.quorum.models import MetadataLog
 from jobs.quorum.history.histories import LogItem
 from jobs.quorum.log.archive_manifest import Manifest, segment_name
-from jobs.wire.metadata.log import read_log
+from jobs.quorum.log.possible_times import with_possible_times
+from jobs.wire.metadata.log import LogDamage, LogRecord, read_log
 
 
 def archive_of(log: MetadataLog) -> Path:
@@ -33,7 +35,10 @@ class Tail:
             self._base, self._position = last.base_offset, last.size_bytes
 
     def read(self, manifest: Manifest) -> Iterator[LogItem]:
-        """Yield the records of what was appended since, whole batches."""
+        """Yield the records of what was appended since, whole batches, and what is damaged of it."""
+        return with_possible_times(self._read(manifest))
+
+    def _read(self, manifest: Manifest) -> Iterator[LogRecord | LogDamage]:
         for segment in manifest.segments:
             if self._base is not None and segment.base_offset < self._base:
                 continue
@@ -42,5 +47,9 @@ class Tail:
                 with (self._folder / segment_name(segment.base_offset)).open("rb") as file:
                     file.seek(start)
                     content = file.read(segment.size_bytes - start)
-                yield from read_log(content)
+                for item in read_log(content):
+                    if isinstance(item, LogDamage):
+                        yield replace(item, position=item.position + start, file=segment.file)
+                    else:
+                        yield item
             self._base, self._position = segment.base_offset, segment.size_bytes

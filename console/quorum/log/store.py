@@ -26,19 +26,39 @@ from jobs.quorum.timeline import parts
 from jobs.quorum.voters.voter_sets import ReplicaKey, VoterNode
 
 BATCH = 500
+# Rows are written at 3,000 a second, and other writers of SQLite wait 20 s at most.
+MOST_AT_ONCE = 5_000
 Row = tuple[AnyChange, int, str | None, ChangeRow]
 
 
 def save_portion(log: MetadataLog, told: Portion, now: datetime) -> None:
-    """Write changes, voters, elections and how far the log is known, in one transaction."""
-    rows: list[Row] = [(change, n, kind, row_of(change)) for change, n, kind in told.changes]
+    """Write changes, voters, elections and how far the log is known.
+
+    A snapshot is one portion, however large: its changes are written in several transactions, so that no
+    other writer waits for all of them. How far the log is known is in the last one.
+    """
+    pieces = [
+        told.changes[at : at + MOST_AT_ONCE] for at in range(0, len(told.changes), MOST_AT_ONCE)
+    ]
+    for piece in pieces[:-1]:
+        rows = _rows(piece)
+        with transaction.atomic():
+            _save_changes(log, rows, now)
+    rows = _rows(pieces[-1] if pieces else [])
     with transaction.atomic():
-        subjects = _subjects(log, rows)
-        changes = [_change(log, row, subjects[_key(row)], now) for row in rows]
-        objects = MetadataChange.objects
-        objects.bulk_create(changes, batch_size=BATCH, ignore_conflicts=True)
+        _save_changes(log, rows, now)
         _save_voters(log, told, now)
         _save_progress(log, told)
+
+
+def _rows(changes: Sequence[tuple[AnyChange, int, str | None]]) -> list[Row]:
+    return [(change, number, kind, row_of(change)) for change, number, kind in changes]
+
+
+def _save_changes(log: MetadataLog, rows: Sequence[Row], now: datetime) -> None:
+    subjects = _subjects(log, rows)
+    changes = [_change(log, row, subjects[_key(row)], now) for row in rows]
+    MetadataChange.objects.bulk_create(changes, batch_size=BATCH, ignore_conflicts=True)
 
 
 def _save_progress(log: MetadataLog, told: Portion) -> None:

@@ -18,6 +18,7 @@ from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.commands.bad_input import refuse
 from jobs.quorum.log.archive import UNPACKED, LogArchive
 from jobs.quorum.log.archive_manifest import Manifest
+from jobs.quorum.log.batches import LogBroken
 from jobs.quorum.log.follower import Heard, Mode, follow
 from jobs.quorum.log.importer import Imported, NotALogFolder, import_folder
 from jobs.quorum.log.source import MetadataSource, read_source_file
@@ -82,7 +83,7 @@ def _with_archive(folder: Path, work: Callable[[LogArchive], int]) -> int:
     try:
         with LogArchive(folder) as archive:
             return work(archive)
-    except (ArchiveBusy, BadArchive, NotALogFolder, UploadRefused) as error:
+    except (ArchiveBusy, BadArchive, LogBroken, NotALogFolder, UploadRefused) as error:
         sys.stderr.write(f"{error}\n")
         return BAD_INPUT
     except OSError as error:

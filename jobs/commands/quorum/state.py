@@ -13,6 +13,7 @@ from typing import Any
 from jobs.commands.quorum.moment_arguments import parse_moment, parse_offset, parse_time
 from jobs.commands.quorum.tails import write_tail
 from jobs.quorum.history.change_json import change_mapping, difference_mapping, iso, state_mapping
+from jobs.quorum.history.changes import AnomalyKind
 from jobs.quorum.image.diff import Difference, diff_images
 from jobs.quorum.image.image import MetadataImage
 from jobs.quorum.image.partition_registration import PartitionRegistration, difference_text
@@ -98,7 +99,7 @@ def _state(folder: LogFolder, moment: LogPosition) -> StateAt:
     if _is_behind_log(folder, found, moment):
         raise _NoMoment(
             f"{folder.path}: there is no offset {moment.offset}: the log ends at offset "
-            f"{found.image.last_offset}."
+            f"{found.image.last_offset}.{_damage_behind(found)}"
         )
     for one in found.anomalies:
         sys.stderr.write(f"{folder.path}: offset {one.offset}: {one.problem}\n")
@@ -108,6 +109,14 @@ def _state(folder: LogFolder, moment: LogPosition) -> StateAt:
     if found.tail is not None:
         write_tail(folder.path, found.tail)
     return found
+
+
+def _damage_behind(found: StateAt) -> str:
+    """Return what is damaged at the end of what was read, as a sentence behind another; empty for nothing."""
+    last = found.image.last_offset
+    ends = [one for one in found.anomalies if one.anomaly is AnomalyKind.DAMAGE]
+    problem = next((one.problem for one in reversed(ends) if one.offset == last), None)
+    return "" if problem is None else f" What stands behind it is damaged: {problem}."
 
 
 def _is_behind_log(folder: LogFolder, found: StateAt, moment: LogPosition) -> bool:

@@ -31,6 +31,7 @@ _SNAPSHOT = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
 _NOWHERE = "No folder that was imported has these records, and they were not read from the cluster."
 _CHUNK = 1 << 20
 _MOST_PROBLEMS = 50
+_OTHER = DamageKind.WRONG_EPOCH
 # So many damaged places are kept one by one.
 MOST_DAMAGED = 1_000
 
@@ -63,7 +64,7 @@ def import_folder(source: Path, archive: LogArchive, *, now_ms: int) -> Imported
     """
     folder = _folder_of(source)
     _check_cluster(folder, archive)
-    taking = _Import(archive)
+    taking = _Import(archive, was_empty=archive.manifest.is_empty)
     for path, follower in pairwise([*_named(folder, _SEGMENT), None]):
         if path is not None:
             taking.take_segment(path, follower)
@@ -131,6 +132,7 @@ class _Import:
     """One folder on its way into an archive."""
 
     archive: LogArchive
+    was_empty: bool
     batches: int = 0
     size_bytes: int = 0
     conflicts: int = 0
@@ -151,9 +153,9 @@ class _Import:
             if run is not None and self._goes_on(run, batch, end):
                 run.add(batch, end)
                 continue
-            self._put(run, content)
+            self._put(path, run, content)
             run = Run.of(batch, end)
-        self._put(run, content)
+        self._put(path, run, content)
 
     def _goes_on(self, run: Run, batch: Batch, end: int) -> bool:
         is_behind = run.end == end - len(batch.content)
@@ -214,7 +216,7 @@ class _Import:
             if same is None:
                 yield batch, found.position + found.header.size_bytes
             elif not same:
-                self._conflict(path, batch)
+                self._conflict(path, batch, found.position)
         self._close(after)
 
     def _damaged(self, found: LogDamage, follower: int | None) -> None:
@@ -238,25 +240,32 @@ class _Import:
         self.places.append(_place(damage, to_offset))
         self.problems.append(f"{damage.sentence}.")
 
-    def _conflict(self, path: Path, batch: Batch) -> None:
+    def _conflict(self, path: Path, batch: Batch, position: int) -> None:
         self.conflicts += 1
         offset, mark = batch.header.base_offset, self.archive.manifest.high_watermark
+        if self.was_empty:
+            problem = (
+                f"the batch at offset {offset} is another one in a segment before, and left out"
+            )
+            self._note(LogDamage(position, offset, DamageKind.WRONG_OFFSET, problem, path.name), None)
         if mark is not None and offset < mark:
             self.problems.append(
                 f"{path.name}: the batch at offset {offset} is another one in the archive, below the high "
                 f"watermark {mark}: one of the two replicas is corrupt, or the folder is of another cluster."
             )
 
-    def _put(self, run: Run | None, content: memoryview) -> None:
+    def _put(self, path: Path, run: Run | None, content: memoryview) -> None:
         if run is None:
             return
         known, part = self.archive.manifest, content[run.start : run.end]
         if not _fits(run, known.segments):
             self.conflicts += run.batches
-            self.problems.append(
-                f"Offsets {run.first.base_offset} to {run.last.last_offset} have epochs that do not fit "
-                "those around them in the archive: they are of another history, and left out."
+            start, end = run.first.base_offset, run.last.next_offset
+            problem = (
+                f"Offsets {start} to {end - 1} have epochs that do not fit "
+                "those around them in the archive: they are of another history, and left out"
             )
+            self._note(LogDamage(run.start, start, _OTHER, problem, path.name, start), end)
             return
         if known.is_empty or run.first.base_offset == known.next_offset:
             self.archive.append(part, high_watermark=None)

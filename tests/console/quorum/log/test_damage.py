@@ -10,12 +10,11 @@ from django.db import connection
 
 from console.quorum import queries
 from console.quorum.history.queries import Moment
-from console.quorum.log import gaps, imports
+from console.quorum.log import gaps, imports, store
 from console.quorum.log.archives import archive_of
 from console.quorum.log.log_fold import LogFold, MissingSpan
 from console.quorum.log.store import save_portion
 from console.quorum.models import MetadataChange, MetadataLog
-from jobs.quorum.log import uploads
 from jobs.quorum.log.folder import read_folder
 from jobs.quorum.log_tables.reading import partition_changes
 from jobs.quorum.log_tables.writing import write_partitions
@@ -246,18 +245,39 @@ def test_a_log_that_cannot_be_read_says_so_without_a_path_of_the_server(sign_in,
     assert "the archive" in log.error
 
 
-def test_files_are_unpacked_outside_of_a_transaction(sign_in, operator, node, monkeypatch):
-    inside = []
+def test_files_are_written_before_the_database_is_asked_to_write(sign_in, operator, node, archive):
+    manifests = []
 
-    def seen(*given):
-        inside.append(len(connection.savepoint_ids))
-        return unpack(*given)
+    def seen(execute, sql, *given):
+        if 'INSERT INTO "quorum_metadatalog"' in sql:
+            manifests.extend(archive.glob("metadata/incoming-*/manifest.json"))
+        return execute(sql, *given)
 
-    unpack = uploads.unpack_upload
-    monkeypatch.setattr("console.quorum.log.import_actions.unpack_upload", seen)
-    before = len(connection.savepoint_ids)
-    sign_in(operator).post(ADDRESS, {"name": "incident", "file": packed(node)})
-    assert inside == [before]
+    client = sign_in(operator)
+    with connection.execute_wrapper(seen):
+        client.post(ADDRESS, {"name": "incident", "file": packed(node)})
+    assert len(manifests) == 1
+    assert not list(archive.glob("metadata/incoming-*"))
+
+
+def test_no_transaction_of_a_large_portion_has_more_rows_than_are_written_in_seconds(node):
+    log = make_log(make_cluster("east"), start_offset=None, next_offset=0)
+    (first, *_) = LogFold().begin(node)
+    many = [*first.changes] * (store.MOST_AT_ONCE // len(first.changes) + 2)
+    first.changes = [(change, number, kind) for number, (change, _, kind) in enumerate(many)]
+    begun, counts = [], []
+
+    def seen(execute, sql, params, *given):
+        begun.extend([sql] if sql.startswith("SAVEPOINT") else [])
+        if 'INTO "quorum_metadatachange"' in sql:
+            counts.append(len(begun))
+        return execute(sql, params, *given)
+
+    with connection.execute_wrapper(seen):
+        save_portion(log, first, NOW)
+    assert len(set(counts)) > 1
+    log.refresh_from_db()
+    assert log.next_offset == first.next_offset
 
 
 def test_gaps_and_damage_of_a_log_are_bounded():

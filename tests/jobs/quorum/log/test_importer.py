@@ -200,6 +200,21 @@ def test_a_history_whose_epochs_do_not_fit_is_left_out(tmp_path):
     assert archived(tmp_path / "a") == b"".join(TWO)
 
 
+def test_segments_that_differ_where_they_overlap_are_told(tmp_path):
+    source = node(tmp_path / "n", ONE, [batch(3, 1, body=b"something else"), *TWO])
+    found, manifest = imported(tmp_path / "a", source)
+    assert archived(tmp_path / "a") == b"".join(ONE + TWO)
+    assert "the batch at offset 3 is another one in a segment before" in found.problems[0]
+    assert [one.file for one in manifest.damaged] == [f"{3:020}.log"]
+
+
+def test_segments_of_another_history_in_one_folder_are_a_damaged_place(tmp_path):
+    source = node(tmp_path / "n", [batch(0, 4)], [batch(1, 2), batch(2, 2)], [batch(3, 4)])
+    _, manifest = imported(tmp_path / "a", source)
+    (place,) = manifest.damaged
+    assert (place.kind, place.from_offset, place.to_offset) == ("wrong_epoch", 1, 3)
+
+
 def test_a_batch_whose_epoch_its_neighbours_belie_is_damaged(tmp_path):
     wrong = [batch(0, 1), batch(1, 3), batch(2, 2), batch(3, 2)]
     found, manifest = imported(tmp_path / "a", node(tmp_path / "n", wrong))
