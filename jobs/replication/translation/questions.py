@@ -20,7 +20,7 @@ from jobs.cluster.descriptions import TopicPartition
 
 MOST_QUESTIONS = 50_000
 MOST_PROBLEMS = 50
-LONGEST_TOPIC = 249
+LONGEST_TOPIC, LONGEST_GROUP = 249, 255
 HIGHEST_OFFSET = 2**63 - 1
 HIGHEST_PARTITION = 2**31 - 1
 _NAMES = ("group", "topic", "partition", "offset")
@@ -212,14 +212,15 @@ def _names_of(cells: Sequence[str]) -> Sequence[str]:
 
 
 def _question(line: int, values: Mapping[str, Any]) -> Question:
-    topic, group = values.get("topic"), values.get("group") or ""
-    if not isinstance(topic, str) or not 0 < len(topic.strip()) <= LONGEST_TOPIC:
+    topic, group = values.get("topic"), str(values.get("group") or "").strip()
+    if not isinstance(topic, str) or not topic.strip():
         raise ValueError("It names no topic.")
+    for name, text, most in (("topic", topic, LONGEST_TOPIC), ("group", group, LONGEST_GROUP)):
+        if len(text.strip()) > most:
+            raise ValueError(f"Its {name} has more than {most} characters.")
     partition = _number(values.get("partition"), "partition", HIGHEST_PARTITION)
     offset = _number(values.get("offset"), "offset", HIGHEST_OFFSET)
-    return Question(
-        line, TopicPartition(topic.strip(), partition), offset, str(group).strip()[:255]
-    )
+    return Question(line, TopicPartition(topic.strip(), partition), offset, group)
 
 
 def _number(value: object, name: str, highest: int) -> int:
