@@ -20,6 +20,8 @@ from jobs.cluster.descriptions import TopicPartition
 
 MOST_QUESTIONS = 50_000
 MOST_PROBLEMS = 50
+# A list is given up when so many of its first rows are refused, or so many of all.
+MOST_REFUSED_FIRST, FIRST_ROWS, MOST_REFUSED = 1_000, 10_000, 10_000
 LONGEST_TOPIC, LONGEST_GROUP = 249, 255
 HIGHEST_OFFSET = 2**63 - 1
 HIGHEST_PARTITION = 2**31 - 1
@@ -50,6 +52,10 @@ class Problem:
         return f"{self.line:,}"
 
 
+class GivenUp(Exception):
+    """A list holds mostly something else."""
+
+
 @dataclass(slots=True)
 class Questions:
     """What was read. `problem_count` counts also the problems that are not kept."""
@@ -60,10 +66,14 @@ class Questions:
     form: str = ""
 
     def refuse(self, line: int, text: str) -> None:
-        """Take a problem."""
+        """Take a problem; raises `GivenUp` when there are too many."""
         self.problem_count += 1
         if len(self.problems) < MOST_PROBLEMS:
             self.problems.append(Problem(line, text))
+        rows = self.problem_count + len(self.questions)
+        is_first = rows <= FIRST_ROWS and self.problem_count >= MOST_REFUSED_FIRST
+        if is_first or self.problem_count >= MOST_REFUSED:
+            raise GivenUp(f"{self.problem_count:,} of its first {rows:,} rows are refused")
 
     def take(self, line: int, values: Mapping[str, Any]) -> bool:
         """Take a question, or its problem; False when there are too many already."""
@@ -87,15 +97,25 @@ def parse_questions(text: str) -> Questions:
         found.refuse(0, "There is nothing in it.")
     elif "\0" in stripped:
         found.refuse(0, "It is not text: it holds a zero byte.")
-    elif stripped.split("\n", 1)[0].strip() == _SPARK:
+    else:
+        try:
+            _read(text, stripped, found)
+        except GivenUp as given_up:
+            first = found.problems[0]
+            reason = f"{given_up}, so it was given up. Line {first.line_text}: {first.text}"
+            return Questions([], [Problem(0, reason)], found.problem_count, found.form)
+    if not found.questions and not found.problems:
+        found.refuse(0, "There is no offset in it.")
+    return found
+
+
+def _read(text: str, stripped: str, found: Questions) -> None:
+    if stripped.split("\n", 1)[0].strip() == _SPARK:
         _read_spark(stripped, found)
     elif stripped[0] in "[{":
         _read_json(stripped, found)
     else:
         _read_csv(text.lstrip("\ufeff"), found)
-    if not found.questions and not found.problems:
-        found.refuse(0, "There is no offset in it.")
-    return found
 
 
 def _read_spark(text: str, found: Questions) -> None:

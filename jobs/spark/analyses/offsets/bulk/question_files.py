@@ -19,7 +19,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped] # as above
 
 from jobs.cluster.errors import InvalidFields
 from jobs.numbers import format_bytes
-from jobs.replication.translation.questions import LONGEST_GROUP
+from jobs.replication.translation.questions import FIRST_ROWS, LONGEST_GROUP, MOST_REFUSED_FIRST
 from jobs.spark.analyses.offsets.bulk.question_rows import (
     NAMES,
     NEEDED,
@@ -37,9 +37,10 @@ MOST_ROWS = 50_000_000
 # Each part reads all of the offset syncs that it needs: as few parts as memory and tasks allow.
 FEWEST_BYTES, MOST_BYTES = 1 << 20, 16 << 20
 FEWEST_ROWS, MOST_ROWS_OF_A_PART = 50_000, 800_000
-# A list is given up when so many of its first rows are refused, or so many of one part.
-MOST_REFUSED_FIRST, FIRST_ROWS = 1_000, 10_000
+# A list is given up when so many rows of one part are refused.
 MOST_REFUSED = 100_000
+# Row groups of Parquet beyond the first ones have so many rows each, on average.
+MOST_GROUPS, FEWEST_ROWS_OF_A_GROUP = 1_000, 1_000
 # Of Parquet: the largest description of itself, and what a column takes beside its values.
 MOST_FOOTER_BYTES, BESIDE_BYTES = 8 << 20, 1 << 20
 _BLOCK = 1 << 20
@@ -170,7 +171,7 @@ def _csv_parts(path: Path, head: bytes, size: int, most_rows: int) -> Iterator[C
             first_line = line
         end, line = end + len(block), line + block.count(b"\n")
         if line - 1 > most_rows:
-            raise refusal(f"It has more than {most_rows:,} lines: split it.")
+            raise refusal(f"It has more lines, and at most {most_rows:,} are taken: split it.")
     if end > begin:
         yield CsvPart(path, begin, end, first_line, layout)
 
@@ -205,6 +206,8 @@ def _parquet_parts(path: Path, size: int, tasks: int, most_rows: int) -> Iterato
             raise refusal(
                 f"It claims {sum(sizes):,} rows, and at most {most_rows:,} are taken: split it."
             )
+        if len(sizes) > MOST_GROUPS + sum(sizes) // FEWEST_ROWS_OF_A_GROUP:
+            raise refusal(f"It has {len(sizes):,} row groups: write it again with larger ones.")
         for at, group in enumerate(groups):
             _check_group(at + 1, group, size)
     step = min(max(-(-sum(sizes) // tasks), FEWEST_ROWS), MOST_ROWS_OF_A_PART)

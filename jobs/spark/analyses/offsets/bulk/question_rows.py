@@ -264,6 +264,8 @@ class _Odd:
             self.questions.append((line, one.group or None, *one.where, one.offset))
         found.problems.clear()
         found.questions.clear()
+        # How many make a list given up is counted by its reader.
+        found.problem_count = 0
 
     def refuse(self, line: int, text: str, reason: str) -> None:
         """Take a row that is no question."""
