@@ -65,6 +65,7 @@ READY_REREAD = env_int("READY_REREAD", 10_000)
 LEASE_S = env_int("LEASE_S", 30, least=5)
 # So many analyses run on one host at once; the others wait.
 ANALYSES_AT_ONCE = env_int("ANALYSES_AT_ONCE", 2, least=1)
+ANALYSES_PER_PERSON = env_int("ANALYSES_PER_PERSON", 20, least=1)
 # A failover plan is applied only while what both clusters said is at most so old.
 FAILOVER_EVIDENCE_S = env_int("FAILOVER_EVIDENCE_S", 300, least=10)
 # The Ed25519 key (PEM) that signs reports; without it one is made in the home.
@@ -242,6 +243,7 @@ FILE_UPLOAD_HANDLERS = ["console.frame.pages.uploads.BoundedUpload"]
 METADATA_UPLOAD_MB = env_int("METADATA_UPLOAD_MB", 512, least=1)
 # The largest list of offsets for an analysis (console/runs/uploads.py).
 ANALYSIS_UPLOAD_MB = env_int("ANALYSIS_UPLOAD_MB", 256, least=1)
+ANALYSIS_UPLOAD_ROWS = env_int("ANALYSIS_UPLOAD_ROWS", 50_000_000, least=1)
 DATA_UPLOAD_MAX_MEMORY_SIZE = 6 * 1024 * 1024
 
 # --- API ----------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import yaml
 from jobs.cluster.errors import InvalidFields
 
 MOST_BYTES = 1024 * 1024
+MOST_VALUES = 20_000
 FILE = "file"
 
 
@@ -47,22 +48,37 @@ def parse_settings(text: str, form: str) -> Mapping[str, object]:
     return values
 
 
-class _StrictLoader(yaml.SafeLoader):
-    """Plain values only; a key twice is a mistake and not a choice; aliases could grow without end.
+class BoundedLoader(yaml.SafeLoader):
+    """Refuses aliases, which could grow without end, and more values than settings need, as they come."""
+
+    values = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """Take the next value; raises MarkedYAMLError."""
+        mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.MarkedYAMLError(problem="aliases are not allowed", problem_mark=mark)
+        self.values += 1
+        if self.values > MOST_VALUES:
+            problem = f"more than {MOST_VALUES:,} names and values are not read"
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=mark)
+        node: yaml.Node | None = super().compose_node(parent, index)
+        return node
+
+
+class _StrictLoader(BoundedLoader):
+    """Plain values only; a key twice is a mistake and not a choice.
 
     Tags would make other values of texts, and PyYAML fails on many that do not fit.
     """
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
-            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
-            raise yaml.MarkedYAMLError(problem="aliases are not allowed", problem_mark=mark)
         event = self.peek_event()  # type: ignore[no-untyped-call]
         if getattr(event, "tag", None) is not None:
             raise yaml.MarkedYAMLError(
                 problem="tags are not allowed", problem_mark=event.start_mark
             )
-        node: yaml.Node | None = super().compose_node(parent, index)
+        node = super().compose_node(parent, index)
         if isinstance(node, yaml.MappingNode):
             _refuse_repeated_keys(node)
         return node

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.logs import log_to_stderr
-from jobs.spark import contract, processes
+from jobs.memory import limit_memory
+from jobs.spark import contract, processes, settings
 from jobs.spark.contract import JobResult, JobSpec, Outcome
 
 logger = logging.getLogger(__name__)
@@ -26,7 +27,10 @@ def main(folder: str) -> int:
     parent = processes.end_with_parent()
     log_to_stderr()
     run_dir = Path(folder)
-    result = _run(contract.read_spec(run_dir), run_dir)
+    spec = contract.read_spec(run_dir)
+    if settings.is_for_analyses(spec):
+        limit_memory(settings.task_memory_mb() << 20)
+    result = _run(spec, run_dir)
     if result.outcome is Outcome.ERRORED:
         # What broke may be Spark's JVM, killed: then the supervisor says so, if there still is one.
         processes.end_if_orphaned(parent, PARENT_LOST_WITHIN_S)

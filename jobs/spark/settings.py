@@ -28,6 +28,8 @@ _FLOW_JVM_OPTIONS = " -Xmn8m"
 # Spark refuses to start with less than 450 MB; the flow's JVM uses far less of it.
 DRIVER_MEMORY = "512m"
 EXECUTOR_MEMORY = "512m"
+# What a Python process of an analysis may have of memory, the driver and each task, in MiB.
+TASK_MEMORY_MB, LEAST_TASK_MEMORY_MB = 2_048, 512
 SECRET = "CROSSLOG_SECRET_"  # noqa: S105  what their names begin with
 # Answers of brokers and the batches made of them come and go a megabyte at a time: giving each back to the
 # system and asking for it again costs a third of the time of re-batching. Other jobs gain nothing by it.
@@ -83,13 +85,13 @@ def spark_settings(spec: JobSpec, python: str) -> dict[str, str]:
     settings = {
         **_defaults(spec),
         **(_KEEP_MEMORY if spec.kind == FLOW else {}),
-        **(_FOR_ANALYSES if _is_for_analyses(spec) else {}),
-        **(_for_one_machine() if is_local(master) else _for_a_cluster(spec, master, python)),
+        **(_FOR_ANALYSES if is_for_analyses(spec) else {}),
+        **(_for_one_machine(spec) if is_local(master) else _for_a_cluster(spec, master, python)),
         **_properties(),
         **{name: value for name, value in spec.spark.items() if name != "master"},
         **_ALWAYS,
         # A task of a flow begins with a process that knows nothing of the one before.
-        "spark.python.worker.reuse": str(_is_for_analyses(spec)).lower(),
+        "spark.python.worker.reuse": str(is_for_analyses(spec)).lower(),
     }
     for name, value in settings.items():
         if name == secret.SETTING:
@@ -113,14 +115,29 @@ def _defaults(spec: JobSpec) -> dict[str, str]:
     }
 
 
-def _is_for_analyses(spec: JobSpec) -> bool:
+def is_for_analyses(spec: JobSpec) -> bool:
+    """Return whether a run answers questions: it is one, or the engine."""
     from jobs.spark.analyses.kinds import ANALYSES
 
     return spec.kind == ENGINE or spec.kind in ANALYSES
 
 
-def _for_one_machine() -> dict[str, str]:
-    return {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+def task_memory_mb(environ: Mapping[str, str] = os.environ) -> int:
+    """Return what a Python process of an analysis may have of memory, in MiB; raises ValueError."""
+    given = environ.get("CROSSLOG_TASK_MEMORY_MB") or str(TASK_MEMORY_MB)
+    if not (given.isascii() and given.isdecimal()) or int(given) < LEAST_TASK_MEMORY_MB:
+        raise ValueError(
+            f"CROSSLOG_TASK_MEMORY_MB: {given!r} is no whole number from {LEAST_TASK_MEMORY_MB} on."
+        )
+    return int(given)
+
+
+def _for_one_machine(spec: JobSpec) -> dict[str, str]:
+    found = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    if is_for_analyses(spec):
+        # On a cluster the executors' own bounds hold.
+        found["spark.executor.pyspark.memory"] = f"{task_memory_mb()}m"
+    return found
 
 
 def _for_a_cluster(spec: JobSpec, master: str, python: str) -> dict[str, str]:
@@ -148,8 +165,7 @@ def _own_options(spec: JobSpec) -> str:
 
 
 def _archive_option(spec: JobSpec) -> str:
-    is_for_analyses = _is_for_analyses(spec)
-    entry = class_archive.ANALYSES if is_for_analyses else class_archive.FLOWS
+    entry = class_archive.ANALYSES if is_for_analyses(spec) else class_archive.FLOWS
     archive = class_archive.path_if_made(entry)
     if archive is None:
         return ""

@@ -40,19 +40,22 @@ class Asked:
 def ask(question: Question, by: User | None, now: datetime) -> Asked:
     """Queue the run that answers a question; while the same question is live, return its run.
 
-    Raises `ActionRefused` when that one ended at this very moment.
+    Raises `ActionRefused` when that one ended at this very moment, and when too many of the person live.
     """
     request = RunRequest(
         question.kind, question.title, question.subject, question.arguments, by, question.key
     )
+    same = Run.objects.filter(question_key=question.key, state__in=LIVE_STATES)
     with transaction.atomic():
+        if not same.exists():
+            _check_room(by)
         run = queue_run(request, now)
         if run is not None:
             after = {"kind": question.kind, **question.arguments}
             audit("run.start", f"run:{run.pk}", after=after, by=by)
             transaction.on_commit(_wake, robust=True)
             return Asked(run, is_new=True)
-    live = Run.objects.filter(question_key=question.key, state__in=LIVE_STATES).first()
+    live = same.first()
     if live is None:
         raise ActionRefused("just_ended", "The same question was answered just now. Ask again.")
     return Asked(live, is_new=False)
@@ -72,6 +75,18 @@ def start_scheduled(
     kept = scheduled_question(arguments, analyses)
     question = read_question(kept["kind"], kept["arguments"], requested_by, analyses)
     return ask(question, requested_by, now).run
+
+
+def _check_room(by: User | None) -> None:
+    """Raise `ActionRefused` for a person who has as many live analyses as one may have."""
+    if by is not None:
+        # Another request of the same person waits until this one has its run.
+        User.objects.select_for_update().get(pk=by.pk)
+    live = Run.objects.filter(requested_by=by, state__in=LIVE_STATES).exclude(question_key="")
+    most = settings.ANALYSES_PER_PERSON
+    if live.count() >= most:
+        text = f"{most} analyses of yours wait or run already."
+        raise ActionRefused("too_many", f"{text} Cancel one of them, or wait until one has ended.")
 
 
 def _wake() -> None:

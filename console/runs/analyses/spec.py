@@ -38,7 +38,10 @@ def spec_of(run: Run, now: datetime, analyses: Mapping[str, Analysis] = ANALYSES
         if name is None:
             continue
         if argument.type is ArgumentType.FILE:
-            resources[argument.name] = {"path": str(_upload(name, now).path)}
+            resources[argument.name] = {
+                "path": str(_upload(name, now).path),
+                "most_rows": settings.ANALYSIS_UPLOAD_ROWS,
+            }
         elif argument.type in sources.NOUNS:
             source = _source(argument.type, name)
             found.append(source)

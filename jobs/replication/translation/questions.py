@@ -20,7 +20,9 @@ from jobs.cluster.descriptions import TopicPartition
 
 MOST_QUESTIONS = 50_000
 MOST_PROBLEMS = 50
-LONGEST_TOPIC = 249
+# A list is given up when so many of its first rows are refused, or so many of all.
+MOST_REFUSED_FIRST, FIRST_ROWS, MOST_REFUSED = 1_000, 10_000, 10_000
+LONGEST_TOPIC, LONGEST_GROUP = 249, 255
 HIGHEST_OFFSET = 2**63 - 1
 HIGHEST_PARTITION = 2**31 - 1
 _NAMES = ("group", "topic", "partition", "offset")
@@ -50,6 +52,10 @@ class Problem:
         return f"{self.line:,}"
 
 
+class GivenUp(Exception):
+    """A list holds mostly something else."""
+
+
 @dataclass(slots=True)
 class Questions:
     """What was read. `problem_count` counts also the problems that are not kept."""
@@ -60,10 +66,14 @@ class Questions:
     form: str = ""
 
     def refuse(self, line: int, text: str) -> None:
-        """Take a problem."""
+        """Take a problem; raises `GivenUp` when there are too many."""
         self.problem_count += 1
         if len(self.problems) < MOST_PROBLEMS:
             self.problems.append(Problem(line, text))
+        rows = self.problem_count + len(self.questions)
+        is_first = rows <= FIRST_ROWS and self.problem_count >= MOST_REFUSED_FIRST
+        if is_first or self.problem_count >= MOST_REFUSED:
+            raise GivenUp(f"{self.problem_count:,} of its first {rows:,} rows are refused")
 
     def take(self, line: int, values: Mapping[str, Any]) -> bool:
         """Take a question, or its problem; False when there are too many already."""
@@ -87,15 +97,25 @@ def parse_questions(text: str) -> Questions:
         found.refuse(0, "There is nothing in it.")
     elif "\0" in stripped:
         found.refuse(0, "It is not text: it holds a zero byte.")
-    elif stripped.split("\n", 1)[0].strip() == _SPARK:
+    else:
+        try:
+            _read(text, stripped, found)
+        except GivenUp as given_up:
+            first = found.problems[0]
+            reason = f"{given_up}, so it was given up. Line {first.line_text}: {first.text}"
+            return Questions([], [Problem(0, reason)], found.problem_count, found.form)
+    if not found.questions and not found.problems:
+        found.refuse(0, "There is no offset in it.")
+    return found
+
+
+def _read(text: str, stripped: str, found: Questions) -> None:
+    if stripped.split("\n", 1)[0].strip() == _SPARK:
         _read_spark(stripped, found)
     elif stripped[0] in "[{":
         _read_json(stripped, found)
     else:
         _read_csv(text.lstrip("\ufeff"), found)
-    if not found.questions and not found.problems:
-        found.refuse(0, "There is no offset in it.")
-    return found
 
 
 def _read_spark(text: str, found: Questions) -> None:
@@ -212,14 +232,15 @@ def _names_of(cells: Sequence[str]) -> Sequence[str]:
 
 
 def _question(line: int, values: Mapping[str, Any]) -> Question:
-    topic, group = values.get("topic"), values.get("group") or ""
-    if not isinstance(topic, str) or not 0 < len(topic.strip()) <= LONGEST_TOPIC:
+    topic, group = values.get("topic"), str(values.get("group") or "").strip()
+    if not isinstance(topic, str) or not topic.strip():
         raise ValueError("It names no topic.")
+    for name, text, most in (("topic", topic, LONGEST_TOPIC), ("group", group, LONGEST_GROUP)):
+        if len(text.strip()) > most:
+            raise ValueError(f"Its {name} has more than {most} characters.")
     partition = _number(values.get("partition"), "partition", HIGHEST_PARTITION)
     offset = _number(values.get("offset"), "offset", HIGHEST_OFFSET)
-    return Question(
-        line, TopicPartition(topic.strip(), partition), offset, str(group).strip()[:255]
-    )
+    return Question(line, TopicPartition(topic.strip(), partition), offset, group)
 
 
 def _number(value: object, name: str, highest: int) -> int:

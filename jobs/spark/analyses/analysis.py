@@ -37,7 +37,8 @@ class ArgumentType(StrEnum):
     FLOW = "flow"
     # A cluster: in the console its alias, in a shell a file CLUSTER.yaml. Its resource has `connection`.
     CLUSTER = "cluster"
-    # A list that somebody uploads: in a shell a path. Its resource has `path`.
+    # A list that somebody uploads: in a shell a path. Its resource has `path`, and `most_rows` where they are
+    # bounded.
     FILE = "file"
 
 

@@ -9,8 +9,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from jobs.spark.contract import JobResult, Outcome
+from jobs.spark.settings import task_memory_mb
 
 _NO_ROOM = "No space left on device"
+# So the names of these errors end in Python, NumPy and Arrow.
+_NO_MEMORY = "MemoryError"
 _FULL_BELOW_BYTES = 1 << 20
 _TRACEBACK = "Traceback (most recent call last):"
 _LONGEST = 500
@@ -19,7 +22,7 @@ _LONGEST = 500
 def failure_of(error: BaseException, folders: Iterable[Path]) -> JobResult:
     """Return how an analysis ends that raised this; `folders` are those that it writes into.
 
-    FAILED where a disk is full, else ERRORED.
+    FAILED where a disk is full, or memory too small, else ERRORED.
     """
     text = f"{type(error).__name__}: {error}"
     is_full = isinstance(error, OSError) and error.errno == errno.ENOSPC
@@ -27,6 +30,12 @@ def failure_of(error: BaseException, folders: Iterable[Path]) -> JobResult:
         return JobResult(
             Outcome.FAILED,
             f"There is no room left in {_full_folder(error, folders)}. Make room there and ask again.",
+        )
+    if isinstance(error, MemoryError) or _NO_MEMORY in text:
+        return JobResult(
+            Outcome.FAILED,
+            f"It takes more than {task_memory_mb():,} MiB of memory in one process. Ask about less, or raise "
+            "CROSSLOG_TASK_MEMORY_MB.",
         )
     return JobResult(Outcome.ERRORED, sentence_of(text))
 

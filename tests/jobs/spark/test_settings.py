@@ -128,3 +128,23 @@ def test_nobody_can_have_a_task_run_twice_at_a_time(name, value):
 def test_no_setting_may_hold_a_secret(name, value):
     with pytest.raises(ValueError, match="secret"):
         made(**{name: value})
+
+
+def analysis(**spark: str) -> dict[str, str]:
+    return settings.spark_settings(JobSpec("r", "translate", {}, spark=spark), "/venv/bin/python")
+
+
+def test_tasks_of_analyses_have_a_bound_of_memory_here_and_flows_none(monkeypatch):
+    name = "spark.executor.pyspark.memory"
+    assert analysis()[name] == "2048m"
+    assert name not in made()
+    monkeypatch.setenv("CROSSLOG_TASK_MEMORY_MB", "4096")
+    assert analysis()[name] == "4096m"
+    assert analysis(**{name: "3g"})[name] == "3g"
+
+
+@pytest.mark.parametrize("given", ["much", "-1", "511", "1.5"])
+def test_a_bound_of_memory_that_makes_no_sense_is_refused_by_its_name(monkeypatch, given):
+    monkeypatch.setenv("CROSSLOG_TASK_MEMORY_MB", given)
+    with pytest.raises(ValueError, match="CROSSLOG_TASK_MEMORY_MB: .* no whole number from 512"):
+        analysis()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import yaml
 
+from jobs.cluster.settings_file import BoundedLoader
 from jobs.replication.mirror_config.read.text_input import BadInput, template_error
 
 MOST_DOCUMENTS = 50
@@ -26,7 +27,7 @@ Node = Leaf | list["Node"] | dict[str, "Node"]
 def read_documents(file: str, text: str) -> Iterator[Node]:
     """Yield the documents of a file; raises `BadInput` with line and column."""
     try:
-        for number, document in enumerate(yaml.compose_all(text, Loader=_Loader)):
+        for number, document in enumerate(yaml.compose_all(text, Loader=BoundedLoader)):
             if number >= MOST_DOCUMENTS:
                 raise BadInput(file, f"It has more than {MOST_DOCUMENTS} documents.")
             if document is not None:
@@ -41,17 +42,6 @@ def _not_yaml(file: str, error: Exception) -> BadInput:
         where = f"Line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         return BadInput(file, f"{where}{error.problem or error.context}.")
     return BadInput(file, "It is not YAML.")
-
-
-class _Loader(yaml.SafeLoader):
-    """Refuses aliases, which could grow without end."""
-
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
-            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
-            raise yaml.MarkedYAMLError(problem="aliases are not read", problem_mark=mark)
-        node: yaml.Node | None = super().compose_node(parent, index)
-        return node
 
 
 def _plain(file: str, node: yaml.Node) -> Node:

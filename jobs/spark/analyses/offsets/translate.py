@@ -61,7 +61,7 @@ def run(task: AnalysisTask, arguments: Mapping[str, Any]) -> Answer:
 
     asked = ask(task, arguments, open_syncs(task, arguments))
     tally = asked.answer(task, task.tables / "answers")
-    return Answer(asked.facts(tally), asked.notes)
+    return Answer(asked.facts(tally), asked.notes_of(tally))
 
 
 ANALYSIS = Analysis(

@@ -174,3 +174,15 @@ def test_without_redis_a_question_is_queued_all_the_same(
     with django_capture_on_commit_callbacks(execute=True):
         assert ask(question(), otto, NOW).is_new
     assert "Redis is away" in caplog.text
+
+
+def test_a_person_has_a_few_live_analyses_and_the_same_question_is_still_found(otto, settings):
+    settings.ANALYSES_PER_PERSON = 2
+    first = ask(question(), otto, NOW).run
+    ask(question(most=3), otto, NOW)
+    with pytest.raises(ActionRefused, match="2 analyses of yours wait or run already"):
+        ask(question(most=4), otto, NOW)
+    assert ask(question(), otto, NOW).run == first
+    assert ask(question(most=4), make_user(Role.OPERATOR, "bo"), NOW).is_new
+    Run.objects.filter(pk=first.pk).update(state=RunState.CANCELLED)
+    assert ask(question(most=5), otto, NOW).is_new

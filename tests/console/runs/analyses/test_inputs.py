@@ -142,7 +142,10 @@ def test_the_job_gets_what_names_stand_for(flow, otto, launcher, settings):
             "archive": str(settings.CROSSLOG_ARCHIVE / "syncs" / str(flow.pk)),
         },
         "cluster": {"connection": flow.source.connection().to_mapping()},
-        "offsets": {"path": str(settings.CROSSLOG_ARCHIVE / "uploads" / name)},
+        "offsets": {
+            "path": str(settings.CROSSLOG_ARCHIVE / "uploads" / name),
+            "most_rows": settings.ANALYSIS_UPLOAD_ROWS,
+        },
     }
 
 

@@ -3,6 +3,8 @@ from datetime import timedelta
 import pytest
 from django.db import IntegrityError, transaction
 
+from console.accounts.models import Role
+from console.runs import collect
 from console.runs.actions import cancel_run, launch_run
 from console.runs.analyses import watch
 from console.runs.analyses.queue import queue_position, start_queued
@@ -11,7 +13,7 @@ from console.runs.collect import START_GRACE, observe_runs
 from console.runs.models import RunState
 from jobs.spark import contract
 from jobs.spark.contract import JobResult, Outcome
-from tests.console.making import NOW, make_run
+from tests.console.making import NOW, make_run, make_user
 from tests.console.runs.analyses.making import make_analysis, make_queued
 
 pytestmark = pytest.mark.django_db
@@ -215,3 +217,37 @@ def test_a_lost_flow_is_not_tried_again(launcher):
     run = make_run(subject="flow:1", folder="/nowhere/run")
     observe_runs(NOW + timedelta(minutes=1), launcher)
     assert states(run) == [RunState.ERRORED]
+
+
+@pytest.fixture
+def ada_and_bo():
+    return make_user(Role.OPERATOR, "ada"), make_user(Role.OPERATOR, "bo")
+
+
+def test_people_take_turns_whoever_asked_more_and_before(launcher, settings, ada_and_bo):
+    settings.ANALYSES_AT_ONCE = 1
+    runs = {
+        name: make_queued(name, requested_by=person, created_at=after(second - 60))
+        for second, (name, person) in enumerate(
+            zip(
+                ["a1", "a2", "a3", "b1", "b2"],
+                [ada_and_bo[n] for n in (0, 0, 0, 1, 1)],
+                strict=True,
+            )
+        )
+    }
+    order = []
+    for second in range(len(runs)):
+        start_queued(after(second), launcher)
+        order += [name for name, run in runs.items() if states(run) == [RunState.RUNNING]]
+        launcher.end(launcher.started[-1], JobResult(Outcome.SUCCEEDED))
+        collect.observe_all(collect.running_here(), after(second), launcher)
+    assert order == ["a1", "b1", "a2", "b2", "a3"]
+
+
+def test_a_person_without_a_place_comes_before_one_who_has_one(ada_and_bo):
+    ada, bo = ada_and_bo
+    make_analysis("north", requested_by=ada)
+    older = make_queued("east", requested_by=ada)
+    newer = make_queued("west", requested_by=bo, created_at=after(1))
+    assert [queue_position(run) for run in (older, newer)] == [2, 1]

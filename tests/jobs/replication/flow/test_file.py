@@ -53,6 +53,9 @@ def test_a_flow_file_is_a_flow(tmp_path):
         pytest.param("name: a\nname: b", "Line 2, column 1: name is given twice", id="a key twice"),
         pytest.param("a: &x 1\nb: *x", "aliases are not allowed", id="an alias"),
         pytest.param(
+            f"a: [{'1,' * 30_000}1]", "more than 20,000 names and values", id="more than is needed"
+        ),
+        pytest.param(
             "a: !!python/object:os.system x", "tags are not allowed", id="a Python object"
         ),
         pytest.param("a: !!timestamp x", "Line 1, column 4: tags", id="a tag that does not fit"),

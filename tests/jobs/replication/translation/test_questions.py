@@ -86,8 +86,8 @@ def test_a_bad_line_does_not_cost_the_good_ones():
 
 
 def test_thousands_of_bad_lines_are_counted_and_a_few_are_kept():
-    found = parse_questions("\n".join(["bad"] * 1000))
-    assert (found.problem_count, len(found.problems)) == (1000, MOST_PROBLEMS)
+    found = parse_questions("\n".join(["bad"] * 999))
+    assert (found.problem_count, len(found.problems)) == (999, MOST_PROBLEMS)
 
 
 def test_a_list_has_a_longest_length_and_says_where_it_was_cut():
@@ -113,3 +113,40 @@ def test_what_is_written_as_json_is_read_again(rows):
     text = json.dumps([{"topic": t, "partition": p, "offset": o} for t, p, o in rows])
     found = [(one.where, one.offset) for one in parse_questions(text).questions]
     assert found == [(TopicPartition(t, p), o) for t, p, o in rows]
+
+
+GOOD = "".join(f"orders,0,{number}\n" for number in range(10_000))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        pytest.param("x\n" * 5_000, "1,000 of its first 1,000 rows", id="nothing else"),
+        pytest.param(
+            "orders,0,1\nx\n" * 5_000, "1,000 of its first 2,000 rows", id="every other line"
+        ),
+        pytest.param('{"offset":1}\n' + "x\n" * 5_000, "1,000 of its first", id="JSON lines"),
+        pytest.param("[" + "1," * 5_000 + "1]", "1,000 of its first", id="a JSON list"),
+        pytest.param("v1\n{}\n" + "x\n" * 5_000, "1,000 of its first", id="a Spark checkpoint"),
+        pytest.param(
+            GOOD + "x\n" * 50_000, "10,000 of its first 20,000", id="behind many good ones"
+        ),
+    ],
+)
+def test_a_list_that_holds_mostly_something_else_is_given_up(text, words):
+    found = parse_questions(text)
+    assert found.questions == []
+    assert [(one.line, words in one.text) for one in found.problems] == [(0, True)]
+
+
+def test_a_thousand_bad_lines_behind_ten_thousand_good_ones_are_named():
+    found = parse_questions(GOOD + "x\n" * 1_000)
+    assert (len(found.questions), found.problem_count) == (10_000, 1_000)
+
+
+@pytest.mark.parametrize(("name", "most"), [("topic", 249), ("group", 255)], ids=["topic", "group"])
+def test_a_name_that_is_too_long_is_refused_and_not_cut(name, most):
+    row = {"topic": "orders", "group": "g", "partition": 0, "offset": 1}
+    assert parse_questions(json.dumps([row | {name: "x" * most}])).questions
+    found = parse_questions(json.dumps([row | {name: "x" * (most + 1)}]))
+    assert [one.text for one in found.problems] == [f"Its {name} has more than {most} characters."]

@@ -58,3 +58,17 @@ def test_a_full_disk_is_no_fault_of_the_analysis_and_a_folder_is_named(error):
     result = failure_of(error, [Path("/full")])
     assert result.outcome is Outcome.FAILED
     assert "There is no room left in /full" in result.error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        pytest.param(MemoryError(), id="the driver"),
+        pytest.param(RuntimeError(IN_PYTHON + "pyarrow.lib.ArrowMemoryError: malloc"), id="a task"),
+    ],
+)
+def test_what_takes_too_much_memory_is_refused_with_the_bound(error):
+    result = failure_of(error, [])
+    assert result.outcome is Outcome.FAILED
+    assert "more than 2,048 MiB of memory" in result.error
+    assert "CROSSLOG_TASK_MEMORY_MB" in result.error

@@ -6,9 +6,10 @@ The folders of the archive and of the answer are on the driver's machine: Spark 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +20,9 @@ import pyarrow.compute as pc  # type: ignore[import-untyped] # as above
 import pyarrow.parquet as pq  # type: ignore[import-untyped] # as above
 
 from jobs.cluster.descriptions import TopicDescription, TopicPartition
+from jobs.cluster.errors import InvalidFields
+from jobs.memory import bounded_memory
+from jobs.numbers import format_bytes
 from jobs.replication.flow.selection import (
     copies_heartbeats,
     explain_topic,
@@ -33,11 +37,23 @@ from jobs.replication.offset_syncs.kept_syncs import NOTHING
 from jobs.replication.translation.bounds import Why
 from jobs.replication.translation.limits import NO_LIMITS, Limits
 from jobs.replication.translation.translator import Translator
-from jobs.spark.analyses.offsets.bulk.question_files import Part
-from jobs.spark.analyses.offsets.bulk.question_rows import QUESTIONS
+from jobs.spark.analyses.offsets.bulk.question_files import (
+    FIELD,
+    MOST_REFUSED,
+    Part,
+    parts_of,
+    refusal,
+)
+from jobs.spark.analyses.offsets.bulk.question_rows import QUESTIONS, Read
 
 NOT_OF_THE_FLOW = "The flow copies no topic that is called so on its target."
 _TEXTS = [why.text for why in Why]
+# What reading a list may take of memory beside what its task has already.
+READING_BYTES = 384 << 20
+# So many questions are answered together; so many rows that are refused are kept of a list.
+TOGETHER, KEPT_REFUSED = 200_000, 10_000
+# Partitions without any offset sync are told apart up to so many.
+MOST_UNKNOWN = 20_000
 
 
 @dataclass(frozen=True)
@@ -104,21 +120,50 @@ class Named(NamedTuple):
 
 @dataclass(slots=True)
 class Tally:
-    """What was counted of answers; `unknown` are partitions without any offset sync."""
+    """What was counted of answers; `refusal`: why the list was given up.
+
+    `unknown` are partitions without any offset sync, at most `MOST_UNKNOWN` of them.
+    """
 
     counts: Counter[str] = field(default_factory=Counter)
     unknown: set[TopicPartition] = field(default_factory=set)
+    refusal: str = ""
 
     def add(self, other: Tally) -> None:
         """Take what another part counted."""
         self.counts.update(other.counts)
-        self.unknown |= other.unknown
+        self.unknown |= set(islice(other.unknown - self.unknown, MOST_UNKNOWN - len(self.unknown)))
+        self.refusal = self.refusal or other.refusal
 
 
 def remote_of(flow: FlowSpec, topic: str) -> str:
     """Return what a topic of the source is called on the target."""
     aliases = {"source_alias": flow.source.alias, "target_alias": flow.target.alias}
     return rename_topic(policy_of(flow), topic, **aliases)
+
+
+class Listed(NamedTuple):
+    """The parts of a list, or why it is none."""
+
+    parts: Sequence[Part] = ()
+    refusal: str = ""
+
+
+def list_parts(path: Path, tasks: int, most_rows: int) -> Listed:
+    """Do what a Spark task does first with a list: look at it as a whole, with bounded memory."""
+    try:
+        with bounded_memory(READING_BYTES):
+            return Listed(parts_of(path, tasks, most_rows))
+    except InvalidFields as wrong:
+        return Listed(refusal=wrong.errors[FIELD])
+    except MemoryError:
+        return Listed(refusal=_TOO_MUCH)
+
+
+_TOO_MUCH = (
+    f"Reading it takes more than {format_bytes(READING_BYTES)} of memory: write it again with smaller pages "
+    "and row groups, or as CSV."
+)
 
 
 class AnswerPart:
@@ -130,29 +175,83 @@ class AnswerPart:
 
     def __call__(self, number: int) -> Tally:
         """Do one part."""
-        read = self.parts[number].read()
-        questions = read.questions
-        if self.asking.group is not None:
-            questions = questions.filter(pc.equal(questions["group"], self.asking.group))
-        table, tally = answer(self.asking, questions)
-        _write(table, self.answers, number)
-        if len(read.refused):
-            _write(read.refused, self.refused, number)
-        tally.counts["refused"] = len(read.refused)
+        tally, refused = Tally(), list[pa.Table]()
+        try:
+            _write(self._answers(self.parts[number], tally, refused), self.answers, number)
+        except InvalidFields as wrong:
+            tally.refusal = wrong.errors[FIELD]
+        if refused:
+            _write(iter(refused), self.refused, number)
         return tally
 
     def write_nothing(self) -> Tally:
         """Write the answers to no questions."""
         table, tally = answer(self.asking, QUESTIONS.empty_table())
-        _write(table, self.answers, 0)
+        _write(iter([table]), self.answers, 0)
         return tally
 
+    def _answers(self, part: Part, tally: Tally, refused: list[pa.Table]) -> Iterator[pa.Table]:
+        """Yield answers, and count what they are; raises InvalidFields when the list is given up."""
+        for read in _together(_bounded(part.read())):
+            kept = KEPT_REFUSED - tally.counts["refused"]
+            if kept > 0 and len(read.refused):
+                refused.append(read.refused.slice(0, kept))
+            questions = read.questions
+            if self.asking.group is not None:
+                questions = questions.filter(pc.equal(questions["group"], self.asking.group))
+            table, counted = answer(self.asking, questions)
+            counted.counts["refused"] = len(read.refused)
+            tally.add(counted)
+            if tally.counts["refused"] >= MOST_REFUSED:
+                line, _, reason = read.refused.slice(len(read.refused) - 1).to_pylist()[0].values()
+                raise refusal(
+                    f"{MOST_REFUSED:,} of its rows from row {part.line:,} on are refused, so the rest was "
+                    f"not read. Row {line:,}: {reason}"
+                )
+            yield table
 
-def _write(table: pa.Table, folder: Path, number: int) -> None:
+
+def _bounded(reads: Iterator[Read]) -> Iterator[Read]:
+    """Read with bounded memory; raises InvalidFields where it is not enough."""
+    while True:
+        try:
+            with bounded_memory(READING_BYTES):
+                read = next(reads, None)
+        except MemoryError:
+            raise refusal(_TOO_MUCH) from None
+        if read is None:
+            return
+        yield read
+
+
+def _together(reads: Iterator[Read]) -> Iterator[Read]:
+    """Join small blocks, at least to one: each is answered with all offset syncs that it needs."""
+    found, rows, refused = list[Read](), 0, 0
+    for read in reads:
+        found.append(read)
+        rows, refused = rows + len(read.questions), refused + len(read.refused)
+        if rows >= TOGETHER or refused >= KEPT_REFUSED:
+            yield _joined(found)
+            found, rows, refused = [], 0, 0
+    if found:
+        yield _joined(found)
+
+
+def _joined(reads: Sequence[Read]) -> Read:
+    return Read(*(pa.concat_tables(side) for side in zip(*reads, strict=True)))
+
+
+def _write(tables: Iterator[pa.Table], folder: Path, number: int) -> None:
+    """Write a file, with its name when it is whole."""
     # Another try of the same task may write at the same time.
     path = folder / f"part-{number:06}.parquet"
     partial = path.with_suffix(f".{np.random.default_rng().integers(1 << 62)}")
-    pq.write_table(table, partial, compression="zstd", compression_level=1)
+    first = next(tables)
+    how: dict[str, Any] = {"compression": "zstd", "compression_level": 1}
+    with pq.ParquetWriter(partial, first.schema, **how) as writer:
+        writer.write_table(first)
+        for table in tables:
+            writer.write_table(table)
     partial.rename(path)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow.parquet as pq  # type: ignore[import-untyped] # it has no types
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped] # as above
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import ClusterFault
@@ -15,15 +17,27 @@ from jobs.quorum.history.change_json import iso
 from jobs.replication.flow.selection import should_replicate
 from jobs.replication.offset_syncs.archive_manifest import Gap, Manifest, read_manifest
 from jobs.replication.translation.limits import NO_LIMITS, Limits
-from jobs.spark.analyses.offsets.bulk.answering import AnswerPart, Asking, Tally, remote_of
+from jobs.spark.analyses.offsets.bulk.answering import (
+    KEPT_REFUSED,
+    MOST_UNKNOWN,
+    AnswerPart,
+    Asking,
+    Tally,
+    list_parts,
+    remote_of,
+)
 from jobs.spark.analyses.offsets.bulk.ends import read_ends
 from jobs.spark.analyses.offsets.bulk.group_questions import read_group_questions
-from jobs.spark.analyses.offsets.bulk.question_files import FIELD, Part, parts_of
+from jobs.spark.analyses.offsets.bulk.question_files import FIELD, MOST_ROWS, Part, refusal
 from jobs.spark.analyses.offsets.bulk.question_rows import REFUSED
 from jobs.spark.analyses.offsets.syncs import Syncs
 from jobs.spark.analyses.task import AnalysisTask
 
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 MOST_GAPS = 5
+# As Spark says it.
+_CRASHED = "Python worker exited unexpectedly"
 UNTIMED = (
     "Of some offset syncs it is not known when they were written: they count as known already."
 )
@@ -40,7 +54,7 @@ class Asked:
     def answer(self, task: AnalysisTask, answers: Path) -> Tally:
         """Answer all of them, into the folder `answers` and the table `refused`; parts at once, as Spark can.
 
-        Few questions are one part, and one Spark task.
+        Few questions are one part, and one Spark task. Raises InvalidFields when the list is given up.
         """
         refused = task.tables / "refused"
         for folder in (answers, refused):
@@ -50,11 +64,24 @@ class Asked:
         work = AnswerPart(self.asking, self.parts, answers, refused)
         if not self.parts:
             return work.write_nothing()
-        numbers = range(len(self.parts))
         tally = Tally()
-        for one in task.spark.sparkContext.parallelize(numbers, len(numbers)).map(work).collect():
+        for one in _in_tasks(task, work, range(len(self.parts))):
             tally.add(one)
+        if tally.refusal:
+            raise refusal(tally.refusal)
+        _keep_first(refused, KEPT_REFUSED)
         return tally
+
+    def notes_of(self, tally: Tally) -> tuple[str, ...]:
+        """Return what is not known, and what of the answers is not told one by one."""
+        notes = list(self.notes)
+        if tally.counts["refused"] > KEPT_REFUSED:
+            notes.append(f"Of the refused rows the first {KEPT_REFUSED:,} are listed.")
+        if len(tally.unknown) >= MOST_UNKNOWN:
+            notes.append(
+                f"Unknown partitions are counted up to {MOST_UNKNOWN:,}: there may be more."
+            )
+        return tuple(notes)
 
     def facts(self, tally: Tally) -> dict[str, Any]:
         """Return what is to be said of all answers."""
@@ -93,7 +120,7 @@ def ask(task: AnalysisTask, arguments: Mapping[str, Any], syncs: Syncs) -> Asked
     )
     notes = _notes_of_archive(asking)
     if arguments[FIELD] is not None:
-        parts = parts_of(Path(task.resources[FIELD]["path"]), _tasks(task))
+        parts = _parts(task, **task.resources[FIELD])
         ends, more = _ends_for_a_list(asking)
         return Asked(replace(asking, ends=ends), parts, (*notes, *more))
     return _groups(task, asking, notes)
@@ -114,13 +141,45 @@ def _groups(task: AnalysisTask, asking: Asking, notes: Sequence[str]) -> Asked:
         notes = [*notes, "The committed offsets are those of now: Kafka keeps no earlier ones."]
     path = task.run_dir / "questions.parquet"
     pq.write_table(found.questions, path)
-    parts = parts_of(path, _tasks(task)) if len(found.questions) else []
+    parts = _parts(task, str(path)) if len(found.questions) else []
     asking = replace(asking, has_lines=False, ends=found.ends)
     return Asked(asking, parts, (*notes, *found.notes))
 
 
-def _tasks(task: AnalysisTask) -> int:
-    return task.spark.sparkContext.defaultParallelism
+def _parts(task: AnalysisTask, path: str, most_rows: int = MOST_ROWS) -> Sequence[Part]:
+    """Return the parts of a list, which a task looks at: what breaks there ends this question only."""
+    task.report("Looks at the list")
+    tasks = task.spark.sparkContext.defaultParallelism
+    [found] = _in_tasks(task, partial(list_parts, tasks=tasks, most_rows=most_rows), [Path(path)])
+    if found.refusal:
+        raise refusal(found.refusal)
+    return found.parts
+
+
+def _in_tasks(
+    task: AnalysisTask, work: Callable[[_Item], _Result], items: Sequence[_Item]
+) -> Iterable[_Result]:
+    """Do some work for each item in a Spark task; raises InvalidFields when the process of one ended."""
+    try:
+        return task.spark.sparkContext.parallelize(items, len(items)).map(work).collect()
+    except Py4JJavaError as error:
+        task.check_stop()
+        if _CRASHED in str(error):
+            raise refusal(
+                "The process that read it ended: it is damaged, or takes too much memory. Write it again, "
+                "as CSV or with smaller row groups."
+            ) from error
+        raise
+
+
+def _keep_first(folder: Path, most: int) -> None:
+    """Leave the first rows of a table."""
+    left = most
+    for path in sorted(folder.glob("*.parquet")):
+        rows = pq.read_metadata(path).num_rows
+        if rows > left:
+            pq.write_table(pq.read_table(path).slice(0, left), path, compression="zstd")
+        left -= min(rows, left)
 
 
 def _ends_for_a_list(asking: Asking) -> tuple[Limits, list[str]]:

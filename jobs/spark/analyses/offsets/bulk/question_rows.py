@@ -1,7 +1,8 @@
 """Rows of a list of offsets, read in arrays.
 
 What is plainly right is read at once; every other row goes through `jobs.replication.translation.questions`,
-so that the same rows are refused in the same words. A quoted value ends with its line.
+so that the same rows are refused in the same words. A quoted value ends with its line. Of rows that are
+refused only the first are kept; texts are looked at before they are copied for each row.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped] # as above
 from jobs.replication.translation.questions import (
     HIGHEST_OFFSET,
     HIGHEST_PARTITION,
+    LONGEST_GROUP,
     LONGEST_TOPIC,
     Questions,
 )
@@ -34,7 +36,6 @@ QUESTIONS = pa.schema(
     ]
 )
 REFUSED = pa.schema([("line", pa.int64()), ("text", pa.string()), ("reason", pa.string())])
-LONGEST_GROUP = 255
 SHOWN = 200
 # Numbers of fewer digits than the highest that there may be; all others are looked at one by one.
 _PARTITION, _OFFSET = r"^[0-9]{1,9}$", r"^[0-9]{1,18}$"
@@ -65,10 +66,15 @@ class Layout(NamedTuple):
         return self.names or (NAMES if fields == len(NAMES) else NEEDED)
 
 
-def read_lines(data: bytes, layout: Layout, first: int) -> Read:
-    """Return the questions of some lines of a CSV; `first` is the number of the first one."""
+def read_lines(data: bytes, layout: Layout, first: int, most_refused: int) -> Read:
+    """Return the questions of some lines of a CSV; `first` is the number of the first one.
+
+    What follows the row that is the last to be refused, by `most_refused`, may not be there.
+    """
     lines = _lines(data)
-    numbers = np.arange(first, first + len(lines))
+    is_filled = pc.greater(pc.utf8_length(_trimmed(lines)), 0)
+    numbers = first + np.flatnonzero(is_filled.to_numpy(zero_copy_only=False))
+    lines = lines.filter(is_filled)
     is_split = pc.and_(
         pc.equal(pc.count_substring(lines, layout.separator), layout.fields - 1),
         pc.invert(pc.match_substring(lines, '"')),
@@ -77,9 +83,7 @@ def read_lines(data: bytes, layout: Layout, first: int) -> Read:
     if len(names) != layout.fields:
         is_split[:] = False
     if layout.names and len(lines) and first == 1:
-        header = int(np.argmax(pc.greater(pc.utf8_length(_trimmed(lines)), 0)))
-        lines, numbers = _without(lines, header), np.delete(numbers, header)
-        is_split = np.delete(is_split, header)
+        lines, numbers, is_split = lines.slice(1), numbers[1:], is_split[1:]
     cells = pc.split_pattern(lines.filter(pa.array(is_split)), layout.separator).flatten()
     width = len(names)
     columns = {
@@ -93,7 +97,7 @@ def read_lines(data: bytes, layout: Layout, first: int) -> Read:
     odd = np.flatnonzero(is_odd)
     texts = lines.take(pa.array(odd)).to_pylist()
     rows = zip(numbers[odd].tolist(), texts, strict=True)
-    return _with_odd(found.table, _odd_lines(layout, rows))
+    return _with_odd(found.table, _odd_lines(layout, rows, most_refused))
 
 
 def _lines(data: bytes) -> pa.Array:
@@ -110,10 +114,6 @@ def _lines(data: bytes) -> pa.Array:
     return lines
 
 
-def _without(lines: pa.Array, at: int) -> pa.Array:
-    return pa.concat_arrays([lines.slice(0, at), lines.slice(at + 1)])
-
-
 def _trimmed(texts: pa.Array) -> pa.Array:
     return pc.utf8_trim_whitespace(texts)
 
@@ -128,15 +128,13 @@ class _Plain(NamedTuple):
 def _plain(columns: Mapping[str, pa.Array], lines: Numbers) -> _Plain:
     """Return what is plainly right of rows of trimmed texts."""
     topic, partition, offset = (columns[name] for name in NEEDED)
-    length = pc.utf8_length(topic)
+    group = columns.get("group")
     is_right = _all(
-        pc.greater(length, 0),
-        pc.less_equal(length, LONGEST_TOPIC),
+        *_are_names(topic, group),
         pc.match_substring_regex(partition, _PARTITION),
         pc.match_substring_regex(offset, _OFFSET),
     )
     right = is_right.to_numpy(zero_copy_only=False)
-    group = columns.get("group")
     table = _table(
         lines[right],
         None if group is None else group.filter(is_right),
@@ -157,39 +155,49 @@ def _table(
     if group is None:
         groups = pa.nulls(len(lines), pa.string())
     else:
-        short = pc.utf8_slice_codeunits(group, 0, LONGEST_GROUP)
-        groups = pc.if_else(pc.equal(short, ""), pa.scalar(None, pa.string()), short)
+        groups = pc.if_else(pc.equal(group, ""), pa.scalar(None, pa.string()), group)
     return pa.table([pa.array(lines, pa.int64()), groups, topic, partition, offset], QUESTIONS)
 
 
-def read_rows(rows: pa.Table, first: int) -> Read:
-    """Return the questions of rows of a Parquet file; `first` is the number of the first one."""
+def read_rows(rows: pa.RecordBatch, first: int, most_refused: int) -> Read:
+    """Return the questions of rows of a Parquet file; `first` is the number of the first one.
+
+    Its texts are dictionaries. `most_refused`: as of `read_lines`.
+    """
     numbers = np.arange(first, first + len(rows))
-    columns = {name: _plain_column(rows[name]) for name in rows.column_names}
+    columns = {name: _plain_column(rows[name]) for name in rows.schema.names}
+    rows = pa.table(columns)
     topic, partition, offset = (columns[name] for name in NEEDED)
-    topic = _trimmed(topic)
-    length = pc.utf8_length(topic)
+    topic, group = _trimmed(topic), columns.get("group")
+    if group is not None:
+        group = _trimmed(pc.fill_null(group, ""))
     is_right = _all(
-        pc.greater(length, 0),
-        pc.less_equal(length, LONGEST_TOPIC),
+        *_are_names(topic, group),
         _is_between(partition, HIGHEST_PARTITION),
         _is_between(offset, HIGHEST_OFFSET),
     )
     is_right = pc.fill_null(is_right, False)  # noqa: FBT003  the value to fill in
     right = is_right.to_numpy(zero_copy_only=False)
-    group = columns.get("group")
-    if group is not None:
-        group = _trimmed(pc.fill_null(group.filter(is_right), ""))
     found = _table(
         numbers[right],
-        group,
+        None if group is None else group.filter(is_right),
         topic.filter(is_right),
         pc.cast(partition.filter(is_right), pa.int64()),
         pc.cast(offset.filter(is_right), pa.int64()),
     )
     odd = np.flatnonzero(~right)
     values = rows.take(pa.array(odd)).to_pylist()
-    return _with_odd(found, _odd_rows(zip(numbers[odd].tolist(), values, strict=True)))
+    odd_rows = zip(numbers[odd].tolist(), values, strict=True)
+    return _with_odd(found, _odd_rows(odd_rows, most_refused))
+
+
+def _are_names(topic: pa.Array, group: pa.Array | None) -> list[pa.Array]:
+    """Return which topics and groups (both trimmed) are such by their length."""
+    length = pc.utf8_length(topic)
+    found = [pc.greater(length, 0), pc.less_equal(length, LONGEST_TOPIC)]
+    if group is not None:
+        found.append(pc.less_equal(pc.utf8_length(group), LONGEST_GROUP))
+    return found
 
 
 def _all(first: pa.Array, *rest: pa.Array) -> pa.Array:
@@ -213,22 +221,38 @@ def is_text(kind: pa.DataType) -> bool:
     )
 
 
-def _plain_column(column: pa.ChunkedArray) -> pa.Array:
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if is_text(column.type):
-        column = column.cast(pa.string())
-    found = column.combine_chunks()
-    return found if isinstance(found, pa.Array) else pa.concat_arrays(found.chunks)
+def _plain_column(column: pa.Array) -> pa.Array:
+    """Return a column without its dictionary; of a longer text so much that its length shows as too large."""
+    if not pa.types.is_dictionary(column.type):
+        return column
+    texts = column.dictionary
+    if is_text(texts.type):
+        try:
+            texts.validate(full=True)
+        except pa.ArrowInvalid:
+            bare = texts.cast(pa.binary()).to_pylist()
+            texts = pa.array(
+                None if one is None else one.decode("utf-8", "replace") for one in bare
+            )
+        texts = pc.utf8_slice_codeunits(texts, 0, LONGEST_GROUP + 1)
+    return pa.DictionaryArray.from_arrays(column.indices, texts).cast(texts.type)
 
 
 class _Odd:
-    """Rows that were looked at one by one: those that are questions all the same, and those refused."""
+    """Rows that were looked at one by one: those that are questions all the same, and those refused.
 
-    def __init__(self) -> None:
+    It is full with `most` rows refused.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
         self.questions: list[tuple[int, str | None, str, int, int]] = []
         self.refused: list[tuple[int, str, str]] = []
         self._reader = Questions()
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.refused) >= self._most
 
     def take(self, line: int, text: str, values: Mapping[str, Any]) -> None:
         """Take a row by its values."""
@@ -240,15 +264,19 @@ class _Odd:
             self.questions.append((line, one.group or None, *one.where, one.offset))
         found.problems.clear()
         found.questions.clear()
+        # How many make a list given up is counted by its reader.
+        found.problem_count = 0
 
     def refuse(self, line: int, text: str, reason: str) -> None:
         """Take a row that is no question."""
         self.refused.append((line, text if len(text) <= SHOWN else f"{text[:SHOWN]}…", reason))
 
 
-def _odd_lines(layout: Layout, rows: Iterable[tuple[int, str]]) -> _Odd:
-    found = _Odd()
+def _odd_lines(layout: Layout, rows: Iterable[tuple[int, str]], most: int) -> _Odd:
+    found = _Odd(most)
     for line, written in rows:
+        if found.is_full:
+            break
         text = written.strip("\r\n")
         try:
             cells = cells_of(text, layout.separator)
@@ -266,9 +294,11 @@ def _odd_lines(layout: Layout, rows: Iterable[tuple[int, str]]) -> _Odd:
     return found
 
 
-def _odd_rows(rows: Iterable[tuple[int, Mapping[str, Any]]]) -> _Odd:
-    found = _Odd()
+def _odd_rows(rows: Iterable[tuple[int, Mapping[str, Any]]], most: int) -> _Odd:
+    found = _Odd(most)
     for line, values in rows:
+        if found.is_full:
+            break
         text = ",".join("" if value is None else str(value) for value in values.values())
         found.take(line, text, values)
     return found

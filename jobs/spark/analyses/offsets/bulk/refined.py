@@ -57,7 +57,7 @@ def refine_all(task: AnalysisTask, asked: Asked, most_records: int) -> Answer:
         "exact": exact,
         "exact_share": share(exact, facts["answered"]),
     }
-    return Answer(facts, (*asked.notes, *notes))
+    return Answer(facts, (*asked.notes_of(tally), *notes))
 
 
 def _check_clusters(asked: Asked) -> None:

@@ -1,8 +1,10 @@
 """Rows read in arrays are the questions, and the refusals, of the list that is read one by one."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jobs.cluster.errors import InvalidFields
 from jobs.replication.translation.questions import parse_questions
 from jobs.spark.analyses.offsets.bulk.question_files import parts_of
 
@@ -58,7 +60,11 @@ def test_a_list_is_read_as_by_the_reader_of_short_ones(tmp_path_factory, header,
     path = tmp_path_factory.getbasetemp() / "rows.csv"
     path.write_bytes(text.encode())
     alone = parse_questions(text)
-    found = [part.read() for part in parts_of(path)]
+    if not alone.questions and not any(one.line for one in alone.problems):
+        with pytest.raises(InvalidFields, match="nothing in it"):
+            parts_of(path)
+        return
+    found = [read for part in parts_of(path) for read in part.read()]
     assert questions_in(found) == [
         (one.line, one.group, *one.where, one.offset) for one in alone.questions
     ]
