@@ -123,9 +123,14 @@ def _make(run: ReportRun, now: datetime, maker: Maker) -> None:
     answers = _answers_of(run)
     asked = [replace(one, answers=answers) for one in asked]
     document = build_document(run, maker, asked, left_out, now)
-    contents = {one: formats.render(document, one, Paper(run.paper)) for one in Format}
+    # What has ended this program twice is not tried a third time.
+    is_plain = run.attempts >= MOST_ATTEMPTS
+    contents, faults = formats.render_all(document, Paper(run.paper), is_plain=is_plain)
+    if not contents:
+        raise ActionRefused("no_format", " ".join(faults))
     name = formats.file_name(document, Format.JSON).rpartition(".")[0]
     files = store.write_files(run, contents, name, parts_of(document, link_to(run)))
+    run.error = " ".join(faults)
     _finish(run, document, files, clusters_of(subjects), now)
 
 
@@ -245,6 +250,7 @@ def _finish(
             RunState.BUILDING,
             state=RunState.READY,
             files=files,
+            error=run.error,
             cluster_count=len(clusters),
             headline=f"{first.word}: {first.sentence}" if first else "",
             finished_at=now,
