@@ -20,8 +20,17 @@ _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"0", "false", "no", "off"})
 
 
+_names: set[str] = set()
+
+
+def names_read() -> frozenset[str]:
+    """Return the names of all settings that were read, without `_FILE`."""
+    return frozenset(_names)
+
+
 def env_str(name: str, default: str) -> str:
     """Return a text; an empty variable counts as unset."""
+    _names.add(name)
     path = os.environ.get(f"{name}_FILE")
     if not path:
         return os.environ.get(name, "").strip() or default

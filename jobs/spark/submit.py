@@ -28,7 +28,7 @@ _ADVICE = (
     "Spark needs it: install a JDK (17 or newer), or let JAVA_HOME of the worker point to one."
 )
 _SECRET = re.compile(rf"env:({ENV_PREFIX}[A-Z0-9_]+)")
-_VARIABLES = frozenset(
+VARIABLES = frozenset(
     {
         "HOME",
         "JAVA_HOME",
@@ -234,7 +234,7 @@ def _passed_on(environ: Mapping[str, str], spec: JobSpec | None) -> dict[str, st
     return {
         name: value
         for name, value in environ.items()
-        if name in wanted or name in _VARIABLES or _is_of_a_family(name)
+        if name in wanted or name in VARIABLES or _is_of_a_family(name)
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -26,6 +27,7 @@ from console.reports.delivery.contents import link_to
 from console.reports.kinds.asked import Answer, Asked, Question
 from console.reports.kinds.registry import MAKERS, Maker
 from console.reports.making import store
+from console.reports.making.environment import environment_of_maker
 from console.reports.making.parts import parts_of
 from console.reports.models import ReportRun, RunState, Trigger
 from console.reports.subjects import NOUNS, clusters_of, name_of, subjects_of
@@ -284,7 +286,10 @@ def _make_apart(run_id: UUID) -> None:
     command = [sys.executable, str(manage), "make_report", str(run_id)]
     try:
         ended = subprocess.run(  # noqa: PLW1510  its code is looked at
-            command, stdin=subprocess.DEVNULL, timeout=CLAIM.total_seconds() - 10
+            command,
+            stdin=subprocess.DEVNULL,
+            timeout=CLAIM.total_seconds() - 10,
+            env=environment_of_maker(os.environ),
         )
         code = ended.returncode
     except subprocess.TimeoutExpired:

@@ -87,3 +87,14 @@ def test_a_report_whose_files_are_gone_is_given_up(folder):
     sent(delivery)
     assert (delivery.state, delivery.next_at) == (DeliveryState.GAVE_UP, None)
     assert "Make it again" in delivery.sentence
+
+
+def test_of_the_chosen_formats_those_that_could_be_made_are_put_there(folder):
+    sent(queue_one("folder", "weekly", files={Format.PDF: PDF}, formats=["pdf", "html"]))
+    assert [path.suffix for path in (folder / "weekly").iterdir()] == [".pdf"]
+
+
+def test_where_no_chosen_format_could_be_made_the_others_are_put_there(folder):
+    delivery = sent(queue_one("folder", "weekly", files={Format.CSV: b"zip"}, formats=["pdf"]))
+    assert delivery.state == DeliveryState.DELIVERED
+    assert {path.suffix for path in (folder / "weekly").iterdir()} == {".json", ".zip"}
