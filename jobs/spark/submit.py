@@ -90,7 +90,7 @@ def start_run(spec: JobSpec, run_dir: Path, environment: Mapping[str, str] | Non
     master = settings.master_of(spec, {**os.environ, **(environment or {})})
     with open(run_dir / contract.LOG, "ab", opener=for_this_user_only) as log:
         keeper = subprocess.Popen(
-            [sys.executable, "-m", "jobs.spark.run_supervisor", str(run_dir.resolve())],
+            [sys.executable, "-m", "jobs.spark.run_supervisor", os.path.realpath(run_dir)],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
