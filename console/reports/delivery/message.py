@@ -61,7 +61,6 @@ def report_message(delivery: Delivery, contents: Contents, now: datetime) -> Mai
         f"{one.format.value.upper()} is not attached: it has {numbers.format_bytes(len(one.content))}."
         for one in left_out
     ]
-    notes += [run.error] if run.error else []
     notes += [f"On the console: {contents.link}"] if contents.link else []
     built = _begin(delivery.address, f"{run.name}: {run.period.label}", now)
     built["Message-ID"] = message_id_of(delivery)

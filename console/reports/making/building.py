@@ -131,8 +131,10 @@ def _make(run: ReportRun, now: datetime, maker: Maker) -> None:
     if not contents:
         raise ActionRefused("no_format", " ".join(faults))
     name = formats.file_name(document, Format.JSON).rpartition(".")[0]
-    files = store.write_files(run, contents, name, parts_of(document, link_to(run)))
     run.error = " ".join(faults)
+    said = (Verdict(Level.WARNING, "Incomplete", run.error),) if faults else ()
+    told = replace(document, verdicts=(*document.verdicts, *said))
+    files = store.write_files(run, contents, name, parts_of(told, link_to(run)))
     _finish(run, document, files, clusters_of(subjects), now)
 
 

@@ -72,14 +72,14 @@ def pdf_of(
     if not is_plain:
         try:
             sources = sources_of(document, paper, is_whole=is_whole, template=template)
-            return _compiled(sources, document)
+            return compiled(sources, document)
         except Exception as error:
             # Whatever the texts of a report do to it: there is a print.
             logger.exception("print failed, its plainest form is made kind=%s", document.kind)
             why = f"{type(error).__name__}: {error}"
     most_rows = None if is_whole else wording.rows_printed(document)
     told = {**_head(document, paper), "lines": plain_print.lines_of(document, why, most_rows)}
-    return _compiled(_sources(plain_print.TEMPLATE, told), document)
+    return compiled(_sources(plain_print.TEMPLATE, told), document)
 
 
 def sources_of(
@@ -119,8 +119,8 @@ def _head(document: Document, paper: Paper) -> dict[str, Any]:
     }
 
 
-def _compiled(sources: Any, document: Document) -> bytes:
-    """Compile sources, whose type typst's own types do not name."""
+def compiled(sources: Any, document: Document) -> bytes:
+    """Return what Typst makes of sources, whose type its own types do not name; raises `TypstError`."""
     import typst
 
     return bytes(

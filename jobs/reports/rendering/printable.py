@@ -16,7 +16,7 @@ _JOINERS = frozenset({"\u034f", *map(chr, range(0xFE00, 0xFE10))})
 # Categories of Unicode: controls, marks of direction, private use, unassigned, ends of lines.
 _NOT_SHOWN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 # Characters of a word, a text, a title or a heading, and of the head of a column, which each page repeats.
-LONGEST_WORD, LONGEST_TEXT, LONGEST_TITLE, LONGEST_HEAD = 300, 2000, 300, 100
+LONGEST_WORD, LONGEST_TEXT, LONGEST_TITLE, LONGEST_HEAD = 500, 2000, 300, 100
 
 
 def font_folder() -> Path:

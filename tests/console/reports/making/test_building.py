@@ -181,7 +181,8 @@ def test_a_format_that_fails_leaves_the_others_and_the_run_says_so(operator):
     assert "HTML could not be made" in run.error
     assert "PDF could not be made" in run.error
     assert run.deliveries.count() == 1
-    assert "Weekly" in read_mail(run).html
+    assert "PDF could not be made" in read_mail(run).text
+    assert "PDF could not be made" in read_mail(run).html
 
 
 def test_the_last_attempt_has_the_plainest_print(operator):

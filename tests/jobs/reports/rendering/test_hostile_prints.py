@@ -2,7 +2,6 @@
 
 import io
 import json
-import logging
 import re
 import unicodedata
 import warnings
@@ -16,12 +15,12 @@ from jobs.reports.document import Column, Level, Section, Series, Table, Text, V
 from jobs.reports.periods import Period
 from jobs.reports.rendering.charts import svg_of
 from jobs.reports.rendering.formats import Format, Paper, render_all
-from jobs.reports.rendering.pdf import pdf_of
-from jobs.reports.rendering.printable import glyphs
+from jobs.reports.rendering.pdf import compiled, pdf_of, sources_of
+from jobs.reports.rendering.printable import LONGEST_WORD, glyphs
 from tests.jobs.reports.rendering.hostile import ALL_KINDS, SAMPLE, report_of, with_text
 from tests.jobs.reports.rendering.sample import BARS, LINES, NOW, document
 
-LENGTHS = (1, 4, 14, 15, 60, 61, 249, 300, 301, 313, 314, 1000, 2000, 2001, 9000, 32_767, 100_000)
+LENGTHS = (1, 4, 14, 15, 60, 61, 249, 300, 314, 500, 514, 1000, 2000, 2014, 9000, 32_767, 100_000)
 THROTTLED = ",".join(f"{at}:{at % 7}" for at in range(1200))
 MARKED = "a" + "\N{COMBINING ACUTE ACCENT}"
 TEXTS = {
@@ -46,11 +45,9 @@ TEXTS = {
 }
 
 
-@pytest.fixture
-def whole(caplog):
-    """A check that no print was made in its plainest form."""
-    yield
-    assert not [one for one in caplog.get_records("call") if one.levelno >= logging.ERROR]
+def printed(report, *, is_whole=False) -> bytes:
+    """The print, and never its plainest form."""
+    return compiled(sources_of(report, is_whole=is_whole), report)
 
 
 def text_of(pdf: bytes) -> str:
@@ -69,41 +66,38 @@ def without_charts(report):
     return replace(report, sections=parts)
 
 
-@pytest.mark.usefixtures("whole")
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_a_text_in_every_place_is_printed(text):
-    assert pdf_of(with_text(without_charts(report_of(SAMPLE)), text))
+    assert printed(with_text(without_charts(report_of(SAMPLE)), text))
 
 
-@pytest.mark.usefixtures("whole")
 @pytest.mark.parametrize("length", LENGTHS)
 def test_a_word_of_any_length_in_every_place_is_printed(length):
     report = without_charts(report_of(SAMPLE))
-    assert pdf_of(with_text(report, "x" * length))
-    assert pdf_of(with_text(report, "x" * length), is_whole=True)
+    assert printed(with_text(report, "x" * length))
+    assert printed(with_text(report, "x" * length), is_whole=True)
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("whole")
 @pytest.mark.parametrize("kind", ALL_KINDS)
 def test_every_kind_of_report_is_printed_whatever_is_written_in_it(kind):
     report = without_charts(report_of(kind))
     for text in (*TEXTS.values(), *("x" * one for one in LENGTHS[::4])):
-        assert pdf_of(with_text(report, text)), text[:40]
+        assert printed(with_text(report, text)), text[:40]
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:constrained_layout not applied")
-@pytest.mark.usefixtures("whole")
 @pytest.mark.parametrize("kind", ALL_KINDS)
 @pytest.mark.parametrize("text", ["", "evil\u0350\ufffe\ud800group", THROTTLED])
 def test_every_kind_of_report_has_all_formats_with_its_charts(kind, text):
-    contents, faults = render_all(with_text(report_of(kind), text), Paper.A4)
+    report = with_text(report_of(kind), text)
+    contents, faults = render_all(report, Paper.A4)
     assert (set(contents), faults) == (set(Format), [])
+    assert printed(report) == contents[Format.PDF]
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("whole")
 def test_every_assigned_code_point_is_printed():
     assigned = [
         one for one in map(chr, range(0x110000)) if unicodedata.category(one) not in {"Cn", "Co"}
@@ -111,10 +105,9 @@ def test_every_assigned_code_point_is_printed():
     for start in range(0, len(assigned), 20_000):
         batch = assigned[start : start + 20_000]
         lines = ["".join(f"a{one}b " for one in batch[at : at + 50]) for at in range(0, 20_000, 50)]
-        pdf_of(document(sections=(Section("s", "S", None, None, tuple(map(Text, lines))),)))
+        printed(document(sections=(Section("s", "S", None, None, tuple(map(Text, lines))),)))
 
 
-@pytest.mark.usefixtures("whole")
 def test_every_character_of_the_font_is_printed_in_each_weight_and_beside_each_other():
     letters = sorted(glyphs())
     marks = [one for one in letters if unicodedata.category(one) in {"Mn", "Me"}]
@@ -126,7 +119,7 @@ def test_every_character_of_the_font_is_printed_in_each_weight_and_beside_each_o
     names = Table(
         "names", "Names", (Column("a", "A"), Column("b", "B")), tuple((one, one) for one in lines)
     )
-    assert pdf_of(document(sections=(Section("s", "S", None, None, (*blocks, names)),)))
+    assert printed(document(sections=(Section("s", "S", None, None, (*blocks, names)),)))
 
 
 @pytest.mark.slow
@@ -145,7 +138,7 @@ def test_what_is_cut_in_print_is_whole_in_csv_and_json():
     report = document(sections=(Section("s", "S", None, None, (table,)),))
     contents, _ = render_all(report, Paper.A4)
     printed = packed(text_of(contents[Format.PDF]))
-    assert f"{THROTTLED[:300]}…(+{len(THROTTLED) - 300:,})" in printed
+    assert f"{THROTTLED[:LONGEST_WORD]}…(+{len(THROTTLED) - LONGEST_WORD:,})" in printed
     assert packed("Long texts are cut in this print") in printed
     assert THROTTLED in json.loads(contents[Format.JSON])["sections"][0]["blocks"][0]["rows"][0]
     files = zipfile.ZipFile(io.BytesIO(contents[Format.CSV]))
