@@ -20,8 +20,17 @@ _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"0", "false", "no", "off"})
 
 
+_names: set[str] = set()
+
+
+def names_read() -> frozenset[str]:
+    """Return the names of all settings that were read, without `_FILE`."""
+    return frozenset(_names)
+
+
 def env_str(name: str, default: str) -> str:
     """Return a text; an empty variable counts as unset."""
+    _names.add(name)
     path = os.environ.get(f"{name}_FILE")
     if not path:
         return os.environ.get(name, "").strip() or default
@@ -71,9 +80,15 @@ def env_list(name: str, default: str = "") -> list[str]:
 
 def env_folder(name: str, default: Path) -> Path:
     """Return a folder of our own, made for this user only when it is not there."""
-    folder = Path(env_str(name, str(default))).expanduser().absolute()
+    value = env_str(name, str(default))
     try:
+        folder = Path(value).expanduser().absolute()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except RuntimeError:
+        raise ImproperlyConfigured(f"{name}={value} begins with a user without a home.") from None
+    except (FileExistsError, NotADirectoryError):
+        text = "there, or on the way, is a file or a link to itself: move it away, or name another"
+        raise ImproperlyConfigured(f"{name}={folder} is no folder: {text}.") from None
     except OSError as error:
         raise ImproperlyConfigured(f"{name}={folder} cannot be made: {error.strerror}.") from None
     return folder
@@ -129,7 +144,14 @@ def env_signing_key(name: str, least: int) -> str:
 
 def env_secret_key(name: str, path: Path) -> str:
     """Return the secret key of the environment, or the one at `path`, made at the first start."""
-    return env_str(name, "") or _kept_key(path)
+    try:
+        return env_str(name, "") or _kept_key(path)
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        text = (
+            f"{name} cannot be kept in {path}: {why}. Give crosslog's user the right to, or set it."
+        )
+        raise ImproperlyConfigured(text) from None
 
 
 def _kept_key(path: Path) -> str:

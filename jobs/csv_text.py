@@ -1,12 +1,26 @@
-"""Values as cells of CSV files that are safe to open in a spreadsheet."""
+"""Values as lines of CSV that are safe to open in a spreadsheet; all exports are written by `csv_lines`."""
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
+from unicodedata import normalize
 
-# A cell that begins like this is run as a formula by spreadsheets (OWASP, CSV injection).
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\N{FULLWIDTH EQUALS SIGN}")
+from jobs.visible import is_seen
+
+# A cell that begins like this is run as a formula, or as a call of a program, by spreadsheets (OWASP, CSV
+# injection), also in forms that they read alike: full-width, small, raised.
+_FORMULA_STARTS = frozenset("=+-@|\N{MINUS SIGN}")
+_CONTROLS = ("\t", "\r", "\n")
+
+
+def csv_lines(rows: Iterable[Iterable[Any]]) -> Iterator[str]:
+    """Return rows as lines of CSV, in each cell a value that no spreadsheet takes for a formula."""
+    writer = csv.writer(_Echo())
+    for row in rows:
+        yield writer.writerow([neutral(one) for one in row])
 
 
 def neutral(value: Any) -> str:
@@ -19,9 +33,20 @@ def neutral(value: Any) -> str:
         return str(value)
     if isinstance(value, datetime):
         return value.isoformat()
-    text = str(value)
-    return (
-        f"'{text}"
-        if text.startswith(_FORMULA_STARTS) or text.lstrip().startswith(_FORMULA_STARTS)
-        else text
-    )
+    # Half of a surrogate pair, which no file can hold, is shown.
+    text = str(value).encode(errors="backslashreplace").decode()
+    is_formula = text.startswith(_CONTROLS) or _first_seen(text) in _FORMULA_STARTS
+    return f"'{text}" if is_formula else text
+
+
+class _Echo:
+    """A file that gives back what is written, so that rows can be streamed."""
+
+    def write(self, text: str) -> str:
+        return text
+
+
+def _first_seen(text: str) -> str:
+    """Return the first character that is seen, in its compatibility form (NFKC); empty without one."""
+    letters = (one for letter in text for one in normalize("NFKC", letter))
+    return next((one for one in letters if is_seen(one)), "")

@@ -18,6 +18,10 @@ from typing import Any, TextIO, cast
 
 # Control characters, marks that turn the direction of text, halves of surrogate pairs, ends of lines.
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+# What has no ink of its own beside them: blanks, marks on the letter before, private use, unassigned.
+_INKLESS = _UNSEEN | {"Zs", "Mn", "Me", "Co", "Cn"}
+# Fillers of Hangul and the empty pattern of Braille: letters and signs without ink.
+_FILLERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 _SUSPECT = re.compile(r"[^\n\t\x20-\x7e]")
 _URL = re.compile(
     r"((?:http|ws|ftp)s?://)(?:[^\s/?#@]*@)?([^\s/?#<>\"'`,;()|]*)([/?#][^\s<>\"'`]*)?",
@@ -53,6 +57,17 @@ def without_paths(text: str, mark: Callable[[str], str] | None = None) -> str:
         return f"{scheme}{host}/…{f' {mark(url)}' if mark else ''}{rest[len(target) :]}"
 
     return _URL.sub(shown, text) if "://" in text else text
+
+
+def is_seen(letter: str) -> bool:
+    """Return whether a character has ink of its own: it is no blank, no mark, no control, no filler."""
+    return unicodedata.category(letter) not in _INKLESS and letter not in _FILLERS
+
+
+def escaped(letter: str) -> str:
+    """Return a character as `\\u001b`; beyond U+FFFF as the two halves of its pair."""
+    units = letter.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 
 
 def print_lines(lines: Iterable[str]) -> None:
@@ -129,7 +144,4 @@ def _nowhere() -> TextIO:
 
 def _shown(found: re.Match[str]) -> str:
     letter = found.group()
-    if unicodedata.category(letter) not in _UNSEEN:
-        return letter
-    units = letter.encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+    return escaped(letter) if unicodedata.category(letter) in _UNSEEN else letter

@@ -54,16 +54,12 @@ class SecretRef:
 
     def _from_file(self) -> str:
         try:
-            path = (secrets_folder() / self.name).resolve()
-            if not path.is_relative_to(secrets_folder().resolve()):
+            path = Path(os.path.realpath(secrets_folder() / self.name))
+            if not path.is_relative_to(os.path.realpath(secrets_folder())):
                 raise LookupError(f"secret file {self.name} leads out of the secrets folder")
             return path.read_text(encoding="utf-8").rstrip("\n")
         except OSError as error:
             raise LookupError(f"secret file {self.name} cannot be read: {error.strerror}") from None
-        except RuntimeError:  # what Python before 3.13 raises for links that lead in a circle
-            raise LookupError(
-                f"secret file {self.name} cannot be read: links in a circle"
-            ) from None
 
     def __str__(self) -> str:
         return f"{self.source}:{self.name}"

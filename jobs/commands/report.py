@@ -77,6 +77,8 @@ def run(arguments: argparse.Namespace) -> int:
         if made["state"] == "failed":
             return _say(made["error"], FAILED)
         found = Format(arguments.format)
+        if found.value not in made["files"]:
+            return _say(made["error"], FAILED)
         content = console.fetch(made["id"], found)
     except Refused as refusal:
         return _say(str(refusal), BAD_INPUT)

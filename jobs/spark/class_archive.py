@@ -87,7 +87,7 @@ def _make(entry: str, timeout_s: float) -> None:
 
 def _java_release(java: str) -> str:
     """Return what the Java says of itself in its `release` file; empty when there is none."""
-    resolved = Path(java if "/" in java else _which(java)).resolve()
+    resolved = Path(os.path.realpath(java if "/" in java else _which(java)))
     release = resolved.parent.parent / "release"
     return release.read_text(encoding="utf-8") if release.exists() else ""
 

@@ -29,7 +29,7 @@ _ADVICE = (
     "Spark needs it: install a JDK (17 or newer), or let JAVA_HOME of the worker point to one."
 )
 _SECRET = re.compile(rf"env:({ENV_PREFIX}[A-Z0-9_]+)")
-_VARIABLES = frozenset(
+VARIABLES = frozenset(
     {
         "HOME",
         "JAVA_HOME",
@@ -111,7 +111,7 @@ def _start(spec: JobSpec, run_dir: Path, environment: Mapping[str, str] | None) 
     master = settings.master_of(spec, {**os.environ, **(environment or {})})
     with open(run_dir / contract.LOG, "ab", opener=for_this_user_only) as log:
         keeper = subprocess.Popen(
-            [sys.executable, "-m", "jobs.spark.run_supervisor", str(run_dir.resolve())],
+            [sys.executable, "-m", "jobs.spark.run_supervisor", os.path.realpath(run_dir)],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -256,7 +256,7 @@ def _passed_on(environ: Mapping[str, str], spec: JobSpec | None) -> dict[str, st
     return {
         name: value
         for name, value in environ.items()
-        if name in wanted or name in _VARIABLES or _is_of_a_family(name)
+        if name in wanted or name in VARIABLES or _is_of_a_family(name)
     }
 
 

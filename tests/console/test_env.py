@@ -2,7 +2,6 @@
 
 import stat
 import threading
-from pathlib import Path
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
@@ -93,13 +92,6 @@ def test_a_list_is_cut_at_commas(monkeypatch):
     assert env_list(NAME) == ["a", "b", "c"]
 
 
-def test_a_folder_that_cannot_be_made_stops_the_start(monkeypatch, tmp_path):
-    (tmp_path / "file").touch()
-    monkeypatch.setenv(NAME, str(tmp_path / "file" / "below"))
-    with pytest.raises(ImproperlyConfigured, match="cannot be made"):
-        env_folder(NAME, Path())
-
-
 def test_a_secret_key_is_made_once_and_for_this_user_only(tmp_path):
     path = tmp_path / "secret-key"
     first = env_secret_key(NAME, path)
@@ -133,3 +125,30 @@ def test_a_file_that_is_no_text_stops_the_start(monkeypatch, tmp_path):
     monkeypatch.setenv("A_NAME_FILE", str(tmp_path / "secret"))
     with pytest.raises(ImproperlyConfigured, match=r"A_NAME_FILE=.* byte 0 is not UTF-8"):
         env_str("A_NAME", "")
+
+
+@pytest.fixture
+def paths(tmp_path):
+    """A folder with a file and a link to itself."""
+    (tmp_path / "file").touch()
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    return tmp_path
+
+
+@pytest.mark.parametrize("below", ["circle", "circle/home", "file", "file/home"])
+def test_a_folder_that_cannot_be_made_stops_the_start(monkeypatch, paths, below):
+    monkeypatch.setenv(NAME, str(paths / below))
+    with pytest.raises(ImproperlyConfigured, match=f"{NAME}={paths / below} (is no folder|cannot)"):
+        env_folder(NAME, paths)
+
+
+def test_a_home_of_a_user_who_is_not_there_stops_the_start(monkeypatch, tmp_path):
+    monkeypatch.setenv(NAME, "~no-such-user/crosslog")
+    with pytest.raises(ImproperlyConfigured, match="a user without a home"):
+        env_folder(NAME, tmp_path)
+
+
+def test_a_key_that_cannot_be_kept_stops_the_start(paths):
+    for name, why in (("circle", "symbolic links"), ("file/key", "Not a directory")):
+        with pytest.raises(ImproperlyConfigured, match=f"cannot be kept in .*{why}"):
+            env_secret_key(NAME, paths / name)

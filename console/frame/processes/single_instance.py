@@ -39,8 +39,15 @@ def single_instance_on_database() -> Iterator[None]:
     database = connections.create_connection("default")
     if database.vendor == "sqlite":
         path = Path(str(database.settings_dict["NAME"]))
+        try:
+            path.stat()
+        except FileNotFoundError:
+            pass  # It is made.
+        except OSError as error:
+            text = f"{path} cannot be opened ({error.strerror}). Set DATABASE_URL to another one."
+            raise StartFailed(text) from None
         refused = f"Another crosslog ({{holder}}) runs with the database {path}. {_OTHER_DATABASE}"
-        lock = Path(f"{path.resolve()}.up.lock")  # the same for every name of the file
+        lock = Path(f"{os.path.realpath(path)}.up.lock")  # the same for every name of the file
         with _held(lock, f"{lock} cannot be written ({{reason}}).", refused):
             yield
         return

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.http import StreamingHttpResponse
 
-from jobs.csv_text import neutral
+from jobs.csv_text import csv_lines
 
 if TYPE_CHECKING:
     from console.frame.tables.page import TablePage
 
 CHUNK = 2000
-
-
-class Echo:
-    """A file that gives back what is written, so that rows can be streamed."""
-
-    def write(self, text: str) -> str:
-        return text
 
 
 def csv_response(
@@ -31,18 +23,18 @@ def csv_response(
     `missing` are sentences about what the rows cannot tell: each is a row of its own at the end, in a last
     column `Missing` that is there only then.
     """
-    response = StreamingHttpResponse(_lines(page, missing), content_type="text/csv; charset=utf-8")
+    lines = csv_lines(_rows(page, missing))
+    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{filename or page.name}.csv"'
     return response
 
 
-def _lines(page: TablePage, missing: Sequence[str]) -> Iterator[str]:
-    writer = csv.writer(Echo())
+def _rows(page: TablePage, missing: Sequence[str]) -> Iterator[list[Any]]:
     columns = page.asked.columns
     last = [""] if missing else []
     more = ["Missing"] if missing else []
-    yield writer.writerow([*(neutral(column.label) for column in columns), *more])
+    yield [*(column.label for column in columns), *more]
     for row in page.filtered.iterator(chunk_size=CHUNK):
-        yield writer.writerow([*(neutral(column.csv_value(row)) for column in columns), *last])
+        yield [*(column.csv_value(row) for column in columns), *last]
     for sentence in missing:
-        yield writer.writerow([*("" for _ in columns), neutral(sentence)])
+        yield [*("" for _ in columns), sentence]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +10,7 @@ from console.replication.checkpoints.rounds.facts import Names
 from console.replication.flows.models import FlowPartition, ReplicationFlow
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import InvalidFields
-from jobs.csv_text import neutral
+from jobs.csv_text import csv_lines
 from jobs.replication.offset_sync_store import TOO_OLD
 from jobs.replication.translation.limits import NO_LIMITS, Limits
 from jobs.replication.translation.partition_syncs import DOWNSTREAM
@@ -143,13 +141,8 @@ def translate_one(
 
 def to_csv(translations: Sequence[Translation]) -> str:
     """Return the answers as CSV that no spreadsheet takes for formulas."""
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(COLUMNS)
-    for one in translations:
-        row = one.to_mapping() | {"evidence": one.evidence_text}
-        writer.writerow([neutral(row[name]) for name in COLUMNS])
-    return out.getvalue()
+    rows = (one.to_mapping() | {"evidence": one.evidence_text} for one in translations)
+    return "".join(csv_lines([COLUMNS, *([row[name] for name in COLUMNS] for row in rows)]))
 
 
 def _wrong(limits: Limits, asked: Question) -> Translation | None:

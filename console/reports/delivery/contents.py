@@ -32,12 +32,22 @@ class File:
 
 
 class Contents:
-    """What is delivered of a run, read once for all its recipients; raises `ActionRefused`."""
+    """What is delivered of a run, read once for all its recipients; raises `ActionRefused`.
+
+    `files` are those of the chosen formats that could be made; of all formats where none of the chosen could.
+    """
 
     def __init__(self, run: ReportRun) -> None:
         self.run = run
-        self.raw_document = store.read_file(run, Format.JSON)
-        self.files = [_file(run, Format(one)) for one in run.formats]
+        chosen = [one for one in run.formats if one in run.files]
+        if run.formats and not chosen:
+            chosen = list(run.files)
+        self.files = [_file(run, Format(one)) for one in chosen]
+
+    @cached_property
+    def raw_document(self) -> bytes:
+        """The report itself as JSON."""
+        return store.read_file(self.run, Format.JSON)
 
     @cached_property
     def document(self) -> Document:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -40,12 +41,10 @@ def send_test(address: str, now: datetime, write: Write = write_whole) -> str:
 
 def _put(address: str, files: dict[str, bytes], write: Write) -> str:
     root = Path(settings.REPORT_FOLDER)
-    if not root.is_dir():
-        # It is not made: what is not mounted would be written to another disk.
-        raise TryAgain(
-            f"There is no folder {root} (REPORT_FOLDER): mount or make it.", is_away=True
-        )
     try:
+        if not root.is_dir():
+            # It is not made: what is not mounted would be written to another disk.
+            raise TryAgain(_no_root(root), is_away=True)
         folder = _inside(root, address)
         for name, content in files.items():
             write(folder / name, lambda file, content=content: file.write(content))  # type: ignore[misc]  # the loop's own value
@@ -56,14 +55,23 @@ def _put(address: str, files: dict[str, bytes], write: Write) -> str:
 
 def _inside(root: Path, address: str) -> Path:
     """Return a folder below the root, made when it is not there; a link that leads out is refused."""
-    inside = root.resolve()
+    inside = Path(os.path.realpath(root))
     folder = inside
     for name in Path(address).parts:
-        folder = (folder / name).resolve()
+        # Of links in a circle it gives back the link, for which no folder can be made.
+        folder = Path(os.path.realpath(folder / name))
         if not folder.is_relative_to(inside):
             raise Refused(f"{root / address} leads out of REPORT_FOLDER by a link: {folder}.")
         folder.mkdir(mode=0o750, exist_ok=True)
     return folder
+
+
+def _no_root(root: Path) -> str:
+    if root.is_symlink():
+        return f"{root} (REPORT_FOLDER) is a link to no folder, or to itself: point it to one."
+    if root.exists():
+        return f"{root} (REPORT_FOLDER) is no folder: move it away, or name another folder."
+    return f"There is no folder {root} (REPORT_FOLDER): mount or make it."
 
 
 def _why(error: OSError, folder: Path) -> str:
@@ -71,4 +79,7 @@ def _why(error: OSError, folder: Path) -> str:
         return f"The disk of {folder} is full: make room, it is tried again."
     if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
         return f"crosslog may not write to {folder}: {error.strerror}. Give its user the right to."
+    if error.errno in {errno.EEXIST, errno.ENOTDIR, errno.ELOOP}:
+        where = error.filename or folder
+        return f"{where} is a file, or a link to itself, where a folder is needed: move it away."
     return f"Writing to {folder} failed: {quoted(error.strerror or str(error))}."

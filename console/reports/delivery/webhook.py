@@ -64,6 +64,7 @@ def _report(delivery: Delivery, contents: Contents) -> dict[str, Any]:
         "kind": run.kind,
         "period": told["period"],
         "headline": run.headline,
+        "error": run.error,
         "verdicts": told["verdicts"],
         "link": contents.link or None,
         "files": _files(contents.files, is_small=is_small),

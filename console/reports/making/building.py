@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -26,6 +27,7 @@ from console.reports.delivery.contents import link_to
 from console.reports.kinds.asked import Answer, Asked, Question
 from console.reports.kinds.registry import MAKERS, Maker
 from console.reports.making import store
+from console.reports.making.environment import environment_of_maker
 from console.reports.making.parts import parts_of
 from console.reports.models import ReportRun, RunState, Trigger
 from console.reports.subjects import NOUNS, clusters_of, name_of, subjects_of
@@ -123,9 +125,16 @@ def _make(run: ReportRun, now: datetime, maker: Maker) -> None:
     answers = _answers_of(run)
     asked = [replace(one, answers=answers) for one in asked]
     document = build_document(run, maker, asked, left_out, now)
-    contents = {one: formats.render(document, one, Paper(run.paper)) for one in Format}
+    # What has ended this program twice is not tried a third time.
+    is_plain = run.attempts >= MOST_ATTEMPTS
+    contents, faults = formats.render_all(document, Paper(run.paper), is_plain=is_plain)
+    if not contents:
+        raise ActionRefused("no_format", " ".join(faults))
     name = formats.file_name(document, Format.JSON).rpartition(".")[0]
-    files = store.write_files(run, contents, name, parts_of(document, link_to(run)))
+    run.error = " ".join(faults)
+    said = (Verdict(Level.WARNING, "Incomplete", run.error),) if faults else ()
+    told = replace(document, verdicts=(*document.verdicts, *said))
+    files = store.write_files(run, contents, name, parts_of(told, link_to(run)))
     _finish(run, document, files, clusters_of(subjects), now)
 
 
@@ -239,6 +248,7 @@ def _finish(
             RunState.BUILDING,
             state=RunState.READY,
             files=files,
+            error=run.error,
             cluster_count=len(clusters),
             headline=f"{first.word}: {first.sentence}" if first else "",
             finished_at=now,
@@ -272,7 +282,10 @@ def _make_apart(run_id: UUID) -> None:
     command = [sys.executable, str(manage), "make_report", str(run_id)]
     try:
         ended = subprocess.run(  # noqa: PLW1510  its code is looked at
-            command, stdin=subprocess.DEVNULL, timeout=CLAIM.total_seconds() - 10
+            command,
+            stdin=subprocess.DEVNULL,
+            timeout=CLAIM.total_seconds() - 10,
+            env=environment_of_maker(os.environ),
         )
         code = ended.returncode
     except subprocess.TimeoutExpired:

@@ -5,12 +5,16 @@ They are drawn where the report is made, so that neither web server nor worker e
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
+from html import escape
 
 from console.reports.making import store
 from console.reports.models import ReportRun
 from jobs.reports.document import Document
+
+logger = logging.getLogger(__name__)
 
 _HTML, _TEXT = "mail.html", "mail.txt"
 
@@ -30,12 +34,18 @@ def parts_of(document: Document, link: str) -> dict[str, bytes]:
     from jobs.reports.rendering.mail import mail_html_of, mail_text_of
 
     charts = [svg_of(one, document.period) for one in document.charts()]
-    page, images = mail_html_of(document)
+    text = mail_text_of(document, link)
+    try:
+        page, images = mail_html_of(document)
+    except Exception:
+        # Whatever it was, the e-mail has its text.
+        logger.exception("body of e-mails failed kind=%s", document.kind)
+        page, images = f"<!doctype html>\n<pre>{escape(text)}</pre>\n", {}
     return {
         **{_chart(number): content for number, content in enumerate(charts)},
         **{_image(cid): content for cid, content in images.items()},
         _HTML: page.encode(),
-        _TEXT: mail_text_of(document, link).encode(),
+        _TEXT: text.encode(),
     }
 
 

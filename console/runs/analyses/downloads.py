@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import tempfile
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -12,10 +12,9 @@ import pyarrow.dataset as ds  # type: ignore[import-untyped] # it has no types
 import pyarrow.parquet as pq  # type: ignore[import-untyped] # as above
 from django.http import FileResponse, Http404, StreamingHttpResponse
 
-from console.frame.tables.csv_export import Echo
 from console.runs.analyses.results import AnswerTable, tables_in
 from console.runs.models import Run
-from jobs.csv_text import neutral
+from jobs.csv_text import csv_lines
 from jobs.spark.analyses.analysis import Column, ColumnType
 
 # Generated clients know no media type of Parquet.
@@ -65,19 +64,17 @@ def _parquet(folder: Path) -> IO[bytes]:
 
 
 def _lines(columns: tuple[Column, ...], rows: Iterator[dict[str, Any]]) -> Iterator[str]:
-    writer = csv.writer(Echo())
-    yield writer.writerow([_heading(column) for column in columns])
-    for row in rows:
-        yield writer.writerow([_value(row[column.name]) for column in columns])
+    cells = ([_value(row[column.name]) for column in columns] for row in rows)
+    return csv_lines(chain([[_heading(column) for column in columns]], cells))
 
 
 def _heading(column: Column) -> str:
     unit = " (ms)" if column.type is ColumnType.DURATION_MS else ""
-    return neutral(f"{column.title}{unit}")
+    return f"{column.title}{unit}"
 
 
-def _value(value: Any) -> str:
-    return neutral(" ".join(map(str, value)) if isinstance(value, list) else value)
+def _value(value: Any) -> Any:
+    return " ".join(map(str, value)) if isinstance(value, list) else value
 
 
 def _file_name(run: Run, table: str) -> str:

@@ -247,7 +247,9 @@ class _Import:
             problem = (
                 f"the batch at offset {offset} is another one in a segment before, and left out"
             )
-            self._note(LogDamage(position, offset, DamageKind.WRONG_OFFSET, problem, path.name), None)
+            self._note(
+                LogDamage(position, offset, DamageKind.WRONG_OFFSET, problem, path.name), None
+            )
         if mark is not None and offset < mark:
             self.problems.append(
                 f"{path.name}: the batch at offset {offset} is another one in the archive, below the high "

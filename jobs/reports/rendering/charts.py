@@ -6,6 +6,7 @@ matplotlib without pyplot; one drawing at a time, because its settings belong to
 from __future__ import annotations
 
 import io
+import logging
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,14 +23,16 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator
 
 from jobs.reports.document import Chart, ChartType, Level
 from jobs.reports.periods import Period
+from jobs.reports.rendering.printable import FAMILY, printable
 from jobs.reports.values import ValueType, text_of
-from jobs.visible import visible_line
+
+logger = logging.getLogger(__name__)
 
 _DRAWING = Lock()
 # Their types name no functions that take moments.
 _dates: Any = dates
 _SETTINGS: Any = {
-    "font.family": "DejaVu Sans",
+    "font.family": FAMILY,
     "font.size": 8,
     "svg.fonttype": "path",
     "svg.hashsalt": "crosslog",
@@ -68,8 +71,8 @@ def png_of(chart: Chart, period: Period | None = None) -> bytes:
 
 
 def short_name(text: str, most: int = _MOST_LABEL) -> str:
-    """Return a name for a chart: every character visible, of a long one the begin and the end."""
-    name = visible_line(text)
+    """Return a name for a chart: what the font lacks is escaped, of a long one the begin and the end."""
+    name = printable(text)
     if len(name) <= most:
         return name
     end = most // 3
@@ -80,16 +83,36 @@ def _drawn(
     chart: Chart, period: Period | None, format_: str, metadata: Mapping[str, str | None]
 ) -> bytes:
     with _settings():
-        figure = Figure(figsize=(_WIDTH, _height(chart)), layout="constrained")
-        axes = figure.add_subplot()
-        _bare(axes)
-        if any(one.values for one in chart.series):
-            _DRAWERS[chart.type](axes, chart, period)
-        else:
-            axes.set_axis_off()
-            axes.text(0.5, 0.5, "No data", ha="center", va="center", color=_INK)
-        target = io.BytesIO()
-        figure.savefig(target, format=format_, dpi=192, transparent=True, metadata=dict(metadata))
+        try:
+            figure = _figure(chart, period)
+            return _saved(figure, format_, metadata)
+        except Exception:
+            # Whatever its values are, the rest of the report is there.
+            logger.exception("chart failed name=%s", chart.name)
+            return _saved(_sentence("This chart could not be drawn."), format_, metadata)
+
+
+def _figure(chart: Chart, period: Period | None) -> Figure:
+    if not any(one.values for one in chart.series):
+        return _sentence("No data")
+    figure = Figure(figsize=(_WIDTH, _height(chart)), layout="constrained")
+    axes = figure.add_subplot()
+    _bare(axes)
+    _DRAWERS[chart.type](axes, chart, period)
+    return figure
+
+
+def _sentence(text: str) -> Figure:
+    figure = Figure(figsize=(_WIDTH, 0.9), layout="constrained")
+    axes = figure.add_subplot()
+    axes.set_axis_off()
+    axes.text(0.5, 0.5, text, ha="center", va="center", color=_INK)
+    return figure
+
+
+def _saved(figure: Figure, format_: str, metadata: Mapping[str, str | None]) -> bytes:
+    target = io.BytesIO()
+    figure.savefig(target, format=format_, dpi=192, transparent=True, metadata=dict(metadata))
     return target.getvalue()
 
 
@@ -156,7 +179,7 @@ def _bars(axes: Axes, chart: Chart, period: Period | None) -> None:
         widths = [float(told[name]) for name in names if name in told]
         known += widths
         drawn = axes.barh(places, widths, height=thick * 0.9, color=_SERIES[at % len(_SERIES)])
-        texts = [visible_line(text_of(told[n], chart.value_type)) for n in names if n in told]
+        texts = [short_name(text_of(told[n], chart.value_type)) for n in names if n in told]
         axes.bar_label(drawn, labels=texts, padding=3, color=_INK, fontsize=7)
     axes.set_yticks(range(len(names)), labels=[short_name(name) for name in names])
     axes.set_ylim(len(names) - 0.5, -0.5)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import re
 import zipfile
@@ -10,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from jobs.csv_text import neutral
+from jobs.csv_text import csv_lines
 from jobs.reports.document import Document, Figures, Table
 from jobs.reports.values import UNITS, ValueType
 from jobs.visible import visible_line
@@ -18,13 +17,19 @@ from jobs.visible import visible_line
 FIGURES = "figures.csv"
 _FIGURE_HEADS = ("Section", "Figure", "Value", "Before", "Unit", "Definition")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+# Characters of the names of section and table in that of a file.
+_LONGEST_NAME = 120
 # The first year that a zip can hold.
 _FIRST_YEAR = 1980
 
 
 def zip_of(document: Document) -> bytes:
     """Return a zip with one CSV file per table, in the order of their names, and `figures.csv`."""
-    files = {_name(part.name, one): _table(one) for part, one in _tables(document)}
+    files: dict[str, str] = {}
+    for part, one in _tables(document):
+        name = _name(part.name, one)
+        # Names that differ only in what a file's name cannot have: both tables are there.
+        files[f"{len(files)}-{name}" if name in files else name] = _table(one)
     files[FIGURES] = _text(_FIGURE_HEADS, _figures(document))
     made_at = datetime.fromisoformat(document.made_at).astimezone(UTC)
     stamp = made_at.timetuple()[:6]
@@ -47,7 +52,8 @@ def _tables(document: Document) -> Iterator[tuple[Any, Table]]:
 
 
 def _name(section: str, table: Table) -> str:
-    return f"{_UNSAFE.sub('-', section)}-{_UNSAFE.sub('-', table.name)}.csv"
+    named = (_UNSAFE.sub("-", one)[:_LONGEST_NAME] for one in (section, table.name))
+    return f"{'-'.join(named)}.csv"
 
 
 def _table(table: Table) -> str:
@@ -68,12 +74,8 @@ def _with_unit(title: str, type_: ValueType) -> str:
 
 
 def _text(heads: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
-    target = io.StringIO()
-    writer = csv.writer(target)
-    writer.writerow([_cell(one) for one in heads])
-    writer.writerows([_cell(one) for one in row] for row in rows)
-    return target.getvalue()
+    return "".join(csv_lines(map(_cell, row) for row in (heads, *rows)))
 
 
-def _cell(value: Any) -> str:
-    return neutral(visible_line(value) if isinstance(value, str) else value)
+def _cell(value: Any) -> Any:
+    return visible_line(value) if isinstance(value, str) else value

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 from jobs.reports.document import Document
+from jobs.reports.rendering.printable import cut, printable
 from jobs.visible import visible
+
+logger = logging.getLogger(__name__)
 
 
 class Format(StrEnum):
@@ -43,8 +47,10 @@ FILE_KINDS: Mapping[Format, FileKind] = {
 }
 
 
-def render(document: Document, format_: Format, paper: Paper = Paper.A4) -> bytes:
-    """Return a document in one format."""
+def render(
+    document: Document, format_: Format, paper: Paper = Paper.A4, *, is_plain: bool = False
+) -> bytes:
+    """Return a document in one format; `is_plain`: a print in its plainest form."""
     from jobs.reports.rendering.csv_files import zip_of
     from jobs.reports.rendering.html import html_of
     from jobs.reports.rendering.pdf import pdf_of
@@ -53,11 +59,27 @@ def render(document: Document, format_: Format, paper: Paper = Paper.A4) -> byte
         case Format.HTML:
             return html_of(document).encode()
         case Format.PDF:
-            return pdf_of(document, paper)
+            return pdf_of(document, paper, is_plain=is_plain)
         case Format.CSV:
             return zip_of(document)
         case Format.JSON:
             return json_of(document)
+
+
+def render_all(
+    document: Document, paper: Paper, *, is_plain: bool = False
+) -> tuple[dict[Format, bytes], list[str]]:
+    """Return the files of a document, and a sentence for each format that could not be made."""
+    contents, faults = {}, []
+    for one in Format:
+        try:
+            contents[one] = render(document, one, paper, is_plain=is_plain)
+        except Exception as error:
+            # Whatever it was, the other formats are made.
+            logger.exception("format failed kind=%s format=%s", document.kind, one)
+            why = cut(printable(f"{type(error).__name__}: {error}".rstrip(".")))
+            faults.append(f"{one.upper()} could not be made: {why}.")
+    return contents, faults
 
 
 def json_of(document: Document) -> bytes:

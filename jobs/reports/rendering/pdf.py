@@ -6,10 +6,10 @@ The font comes with matplotlib, none of the system is used.
 from __future__ import annotations
 
 import json
+import logging
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jobs.reports.document import (
@@ -23,14 +23,24 @@ from jobs.reports.document import (
     Text,
     Verdict,
 )
-from jobs.reports.rendering import wording
+from jobs.reports.rendering import plain_print, wording
 from jobs.reports.rendering.formats import Paper
+from jobs.reports.rendering.printable import (
+    FAMILY,
+    LONGEST_HEAD,
+    LONGEST_TEXT,
+    LONGEST_TITLE,
+    cut,
+    font_folder,
+    printable,
+)
 from jobs.reports.rendering.table_widths import broken, widths_of
 from jobs.reports.values import NUMERIC, ValueType
-from jobs.visible import visible_line
 
 if TYPE_CHECKING:
     import typst
+
+logger = logging.getLogger(__name__)
 
 TEMPLATE = "report.typ"
 _PAPERS = {Paper.A4: "a4", Paper.LETTER: "us-letter"}
@@ -39,14 +49,80 @@ _MARGIN = 18 * 72 / 25.4
 _SIZES = {Paper.A4: (595.28, 841.89), Paper.LETTER: (612.0, 792.0)}
 # Characters of a line of prose, of a label and of a value.
 _LINE, _LABEL, _VALUE = 60, 36, 14
+# Programs that show prints, and Typst (8,000), take no longer addresses.
+_LONGEST_LINK = 2000
+_CUT = (
+    "Long texts are cut in this print: …(+N) stands for N characters. The other formats have them."
+)
 
 
-def pdf_of(document: Document, paper: Paper = Paper.A4, *, is_whole: bool = False) -> bytes:
-    """Return the print; of long tables the first rows. `is_whole`: all rows, those of many as lines."""
+def pdf_of(
+    document: Document,
+    paper: Paper = Paper.A4,
+    *,
+    is_whole: bool = False,
+    is_plain: bool = False,
+    template: str = TEMPLATE,
+) -> bytes:
+    """Return the print; of long tables the first rows. `is_whole`: all rows, those of many as lines.
+
+    One that fails is made once more in its plainest form, which says why; `is_plain`: at once.
+    """
+    why = "it ended the program that made it"
+    if not is_plain:
+        try:
+            sources = sources_of(document, paper, is_whole=is_whole, template=template)
+            return compiled(sources, document)
+        except Exception as error:
+            # Whatever the texts of a report do to it: there is a print.
+            logger.exception("print failed, its plainest form is made kind=%s", document.kind)
+            why = f"{type(error).__name__}: {error}"
+    most_rows = None if is_whole else wording.rows_printed(document)
+    told = {**_head(document, paper), "lines": plain_print.lines_of(document, why, most_rows)}
+    return compiled(_sources(plain_print.TEMPLATE, told), document)
+
+
+def sources_of(
+    document: Document,
+    paper: Paper = Paper.A4,
+    *,
+    is_whole: bool = False,
+    template: str = TEMPLATE,
+) -> dict[str, bytes]:
+    """Return what Typst compiles: the template, the data and the charts."""
+    charts = {}
+    if document.charts():
+        from jobs.reports.rendering.charts import svg_of
+
+        for at, chart in enumerate(document.charts()):
+            charts[_chart_file(at)] = svg_of(chart, document.period)
+    most_rows = None if is_whole else wording.rows_printed(document)
+    told = {**_head(document, paper), **_Data(document, paper, most_rows).told()}
+    return {**_sources(template, told), **charts}
+
+
+def _sources(template: str, told: dict[str, Any]) -> dict[str, bytes]:
+    return {
+        "main.typ": (files(__package__) / template).read_bytes(),
+        "data.json": json.dumps(told, ensure_ascii=False).encode(),
+    }
+
+
+def _head(document: Document, paper: Paper) -> dict[str, Any]:
+    at = datetime.fromisoformat(document.made_at).astimezone(UTC)
+    parts = ("year", "month", "day", "hour", "minute", "second")
+    return {
+        "name": cut(printable(document.title), LONGEST_TITLE).strip() or document.kind,
+        "paper": _PAPERS[paper],
+        "font": FAMILY,
+        "date": {name: getattr(at, name) for name in parts},
+    }
+
+
+def compiled(sources: Any, document: Document) -> bytes:
+    """Return what Typst makes of sources, whose type its own types do not name; raises `TypstError`."""
     import typst
 
-    # Its types do not name a dict of files.
-    sources: Any = sources_of(document, paper, is_whole=is_whole)
     return bytes(
         typst.compile(
             sources,
@@ -59,30 +135,12 @@ def pdf_of(document: Document, paper: Paper = Paper.A4, *, is_whole: bool = Fals
     )
 
 
-def sources_of(
-    document: Document, paper: Paper = Paper.A4, *, is_whole: bool = False
-) -> dict[str, bytes]:
-    """Return what Typst compiles: the template, the data and the charts."""
-    sources = {"main.typ": (files(__package__) / TEMPLATE).read_bytes()}
-    if document.charts():
-        from jobs.reports.rendering.charts import svg_of
-
-        for at, chart in enumerate(document.charts()):
-            sources[_chart_file(at)] = svg_of(chart, document.period)
-    most_rows = None if is_whole else wording.rows_printed(document)
-    data = _Data(document, paper, most_rows).told()
-    sources["data.json"] = json.dumps(data, ensure_ascii=False).encode()
-    return sources
-
-
 @cache
 def _fonts() -> typst.Fonts:
-    import matplotlib as mpl
     import typst
 
-    folder = Path(mpl.get_data_path()) / "fonts" / "ttf"
     return typst.Fonts(
-        include_system_fonts=False, include_embedded_fonts=False, font_paths=[str(folder)]
+        include_system_fonts=False, include_embedded_fonts=False, font_paths=[str(font_folder())]
     )
 
 
@@ -99,26 +157,38 @@ class _Data:
         self._most_rows = most_rows
         self._charts = 0
         self._cells = 0
+        self._is_cut = False
 
     def told(self) -> dict[str, Any]:
         document = self._document
-        at = datetime.fromisoformat(document.made_at).astimezone(UTC)
-        title = _prose(document.title)
-        facts = wording.facts_of(document)
-        return {
-            "name": visible_line(document.title),
-            "title": title,
-            "paper": _PAPERS[self._paper],
-            "period": visible_line(document.period.label),
-            "footer": _prose(self._footer()),
-            "date": {
-                name: getattr(at, name)
-                for name in ("year", "month", "day", "hour", "minute", "second")
-            },
-            "facts": [(name, broken(text, _LINE)) for name, text in facts],
+        told = {
+            "title": self._title(document.title, document.kind),
+            "period": self._fit(document.period.label),
+            "footer": self._prose(self._footer(), LONGEST_TITLE),
+            "facts": [(name, self._prose(text)) for name, text in wording.facts_of(document)],
             "verdicts": [self._verdict(one) for one in document.verdicts],
             "sections": [self._section(one) for one in document.sections],
         }
+        return {**told, "notes": [_CUT] if self._is_cut else []}
+
+    def _fit(self, text: str, most: int = LONGEST_TEXT) -> str:
+        """Return a text as the print can have it; every text of the data goes through here."""
+        whole = printable(text)
+        shown = cut(whole, most)
+        self._is_cut |= shown != whole
+        return shown
+
+    def _prose(self, text: str, most: int = LONGEST_TEXT) -> str:
+        return broken(self._fit(text, most), _LINE)
+
+    def _title(self, title: str, name: str) -> str:
+        """Return a title or a heading, which a print must have: without one the name."""
+        return self._prose(title if title.strip() else name or "Untitled", LONGEST_TITLE)
+
+    def _url(self, href: str) -> str:
+        """Return the address of a link; empty, so that it is text, where it is too long for one."""
+        url = wording.url_of(self._document, href)
+        return url if len(url) <= _LONGEST_LINK else ""
 
     def _footer(self) -> str:
         document = self._document
@@ -128,16 +198,16 @@ class _Data:
 
     def _section(self, section: Section) -> dict[str, Any]:
         return {
-            "title": _prose(section.title),
-            "covered": wording.covered_of(section, self._document),
-            "gaps": [broken(wording.gap_of(one), _LINE) for one in section.gaps],
+            "title": self._title(section.title, section.name),
+            "covered": self._prose(wording.covered_of(section, self._document)),
+            "gaps": [self._prose(wording.gap_of(one)) for one in section.gaps],
             "blocks": [self._block(one) for one in section.blocks],
         }
 
     def _block(self, block: Block) -> dict[str, Any]:
         match block:
             case Text():
-                paragraphs = [broken(one, _LINE) for one in wording.paragraphs_of(block.text)]
+                paragraphs = [self._prose(one) for one in wording.paragraphs_of(block.text)]
                 return {"kind": "text", "paragraphs": paragraphs}
             case Verdict():
                 return {"kind": "verdict", **self._verdict(block)}
@@ -152,46 +222,48 @@ class _Data:
     def _verdict(self, verdict: Verdict) -> dict[str, Any]:
         return {
             "level": verdict.level.value,
-            "word": _prose(verdict.word),
-            "sentence": _prose(verdict.sentence),
-            "url": wording.url_of(self._document, verdict.href),
+            "word": self._prose(verdict.word, LONGEST_TITLE),
+            "sentence": self._prose(verdict.sentence),
+            "url": self._url(verdict.href),
         }
 
     def _figure(self, figure: Figure) -> dict[str, Any]:
         return {
-            "label": broken(visible_line(figure.label), _LABEL),
-            "value": broken(wording.value_of(figure.value, figure.type), _VALUE),
-            "before": broken(wording.value_of(figure.before, figure.type), _VALUE),
-            "definition": _prose(figure.definition),
-            "url": wording.url_of(self._document, figure.href),
+            "label": broken(self._fit(figure.label), _LABEL),
+            "value": broken(self._fit(wording.value_of(figure.value, figure.type)), _VALUE),
+            "before": broken(self._fit(wording.value_of(figure.before, figure.type)), _VALUE),
+            "definition": self._prose(figure.definition),
+            "url": self._url(figure.href),
         }
 
     def _chart(self, chart: Chart) -> dict[str, Any]:
         at = self._charts
         self._charts += 1
         return {
-            "title": _prose(chart.title),
+            "title": self._prose(chart.title, LONGEST_TITLE),
             "file": _chart_file(at),
-            "alt": visible_line(chart.alt or chart.title),
+            "alt": self._fit(
+                next(filter(str.strip, (chart.alt, chart.title, chart.name)), "Chart")
+            ),
         }
 
     def _table(self, table: Table) -> dict[str, Any]:
         rows = [
-            [wording.cell_of(*one) for one in zip(row, table.columns, strict=True)]
+            [self._fit(wording.cell_of(*one)) for one in zip(row, table.columns, strict=True)]
             for row in table.rows[: self._most_rows]
         ]
         self._cells += len(rows) * len(table.columns)
         if self._most_rows is None and self._cells > wording.MOST_CELLS:
             return self._row_lines(table, rows)
-        heads = [visible_line(column.title) for column in table.columns]
+        heads = [self._fit(column.title, LONGEST_HEAD) for column in table.columns]
         numeric = [column.type in NUMERIC for column in table.columns]
         across = [side - 2 * _MARGIN for side in _SIZES[self._paper]]
         widths = widths_of(heads, rows, numeric, across[0], across[1])
         rooms = [widths.room(at) for at in range(len(heads))]
-        urls = [wording.url_of(self._document, one) for one in table.hrefs[: len(rows)]]
+        urls = [self._url(one) for one in table.hrefs[: len(rows)]]
         return {
             "kind": "table",
-            "title": _prose(table.title),
+            "title": self._prose(table.title, LONGEST_TITLE),
             "size": widths.size,
             "widths": widths.columns,
             "flipped": widths.is_flipped and bool(rows),
@@ -199,23 +271,19 @@ class _Data:
             "heads": [broken(one, room) for one, room in zip(heads, rooms, strict=True)],
             "rows": [[broken(*one) for one in zip(row, rooms, strict=True)] for row in rows],
             "urls": urls if any(urls) else [],
-            "empty": _prose(table.empty),
+            "empty": self._prose(table.empty),
             "note": wording.rows_note_of(table, len(rows)),
             "definitions": [
-                [name, broken(text, _LINE)] for name, text in wording.definitions_of(table)
+                [self._prose(one) for one in told] for told in wording.definitions_of(table)
             ],
         }
 
     def _row_lines(self, table: Table, rows: list[list[str]]) -> dict[str, Any]:
         """Return rows as lines: they need a sixth of what cells need."""
-        heads = [visible_line(column.title) for column in table.columns[1:]]
-        lines = [
-            f"{row[0]}: {', '.join(f'{h} {c}' for h, c in zip(heads, row[1:], strict=True) if c)}"
-            for row in rows
-        ]
-        shown = [broken(one, _LINE) for one in lines]
-        return {"kind": "lines", "title": _prose(table.title), "lines": shown}
-
-
-def _prose(text: str) -> str:
-    return broken(visible_line(text), _LINE)
+        lines = plain_print.rows_as_lines([one.title for one in table.columns], rows)
+        shown = [broken(printable(one), _LINE) for one in lines]
+        return {
+            "kind": "lines",
+            "title": self._prose(table.title, LONGEST_TITLE),
+            "lines": shown,
+        }

@@ -14,7 +14,7 @@ _BOLD = 1.14
 _PADDING = 8.0
 _SIZES = (8.0, 7.5, 7.0, 6.5, 6.0)
 _SMALL_SIZES = (5.5, 5.0, 4.5, 4.0)
-_MOST_NEEDED, _MOST_WANTED = 14, 60
+_MOST_NEEDED, _MOST_WANTED, _MOST_NUMERIC = 14, 60, 30
 _FEWEST = 4
 # Characters that stay together in a name without separators.
 _CHUNK = 4
@@ -47,10 +47,11 @@ def widths_of(
     needed, wanted = [], []
     for at, head in enumerate(heads):
         longest = max((len(row[at]) for row in rows), default=0)
+        number = min(longest, _MOST_NUMERIC)
         word = math.ceil(_BOLD * max(map(len, head.split()), default=0))
-        least = longest if numeric[at] else min(longest, _MOST_NEEDED)
+        least = number if numeric[at] else min(longest, _MOST_NEEDED)
         needed.append(max(_FEWEST, least, min(word, _MOST_NEEDED)))
-        most = longest if numeric[at] else min(longest, _MOST_WANTED)
+        most = number if numeric[at] else min(longest, _MOST_WANTED)
         wanted.append(max(needed[-1], most, min(len(head), 2 * _MOST_NEEDED)))
     for size in _SIZES:
         if _width(needed, size) <= upright:

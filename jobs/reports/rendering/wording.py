@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from string import punctuation
 from typing import Any
+from urllib.parse import quote
 
 from jobs import numbers
 from jobs.reports.document import Column, Document, Gap, Section, Table
 from jobs.reports.values import ValueType, stamp, text_of
 from jobs.visible import visible, visible_line
 
+# What stays as it is in an address; all else is percent-encoded.
+_OF_LINKS = punctuation
 # Typst needs about 16 kB for each cell of a print; CSV and JSON have all rows of the document.
 MOST_CELLS = 4000
 _ROWS = (1000, 500, 200, 100, 50, 20, 10)
@@ -25,8 +29,11 @@ def rows_printed(document: Document) -> int:
 
 
 def value_of(value: Any, type_: ValueType, absent: str = numbers.DASH) -> str:
-    """Return a value for people."""
-    return visible_line(absent if value is None else text_of(value, type_))
+    """Return a value for people; one that is not of its type as it is."""
+    try:
+        return visible_line(absent if value is None else text_of(value, type_))
+    except (ArithmeticError, TypeError, ValueError):
+        return visible_line(str(value))
 
 
 def cell_of(value: Any, column: Column) -> str:
@@ -102,7 +109,7 @@ def url_of(document: Document, href: str) -> str:
     """Return the address of a page of the console; empty without a base URL."""
     if not document.base_url or not href.startswith("/"):
         return ""
-    return f"{document.base_url.rstrip('/')}{href}"
+    return quote(f"{document.base_url.rstrip('/')}{href}", safe=_OF_LINKS, errors="replace")
 
 
 def _moment(text: str | None) -> str:

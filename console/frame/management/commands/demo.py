@@ -86,7 +86,7 @@ class Command(BaseCommand):
         self.kafka_port: int = options["kafka_port"]
         self.with_mirror_maker: bool = options["mirror_maker"]
         self.with_analyses: bool = not options["without_analyses"]
-        home: Path = options["home"].resolve()
+        home: Path = Path(os.path.realpath(options["home"]))
         os.umask(FOR_THIS_USER_ONLY)
         with signals_as_interrupts():
             try:

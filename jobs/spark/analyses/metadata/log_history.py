@@ -233,7 +233,7 @@ def _remove_unused(histories: Path, kept: Path) -> None:
 
 
 def _key(folder: Path) -> str:
-    return hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:24]
+    return hashlib.sha256(os.path.realpath(folder).encode()).hexdigest()[:24]
 
 
 def _fingerprint(folder: LogFolder) -> str:

@@ -9,7 +9,6 @@ from django.template.loader import render_to_string
 from django.test import RequestFactory
 
 from console.frame.tables.table import Choice, Column, csv_response, read_table
-from jobs.csv_text import neutral
 from jobs.numbers import format_count
 
 pytestmark = pytest.mark.django_db
@@ -193,25 +192,3 @@ def test_csv_has_exactly_the_filtered_rows_of_all_pages():
         ["b2", "Topic b2"],
         ["b1", "Topic b1"],
     ]
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        pytest.param("=HYPERLINK(1)", "'=HYPERLINK(1)", id="equals"),
-        pytest.param("+1", "'+1", id="plus"),
-        pytest.param("-orders", "'-orders", id="minus"),
-        pytest.param("@SUM(A1)", "'@SUM(A1)", id="at"),
-        pytest.param("\t=1", "'\t=1", id="tab"),
-        pytest.param("  =1", "'  =1", id="blanks before it"),
-        pytest.param(
-            "\N{FULLWIDTH EQUALS SIGN}1", "'\N{FULLWIDTH EQUALS SIGN}1", id="full-width equals"
-        ),
-        pytest.param("orders=1", "orders=1", id="inside the text"),
-        pytest.param(-1, "-1", id="negative number"),
-        pytest.param(None, "", id="unknown"),
-        pytest.param(True, "true", id="boolean"),
-    ],
-)
-def test_csv_cells_are_never_formulas(value, text):
-    assert neutral(value) == text

@@ -57,11 +57,54 @@ def test_a_root_that_is_not_mounted_is_not_made(folder):
     assert not folder.exists()
 
 
-def test_a_file_in_the_place_of_the_folder_is_said(folder):
-    (folder / "weekly").write_text("a file")
+def place_file(path):
+    path.write_text("a file")
+
+
+def place_circle(path):
+    path.symlink_to(path)
+
+
+def place_circle_of_two(path):
+    other = path.with_name("other")
+    path.symlink_to(other)
+    other.symlink_to(path)
+
+
+@pytest.mark.parametrize("place", [place_file, place_circle, place_circle_of_two])
+@pytest.mark.parametrize("address", ["weekly", "weekly/all"])
+def test_what_is_in_the_place_of_the_folder_is_said(folder, place, address):
+    place(folder / "weekly")
+    delivery = sent(queue_one("folder", address))
+    assert delivery.state == DeliveryState.PENDING
+    assert f"{folder}/weekly" in delivery.sentence
+    assert (
+        "is a file, or a link to itself, where a folder is needed: move it away"
+        in delivery.sentence
+    )
+
+
+@pytest.mark.parametrize(
+    ("place", "sentence"),
+    [
+        (place_file, "is no folder: move it away"),
+        (place_circle, "a link to no folder, or to itself"),
+    ],
+)
+def test_what_is_in_the_place_of_the_root_is_said(folder, place, sentence):
+    folder.rmdir()
+    place(folder)
     delivery = sent(queue_one("folder", "weekly"))
     assert delivery.state == DeliveryState.PENDING
-    assert "Writing to" in delivery.sentence
+    assert f"{folder} (REPORT_FOLDER)" in delivery.sentence
+    assert sentence in delivery.sentence
+
+
+def test_a_link_to_a_folder_below_the_root_is_followed(folder):
+    (folder / "all").mkdir()
+    (folder / "weekly").symlink_to("all")
+    assert sent(queue_one("folder", "weekly")).state == DeliveryState.DELIVERED
+    assert len(list((folder / "all").iterdir())) == 1
 
 
 @pytest.mark.parametrize(
@@ -87,3 +130,14 @@ def test_a_report_whose_files_are_gone_is_given_up(folder):
     sent(delivery)
     assert (delivery.state, delivery.next_at) == (DeliveryState.GAVE_UP, None)
     assert "Make it again" in delivery.sentence
+
+
+def test_of_the_chosen_formats_those_that_could_be_made_are_put_there(folder):
+    sent(queue_one("folder", "weekly", files={Format.PDF: PDF}, formats=["pdf", "html"]))
+    assert [path.suffix for path in (folder / "weekly").iterdir()] == [".pdf"]
+
+
+def test_where_no_chosen_format_could_be_made_the_others_are_put_there(folder):
+    delivery = sent(queue_one("folder", "weekly", files={Format.CSV: b"zip"}, formats=["pdf"]))
+    assert delivery.state == DeliveryState.DELIVERED
+    assert {path.suffix for path in (folder / "weekly").iterdir()} == {".json", ".zip"}

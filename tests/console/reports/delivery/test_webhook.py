@@ -39,6 +39,13 @@ def test_a_receiver_gets_the_report_and_its_files(receiver):
     assert delivery.state == DeliveryState.DELIVERED
 
 
+def test_a_receiver_gets_what_could_not_be_made(receiver):
+    error = "PDF could not be made: TypstError."
+    sent(queue_one("webhook", receiver.url, files={Format.CSV: b"zip"}, error=error))
+    assert receiver.body["error"] == error
+    assert [file["format"] for file in receiver.body["files"]] == ["csv"]
+
+
 def test_json_is_sent_once_as_the_document(receiver):
     sent(queue_one("webhook", receiver.url, files={}, formats=["json"]))
     assert [file["content"] for file in receiver.body["files"]] == [None]

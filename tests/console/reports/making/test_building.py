@@ -1,18 +1,24 @@
 """A run becomes a document with its files, or says why not."""
 
 import hashlib
+import io
 import json
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from pypdf import PdfReader
 
 from console.accounts.models import ClusterGrant
 from console.reports import queries
 from console.reports.actions import remove_old_runs
+from console.reports.kinds.registry import MAKERS
 from console.reports.making import building, store
+from console.reports.making.parts import read_mail
 from console.reports.models import Delivery, ReportRun, RunState, Trigger
-from jobs.reports.document import Document
+from jobs.reports.document import Column, Document, Section, Table
+from jobs.reports.kinds.kind import Content
 from jobs.reports.rendering.formats import Format
 from tests.console.making import make_flow, make_user
 from tests.console.reports.making.worlds import NOW, make, queue_run, ready_run
@@ -156,3 +162,42 @@ def test_old_runs_go_with_their_files(operator):
     assert list(ReportRun.objects.all()) == [kept]
     assert not store.folder_of(old).exists()
     assert store.folder_of(kept).exists()
+
+
+def ragged(maker):
+    """A maker whose table has a row with too few cells: neither page nor print can be made of it."""
+    table = Table("t", "T", (Column("a", "A"), Column("b", "B")), (("only one",),))
+    content = Content((Section("s", "S", None, None, (table,)),))
+    return {"disaster-recovery": replace(maker, build=lambda recorded, before: content)}
+
+
+def test_a_format_that_fails_leaves_the_others_and_the_run_says_so(operator):
+    make_flow("orders")
+    run = queue_run(operator, recipients=[MAIL])
+    assert building.claim(run.pk, NOW)
+    building.make(run.pk, NOW, ragged(MAKERS["disaster-recovery"]))
+    run.refresh_from_db()
+    assert (run.state, set(run.files)) == (RunState.READY, {"csv", "json"})
+    assert "HTML could not be made" in run.error
+    assert "PDF could not be made" in run.error
+    assert run.deliveries.count() == 1
+    assert "PDF could not be made" in read_mail(run).text
+    assert "PDF could not be made" in read_mail(run).html
+
+
+def test_the_last_attempt_has_the_plainest_print(operator):
+    make_flow("orders")
+    run = queue_run(operator, attempts=building.MOST_ATTEMPTS - 1)
+    made = make(run)
+    text = "".join(
+        page.extract_text()
+        for page in PdfReader(io.BytesIO(store.read_file(made, Format.PDF))).pages
+    )
+    assert "it ended the program that made it" in " ".join(text.split())
+
+
+def test_a_flow_with_a_name_that_no_font_has_gets_its_report(operator):
+    flow = make_flow("evil\u0350group\ufffe中")
+    run = ready_run(operator)
+    assert (set(run.files), run.error) == (set(Format), "")
+    assert document_of(run).subjects == (flow.name,)

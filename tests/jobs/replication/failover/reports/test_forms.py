@@ -123,6 +123,8 @@ def test_many_partitions_make_many_pages_and_none_is_left_out(key, count):
         pytest.param("группа", "группа", id="Cyrillic"),
         pytest.param("a\nb\x00c", "a\\u000ab\\u0000c", id="control characters"),
         pytest.param("a\N{RIGHT-TO-LEFT OVERRIDE}b", "a\\u202eb", id="turned text"),
+        pytest.param("evil\u0350group", "evil\\u0350group", id="mark that the font lacks"),
+        pytest.param("a\ufffeb", "a\\ufffeb", id="no character"),
     ],
 )  # fmt: skip
 def test_names_are_text_and_every_character_of_them_is_seen(key, text, shown):
@@ -135,6 +137,14 @@ def test_a_very_long_name_is_broken(key):
     lines = [line for page in pages_of(pdf) for line in page.splitlines()]
     assert max(len(line) for line in lines if "xxx" in line) < 130
     assert "x" * 400 in "".join("".join(lines).split())
+
+
+@pytest.mark.parametrize("text", ["x" * 100_000, ",".join(map(str, range(2000))), "a " * 5000, ""])
+def test_a_text_of_any_length_in_any_place_is_printed(key, text, caplog):
+    found = with_partitions(report(asked_by=text, plan_name=text, problem=text), 3, text)
+    found["groups"][0]["outcome"]["message"] = text
+    assert len(pages_of(pdf_of(key.sign(found)))) > 0
+    assert not caplog.records
 
 
 @pytest.mark.parametrize(
