@@ -16,6 +16,7 @@ from console.clusters.collection.outcome import sentence_about
 from console.clusters.models import GROUP_ID_LENGTH, Cluster
 from console.frame.processes.work_sharing import longest_waiting
 from console.streams.collection.door import SeenApplications, StreamsDoor, ask_cluster
+from console.streams.collection.retention import forget_longest_gone
 from console.streams.collection.rows import GONE, save_application, save_gone, save_problem
 from console.streams.models import StreamsApplication, StreamsRound
 from jobs.cluster.errors import ClusterFault, InvalidFields
@@ -89,10 +90,20 @@ def _save(
             save_problem(row, problems[name])
         elif name not in seen.group_ids and not seen.cluster_faults and row.state != GONE:
             save_gone(row)
+    forget_longest_gone(cluster)
     total = len(seen.observations.keys() | problems.keys())
     parts = [fault.message for fault in dict.fromkeys(seen.cluster_faults)]
     parts.append(sentence_about("groups could not be read", problems, total))
+    parts.append(sentence_about("applications are beyond the limits", _left_out(cluster), total))
     return " ".join(part for part in parts if part)
+
+
+def _left_out(cluster: Cluster) -> dict[str, str]:
+    rows = StreamsApplication.objects.filter(cluster=cluster).exclude(state=GONE)
+    rows = rows.exclude(left_out="")
+    return dict.fromkeys(
+        rows.values_list("application_id", flat=True), "their counts are at least what is shown"
+    )
 
 
 def _claim(cluster: Cluster, now: datetime) -> bool:
