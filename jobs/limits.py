@@ -7,8 +7,10 @@ not known: nothing that was left out is taken for absent.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
+# Kafka's own limit: no topic has a longer name.
+_LONGEST_TOPIC = 249
 # Characters of a text of a client, of a sentence that quotes such texts, of a value of a setting.
 TEXT, SENTENCE, VALUE = 255, 1_000, 10_000
 # Sentences about one application.
@@ -21,6 +23,15 @@ COMMIT, COMMITS = 1_024, 2_000_000
 # One cluster: applications in a round, with those that are gone, and seconds and bytes of their snapshots.
 APPLICATIONS, APPLICATIONS_KEPT, SNAPSHOT_EVERY_S = 1_000, 2_000, 60
 SNAPSHOT_BYTES_PER_DAY = 200_000_000
+# One cluster: its groups; partitions of one group, and of all of them.
+GROUPS, GROUP_PARTITIONS, ROUND_PARTITIONS = 50_000, 10_000, 500_000
+# One internal topic of replication: groups and partitions with a checkpoint, partitions with an offset sync,
+# partitions with a position. Characters of the id of a group.
+CHECKPOINTS, SYNCS, POSITIONS, GROUP_ID = 500_000, 200_000, 200_000, 1_024
+# The metadata log of a cluster: values of a list in a change, characters of all changes of a day.
+VALUES, CHANGES_PER_DAY = 1_000, 200_000_000
+# How the sentence begins that a row has where something of it is left out; what that of a whole list has.
+LEFT_OUT, GROUPS_LEFT_OUT = "Beyond the limits: ", "groups are left out"
 _DIGEST = 16
 
 
@@ -46,3 +57,9 @@ def sentences(found: Collection[str], most: int = CAUTIONS) -> tuple[str, ...]:
 def beyond(count: int, most: int, what: str) -> str:
     """Return the sentence about a limit that was passed; empty while it was not."""
     return f"{count:,} {what}: the first {most:,} are kept." if count > most else ""
+
+
+def may_exist(topic: str, partition: int, counts: Mapping[str, int]) -> bool:
+    """Say whether a partition that a client names may exist; every one of a topic that was not seen may."""
+    count = counts.get(topic)
+    return partition >= 0 and (len(topic) <= _LONGEST_TOPIC if count is None else partition < count)

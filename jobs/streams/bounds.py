@@ -12,20 +12,10 @@ from typing import TypeVar
 from jobs import limits
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.group_members import ClassicGroup, StreamsGroup
-from jobs.limits import beyond, short
+from jobs.limits import beyond, may_exist, short
 from jobs.streams.application import Application, Route, TaskId, TasksByRole, Thread
 
-# Kafka's own limit: no topic has a longer name.
-_LONGEST_TOPIC = 249
 _Group = TypeVar("_Group", ClassicGroup, StreamsGroup)
-
-
-def exists(place: TopicPartition, counts: Mapping[str, int]) -> bool:
-    """Say whether a partition that a member names may exist; every one of a topic that was not seen may."""
-    count = counts.get(place.topic)
-    return place.partition >= 0 and (
-        len(place.topic) <= _LONGEST_TOPIC if count is None else place.partition < count
-    )
 
 
 def first_members(group: _Group) -> _Group:
@@ -138,7 +128,7 @@ def _thread(one: Thread, tasks: Collection[TaskId], budget: _Budget) -> Thread:
 def _routes(routes: Iterable[Route], counts: Mapping[str, int], budget: _Budget) -> Iterable[Route]:
     for one, _ in zip(routes, range(limits.MEMBERS), strict=False):
         active, standby = (
-            budget.places([place for place in own if exists(place, counts)])
+            budget.places([place for place in own if may_exist(*place, counts)])
             for own in (one.active, one.standby)
         )
         yield Route(budget.text(one.endpoint), active, standby)

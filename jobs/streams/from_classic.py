@@ -11,9 +11,8 @@ from dataclasses import dataclass, field, replace
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.group_members import ClassicGroup, ClassicMember
-from jobs.limits import short
+from jobs.limits import may_exist, short
 from jobs.streams.application import Route, TaskId, TasksByRole, Thread, process_in
-from jobs.streams.bounds import exists
 from jobs.wire.consumer_protocol import decode_consumer_assignment, decode_consumer_subscription
 from jobs.wire.errors import RecordFormatError
 from jobs.wire.streams_userdata import (
@@ -58,7 +57,7 @@ class _Gathered:
     def add(self, task: TaskId, places: Iterable[TopicPartition]) -> bool:
         """Add partitions of a task; False: all of them are none, and so is the task."""
         named = list(places)
-        found = [one for one in named if exists(one, self.topic_partitions)]
+        found = [one for one in named if may_exist(*one, self.topic_partitions)]
         self.absent += len(named) - len(found)
         if found or not named:
             self.partitions[task].update(found)

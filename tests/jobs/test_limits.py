@@ -1,7 +1,10 @@
 """Texts and sentences of clients within their limits."""
 
+from pathlib import Path
+
 import pytest
 
+from jobs import limits
 from jobs.limits import beyond, sentences, short
 
 
@@ -34,3 +37,13 @@ def test_of_many_sentences_the_first_are_kept_and_the_rest_counted():
 def test_a_limit_is_said_only_where_it_was_passed():
     assert beyond(10, 10, "tasks") == ""
     assert beyond(12_000, 10_000, "tasks") == "12,000 tasks: the first 10,000 are kept."
+
+
+OPERATE = (Path(__file__).parents[2] / "docs/operate.md").read_text("utf-8")
+STATED = OPERATE.split("## Limits of what clients write\n")[1].split("\n## ")[0]
+NUMBERS = {name: value for name, value in vars(limits).items() if isinstance(value, int)}
+
+
+@pytest.mark.parametrize("name", [name for name in NUMBERS if not name.startswith("_")])
+def test_every_limit_is_stated(name):
+    assert f"{NUMBERS[name]:,}" in STATED

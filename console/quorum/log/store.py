@@ -9,7 +9,8 @@ from typing import Any
 from django.db import transaction
 
 from console.quorum.log import log_fold
-from console.quorum.log.change_rows import LONGEST_NAME, ChangeRow, row_of, type_of
+from console.quorum.log.change_rows import ChangeRow, row_of, type_of
+from console.quorum.log.change_texts import TextLimit
 from console.quorum.log.log_fold import MissingSpan, Portion
 from console.quorum.models import (
     ControllerSilence,
@@ -31,7 +32,10 @@ Row = tuple[AnyChange, int, str | None, ChangeRow]
 
 def save_portion(log: MetadataLog, told: Portion, now: datetime) -> None:
     """Write changes, voters, elections and how far the log is known, in one transaction."""
-    rows: list[Row] = [(change, n, kind, row_of(change)) for change, n, kind in told.changes]
+    texts = TextLimit(log, now)
+    rows: list[Row] = [
+        (change, n, kind, texts.within(row_of(change))) for change, n, kind in told.changes
+    ]
     with transaction.atomic():
         subjects = _subjects(log, rows)
         changes = [_change(log, row, subjects[_key(row)], now) for row in rows]
@@ -39,6 +43,7 @@ def save_portion(log: MetadataLog, told: Portion, now: datetime) -> None:
         objects.bulk_create(changes, batch_size=BATCH, ignore_conflicts=True)
         _save_voters(log, told, now)
         _save_progress(log, told)
+        texts.tell()
 
 
 def _save_progress(log: MetadataLog, told: Portion) -> None:
@@ -76,7 +81,7 @@ def _gap(span: MissingSpan) -> dict[str, Any]:
 
 def _key(row: Row) -> tuple[str, str]:
     change, _, _, told = row
-    return change.kind.value, told.key[:LONGEST_NAME]
+    return change.kind.value, told.key
 
 
 def _subjects(log: MetadataLog, rows: Sequence[Row]) -> dict[tuple[str, str], MetadataSubject]:
@@ -115,12 +120,12 @@ def _subject(log: MetadataLog, row: Row) -> MetadataSubject:
     return MetadataSubject(
         log=log,
         kind=change.kind.value,
-        key=told.key[:LONGEST_NAME],
+        key=told.key,
         topic=told.topic,
         topic_id=told.topic_id,
         partition=told.partition,
         broker=told.subject_broker,
-        name=told.name[:LONGEST_NAME],
+        name=told.name,
         first_offset=change.effective_offset,
     )
 

@@ -17,6 +17,7 @@ from console.replication.findings.snapshot import TranslatorOf, take_snapshot
 from console.replication.flows.models import ReplicationFlow
 from console.replication.translation.translator import open_flow_translator
 from jobs.cluster.errors import ClusterFault, InvalidFields
+from jobs.limits import beyond
 from jobs.replication.findings.connect_topics import SOURCE_CONNECTOR
 from jobs.replication.findings.drift import broken_patterns, drift_findings
 from jobs.replication.findings.finding import DRIFT, Code, Finding
@@ -98,6 +99,8 @@ def _look(
     findings = (*judgement.findings, *(drift or ()))
     finding_save.save_look(flow, watch, findings, _judged(flow, judgement, drift), now)
     watch.memory = judgement.memory.to_mapping()
+    if told := beyond(len(findings), finding_save.MOST_OPEN, "findings"):
+        faults["findings"] = told
     watch.faults = faults
     if wire.tail is not None:
         watch.syncs = wire.tail.to_mapping()

@@ -74,6 +74,14 @@ def save_gone(row: StreamsApplication) -> None:
     )
 
 
+def size_of(seen: Observation) -> int:
+    """Return how much the members of an application wrote, in bytes."""
+    group = seen.group
+    if isinstance(group, StreamsGroup):
+        return len(group.members)
+    return sum(len(one.metadata) + len(one.assignment) for one in group.members)
+
+
 def is_whole(group: ClassicGroup | StreamsGroup) -> bool:
     """Return whether a group shows who runs which task."""
     if isinstance(group, StreamsGroup):

@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from jobs import limits
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.errors import Refused
 from jobs.cluster.topic_reader import TopicRecord, read_whole_topic
 from jobs.wire.errors import RecordFormatError
 from jobs.wire.fields import FieldReader
@@ -135,11 +137,22 @@ def read_checkpoint_topic(
     def take(record: TopicRecord) -> None:
         if _may_be_wanted(record.key, wants):
             found.take(record.key, record.value, record.timestamp_ms, record.offset)
+            refuse_too_many(found, client)
 
     ends = read_whole_topic(client, topic, take, only_partition=PARTITION)
     found.exists = ends is not None
     found.read_to = (ends or {}).get(PARTITION, 0)
     return found
+
+
+def refuse_too_many(found: CheckpointTopic, client: ClusterClient) -> None:
+    """Raise `Refused` beyond the limit: without all checkpoints nothing is known of any."""
+    if len(found.checkpoints) > limits.CHECKPOINTS:
+        raise Refused(
+            f"{found.topic} holds checkpoints of more than {limits.CHECKPOINTS:,} groups and partitions.",
+            cluster=client.connection.alias,
+            hint="Look who may write to it: only MirrorMaker 2 and crosslog should.",
+        )
 
 
 def _may_be_wanted(key: bytes | None, wants: Callable[[str], bool]) -> bool:
@@ -153,6 +166,12 @@ def _may_be_wanted(key: bytes | None, wants: Callable[[str], bool]) -> bool:
 def _usable(found: Checkpoint) -> Checkpoint:
     if min(found.partition, found.upstream_offset, found.downstream_offset) < 0:
         raise RecordFormatError("Checkpoint", "a partition or an offset is negative")
+    if not limits.may_exist(found.topic, found.partition, {}):
+        raise RecordFormatError("Checkpoint", "no topic has so long a name")
+    if len(found.consumer_group_id) > limits.GROUP_ID:
+        raise RecordFormatError(
+            "Checkpoint", f"a group id has more than {limits.GROUP_ID} characters"
+        )
     return found
 
 

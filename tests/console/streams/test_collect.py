@@ -242,3 +242,13 @@ def test_applications_that_are_gone_for_longest_make_room(cluster):
     assert len(names) == limits.APPLICATIONS_KEPT
     assert SHOP in names
     assert f"gone-{limits.APPLICATIONS_KEPT}" not in names
+
+
+def test_what_there_was_no_time_for_keeps_its_values_and_says_so(cluster):
+    make_streams(cluster)
+    StreamsRound.objects.update(claimed_until=None)
+    answer = seen(observation(without_endpoint()))
+    assert collect.collect_applications(cluster.pk, lambda: NOW, lambda *_: answer, 0.0)
+    assert "No time was left" in shop().problem
+    assert shop().answers_wrong is False
+    assert "1 of 1 groups could not be read" in StreamsRound.objects.get().error
