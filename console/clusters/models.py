@@ -13,7 +13,7 @@ from django.db import models
 
 from jobs.availability.status.severity import Severity
 from jobs.cluster.connection import Connection, SaslMechanism, SecurityProtocol
-from jobs.limits import LEFT_OUT
+from jobs.limits import LEFT_OUT, short
 from jobs.replication.flow.lag import LagStatus
 
 TOPIC_NAME_LENGTH = 249
@@ -307,7 +307,7 @@ class Group(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.group_id or "(no id)"
+        return short(self.group_id) or "(no id)"
 
     @property
     def is_partial(self) -> bool:

@@ -17,7 +17,7 @@ from console.replication.findings.snapshot import TranslatorOf, take_snapshot
 from console.replication.flows.models import ReplicationFlow
 from console.replication.translation.translator import open_flow_translator
 from jobs.cluster.errors import ClusterFault, InvalidFields
-from jobs.limits import beyond
+from jobs.limits import SENTENCE, beyond, short
 from jobs.replication.findings.connect_topics import SOURCE_CONNECTOR
 from jobs.replication.findings.drift import broken_patterns, drift_findings
 from jobs.replication.findings.finding import DRIFT, Code, Finding
@@ -101,7 +101,7 @@ def _look(
     watch.memory = judgement.memory.to_mapping()
     if told := beyond(len(findings), finding_save.MOST_OPEN, "findings"):
         faults["findings"] = told
-    watch.faults = faults
+    watch.faults = {part: short(text, SENTENCE) for part, text in faults.items()}
     if wire.tail is not None:
         watch.syncs = wire.tail.to_mapping()
 

@@ -14,13 +14,13 @@ from console.replication.findings.models import RANKS, FlowFinding, FlowWatch
 from console.replication.flows.models import FlowPartition, ReplicationFlow
 from console.replication.measurement.measure import Measured
 from console.replication.measurement.store import as_measured
-from jobs.limits import short
+from jobs.limits import CAUTIONS, SENTENCE, short
 from jobs.replication.findings.finding import Code, Finding, FindingSeverity
 from jobs.replication.findings.life import OpenFinding, follow
 
 # A topic with thousands of partitions must not make thousands of rows that nobody reads.
 MOST_OPEN = 500
-_SUBJECT = 600
+_SUBJECT, _TOPIC = 600, 320
 _FIELDS = ("severity", "rank", "topic", "partition", "sentence", "todo", "evidence", "last_seen_at")
 
 
@@ -39,7 +39,7 @@ def save_look(
     """Open, confirm and end findings; a constant number of statements. `watch.pending` is set, not saved."""
     rows = {(r.code, r.subject): r for r in FlowFinding.objects.filter(flow=flow, closed_at=None)}
     known = [_as_open(row) for row in rows.values()]
-    told = [replace(one, subject=short(one.subject, _SUBJECT)) for one in findings]
+    told = [_within_limits(one) for one in findings]
     change = follow(known, _pending(watch), _worst(told, rows), judged, now)
     with transaction.atomic():
         FlowFinding.objects.bulk_create([_row(flow, one) for one in change.opened])
@@ -56,6 +56,22 @@ def prune_findings(now: datetime) -> int:
     """Remove findings that ended more than FINDINGS_RETENTION_D days ago; return how many."""
     limit = now - timedelta(days=settings.FINDINGS_RETENTION_D)
     return FlowFinding.objects.filter(closed_at__lt=limit).delete()[0]
+
+
+def _within_limits(one: Finding) -> Finding:
+    """Return a finding whose texts fit a row: names of connectors and settings are of whoever wrote them."""
+    evidence = {
+        short(name): short(value, SENTENCE) if isinstance(value, str) else value
+        for name, value in list(one.evidence.items())[:CAUTIONS]
+    }
+    return replace(
+        one,
+        subject=short(one.subject, _SUBJECT),
+        topic=short(one.topic, _TOPIC),
+        sentence=short(one.sentence, SENTENCE),
+        todo=short(one.todo, SENTENCE),
+        evidence=evidence,
+    )
 
 
 def _worst(findings: Sequence[Finding], is_open: Container[tuple[str, str]]) -> list[Finding]:

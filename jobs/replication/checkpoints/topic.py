@@ -24,6 +24,7 @@ from jobs.wire.topics.connect_json import is_json_wrapped
 PARTITION = 0
 # The id of the remote topic that a checkpoint of crosslog is about; MirrorMaker 2 does not look at headers.
 TOPIC_ID_HEADER = "crosslog.topic-id"
+_LONGEST_ID = 32
 _URL_SAFE = str.maketrans("+/", "-_")
 MISCONFIGURED_CONVERTER = "written through a JSON converter"
 TOMBSTONE = "a tombstone"
@@ -185,6 +186,8 @@ def _key_of(key: bytes | None) -> GroupPartition:
 def _topic_id(headers: object) -> str:
     noted = dict(headers) if isinstance(headers, list) else {}
     value = noted.get(TOPIC_ID_HEADER)
-    text = value.decode("ascii", "replace") if isinstance(value, bytes) else ""
+    text = ""
+    if isinstance(value, bytes) and len(value) <= _LONGEST_ID:
+        text = value.decode("ascii", "replace")
     # Up to 0.5.0 ids were written in the standard alphabet of base64.
     return text.translate(_URL_SAFE)

@@ -50,3 +50,15 @@ def test_a_long_subject_is_cut_and_stays_the_same_finding(look):
     assert len(kept) == 600
     assert look([finding("g" * 1_500)], 2) == {kept}
     assert FlowFinding.objects.count() == 1
+
+
+def test_texts_that_somebody_wrote_fit_a_row(look):
+    long = "x\0" * 50_000
+    values = {f"{name}{long}": long for name in range(300)} | {"records": 7}
+    look([Finding(Code.TASK_FAILED, MILD, long, long, long, long, None, values)], 0)
+    row = FlowFinding.objects.get()
+    assert [len(one) for one in (row.sentence, row.todo, row.subject, row.topic)] == [
+        1_000, 1_000, 600, 320,
+    ]  # fmt: skip
+    assert len(row.evidence) == 100
+    assert "\0" not in str([row.sentence, row.subject, list(row.evidence.values())])
