@@ -62,8 +62,9 @@ class StreamsApplicationSerializer(serializers.ModelSerializer[StreamsApplicatio
     task_count = serializers.IntegerField(source="tasks", allow_null=True)
     store_count = serializers.IntegerField(source="stores", allow_null=True)
     left_out = serializers.CharField(
+        read_only=True,
         help_text="What is beyond the limits of one application, empty for nothing: counts are at least "
-        "what is told then, and what follows from all tasks is null."
+        "what is told then, and what follows from all tasks is null.",
     )
     freshness = FreshnessSerializer(read_only=True)
 
