@@ -311,7 +311,7 @@ class Group(models.Model):
 
     @property
     def is_partial(self) -> bool:
-        """Whether some of its offsets are beyond the limits: lag and counts are at least what is told."""
+        """Whether some of its offsets are beyond the limits: lag and counts are at least what is shown."""
         return self.error.startswith(LEFT_OUT)
 
 

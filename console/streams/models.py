@@ -43,7 +43,7 @@ class StreamsApplication(models.Model):
     `facts` are offsets and commits (`jobs.streams.stored.pack_facts`) of `facts_at`, when it was last seen
     whole. `description` is what `Topology#describe()` printed, empty for none. `problem` is a sentence while
     its group cannot be described. `left_out` says what of it is beyond the limits (`jobs.limits`), empty for
-    nothing: counts are at least what is told then, and what follows from all tasks is null.
+    nothing: counts are at least what is shown then, and what follows from all tasks is null.
     """
 
     cluster = models.ForeignKey(

@@ -64,7 +64,7 @@ class StreamsApplicationSerializer(serializers.ModelSerializer[StreamsApplicatio
     left_out = serializers.CharField(
         read_only=True,
         help_text="What is beyond the limits of one application, empty for nothing: counts are at least "
-        "what is told then, and what follows from all tasks is null.",
+        "what is shown then, and what follows from all tasks is null.",
     )
     freshness = FreshnessSerializer(read_only=True)
 

@@ -230,9 +230,10 @@ def _lines(told: dict[str, Any]) -> Iterator[str]:
         where = one["subtopology"] or " or ".join(one["candidates"]) or "every process"
         yield f"  {one['store']}  in {where}  ({one['confidence']})"
     yield "tasks"
-    none = "not known" if told["left_out"] else "nobody"
     for one in told["tasks"]:
-        placed = "  ".join(f"{at['role']} {at['place']}" for at in one["placements"]) or none
+        placed = "  ".join(f"{at['role']} {at['place']}" for at in one["placements"]) or (
+            "not known" if told["left_out"] else "nobody"
+        )
         records = [at["lag_records"] for at in one["input"] if at["lag_records"] is not None]
         lag = f"  lag {sum(records):,}" if records else ""
         yield f"  {one['task']}  {placed}{lag}"

@@ -55,7 +55,7 @@ class Observation:
 
     @property
     def facts(self) -> Facts:
-        """What lag is reckoned from: of commits those of partitions that were seen."""
+        """What lag is reckoned from: of commits those of partitions that may exist."""
         committed = _seen_commits(self.committed, self.topics)
         return Facts(self.observed_at_ms, self.topics, committed)
 
@@ -63,11 +63,13 @@ class Observation:
 def _seen_commits(
     committed: Mapping[TopicPartition, CommittedOffset], topics: Mapping[str, TopicFacts]
 ) -> dict[TopicPartition, CommittedOffset]:
-    """Return the commits of partitions that were seen; stream time that is too long to keep is not known."""
+    """Return the commits of partitions that may exist; stream time that is too long to keep is not known."""
     found: dict[TopicPartition, CommittedOffset] = {}
-    left = limits.COMMITS
+    counts = {name: one.partitions for name, one in topics.items()}
+    left, unseen = limits.COMMITS, limits.PLACES
     for place, one in sorted(committed.items()):
-        if place.topic in topics and 0 <= place.partition < topics[place.topic].partitions:
+        unseen -= place.topic not in counts
+        if limits.may_exist(*place, counts) and (place.topic in counts or unseen >= 0):
             size = len(one.metadata)
             is_kept = size <= min(limits.COMMIT, left)
             left -= size if is_kept else 0

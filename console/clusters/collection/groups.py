@@ -268,7 +268,7 @@ def _left_out(count: int) -> str:
     return (
         f"{limits.LEFT_OUT}{count:,} partitions of the group are left out; at most "
         f"{limits.GROUP_PARTITIONS:,} are kept, of a cluster {limits.ROUND_PARTITIONS:,}. "
-        "Its lag is at least what is told."
+        "Its lag is at least what is shown."
     )
 
 

@@ -11,7 +11,7 @@ from django.db.models import Sum, TextField
 from django.db.models.functions import Cast, Length
 
 from console.quorum.log.change_rows import LONGEST_NAME, ChangeRow
-from console.quorum.models import MetadataChange, MetadataLog
+from console.quorum.models import MetadataChange, MetadataLog, QuorumFinding
 from console.quorum.voters.findings import Found, save_round
 from jobs import limits
 from jobs.limits import short
@@ -19,6 +19,7 @@ from jobs.limits import short
 CODE = "texts_cut"
 # So much text needs no look at what the day has taken.
 _LITTLE = 100_000
+_AGAIN = timedelta(hours=1)
 
 
 class TextLimit:
@@ -42,12 +43,15 @@ class TextLimit:
         )
 
     def tell(self) -> None:
-        """Keep a finding that is over, where texts of this portion were cut."""
-        if not self._cut:
+        """Keep a finding that is over, where texts of this portion were cut; at most one in an hour."""
+        recent = QuorumFinding.objects.filter(
+            log=self._log, code=CODE, closed_at__gt=self._now - _AGAIN
+        )
+        if not self._cut or recent.exists():
             return
         text = (
-            f"{self._cut:,} texts of changes were cut: a text has at most {limits.VALUE:,} characters, and "
-            f"{limits.TEXT} once the changes of 24 h have {limits.CHANGES_PER_DAY:,}. Values that "
+            f"At least {self._cut:,} texts of changes were cut: a text has at most {limits.VALUE:,} characters, "
+            f"and {limits.TEXT} once the changes of 24 h have {limits.CHANGES_PER_DAY:,}. Values that "
             "differ still differ; the archive has the records as they were."
         )
         todo = "Find out who writes so long settings or names."

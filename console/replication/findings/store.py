@@ -59,7 +59,7 @@ def prune_findings(now: datetime) -> int:
 
 
 def _within_limits(one: Finding) -> Finding:
-    """Return a finding whose texts fit a row: names of connectors and settings are of whoever wrote them."""
+    """Return a finding whose texts fit a row: clients choose names of connectors and settings."""
     evidence = {
         short(name): short(value, SENTENCE) if isinstance(value, str) else value
         for name, value in list(one.evidence.items())[:CAUTIONS]

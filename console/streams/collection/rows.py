@@ -15,6 +15,7 @@ from console.streams.models import StreamsApplication, StreamsSnapshot
 from console.streams.snapshots import described
 from jobs import limits
 from jobs.cluster.group_members import ClassicGroup, StreamsGroup
+from jobs.limits import SENTENCE, short
 from jobs.streams.application import Application
 from jobs.streams.assembly import application_of
 from jobs.streams.lag import changelogs_of
@@ -64,7 +65,7 @@ def save_application(
 
 def save_problem(row: StreamsApplication, problem: str) -> None:
     """Write why an application could not be described; what was known of it stays."""
-    StreamsApplication.objects.filter(pk=row.pk).update(problem=problem)
+    StreamsApplication.objects.filter(pk=row.pk).update(problem=short(problem, SENTENCE))
 
 
 def save_gone(row: StreamsApplication) -> None:

@@ -237,5 +237,5 @@ class _Notes:
 
 
 def _number(value: bytes) -> int | None:
-    """Return an offset, None for what is none: headers are of whoever may write to the topic."""
+    """Return an offset, None for what is none: every writer of the topic chooses its headers."""
     return int(value) if value.isdigit() and len(value) <= _DIGITS else None

@@ -9,6 +9,7 @@ from jobs.cluster.descriptions import CommittedOffset, TopicPartition
 from jobs.cluster.group_members import ClassicMember
 from jobs.streams.answers import metadata_for_key
 from jobs.streams.assembly import application_of
+from jobs.streams.collection.applications import topics_of
 from jobs.streams.lag import restore_costs, states_of_tasks
 from jobs.streams.metadata_state import NotKnowable, metadata_state
 from jobs.streams.observation import Observation, TopicFacts
@@ -114,6 +115,21 @@ def test_long_endpoints_and_tags_are_cut_alike_in_members_and_routing():
     assert found.routes[0].endpoint == found.threads[0].endpoint
     assert len(found.threads[0].tags) == limits.TAGS
     assert all(len(k) <= 255 and len(v) <= 255 for k, v in found.threads[0].tags.items())
+
+
+def test_topics_that_members_name_are_asked_for_up_to_the_limit():
+    metadata = subscription(subscription_info(1), topics=[f"t{n:05}" for n in range(5_000)])
+    found = topics_of(group(member(1, metadata, b"")))
+    assert len(found.topics) == limits.TOPICS
+    assert found.faults == ("5,000 topics are read: the first 1,000 are kept.",)
+
+
+def test_commits_of_topics_that_are_not_seen_are_kept_up_to_the_limit():
+    committed = {TopicPartition("hidden", number): CommittedOffset(1) for number in range(60_000)}
+    committed[TopicPartition("orders", 3)] = CommittedOffset(7)
+    facts = replace(observed(one_member(orders(4))), committed=committed).facts
+    assert len(facts.committed) == limits.PLACES + 1
+    assert facts.committed[TopicPartition("orders", 3)].offset == 7
 
 
 def test_cautions_about_many_members_are_counted():

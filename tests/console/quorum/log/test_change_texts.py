@@ -68,7 +68,9 @@ def test_longer_settings_are_cut_stay_different_and_are_said(log):
     finding = QuorumFinding.objects.get()
     assert (finding.code, finding.evidence["texts"]) == ("texts_cut", 2)
     assert finding.closed_at == NOW
-    assert "2 texts of changes were cut" in finding.sentence
+    assert "At least 2 texts of changes were cut" in finding.sentence
+    save(log, setting(3, "x" * 60_000 + "c"))
+    assert QuorumFinding.objects.count() == 1
 
 
 @pytest.mark.parametrize("text", ["p" * 32_000, "User:a\0b"], ids=["long", "NUL"])
