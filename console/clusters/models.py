@@ -13,6 +13,7 @@ from django.db import models
 
 from jobs.availability.status.severity import Severity
 from jobs.cluster.connection import Connection, SaslMechanism, SecurityProtocol
+from jobs.limits import LEFT_OUT, short
 from jobs.replication.flow.lag import LagStatus
 
 TOPIC_NAME_LENGTH = 249
@@ -279,7 +280,7 @@ class Group(models.Model):
 
     `lag` is the sum over the partitions whose lag is known, null when none is. `unknown_count` is
     for how many partitions with a commit the lag could not be told. `error` is why the description
-    or the offsets of this group are missing.
+    or the offsets of this group are missing, or some of them left out (`jobs.limits.LEFT_OUT`).
     """
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="groups")
@@ -306,7 +307,12 @@ class Group(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.group_id or "(no id)"
+        return short(self.group_id) or "(no id)"
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether some of its offsets are beyond the limits: lag and counts are at least what is shown."""
+        return self.error.startswith(LEFT_OUT)
 
 
 class GroupOffset(models.Model):

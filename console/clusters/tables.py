@@ -18,6 +18,7 @@ from console.frame.pages.addresses import address_of
 from console.frame.pages.freshness import oldest
 from console.frame.tables.table import Choice, Column, Table
 from jobs.availability.status.severity import Counted, Severity
+from jobs.limits import short
 from jobs.numbers import format_count, format_span_ms
 
 LAG = (
@@ -255,7 +256,11 @@ GROUPS = Table(
     (
         Column("state", "State", "state", template="clusters/cells/group_state.html"),
         Column(
-            "group_id", "Group", "group_id", link=group_link, format=lambda name: name or "(no id)"
+            "group_id",
+            "Group",
+            "group_id",
+            link=group_link,
+            format=lambda name: short(name) or "(no id)",
         ),
         Column("type", "Type", "type"),
         _count("member_count", "Members"),

@@ -13,6 +13,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from console.frame.rest.sequences import SequencePagination
 from console.frame.rest.viewset import ApiViewSet
 from console.frame.security.access import Action, require, visible
 from console.streams import actions, queries
@@ -26,9 +27,11 @@ from console.streams.serializers import (
     StreamsDocumentSerializer,
     StreamsFilters,
     StreamsPlace,
+    StreamsTaskPlace,
+    StreamsTaskSerializer,
 )
 from console.streams.snapshots import picture_of
-from jobs.streams.documents import application_mapping
+from jobs.streams.documents import application_mapping, task_mappings
 from jobs.streams.keys import KeyFormat
 
 
@@ -45,9 +48,16 @@ class StreamsViewSet(ApiViewSet[StreamsApplication]):
         "retrieve": StreamsPlace,
         "set_description": StreamsPlace,
         "key_lookup": StreamsPlace,
+        "list_tasks": StreamsTaskPlace,
     }
     # An id may be of several clusters: which one it is stands in the query, and is looked at here.
-    anywhere_actions: ClassVar = ("list", "retrieve", "set_description", "key_lookup")
+    anywhere_actions: ClassVar = (
+        "list",
+        "retrieve",
+        "list_tasks",
+        "set_description",
+        "key_lookup",
+    )
     # A lookup changes nothing; its key is too personal for an address.
     access: ClassVar = {"key_lookup": "view"}
     secret_answers: ClassVar = ("key_lookup",)
@@ -70,13 +80,24 @@ class StreamsViewSet(ApiViewSet[StreamsApplication]):
 
     @extend_schema(responses=StreamsDocumentSerializer)
     def retrieve(self, request: Request, application_id: str) -> Response:
-        """Return one application with tasks, stores, metadata and lag."""
+        """Return one application with threads, stores, metadata and restore cost; `tasks/` has its tasks."""
         row = self._application("view")
         picture = picture_of(row)
         told = application_mapping(picture.application, picture.facts, picture.joined)
         shown = {"taken_at": picture.taken_at, "shown_state": told.pop("state")}
+        # What the last round left out is in the row.
+        del told["left_out"]
         counts = StreamsApplicationSerializer(row).data
         return Response({**counts, **told, **shown, "cautions": picture.cautions})
+
+    @extend_schema(responses=StreamsTaskSerializer(many=True))
+    @action(detail=True, url_path="tasks", url_name="tasks", pagination_class=SequencePagination)
+    def list_tasks(self, request: Request, application_id: str) -> Response:
+        """List the tasks of an application: who has each, its lag, the size of its state."""
+        picture = picture_of(self._application("view"))
+        tasks: Any = list(picture.application.placements)
+        page = self.paginate_queryset(tasks)
+        return self.get_paginated_response(task_mappings(picture.application, picture.facts, page))
 
     @extend_schema(
         request=NewDescriptionSerializer,

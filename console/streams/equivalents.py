@@ -21,6 +21,11 @@ def of_application(row: StreamsApplication) -> Equivalents:
     return Equivalents(f"GET {_path(row)}?{_query(row)}", _command(row))
 
 
+def of_tasks(row: StreamsApplication) -> Equivalents:
+    """Return the equivalents of an application's tasks."""
+    return Equivalents(f"GET {_path(row)}tasks/?{_query(row)}", _command(row))
+
+
 def of_description(row: StreamsApplication) -> Equivalents:
     """Return the equivalents of the form of its description."""
     return Equivalents(

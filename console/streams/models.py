@@ -42,7 +42,8 @@ class StreamsApplication(models.Model):
     names the wrong instance for some keys (null: not known), `misrouted_share` the worst share of them.
     `facts` are offsets and commits (`jobs.streams.stored.pack_facts`) of `facts_at`, when it was last seen
     whole. `description` is what `Topology#describe()` printed, empty for none. `problem` is a sentence while
-    its group cannot be described.
+    its group cannot be described. `left_out` says what of it is beyond the limits (`jobs.limits`), empty for
+    nothing: counts are at least what is shown then, and what follows from all tasks is null.
     """
 
     cluster = models.ForeignKey(
@@ -54,6 +55,7 @@ class StreamsApplication(models.Model):
     first_seen_at = models.DateTimeField()
     last_seen_at = models.DateTimeField()
     problem = models.TextField(blank=True)
+    left_out = models.TextField(blank=True, default="")
     instances = models.PositiveIntegerField(null=True, blank=True)
     threads = models.PositiveIntegerField(null=True, blank=True)
     tasks = models.PositiveIntegerField(null=True, blank=True)
@@ -97,7 +99,9 @@ class StreamsApplication(models.Model):
 
 
 class StreamsSnapshot(models.Model):
-    """An application as it ran from `taken_at` on: a row for each change of members, tasks or topology.
+    """An application as it ran from `taken_at` on: the last change of members, tasks or topology of a minute.
+
+    Where `jobs.limits.SNAPSHOT_BYTES_PER_DAY` is reached the newest row takes the change.
 
     `content` is `jobs.streams.stored.pack_application`, without what a description adds. `generation` is null
     with the classic protocol, which does not tell it. `changelogs` are starts and ends of the changelogs then

@@ -47,6 +47,10 @@ class StreamsPlace(Parameters):
     cluster = serializers.CharField(required=False, max_length=63, help_text=_CLUSTER)
 
 
+class StreamsTaskPlace(PageParameters, StreamsPlace):
+    """Of which cluster an application is, and where its tasks begin."""
+
+
 class StreamsApplicationSerializer(serializers.ModelSerializer[StreamsApplication]):
     """An application in a list; a count is null where its group does not tell it now."""
 
@@ -57,6 +61,11 @@ class StreamsApplicationSerializer(serializers.ModelSerializer[StreamsApplicatio
     thread_count = serializers.IntegerField(source="threads", allow_null=True)
     task_count = serializers.IntegerField(source="tasks", allow_null=True)
     store_count = serializers.IntegerField(source="stores", allow_null=True)
+    left_out = serializers.CharField(
+        read_only=True,
+        help_text="What is beyond the limits of one application, empty for nothing: counts are at least "
+        "what is shown then, and what follows from all tasks is null.",
+    )
     freshness = FreshnessSerializer(read_only=True)
 
     class Meta:
@@ -71,6 +80,7 @@ class StreamsApplicationSerializer(serializers.ModelSerializer[StreamsApplicatio
             "facts_at",
             "described_at",
             "problem",
+            "left_out",
             "instance_count",
             "thread_count",
             "task_count",
@@ -233,7 +243,7 @@ class RestoreCostSerializer(serializers.Serializer[Any]):
 
 
 class StreamsDocumentSerializer(StreamsApplicationSerializer):
-    """An application with tasks, stores, metadata and lag; the assignment holds since `taken_at`."""
+    """An application with stores, metadata and lag; the assignment holds since `taken_at`."""
 
     taken_at = serializers.DateTimeField(allow_null=True)
     shown_state = serializers.CharField(help_text="State of the group when it was last seen whole.")
@@ -241,7 +251,6 @@ class StreamsDocumentSerializer(StreamsApplicationSerializer):
     generation = _number()
     next_rebalance_ms = _number()
     processes = StreamsProcessSerializer(many=True)
-    tasks = StreamsTaskSerializer(many=True)
     subtopologies = SubtopologySerializer(many=True)
     stores = StateStoreSerializer(many=True)
     metadata = InstanceMetadataSerializer(many=True)
@@ -259,7 +268,6 @@ class StreamsDocumentSerializer(StreamsApplicationSerializer):
             "generation",
             "next_rebalance_ms",
             "processes",
-            "tasks",
             "subtopologies",
             "stores",
             "metadata",

@@ -8,6 +8,7 @@ from console.frame.pages.addresses import address_of
 from console.frame.tables.table import Choice, Column, Table
 from console.streams import labels
 from console.streams.models import PROTOCOLS, StreamsApplication
+from jobs.limits import short
 from jobs.numbers import format_count, format_span_ms
 
 CELL = "streams/cells/"
@@ -32,7 +33,7 @@ def _of_cluster(rows: QuerySet[StreamsApplication], alias: str) -> QuerySet[Stre
 
 APPLICATIONS = Table(
     (
-        Column("application_id", "Application", "application_id", link=_page),
+        Column("application_id", "Application", "application_id", link=_page, format=short),
         Column("cluster.alias", "Cluster", "cluster__alias"),
         Column("state", "State", "state", definition=labels.STATE, template=f"{CELL}state.html"),
         Column(

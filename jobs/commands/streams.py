@@ -29,6 +29,7 @@ from jobs.streams.documents import (
     application_mapping,
     key_answer_mapping,
     process_answer_mapping,
+    task_mappings,
 )
 from jobs.streams.endpoints import names_in
 from jobs.streams.keys import BadKey, KeyFormat, key_bytes
@@ -188,7 +189,8 @@ def _chosen(seen: Sequence[Observation], arguments: argparse.Namespace) -> list[
 def _told(
     application: Application, seen: Observation, arguments: argparse.Namespace, key: bytes | None
 ) -> dict[str, Any]:
-    told = application_mapping(application, seen.facts)
+    facts = seen.facts
+    told = application_mapping(application, facts) | {"tasks": task_mappings(application, facts)}
     if arguments.store is not None:
         told["for_store"] = [
             process_answer_mapping(one) for one in metadata_for_store(application, arguments.store)
@@ -221,7 +223,7 @@ def _is_wrong(told: dict[str, Any]) -> bool:
 def _lines(told: dict[str, Any]) -> Iterator[str]:
     generation = "" if told["generation"] is None else f", generation {told['generation']}"
     yield f"{told['application']}  {told['protocol']} protocol, {told['state']}{generation}"
-    yield from (f"  Note: {one}" for one in told["cautions"])
+    yield from (f"  Note: {one}" for one in (*told["left_out"], *told["cautions"]))
     yield from _process_lines(told)
     yield "stores"
     for one in told["stores"]:
@@ -229,7 +231,9 @@ def _lines(told: dict[str, Any]) -> Iterator[str]:
         yield f"  {one['store']}  in {where}  ({one['confidence']})"
     yield "tasks"
     for one in told["tasks"]:
-        placed = "  ".join(f"{at['role']} {at['place']}" for at in one["placements"]) or "nobody"
+        placed = "  ".join(f"{at['role']} {at['place']}" for at in one["placements"]) or (
+            "not known" if told["left_out"] else "nobody"
+        )
         records = [at["lag_records"] for at in one["input"] if at["lag_records"] is not None]
         lag = f"  lag {sum(records):,}" if records else ""
         yield f"  {one['task']}  {placed}{lag}"
@@ -250,8 +254,8 @@ def _process_lines(told: dict[str, Any]) -> Iterator[str]:
         is_read = not all(thread["problem"] for thread in one["threads"])
         none = "no application.server" if is_read else "application.server not known"
         where = one["endpoint"] or f"{one['client_host']}, {none}"
-        cost = restore[one["process_id"]]
-        lost = f", {len(cost['without_copy'])} tasks without a copy" if cost["without_copy"] else ""
+        alone = restore.get(one["process_id"], {}).get("without_copy")
+        lost = f", {len(alone)} tasks without a copy" if alone else ""
         yield f"  {where}  {len(one['threads'])} threads{lost}"
         for thread in one["threads"]:
             if thread["problem"]:

@@ -2,6 +2,6 @@
 
 Sub-rooms: `collection`, `topology`.
 
-In reading order: `observation`, `application`, `from_classic`, `from_streams`, `internal_topics`, `stores`,
-`endpoints`, `assembly`, `answers`, `metadata_state`, `keys`, `lag`, `documents`, `stored`.
+In reading order: `observation`, `application`, `bounds`, `from_classic`, `from_streams`, `internal_topics`,
+`stores`, `endpoints`, `assembly`, `answers`, `metadata_state`, `keys`, `lag`, `documents`, `stored`.
 """

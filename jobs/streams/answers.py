@@ -240,6 +240,8 @@ def _cautions(
     if task is None:
         names = " or ".join(store.candidates)
         found.append(f"The store is in subtopology {names}: who serves the key is not settled.")
+    elif application.left_out and not any(one.role is Role.ACTIVE for one in placements):
+        found.append(f"Who runs task {task} may be left out. {' '.join(application.left_out)}")
     elif not any(one.role is Role.ACTIVE for one in placements):
         found.append(f"No thread runs task {task} now.")
     found += endpoint_cautions(application, [one.process for one in placements])

@@ -186,7 +186,8 @@ class Application:
 
     `tasks` gives the source partitions of each task. `routes` is the routing that its own processes go by;
     None where there is none to be seen. `next_rebalance_ms` is 0 for "at once", None for none planned.
-    `cautions` are sentences on what is missing or doubtful.
+    `cautions` are sentences on what is missing or doubtful. `left_out` are sentences on what is beyond the
+    limits of one application (`bounds`): tasks and threads are only some of all while there are any.
     """
 
     application_id: str
@@ -202,6 +203,7 @@ class Application:
     generation: int | None = None
     next_rebalance_ms: int | None = None
     cautions: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @cached_property
     def processes(self) -> tuple[Process, ...]:

@@ -8,7 +8,9 @@ from dataclasses import replace
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.group_members import ClassicGroup, StreamsGroup
+from jobs.limits import sentences
 from jobs.streams.application import Application, Confidence, Protocol, Subtopology, TaskId
+from jobs.streams.bounds import bounded, first_members
 from jobs.streams.endpoints import Resolver, endpoint_cautions
 from jobs.streams.from_classic import MembersSeen, members_of
 from jobs.streams.from_streams import streams_seen
@@ -30,10 +32,14 @@ def application_of(
     """
     group = observation.group
     if isinstance(group, StreamsGroup):
-        found = _of_streams(group, observation)
+        found = _of_streams(first_members(group), observation)
     else:
-        found = _of_classic(group, observation)
-    found = replace(found, cautions=(*found.cautions, *endpoint_cautions(found, resolver=resolver)))
+        found = _of_classic(first_members(group), observation)
+    found = bounded(found, len(group.members))
+    found = replace(
+        found,
+        cautions=sentences((*found.cautions, *endpoint_cautions(found, resolver=resolver))),
+    )
     if description is None:
         return found
     return with_description(found, observation.facts, description)
@@ -76,8 +82,8 @@ def fitting(
 
 
 def _of_classic(group: ClassicGroup, observation: Observation) -> Application:
-    seen = members_of(group)
     counts = _counts(observation)
+    seen = members_of(group, counts)
     subtopologies = _subtopologies(seen, counts)
     # A task that nobody has now still exists: partitions of a subtopology are known by its topics.
     tasks = dict(seen.tasks)
@@ -93,7 +99,7 @@ def _of_classic(group: ClassicGroup, observation: Observation) -> Application:
         group.group_id,
         observation.topics,
         subtopologies,
-        named_by_commits=stores_by_commits(observation.committed, tasks),
+        named_by_commits=stores_by_commits(observation.facts.committed, tasks),
     )
     return Application(
         group.group_id,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.streams.answers import KeyAnswer, ProcessAnswer, all_metadata
-from jobs.streams.application import Application, Placement, Process, Role, Store, Thread
+from jobs.streams.application import Application, Placement, Process, Role, Store, TaskId, Thread
 from jobs.streams.lag import (
     NOT_KEPT,
     InputLag,
@@ -28,7 +29,6 @@ def application_mapping(
     `joined` are the changelogs when its last rebalance was first seen (`changelogs_of`): what copies lacked
     is given as of then, and of now only where no copy counts.
     """
-    lags = input_lags(application, facts)
     states, then = states_of_tasks(application, facts), states_of_tasks(application, joined)
     standby = standby_lags(application, then)
     bounds = {one.process.process_id: one for one in restore_costs(application, then, standby)}
@@ -41,18 +41,6 @@ def application_mapping(
         "generation": application.generation,
         "next_rebalance_ms": application.next_rebalance_ms,
         "processes": [_process(one, application) for one in application.processes],
-        "tasks": [
-            {
-                "task": str(task),
-                "subtopology": task.subtopology,
-                "partitions": places(application.tasks.get(task, ())),
-                "placements": [placement_mapping(one) for one in own],
-                "input": [_input(one) for one in lags.get(task, ())],
-                "changelog_records": states[task].records if task in states else None,
-                "changelog_bytes": states[task].size_bytes if task in states else None,
-            }
-            for task, own in application.placements.items()
-        ],
         "subtopologies": [
             {
                 "subtopology": one.subtopology,
@@ -91,7 +79,29 @@ def application_mapping(
             for one in restore_costs(application, states)
         ],
         "cautions": list(application.cautions),
+        "left_out": list(application.left_out),
     }
+
+
+def task_mappings(
+    application: Application, facts: Facts, tasks: Sequence[TaskId] | None = None
+) -> list[dict[str, Any]]:
+    """Return tasks (None: all) with who has them, their lag and the size of their state."""
+    asked = list(application.placements) if tasks is None else tasks
+    part = replace(application, tasks={task: application.tasks.get(task, ()) for task in asked})
+    lags, states = input_lags(part, facts), states_of_tasks(part, facts)
+    return [
+        {
+            "task": str(task),
+            "subtopology": task.subtopology,
+            "partitions": places(part.tasks[task]),
+            "placements": [placement_mapping(one) for one in application.placements[task]],
+            "input": [_input(one) for one in lags.get(task, ())],
+            "changelog_records": states[task].records if task in states else None,
+            "changelog_bytes": states[task].size_bytes if task in states else None,
+        }
+        for task in asked
+    ]
 
 
 def key_answer_mapping(answer: KeyAnswer) -> dict[str, Any]:

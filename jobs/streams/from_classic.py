@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.group_members import ClassicGroup, ClassicMember
+from jobs.limits import may_exist, short
 from jobs.streams.application import Route, TaskId, TasksByRole, Thread, process_in
 from jobs.wire.consumer_protocol import decode_consumer_assignment, decode_consumer_subscription
 from jobs.wire.errors import RecordFormatError
@@ -44,17 +45,31 @@ class MembersSeen:
 
 @dataclass(slots=True)
 class _Gathered:
-    """What one member after the other adds."""
+    """What one member after the other adds; `absent` is how many partitions were named that do not exist."""
 
+    topic_partitions: Mapping[str, int]
+    absent: int = 0
     known_maps: dict[tuple[int, bytes], HostMaps] = field(default_factory=dict)
     carried: Counter[HostMaps] = field(default_factory=Counter)
     partitions: dict[TaskId, set[TopicPartition]] = field(default_factory=lambda: defaultdict(set))
     next_rebalance_ms: list[int] = field(default_factory=list)
 
+    def add(self, task: TaskId, places: Iterable[TopicPartition]) -> bool:
+        """Add partitions of a task; False: all of them are none, and so is the task."""
+        named = list(places)
+        found = [one for one in named if may_exist(*one, self.topic_partitions)]
+        self.absent += len(named) - len(found)
+        if found or not named:
+            self.partitions[task].update(found)
+        return bool(found) or not named
 
-def members_of(group: ClassicGroup) -> MembersSeen:
-    """Read all members; one whose bytes cannot be read has a `problem`, and loses nobody else."""
-    gathered = _Gathered()
+
+def members_of(group: ClassicGroup, topic_partitions: Mapping[str, int]) -> MembersSeen:
+    """Read all members; one whose bytes cannot be read has a `problem`, and loses nobody else.
+
+    `topic_partitions` are the topics that were seen: a task of partitions that do not exist is none.
+    """
+    gathered = _Gathered(topic_partitions)
     threads = [_thread(member, gathered) for member in group.members]
     planned = min(gathered.next_rebalance_ms, default=None)
     stateful = {
@@ -125,13 +140,10 @@ def _assigned(thread: Thread, content: bytes, gathered: _Gathered) -> Thread:
         raise RecordFormatError(
             "assignment user data", f"{len(info.active)} tasks for {len(places)} partitions"
         )
-    active = [_task(one) for one in info.active]
-    for task, place in zip(active, places, strict=True):
-        gathered.partitions[task].add(place)
-    standby = []
-    for copy, partitions in info.standby:
-        standby.append(_task(copy))
-        gathered.partitions[standby[-1]].update(TopicPartition(*one) for one in partitions)
+    named = zip(map(_task, info.active), places, strict=True)
+    active = [task for task, place in named if gathered.add(task, [place])]
+    copies = [(_task(copy), map(TopicPartition._make, own)) for copy, own in info.standby]
+    standby = [task for task, own in copies if gathered.add(task, own)]
     gathered.carried[HostMaps(info.active_by_host, info.standby_by_host)] += 1
     if info.next_rebalance_ms not in (None, NO_REBALANCE_MS):
         gathered.next_rebalance_ms.append(info.next_rebalance_ms)
@@ -145,7 +157,7 @@ def _assigned(thread: Thread, content: bytes, gathered: _Gathered) -> Thread:
 
 def _task(task: Task) -> TaskId:
     name = f"{task.named_topology}__" if task.named_topology else ""
-    return TaskId(f"{name}{task.subtopology}", task.partition)
+    return TaskId(short(f"{name}{task.subtopology}"), task.partition)
 
 
 def _is_probing(gathered: _Gathered) -> bool:
@@ -209,6 +221,8 @@ def _cautions(threads: Collection[Thread], gathered: _Gathered) -> Iterable[str]
                 f"Member {one.member_id} writes user data of version {one.version}; crosslog knows "
                 f"{LATEST_VERSION} and earlier ones."
             )
+    if gathered.absent:
+        yield f"Members name {gathered.absent:,} partitions that do not exist: these are left out."
     if len(gathered.carried) > 1:
         yield (
             f"Members carry {len(gathered.carried)} different routings: a rebalance is not finished, or "

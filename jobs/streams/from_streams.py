@@ -14,6 +14,7 @@ from jobs.cluster.group_members import (
     StreamsTasks,
     Tasks,
 )
+from jobs.limits import short
 from jobs.streams.application import Route, Subtopology, TaskId, TasksByRole, Thread
 
 
@@ -30,8 +31,8 @@ class StreamsSeen(NamedTuple):
 
 def streams_seen(group: StreamsGroup, topic_partitions: Mapping[str, int]) -> StreamsSeen:
     """Read the group; partitions of tasks follow from how many partitions each source topic has."""
-    parts = {one.subtopology: one for one in group.subtopologies or ()}
-    subtopologies = {name: _subtopology(one, topic_partitions) for name, one in parts.items()}
+    parts = {short(one.subtopology): one for one in group.subtopologies or ()}
+    subtopologies = {name: _subtopology(name, one, topic_partitions) for name, one in parts.items()}
     threads = tuple(_thread(one) for one in group.members)
     known = {
         TaskId(name, number)
@@ -52,11 +53,13 @@ def streams_seen(group: StreamsGroup, topic_partitions: Mapping[str, int]) -> St
     )
 
 
-def _subtopology(one: StreamsSubtopology, topic_partitions: Mapping[str, int]) -> Subtopology:
+def _subtopology(
+    name: str, one: StreamsSubtopology, topic_partitions: Mapping[str, int]
+) -> Subtopology:
     sources = tuple(sorted({*one.source_topics, *one.repartition_source_topics}))
     counts = [topic_partitions[topic] for topic in sources if topic in topic_partitions]
     return Subtopology(
-        one.subtopology,
+        name,
         sources,
         max(counts) if len(counts) == len(sources) and counts else None,
         is_stateful=bool(one.changelog_topics),
@@ -80,7 +83,7 @@ def _thread(one: StreamsMember) -> Thread:
     now, target = _by_role(one.assignment), _by_role(one.target)
     offsets: dict[TaskId, int] = defaultdict(int)
     for (subtopology, partition), offset in one.offsets.items():
-        offsets[TaskId(subtopology, partition)] += offset
+        offsets[TaskId(short(subtopology), partition)] += offset
     return Thread(
         one.member_id,
         one.client_id,
@@ -102,7 +105,9 @@ def _by_role(tasks: StreamsTasks) -> TasksByRole:
 
 
 def _ids(tasks: Tasks) -> tuple[TaskId, ...]:
-    return tuple(sorted(TaskId(name, number) for name, own in tasks.items() for number in own))
+    return tuple(
+        sorted(TaskId(short(name), number) for name, own in tasks.items() for number in own)
+    )
 
 
 def _routes(

@@ -138,7 +138,12 @@ def standby_lags(
 def restore_costs(
     application: Application, states: dict[TaskId, StateOfTask], lags: Iterable[StandbyLag] = ()
 ) -> tuple[RestoreCost, ...]:
-    """Return what the loss of each process costs at one moment, of which states and lags are."""
+    """Return what the loss of each process costs at one moment, of which states and lags are.
+
+    Nothing where tasks or threads are left out: a copy may be among them.
+    """
+    if application.left_out:
+        return ()
     least: dict[tuple[TaskId, str], int | None] = {
         (one.task, one.member_id): one.records for one in lags
     }

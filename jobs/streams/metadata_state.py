@@ -138,6 +138,8 @@ def metadata_state(
     application: Application, this: str | None = None
 ) -> MetadataState | NotKnowable:
     """Return what a process with an endpoint, which has taken over the newest routing, goes by."""
+    if application.left_out:
+        return NotKnowable(f"The application is beyond the limits: {application.left_out[0]}")
     if not application.routes:
         return NotKnowable(
             "No process has an application.server: the application routes nothing."

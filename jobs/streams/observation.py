@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from jobs import limits
 from jobs.cluster.descriptions import CommittedOffset, TopicPartition
 from jobs.cluster.group_members import ClassicGroup, StreamsGroup
 
@@ -54,5 +55,23 @@ class Observation:
 
     @property
     def facts(self) -> Facts:
-        """What lag is reckoned from."""
-        return Facts(self.observed_at_ms, self.topics, self.committed)
+        """What lag is reckoned from: of commits those of partitions that may exist."""
+        committed = _seen_commits(self.committed, self.topics)
+        return Facts(self.observed_at_ms, self.topics, committed)
+
+
+def _seen_commits(
+    committed: Mapping[TopicPartition, CommittedOffset], topics: Mapping[str, TopicFacts]
+) -> dict[TopicPartition, CommittedOffset]:
+    """Return the commits of partitions that may exist; stream time that is too long to keep is not known."""
+    found: dict[TopicPartition, CommittedOffset] = {}
+    counts = {name: one.partitions for name, one in topics.items()}
+    left, unseen = limits.COMMITS, limits.PLACES
+    for place, one in sorted(committed.items()):
+        unseen -= place.topic not in counts
+        if limits.may_exist(*place, counts) and (place.topic in counts or unseen >= 0):
+            size = len(one.metadata)
+            is_kept = size <= min(limits.COMMIT, left)
+            left -= size if is_kept else 0
+            found[place] = one if is_kept else replace(one, metadata="")
+    return found

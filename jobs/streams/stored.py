@@ -47,6 +47,7 @@ def pack_application(application: Application) -> bytes:
             "generation": application.generation,
             "next_rebalance_ms": application.next_rebalance_ms,
             "cautions": application.cautions,
+            "left_out": application.left_out,
             **_placed(application),
         }
     )
@@ -74,6 +75,8 @@ def unpack_application(content: bytes) -> Application:
         told["generation"],
         told["next_rebalance_ms"],
         tuple(told["cautions"]),
+        # Rows of earlier versions do not have it.
+        tuple(told.get("left_out", ())),
     )
 
 

@@ -118,12 +118,19 @@ def trouble_of(partition: PartitionModel) -> str:
 
 def save_findings(cluster: Cluster, found: Iterable[Found], now: datetime) -> None:
     """Open, confirm and end findings; a constant number of statements."""
-    worst = sorted(found, key=lambda one: -RANKS[one.severity])[:MOST_OPEN]
-    seen = {one.key: one for one in reversed(worst)}
     rows = {
         (row.code, row.subject): row
         for row in PromotionFinding.objects.filter(cluster=cluster, closed_at=None)
     }
+    highest = max(RANKS.values())
+
+    def place(one: Found) -> tuple[bool, int]:
+        """Critical ones and what is open come first, lest it end for want of room."""
+        rank = RANKS[one.severity]
+        return rank < highest and one.key not in rows, -rank
+
+    worst = sorted(found, key=place)[:MOST_OPEN]
+    seen = {one.key: one for one in reversed(worst)}
     opened = [
         _confirmed(
             PromotionFinding(

@@ -7,8 +7,9 @@ both: those of the round for offsets are older than the commit.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -24,6 +25,7 @@ from console.clusters.models import (
     GroupOffset,
     Partition,
 )
+from jobs import limits
 from jobs.cluster.admin.groups import GroupOffsets
 from jobs.cluster.descriptions import (
     CommittedOffset,
@@ -32,6 +34,7 @@ from jobs.cluster.descriptions import (
     TopicPartition,
 )
 from jobs.cluster.errors import ClusterFault
+from jobs.limits import may_exist, short
 from jobs.replication.flow.lag import LagStatus, group_lag
 
 # Reading a timestamp means fetching a record: the groups that are furthest behind come first.
@@ -43,7 +46,7 @@ OffsetKey = tuple[str, TopicPartition]
 def collect_groups(cluster: Cluster, door: ClusterDoor, now: datetime) -> Outcome:
     """Ask for all groups and their offsets, compute the lag, write what changed."""
     listing = door.list_groups()
-    ids = [g.group_id for g in listing.groups if len(g.group_id) <= GROUP_ID_LENGTH]
+    ids, left_out = _first_groups(cluster, [group.group_id for group in listing.groups])
     round_ = _Round(
         cluster=cluster,
         described=door.describe_groups(ids) if ids else {},
@@ -56,21 +59,38 @@ def collect_groups(cluster: Cluster, door: ClusterDoor, now: datetime) -> Outcom
     with transaction.atomic():
         round_.save(seen, now, is_complete=not listing.errors)
     missing = sentence_about("groups are incomplete", round_.errors(), len(ids))
+    missing = f"{left_out} {missing}"
     unheard = "; ".join(dict.fromkeys(listing.errors))
     if unheard:
         missing = f"Groups may be missing, not every coordinator answered: {unheard}. {missing}"
     return Outcome(len(ids), missing.strip())
 
 
+def _first_groups(cluster: Cluster, ids: Collection[str]) -> tuple[list[str], str]:
+    """Return the groups that are kept, those that are known first, and a sentence about the others."""
+    usable = [one for one in ids if len(one) <= GROUP_ID_LENGTH and "\0" not in one]
+    if len(usable) > limits.GROUPS:
+        known = set(Group.objects.filter(cluster=cluster).values_list("group_id", flat=True))
+        usable.sort(key=lambda one: (one not in known, one))
+    kept = usable[: limits.GROUPS]
+    left_out = len(ids) - len(kept)
+    why = f"a cluster has at most {limits.GROUPS:,}, with ids of {GROUP_ID_LENGTH:,} characters"
+    return (
+        kept,
+        f"{limits.LEFT_OUT}{left_out:,} {limits.GROUPS_LEFT_OUT}, {why}." if left_out else "",
+    )
+
+
 @dataclass(slots=True)
 class _Round:
-    """The answers of one round beside what is stored."""
+    """The answers of one round beside what is stored; `left_out` is how much of a group is not kept."""
 
     cluster: Cluster
     described: Mapping[str, GroupDescription]
     offsets: GroupOffsets
     stored: dict[OffsetKey, GroupOffset]
     heads: Mapping[TopicPartition, Partition]
+    left_out: Counter[str] = field(default_factory=Counter)
 
     def errors(self) -> dict[str, str]:
         """Return why groups are incomplete, by group."""
@@ -78,16 +98,26 @@ class _Round:
             self.described.keys() - self.offsets.committed.keys(),
             "committed offsets could not be read",
         )
-        return unread | {i: group.error for i, group in self.described.items() if group.error}
+        told = unread | {i: group.error for i, group in self.described.items() if group.error}
+        return told | {i: _left_out(count) for i, count in self.left_out.items()}
 
     def offsets_seen(self) -> dict[OffsetKey, dict[str, Any]]:
         """Return the values of every partition where a group has a commit or a member."""
         seen: dict[OffsetKey, dict[str, Any]] = {}
+        counts = Counter(where.topic for where in self.heads)
+        self.left_out = Counter(self.offsets.left_out)
+        left = limits.ROUND_PARTITIONS - sum(map(len, self.offsets.committed.values()))
         for group_id, group in self.described.items():
             committed = self.offsets.committed.get(group_id)
             if committed is None:
                 continue
-            for where in sorted(committed.keys() | group.assigned):
+            # What members say that they read: they may name what does not exist.
+            held = [one for one in group.assigned - committed.keys() if may_exist(*one, counts)]
+            kept = sorted(held)[: max(0, min(limits.GROUP_PARTITIONS - len(committed), left))]
+            left -= len(kept)
+            if len(kept) < len(held):
+                self.left_out[group_id] += len(held) - len(kept)
+            for where in sorted([*committed, *kept]):
                 values = self._values(group_id, where, committed.get(where))
                 seen[group_id, where] = values | {"is_assigned": where in group.assigned}
         return seen
@@ -176,9 +206,9 @@ class _Round:
             per_group.setdefault(group_id, []).append(values)
             topics.setdefault(group_id, set()).add(where.topic)
         wanted = {
-            i: _group_values(group, stored.get(i))
+            i: _group_values(group, stored.get(i), self.left_out[i])
             | (
-                _totals(per_group.get(i, []), len(topics.get(i, ())))
+                _totals(per_group.get(i, []), len(topics.get(i, ())), self.left_out[i])
                 if i in self.offsets.committed
                 else _kept_totals(stored.get(i))
             )
@@ -220,25 +250,35 @@ def _next_offset(values: Mapping[str, Any]) -> int:
     return max(int(values["committed_offset"]), int(values["log_start_offset"] or 0))
 
 
-def _group_values(group: GroupDescription, row: Group | None) -> dict[str, Any]:
+def _group_values(group: GroupDescription, row: Group | None, left_out: int) -> dict[str, Any]:
     if group.error:
         kept = row or Group(state=group.state, type=group.type)
         return {name: getattr(kept, name) for name in _DESCRIBED} | {"error": group.error}
     return {
         "state": group.state,
         "type": group.type,
-        "assignor": group.assignor or "",
+        "assignor": short(group.assignor or ""),
         "member_count": group.member_count,
         "coordinator": group.coordinator,
-        "error": "",
+        "error": _left_out(left_out) if left_out else "",
     }
+
+
+def _left_out(count: int) -> str:
+    return (
+        f"{limits.LEFT_OUT}{count:,} partitions of the group are left out; at most "
+        f"{limits.GROUP_PARTITIONS:,} are kept, of a cluster {limits.ROUND_PARTITIONS:,}. "
+        "Its lag is at least what is shown."
+    )
 
 
 _DESCRIBED = ("state", "type", "assignor", "member_count", "coordinator")
 _TOTALS = ("topic_count", "partition_count", "unknown_count", "lag", "lag_ms")
 
 
-def _totals(offsets: Iterable[Mapping[str, Any]], topic_count: int) -> dict[str, Any]:
+def _totals(
+    offsets: Iterable[Mapping[str, Any]], topic_count: int, left_out: int
+) -> dict[str, Any]:
     rows = list(offsets)
     lags = [row["lag"] for row in rows if row["lag"] is not None]
     # A partition that was read to its end must not stand for one where records wait for unknown time.
@@ -246,8 +286,8 @@ def _totals(offsets: Iterable[Mapping[str, Any]], topic_count: int) -> dict[str,
     spans = [row["lag_ms"] for row in waiting if row["lag_ms"] is not None]
     return {
         "topic_count": topic_count,
-        "partition_count": len(rows),
-        "unknown_count": sum(row["lag_status"] == LagStatus.UNKNOWN for row in rows),
+        "partition_count": len(rows) + left_out,
+        "unknown_count": left_out + sum(row["lag_status"] == LagStatus.UNKNOWN for row in rows),
         "lag": sum(lags) if lags else None,
         "lag_ms": max(spans, default=None),
     }

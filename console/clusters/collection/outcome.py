@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from jobs.limits import SENTENCE, short
+
 MOST_REASONS = MOST_NAMED = 3
 
 
@@ -25,7 +27,7 @@ def sentence_about(what: str, reasons: Mapping[str, str], total: int) -> str:
         return ""
     alike: dict[str, list[str]] = {}
     for name, reason in reasons.items():
-        alike.setdefault(reason.rstrip("."), []).append(name)
+        alike.setdefault(short(reason, SENTENCE).rstrip("."), []).append(short(name))
     groups = sorted(alike.items(), key=lambda entry: -len(entry[1]))
     told = "; ".join(f"{reason} ({_named(names)})" for reason, names in groups[:MOST_REASONS])
     more = f"; and {len(groups) - MOST_REASONS} more reasons" if len(groups) > MOST_REASONS else ""

@@ -18,6 +18,7 @@ from jobs.availability.status.severity import Counted, Severity, Standing, judge
 from jobs.cluster.admin.configs import ConfigValue
 from jobs.cluster.descriptions import PartitionDescription, TopicDescription
 from jobs.cluster.errors import ClusterFault
+from jobs.limits import VALUE, short
 
 _MIN_ISR = "min.insync.replicas"
 CONFIG_KEYS = (
@@ -77,8 +78,16 @@ class _Answer:
         parts = (
             sentence_about("topics could not be described", errors, len(self.described)),
             sentence_about("topics without settings", unread, len(self.asked_configs)),
+            sentence_about("topics have settings that are cut", self._cut(), len(self.configs)),
         )
         return " ".join(part for part in parts if part)
+
+    def _cut(self) -> dict[str, str]:
+        return {
+            name: f"a value has at most {VALUE:,} characters"
+            for name, read in self.configs.items()
+            if any(len(one.value or "") > VALUE for one in read.values())
+        }
 
 
 def _due_for_configs(
@@ -113,7 +122,9 @@ def _topic_values(topic: TopicDescription, row: Topic | None, answer: _Answer) -
         names = [f for f in _TOPIC_FIELDS if f != "error"]
         return {name: getattr(kept, name) for name in names} | {"error": topic.error}
     read = answer.configs.get(topic.name)
-    configs = kept.configs if read is None else {k: v.value or "" for k, v in read.items()}
+    configs = (
+        kept.configs if read is None else {k: short(v.value or "", VALUE) for k, v in read.items()}
+    )
     least = _min_insync_replicas(configs)
     judged = [_judge(partition, least) for partition in topic.partitions]
     return {

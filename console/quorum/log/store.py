@@ -9,7 +9,8 @@ from typing import Any
 from django.db import transaction
 
 from console.quorum.log import gaps, log_fold
-from console.quorum.log.change_rows import LONGEST_NAME, ChangeRow, row_of, type_of
+from console.quorum.log.change_rows import ChangeRow, row_of, type_of
+from console.quorum.log.change_texts import TextLimit
 from console.quorum.log.log_fold import Portion
 from console.quorum.models import (
     ControllerSilence,
@@ -37,22 +38,24 @@ def save_portion(log: MetadataLog, told: Portion, now: datetime) -> None:
     A snapshot is one portion, however large: its changes are written in several transactions, so that no
     other writer waits for all of them. How far the log is known is in the last one.
     """
+    texts = TextLimit(log, now)
     pieces = [
         told.changes[at : at + MOST_AT_ONCE] for at in range(0, len(told.changes), MOST_AT_ONCE)
     ]
     for piece in pieces[:-1]:
-        rows = _rows(piece)
+        rows = _rows(piece, texts)
         with transaction.atomic():
             _save_changes(log, rows, now)
-    rows = _rows(pieces[-1] if pieces else [])
+    rows = _rows(pieces[-1] if pieces else [], texts)
     with transaction.atomic():
         _save_changes(log, rows, now)
         _save_voters(log, told, now)
         _save_progress(log, told)
+        texts.tell()
 
 
-def _rows(changes: Sequence[tuple[AnyChange, int, str | None]]) -> list[Row]:
-    return [(change, number, kind, row_of(change)) for change, number, kind in changes]
+def _rows(changes: Sequence[tuple[AnyChange, int, str | None]], texts: TextLimit) -> list[Row]:
+    return [(change, n, kind, texts.within(row_of(change))) for change, n, kind in changes]
 
 
 def _save_changes(log: MetadataLog, rows: Sequence[Row], now: datetime) -> None:
@@ -86,7 +89,7 @@ _PROGRESS = [
 
 def _key(row: Row) -> tuple[str, str]:
     change, _, _, told = row
-    return change.kind.value, told.key[:LONGEST_NAME]
+    return change.kind.value, told.key
 
 
 def _subjects(log: MetadataLog, rows: Sequence[Row]) -> dict[tuple[str, str], MetadataSubject]:
@@ -125,12 +128,12 @@ def _subject(log: MetadataLog, row: Row) -> MetadataSubject:
     return MetadataSubject(
         log=log,
         kind=change.kind.value,
-        key=told.key[:LONGEST_NAME],
+        key=told.key,
         topic=told.topic,
         topic_id=told.topic_id,
         partition=told.partition,
         broker=told.subject_broker,
-        name=told.name[:LONGEST_NAME],
+        name=told.name,
         first_offset=change.effective_offset,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -53,12 +53,12 @@ def save_round(
     before it was seen is kept as ended, once.
     """
     told = list(found)
-    seen = {one.key: one for one in _worst(one for one in told if one.ended is None)}
     rows = {(row.code, row.subject): row for row in _open(log)}
+    seen = {one.key: one for one in _worst((one for one in told if one.ended is None), rows)}
     opened = [_row(log, one, now) for key, one in seen.items() if key not in rows]
     kept = [_confirmed(row, seen[key], now) for key, row in rows.items() if key in seen]
     over = [row for key, row in rows.items() if key not in seen and _is_judged(row, codes)]
-    past = [one for one in _worst(told) if one.ended is not None]
+    past = [one for one in _worst(told, ()) if one.ended is not None]
     for row in over:
         row.closed_at = _end_of(row, past)
     with transaction.atomic():
@@ -121,8 +121,15 @@ def _is_judged(row: QuorumFinding, codes: Collection[str] | None) -> bool:
     return codes is None or row.code in codes
 
 
-def _worst(found: Iterable[Found]) -> list[Found]:
-    return sorted(found, key=lambda one: -RANKS[one.severity])[:MOST_OPEN]
+def _worst(found: Iterable[Found], is_open: Container[tuple[str, str]]) -> list[Found]:
+    """Return the findings that are kept: critical ones, and what is open, lest it end for want of room."""
+    worst = max(RANKS.values())
+
+    def place(one: Found) -> tuple[bool, int]:
+        rank = RANKS[one.severity]
+        return rank < worst and one.key not in is_open, -rank
+
+    return sorted(found, key=place)[:MOST_OPEN]
 
 
 def _row(log: MetadataLog, one: Found, now: datetime) -> QuorumFinding:

@@ -21,6 +21,7 @@ from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import CommittedOffset, TopicPartition
 from jobs.cluster.errors import ClusterFault
+from jobs.limits import LEFT_OUT
 from jobs.replication.failover.applying import OffsetsDoor
 from jobs.replication.failover.evidence import Evidence
 from jobs.replication.failover.kafka_door import KafkaOffsetsDoor
@@ -112,6 +113,8 @@ def last_seen(flow: ReplicationFlow, alias: str, patterns: tuple[str, ...]) -> K
     Offsets that were collected are at most a round older than the cluster's end; checkpoints are older.
     """
     rows = GroupOffset.objects.filter(group__cluster__alias=alias, committed_offset__isnull=False)
+    # Some offsets of a group are no place to go on.
+    rows = rows.exclude(group__error__startswith=LEFT_OUT)
     committed: dict[str, dict[TopicPartition, CommittedOffset]] = {}
     columns = ("group__group_id", "topic", "partition", "committed_offset")
     for group, topic, partition, offset in rows.order_by().values_list(*columns):

@@ -17,6 +17,7 @@ from console.replication.findings.snapshot import TranslatorOf, take_snapshot
 from console.replication.flows.models import ReplicationFlow
 from console.replication.translation.translator import open_flow_translator
 from jobs.cluster.errors import ClusterFault, InvalidFields
+from jobs.limits import SENTENCE, beyond, short
 from jobs.replication.findings.connect_topics import SOURCE_CONNECTOR
 from jobs.replication.findings.drift import broken_patterns, drift_findings
 from jobs.replication.findings.finding import DRIFT, Code, Finding
@@ -98,7 +99,9 @@ def _look(
     findings = (*judgement.findings, *(drift or ()))
     finding_save.save_look(flow, watch, findings, _judged(flow, judgement, drift), now)
     watch.memory = judgement.memory.to_mapping()
-    watch.faults = faults
+    if told := beyond(len(findings), finding_save.MOST_OPEN, "findings"):
+        faults["findings"] = told
+    watch.faults = {part: short(text, SENTENCE) for part, text in faults.items()}
     if wire.tail is not None:
         watch.syncs = wire.tail.to_mapping()
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Container, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,11 +14,13 @@ from console.replication.findings.models import RANKS, FlowFinding, FlowWatch
 from console.replication.flows.models import FlowPartition, ReplicationFlow
 from console.replication.measurement.measure import Measured
 from console.replication.measurement.store import as_measured
+from jobs.limits import CAUTIONS, SENTENCE, short
 from jobs.replication.findings.finding import Code, Finding, FindingSeverity
 from jobs.replication.findings.life import OpenFinding, follow
 
 # A topic with thousands of partitions must not make thousands of rows that nobody reads.
 MOST_OPEN = 500
+_SUBJECT, _TOPIC = 600, 320
 _FIELDS = ("severity", "rank", "topic", "partition", "sentence", "todo", "evidence", "last_seen_at")
 
 
@@ -36,7 +39,8 @@ def save_look(
     """Open, confirm and end findings; a constant number of statements. `watch.pending` is set, not saved."""
     rows = {(r.code, r.subject): r for r in FlowFinding.objects.filter(flow=flow, closed_at=None)}
     known = [_as_open(row) for row in rows.values()]
-    change = follow(known, _pending(watch), _worst(findings), judged, now)
+    told = [_within_limits(one) for one in findings]
+    change = follow(known, _pending(watch), _worst(told, rows), judged, now)
     with transaction.atomic():
         FlowFinding.objects.bulk_create([_row(flow, one) for one in change.opened])
         kept = [_confirmed(rows[one.finding.key], one) for one in change.kept]
@@ -54,9 +58,31 @@ def prune_findings(now: datetime) -> int:
     return FlowFinding.objects.filter(closed_at__lt=limit).delete()[0]
 
 
-def _worst(findings: Sequence[Finding]) -> list[Finding]:
-    ordered = sorted(findings, key=lambda one: -RANKS[one.severity.value])
-    return ordered[:MOST_OPEN]
+def _within_limits(one: Finding) -> Finding:
+    """Return a finding whose texts fit a row: clients choose names of connectors and settings."""
+    evidence = {
+        short(name): short(value, SENTENCE) if isinstance(value, str) else value
+        for name, value in list(one.evidence.items())[:CAUTIONS]
+    }
+    return replace(
+        one,
+        subject=short(one.subject, _SUBJECT),
+        topic=short(one.topic, _TOPIC),
+        sentence=short(one.sentence, SENTENCE),
+        todo=short(one.todo, SENTENCE),
+        evidence=evidence,
+    )
+
+
+def _worst(findings: Sequence[Finding], is_open: Container[tuple[str, str]]) -> list[Finding]:
+    """Return the findings that are kept: critical ones, and what is open, lest it end for want of room."""
+    worst = max(RANKS.values())
+
+    def place(one: Finding) -> tuple[bool, int]:
+        rank = RANKS[one.severity.value]
+        return rank < worst and one.key not in is_open, -rank
+
+    return sorted(findings, key=place)[:MOST_OPEN]
 
 
 def _pending(watch: FlowWatch) -> dict[tuple[str, str], datetime]:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from django.conf import settings
 from django.db.models import Q
 
+from console.clusters.models import Topic
 from console.frame.processes.work_sharing import longest_waiting
 from console.replication.control.steering import with_person
 from console.replication.flows.models import FlowPartition, FlowRound, ReplicationFlow
@@ -24,7 +25,8 @@ from console.replication.measurement.measure import Measured
 from console.runs.launcher import SPARK, this_host
 from console.runs.models import Run, RunState
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.errors import ClusterFault, InvalidFields
+from jobs.cluster.errors import ClusterFault, InvalidFields, Refused
+from jobs.limits import POSITIONS, may_exist
 from jobs.replication.flow.selection import should_replicate
 from jobs.replication.flow.spec import FlowSpec
 
@@ -125,10 +127,25 @@ class _Round:
             for where in positions
             if where not in self.known and should_replicate(spec, where.topic)
         }
+        found = self._first_positions(found) if found else found
         everything = {**self.known, **found}
         return [
             measure.at_rest(row, positions.get(where)) for where, row in sorted(everything.items())
         ]
+
+    def _first_positions(
+        self, found: dict[TopicPartition, Measured]
+    ) -> dict[TopicPartition, Measured]:
+        """Return the partitions that may exist; more than are kept are none, and a fault of the round."""
+        rows = Topic.objects.filter(cluster=self.flow.source).order_by()
+        counts = dict(rows.values_list("name", "partition_count"))
+        found = {where: row for where, row in found.items() if may_exist(*where, counts)}
+        if len(found) <= POSITIONS:
+            return found
+        text = f"The topic of positions names more than {POSITIONS:,} partitions: new ones are left out."
+        fault = Refused(text, cluster=self.flow.target.alias, hint="Look who may write to it.")
+        save.save_round(self.flow, FlowRound.Noun.POSITIONS, self.now, None, fault)
+        return {}
 
     def _last_timestamp(self, row: Measured) -> int | None:
         """A run that has not copied anything yet knows no timestamp: the row before may."""

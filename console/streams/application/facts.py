@@ -13,6 +13,7 @@ from jobs.streams.application import Application
 
 def application_facts(row: StreamsApplication, application: Application) -> list[dict[str, Any]]:
     """Return state, instances, tasks, lag and misrouted keys."""
+    least = "at least " if row.left_out else ""
     return [
         {
             "label": "State",
@@ -23,14 +24,14 @@ def application_facts(row: StreamsApplication, application: Application) -> list
         },
         {
             "label": "Instances",
-            "value": format_count(row.instances),
-            "note": f"{format_count(row.threads)} threads",
+            "value": f"{least}{format_count(row.instances)}",
+            "note": f"{least}{format_count(row.threads)} threads",
             "definition": labels.INSTANCES,
         },
-        _tasks(row),
+        _tasks(row, least),
         {
             "label": "Input lag",
-            "value": format_count(row.lag_records),
+            "value": f"{least}{format_count(row.lag_records)}",
             "note": _lag_note(row),
             "definition": labels.LAG_AT_MOST,
         },
@@ -56,8 +57,9 @@ def _lag_note(row: StreamsApplication) -> str:
     return f"records, the oldest at most {format_span_ms(row.lag_at_most_ms)} old"
 
 
-def _tasks(row: StreamsApplication) -> dict[str, Any]:
-    fact = {"label": "Tasks", "value": format_count(row.tasks), "definition": labels.TASKS}
+def _tasks(row: StreamsApplication, least: str) -> dict[str, Any]:
+    tasks = f"{least}{format_count(row.tasks)}"
+    fact = {"label": "Tasks", "value": tasks, "definition": labels.TASKS}
     if row.tasks_without_thread:
         lost = format_count(row.tasks_without_thread)
         return fact | {"severity": "crit", "note": f"{lost} without an active thread"}

@@ -79,7 +79,7 @@ def compact_rows(application: Application) -> list[CompactRow]:
     held: dict[tuple[str, str, str], dict[Role, list[int]]] = defaultdict(lambda: defaultdict(list))
     lost: dict[str, list[int]] = defaultdict(list)
     for task, placements in application.placements.items():
-        if not any(one.role is Role.ACTIVE for one in placements):
+        if not (application.left_out or any(one.role is Role.ACTIVE for one in placements)):
             lost[task.subtopology].append(task.partition)
         for one in placements:
             key = (task.subtopology, one.process.place, one.process.process_id)
@@ -118,7 +118,10 @@ def _by_subtopology(application: Application) -> Mapping[str, list[TaskId]]:
 def _block(application: Application, name: str, tasks: list[TaskId]) -> MatrixBlock:
     rows = [_row(application, process, tasks) for process in application.processes]
     lost = tuple(
-        _NOTHING if any(one.role is Role.ACTIVE for one in application.placements[task]) else _LOST
+        _NOTHING
+        if application.left_out
+        or any(one.role is Role.ACTIVE for one in application.placements[task])
+        else _LOST
         for task in tasks
     )
     if _LOST in lost:

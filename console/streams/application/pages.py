@@ -63,6 +63,7 @@ def detail_page(request: HttpRequest, alias: str, application_id: str) -> HttpRe
         "topology": picture.lasting("topology", lambda: topology_of(picture)),
         "description_href": address_of("streams:description", alias, application_id),
         "equivalents": equivalents.of_application(row),
+        "task_equivalents": equivalents.of_tasks(row),
     }
     if context["is_compact"]:
         rows = context["compact"]

@@ -16,7 +16,14 @@ from console.clusters.collection.outcome import sentence_about
 from console.clusters.models import GROUP_ID_LENGTH, Cluster
 from console.frame.processes.work_sharing import longest_waiting
 from console.streams.collection.door import SeenApplications, StreamsDoor, ask_cluster
-from console.streams.collection.rows import GONE, save_application, save_gone, save_problem
+from console.streams.collection.retention import forget_longest_gone
+from console.streams.collection.rows import (
+    GONE,
+    save_application,
+    save_gone,
+    save_problem,
+    size_of,
+)
 from console.streams.models import StreamsApplication, StreamsRound
 from jobs.cluster.errors import ClusterFault, InvalidFields
 
@@ -28,6 +35,9 @@ CLAIM = timedelta(seconds=150)
 # A cluster that answers slowly is asked more rarely.
 REST_PER_WORK = 2
 PARTIAL = "partial"
+# With what is asked before, less than the time limit of a task.
+SAVE_BUDGET_S = 35.0
+_NO_TIME = "No time was left to read what its members wrote: those of smaller ones were read first."
 _CORRECT = "Correct the cluster's settings."
 _LOG = "The worker's log has the details."
 
@@ -40,7 +50,10 @@ def due_clusters(now: datetime) -> list[int]:
 
 
 def collect_applications(
-    cluster_id: int, clock: Clock = timezone.now, door: StreamsDoor = ask_cluster
+    cluster_id: int,
+    clock: Clock = timezone.now,
+    door: StreamsDoor = ask_cluster,
+    save_budget_s: float = SAVE_BUDGET_S,
 ) -> bool:
     """Collect the applications of one cluster when it is due; return whether it was. Never raises a fault."""
     cluster = Cluster.objects.filter(pk=cluster_id, is_enabled=True).first()
@@ -55,7 +68,13 @@ def collect_applications(
         stored = {one.application_id: one for one in known}
         now = clock()
         seen = door(cluster.connection(), tuple(stored), int(now.timestamp() * 1000))
-        _succeed(cluster, len(seen.observations), _save(cluster, stored, seen, now), clock(), begun)
+        _succeed(
+            cluster,
+            len(seen.observations),
+            _save(cluster, stored, seen, now, save_budget_s),
+            clock(),
+            begun,
+        )
     except InvalidFields as problem:
         text = f"The settings are not usable: {problem}"
         _fail(cluster, ClusterFault(text, cluster=cluster.alias, hint=_CORRECT), clock(), begun)
@@ -68,15 +87,26 @@ def collect_applications(
 
 
 def _save(
-    cluster: Cluster, stored: dict[str, StreamsApplication], seen: SeenApplications, now: datetime
+    cluster: Cluster,
+    stored: dict[str, StreamsApplication],
+    seen: SeenApplications,
+    now: datetime,
+    budget_s: float,
 ) -> str:
-    """Write what was seen; return a sentence about what is missing, empty for nothing."""
+    """Write what was seen, small applications first; return a sentence about what is missing, or nothing.
+
+    To read what members wrote takes time by its size: what is left when the budget ends waits.
+    """
+    until = time.monotonic() + budget_s
     problems = {
         name: f"{fault.message} {fault.hint}".strip() for name, fault in seen.faults.items()
     }
-    for name, observation in seen.observations.items():
+    for name, observation in sorted(seen.observations.items(), key=lambda one: size_of(one[1])):
         if len(name) > GROUP_ID_LENGTH:
             problems[name] = f"The application id is longer than {GROUP_ID_LENGTH} characters."
+            continue
+        if time.monotonic() >= until:
+            problems[name] = _NO_TIME
             continue
         try:
             save_application(cluster, stored.get(name), observation, now)
@@ -89,10 +119,20 @@ def _save(
             save_problem(row, problems[name])
         elif name not in seen.group_ids and not seen.cluster_faults and row.state != GONE:
             save_gone(row)
+    forget_longest_gone(cluster)
     total = len(seen.observations.keys() | problems.keys())
     parts = [fault.message for fault in dict.fromkeys(seen.cluster_faults)]
     parts.append(sentence_about("groups could not be read", problems, total))
+    parts.append(sentence_about("applications are beyond the limits", _left_out(cluster), total))
     return " ".join(part for part in parts if part)
+
+
+def _left_out(cluster: Cluster) -> dict[str, str]:
+    rows = StreamsApplication.objects.filter(cluster=cluster).exclude(state=GONE)
+    rows = rows.exclude(left_out="")
+    return dict.fromkeys(
+        rows.values_list("application_id", flat=True), "their counts are at least what is shown"
+    )
 
 
 def _claim(cluster: Cluster, now: datetime) -> bool:

@@ -13,21 +13,25 @@ from jobs.streams.observation import Facts
 
 
 def counts_of(application: Application, facts: Facts) -> dict[str, Any]:
-    """Return the fields of a row; an absent value is None."""
+    """Return the fields of a row; None: absent, or it follows from tasks that are left out."""
     lags = [one for own in input_lags(application, facts).values() for one in own]
     share = worst_misrouted_share(application)
+    is_whole = not application.left_out
     return {
+        "left_out": " ".join(application.left_out),
         "instances": len(application.processes),
         "threads": len(application.threads),
         "tasks": len(application.placements),
         "tasks_without_thread": sum(
             not any(one.role is Role.ACTIVE for one in own)
             for own in application.placements.values()
-        ),
+        )
+        if is_whole
+        else None,
         "stores": len(application.stores),
         "lag_records": _sum(one.records for one in lags),
-        "lag_at_most_ms": _largest(one.at_most_ms for one in lags),
-        "event_time_lag_ms": _largest(one.event_time_ms for one in lags),
+        "lag_at_most_ms": _largest(one.at_most_ms for one in lags) if is_whole else None,
+        "event_time_lag_ms": _largest(one.event_time_ms for one in lags) if is_whole else None,
         "answers_wrong": None if share is None else share > 0,
         "misrouted_share": share,
     }

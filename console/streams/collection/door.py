@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from jobs import limits
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import ClusterFault
@@ -45,9 +46,24 @@ def ask_cluster(connection: Connection, known: Collection[str], now_ms: int) -> 
 
     async def ask(cluster: RawCluster) -> SeenApplications:
         found = await find_applications(cluster, known=known, budget_s=FIND_BUDGET_S)
-        seen = await observe_all(cluster, found, now_ms=now_ms, budget_s=OBSERVE_BUDGET_S)
-        return SeenApplications(seen, found.group_ids, found.faults, found.cluster_faults)
+        kept, faults = first_applications(found.groups, known, cluster.alias)
+        seen = await observe_all(cluster, found, kept, now_ms=now_ms, budget_s=OBSERVE_BUDGET_S)
+        return SeenApplications(
+            seen, found.group_ids, {**found.faults, **faults}, found.cluster_faults
+        )
 
     budget_s = FIND_BUDGET_S + OBSERVE_BUDGET_S
     client = ClusterClient(connection, timeout_s=budget_s, client_id="crosslog-streams")
     return client.ask("Reading Kafka Streams applications", ask)
+
+
+def first_applications(
+    ids: Collection[str], known: Collection[str], alias: str
+) -> tuple[list[str], dict[str, ClusterFault]]:
+    """Return the applications that are kept, those that are known first, and why not the others."""
+    ordered = sorted(ids, key=lambda one: (one not in known, one))
+    text = f"The cluster has more than {limits.APPLICATIONS:,} applications, and others are kept."
+    left_out = ordered[limits.APPLICATIONS :]
+    return ordered[: limits.APPLICATIONS], dict.fromkeys(
+        left_out, ClusterFault(text, cluster=alias)
+    )

@@ -7,7 +7,17 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db.models import Max
 
+from console.clusters.models import Cluster
 from console.streams.models import StreamsApplication, StreamsSnapshot
+from jobs import limits
+
+
+def forget_longest_gone(cluster: Cluster) -> None:
+    """Remove the applications of a cluster that are gone for longest, of more than are kept."""
+    kept = StreamsApplication.objects.filter(cluster=cluster).order_by("-last_seen_at", "-pk")
+    beyond = list(kept.values_list("pk", flat=True)[limits.APPLICATIONS_KEPT :])
+    if beyond:
+        StreamsApplication.objects.filter(pk__in=beyond).delete()
 
 
 def prune(now: datetime) -> int:

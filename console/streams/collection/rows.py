@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Sum
+from django.db.models.functions import Length
 
 from console.clusters.models import Cluster
 from console.streams.collection.counts import counts_of
 from console.streams.models import StreamsApplication, StreamsSnapshot
 from console.streams.snapshots import described
+from jobs import limits
 from jobs.cluster.group_members import ClassicGroup, StreamsGroup
+from jobs.limits import SENTENCE, short
 from jobs.streams.application import Application
 from jobs.streams.assembly import application_of
 from jobs.streams.lag import changelogs_of
-from jobs.streams.observation import Observation
+from jobs.streams.observation import Facts, Observation
 from jobs.streams.stored import FORM, fingerprint_of, pack_application, pack_facts
 
 GONE = "Gone"
@@ -37,10 +41,11 @@ def save_application(
         "problem": "",
     }
     if is_whole(seen.group) and application.tasks:
-        shown = described(application, seen.facts, row.description if row else "")
-        values |= counts_of(shown, seen.facts)
+        facts = seen.facts
+        shown = described(application, facts, row.description if row else "")
+        values |= counts_of(shown, facts)
         values |= {
-            "facts": pack_facts(seen.facts),
+            "facts": pack_facts(facts),
             "facts_at": datetime.fromtimestamp(seen.observed_at_ms / 1000, UTC),
         }
     else:
@@ -55,12 +60,12 @@ def save_application(
             create_defaults={**values, "first_seen_at": now},
         )
         if "facts" in values:
-            _save_snapshot(kept, application, seen, now)
+            _save_snapshot(kept, application, facts, now)
 
 
 def save_problem(row: StreamsApplication, problem: str) -> None:
     """Write why an application could not be described; what was known of it stays."""
-    StreamsApplication.objects.filter(pk=row.pk).update(problem=problem)
+    StreamsApplication.objects.filter(pk=row.pk).update(problem=short(problem, SENTENCE))
 
 
 def save_gone(row: StreamsApplication) -> None:
@@ -68,6 +73,14 @@ def save_gone(row: StreamsApplication) -> None:
     StreamsApplication.objects.filter(pk=row.pk).update(
         state=GONE, problem="", instances=0, threads=0, tasks_without_thread=row.tasks
     )
+
+
+def size_of(seen: Observation) -> int:
+    """Return how much the members of an application wrote, in bytes."""
+    group = seen.group
+    if isinstance(group, StreamsGroup):
+        return len(group.members)
+    return sum(len(one.metadata) + len(one.assignment) for one in group.members)
 
 
 def is_whole(group: ClassicGroup | StreamsGroup) -> bool:
@@ -82,22 +95,44 @@ def _without_metadata(application: Application, row: StreamsApplication | None) 
         return {
             "instances": None,
             "threads": len(application.threads),
+            "left_out": " ".join(application.left_out) or (row.left_out if row else ""),
             "tasks_without_thread": None,
         }
     return {"instances": 0, "threads": 0, "tasks_without_thread": row.tasks if row else None}
 
 
 def _save_snapshot(
-    row: StreamsApplication, application: Application, seen: Observation, now: datetime
+    row: StreamsApplication, application: Application, facts: Facts, now: datetime
 ) -> None:
+    """Keep another assignment: in the newest row where that is of this minute, or no room is left."""
     fingerprint = f"{FORM}:{fingerprint_of(application)}"
-    newest = row.snapshots.order_by("-pk").values_list("fingerprint", flat=True).first()
-    if newest != fingerprint:
-        StreamsSnapshot.objects.create(
-            application=row,
-            taken_at=now,
-            generation=application.generation,
-            fingerprint=fingerprint,
-            content=pack_application(application),
-            changelogs=pack_facts(changelogs_of(application, seen.facts)),
-        )
+    newest = row.snapshots.order_by("-pk").only("fingerprint", "taken_at").first()
+    if newest is not None and newest.fingerprint == fingerprint:
+        return
+    is_taken = newest is not None and (
+        _minute_of(newest.taken_at) == _minute_of(now) or _is_day_full(row.cluster_id, now)
+    )
+    StreamsSnapshot.objects.update_or_create(
+        pk=newest.pk if newest is not None and is_taken else None,
+        defaults={
+            "application": row,
+            "taken_at": now,
+            "generation": application.generation,
+            "fingerprint": fingerprint,
+            "content": pack_application(application),
+            "changelogs": pack_facts(changelogs_of(application, facts)),
+        },
+    )
+
+
+def _minute_of(moment: datetime) -> int:
+    return int(moment.timestamp()) // limits.SNAPSHOT_EVERY_S
+
+
+def _is_day_full(cluster_id: int, now: datetime) -> bool:
+    """Say whether the snapshots of a cluster have taken their bytes of the last 24 h."""
+    rows = StreamsSnapshot.objects.filter(
+        application__cluster=cluster_id, taken_at__gt=now - timedelta(days=1)
+    )
+    taken = rows.aggregate(taken=Sum(Length("content") + Length("changelogs")))["taken"]
+    return (taken or 0) >= limits.SNAPSHOT_BYTES_PER_DAY

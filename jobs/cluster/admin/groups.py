@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from jobs import limits
 from jobs.cluster.admin.offsets import MARKER_RANGE, read_data_end, read_offset_ranges
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import (
@@ -64,13 +65,14 @@ class GroupOffsets:
 
     `data_ends` holds the offset after the last record for partitions where only a few offsets
     separate a group from the end: they may be transaction markers. `errors` says why a group is
-    absent from `committed`.
+    absent from `committed`, `left_out` how many of a group's offsets are beyond the limits.
     """
 
     committed: Mapping[str, Mapping[TopicPartition, CommittedOffset]]
     ranges: Mapping[TopicPartition, OffsetRange]
     data_ends: Mapping[tuple[str, TopicPartition], int] = field(default_factory=dict)
     errors: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
 
 def list_groups(client: ClusterClient) -> GroupListing:
@@ -137,9 +139,10 @@ def read_group_offsets(client: ClusterClient, ids: Collection[str]) -> GroupOffs
     """Return committed offsets, then the end offsets, in this order. Costs up to three budgets.
 
     The other way round, a group that commits in between would be ahead of the end it is compared
-    with: a negative lag.
+    with: a negative lag. Only the offsets within the limits are returned.
     """
-    committed, errors = read_committed_or_why(client, ids)
+    every, errors = read_committed_or_why(client, ids)
+    committed, left_out = first_offsets(every)
     partitions = {where for offsets in committed.values() for where in offsets}
     ranges = read_offset_ranges(client, sorted(partitions), with_timestamps=False)
     return GroupOffsets(
@@ -147,7 +150,27 @@ def read_group_offsets(client: ClusterClient, ids: Collection[str]) -> GroupOffs
         ranges,
         _data_ends(client, committed, ranges),
         errors,
+        left_out,
     )
+
+
+def first_offsets(
+    committed: Mapping[str, Mapping[TopicPartition, CommittedOffset]],
+) -> tuple[dict[str, dict[TopicPartition, CommittedOffset]], dict[str, int]]:
+    """Return the first offsets of each group, and how many are left out; small ones lose none to large ones.
+
+    Who may commit writes an offset for each number of a partition, whether it exists or not.
+    """
+    found, left_out = {}, {}
+    left = limits.ROUND_PARTITIONS
+    for group_id, offsets in sorted(committed.items(), key=lambda one: (len(one[1]), one[0])):
+        most = min(limits.GROUP_PARTITIONS, left)
+        kept = offsets if len(offsets) <= most else dict(sorted(offsets.items())[:most])
+        found[group_id] = dict(kept)
+        left -= len(kept)
+        if len(kept) < len(offsets):
+            left_out[group_id] = len(offsets) - len(kept)
+    return found, left_out
 
 
 def alter_group_offsets(

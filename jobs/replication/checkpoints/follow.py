@@ -17,6 +17,7 @@ from jobs.replication.checkpoints.topic import (
     CheckpointTopic,
     GroupPartition,
     KeptCheckpoint,
+    refuse_too_many,
 )
 from jobs.wire.mirror_records import Checkpoint
 
@@ -53,6 +54,7 @@ def follow_checkpoints(
 
     def take(record: TopicRecord) -> None:
         found.take(record.key, record.value, record.timestamp_ms, record.offset)
+        refuse_too_many(found, client)
 
     ends = read_topic_from(client, topic, {PARTITION: start}, take)
     if ends is None:

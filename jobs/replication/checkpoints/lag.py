@@ -97,6 +97,7 @@ class GroupFacts:
     `is_there`: the source knows it. `is_selected`: the flow's patterns name it. `has_members` on the source,
     `is_active_on_target` there; None: unknown. `is_failed_over`: a plan moved it to the target, where it
     stays. `is_commit_newer`: its commits are known to be newer than what they are compared with.
+    `left_out` says what of its offsets is beyond the limits, empty for nothing.
     """
 
     is_there: bool = True
@@ -106,6 +107,7 @@ class GroupFacts:
     checkpoints: TopicState = TopicState.READ
     is_failed_over: bool = False
     is_commit_newer: bool = True
+    left_out: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,7 @@ class Obstacle(StrEnum):
     DATA_UNKNOWN = "data_unknown"
     UNBOUNDED = "unbounded"
     STALE = "stale"
+    LEFT_OUT = "left_out"
     TARGET_UNKNOWN = "target_unknown"
     MAY_SKIP = "may_skip"
     LOSES = "loses"
@@ -73,7 +74,7 @@ STEPS: dict[Obstacle, Readiness] = {
         Readiness.BLOCKED,
     ),
     **dict.fromkeys(
-        (_O.DATA_UNKNOWN, _O.UNBOUNDED, _O.STALE, _O.TARGET_UNKNOWN), Readiness.UNKNOWN
+        (_O.DATA_UNKNOWN, _O.UNBOUNDED, _O.STALE, _O.TARGET_UNKNOWN, _O.LEFT_OUT), Readiness.UNKNOWN
     ),
     **dict.fromkeys(
         (
@@ -133,6 +134,10 @@ TEXTS: dict[Obstacle, tuple[str, str]] = {
     _O.STALE: (
         "What this is judged by is old.",
         "Look at the freshness of both clusters and of the flow.",
+    ),
+    _O.LEFT_OUT: (
+        "What is left out is not judged.",
+        "Find out who makes so many groups or offsets, and delete those that are not needed.",
     ),
     _O.TARGET_UNKNOWN: (
         "Nobody knows whether the group has members on the target.",

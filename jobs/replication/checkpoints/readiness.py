@@ -127,21 +127,30 @@ def judge_group(
     internal ones of Kafka Streams.
     """
     covered = [part for part in parts if part.is_covered]
-    if not covered or not group.is_selected:
+    if not (covered or group.left_out) or not group.is_selected:
         return Verdict(Readiness.NOT_COVERED, parts=len(parts))
     own = list(_of_group(group, stale=stale, other_topics=other_topics))
-    return _total(covered, [*own, *_grouped(covered)])
+    total = _total(covered, [*own, *_grouped(covered)])
+    if group.left_out:
+        # Numbers over some of its partitions are not those of the group.
+        return Verdict(total.readiness, evidence=total.evidence, parts=total.parts)
+    return total
 
 
-def judge_flow(groups: Iterable[Verdict], data: Verdict, *, stale: str = "") -> Verdict:
+def judge_flow(
+    groups: Iterable[Verdict], data: Verdict, *, stale: str = "", left_out: str = ""
+) -> Verdict:
     """Return the verdict over groups and over the copied data (`judge_data`), for a topic or a flow.
 
-    The loss is that of the data, whoever reads it; repetitions add up over groups. `stale` as above.
+    The loss is that of the data, whoever reads it; repetitions add up over groups. `stale` as above,
+    `left_out` says which groups are beyond the limits.
     """
     counted = [one for one in groups if one.readiness is not Readiness.NOT_COVERED]
     evidence = list(data.evidence)
     if stale:
         evidence.append(_evidence(_O.STALE, f"{stale}: "))
+    if left_out:
+        evidence.append(_evidence(_O.LEFT_OUT, f"{left_out} "))
     evidence += _told_of(counted)
     return Verdict(
         readiness=worst(
@@ -242,6 +251,8 @@ def _of_group(group: GroupFacts, *, stale: str, other_topics: Sequence[str]) -> 
         yield _evidence(_O.TARGET_UNKNOWN, "")
     if stale:
         yield _evidence(_O.STALE, f"{stale}: ")
+    if group.left_out:
+        yield _evidence(_O.LEFT_OUT, f"{group.left_out} ")
     if not group.is_commit_newer:
         yield _evidence(_O.STALE, "Committed offsets on the source: ")
     if other_topics:

@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from jobs import limits
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.errors import Refused
 from jobs.cluster.topic_reader import TopicRecord, read_whole_topic
 from jobs.wire.errors import RecordFormatError
 from jobs.wire.fields import FieldReader
@@ -22,6 +24,7 @@ from jobs.wire.topics.connect_json import is_json_wrapped
 PARTITION = 0
 # The id of the remote topic that a checkpoint of crosslog is about; MirrorMaker 2 does not look at headers.
 TOPIC_ID_HEADER = "crosslog.topic-id"
+_LONGEST_ID = 32
 _URL_SAFE = str.maketrans("+/", "-_")
 MISCONFIGURED_CONVERTER = "written through a JSON converter"
 TOMBSTONE = "a tombstone"
@@ -135,11 +138,22 @@ def read_checkpoint_topic(
     def take(record: TopicRecord) -> None:
         if _may_be_wanted(record.key, wants):
             found.take(record.key, record.value, record.timestamp_ms, record.offset)
+            refuse_too_many(found, client)
 
     ends = read_whole_topic(client, topic, take, only_partition=PARTITION)
     found.exists = ends is not None
     found.read_to = (ends or {}).get(PARTITION, 0)
     return found
+
+
+def refuse_too_many(found: CheckpointTopic, client: ClusterClient) -> None:
+    """Raise `Refused` beyond the limit: without all checkpoints nothing is known of any."""
+    if len(found.checkpoints) > limits.CHECKPOINTS:
+        raise Refused(
+            f"{found.topic} holds checkpoints of more than {limits.CHECKPOINTS:,} groups and partitions.",
+            cluster=client.connection.alias,
+            hint="Look who may write to it: only MirrorMaker 2 and crosslog should.",
+        )
 
 
 def _may_be_wanted(key: bytes | None, wants: Callable[[str], bool]) -> bool:
@@ -153,6 +167,12 @@ def _may_be_wanted(key: bytes | None, wants: Callable[[str], bool]) -> bool:
 def _usable(found: Checkpoint) -> Checkpoint:
     if min(found.partition, found.upstream_offset, found.downstream_offset) < 0:
         raise RecordFormatError("Checkpoint", "a partition or an offset is negative")
+    if not limits.may_exist(found.topic, found.partition, {}):
+        raise RecordFormatError("Checkpoint", "no topic has so long a name")
+    if len(found.consumer_group_id) > limits.GROUP_ID:
+        raise RecordFormatError(
+            "Checkpoint", f"a group id has more than {limits.GROUP_ID} characters"
+        )
     return found
 
 
@@ -166,6 +186,8 @@ def _key_of(key: bytes | None) -> GroupPartition:
 def _topic_id(headers: object) -> str:
     noted = dict(headers) if isinstance(headers, list) else {}
     value = noted.get(TOPIC_ID_HEADER)
-    text = value.decode("ascii", "replace") if isinstance(value, bytes) else ""
+    text = ""
+    if isinstance(value, bytes) and len(value) <= _LONGEST_ID:
+        text = value.decode("ascii", "replace")
     # Up to 0.5.0 ids were written in the standard alphabet of base64.
     return text.translate(_URL_SAFE)

@@ -45,6 +45,9 @@ LAST_SYNC_HEADER = "crosslog.last-sync"
 # Offset syncs that are not told yet, a chain (see `jobs.wire.topics.sync_links`): the last sync follows it.
 UNTOLD_SYNCS_HEADER = "crosslog.untold-syncs"
 
+# The largest offset has as many.
+_DIGITS = 19
+
 
 @dataclass(frozen=True, slots=True)
 class Position:
@@ -225,11 +228,14 @@ class _Notes:
         return self._values.get(name)
 
     def number(self, name: str) -> int | None:
-        value = self._values.get(name, b"")
-        return int(value) if value.isdigit() else None
+        return _number(self._values.get(name, b""))
 
     def pair(self, name: str) -> tuple[int, int] | None:
         upstream, _, downstream = self._values.get(name, b"").partition(b":")
-        if not upstream.isdigit() or not downstream.isdigit():
-            return None
-        return int(upstream), int(downstream)
+        first, second = _number(upstream), _number(downstream)
+        return None if first is None or second is None else (first, second)
+
+
+def _number(value: bytes) -> int | None:
+    """Return an offset, None for what is none: every writer of the topic chooses its headers."""
+    return int(value) if value.isdigit() and len(value) <= _DIGITS else None

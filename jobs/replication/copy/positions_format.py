@@ -14,6 +14,8 @@ from jobs.cluster.descriptions import TopicPartition
 
 CONNECTOR = "MirrorSourceConnector"
 RESET = -1  # what "last replicated" is when nothing was
+# Numbers of JSON have no end, those of Kafka have.
+_LAST_OFFSET, _NO_PARTITION = 2**63 - 1, 2**31
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,11 @@ def decode_position_key(content: bytes | None) -> PositionKey | None:
         case [
             str(connector),
             {"cluster": str(alias), "partition": int(partition), "topic": str(topic)},
-        ] if connector == CONNECTOR and not isinstance(partition, bool):
+        ] if (
+            connector == CONNECTOR
+            and not isinstance(partition, bool)
+            and 0 <= partition < _NO_PARTITION
+        ):
             return PositionKey(alias, TopicPartition(topic, partition))
     return None
 
@@ -58,7 +64,9 @@ def decode_position_key(content: bytes | None) -> PositionKey | None:
 def decode_position(content: bytes | None) -> int | None:
     """Read the next offset to copy; None when the position was reset (a null value) or is no position."""
     match _decode(content):
-        case {"offset": int(offset)} if not isinstance(offset, bool) and offset >= RESET:
+        case {"offset": int(offset)} if (
+            not isinstance(offset, bool) and RESET <= offset < _LAST_OFFSET
+        ):
             return offset + 1
     return None
 

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from jobs import limits
 from jobs.cluster.admin.offsets import read_offset_ranges
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.descriptions import TopicPartition
-from jobs.cluster.errors import ClusterFault
+from jobs.cluster.errors import ClusterFault, Refused
 from jobs.cluster.topic_reader import TopicRecord, read_topic_from
 from jobs.wire.errors import RecordFormatError
 from jobs.wire.mirror_records import decode_offset_sync
@@ -40,6 +41,9 @@ class SyncTail:
             self.refused += 1
             return
         where = TopicPartition(sync.topic, sync.partition)
+        if not limits.may_exist(*where, {}):
+            self.refused += 1
+            return
         self.newest[where] = sync.upstream_offset, sync.downstream_offset
 
     def to_mapping(self) -> dict[str, Any]:
@@ -84,6 +88,12 @@ def _read(client: ClusterClient, known: SyncTail, begin: int) -> SyncTail | None
 
     def take(record: TopicRecord) -> None:
         tail.take(record.key, record.value)
+        if len(tail.newest) > limits.SYNCS:
+            raise Refused(
+                f"{known.topic} names more than {limits.SYNCS:,} partitions.",
+                cluster=client.connection.alias,
+                hint="Look who may write to it: only MirrorMaker 2 and crosslog should.",
+            )
 
     ends = read_topic_from(client, known.topic, {PARTITION: begin}, take)
     if ends is None:

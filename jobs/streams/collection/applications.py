@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
+from jobs import limits
 from jobs.cluster.errors import ClusterFault, Refused
 from jobs.cluster.group_members import ClassicGroup, ListedGroup, StreamsGroup
 from jobs.cluster.protocol.cluster import RawCluster
@@ -18,6 +19,7 @@ from jobs.cluster.protocol.groups.committed_offsets import read_offsets
 from jobs.cluster.protocol.groups.listing import list_all_groups
 from jobs.cluster.protocol.groups.streams import NoStreamsGroups, describe_streams_groups
 from jobs.cluster.protocol.transport.timing import RetryBudget
+from jobs.limits import beyond
 from jobs.streams.collection.topic_facts import TopicAnswers, read_topic_facts, within
 from jobs.streams.internal_topics import internal_topics, own_topics
 from jobs.streams.observation import Observation
@@ -180,9 +182,9 @@ class MemberTopics:
 
 
 def topics_of(group: ClassicGroup | StreamsGroup) -> MemberTopics:
-    """Return the topics that the members of a group read, and those that a topology names."""
+    """Return the first topics that the members of a group read, and those that a topology names."""
     if isinstance(group, StreamsGroup):
-        return MemberTopics(_topics_of_topology(group), ())
+        return _first_topics(_topics_of_topology(group), ())
     topics: set[str] = set()
     faults: list[str] = []
     for member in group.members:
@@ -194,7 +196,15 @@ def topics_of(group: ClassicGroup | StreamsGroup) -> MemberTopics:
                 topics.update(topic for topic, _ in assigned)
         except RecordFormatError as error:
             faults.append(f"Member {member.member_id} of {group.group_id}: {error}.")
-    return MemberTopics(frozenset(topics), tuple(faults))
+    return _first_topics(topics, faults)
+
+
+def _first_topics(topics: Collection[str], faults: Iterable[str]) -> MemberTopics:
+    """What one group names must not make a round ask for all partitions of a cluster."""
+    told = beyond(len(topics), limits.TOPICS, "topics are read")
+    return MemberTopics(
+        frozenset(sorted(topics)[: limits.TOPICS]), tuple(filter(None, (*faults, told)))
+    )
 
 
 def _topics_of_topology(group: StreamsGroup) -> frozenset[str]:

@@ -148,7 +148,7 @@ ROUTES_OF_PAGES = {
     "availability:drill": {"GET drills/{id}/"},
     "availability:runbooks": {"GET runbooks/"},
     "streams:list": {"GET streams/"},
-    "streams:detail": {"GET streams/{application_id}/"},
+    "streams:detail": {"GET streams/{application_id}/", "GET streams/{application_id}/tasks/"},
     "streams:description": {"PUT streams/{application_id}/description/"},
     "streams:key-lookup": {"POST streams/{application_id}/key-lookup/"},
     "runs:list": {"GET runs/"},

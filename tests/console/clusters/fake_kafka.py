@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from jobs.cluster.admin.configs import ConfigValue
-from jobs.cluster.admin.groups import GroupListing, GroupOffsets
+from jobs.cluster.admin.groups import GroupListing, GroupOffsets, first_offsets
 from jobs.cluster.descriptions import (
     BrokerDescription,
     ClusterDescription,
@@ -133,11 +133,12 @@ class FakeKafka:
 
     def read_group_offsets(self, ids):
         self._ask("read_group_offsets")
-        committed = {i: self.committed[i] for i in ids if i in self.committed}
+        every = {i: self.committed[i] for i in ids if i in self.committed}
+        committed, left_out = first_offsets(every)
         partitions = {where for offsets in committed.values() for where in offsets}
         missing = OffsetRange(error="not there")
         ranges = {where: self.ranges.get(where, missing) for where in partitions}
-        return GroupOffsets(committed, ranges, self.data_ends)
+        return GroupOffsets(committed, ranges, self.data_ends, left_out=left_out)
 
     def _ask(self, question: str) -> None:
         self.asked.append(question)

@@ -4,8 +4,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from console.clusters.models import Cluster, CollectionRound, Group, Partition
+from console.clusters.models import Cluster, CollectionRound, Group, Partition, Topic
 from jobs.availability.status.severity import Severity
+from jobs.limits import LEFT_OUT
 from tests.console.clusters.making import NOW, later, make_cluster, make_round, make_seen
 
 NOBODY = {"alias": "west", "bootstrap_servers": "127.0.0.1:1", "security_protocol": "PLAINTEXT"}
@@ -277,3 +278,20 @@ def test_the_palette_finds_clusters_topics_and_groups(east, viewer, sign_in):
         ("topic", "topic-00000"),
         ("group", "group-00000"),
     }
+
+
+def test_a_group_of_which_offsets_are_left_out_says_so(east, viewer, sign_in):
+    told = f"{LEFT_OUT}70,000 partitions of the group are left out."
+    Group.objects.filter(group_id="group-00000").update(error=told)
+    text = text_of(sign_in(viewer).get(page("east/groups/group-00000/")))
+    assert "Left out" in text
+    assert told in text
+    assert "Not described" not in text
+
+
+def test_long_ids_of_groups_and_values_of_settings_are_cut(east, viewer, sign_in):
+    Group.objects.filter(group_id="group-00000").update(group_id="g" * 1_000)
+    Topic.objects.filter(name="topic-00000").update(configs={"cleanup.policy": "v" * 9_000})
+    client = sign_in(viewer)
+    assert ">" + "g" * 300 not in text_of(client.get(page("east/groups/")))
+    assert "v" * 300 not in text_of(client.get(page("east/topics/topic-00000/")))

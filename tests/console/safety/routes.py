@@ -277,6 +277,7 @@ EXPECTED: dict[str, dict[str, Need]] = {
     # An id may be of several clusters: the query says which, and that is looked at there.
     "api-streams-list": {"GET": SEE_ANY},
     "api-streams-detail": {"GET": SEE_ANY},
+    "api-streams-tasks": {"GET": SEE_ANY},
     "api-streams-description": {"PUT": RUN_ANY},
     "api-streams-key-lookup": {"POST": SEE_ANY},
     "runs:list": {"GET": SEE_ANY},

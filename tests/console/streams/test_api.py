@@ -39,7 +39,6 @@ def test_the_list_is_narrowed_down(visitor, query, count):
 
 def test_one_application_is_a_document(visitor):
     told = visitor.get(ONE).json()
-    assert [one["task"] for one in told["tasks"]] == ["0_0", "0_1", "0_2", "0_3"]
     assert told["stores"][0]["store"] == "totals"
     assert len(told["processes"]) == len(told["metadata"]) == 2
     assert told["application_answers"]["metadata"]
@@ -114,3 +113,18 @@ def test_the_same_id_in_two_clusters_is_two_rows(visitor):
 def test_options_of_an_id_of_several_clusters_are_answered(helper):
     make_streams(make_cluster("west"), now=timezone.now())
     assert helper.options(ONE).status_code == 200
+
+
+def test_tasks_are_in_pages(visitor):
+    shop = make_streams(make_cluster("west"), now=timezone.now())
+    first = visitor.get(f"{ONE}tasks/?cluster={shop.cluster.alias}&limit=3").json()
+    second = visitor.get(first["next"]).json()
+    told = [*first["results"], *second["results"]]
+    assert [one["task"] for one in told] == ["0_0", "0_1", "0_2", "0_3"]
+    assert second["next"] is None
+    assert [one["role"] for one in told[0]["placements"]] == ["active", "standby"]
+    assert told[0]["input"][0]["lag_records"] == 10
+
+
+def test_one_application_has_no_list_of_its_tasks(visitor):
+    assert "tasks" not in visitor.get(ONE).json()

@@ -6,9 +6,10 @@ from datetime import timedelta
 import pytest
 
 from console.streams.collection import collect, retention
-from console.streams.collection.door import SeenApplications
+from console.streams.collection.door import SeenApplications, first_applications
 from console.streams.models import StreamsApplication, StreamsRound, StreamsSnapshot
 from console.streams.snapshots import picture_of
+from jobs import limits
 from jobs.cluster.errors import NotAuthorized, Unreachable
 from jobs.cluster.group_members import ClassicGroup
 from tests.console.making import NOW, make_cluster
@@ -166,3 +167,88 @@ def test_applications_that_are_gone_for_long_are_removed(cluster, settings):
     make_streams(cluster)
     retention.prune(NOW + timedelta(days=settings.STREAMS_RETENTION_D, minutes=1))
     assert not StreamsApplication.objects.exists()
+
+
+def flap(cluster, *seconds):
+    for number, at_s in enumerate(seconds):
+        found = group(member(1, (0, 1, 2), client_id=f"c{number}"), member(2, (3,)))
+        run(cluster, seen(observation(found)), NOW.replace(second=0) + timedelta(seconds=at_s))
+
+
+def test_at_most_one_snapshot_a_minute_is_kept_and_the_newest_holds(cluster):
+    flap(cluster, 0, 10, 59, 61, 119, 120)
+    assert StreamsSnapshot.objects.count() == 3
+    threads = picture_of(shop()).application.threads
+    assert {one.client_id for one in threads} == {"c5", f"{SHOP}-2-StreamThread-1"}
+    assert [one.taken_at.second for one in StreamsSnapshot.objects.order_by("pk")] == [59, 59, 0]
+
+
+def test_a_day_of_snapshots_has_a_limit_of_bytes(cluster, settings):
+    flap(cluster, 0)
+    full = b"x" * (limits.SNAPSHOT_BYTES_PER_DAY // 2)
+    StreamsSnapshot.objects.update(content=full, changelogs=full)
+    flap(cluster, 60)
+    flap(cluster, 120, 180)
+    assert StreamsSnapshot.objects.count() < 4
+    assert picture_of(shop()).taken_at == NOW.replace(second=0) + timedelta(seconds=180)
+
+
+def crowd():
+    """More members than are kept of one application."""
+    return group(*(member(number, (number % 4,)) for number in range(1_001)))
+
+
+def test_an_application_beyond_the_limits_says_so_and_makes_no_verdict(cluster):
+    run(cluster, seen(observation(crowd())))
+    row = shop()
+    assert row.left_out == "1,001 members: the first 1,000 are kept."
+    assert (row.threads, row.tasks) == (1_000, 4)
+    assert row.tasks_without_thread is row.answers_wrong is row.misrouted_share is None
+    assert row.lag_at_most_ms is row.event_time_lag_ms is None
+    assert "1 of 1 applications are beyond the limits" in StreamsRound.objects.get().error
+
+
+def test_an_application_that_is_within_the_limits_again_says_so(cluster):
+    run(cluster, seen(observation(crowd())))
+    run(cluster, seen(observation(two_instances())), NOW + timedelta(minutes=1))
+    assert shop().left_out == ""
+    assert StreamsRound.objects.get().error == ""
+
+
+def test_the_first_applications_are_kept_and_those_that_are_known_before_all():
+    ids = [f"app-{number:04}" for number in range(1_100)]
+    kept, left_out = first_applications(ids, ["app-1099"], "east")
+    assert len(kept) == limits.APPLICATIONS
+    assert "app-1099" in kept
+    assert len(left_out) == 100
+    assert "more than 1,000 applications" in left_out["app-1000"].message
+
+
+def test_applications_that_are_gone_for_longest_make_room(cluster):
+    rows = [
+        StreamsApplication(
+            cluster=cluster,
+            application_id=f"gone-{number}",
+            protocol="classic",
+            state="Gone",
+            first_seen_at=NOW,
+            last_seen_at=NOW - timedelta(minutes=number),
+        )
+        for number in range(1, limits.APPLICATIONS_KEPT + 1)
+    ]
+    StreamsApplication.objects.bulk_create(rows)
+    run(cluster, seen(observation(two_instances())))
+    names = set(StreamsApplication.objects.values_list("application_id", flat=True))
+    assert len(names) == limits.APPLICATIONS_KEPT
+    assert SHOP in names
+    assert f"gone-{limits.APPLICATIONS_KEPT}" not in names
+
+
+def test_what_there_was_no_time_for_keeps_its_values_and_says_so(cluster):
+    make_streams(cluster)
+    StreamsRound.objects.update(claimed_until=None)
+    answer = seen(observation(without_endpoint()))
+    assert collect.collect_applications(cluster.pk, lambda: NOW, lambda *_: answer, 0.0)
+    assert "No time was left" in shop().problem
+    assert shop().answers_wrong is False
+    assert "1 of 1 groups could not be read" in StreamsRound.objects.get().error

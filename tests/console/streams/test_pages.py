@@ -262,4 +262,17 @@ def test_an_application_that_was_never_seen_whole_has_pages(sign_in, viewer):
     make_streams(make_cluster("east"), found, timezone.now())
     for path in ("/streams/east/new/", "/streams/east/new/key-lookup/"):
         assert "nothing is known of its tasks" in text_of(sign_in(viewer).get(path))
-    assert sign_in(viewer).get("/api/v1/streams/new/").json()["tasks"] == []
+    assert sign_in(viewer).get("/api/v1/streams/new/tasks/").json()["results"] == []
+
+
+def test_what_is_left_out_is_said_and_counts_are_at_least(sign_in, viewer):
+    crowd = group(*(member(number, (number % 3,)) for number in range(1_001)))
+    make_streams(make_cluster("east"), crowd, timezone.now())
+    client = sign_in(viewer)
+    text = text_of(client.get("/streams/east/shop/"))
+    assert "1,001 members: the first 1,000 are kept." in text
+    assert "at least 1,000 threads" in text
+    assert "Not known: tasks are left out." in text
+    assert "No thread" not in text
+    assert "At least" in text_of(client.get("/streams/"))
+    assert client.get("/api/v1/streams/shop/").json()["left_out"].startswith("1,001 members")

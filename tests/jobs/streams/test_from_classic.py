@@ -71,7 +71,7 @@ def test_every_truncation_of_a_member_loses_only_this_member():
         whole = getattr(of.members[1], name)
         for size in range(1, len(whole)):
             bad = replace(of.members[1], **{name: whole[:size]})
-            seen = members_of(replace(of, members=(of.members[0], bad)))
+            seen = members_of(replace(of, members=(of.members[0], bad)), {})
             assert seen.threads[0].problem is None
             assert seen.threads[1].problem is not None
             assert seen.threads[0].now.active == tasks(0, 2)
@@ -80,7 +80,7 @@ def test_every_truncation_of_a_member_loses_only_this_member():
 def test_tasks_that_are_not_as_many_as_partitions_are_refused():
     info = assignment_info([(0, 0)])
     bad = member(1, subscription(subscription_info(1)), assignment([("a", 0), ("a", 1)], info))
-    assert "1 tasks for 2 partitions" in members_of(group(bad)).threads[0].problem
+    assert "1 tasks for 2 partitions" in members_of(group(bad), {}).threads[0].problem
 
 
 def test_a_group_that_only_looks_like_streams_has_members_without_tasks():
@@ -117,7 +117,7 @@ def test_a_standby_more_than_usual_is_a_warm_up_while_a_probing_rebalance_is_pla
     place = [((0, 0), [("orders", 0)])]
     extra = assignment_info([], place, {"h1:1": [("orders", 0)]}, None, next_ms)
     third = member(3, subscription(subscription_info(3, "h3:3")), assignment([], extra))
-    seen = members_of(replace(of, members=(*of.members, third)))
+    seen = members_of(replace(of, members=(*of.members, third)), {})
     assert seen.threads[2].now.warm_up == warm
     assert seen.threads[2].now.standby == (() if warm else tasks(0))
     assert seen.threads[1].now.warm_up == (), "it was further when it joined, or is as far"
@@ -127,11 +127,11 @@ def test_members_that_carry_different_routings_are_told():
     of = two_processes()
     old = assignment([("orders", 1), ("orders", 3)], assignment_info([(0, 1), (0, 3)]))
     members = (of.members[0], of.members[0], replace(of.members[1], assignment=old))
-    found = members_of(replace(of, members=members))
+    found = members_of(replace(of, members=members), {})
     assert "2 different routings" in found.cautions[0]
     assert [one.endpoint for one in found.routes] == ["h1:1", "h2:2"]
 
 
 def test_the_earliest_planned_rebalance_of_all_members_holds():
-    assert members_of(two_processes()).next_rebalance_ms is None
-    assert members_of(two_processes(next_ms=0)).next_rebalance_ms == 0
+    assert members_of(two_processes(), {}).next_rebalance_ms is None
+    assert members_of(two_processes(next_ms=0), {}).next_rebalance_ms == 0

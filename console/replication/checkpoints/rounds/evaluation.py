@@ -16,6 +16,7 @@ from console.replication.checkpoints.rounds.answers import (
 from console.replication.checkpoints.rounds.facts import Commits, Member, StoredFacts
 from console.replication.checkpoints.rounds.memory import Memory
 from jobs.cluster.descriptions import TopicPartition
+from jobs.limits import short
 from jobs.replication.checkpoints import readiness as rules
 from jobs.replication.checkpoints.follow import CheckpointsRead
 from jobs.replication.checkpoints.lag import (
@@ -70,7 +71,9 @@ def answer_all(
     groups = [one for name in sorted(judge.group_names()) if (one := judge.group(name))]
     stale = asked.stale
     data = rules.judge_data(_data_of(stored, stored.copied), limits)
-    answers = Answers(rules.judge_flow([one.verdict for one in groups], data, stale=stale), groups)
+    left_out = stored.groups_left_out
+    verdicts = [one.verdict for one in groups]
+    answers = Answers(rules.judge_flow(verdicts, data, stale=stale, left_out=left_out), groups)
     by_topic: dict[str, list[Verdict]] = {}
     for one in groups:
         for topic, verdict in one.topics.items():
@@ -78,9 +81,15 @@ def answer_all(
     partitions: dict[str, list[TopicPartition]] = {}
     for where in stored.copied:
         partitions.setdefault(where.topic, []).append(where)
+    # Which topics they read besides is not known.
+    partial = [one for one in groups if one.group in stored.left_out]
     for topic in sorted(partitions.keys() | by_topic.keys()):
         data = rules.judge_data(_data_of(stored, partitions.get(topic, [])), limits)
-        verdict = rules.judge_flow(by_topic.get(topic, []), data, stale=stale)
+        readers = [
+            *by_topic.get(topic, []),
+            *(one.verdict for one in partial if topic not in one.topics),
+        ]
+        verdict = rules.judge_flow(readers, data, stale=stale, left_out=left_out)
         answers.topics[topic] = (verdict, verdict.parts)
     return answers
 
@@ -138,7 +147,7 @@ class _Judge:
         self._sketches = sketches_of(asked.translator, stored.commits)
         self._checkpoints: dict[str, dict[TopicPartition, SeenCheckpoint]] = {}
         for key, kept in asked.checkpoints.checkpoints.items():
-            self._checkpoints.setdefault(key.group, {})[key.where] = kept
+            self._checkpoints.setdefault(short(key.group), {})[key.where] = kept
         self._source_of = {stored.names.remote(where): where for where in stored.copied}
 
     def _mm2(self, where: TopicPartition, committed: int | None) -> int | None:
@@ -156,7 +165,8 @@ class _Judge:
 
     def group_names(self) -> Iterable[str]:
         """Return the groups with an offset on the source or a checkpoint of this flow."""
-        return self.stored.commits.keys() | self._checkpoints.keys()
+        known = self.stored.commits.keys() | self._checkpoints.keys()
+        return known | self.stored.left_out.keys()
 
     def group(self, name: str) -> GroupAnswer | None:
         """Return the answer for a group; None when it has nothing to do with the flow."""
@@ -168,7 +178,7 @@ class _Judge:
             for where, offset in commits.items()
             if stored.names.has_topic(where.topic)
         }
-        if not own:
+        if not own and name not in stored.left_out:
             gone: dict[TopicPartition, int | None] = {
                 self._source_of[remote]: None for remote in kept if remote in self._source_of
             }
@@ -250,6 +260,7 @@ class _Judge:
             checkpoints=self.asked.checkpoints_state,
             is_failed_over=name in self.stored.failed_over and not (member and _is_active(member)),
             is_commit_newer=name not in self.asked.unproven,
+            left_out=self.stored.left_out.get(name, ""),
         )
 
     def _part(

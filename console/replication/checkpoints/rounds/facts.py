@@ -18,11 +18,14 @@ from console.replication.control.conflicts import usable_flows
 from console.replication.failover.queries import groups_failed_over
 from console.replication.flows.models import FlowPartition, FlowRound, ReplicationFlow
 from jobs.cluster.descriptions import TopicPartition
+from jobs.limits import GROUPS_LEFT_OUT, LEFT_OUT, TEXT, short
 from jobs.numbers import format_age
 from jobs.replication.flow.selection import group_filter_of, policy_of, should_replicate
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.naming.mirror_maker import rename_topic
 
+# Rows of answers have no longer name: `short` makes it exactly so long.
+_LONG_ID = f"{LEFT_OUT}its id is longer than {TEXT - 1} characters."
 Commits = dict[str, dict[TopicPartition, int | None]]
 
 
@@ -56,7 +59,8 @@ class StoredFacts:
 
     `commits` are the source's, by group; `synced` the target's, by group and remote partition. `stale` names
     what is too old to judge by, empty when nothing is; `is_target_known` is False while the target's groups
-    are. `failed_over` are groups that a plan of this flow moved to the target.
+    are. `failed_over` are groups that a plan of this flow moved to the target, `left_out` what is beyond the
+    limits by group, on either side, and `groups_left_out` says where groups are.
     """
 
     spec: FlowSpec
@@ -69,6 +73,8 @@ class StoredFacts:
     stale: str = ""
     is_target_known: bool = True
     failed_over: frozenset[str] = frozenset()
+    left_out: dict[str, str] = field(default_factory=dict)
+    groups_left_out: str = ""
     names: Names = field(init=False)
     others: list[FlowSpec] = field(default_factory=list)
 
@@ -124,6 +130,10 @@ def read_stored(flow: ReplicationFlow, now: datetime, stale_ms: int) -> StoredFa
     found.groups = _groups_of(flow.source)
     found.commits = _commits_of(GroupOffset.objects.filter(group__cluster=flow.source))
     found.target_groups = _groups_of(flow.target)
+    partial = Group.objects.filter(cluster__in=[flow.source, flow.target])
+    partial = partial.filter(error__startswith=LEFT_OUT).order_by()
+    found.left_out = {short(name): why for name, why in partial.values_list("group_id", "error")}
+    found.left_out |= {name: _LONG_ID for name in found.groups if len(name) == TEXT}
     found.synced = _commits_of(
         GroupOffset.objects.filter(group__cluster=flow.target, committed_offset__isnull=False)
     )
@@ -135,6 +145,10 @@ def read_stored(flow: ReplicationFlow, now: datetime, stale_ms: int) -> StoredFa
     )
     found.others = _others_of(flow)
     found.failed_over = groups_failed_over(flow)
+    rounds = CollectionRound.objects.filter(noun=Noun.GROUPS, error__contains=GROUPS_LEFT_OUT)
+    aliases = rounds.filter(cluster__in=[flow.source, flow.target]).order_by("cluster__alias")
+    names = ", ".join(aliases.values_list("cluster__alias", flat=True))
+    found.groups_left_out = f"Groups of {names} are beyond the limits." if names else ""
     ages = list(_ages(flow, now, stale_ms))
     found.stale = "; ".join(text for text, _ in ages)
     found.is_target_known = not any(is_targets for _, is_targets in ages)
@@ -143,14 +157,16 @@ def read_stored(flow: ReplicationFlow, now: datetime, stale_ms: int) -> StoredFa
 
 def _groups_of(cluster: Cluster) -> dict[str, Member]:
     rows = Group.objects.filter(cluster=cluster).order_by()
-    return {name: Member(*rest) for name, *rest in rows.values_list("group_id", *Member._fields)}
+    return {
+        short(name): Member(*rest) for name, *rest in rows.values_list("group_id", *Member._fields)
+    }
 
 
 def _commits_of(rows: Any) -> Commits:
     found: Commits = {}
     wanted = ("group__group_id", "topic", "partition", "committed_offset")
     for group, topic, partition, committed in rows.order_by().values_list(*wanted).iterator(10_000):
-        found.setdefault(group, {})[TopicPartition(topic, partition)] = committed
+        found.setdefault(short(group), {})[TopicPartition(topic, partition)] = committed
     return found
 
 

@@ -4,6 +4,8 @@ import pytest
 
 from console.clusters.collection import collect
 from console.clusters.models import CollectionRound, Group, GroupOffset, Noun
+from jobs import limits
+from jobs.cluster.admin.groups import first_offsets
 from jobs.cluster.descriptions import CommittedOffset, GroupDescription, TopicPartition
 from tests.console.clusters.fake_kafka import FakeKafka
 from tests.console.clusters.making import later, make_cluster, run_rounds
@@ -191,3 +193,61 @@ def test_a_group_id_longer_than_a_row_can_hold_is_left_out(cluster, kafka):
     kafka.add_group("billing", {("orders", 0): 90})
     run_rounds(cluster, kafka)
     assert [group.group_id for group in Group.objects.all()] == ["billing"]
+
+
+def beyond(count):
+    return {("orders", number): 5 for number in range(count)}
+
+
+def test_offsets_beyond_the_limit_of_a_group_are_left_out_and_said(cluster, kafka):
+    kafka.add_group("evil", beyond(limits.GROUP_PARTITIONS + 5))
+    kafka.add_group("billing", {("orders", 0): 90})
+    run_rounds(cluster, kafka)
+    row = Group.objects.get(group_id="evil")
+    assert row.is_partial
+    assert row.error.startswith("Beyond the limits: 5 partitions of the group are left out")
+    assert row.offsets.count() == limits.GROUP_PARTITIONS
+    assert (row.partition_count, row.unknown_count) == (limits.GROUP_PARTITIONS + 5, 10_003)
+    assert not Group.objects.get(group_id="billing").error
+    assert "1 of 2 groups are incomplete" in CollectionRound.objects.get(noun=Noun.GROUPS).error
+
+
+def test_members_that_name_partitions_that_do_not_exist_have_no_rows_for_them(cluster, kafka):
+    held = frozenset(TopicPartition("orders", number) for number in range(240_000))
+    kafka.add_group("evil", {("orders", 0): 90}, assigned=held)
+    run_rounds(cluster, kafka)
+    assert [row.partition for row in GroupOffset.objects.all()] == [0, 1]
+    assert Group.objects.get().error == ""
+
+
+def test_partitions_of_topics_that_are_not_seen_are_kept_up_to_the_limit(cluster, kafka):
+    held = frozenset(TopicPartition("hidden", number) for number in range(10_010))
+    kafka.add_group("evil", {("orders", 0): 90}, assigned=held)
+    run_rounds(cluster, kafka)
+    assert GroupOffset.objects.count() == limits.GROUP_PARTITIONS
+    assert "11 partitions of the group are left out" in Group.objects.get().error
+
+
+def test_small_groups_lose_nothing_to_large_ones():
+    large = {TopicPartition("orders", number): CommittedOffset(1) for number in range(9_000)}
+    groups = {f"evil-{number}": large for number in range(60)}
+    groups["small"] = {ORDERS_0: CommittedOffset(7)}
+    found, left_out = first_offsets(groups)
+    assert sum(map(len, found.values())) == limits.ROUND_PARTITIONS
+    assert found["small"] == groups["small"]
+    assert sum(left_out.values()) == 60 * 9_000 + 1 - limits.ROUND_PARTITIONS
+
+
+@pytest.mark.parametrize("name", ["g" * 1_025, "a\0b"], ids=["too long", "NUL"])
+def test_a_group_whose_id_cannot_be_kept_is_said(cluster, kafka, name):
+    kafka.add_group(name, {("orders", 0): 90})
+    kafka.add_group("billing", {("orders", 0): 90})
+    run_rounds(cluster, kafka)
+    assert Group.objects.get().group_id == "billing"
+    assert "1 groups are left out" in CollectionRound.objects.get(noun=Noun.GROUPS).error
+
+
+def test_a_long_name_of_an_assignor_is_cut(cluster, kafka):
+    kafka.add_group("evil", {("orders", 0): 90}, assignor="a" * 32_000)
+    run_rounds(cluster, kafka)
+    assert len(Group.objects.get().assignor) == limits.TEXT

@@ -1,26 +1,15 @@
-"""Sentences about what an answer left out."""
-
-import pytest
+"""The sentence about what an answer left out."""
 
 from console.clusters.collection.outcome import sentence_about
+from jobs.limits import SENTENCE, TEXT
 
 
-@pytest.mark.parametrize(
-    ("reasons", "sentence"),
-    [
-        pytest.param({}, "", id="nothing is missing"),
-        pytest.param({"a": "No."}, "1 of 9 rows missing: No (a).", id="one"),
-        pytest.param(
-            {"a": "No", "b": "No", "c": "No", "d": "No", "e": "Yes"},
-            "5 of 9 rows missing: No (a, b, c and 1 more); Yes (e).",
-            id="many with one reason are counted together, the most frequent first",
-        ),
-        pytest.param(
-            {name: f"reason {name}" for name in "abcde"},
-            "5 of 9 rows missing: reason a (a); reason b (b); reason c (c); and 2 more reasons.",
-            id="many reasons",
-        ),
-    ],
-)
-def test_sentence(reasons, sentence):
-    assert sentence_about("rows missing", reasons, 9) == sentence
+def test_names_and_reasons_of_clients_fit_a_sentence_that_every_database_takes():
+    told = sentence_about("groups are incomplete", {"g\0" * 2_000: "no\0 " * 4_000}, 1)
+    assert "\0" not in told
+    assert len(told) < SENTENCE + TEXT + 100
+
+
+def test_parts_with_the_same_reason_are_counted_together():
+    told = sentence_about("groups are incomplete", {"a": "no answer.", "b": "no answer"}, 9)
+    assert told == "2 of 9 groups are incomplete: no answer (a, b)."

@@ -12,6 +12,7 @@ from console.replication.flows.models import (
 from console.replication.measurement.collect import CLAIM, collect_flow, due_flows, measure_soon
 from console.runs.models import Run
 from jobs.cluster.descriptions import OffsetRange, TopicPartition
+from jobs.limits import POSITIONS
 from jobs.spark.contract import PROGRESS, write_json
 from tests.console.making import (
     NOW,
@@ -19,6 +20,7 @@ from tests.console.making import (
     make_flow,
     make_partition,
     make_run,
+    make_topic,
     partition_row,
     progress,
 )
@@ -374,3 +376,21 @@ def test_what_a_run_copied_is_added_to_what_all_runs_copied():
     flow.refresh_from_db()
     assert flow.counted["total"]["records"] == 540
     assert flow.counted["total"]["commits"] == 2
+
+
+def test_positions_of_partitions_that_do_not_exist_have_no_rows():
+    flow = make_flow(is_wanted=False)
+    make_topic(flow.source, "orders", partition_count=1)
+    written = {TopicPartition("orders", number): 5 for number in range(50_000)}
+    measured(flow, StubDoor(positions={ORDERS: 100, **written}, ranges=source()))
+    assert [row.partition for row in FlowPartition.objects.filter(flow=flow)] == [0]
+
+
+def test_more_positions_than_are_kept_are_a_fault_of_the_round():
+    flow = make_flow(is_wanted=False)
+    written = {TopicPartition(f"orders-{number}", 0): 5 for number in range(POSITIONS + 1)}
+    flow.topics = [".*"]
+    flow.save()
+    measured(flow, StubDoor(positions=written, ranges={}))
+    assert not FlowPartition.objects.filter(flow=flow).exists()
+    assert "more than 200,000 partitions" in flow.rounds.get(noun="positions").error

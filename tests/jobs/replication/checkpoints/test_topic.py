@@ -2,10 +2,13 @@
 
 import base64
 import json
+from types import SimpleNamespace
 
 import pytest
 
+from jobs import limits
 from jobs.cluster.descriptions import TopicPartition
+from jobs.cluster.errors import Refused
 from jobs.replication.checkpoints.topic import (
     MISCONFIGURED_CONVERTER,
     MOST_REASONS,
@@ -13,6 +16,7 @@ from jobs.replication.checkpoints.topic import (
     CheckpointTopic,
     GroupPartition,
     KeptCheckpoint,
+    refuse_too_many,
 )
 from jobs.wire.mirror_records import Checkpoint, encode_checkpoint
 
@@ -88,3 +92,27 @@ def test_garbage_of_many_kinds_is_counted_without_growing_without_end():
     topic = read(*kinds)
     assert topic.refused.total() == len(kinds)
     assert len(topic.refused) <= MOST_REASONS + 1
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        pytest.param(Checkpoint("g" * 1_025, "east.orders", 0, 1, 1), id="long group id"),
+        pytest.param(Checkpoint("billing", "t" * 250, 0, 1, 1), id="long name of a topic"),
+    ],
+)
+def test_a_checkpoint_of_what_cannot_be_kept_is_none(one):
+    topic = read(encode_checkpoint(one))
+    assert topic.checkpoints == {}
+    assert topic.refused.total() == 1
+
+
+def test_a_topic_with_too_many_checkpoints_is_refused_as_a_whole():
+    topic = CheckpointTopic("east.checkpoints.internal")
+    client = SimpleNamespace(connection=SimpleNamespace(alias="west"))
+    kept = KeptCheckpoint(checkpoint(1, 1), 1, 1)
+    topic.checkpoints = {GroupPartition(f"g{n}", WHERE): kept for n in range(limits.CHECKPOINTS)}
+    refuse_too_many(topic, client)
+    topic.checkpoints[KEY] = kept
+    with pytest.raises(Refused, match="more than 500,000 groups and partitions"):
+        refuse_too_many(topic, client)

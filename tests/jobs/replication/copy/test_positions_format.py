@@ -88,6 +88,10 @@ def test_what_was_written_is_read_back(alias, topic, partition, next_offset):
             id="a heartbeat's",
         ),
         pytest.param(b"[" * 100_000, id="too deep"),
+        pytest.param(
+            b'["MirrorSourceConnector",{"cluster":"A","partition":2147483648,"topic":"t"}]',
+            id="a number that no partition has",
+        ),
     ],
 )
 def test_keys_of_others_are_left_alone(key):
@@ -103,6 +107,7 @@ def test_keys_of_others_are_left_alone(key):
         pytest.param(b'{"offset":true}', id="a flag"),
         pytest.param(b'{"offset":-2}', id="below nothing"),
         pytest.param(b"7", id="no object"),
+        pytest.param(b'{"offset":9223372036854775807}', id="behind the last offset"),
     ],
 )
 def test_a_reset_and_what_is_no_position_is_none(value):

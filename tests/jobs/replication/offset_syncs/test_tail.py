@@ -26,3 +26,10 @@ def test_of_another_topic_nothing_is_known():
     tail = SyncTail("s", 9, {ORDERS: (90, 80)}, 3)
     assert SyncTail.from_mapping(tail.to_mapping(), "t") == SyncTail("t")
     assert SyncTail.from_mapping({}, "s") == SyncTail("s")
+
+
+def test_a_sync_of_a_topic_that_cannot_be_is_none():
+    tail = SyncTail("s")
+    tail.take(*encode_offset_sync(OffsetSync("t" * 250, 0, 1, 1)))
+    tail.take(*encode_offset_sync(OffsetSync("orders", -1, 1, 1)))
+    assert (tail.newest, tail.refused) == ({}, 2)

@@ -2,9 +2,10 @@
 
 import pytest
 
-from console.clusters.models import Group, GroupOffset
-from console.replication.flows.models import FlowPartition, GroupReadiness
+from console.clusters.models import CollectionRound, Group, GroupOffset
+from console.replication.flows.models import FlowPartition, GroupReadiness, TopicReadiness
 from jobs.cluster.descriptions import TopicPartition
+from jobs.limits import GROUPS_LEFT_OUT, LEFT_OUT
 from jobs.replication.translation.translator import Translator
 from tests.console.making import NOW
 from tests.console.replication.readiness_world import (
@@ -12,6 +13,7 @@ from tests.console.replication.readiness_world import (
     ORDERS,
     StubCheckpointDoor,
     add_group,
+    checkpoint,
     door,
     judged,
     make_world,
@@ -91,3 +93,57 @@ def test_what_a_plan_repeats_is_a_range_while_a_group_commits(flow, members, exp
     answer = judged(flow, door(ends={ORDERS: END._replace(target_end=750)}))
     assert (answer.repeated_hi, answer.repeated_coming_hi) == (0, expected)
     assert group().repeated == ("0 once stopped, 149 while committing" if members else "0")
+
+
+PARTIAL = f"{LEFT_OUT}70,000 partitions of the group are left out."
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_a_group_of_which_offsets_are_left_out_is_unknown_with_its_topics_and_flow(flow, side):
+    row, _ = Group.objects.get_or_create(
+        cluster=getattr(flow, side), group_id="readers", defaults={"changed_at": NOW}
+    )
+    Group.objects.filter(pk=row.pk).update(error=PARTIAL)
+    answer = judged(flow)
+    found = group()
+    assert (found.readiness, found.evidence[0]["obstacle"]) == ("unknown", "left_out")
+    assert found.evidence[0]["text"].startswith(PARTIAL)
+    assert found.rpo_records is found.reread_hi is None
+    assert (answer.readiness, TopicReadiness.objects.get().readiness) == ("unknown", "unknown")
+
+
+def test_a_group_none_of_whose_kept_offsets_are_of_the_flow_is_unknown_too(flow):
+    add_group(flow.source, "evil", {TopicPartition("aaa", 0): 1})
+    Group.objects.filter(group_id="evil").update(error=PARTIAL)
+    answer = judged(flow)
+    assert group("evil").readiness == answer.readiness == "unknown"
+    assert group().readiness == "ready"
+    assert TopicReadiness.objects.get().readiness == "unknown"
+
+
+def test_a_group_that_the_flow_does_not_name_keeps_nothing_from_being_ready():
+    flow = make_world(groups=["readers"])
+    add_group(flow.source, "evil", {ORDERS: 1})
+    Group.objects.filter(group_id="evil").update(error=PARTIAL)
+    assert judged(flow).readiness == "ready"
+
+
+def test_a_group_with_a_very_long_id_has_a_row_that_fits_and_is_unknown(flow):
+    add_group(flow.source, "g" * 900, {ORDERS: 100})
+    judged(flow)
+    found = GroupReadiness.objects.exclude(group="readers").get()
+    assert (len(found.group), found.readiness) == (255, "unknown")
+
+
+def test_a_checkpoint_of_a_group_with_a_very_long_id_has_a_row_that_fits(flow):
+    judged(flow, StubCheckpointDoor(checkpoint("g" * 9_000)))
+    assert {len(row.group) for row in GroupReadiness.objects.all()} == {7, 255}
+
+
+def test_where_whole_groups_are_left_out_the_flow_is_unknown(flow):
+    told = f"{LEFT_OUT}3 {GROUPS_LEFT_OUT}, as a cluster has at most 50,000."
+    CollectionRound.objects.filter(cluster=flow.source).update(error=told)
+    answer = judged(flow)
+    assert (answer.readiness, answer.evidence[0]["obstacle"]) == ("unknown", "left_out")
+    assert "Groups of east are beyond the limits." in answer.why
+    assert group().readiness == "ready"

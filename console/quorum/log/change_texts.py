@@ -1,0 +1,82 @@
+"""Texts that changes of the metadata log hold, within their limits: values of settings, principals, names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Sum, TextField
+from django.db.models.functions import Cast, Length
+
+from console.quorum.log.change_rows import LONGEST_NAME, ChangeRow
+from console.quorum.models import MetadataChange, MetadataLog, QuorumFinding
+from console.quorum.voters.findings import Found, save_round
+from jobs import limits
+from jobs.limits import short
+
+CODE = "texts_cut"
+# So much text needs no look at what the day has taken.
+_LITTLE = 100_000
+_AGAIN = timedelta(hours=1)
+
+
+class TextLimit:
+    """Cuts the texts of one portion of changes, and more when those of a day have taken their characters."""
+
+    def __init__(self, log: MetadataLog, now: datetime) -> None:
+        self._log, self._now = log, now
+        self._taken = self._cut = 0
+        self._left: int | None = None
+
+    def within(self, row: ChangeRow) -> ChangeRow:
+        """Return what is stored of a change."""
+        state = self._value(row.state, limits.VALUE)
+        if self._is_day_full(state):
+            state = self._value(state, limits.TEXT)
+        return replace(
+            row,
+            key=short(row.key, LONGEST_NAME),
+            name=short(row.name, LONGEST_NAME),
+            state=state,
+        )
+
+    def tell(self) -> None:
+        """Keep a finding that is over, where texts of this portion were cut; at most one in an hour."""
+        recent = QuorumFinding.objects.filter(
+            log=self._log, code=CODE, closed_at__gt=self._now - _AGAIN
+        )
+        if not self._cut or recent.exists():
+            return
+        text = (
+            f"At least {self._cut:,} texts of changes were cut: a text has at most {limits.VALUE:,} "
+            f"characters, and {limits.TEXT} once the changes of 24 h have {limits.CHANGES_PER_DAY:,}. Values that "
+            "differ still differ; the archive has the records as they were."
+        )
+        todo = "Find out who writes so long settings or names."
+        evidence = {"texts": self._cut, "next_offset": self._log.next_offset}
+        found = Found(CODE, "notice", text, todo, "", evidence, self._now, self._now)
+        save_round(self._log, [found], self._now, {CODE})
+
+    def _is_day_full(self, state: Any) -> bool:
+        self._taken += sum(len(one) for one in state.values() if isinstance(one, str))
+        if self._taken <= _LITTLE:
+            return False
+        if self._left is None:
+            day = MetadataChange.objects.filter(log=self._log, at__gt=self._now - timedelta(days=1))
+            size = Sum(Length(Cast("state", TextField())))
+            self._left = limits.CHANGES_PER_DAY - (day.aggregate(size=size)["size"] or 0)
+        return self._taken > self._left
+
+    def _value(self, value: Any, most: int) -> Any:
+        if isinstance(value, str):
+            kept = short(value, most)
+            self._cut += kept != value
+            return kept
+        if isinstance(value, Mapping):
+            return {name: self._value(one, most) for name, one in value.items()}
+        if isinstance(value, list):
+            self._cut += len(value) > limits.VALUES
+            return [self._value(one, most) for one in value[: limits.VALUES]]
+        return value

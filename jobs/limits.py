@@ -1,0 +1,65 @@
+"""What clients may cost crosslog: limits of what they write and rounds store. docs/operate.md states them.
+
+What is beyond a limit is left out and said. A count is "at least" then, and what follows from all of it is
+not known: nothing that was left out is taken for absent.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping
+
+# Kafka's own limit: no topic has a longer name.
+_LONGEST_TOPIC = 249
+# Characters of a text of a client, of a sentence that quotes such texts, of a value of a setting.
+TEXT, SENTENCE, VALUE = 255, 1_000, 10_000
+# Sentences about one application.
+CAUTIONS = 100
+# One application of Kafka Streams: members, tasks, how often its threads name tasks, source partitions of its
+# tasks, topics that members name, tags of a member.
+MEMBERS, TASKS, TASK_MENTIONS, PLACES, TOPICS, TAGS = 1_000, 10_000, 60_000, 50_000, 1_000, 20
+# What Kafka Streams commits beside an offset: characters of one commit, and of all of an application.
+COMMIT, COMMITS = 1_024, 2_000_000
+# One cluster: applications in a round, with those that are gone, and seconds and bytes of their snapshots.
+APPLICATIONS, APPLICATIONS_KEPT, SNAPSHOT_EVERY_S = 1_000, 2_000, 60
+SNAPSHOT_BYTES_PER_DAY = 200_000_000
+# One cluster: its groups; partitions of one group, and of all of them.
+GROUPS, GROUP_PARTITIONS, ROUND_PARTITIONS = 50_000, 10_000, 500_000
+# One internal topic of replication: groups and partitions with a checkpoint, partitions with an offset sync,
+# partitions with a position. Characters of the id of a group.
+CHECKPOINTS, SYNCS, POSITIONS, GROUP_ID = 500_000, 200_000, 200_000, 1_024
+# The metadata log of a cluster: values of a list in a change, characters of all changes of a day.
+VALUES, CHANGES_PER_DAY = 1_000, 200_000_000
+# How the sentence begins that a row has where something of it is left out; what that of a whole list has.
+LEFT_OUT, GROUPS_LEFT_OUT = "Beyond the limits: ", "groups are left out"
+_DIGEST = 16
+
+
+def short(text: str, most: int = TEXT) -> str:
+    """Return a text of at most `most` characters without NUL: of another one its begin, and a digest.
+
+    Texts that differ stay different, so that a name can be cut and still be a key.
+    """
+    if len(text) <= most and "\0" not in text:
+        return text
+    digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:_DIGEST]
+    begin = text[: most - _DIGEST - 1].replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return f"{begin}\N{HORIZONTAL ELLIPSIS}{digest}"
+
+
+def sentences(found: Collection[str], most: int = CAUTIONS) -> tuple[str, ...]:
+    """Return sentences, each cut; of many the first ones, and how many more there are."""
+    kept = tuple(short(one, SENTENCE) for one, _ in zip(found, range(most), strict=False))
+    more = len(found) - len(kept)
+    return (*kept, f"{more:,} more of such sentences are left out.") if more else kept
+
+
+def beyond(count: int, most: int, what: str) -> str:
+    """Return the sentence about a limit that was passed; empty while it was not."""
+    return f"{count:,} {what}: the first {most:,} are kept." if count > most else ""
+
+
+def may_exist(topic: str, partition: int, counts: Mapping[str, int]) -> bool:
+    """Say whether a partition that a client names may exist; every one of a topic that was not seen may."""
+    count = counts.get(topic)
+    return partition >= 0 and (len(topic) <= _LONGEST_TOPIC if count is None else partition < count)
