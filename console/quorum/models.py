@@ -57,7 +57,7 @@ class MetadataLog(models.Model):
     `name` is the cluster's alias, or `_` and a word for an imported log. `next_offset` is the first offset
     whose changes are not stored yet; `start_offset` the first that is known (null: none is); where older
     changes were removed, the state is known from `pruned_below` on. Records below
-    `high_watermark` are committed. `gaps` are ranges that nobody has, `damage` what was wrong in files: see
+    `high_watermark` are committed. `gaps` are ranges that are missing, `damage` what was wrong in files: see
     `log.gaps`. `lost` says what cannot be known because the log cannot be fetched. `heard_at` is when the
     follower last heard of the log, `last_at` the time of the last record; `judged_at` when the rules were
     last applied to it (null: never).

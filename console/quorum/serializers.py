@@ -67,7 +67,7 @@ class QuorumStatusSerializer(serializers.ModelSerializer[QuorumStatus]):
 
 
 class GapSerializer(serializers.Serializer[Any]):
-    """Offsets that nobody has, from `from` to before `to`; null: nothing behind `from` can be read.
+    """Offsets that are missing, from `from` to before `to`; null: nothing behind `from` can be read.
 
     From `known_from` on, a snapshot, all is known again; null: no snapshot follows. `reason`, `file` and
     `position` (a byte) are those of the damage that made it.

@@ -178,7 +178,7 @@ def draw_timeline(
 def with_gaps(
     segments: Sequence[StateInterval], gaps: Sequence[tuple[datetime, ...]]
 ) -> list[StateInterval]:
-    """Return segments with what nobody knows cut out of them and hatched; never bridged.
+    """Return segments with what is unknown cut out of them and hatched; never bridged.
 
     A gap is its start, its end, and perhaps a time up to which what held before it is not certain.
     """

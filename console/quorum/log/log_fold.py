@@ -29,9 +29,9 @@ PORTION = 5_000
 
 @dataclass(frozen=True, slots=True)
 class MissingSpan:
-    """Offsets [from, to) that nobody has, with the times of the records around them (ms; None: none).
+    """Offsets [from, to) that are missing, with the times of the records around them (ms; None: none).
 
-    `to_offset` None: what stands behind the last record is damaged. `damages` are the places that made it.
+    `to_offset` None: what is behind the last record is damaged. `damages` are the places that made it.
     """
 
     from_offset: int

@@ -116,7 +116,7 @@ def _damage_behind(found: StateAt) -> str:
     last = found.image.last_offset
     ends = [one for one in found.anomalies if one.anomaly is AnomalyKind.DAMAGE]
     problem = next((one.problem for one in reversed(ends) if one.offset == last), None)
-    return "" if problem is None else f" What stands behind it is damaged: {problem}."
+    return "" if problem is None else f" What is behind it is damaged: {problem}."
 
 
 def _is_behind_log(folder: LogFolder, found: StateAt, moment: LogPosition) -> bool:
@@ -189,7 +189,7 @@ def _why_unknown(timeline: VoterTimeline) -> str | None:
     if entry is None:
         return "neither an election nor a voters record is in the log before this moment"
     if timeline.is_cut_short:
-        return f"what stands behind offset {(timeline.end_offset or 0) - 1} is damaged"
+        return f"what is behind offset {(timeline.end_offset or 0) - 1} is damaged"
     if not timeline.is_current_known:
         return f"records behind offset {entry.offset}, which named the last ones, are missing"
     return None

@@ -85,8 +85,8 @@ class LogFolder:
         have the offset before the snapshot's own, its epoch, and the time of the last record it stands for.
 
         With `from_offset` it begins at that offset, with a gap if that is no longer there. What is not whole
-        at the end of the last segment is yielded with `is_tail`: the node was writing it. Damage stands in
-        front of the gap that it makes.
+        at the end of the last segment is yielded with `is_tail`: the node was writing it. Damage comes
+        before the gap that it makes.
         """
         return FolderRecords(self.segments, self.snapshots, self.noted).read(from_offset)
 

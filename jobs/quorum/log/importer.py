@@ -2,7 +2,7 @@
 
 A file does not say what of it was committed: only what a snapshot contains is sure. Whatever comes later may
 be cut off again when the cluster is followed. What is damaged is left out and named in the manifest; what
-stands behind it is taken.
+is behind it is taken.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def import_folder(source: Path, archive: LogArchive, *, now_ms: int) -> Imported
 def still_damaged(manifest: Manifest, new: Iterable[DamagedPlace]) -> tuple[DamagedPlace, ...]:
     """Return the damaged places whose offsets no segment has, and those that are not of offsets.
 
-    Of too many, the last one kept stands for all behind it.
+    Of too many, the last one kept is for all behind it.
     """
     places = {(one.file, one.position, one.kind): one for one in (*manifest.damaged, *new)}
     left = [one for one in places.values() if not _is_filled(one, manifest)]
@@ -97,7 +97,7 @@ def still_damaged(manifest: Manifest, new: Iterable[DamagedPlace]) -> tuple[Dama
 
 
 def _is_filled(place: DamagedPlace, manifest: Manifest) -> bool:
-    """Whether another replica brought what was damaged; an unfinished end is over once the log goes on."""
+    """Whether another replica brought what was damaged; an unfinished end is over with later records."""
     start, end = place.from_offset, place.to_offset
     if start is None or (end is not None and end <= start):
         return False

@@ -22,7 +22,7 @@ def with_possible_times(
 ) -> Iterator[_Placed | LogDamage | Gap]:
     """Yield items with times that are possible: an impossible one is that of the record before it (else 0).
 
-    Before each of the first batches with such a time stands a `LogDamage` that says so; at the end one for
+    Before each of the first batches with such a time comes a `LogDamage` that says so; at the end one for
     all others.
     """
     last, told, count = 0, -1, 0
@@ -72,7 +72,7 @@ def _clamped(item: _Placed, last: int) -> _Placed:
 
 
 def _damage(item: _Placed, wrong: int, last: int) -> LogDamage:
-    at = f"the time of the record before it, {last} ms, stands for it" if last else "it has none"
+    at = f"the time of the record before it, {last} ms, counts instead" if last else "it has none"
     problem = f"the record at offset {item.offset} is dated {wrong} ms, which is no time; {at}"
     position = item.position if isinstance(item, LogRecord) else 0
     return LogDamage(

@@ -44,7 +44,7 @@ class TimelineReader(TimelineControls):
         self.unknown: list[tuple[int, int]] = []
         self.first_offset: int | None = None
         self.next_offset: int | None = None
-        # Whether what stands behind the last record that was read is damaged.
+        # Whether what is behind the last record that was read is damaged.
         self.is_cut_short = False
         self._clock = LogClock()
         self._open: _OpenEpoch | None = None

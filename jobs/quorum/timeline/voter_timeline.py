@@ -34,7 +34,7 @@ class VoterTimeline:
     snapshots hold committed records only. Both None when not known. `kraft_version` is the last one by its
     control records; None when the beginning is missing and none says. `anomalies_left_out` counts, by code,
     those beyond the first thousand. `first_offset` and `end_offset` frame what was read of the log; None
-    when there was no record. `is_cut_short`: what stands behind `end_offset` is damaged.
+    when there was no record. `is_cut_short`: what is behind `end_offset` is damaged.
     """
 
     entries: tuple[VoterSetEntry, ...]

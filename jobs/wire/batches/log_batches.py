@@ -142,7 +142,7 @@ def scan_batches(
     """Yield every sound batch in order and every damage where it is met.
 
     Offsets may have gaps, but a base offset below the one expected, or one that its follower belies, is
-    damage, and so is an epoch. Behind damage the scan goes on at the next batch that the chain of lengths
+    damage, and so is an epoch. Behind damage the scan continues at the next batch that the chain of lengths
     leads to, or that a search with a bounded effort finds; where there is none, it ends. `expected_offset`
     is that of the first batch, where it is known, `start` the byte where that begins, and `epoch` that of the
     batch before it. Raises nothing of its own.

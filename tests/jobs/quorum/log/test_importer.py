@@ -115,7 +115,7 @@ def test_a_bad_snapshot_is_a_problem_and_not_taken(tmp_path):
     assert (manifest.snapshots, manifest.high_watermark) == ((), None)
 
 
-def test_what_stands_behind_damage_is_taken_and_the_place_is_kept(tmp_path):
+def test_what_is_behind_damage_is_taken_and_the_place_is_kept(tmp_path):
     source = node(tmp_path / "n", [*ONE, damaged(TWO[0]), TWO[1]], THREE)
     found, manifest = imported(tmp_path / "a", source)
     position = len(b"".join(ONE))
@@ -148,7 +148,7 @@ def test_a_folder_of_which_nothing_can_be_read_is_refused_with_the_first_reason(
         imported(tmp_path / "a", source)
 
 
-def test_of_very_many_damaged_places_the_last_kept_one_stands_for_the_rest(tmp_path):
+def test_of_very_many_damaged_places_the_last_kept_one_is_for_the_rest(tmp_path):
     many = [damaged(batch(n, 1)) if n % 2 else batch(n, 1) for n in range(2 * MOST_DAMAGED + 9)]
     _, manifest = imported(tmp_path / "a", node(tmp_path / "n", many))
     assert len(manifest.damaged) == MOST_DAMAGED
