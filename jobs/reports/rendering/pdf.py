@@ -51,9 +51,7 @@ _SIZES = {Paper.A4: (595.28, 841.89), Paper.LETTER: (612.0, 792.0)}
 _LINE, _LABEL, _VALUE = 60, 36, 14
 # Programs that show prints, and Typst (8,000), take no longer addresses.
 _LONGEST_LINK = 2000
-_CUT = (
-    "Long texts are cut in this print: …(+N) stands for N characters. The other formats have them."
-)
+_CUT = "Long texts are cut in this print: …(+N) means N characters. The other formats have them."
 
 
 def pdf_of(

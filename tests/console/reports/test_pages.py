@@ -6,6 +6,7 @@ from django.urls import reverse
 from console.reports.models import Report, ReportRun, Trigger
 from jobs.reports.kinds.kind import KINDS
 from tests.console.making import count_queries, make_flow, make_user
+from tests.console.reports.delivery.making import make_report_run
 from tests.console.reports.making.worlds import make, make_report, queue_run, ready_run
 
 pytestmark = pytest.mark.django_db
@@ -159,3 +160,11 @@ def test_the_number_of_queries_does_not_grow_with_the_number_of_reports(client, 
 def test_every_kind_has_its_form(sign_in, admin, kind):
     page = sign_in(admin).get(new(kind)).content.decode()
     assert KINDS[kind].summary.split(",")[0] in page
+
+
+def test_a_report_whose_print_could_not_be_made_says_so_on_its_page(client, operator):
+    run = make_report_run(error="PDF could not be made: TypstError.", files={})
+    client.force_login(operator)
+    page = client.get(reverse("reports:run", args=[run.pk])).content.decode()
+    assert "PDF could not be made: TypstError." in page
+    assert reverse("reports:file", args=[run.pk, "pdf"]) not in page

@@ -9,6 +9,8 @@ import zipfile
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pypdf import PdfReader
 
 from jobs.reports.document import Column, Level, Section, Series, Table, Text, Verdict
@@ -17,6 +19,7 @@ from jobs.reports.rendering.charts import svg_of
 from jobs.reports.rendering.formats import Format, Paper, render_all
 from jobs.reports.rendering.pdf import compiled, pdf_of, sources_of
 from jobs.reports.rendering.printable import LONGEST_WORD, glyphs
+from tests.examples import examples
 from tests.jobs.reports.rendering.hostile import ALL_KINDS, SAMPLE, report_of, with_text
 from tests.jobs.reports.rendering.sample import BARS, LINES, NOW, document
 
@@ -76,6 +79,12 @@ def test_a_word_of_any_length_in_every_place_is_printed(length):
     report = without_charts(report_of(SAMPLE))
     assert printed(with_text(report, "x" * length))
     assert printed(with_text(report, "x" * length), is_whole=True)
+
+
+@examples(60)
+@given(st.text(st.characters(exclude_categories=()), max_size=800))
+def test_any_text_in_every_place_is_printed(text):
+    assert printed(with_text(without_charts(report_of(SAMPLE)), text))
 
 
 @pytest.mark.slow
