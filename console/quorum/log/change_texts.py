@@ -50,8 +50,8 @@ class TextLimit:
         if not self._cut or recent.exists():
             return
         text = (
-            f"At least {self._cut:,} texts of changes were cut: a text has at most {limits.VALUE:,} characters, "
-            f"and {limits.TEXT} once the changes of 24 h have {limits.CHANGES_PER_DAY:,}. Values that "
+            f"At least {self._cut:,} texts of changes were cut: a text has at most {limits.VALUE:,} "
+            f"characters, and {limits.TEXT} once the changes of 24 h have {limits.CHANGES_PER_DAY:,}. Values that "
             "differ still differ; the archive has the records as they were."
         )
         todo = "Find out who writes so long settings or names."
