@@ -25,8 +25,10 @@ _AGAIN = timedelta(hours=1)
 class TextLimit:
     """Cuts the texts of one portion of changes, and more when those of a day have taken their characters."""
 
-    def __init__(self, log: MetadataLog, now: datetime) -> None:
-        self._log, self._now = log, now
+    def __init__(
+        self, log: MetadataLog, now: datetime, per_day: int = limits.CHANGES_PER_DAY
+    ) -> None:
+        self._log, self._now, self._per_day = log, now, per_day
         self._taken = self._cut = 0
         self._left: int | None = None
 
@@ -51,8 +53,8 @@ class TextLimit:
             return
         text = (
             f"At least {self._cut:,} texts of changes were cut: a text has at most {limits.VALUE:,} "
-            f"characters, and {limits.TEXT} once the changes of 24 h have {limits.CHANGES_PER_DAY:,}. Values that "
-            "differ still differ; the archive has the records as they were."
+            f"characters, and {limits.TEXT} once the changes of 24 h have {limits.CHANGES_PER_DAY:,}. "
+            "Values that differ still differ; the archive has the records as they were."
         )
         todo = "Find out who writes so long settings or names."
         evidence = {"texts": self._cut, "next_offset": self._log.next_offset}
@@ -66,7 +68,7 @@ class TextLimit:
         if self._left is None:
             day = MetadataChange.objects.filter(log=self._log, at__gt=self._now - timedelta(days=1))
             size = Sum(Length(Cast("state", TextField())))
-            self._left = limits.CHANGES_PER_DAY - (day.aggregate(size=size)["size"] or 0)
+            self._left = self._per_day - (day.aggregate(size=size)["size"] or 0)
         return self._taken > self._left
 
     def _value(self, value: Any, most: int) -> Any:

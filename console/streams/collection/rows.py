@@ -27,9 +27,13 @@ _STABLE = "Stable"
 
 
 def save_application(
-    cluster: Cluster, row: StreamsApplication | None, seen: Observation, now: datetime
+    cluster: Cluster,
+    row: StreamsApplication | None,
+    seen: Observation,
+    now: datetime,
+    day_bytes: int = limits.SNAPSHOT_BYTES_PER_DAY,
 ) -> None:
-    """Write an application that the cluster described.
+    """Write an application that the cluster described; `day_bytes` are for the snapshots of its cluster.
 
     A group without the metadata of its members, as while it rebalances, changes state and thread count only.
     """
@@ -60,7 +64,7 @@ def save_application(
             create_defaults={**values, "first_seen_at": now},
         )
         if "facts" in values:
-            _save_snapshot(kept, application, facts, now)
+            _save_snapshot(kept, application, facts, now, day_bytes)
 
 
 def save_problem(row: StreamsApplication, problem: str) -> None:
@@ -102,7 +106,11 @@ def _without_metadata(application: Application, row: StreamsApplication | None) 
 
 
 def _save_snapshot(
-    row: StreamsApplication, application: Application, facts: Facts, now: datetime
+    row: StreamsApplication,
+    application: Application,
+    facts: Facts,
+    now: datetime,
+    day_bytes: int,
 ) -> None:
     """Keep another assignment: in the newest row where that is of this minute, or no room is left."""
     fingerprint = f"{FORM}:{fingerprint_of(application)}"
@@ -110,7 +118,8 @@ def _save_snapshot(
     if newest is not None and newest.fingerprint == fingerprint:
         return
     is_taken = newest is not None and (
-        _minute_of(newest.taken_at) == _minute_of(now) or _is_day_full(row.cluster_id, now)
+        _minute_of(newest.taken_at) == _minute_of(now)
+        or _taken_bytes(row.cluster_id, now) >= day_bytes
     )
     StreamsSnapshot.objects.update_or_create(
         pk=newest.pk if newest is not None and is_taken else None,
@@ -129,10 +138,10 @@ def _minute_of(moment: datetime) -> int:
     return int(moment.timestamp()) // limits.SNAPSHOT_EVERY_S
 
 
-def _is_day_full(cluster_id: int, now: datetime) -> bool:
-    """Say whether the snapshots of a cluster have taken their bytes of the last 24 h."""
+def _taken_bytes(cluster_id: int, now: datetime) -> int:
+    """Return how many bytes the snapshots of a cluster have taken in the last 24 h."""
     rows = StreamsSnapshot.objects.filter(
         application__cluster=cluster_id, taken_at__gt=now - timedelta(days=1)
     )
-    taken = rows.aggregate(taken=Sum(Length("content") + Length("changelogs")))["taken"]
-    return (taken or 0) >= limits.SNAPSHOT_BYTES_PER_DAY
+    taken: int | None = rows.aggregate(taken=Sum(Length("content") + Length("changelogs")))["taken"]
+    return taken or 0

@@ -146,11 +146,13 @@ def read_checkpoint_topic(
     return found
 
 
-def refuse_too_many(found: CheckpointTopic, client: ClusterClient) -> None:
+def refuse_too_many(
+    found: CheckpointTopic, client: ClusterClient, most: int = limits.CHECKPOINTS
+) -> None:
     """Raise `Refused` beyond the limit: without all checkpoints nothing is known of any."""
-    if len(found.checkpoints) > limits.CHECKPOINTS:
+    if len(found.checkpoints) > most:
         raise Refused(
-            f"{found.topic} holds checkpoints of more than {limits.CHECKPOINTS:,} groups and partitions.",
+            f"{found.topic} holds checkpoints of more than {most:,} groups and partitions.",
             cluster=client.connection.alias,
             hint="Look who may write to it: only MirrorMaker 2 and crosslog should.",
         )

@@ -7,6 +7,7 @@ import pytest
 
 from console.streams.collection import collect, retention
 from console.streams.collection.door import SeenApplications, first_applications
+from console.streams.collection.rows import save_application
 from console.streams.models import StreamsApplication, StreamsRound, StreamsSnapshot
 from console.streams.snapshots import picture_of
 from jobs import limits
@@ -183,14 +184,17 @@ def test_at_most_one_snapshot_a_minute_is_kept_and_the_newest_holds(cluster):
     assert [one.taken_at.second for one in StreamsSnapshot.objects.order_by("pk")] == [59, 59, 0]
 
 
-def test_a_day_of_snapshots_has_a_limit_of_bytes(cluster, settings):
-    flap(cluster, 0)
-    full = b"x" * (limits.SNAPSHOT_BYTES_PER_DAY // 2)
-    StreamsSnapshot.objects.update(content=full, changelogs=full)
-    flap(cluster, 60)
-    flap(cluster, 120, 180)
-    assert StreamsSnapshot.objects.count() < 4
-    assert picture_of(shop()).taken_at == NOW.replace(second=0) + timedelta(seconds=180)
+def test_a_day_of_snapshots_has_a_limit_of_bytes(cluster):
+    for number in range(4):
+        found = group(member(1, (0, 1, 2), client_id=f"c{number}"), member(2, (3,)))
+        row = StreamsApplication.objects.filter(cluster=cluster).first()
+        save_application(
+            cluster, row, observation(found), NOW + timedelta(minutes=number), day_bytes=1_000
+        )
+    sizes = [len(one.content) + len(one.changelogs) for one in StreamsSnapshot.objects.all()]
+    assert len(sizes) == 2
+    assert sizes[0] < 1_000 <= sum(sizes)
+    assert picture_of(shop()).taken_at == NOW + timedelta(minutes=3)
 
 
 def crowd():

@@ -2,6 +2,8 @@
 
 import pytest
 
+from console.quorum.log.change_rows import row_of
+from console.quorum.log.change_texts import TextLimit
 from console.quorum.log.log_fold import Portion
 from console.quorum.log.store import save_portion
 from console.quorum.models import MetadataChange, MetadataSubject, QuorumFinding
@@ -88,9 +90,9 @@ def test_subjects_whose_names_begin_alike_stay_two(log):
 
 
 def test_when_a_day_has_its_characters_texts_are_cut_to_a_line(log):
-    save(log, setting(1, "1"))
-    MetadataChange.objects.update(state={"value": "x" * limits.CHANGES_PER_DAY})
-    save(log, *(setting(number, "y" * 9_000) for number in range(2, 30)))
-    longest = [len(one) for one in texts("value")[1:]]
+    save(log, *(setting(number, "x" * 9_000) for number in range(20)))
+    limit = TextLimit(log, NOW, per_day=150_000)
+    rows = [limit.within(row_of(setting(number, "y" * 9_000))) for number in range(20, 50)]
+    longest = [len(one.state["value"]) for one in rows]
     assert longest[-1] == limits.TEXT
-    assert sum(longest) < 200_000
+    assert sum(longest) < 150_000
