@@ -126,6 +126,11 @@ class MetadataLog(models.Model):
         return [gap_sentence(gap) for gap in self.gaps]
 
     @property
+    def missing_sentences(self) -> list[str]:
+        """All that its rows cannot tell, for a file of them."""
+        return [*self.gap_sentences, *self.damage_sentences]
+
+    @property
     def is_damaged(self) -> bool:
         """Whether something in its files is wrong, and not only unfinished at the end."""
         return any(row["kind"] not in DAMAGE_WORDS for row in self.damage)

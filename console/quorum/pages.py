@@ -39,7 +39,7 @@ def detail_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     log = find_log(alias)
     ended = ENDED.read(request, queries.list_findings(log).exclude(closed_at=None))
     if ended.is_export:
-        return csv_response(ended, f"{log.name}-quorum-findings", log.gap_sentences)
+        return csv_response(ended, f"{log.name}-quorum-findings", log.missing_sentences)
     context = {
         **around_log(request, log, "detail"),
         "status": (status := queries.status_of(log)),
@@ -61,10 +61,10 @@ def voters_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     log = find_log(alias)
     sets = VOTER_SETS.read(request, queries.list_voter_sets(log))
     if sets.is_export:
-        return csv_response(sets, f"{log.name}-voter-sets", log.gap_sentences)
+        return csv_response(sets, f"{log.name}-voter-sets", log.missing_sentences)
     elections = ELECTIONS.read(request, queries.list_elections(log))
     if elections.is_export:
-        return csv_response(elections, f"{log.name}-elections", log.gap_sentences)
+        return csv_response(elections, f"{log.name}-elections", log.missing_sentences)
     around = around_log(request, log, "voters")
     context = {
         **around,

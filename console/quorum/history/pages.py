@@ -32,7 +32,7 @@ def log_page(request: HttpRequest, alias: str) -> HttpResponseBase:
     rows = _within(history.list_changes(log), around["time_range"])
     table = CHANGES.read(request, rows)
     if table.is_export:
-        return csv_response(table, f"{log.name}-metadata-changes", log.gap_sentences)
+        return csv_response(table, f"{log.name}-metadata-changes", log.missing_sentences)
     history.with_previous(table.rows)
     asked = {name: request.GET.get(name, "") for name in ("topic", "broker", "type", "kind")}
     context = {
@@ -54,7 +54,7 @@ def partitions_page(request: HttpRequest, alias: str) -> HttpResponseBase:
         request, _within(history.list_changes(log, Kind.PARTITION), around["time_range"])
     )
     if table.is_export:
-        return csv_response(table, f"{log.name}-partition-changes", log.gap_sentences)
+        return csv_response(table, f"{log.name}-partition-changes", log.missing_sentences)
     form = PartitionForm(request.GET if "topic" in request.GET else None)
     topic, partition = form.asked()
     lanes = None
@@ -111,7 +111,7 @@ def _table_page(
 ) -> HttpResponseBase:
     if table.is_export:
         log = around["log"]
-        return csv_response(table, f"{log.name}-{name}", log.gap_sentences)
+        return csv_response(table, f"{log.name}-{name}", log.missing_sentences)
     history.with_previous(table.rows)
     return render_page(
         request, f"quorum/history/{name}.html", {**around, "table": table}, is_live=True

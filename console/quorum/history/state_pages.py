@@ -37,7 +37,7 @@ def state_page(request: HttpRequest, alias: str) -> HttpResponseBase:
         table = STATES.read(request, rows)
         if table.is_export:
             export = STATES.read(request, history.annotated_states(rows, now))
-            unsure = [*filter(None, [queries.why_unsure(log, now)]), *log.gap_sentences]
+            unsure = [*filter(None, [queries.why_unsure(log, now)]), *log.missing_sentences]
             return csv_response(export, f"{log.name}-state-{now.offset}", unsure)
         history.with_states(table.rows, now)
         context |= {"table": table, "moment": now, "voters": queries.voters_then(log, now)}

@@ -63,4 +63,5 @@ class SnapshotFile:
                 yield replace(found, file=self.path.name)
 
     def _damage(self, kind: DamageKind, problem: str) -> LogDamage:
-        return LogDamage(0, None, kind, f"the snapshot is not used: {problem}", self.path.name)
+        problem = f"the snapshot is not used: {problem}"
+        return LogDamage(0, None, kind, problem, self.path.name, self.offset)

@@ -99,6 +99,8 @@ def still_damaged(manifest: Manifest, new: Iterable[DamagedPlace]) -> tuple[Dama
 def _is_filled(place: DamagedPlace, manifest: Manifest) -> bool:
     """Whether another replica brought what was damaged; an unfinished end is over with later records."""
     start, end = place.from_offset, place.to_offset
+    if place.kind == DamageKind.UNUSABLE_SNAPSHOT:
+        return any(one.end_offset == start for one in manifest.snapshots)
     if start is None or (end is not None and end <= start):
         return False
     if end is None:

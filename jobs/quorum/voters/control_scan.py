@@ -13,7 +13,7 @@ from jobs.quorum.log.folder import LogFolder
 from jobs.quorum.log.folder_records import FolderRecords
 from jobs.quorum.log.folder_snapshots import SegmentFile, SnapshotFile
 from jobs.quorum.timeline.clock import NO_OP
-from jobs.wire.batches.log_batches import BatchAt, DamageKind, scan_batches
+from jobs.wire.batches.log_batches import BatchAt, scan_batches
 from jobs.wire.metadata.log import Gap, LogDamage, LogRecord, PassedBatch, batch_records
 from jobs.wire.metadata.snapshots import check_snapshot
 
@@ -96,11 +96,9 @@ class _ControlScan(FolderRecords):
                     self._next_offset, self._is_whole = snapshot.offset, True
                     return
         except OSError as error:
-            text = f"it cannot be read: {error.strerror}"
-            yield LogDamage(0, None, DamageKind.UNREADABLE_FILE, text, snapshot.path.name)
+            yield snapshot.unreadable(error)
             return
-        text = f"the snapshot is not used: {checked.problem}"
-        yield LogDamage(0, None, DamageKind.UNUSABLE_SNAPSHOT, text, snapshot.path.name)
+        yield snapshot.unusable(checked.problem)
 
 
 def _controls(

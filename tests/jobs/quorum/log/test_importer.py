@@ -113,6 +113,9 @@ def test_a_bad_snapshot_is_a_problem_and_not_taken(tmp_path):
     found, manifest = imported(tmp_path / "a", source)
     assert len(found.problems) == 1
     assert (manifest.snapshots, manifest.high_watermark) == ((), None)
+    assert [(one.kind, one.from_offset) for one in manifest.damaged] == [("unusable_snapshot", 4)]
+    whole = node(tmp_path / "m", TWO, snapshots=[(4, 1)])
+    assert imported(tmp_path / "a", whole)[1].damaged == ()
 
 
 def test_what_is_behind_damage_is_taken_and_the_place_is_kept(tmp_path):
