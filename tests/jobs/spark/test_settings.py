@@ -146,5 +146,5 @@ def test_tasks_of_analyses_have_a_bound_of_memory_here_and_flows_none(monkeypatc
 @pytest.mark.parametrize("given", ["much", "-1", "511", "1.5"])
 def test_a_bound_of_memory_that_makes_no_sense_is_refused_by_its_name(monkeypatch, given):
     monkeypatch.setenv("CROSSLOG_TASK_MEMORY_MB", given)
-    with pytest.raises(ValueError, match="CROSSLOG_TASK_MEMORY_MB: .* no whole number from 512"):
+    with pytest.raises(ValueError, match=r"CROSSLOG_TASK_MEMORY_MB: .* no whole number from 512"):
         analysis()
