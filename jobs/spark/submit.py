@@ -237,6 +237,8 @@ def run_environment(
     environment["PYTHONUNBUFFERED"] = "1"
     # By default glibc keeps memory of its own for each thread.
     environment.setdefault("MALLOC_ARENA_MAX", "2")
+    # Arrow's allocator takes 1 GiB ahead by default, which would count as used (`CROSSLOG_TASK_MEMORY_MB`).
+    environment.setdefault("MIMALLOC_ARENA_RESERVE", "64MiB")
     # A crash in a library leaves in the run's log what each thread was doing.
     environment["PYTHONFAULTHANDLER"] = "1"
     # Where Hypothesis is installed, kio loads it, and it would keep its cache in the folder of every run.

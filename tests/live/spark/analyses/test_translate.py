@@ -82,7 +82,7 @@ def test_a_file_that_is_no_list_is_told_at_its_argument(spark, tmp_path, told):
 def test_parts_are_answered_by_tasks_of_their_own_and_stand_in_the_order_of_the_file(
     spark, tmp_path, told
 ):
-    offsets = np.arange(170_000) % 1_001
+    offsets = np.arange(1_700_000) % 1_001
     table = pa.table({"topic": ["orders"] * len(offsets), "partition": offsets * 0 + 1})
     pq.write_table(
         table.append_column("offset", pa.array(offsets)), tmp_path / "list", row_group_size=60_000
@@ -92,6 +92,6 @@ def test_parts_are_answered_by_tasks_of_their_own_and_stand_in_the_order_of_the_
     written = sorted((tmp_path / "tables" / "answers").glob("*"))
     assert len(written) == 3
     found = pa.concat_tables(pq.read_table(one) for one in written)
-    assert found["line"].equals(pa.chunked_array([range(1, 170_001)], pa.int64()))
+    assert found["line"].equals(pa.chunked_array([range(1, 1_700_001)], pa.int64()))
     assert found["offset"].equals(pa.chunked_array([offsets]))
-    assert result.summary["facts"]["answered"] == 170_000
+    assert result.summary["facts"]["answered"] == 1_700_000
