@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
@@ -14,6 +15,8 @@ from jobs.visible import is_seen
 # injection), also in forms that they read alike: full-width, small, raised.
 _FORMULA_STARTS = frozenset("=+-@|\N{MINUS SIGN}")
 _CONTROLS = ("\t", "\r", "\n")
+# Where a spreadsheet that expects other separators, as in many countries, begins a cell inside of a text.
+_SEPARATORS = re.compile(r"([;\t\r\n]+)")
 
 
 def csv_lines(rows: Iterable[Iterable[Any]]) -> Iterator[str]:
@@ -35,8 +38,10 @@ def neutral(value: Any) -> str:
         return value.isoformat()
     # Half of a surrogate pair, which no file can hold, is shown.
     text = str(value).encode(errors="backslashreplace").decode()
-    is_formula = text.startswith(_CONTROLS) or _first_seen(text) in _FORMULA_STARTS
-    return f"'{text}" if is_formula else text
+    parts = _SEPARATORS.split(text)
+    parts[::2] = (f"'{one}" if _first_seen(one) in _FORMULA_STARTS else one for one in parts[::2])
+    joined = "".join(parts)
+    return f"'{joined}" if joined.startswith(_CONTROLS) else joined
 
 
 class _Echo:

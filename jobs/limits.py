@@ -26,12 +26,15 @@ SNAPSHOT_BYTES_PER_DAY = 200_000_000
 # One cluster: its groups; partitions of one group, and of all of them.
 GROUPS, GROUP_PARTITIONS, ROUND_PARTITIONS = 50_000, 10_000, 500_000
 # One internal topic of replication: groups and partitions with a checkpoint, partitions with an offset sync,
-# partitions with a position. Characters of the id of a group.
-CHECKPOINTS, SYNCS, POSITIONS, GROUP_ID = 500_000, 200_000, 200_000, 1_024
+# partitions with a position. Characters of the id of a group, and bytes: PostgreSQL's index takes no more.
+CHECKPOINTS, SYNCS, POSITIONS = 500_000, 200_000, 200_000
+GROUP_ID, GROUP_ID_BYTES = 1_024, 2_400
 # The metadata log of a cluster: values of a list in a change, characters of all changes of a day.
 VALUES, CHANGES_PER_DAY = 1_000, 200_000_000
 # How the sentence begins that a row has where something of it is left out; what that of a whole list has.
 LEFT_OUT, GROUPS_LEFT_OUT = "Beyond the limits: ", "groups are left out"
+# How the sentence begins that a group has whose row has another name than the group.
+CUT_ID = "Its id is cut: "
 _DIGEST = 16
 
 
@@ -45,6 +48,15 @@ def short(text: str, most: int = TEXT) -> str:
     digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:_DIGEST]
     begin = text[: most - _DIGEST - 1].replace("\0", "\N{REPLACEMENT CHARACTER}")
     return f"{begin}\N{HORIZONTAL ELLIPSIS}{digest}"
+
+
+def is_group_id(text: str) -> bool:
+    """Return whether a row may have the id of a group as it is."""
+    return (
+        len(text) <= GROUP_ID
+        and "\0" not in text
+        and len(text.encode(errors="surrogatepass")) <= GROUP_ID_BYTES
+    )
 
 
 def sentences(found: Collection[str], most: int = CAUTIONS) -> tuple[str, ...]:

@@ -24,9 +24,13 @@ _INKLESS = _UNSEEN | {"Zs", "Mn", "Me", "Co", "Cn"}
 _FILLERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 _SUSPECT = re.compile(r"[^\n\t\x20-\x7e]")
 _URL = re.compile(
-    r"((?:http|ws|ftp)s?://)(?:[^\s/?#@]*@)?([^\s/?#<>\"'`,;()|]*)([/?#][^\s<>\"'`]*)?",
+    r"((?:http|ws|ftp)s?://)(?:[^\s/?#]*@)?([^\s/?#<>\"'`,;()|]*)([/?#][^\s<>\"'`]*)?",
     re.IGNORECASE,
 )
+# User and password of a URL of any other kind.
+_USER = re.compile(r"(?<![a-z0-9+.-])([a-z][a-z0-9+.-]{1,20}://)[^\s/?#]*@", re.IGNORECASE)
+_PLACE = r"(?:\[[^\]]*\]|[^:,]*)(?::\d*)?"
+_PLACES = re.compile(f"{_PLACE}(?:,{_PLACE})*")
 # Signs after a URL that belong to the sentence.
 _AFTER_URL = ".,;:!?)]}"
 _NO_PATH = {"", "/", "/…"}
@@ -45,18 +49,23 @@ def visible_line(text: str) -> str:
 def without_paths(text: str, mark: Callable[[str], str] | None = None) -> str:
     """Return a text whose URLs of the web are `scheme://host:port/…`, without user, path and query.
 
-    `mark` returns what is shown behind such a URL, for recognising it.
+    `mark` returns what is shown behind such a URL, for recognising it. Other URLs lose user and password.
     """
 
     def shown(found: re.Match[str]) -> str:
-        scheme, host, rest = found.group(1), found.group(2), found.group(3) or ""
+        scheme, host, rest = found.group(1), known_place(found.group(2)), found.group(3) or ""
         target = rest.rstrip(_AFTER_URL)
         if target in _NO_PATH:
             return f"{scheme}{host}{rest}"
         url = found.group()[: len(found.group()) - len(rest) + len(target)]
         return f"{scheme}{host}/…{f' {mark(url)}' if mark else ''}{rest[len(target) :]}"
 
-    return _URL.sub(shown, text) if "://" in text else text
+    return _USER.sub(r"\1", _URL.sub(shown, text)) if "://" in text else text
+
+
+def known_place(host: str) -> str:
+    """Return host and port as they are; `…` for what is no such thing, as `user:half-of-a-password`."""
+    return host if _PLACES.fullmatch(host) else "…"
 
 
 def is_seen(letter: str) -> bool:

@@ -13,12 +13,12 @@ from django.db import models
 
 from jobs.availability.status.severity import Severity
 from jobs.cluster.connection import Connection, SaslMechanism, SecurityProtocol
-from jobs.limits import LEFT_OUT, short
+from jobs.limits import GROUP_ID, LEFT_OUT, short
 from jobs.replication.flow.lag import LagStatus
 
 TOPIC_NAME_LENGTH = 249
 # Kafka bounds a group id only by its own wire format (a 16-bit length).
-GROUP_ID_LENGTH = 1024
+GROUP_ID_LENGTH = GROUP_ID
 # These words stand where an alias stands in an address (a test reads them off the routes).
 RESERVED_ALIASES = (
     "brokers",

@@ -91,6 +91,7 @@ def detail_page(request: HttpRequest, report_id: int) -> HttpResponse:
     arguments = json.dumps({"report": report.pk})
     asked = urlencode({"kind": queries.SCHEDULE_KIND, "arguments": arguments, "title": title})
     runs = queries.list_runs(request.user).filter(report=report)
+    may_change = queries.may_change(report, request.user)
     context = {
         "report": report,
         "stopped": queries.why_stopped(report),
@@ -101,8 +102,8 @@ def detail_page(request: HttpRequest, report_id: int) -> HttpResponse:
         "schedule_href": f"{reverse('schedules:new')}?{asked}",
         "runs": runs.order_by("-created_at")[:SHOWN_RUNS],
         "past": PastPeriodForm(),
-        "may_change": queries.may_change(report, request.user),
-        "may_schedule": can(request.user, "operate"),
+        "may_change": may_change,
+        "may_schedule": may_change and can(request.user, "operate"),
     }
     return render_page(request, "reports/detail.html", context, is_live=True)
 

@@ -15,14 +15,14 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.dispatch import Signal
 
-from console.accounts.asked_rights import rights_asked, why_ended
+from console.accounts.asked_rights import rights_asked
 from console.accounts.audit import audit, change
 from console.accounts.models import User
 from console.frame.errors import ActionRefused
 from console.runs.analyses.spec import SourceGone, remove_tables, spec_of
 from console.runs.launcher import Launcher, launcher_of, this_host
 from console.runs.models import LIVE_STATES, Run, RunState
-from console.runs.queries import where
+from console.runs.queries import why_stopped
 from jobs.spark import contract
 from jobs.spark.analyses.kinds import ANALYSES
 from jobs.spark.contract import JobSpec
@@ -234,7 +234,7 @@ def _write_control(run: Run, folder: Path) -> None:
 
 def _job_spec(run: Run, now: datetime) -> JobSpec:
     if run.is_analysis:
-        why = why_ended(run.requested_by, run.asked_with, "operate", where(run.pk))
+        why = why_stopped(run)
         if why:
             raise SourceGone(why)
         return spec_of(run, now)

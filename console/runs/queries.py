@@ -10,6 +10,7 @@ from uuid import UUID
 from django.apps import apps
 from django.db.models import QuerySet
 
+from console.accounts.asked_rights import why_ended
 from console.frame.security.access import clusters_of
 from console.runs.launcher import Launcher, launcher_of, this_host
 from console.runs.models import LIVE_STATES, SUBJECT_MODELS, Run, RunState
@@ -35,6 +36,11 @@ def where(run_id: UUID | None = None, pk: str = "", **_rest: Any) -> Collection[
     if kind not in SUBJECT_MODELS or not number.isdecimal():
         return ()
     return clusters_of(apps.get_model(SUBJECT_MODELS[kind])._default_manager.filter(pk=number))
+
+
+def why_stopped(run: Run) -> str:
+    """Return why a waiting analysis will not be started; empty while it will."""
+    return why_ended(run.requested_by, run.asked_with, "operate", where(run.pk))
 
 
 def list_runs_of(subject: str) -> QuerySet[Run]:

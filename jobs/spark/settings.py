@@ -136,7 +136,8 @@ def _for_one_machine(spec: JobSpec) -> dict[str, str]:
     found = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     if is_for_analyses(spec):
         # On a cluster the executors' own bounds hold.
-        found["spark.executor.pyspark.memory"] = f"{task_memory_mb()}m"
+        task_memory_mb()
+        found["spark.python.daemon.module"] = "jobs.spark.task_daemon"
     return found
 
 

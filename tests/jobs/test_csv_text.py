@@ -21,7 +21,10 @@ STARTS = "=+-@|"
         pytest.param("@SUM(A1)", "'@SUM(A1)", id="at"),
         pytest.param("|cmd", "'|cmd", id="pipe"),
         pytest.param("\N{MINUS SIGN}1", "'\N{MINUS SIGN}1", id="minus sign"),
-        pytest.param("\t=1", "'\t=1", id="tab"),
+        pytest.param("\t=1", "'\t'=1", id="tab"),
+        pytest.param("a;=1", "a;'=1", id="behind another separator"),
+        pytest.param("a\n +1", "a\n' +1", id="behind an end of line"),
+        pytest.param("a; b", "a; b", id="separator before a word"),
         pytest.param("\rorders", "'\rorders", id="end of line"),
         pytest.param("  =1", "'  =1", id="blanks before it"),
         pytest.param(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.cli import main
-from jobs.visible import visible, visible_line
+from jobs.visible import visible, visible_line, without_paths
 from tests.jobs.quorum.log_files import write_folder
 from tests.jobs.quorum.log_records import Log, config, feature, partition, register, topic, uuid
 
@@ -21,6 +21,23 @@ def test_whatever_the_text_every_character_is_seen(text):
     assert len(shown.splitlines()) <= 1
     assert not any(ord(letter) < 32 and letter != "\t" for letter in shown)
     assert visible_line(shown) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("http://user:p@ss@host:80/in", "http://host:80/…"),
+        ("http://user:pa/ss@host/in", "http://…/…"),
+        ("http://user:pa#ss@host/in", "http://…/…"),
+        ("http://user:pass", "http://…"),
+        ("postgres://user:p@ss@db:5432/crosslog", "postgres://db:5432/crosslog"),
+        ("redis://:pass@cache/0, then", "redis://cache/0, then"),
+        ("http://[::1]:80/in", "http://[::1]:80/…"),
+    ],
+)
+def test_user_and_password_of_a_url_are_left_out_whatever_signs_they_hold(text, shown):
+    assert without_paths(text) == shown
+    assert without_paths(shown) == shown
 
 
 @given(st.text(alphabet=st.characters(exclude_characters='"\\\\', exclude_categories=("Cs",))))

@@ -1,7 +1,8 @@
-"""Give reports and schedules that a token made the limits of that token, as the audit trail names it."""
+"""Give reports, schedules and policies that a token made the limits of that token, as the trail names it."""
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from django.db import migrations
@@ -10,6 +11,9 @@ _MADE = {
     "report.create": ("report:", "reports", "Report"),
     "schedule.create": ("schedule:", "schedules", "Schedule"),
 }
+_OPTED_IN = ("promotion.policy_create", "promotion.policy_change")
+# The entry is written in the request that switched a policy on.
+_REQUEST = timedelta(minutes=1)
 
 
 def narrow(apps: Any, schema_editor: Any) -> None:
@@ -17,14 +21,26 @@ def narrow(apps: Any, schema_editor: Any) -> None:
         token.prefix: token
         for token in apps.get_model("accounts", "ServiceToken").objects.prefetch_related("clusters")
     }
-    entries = apps.get_model("accounts", "AuditEntry").objects.filter(action__in=_MADE)
+    actions = [*_MADE, *_OPTED_IN]
+    entries = apps.get_model("accounts", "AuditEntry").objects.filter(action__in=actions)
     for entry in entries.exclude(token_name="").order_by("pk").iterator():
-        before, app, name = _MADE[entry.action]
-        number = entry.subject.removeprefix(before)
         token = tokens.get(entry.token_name.rpartition("(")[2].rstrip(")"))
-        if token is not None and number.isdecimal():
-            rows = apps.get_model(app, name).objects.filter(pk=number, asked_with={})
-            rows.update(asked_with=_asked(token))
+        if token is not None:
+            _rows_of(apps, entry).filter(asked_with={}).update(asked_with=_asked(token))
+
+
+def _rows_of(apps: Any, entry: Any) -> Any:
+    if entry.action in _OPTED_IN:
+        policies = apps.get_model("availability", "PromotionPolicy").objects
+        return policies.filter(
+            cluster__alias=entry.cluster,
+            pattern=entry.subject.removeprefix("promotion-policy:"),
+            opted_in_at__range=(entry.at - _REQUEST, entry.at),
+        )
+    before, app, name = _MADE[entry.action]
+    number = entry.subject.removeprefix(before)
+    rows = apps.get_model(app, name).objects
+    return rows.filter(pk=number) if number.isdecimal() else rows.none()
 
 
 def _asked(token: Any) -> dict[str, Any]:
@@ -37,6 +53,7 @@ def _asked(token: Any) -> dict[str, Any]:
 class Migration(migrations.Migration):
     dependencies = [
         ("accounts", "0006_add_sign_in_failures"),
+        ("availability", "0008_keep_rights_of_requests"),
         ("reports", "0002_keep_rights_of_requests"),
         ("schedules", "0002_keep_rights_of_requests"),
     ]

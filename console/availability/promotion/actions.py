@@ -203,7 +203,8 @@ def _is_wider(policy: PromotionPolicy, found: Any) -> bool:
     """Whether a change of what acts reaches further than what somebody opted in to."""
     names = ("kind", "pattern", "actor", "policy")
     is_other = any(getattr(policy, name) != getattr(found, name) for name in names)
-    return is_other or not {*found.allowed_brokers} <= {*policy.allowed_brokers}
+    is_before_others = found.priority > policy.priority
+    return is_other or is_before_others or not {*found.allowed_brokers} <= {*policy.allowed_brokers}
 
 
 def _save(policy: PromotionPolicy, action: str, before: Mapping[str, Any] | None) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -19,7 +19,6 @@ from console.clusters.collection.door import ClusterDoor
 from console.clusters.collection.outcome import Outcome, sentence_about
 from console.clusters.collection.rows import remove, write_seen
 from console.clusters.models import (
-    GROUP_ID_LENGTH,
     Cluster,
     Group,
     GroupOffset,
@@ -47,10 +46,13 @@ def collect_groups(cluster: Cluster, door: ClusterDoor, now: datetime) -> Outcom
     """Ask for all groups and their offsets, compute the lag, write what changed."""
     listing = door.list_groups()
     ids, left_out = _first_groups(cluster, [group.group_id for group in listing.groups])
+    described = door.describe_groups(ids) if ids else {}
+    offsets = door.read_group_offsets(ids) if ids else GroupOffsets({}, {})
     round_ = _Round(
         cluster=cluster,
-        described=door.describe_groups(ids) if ids else {},
-        offsets=door.read_group_offsets(ids) if ids else GroupOffsets({}, {}),
+        described={_row_id(i): group for i, group in described.items()},
+        offsets=_by_row_id(offsets),
+        cut=frozenset(_row_id(one) for one in ids if not limits.is_group_id(one)),
         stored=_stored_offsets(cluster),
         heads=_heads_of(cluster),
     )
@@ -68,28 +70,46 @@ def collect_groups(cluster: Cluster, door: ClusterDoor, now: datetime) -> Outcom
 
 def _first_groups(cluster: Cluster, ids: Collection[str]) -> tuple[list[str], str]:
     """Return the groups that are kept, those that are known first, and a sentence about the others."""
-    usable = [one for one in ids if len(one) <= GROUP_ID_LENGTH and "\0" not in one]
-    if len(usable) > limits.GROUPS:
+    kept = list(ids)
+    if len(kept) > limits.GROUPS:
         known = set(Group.objects.filter(cluster=cluster).values_list("group_id", flat=True))
-        usable.sort(key=lambda one: (one not in known, one))
-    kept = usable[: limits.GROUPS]
+        kept = sorted(kept, key=lambda one: (_row_id(one) not in known, one))[: limits.GROUPS]
     left_out = len(ids) - len(kept)
-    why = f"a cluster has at most {limits.GROUPS:,}, with ids of {GROUP_ID_LENGTH:,} characters"
+    why = f"a cluster has at most {limits.GROUPS:,}"
     return (
         kept,
         f"{limits.LEFT_OUT}{left_out:,} {limits.GROUPS_LEFT_OUT}, {why}." if left_out else "",
     )
 
 
+def _row_id(group_id: str) -> str:
+    """Return what the row of a group is called: its id, or what is left of one that no row can have."""
+    return group_id if limits.is_group_id(group_id) else short(group_id)
+
+
+def _by_row_id(offsets: GroupOffsets) -> GroupOffsets:
+    return replace(
+        offsets,
+        committed={_row_id(i): found for i, found in offsets.committed.items()},
+        data_ends={(_row_id(i), where): end for (i, where), end in offsets.data_ends.items()},
+        errors={_row_id(i): why for i, why in offsets.errors.items()},
+        left_out={_row_id(i): count for i, count in offsets.left_out.items()},
+    )
+
+
 @dataclass(slots=True)
 class _Round:
-    """The answers of one round beside what is stored; `left_out` is how much of a group is not kept."""
+    """The answers of one round beside what is stored, by the ids of rows.
+
+    `left_out` is how much of a group is not kept, `cut` are groups whose rows have another name.
+    """
 
     cluster: Cluster
     described: Mapping[str, GroupDescription]
     offsets: GroupOffsets
     stored: dict[OffsetKey, GroupOffset]
     heads: Mapping[TopicPartition, Partition]
+    cut: frozenset[str] = frozenset()
     left_out: Counter[str] = field(default_factory=Counter)
 
     def errors(self) -> dict[str, str]:
@@ -99,7 +119,8 @@ class _Round:
             "committed offsets could not be read",
         )
         told = unread | {i: group.error for i, group in self.described.items() if group.error}
-        return told | {i: _left_out(count) for i, count in self.left_out.items()}
+        told |= {i: _left_out(count) for i, count in self.left_out.items()}
+        return told | {i: f"{_CUT} {told.get(i, '')}".rstrip() for i in self.cut}
 
     def offsets_seen(self) -> dict[OffsetKey, dict[str, Any]]:
         """Return the values of every partition where a group has a commit or a member."""
@@ -214,6 +235,8 @@ class _Round:
             )
             for i, group in self.described.items()
         }
+        for i in self.cut & wanted.keys():
+            wanted[i]["error"] = f"{wanted[i]['error']} {_CUT}".lstrip()
         written = write_seen(
             Group, stored, wanted, lambda i: Group(cluster=self.cluster, group_id=i), now
         )
@@ -272,6 +295,10 @@ def _left_out(count: int) -> str:
     )
 
 
+_CUT = (
+    f"{limits.CUT_ID}it has NUL, more than {limits.GROUP_ID:,} characters or more than "
+    f"{limits.GROUP_ID_BYTES:,} bytes."
+)
 _DESCRIBED = ("state", "type", "assignor", "member_count", "coordinator")
 _TOTALS = ("topic_count", "partition_count", "unknown_count", "lag", "lag_ms")
 

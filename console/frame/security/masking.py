@@ -12,19 +12,21 @@ from typing import Any
 
 from django.utils.crypto import salted_hmac
 
-from jobs.visible import without_paths
+from jobs.visible import known_place, without_paths
 
 MASKED = "(secret)"
 LONGEST = 2000
 _SECRET_NAME = re.compile(
-    r"password|secret|token(?!_url)|private|credential|(^|_)key$", re.IGNORECASE
+    r"pass(word|phrase)|secret|token(?!_url)|private|credential|authorization|jaas|user\.?info|api.?key$|"
+    r"(^|[_.-])key$",
+    re.IGNORECASE,
 )
 # What points at a secret is not one, and worth knowing: which one a cluster used before.
 _REFERENCE = re.compile(r"(env|file):[\w.\-/]+")
-_URL_NAME = re.compile(r"(ur[il]|hook|endpoint|callback|href)s?$", re.IGNORECASE)
+_URL_NAME = re.compile(r"(ur[il]|hook|endpoint|callback|href|prox(y|ie)|dsn)s?$", re.IGNORECASE)
 _ADDRESS_NAME = re.compile(r"((^|_)to|(^|_)links?|address(es)?|recipients?|mails?)$", re.IGNORECASE)
 _URL = re.compile(
-    r"(?:([a-z][a-z0-9+.-]{0,20}://)(?:[^/?#]*@)?)?([^/?#@]*)([/?#].*)?", re.IGNORECASE | re.DOTALL
+    r"([a-z][a-z0-9+.-]{0,20}://)?(?:[^/?#]*@)?([^/?#@]*)([/?#].*)?", re.IGNORECASE | re.DOTALL
 )
 _MAILBOX = re.compile(
     r"(?:mailto:)?([^\s@:/,;<>\"…])[^\s@:/,;<>\"…]*@(\[[^\s\]]*\]|[\w-]+(?:\.[\w-]+)*)"
@@ -34,7 +36,7 @@ _MAILBOX = re.compile(
 def masked(value: Any, name: str = "") -> Any:
     """Return a value as JSON can hold it, without what its name says is a secret or an address."""
     if isinstance(value, Mapping):
-        return {str(key): masked(inner, str(key)) for key, inner in value.items()}
+        return {_key(key): masked(inner, str(key)) for key, inner in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [masked(inner, name) for inner in value]
     if value is None or isinstance(value, bool | int | float):
@@ -63,11 +65,15 @@ def mark_of(address: str) -> str:
     return f"#{salted_hmac('crosslog.address', address, algorithm='sha256').hexdigest()[:8]}"
 
 
+def _key(key: Any) -> str:
+    return without_paths(str(key), mark_of)
+
+
 def _shown_url(url: str) -> str:
     """Return a URL, with or without its scheme, without user, path and query."""
     found = _URL.fullmatch(url)
     if found is None:
         return without_paths(url, mark_of)
-    scheme, host, rest = found[1] or "", found[2], found[3] or ""
+    scheme, host, rest = found[1] or "", known_place(found[2]), found[3] or ""
     is_origin = rest in {"", "/"} or rest.startswith("/… #") or not host
     return f"{scheme}{host}{rest}" if is_origin else f"{scheme}{host}/… {mark_of(url)}"

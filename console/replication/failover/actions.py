@@ -75,7 +75,9 @@ def refresh_plan(plan: FailoverPlan, user: User | None) -> None:
         raise ActionRefused("plan_is_applied", text)
     waiting = FailoverPlan.objects.filter(pk=plan.pk, applied_at=None)
     waiting.exclude(state=PlanState.READING).update(state=PlanState.QUEUED, error="")
-    if why_ended(plan.created_by, plan.asked_with, "operate", [plan.destination.pk]):
+    person, asked = plan.created_by, plan.asked_with
+    may_read = not why_ended(person, asked, "view", [plan.origin.pk])
+    if not may_read or why_ended(person, asked, "operate", [plan.destination.pk]):
         waiting.update(created_by=user, asked_with=rights_asked(user))
     _audit("failover.refresh", plan)
 

@@ -9,7 +9,7 @@ import json
 import re
 from datetime import datetime
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from django.conf import settings
 
@@ -25,9 +25,10 @@ from jobs.version import VERSION
 LARGEST_DOCUMENT_BYTES = 2_000_000
 LARGEST_FILES_BYTES = 5_000_000
 _LATER = {408, 425, 429}
-# Of an answer; a piece of a path that is shorter is a word.
+# Of an answer; a piece of a path that is shorter is a word, unless it has a digit.
 _LOOKED_AT_BYTES = 20_000
 _LONG_PIECE = 8
+_SHORT_PIECE = 4
 
 
 def server_of(address: str) -> str:
@@ -133,7 +134,13 @@ def _secret_parts(address: str) -> set[str]:
     """Return what a receiver may repeat of an address: all after the host, and long pieces of it."""
     parts = urlsplit(address)
     target = f"{parts.path}?{parts.query}"
-    pieces = {one for one in re.split(r"[/?&=;]", target) if len(one) >= _LONG_PIECE}
+    pieces = {one for one in re.split(r"[/?&=;]", target) if _is_long(one)}
+    pieces |= {one for _, one in parse_qsl(parts.query) if len(one) >= _SHORT_PIECE}
     whole = {one for one in (target.rstrip("?"), parts.path, parts.query) if len(one) > len("/in")}
     found = pieces | whole
     return found | {unquote(one) for one in found}
+
+
+def _is_long(piece: str) -> bool:
+    has_digit = any(letter.isdigit() for letter in piece)
+    return len(piece) >= (_SHORT_PIECE if has_digit else _LONG_PIECE)

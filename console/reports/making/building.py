@@ -47,6 +47,7 @@ logger = logging.getLogger(__name__)
 # A program that makes a report has so much time; then its claim is over, and it is made again.
 CLAIM = timedelta(minutes=15)
 MOST_ATTEMPTS = 3
+MOST_PER_ROUND = 20
 _LOST = "The program that made this report ended {} times without a result. Its log says why."
 _FULL_DISK = (
     "The files could not be stored: {}. Make room in the home folder and make the report again."
@@ -63,11 +64,17 @@ def make_due(now: datetime) -> int:
     if ReportRun.objects.filter(state=RunState.BUILDING).exists():
         return 0
     made = 0
-    for run_id in ReportRun.objects.filter(state=RunState.QUEUED).values_list("pk", flat=True)[:20]:
+    for run_id in next_runs():
         if claim(run_id, now):
             _make_apart(run_id)
             made += 1
     return made
+
+
+def next_runs() -> list[UUID]:
+    """Return the runs that are made next, the one that waits longest first."""
+    queued = ReportRun.objects.filter(state=RunState.QUEUED).order_by("created_at", "pk")
+    return list(queued.values_list("pk", flat=True)[:MOST_PER_ROUND])
 
 
 def wake_waiting() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Mapping
 
@@ -12,8 +13,8 @@ from jobs.spark.submit import VARIABLES
 
 _SECRET = SafeExceptionReporterFilter.hidden_settings
 _FAMILIES = ("CROSSLOG_", "DJANGO_", "LC_", "MALLOC_", "MPL", "OMP_", "OPENBLAS_", "PYTHON")
-# Those of the PostgreSQL client, its password included, and the addresses of database and Redis.
-_DATABASE = "PG"
+# Those of the PostgreSQL client, its password included.
+_DATABASE = re.compile(r"PG(?!P_)[A-Z0-9]+")
 
 
 def environment_of_maker(environ: Mapping[str, str]) -> dict[str, str]:
@@ -27,7 +28,7 @@ def environment_of_maker(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _is_passed(name: str, settings: set[str]) -> bool:
-    if name.startswith(_DATABASE):
+    if _DATABASE.fullmatch(name):
         return True
     is_needed = name in VARIABLES or name in settings or name.startswith(_FAMILIES)
     return is_needed and not _SECRET.search(name)

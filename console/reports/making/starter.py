@@ -13,7 +13,7 @@ from console.accounts.models import User
 from console.frame.errors import ActionRefused
 from console.reports.actions import queue_run
 from console.reports.models import LIVE, Report, ReportRun, Trigger
-from console.reports.queries import SCHEDULE_KIND
+from console.reports.queries import SCHEDULE_KIND, may_change
 from console.schedules.models import Schedule
 from console.schedules.starters import Started, Starter
 from jobs.cluster.errors import InvalidFields
@@ -30,10 +30,12 @@ def validate(given: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def start(schedule: Schedule, person: User, now: datetime) -> Started:
-    """Queue the report, with the rights of its owner."""
+    """Queue the report, with the rights of its owner; the person has to be one who may make it."""
     report = _report(schedule.arguments)
     if report is None:
         raise ActionRefused("gone", "The report is not there any more: delete the schedule.")
+    if not may_change(report, person):
+        raise ActionRefused("not_allowed", f"{person.get_username()} may not make {report.name}.")
     run = queue_run(report, Trigger.SCHEDULE, now)
     return Started(str(run.pk), f"{report.name}, {run.period.label}.")
 

@@ -11,13 +11,15 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
+from console.accounts.asked_rights import rights_asked
 from console.accounts.audit import audit, change
 from console.accounts.models import User
 from console.broker import is_redis_there
 from console.frame.errors import ActionRefused
 from console.runs.actions import RunRequest, queue_run
 from console.runs.analyses.questions import Question, read_question, scheduled_question
-from console.runs.models import LIVE_STATES, Run
+from console.runs.models import LIVE_STATES, Run, RunState
+from console.runs.queries import why_stopped
 from console.runs.tasks import watch_analyses
 from jobs.spark.analyses.analysis import Analysis
 from jobs.spark.analyses.kinds import ANALYSES
@@ -37,18 +39,20 @@ class Asked:
 
 
 @change("run.start")
-def ask(question: Question, by: User | None, now: datetime) -> Asked:
+def ask(question: Question, by: User | None, now: datetime, *, at_most: int | None = None) -> Asked:
     """Queue the run that answers a question; while the same question is live, return its run.
 
-    Raises `ActionRefused` when that one ended at this very moment, and when too many of the person live.
+    One that would not be started for its own person becomes that of this person. With `at_most`, the person
+    may have so many live analyses. Raises `ActionRefused` for one more, and when the same question ended at
+    this very moment.
     """
     request = RunRequest(
         question.kind, question.title, question.subject, question.arguments, by, question.key
     )
     same = Run.objects.filter(question_key=question.key, state__in=LIVE_STATES)
     with transaction.atomic():
-        if not same.exists():
-            _check_room(by)
+        if at_most is not None and not same.exists():
+            _check_room(by, at_most)
         run = queue_run(request, now)
         if run is not None:
             after = {"kind": question.kind, **question.arguments}
@@ -58,6 +62,8 @@ def ask(question: Question, by: User | None, now: datetime) -> Asked:
     live = same.first()
     if live is None:
         raise ActionRefused("just_ended", "The same question was answered just now. Ask again.")
+    if why_stopped(live):
+        _take_over(live, by, at_most)
     return Asked(live, is_new=False)
 
 
@@ -77,15 +83,24 @@ def start_scheduled(
     return ask(question, requested_by, now).run
 
 
-def _check_room(by: User | None) -> None:
+def _take_over(run: Run, by: User | None, at_most: int | None) -> None:
+    """Make a run that would not be started for its own person one of the person who asks now."""
+    waiting = Run.objects.filter(pk=run.pk, state=RunState.QUEUED, requested_by=run.requested_by)
+    with transaction.atomic():
+        if at_most is not None:
+            _check_room(by, at_most)
+        waiting.update(requested_by=by, asked_with=rights_asked(by))
+    run.refresh_from_db()
+
+
+def _check_room(by: User | None, at_most: int) -> None:
     """Raise `ActionRefused` for a person who has as many live analyses as one may have."""
     if by is not None:
         # Another request of the same person waits until this one has its run.
         User.objects.select_for_update().get(pk=by.pk)
     live = Run.objects.filter(requested_by=by, state__in=LIVE_STATES).exclude(question_key="")
-    most = settings.ANALYSES_PER_PERSON
-    if live.count() >= most:
-        text = f"{most} analyses of yours wait or run already."
+    if live.count() >= at_most:
+        text = f"{at_most} analyses of yours wait or run already."
         raise ActionRefused("too_many", f"{text} Cancel one of them, or wait until one has ended.")
 
 

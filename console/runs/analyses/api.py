@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from django.conf import settings
 from django.http import FileResponse, Http404, HttpRequest, StreamingHttpResponse
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
@@ -76,7 +77,7 @@ class AnalysisRoutes(ApiViewSet[Run]):
             raise InvalidFields(
                 {n if n == "kind" else f"arguments.{n}": t for n, t in wrong.errors.items()}
             ) from None
-        done = ask(question, user, timezone.now())
+        done = ask(question, user, timezone.now(), at_most=settings.ANALYSES_PER_PERSON)
         code = status.HTTP_201_CREATED if done.is_new else status.HTTP_200_OK
         return Response(RunDetailSerializer(done.run).data, code)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
@@ -93,7 +94,7 @@ def _ask(request: HttpRequest, form: AnalysisForm) -> Run | None:
     """Return the run that answers; None when it was refused, and the form says why."""
     user = request.user if isinstance(request.user, User) else None
     try:
-        asked = ask(form.question, user, timezone.now())
+        asked = ask(form.question, user, timezone.now(), at_most=settings.ANALYSES_PER_PERSON)
     except ActionRefused as refusal:
         form.add_error(None, refusal.message)
         return None

@@ -13,7 +13,7 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from console.clusters.collection.outcome import sentence_about
-from console.clusters.models import GROUP_ID_LENGTH, Cluster
+from console.clusters.models import Cluster
 from console.frame.processes.work_sharing import longest_waiting
 from console.streams.collection.door import SeenApplications, StreamsDoor, ask_cluster
 from console.streams.collection.retention import forget_longest_gone
@@ -26,6 +26,7 @@ from console.streams.collection.rows import (
 )
 from console.streams.models import StreamsApplication, StreamsRound
 from jobs.cluster.errors import ClusterFault, InvalidFields
+from jobs.limits import GROUP_ID, is_group_id
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +39,9 @@ PARTIAL = "partial"
 # With what is asked before, less than the time limit of a task.
 SAVE_BUDGET_S = 35.0
 _NO_TIME = "No time was left to read what its members wrote: those of smaller ones were read first."
+_NO_ROW = (
+    f"The application id has NUL, or is longer than {GROUP_ID:,} characters or what an index takes."
+)
 _CORRECT = "Correct the cluster's settings."
 _LOG = "The worker's log has the details."
 
@@ -102,8 +106,8 @@ def _save(
         name: f"{fault.message} {fault.hint}".strip() for name, fault in seen.faults.items()
     }
     for name, observation in sorted(seen.observations.items(), key=lambda one: size_of(one[1])):
-        if len(name) > GROUP_ID_LENGTH:
-            problems[name] = f"The application id is longer than {GROUP_ID_LENGTH} characters."
+        if not is_group_id(name):
+            problems[name] = _NO_ROW
             continue
         if time.monotonic() >= until:
             problems[name] = _NO_TIME

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jobs.wire.batches.log_batches import DamageKind, LogDamage
 from jobs.wire.batches.record_batch import (
     BatchHeader,
     has_possible_offsets,
@@ -110,3 +111,14 @@ def check_snapshot(path: Path) -> None:
             f"The snapshot {path.name} is not whole: {seen} of its {size} bytes are batches, "
             "and a header and a footer must begin and end it."
         )
+
+
+def hole_before_empty(path: Path, follower: Path | None, end: int) -> list[LogDamage]:
+    """Return the damage of a segment that ends too early, where no batch of the next one shows the hole."""
+    if follower is None or follower.stat().st_size:
+        return []
+    text = (
+        f"the segment ends, and the next one, which is empty, begins at offset {int(follower.stem)}"
+    )
+    size = path.stat().st_size
+    return [LogDamage(size, None, DamageKind.CUT_OFF, text, path.name, end)]

@@ -33,6 +33,8 @@ class FolderRecords:
         self._unread = {snapshot.offset: snapshot for snapshot in snapshots}
         self._noted = deque(noted)
         self._next_offset = 0
+        # The first offset of the history; before it is what a snapshot holds.
+        self._begin = 0
         # Whether all that is true at the next offset was told; a gap ends it, a snapshot makes it so again.
         self._is_whole = True
 
@@ -45,12 +47,16 @@ class FolderRecords:
             yield from self._beginning()
         else:
             self._next_offset = from_offset
-            while self._noted and (self._noted[0].expected or 0) < from_offset:
-                self._noted.popleft()
+        self._begin = self._next_offset
         for segment, follower in pairwise([*self._segments, None]):
             after = None if follower is None else follower.base_offset
             if segment is not None and (after is None or after > self._next_offset):
+                self._passes(segment.base_offset - 1)
                 yield from self._segment(segment, after)
+        end = self._segments[-1].base_offset if self._segments and from_offset is None else 0
+        if end > self._next_offset:
+            # An empty segment says by its name how far the log reached.
+            yield from self._up_to(end)
         yield from self._snapshots_behind()
         yield from self._noted
 
@@ -82,16 +88,33 @@ class FolderRecords:
         return snapshot.records()
 
     def _segment(self, segment: SegmentFile, follower: int | None) -> Iterator[LogItem]:
-        """Yield a segment; `follower` is the base offset of the one behind it, None for the last."""
+        """Yield a segment; `follower` is the base offset of the one behind it, None for the last.
+
+        Damage before the first offset of the history is left out.
+        """
+        held: list[LogDamage] = []
         try:
             with FileSource(segment.path) as source:
                 for found in scan_batches(source, expected_offset=segment.base_offset):
-                    if isinstance(found, BatchAt):
+                    if not isinstance(found, BatchAt):
+                        held.append(self._damaged(found, segment, follower))
+                        continue
+                    if not self._passes(found.header.base_offset):
+                        yield from held
+                    held.clear()
+                    if found.header.last_offset >= self._next_offset:
                         yield from self._batch(found, segment)
-                    else:
-                        yield self._damaged(found, segment, follower)
         except OSError as error:
-            yield unreadable(segment, error)
+            held.append(unreadable(segment, error))
+        yield from held
+
+    def _passes(self, offset: int) -> bool:
+        """Pass by an offset that lies before the history, and what was noted up to it; False: it does not."""
+        if offset >= self._begin:
+            return False
+        while self._noted and (self._noted[0].expected or 0) <= offset:
+            self._noted.popleft()
+        return True
 
     def _damaged(self, found: LogDamage, segment: SegmentFile, follower: int | None) -> LogDamage:
         """Place damage in the history: an unfinished end is damage where the next segment begins later."""
@@ -101,8 +124,6 @@ class FolderRecords:
         return found
 
     def _batch(self, batch: BatchAt, segment: SegmentFile) -> Iterator[LogItem]:
-        if batch.header.last_offset < self._next_offset:
-            return
         for found in batch_records(batch):
             if isinstance(found, LogDamage):
                 yield self._damaged(found, segment, None)

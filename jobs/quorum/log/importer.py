@@ -17,14 +17,9 @@ from typing import NamedTuple
 
 from jobs.quorum.log.archive import LogArchive
 from jobs.quorum.log.archive_manifest import DamagedPlace, Manifest, MissingRange, Segment
-from jobs.quorum.log.batches import Batch, LogBroken, Run, check_snapshot, mapped
+from jobs.quorum.log.batches import Batch, LogBroken, Run, check_snapshot, hole_before_empty, mapped
 from jobs.quorum.log.uploads import LOG_FOLDER
-from jobs.wire.batches.log_batches import (
-    BytesSource,
-    DamageKind,
-    LogDamage,
-    scan_batches,
-)
+from jobs.wire.batches.log_batches import BytesSource, DamageKind, LogDamage, scan_batches
 
 _SEGMENT = re.compile(r"(\d{20})\.log")
 _SNAPSHOT = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
@@ -219,6 +214,8 @@ class _Import:
                 yield batch, found.position + found.header.size_bytes
             elif not same:
                 self._conflict(path, batch, found.position)
+        if not self._open and after is not None and after > self._next_offset:
+            self._open += hole_before_empty(path, follower, self._next_offset)
         self._close(after)
 
     def _damaged(self, found: LogDamage, follower: int | None) -> None:

@@ -161,7 +161,7 @@ def _opened(upload: Path, limits: UploadLimits) -> Iterator[list[_Entry]]:
         try:
             if magic == _ZIP:
                 with zipfile.ZipFile(_ZipReads(file, limits.entries)) as archive:
-                    yield _zip_entries(archive, limits)
+                    yield _zip_entries(archive, limits, upload.stat().st_size)
             else:
                 plain = gzip.GzipFile(fileobj=file) if magic == _GZIP else file
                 packed = file.tell if magic == _GZIP else None
@@ -202,12 +202,13 @@ def _tar_entries(tar: tarfile.TarFile, limits: UploadLimits) -> list[_Entry]:
     return found
 
 
-def _zip_entries(archive: zipfile.ZipFile, limits: UploadLimits) -> list[_Entry]:
+def _zip_entries(archive: zipfile.ZipFile, limits: UploadLimits, upload_bytes: int) -> list[_Entry]:
     found, total, packed = [], 0, 0
     for count, member in enumerate(archive.infolist(), 1):
         total, packed = total + member.file_size, packed + member.compress_size
         _check_amount(count, total, limits)
-        limits.check_expansion(total, packed)
+        # A directory may name any size, and entries may share their bytes.
+        limits.check_expansion(total, min(packed, upload_bytes))
         path = _checked_path(member.filename)
         kind = stat.S_IFMT(member.external_attr >> 16)
         if member.is_dir():

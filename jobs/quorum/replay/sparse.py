@@ -54,15 +54,20 @@ class _SparseRecords(FolderRecords):
     def _segment(
         self, segment: SegmentFile, follower: int | None
     ) -> Iterator[LogRecord | LogDamage]:
+        damages: deque[LogDamage] = deque()
         try:
             for columns in file_columns(*segment):
-                damages = deque(columns.damage)
+                damages.extend(columns.damage)
                 for item in self._read(columns):
+                    self._passes(item.offset)
+                    is_behind_gap = item.offset > self._next_offset
                     while damages and (damages[0].offset or 0) < item.offset:
-                        yield self._damaged(damages.popleft(), segment, follower)
+                        damage = damages.popleft()
+                        if is_behind_gap or (damage.offset or 0) >= self._begin:
+                            yield self._damaged(damage, segment, follower)
                     yield from self._placed(item)  # type: ignore[misc]  # see `items`
-                for damage in damages:
-                    yield self._damaged(damage, segment, follower)
+            for damage in damages:
+                yield self._damaged(damage, segment, follower)
         except OSError as error:
             yield unreadable(segment, error)
 

@@ -78,7 +78,7 @@ class _ControlScan(FolderRecords):
         header = batch.header
         if header.is_control:
             yield from super()._batch(batch, segment)
-        elif header.last_offset >= self._next_offset:
+        else:
             start = max(header.base_offset, self._next_offset)
             yield from self._up_to(start)
             yield _passed(batch, start)  # type: ignore[misc]  # see `items`

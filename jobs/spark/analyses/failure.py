@@ -31,7 +31,8 @@ def failure_of(error: BaseException, folders: Iterable[Path]) -> JobResult:
             Outcome.FAILED,
             f"There is no room left in {_full_folder(error, folders)}. Make room there and ask again.",
         )
-    if isinstance(error, MemoryError) or _NO_MEMORY in text:
+    is_short = isinstance(error, OSError) and error.errno == errno.ENOMEM
+    if is_short or isinstance(error, MemoryError) or _NO_MEMORY in text:
         return JobResult(
             Outcome.FAILED,
             f"It takes more than {task_memory_mb():,} MiB of memory in one process. Ask about less, or raise "

@@ -9,17 +9,21 @@ from django.db.models import ForeignKey, Model
 
 from console.accounts.asked_rights import acting, rights_asked
 from console.accounts.models import AuditEntry, ClusterGrant, ServiceToken, User
+from console.availability.promotion.models import Mode, PromotionPolicy
 from console.frame.errors import ActionRefused
 from console.frame.security.access import can, visible
+from console.replication.failover import actions as failover
 from console.replication.failover import work
+from console.replication.failover.models import FailoverPlan
 from console.reports import actions as reports
 from console.reports.delivery import outbox
 from console.reports.making import building, store
 from console.reports.models import Report, Trigger
 from jobs.reports.rendering.formats import Format
 from tests.console.accounts.acting_later import CASES, a_report, an_apply, now
+from tests.console.availability.promotion_world import make_policy, make_short
 from tests.console.making import make_cluster, make_flow
-from tests.console.replication.failover_world import PaperClusters
+from tests.console.replication.failover_world import NAME, PaperClusters
 from tests.console.safety.world import bearer, make_person, make_token
 
 pytestmark = pytest.mark.django_db
@@ -234,6 +238,21 @@ def test_an_upgrade_gives_reports_of_tokens_the_limits_of_their_token():
     assert found[narrow.pk] == rights_asked(narrowed(ada, token))
 
 
+def test_an_upgrade_gives_policies_that_a_token_switched_on_the_limits_of_their_token(client):
+    migration = import_module("console.accounts.migrations.0007_narrow_what_tokens_asked")
+    cluster = make_short()
+    own = make_policy(cluster, pattern="clicks", mode=Mode.ACT, opted_in_at=now())
+    token, secret = make_token(make_person("ada", "admin"), "operator", clusters=[cluster])
+    wish = {"pattern": "orders", "allowed_brokers": [3], "mode": "act", "confirm": "orders"}
+    route, wish = "/api/v1/promotion-policies/", {**wish, "cluster": cluster.alias}
+    made = client.post(route, wish, content_type="application/json", headers=bearer(secret))
+    assert made.status_code == 201, made.content
+    PromotionPolicy.objects.update(asked_with={})
+    migration.narrow(apps, None)
+    found = dict(PromotionPolicy.objects.values_list("pk", "asked_with"))
+    assert found == {made.json()["id"]: rights_asked(narrowed(token.owner, token)), own.pk: {}}
+
+
 def narrowed(person: User, token: ServiceToken) -> User:
     found = User.objects.get(pk=person.pk)
     found.acting_token = token
@@ -246,3 +265,15 @@ def test_the_trail_names_the_token_through_which_something_acts_later():
     work.carry_out(run.pk, now(), PaperClusters())
     entry = AuditEntry.objects.get(action="failover.ended")
     assert entry.token_name == f"ci ({token.prefix})"
+
+
+def test_a_plan_whose_person_does_not_see_where_it_comes_from_any_more_is_taken_over():
+    flow = make_flow("to west")
+    eva = make_person("eva", east="viewer", west="operator")
+    plan = failover.create_plan(flow, {"name": NAME, "groups": [".*"]}, eva, now())
+    eva.cluster_grants.filter(cluster=flow.source).delete()
+    otto = make_person("otto", "operator")
+    failover.refresh_plan(FailoverPlan.objects.get(pk=plan.pk), otto)
+    work.read_plan(plan.pk, now(), PaperClusters())
+    plan.refresh_from_db()
+    assert (plan.created_by, plan.state, plan.error) == (otto, "ready", "")

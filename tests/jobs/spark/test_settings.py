@@ -134,13 +134,14 @@ def analysis(**spark: str) -> dict[str, str]:
     return settings.spark_settings(JobSpec("r", "translate", {}, spark=spark), "/venv/bin/python")
 
 
-def test_tasks_of_analyses_have_a_bound_of_memory_here_and_flows_none(monkeypatch):
-    name = "spark.executor.pyspark.memory"
-    assert analysis()[name] == "2048m"
+def test_tasks_of_analyses_have_a_bound_of_memory_here_and_flows_none():
+    name = "spark.python.daemon.module"
+    assert analysis()[name] == "jobs.spark.task_daemon"
     assert name not in made()
-    monkeypatch.setenv("CROSSLOG_TASK_MEMORY_MB", "4096")
-    assert analysis()[name] == "4096m"
-    assert analysis(**{name: "3g"})[name] == "3g"
+
+
+def test_address_space_of_tasks_has_no_bound_because_segments_are_mapped():
+    assert "spark.executor.pyspark.memory" not in analysis()
 
 
 @pytest.mark.parametrize("given", ["much", "-1", "511", "1.5"])

@@ -99,7 +99,7 @@ class RunningFlow:
         return [
             pid
             for pid in self.pids()
-            if "pyspark.daemon" in _command(pid) and not processes.children_of(pid)
+            if "pyspark.worker" in _command(pid) and not processes.children_of(pid)
         ]
 
 
@@ -217,7 +217,7 @@ def with_word(pids: list[int], word: str) -> list[int]:
 
 def workers_of(engine: Path) -> list[int]:
     """The Python processes that do tasks: those that Spark's daemon forked."""
-    daemons = with_word(family_of(engine), "pyspark.daemon")
+    daemons = with_word(family_of(engine), "pyspark.worker")
     return [pid for pid in daemons if not processes.children_of(pid)]
 
 

@@ -82,7 +82,7 @@ def worker_of(folder: Path) -> int:
     """Return a Python process that copies: one without children of those that Spark's daemon forked."""
     for pid in pids_in(folder):
         words = Path(f"/proc/{pid}/cmdline").read_text(errors="replace")
-        if "pyspark.daemon" in words and not processes.children_of(pid):
+        if "pyspark.worker" in words and not processes.children_of(pid):
             return pid
     raise AssertionError(f"no task in {folder}")
 

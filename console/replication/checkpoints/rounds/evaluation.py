@@ -260,7 +260,7 @@ class _Judge:
             checkpoints=self.asked.checkpoints_state,
             is_failed_over=name in self.stored.failed_over and not (member and _is_active(member)),
             is_commit_newer=name not in self.asked.unproven,
-            left_out=self.stored.left_out.get(name, ""),
+            left_out=self.stored.why_unknown(name),
         )
 
     def _part(

@@ -18,14 +18,14 @@ from console.replication.control.conflicts import usable_flows
 from console.replication.failover.queries import groups_failed_over
 from console.replication.flows.models import FlowPartition, FlowRound, ReplicationFlow
 from jobs.cluster.descriptions import TopicPartition
-from jobs.limits import GROUPS_LEFT_OUT, LEFT_OUT, TEXT, short
+from jobs.limits import CUT_ID, GROUPS_LEFT_OUT, LEFT_OUT, TEXT, short
 from jobs.numbers import format_age
 from jobs.replication.flow.selection import group_filter_of, policy_of, should_replicate
 from jobs.replication.flow.spec import FlowSpec
 from jobs.replication.naming.mirror_maker import rename_topic
 
 # Rows of answers have no longer name: `short` makes it exactly so long.
-_LONG_ID = f"{LEFT_OUT}its id is longer than {TEXT - 1} characters."
+_CUT = f"{LEFT_OUT}its id is longer than {TEXT - 1} characters, or has NUL."
 Commits = dict[str, dict[TopicPartition, int | None]]
 
 
@@ -60,7 +60,8 @@ class StoredFacts:
     `commits` are the source's, by group; `synced` the target's, by group and remote partition. `stale` names
     what is too old to judge by, empty when nothing is; `is_target_known` is False while the target's groups
     are. `failed_over` are groups that a plan of this flow moved to the target, `left_out` what is beyond the
-    limits by group, on either side, and `groups_left_out` says where groups are.
+    limits by group, on either side, and `groups_left_out` says where groups are. `cut` are groups whose ids
+    are too long or have NUL: all of their offsets are known, and nothing can ask for them by these names.
     """
 
     spec: FlowSpec
@@ -75,11 +76,16 @@ class StoredFacts:
     failed_over: frozenset[str] = frozenset()
     left_out: dict[str, str] = field(default_factory=dict)
     groups_left_out: str = ""
+    cut: frozenset[str] = frozenset()
     names: Names = field(init=False)
     others: list[FlowSpec] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.names = Names(self.spec)
+
+    def why_unknown(self, group: str) -> str:
+        """Return what of a group is beyond the limits; empty for nothing."""
+        return self.left_out.get(group) or (_CUT if group in self.cut else "")
 
     def is_from_target(self, topic: str) -> bool:
         """Return whether a topic is a copy of one that the target has anyway."""
@@ -130,10 +136,11 @@ def read_stored(flow: ReplicationFlow, now: datetime, stale_ms: int) -> StoredFa
     found.groups = _groups_of(flow.source)
     found.commits = _commits_of(GroupOffset.objects.filter(group__cluster=flow.source))
     found.target_groups = _groups_of(flow.target)
-    partial = Group.objects.filter(cluster__in=[flow.source, flow.target])
-    partial = partial.filter(error__startswith=LEFT_OUT).order_by()
+    both = Group.objects.filter(cluster__in=[flow.source, flow.target]).order_by()
+    partial = both.filter(error__startswith=LEFT_OUT)
     found.left_out = {short(name): why for name, why in partial.values_list("group_id", "error")}
-    found.left_out |= {name: _LONG_ID for name in found.groups if len(name) == TEXT}
+    cut = both.filter(error__contains=CUT_ID).values_list("group_id", flat=True)
+    found.cut = frozenset([*map(short, cut), *(name for name in found.groups if len(name) == TEXT)])
     found.synced = _commits_of(
         GroupOffset.objects.filter(group__cluster=flow.target, committed_offset__isnull=False)
     )

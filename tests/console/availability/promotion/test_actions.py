@@ -90,6 +90,7 @@ def test_opting_in_is_by_name_and_written(cluster, operator):
         pytest.param({"allowed_brokers": [2, 3]}, True, id="another broker"),
         pytest.param({"kind": "glob", "pattern": "orders*"}, True, id="more topics"),
         pytest.param({"actor": "reassign_to_spare"}, True, id="another way"),
+        pytest.param({"priority": 5}, True, id="before other policies"),
         pytest.param({"cooldown_s": 900}, False, id="a longer cooldown"),
         pytest.param({"mode": "advise"}, False, id="back to advice"),
     ],

@@ -188,11 +188,32 @@ def test_an_error_of_one_partition_is_unknown_and_not_no_commit(cluster, kafka):
     assert (offset().lag_status, offset().error) == ("unknown", "unstable offset")
 
 
-def test_a_group_id_longer_than_a_row_can_hold_is_left_out(cluster, kafka):
-    kafka.add_group("x" * 2000, {("orders", 0): 90})
+@pytest.mark.parametrize(
+    "group_id",
+    [
+        pytest.param("x" * 2000, id="too long"),
+        pytest.param("".join(map(chr, range(0x4E00, 0x5200))), id="too long for an index"),
+        pytest.param("a\0b", id="with NUL"),
+    ],
+)
+def test_a_group_whose_id_no_row_can_have_is_a_problem_of_its_own_row(cluster, kafka, group_id):
+    kafka.add_group(group_id, {("orders", 0): 90})
     kafka.add_group("billing", {("orders", 0): 90})
     run_rounds(cluster, kafka)
-    assert [group.group_id for group in Group.objects.all()] == ["billing"]
+    cut = Group.objects.exclude(group_id="billing").get()
+    assert (cut.group_id, cut.lag) == (limits.short(group_id), 10)
+    assert cut.error.startswith(limits.CUT_ID)
+    round_error = CollectionRound.objects.get(noun=Noun.GROUPS).error
+    assert "1 of 2 groups are incomplete" in round_error
+    assert limits.GROUPS_LEFT_OUT not in round_error
+
+
+def test_a_group_with_a_cut_id_keeps_its_row(cluster, kafka):
+    kafka.add_group("a\0b", {("orders", 0): 90})
+    run_rounds(cluster, kafka)
+    before = Group.objects.get().pk
+    run_rounds(cluster, kafka, later(10))
+    assert Group.objects.get().pk == before
 
 
 def beyond(count):
@@ -236,15 +257,6 @@ def test_small_groups_lose_nothing_to_large_ones():
     assert sum(map(len, found.values())) == limits.ROUND_PARTITIONS
     assert found["small"] == groups["small"]
     assert sum(left_out.values()) == 60 * 9_000 + 1 - limits.ROUND_PARTITIONS
-
-
-@pytest.mark.parametrize("name", ["g" * 1_025, "a\0b"], ids=["too long", "NUL"])
-def test_a_group_whose_id_cannot_be_kept_is_said(cluster, kafka, name):
-    kafka.add_group(name, {("orders", 0): 90})
-    kafka.add_group("billing", {("orders", 0): 90})
-    run_rounds(cluster, kafka)
-    assert Group.objects.get().group_id == "billing"
-    assert "1 groups are left out" in CollectionRound.objects.get(noun=Noun.GROUPS).error
 
 
 def test_a_long_name_of_an_assignor_is_cut(cluster, kafka):

@@ -15,6 +15,12 @@ SHOWN = f"https://hooks.example:8443/… {mark_of(HOOK)}"
         ({"client_secret": ""}, {"client_secret": ""}),
         ({"outer": [{"api_token": "abc"}]}, {"outer": [{"api_token": MASKED}]}),
         ({"topics": ["keys", "tokens"]}, {"topics": ["keys", "tokens"]}),
+        ({"sasl.jaas.config": "x password=hunter2;"}, {"sasl.jaas.config": MASKED}),
+        ({"basic.auth.user.info": "user:hunter2"}, {"basic.auth.user.info": MASKED}),
+        ({"Authorization": "Basic abc"}, {"Authorization": MASKED}),
+        ({"apiKey": "abc"}, {"apiKey": MASKED}),
+        ({"ssl.key": "abc"}, {"ssl.key": MASKED}),
+        ({"passphrase": "abc"}, {"passphrase": MASKED}),
     ],
 )
 def test_secrets_are_masked_by_their_names(values, kept):
@@ -31,6 +37,12 @@ def test_secrets_are_masked_by_their_names(values, kept):
         ({"callbackUrl": HOOK}, {"callbackUrl": SHOWN}),
         ({"uri": "amqp://user:PLANTED@mq/PLANTED"},
          {"uri": f"amqp://mq/… {mark_of('amqp://user:PLANTED@mq/PLANTED')}"}),
+        ({"proxy": "http://user:PL@NTED@proxy:3128"}, {"proxy": "http://proxy:3128"}),
+        ({"proxies": ["user:PLANTED@proxy:3128"]}, {"proxies": ["proxy:3128"]}),
+        ({"endpoint": "user:PLANTED@host/in"},
+         {"endpoint": f"host/… {mark_of('user:PLANTED@host/in')}"}),
+        ({"endpoint": "http://user:PLAN/TED@host/in"},
+         {"endpoint": f"http://…/… {mark_of('http://user:PLAN/TED@host/in')}"}),
         ({"address": "ops@example.org"}, {"address": f"o…@example.org {mark_of('ops@example.org')}"}),
         ({"address": "weekly/availability"}, {"address": "weekly/availability"}),
         ({"address": "10.0.0.1"}, {"address": "10.0.0.1"}),
@@ -45,6 +57,10 @@ def test_secrets_are_masked_by_their_names(values, kept):
 )  # fmt: skip
 def test_addresses_are_masked_by_their_names(values, kept):
     assert masked(values) == kept
+
+
+def test_an_address_that_is_a_name_is_masked_too():
+    assert masked({"answers": {HOOK: "404"}}) == {"answers": {SHOWN: "404"}}
 
 
 def test_what_is_masked_stays_as_it_is_when_it_is_masked_once_more():

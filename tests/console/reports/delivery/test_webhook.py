@@ -116,6 +116,23 @@ def test_what_a_receiver_repeats_of_its_address_is_not_stored(receiver, said, st
     assert "PLANT" not in str(delivery.log)
 
 
+@pytest.mark.parametrize(
+    ("target", "planted"),
+    [
+        pytest.param("in/PLANT1", "PLANT1", id="with a digit"),
+        pytest.param("in?key=PLANTS", "PLANTS", id="a value of the query"),
+        pytest.param("in?key=a%2FPLANT", "a/PLANT", id="a value that is quoted"),
+    ],
+)
+def test_a_short_secret_of_its_address_that_a_receiver_repeats_is_not_stored(
+    receiver, target, planted
+):
+    receiver.status, receiver.answer = 404, f"unknown key {planted}".encode()
+    delivery = sent(queue_one("webhook", receiver.url.replace("in?token=abc", target)))
+    assert "unknown key (secret)" in delivery.sentence
+    assert "PLANT" not in str(delivery.log)
+
+
 def test_an_address_that_the_guard_refuses_is_refused(receiver, settings):
     settings.OUTBOUND_NETWORKS = []
     delivery = sent(queue_one("webhook", receiver.url))

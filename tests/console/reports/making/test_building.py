@@ -107,6 +107,12 @@ def test_a_run_is_claimed_once(operator):
     assert [building.claim(run.pk, NOW) for _ in range(2)] == [True, False]
 
 
+def test_the_run_that_waits_longest_is_made_first(operator):
+    ages = (2, 9, 5)
+    runs = {age: queue_run(operator, created_at=NOW - timedelta(minutes=age)) for age in ages}
+    assert building.next_runs() == [runs[age].pk for age in sorted(ages, reverse=True)]
+
+
 def test_what_a_dead_program_left_is_made_again_and_given_up_after_three(operator):
     run = queue_run(operator)
     now = NOW

@@ -23,6 +23,7 @@ SECRETS = {
     "REPORT_KEY_FILE": "/run/secrets/report-key",
     "WEBHOOK_KEY": "key of webhooks",
     "AWS_SECRET_ACCESS_KEY": "key of a store",
+    "PGP_PASSPHRASE": "of no database",
     "VAULT_ADDR": "what is known to no setting",
 }
 NEEDED = {

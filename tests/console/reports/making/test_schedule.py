@@ -4,10 +4,11 @@ from datetime import UTC, datetime
 
 import pytest
 
+from console.frame.errors import ActionRefused
 from console.reports.actions import delete_report
 from console.reports.models import Report, ReportRun, Trigger
 from console.schedules import firing
-from console.schedules.actions import create_schedule
+from console.schedules.actions import create_schedule, run_now
 from console.schedules.models import Outcome, Schedule
 from jobs.cluster.errors import InvalidFields
 from tests.console.making import make_flow
@@ -59,6 +60,26 @@ def test_a_report_whose_owner_was_removed_is_not_made_and_the_schedule_says_why(
     schedule = Schedule.objects.get()
     assert schedule.last_outcome == Outcome.FAILED
     assert "has no account any more" in schedule.last_sentence
+    assert not ReportRun.objects.exists()
+
+
+def test_a_report_for_admins_is_not_made_by_the_schedule_of_an_operator(admin, operator):
+    schedule = scheduled(make_report(admin, kind="audit-trail"), operator)
+    firing.fire_due(DUE)
+    schedule.refresh_from_db()
+    assert (schedule.last_outcome, schedule.last_sentence) == (
+        Outcome.FAILED,
+        f"{operator.username} may not make Weekly.",
+    )
+    assert not ReportRun.objects.exists()
+
+
+def test_a_report_for_admins_is_not_made_when_an_operator_runs_the_schedule_of_an_admin(
+    admin, operator
+):
+    schedule = scheduled(make_report(admin, kind="audit-trail"), admin)
+    with pytest.raises(ActionRefused, match="may not make Weekly"):
+        run_now(schedule.pk, operator, NOW)
     assert not ReportRun.objects.exists()
 
 

@@ -52,6 +52,16 @@ def test_the_same_question_answers_the_run_that_is_there(as_operator):
     assert (second.status_code, second.json()["id"]) == (200, first.json()["id"])
 
 
+def test_one_analysis_more_than_a_person_may_have_is_refused(as_operator, settings):
+    settings.ANALYSES_PER_PERSON = 1
+    make_source()
+    post(as_operator, kind=KIND, arguments={"log": "east"})
+    refused = post(as_operator, kind=KIND, arguments={"log": "east", "most": 3})
+    assert refused.status_code == 409
+    assert "1 analyses of yours wait or run already" in refused.content.decode()
+    assert Run.objects.count() == 1
+
+
 @pytest.mark.parametrize(
     ("body", "field"),
     [

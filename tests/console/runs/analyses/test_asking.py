@@ -3,7 +3,8 @@ from datetime import timedelta
 import pytest
 from django.core.exceptions import PermissionDenied
 
-from console.accounts.models import AuditEntry, ClusterGrant, Role
+from console.accounts.asked_rights import rights_asked
+from console.accounts.models import AuditEntry, ClusterGrant, Role, User
 from console.frame.errors import ActionRefused
 from console.runs.actions import launch_run
 from console.runs.analyses.actions import ask, start_scheduled
@@ -88,6 +89,15 @@ def test_the_same_question_has_one_live_run(otto):
     second = ask(question(), otto, NOW)
     assert (second.is_new, second.run) == (False, first.run)
     assert Run.objects.count() == 1
+
+
+def test_a_question_that_its_own_person_may_not_ask_any_more_becomes_that_of_the_next(otto):
+    left = make_user(Role.OPERATOR, "left")
+    run = ask(question(), left, NOW).run
+    User.objects.filter(pk=left.pk).update(is_active=False)
+    again = ask(question(), otto, NOW)
+    assert (again.is_new, again.run.pk, again.run.requested_by) == (False, run.pk, otto)
+    assert again.run.asked_with == rights_asked(otto)
 
 
 def test_another_question_about_the_same_log_waits_beside_it(otto):
@@ -176,13 +186,17 @@ def test_without_redis_a_question_is_queued_all_the_same(
     assert "Redis is away" in caplog.text
 
 
-def test_a_person_has_a_few_live_analyses_and_the_same_question_is_still_found(otto, settings):
-    settings.ANALYSES_PER_PERSON = 2
-    first = ask(question(), otto, NOW).run
-    ask(question(most=3), otto, NOW)
+def test_a_person_has_a_few_live_analyses_and_the_same_question_is_still_found(otto):
+    first = ask(question(), otto, NOW, at_most=2).run
+    ask(question(most=3), otto, NOW, at_most=2)
     with pytest.raises(ActionRefused, match="2 analyses of yours wait or run already"):
-        ask(question(most=4), otto, NOW)
-    assert ask(question(), otto, NOW).run == first
-    assert ask(question(most=4), make_user(Role.OPERATOR, "bo"), NOW).is_new
+        ask(question(most=4), otto, NOW, at_most=2)
+    assert ask(question(), otto, NOW, at_most=2).run == first
+    assert ask(question(most=4), make_user(Role.OPERATOR, "bo"), NOW, at_most=2).is_new
     Run.objects.filter(pk=first.pk).update(state=RunState.CANCELLED)
-    assert ask(question(most=5), otto, NOW).is_new
+    assert ask(question(most=5), otto, NOW, at_most=2).is_new
+
+
+def test_what_reports_and_schedules_ask_has_no_limit_of_number(otto):
+    ask(question(), otto, NOW, at_most=1)
+    assert ask(question(most=3), otto, NOW).is_new

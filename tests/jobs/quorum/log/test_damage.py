@@ -75,6 +75,34 @@ def test_a_log_that_ends_anywhere_says_where(tmp_path, size):
     assert [one.position for one in tails] == [size - size % batch] * bool(size % batch)
 
 
+def cut_before_an_empty_segment(folder):
+    """A log whose second segment lost its last batch, and whose third one is new."""
+    (folder / segment_file_name(0)).write_bytes(SEGMENTS[0])
+    (folder / segment_file_name(6)).write_bytes(SEGMENTS[1][: len(SEGMENTS[1]) // 2])
+    (folder / segment_file_name(10)).write_bytes(b"")
+
+
+def test_what_is_missing_before_an_empty_segment_is_a_gap(tmp_path):
+    cut_before_an_empty_segment(tmp_path)
+    *_, last = read_folder(tmp_path).records()
+    assert last == Gap(8, 10)
+
+
+def test_what_is_missing_before_an_empty_segment_is_told_after_an_import(tmp_path):
+    (tmp_path / "n").mkdir()
+    cut_before_an_empty_segment(tmp_path / "n")
+    folder, problems = archived_items(tmp_path / "n", tmp_path / "a")
+    *_, last = folder.records()
+    assert (last.expected, last.may_lose_records) == (8, True)
+    assert "begins at offset 10" in problems[0]
+
+
+def test_an_empty_segment_behind_a_whole_log_is_normal(tmp_path):
+    (tmp_path / segment_file_name(0)).write_bytes(SEGMENTS[0])
+    (tmp_path / segment_file_name(6)).write_bytes(b"")
+    assert not [one for one in read_folder(tmp_path).records() if isinstance(one, Gap | LogDamage)]
+
+
 def archived_items(source, folder):
     """The history of an archive that took a folder; none where it was refused."""
     try:
@@ -137,3 +165,23 @@ def test_a_real_log_with_a_lost_sector_is_read_behind_it(tmp_path, seed):
     assert without_place(items)[-1] == whole[-1]
     kinds = [key for key, _ in groupby(type(one).__name__ for one in items)]
     assert kinds[-3:] == ["LogDamage", "Gap", "LogRecord"]
+
+
+@needs_kraft_log
+def test_damage_before_the_snapshot_with_which_a_history_begins_is_no_reason_of_a_later_gap(
+    tmp_path,
+):
+    source = shutil.copytree(METADATA_FOLDER, tmp_path / "n")
+    path = source / segment_file_name(648)
+    content = path.read_bytes()
+    path.chmod(0o600)
+    path.write_bytes(flipped(flipped(content, 5_448, 0), 10_896, 0))
+    folder, problems = archived_items(source, tmp_path / "a")
+    told = [LogDamage, Gap, (799, 800)]
+    for log in (read_folder(source), folder):
+        for items in (list(log.records()), list(sparse_items(log))):
+            found = [one for one in items if isinstance(one, Gap | LogDamage)]
+            gap = found[-1]
+            assert [*map(type, found), (gap.from_offset, gap.to_offset)] == told
+            assert (found[0].position, found[0].expected) == (10_872, 799)
+    assert len(problems) == 2

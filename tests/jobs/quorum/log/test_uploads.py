@@ -264,6 +264,16 @@ def test_zeros_are_refused_while_they_stream_and_before_they_are_written(pack, t
     assert str(tmp_path) not in told
 
 
+def test_zeros_in_a_zip_that_says_it_is_larger_than_it_is_are_refused_too(tmp_path):
+    upload = zip_of(tmp_path / "zeros", ZEROS)
+    content = bytearray(upload.read_bytes())
+    # The packed size of the only entry, in the directory.
+    struct.pack_into("<L", content, content.index(b"PK\1\2") + 20, 1 << 20)
+    upload.write_bytes(content)
+    told = refused(upload, tmp_path, UploadLimits(free_bytes=1 << 20))
+    assert "more than 100 times its size" in told
+
+
 def test_what_is_skipped_of_a_compressed_archive_is_looked_at_step_by_step(tmp_path):
     upload = tar_of(tmp_path / "zeros", {"other": bytes(64 << 20)}, mode="w:gz")
     before = time.process_time()

@@ -64,6 +64,7 @@ def test_a_full_disk_is_no_fault_of_the_analysis_and_a_folder_is_named(error):
     "error",
     [
         pytest.param(MemoryError(), id="the driver"),
+        pytest.param(OSError(errno.ENOMEM, "Cannot allocate memory"), id="a file that is mapped"),
         pytest.param(RuntimeError(IN_PYTHON + "pyarrow.lib.ArrowMemoryError: malloc"), id="a task"),
     ],
 )

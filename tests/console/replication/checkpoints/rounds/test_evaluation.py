@@ -5,7 +5,7 @@ import pytest
 from console.clusters.models import CollectionRound, Group, GroupOffset
 from console.replication.flows.models import FlowPartition, GroupReadiness, TopicReadiness
 from jobs.cluster.descriptions import TopicPartition
-from jobs.limits import GROUPS_LEFT_OUT, LEFT_OUT
+from jobs.limits import CUT_ID, GROUPS_LEFT_OUT, LEFT_OUT, short
 from jobs.replication.translation.translator import Translator
 from tests.console.making import NOW
 from tests.console.replication.readiness_world import (
@@ -133,6 +133,19 @@ def test_a_group_with_a_very_long_id_has_a_row_that_fits_and_is_unknown(flow):
     judged(flow)
     found = GroupReadiness.objects.exclude(group="readers").get()
     assert (len(found.group), found.readiness) == (255, "unknown")
+
+
+def test_a_group_with_a_very_long_id_keeps_no_flow_from_being_ready_whose_topics_it_does_not_read():
+    flow = make_world(topics=["orders"])
+    add_group(flow.source, "g" * 900, {TopicPartition("totals", 0): 100})
+    assert judged(flow).readiness == "ready"
+
+
+def test_a_group_whose_id_was_cut_is_unknown_and_others_are_judged(flow):
+    add_group(flow.source, short("a\0b"), {ORDERS: 100})
+    Group.objects.filter(group_id=short("a\0b")).update(error=f"{CUT_ID}it has NUL.")
+    judged(flow)
+    assert (group(short("a\0b")).readiness, group().readiness) == ("unknown", "ready")
 
 
 def test_a_checkpoint_of_a_group_with_a_very_long_id_has_a_row_that_fits(flow):
