@@ -232,7 +232,7 @@ def _lines(told: dict[str, Any]) -> Iterator[str]:
     yield "tasks"
     for one in told["tasks"]:
         placed = "  ".join(f"{at['role']} {at['place']}" for at in one["placements"]) or (
-            "not known" if told["left_out"] else "nobody"
+            "not known" if told["left_out"] else "no thread"
         )
         records = [at["lag_records"] for at in one["input"] if at["lag_records"] is not None]
         lag = f"  lag {sum(records):,}" if records else ""

@@ -65,7 +65,7 @@ class _Gathered:
 
 
 def members_of(group: ClassicGroup, topic_partitions: Mapping[str, int]) -> MembersSeen:
-    """Read all members; one whose bytes cannot be read has a `problem`, and loses nobody else.
+    """Read all members; one whose bytes cannot be read has a `problem`, and the others are still read.
 
     `topic_partitions` are the topics that were seen: a task of partitions that do not exist is none.
     """

@@ -33,7 +33,7 @@ IDEMPOTENCY_KEY = OpenApiParameter(
 )
 _OF_ALL = {
     "400": "A parameter or a field is wrong; `fields` names it.",
-    "401": "Nobody is signed in.",
+    "401": "The request is not signed in.",
     "403": "The account or token may not do this.",
     "404": "Nothing is here under this name.",
     "406": "The answer exists only as JSON.",

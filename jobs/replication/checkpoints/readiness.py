@@ -142,7 +142,7 @@ def judge_flow(
 ) -> Verdict:
     """Return the verdict over groups and over the copied data (`judge_data`), for a topic or a flow.
 
-    The loss is that of the data, whoever reads it; repetitions add up over groups. `stale` as above,
+    The loss is that of the data, with every reader; repetitions add up over groups. `stale` as above,
     `left_out` says which groups are beyond the limits.
     """
     counted = [one for one in groups if one.readiness is not Readiness.NOT_COVERED]

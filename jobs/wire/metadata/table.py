@@ -34,7 +34,7 @@ END = 11
 FIRST = 12
 BATCH_FIELDS = 13
 
-# Where a scan stands: the next byte, the offset expected there, why it stopped, and the epoch before it.
+# The place of a scan: the next byte, the offset expected there, why it stopped, and the epoch before it.
 AT = 0
 EXPECTED = 1
 WHY = 2

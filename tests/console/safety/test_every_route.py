@@ -19,7 +19,7 @@ from tests.console.safety.world import (
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 ROUTES = all_routes()
-# Who asks every address by methods that nobody declared, too; in `make live ROOM=safety` everybody does.
+# Who asks every address by methods that are not declared, too; in `make live ROOM=safety` everybody does.
 CURIOUS = {"anonymous", "admin", "admin's token for east and west"}
 # Who reads no more than somebody else does whom `make test` lets read, and less than an administrator.
 NOT_READING = {

@@ -73,7 +73,7 @@ def headers_of(who: str, world, client) -> dict[str, str]:
 
 
 def objects_of(world, *, is_dark: bool) -> dict:
-    """Return the parameters of every address: objects that are granted to some, or to nobody."""
+    """Return the parameters of every address: objects that are granted to some, or to none."""
     cluster, flow = (world.dark, world.dark_flow) if is_dark else (world.east, world.flow)
     run = world.dark_run if is_dark else world.run
     plan = world.dark_plan if is_dark else world.plan
@@ -168,7 +168,7 @@ def judge(answer, need: Need | None, who: str, *, is_dark: bool) -> str:
         return "it broke"
     if need is None:
         done = answer.status_code in {200, 201, 202, 204}
-        return "a method that nobody declared" if done else ""
+        return "a method that is not declared" if done else ""
     if is_allowed(need, who, is_dark=is_dark):
         is_there = answer.status_code != 404 or need is MINE or need is MINE_ALONE or need is OPEN
         return "" if is_there and not was_refused(answer) else "was refused"

@@ -1,4 +1,4 @@
-"""What members of a classic group tell together, and that a bad one loses nobody else."""
+"""What members of a classic group tell together, and that the others are read beside a bad one."""
 
 from dataclasses import replace
 

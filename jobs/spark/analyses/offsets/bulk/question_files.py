@@ -32,7 +32,7 @@ from jobs.spark.analyses.offsets.bulk.question_rows import (
 )
 
 FIELD = "offsets"
-# Of a list where nobody says how many rows it may have.
+# Of a list without a given limit of rows.
 MOST_ROWS = 50_000_000
 # Each part reads all of the offset syncs that it needs: as few parts as memory and tasks allow.
 FEWEST_BYTES, MOST_BYTES = 1 << 20, 16 << 20
