@@ -10,6 +10,7 @@ from rest_framework import serializers
 
 from console.accounts.models import RIGHTS, AuditEntry, Outcome, Role, ServiceToken, User
 from console.frame.rest.parameters import PageParameters
+from console.frame.rest.serializers import BodySerializer
 
 
 class TokenSerializer(serializers.ModelSerializer[ServiceToken]):
@@ -44,7 +45,7 @@ class TokenSerializer(serializers.ModelSerializer[ServiceToken]):
         return sorted(cluster.alias for cluster in token.clusters.all())
 
 
-class NewTokenSerializer(serializers.Serializer[Any]):
+class NewTokenSerializer(BodySerializer):
     """A token to be made."""
 
     name = serializers.CharField(max_length=100, help_text="What uses it.")
@@ -102,7 +103,7 @@ class PersonSerializer(serializers.ModelSerializer[User]):
         return bool(person.identity)
 
 
-class NewPersonSerializer(serializers.Serializer[Any]):
+class NewPersonSerializer(BodySerializer):
     """An account to be made."""
 
     username = serializers.CharField(max_length=150)
@@ -120,14 +121,14 @@ class MadePersonSerializer(PersonSerializer):
         read_only_fields = fields
 
 
-class ChangedPersonSerializer(serializers.Serializer[Any]):
+class ChangedPersonSerializer(BodySerializer):
     """What can be changed of an account."""
 
     role = serializers.ChoiceField(choices=Role.choices, required=False)
     is_active = serializers.BooleanField(required=False)
 
 
-class ChangedGrantSerializer(serializers.Serializer[Any]):
+class ChangedGrantSerializer(BodySerializer):
     """A role on one cluster; an empty role takes it away."""
 
     cluster = serializers.CharField(max_length=63)

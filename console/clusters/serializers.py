@@ -21,7 +21,7 @@ from console.clusters.models import (
 from console.clusters.status import ClusterState, ClusterStatus
 from console.frame.pages.states import Severity as PageSeverity
 from console.frame.rest.parameters import PageParameters
-from console.frame.rest.serializers import FreshnessSerializer
+from console.frame.rest.serializers import BodySerializer, FreshnessSerializer
 from jobs.availability.status.severity import Counted, Severity
 from jobs.cluster.connection import SaslMechanism, SecurityProtocol, unknown_setting
 
@@ -89,7 +89,7 @@ class ClusterSerializer(serializers.ModelSerializer[Cluster]):
         return [dict(FreshnessSerializer(entry).data) for entry in queries.freshness_of(cluster)]
 
 
-class ClusterSettingsSerializer(serializers.Serializer[Any]):
+class ClusterSettingsSerializer(BodySerializer):
     """How to reach a cluster. Unknown settings are refused."""
 
     bootstrap_servers = serializers.CharField(max_length=4000, help_text="host:port, host:port")
@@ -124,12 +124,9 @@ class ClusterSettingsSerializer(serializers.Serializer[Any]):
     )
     ssl_check_hostname = serializers.BooleanField(required=False)
 
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Refuse settings that do not exist, instead of silently doing nothing about them."""
-        unknown = sorted(set(self.initial_data) - set(self.fields))
-        if unknown:
-            raise serializers.ValidationError({name: unknown_setting(name) for name in unknown})
-        return attrs
+    def unknown_field(self, name: str) -> str:
+        """Return what the connection says of a setting that it does not have."""
+        return unknown_setting(name)
 
 
 class NewCheckSerializer(ClusterSettingsSerializer):
@@ -158,7 +155,7 @@ class NewClusterSerializer(ChangedClusterSerializer):
     )
 
 
-class ClusterIdSerializer(serializers.Serializer[Any]):
+class ClusterIdSerializer(BodySerializer):
     """The id of the cluster that stands behind the address now."""
 
     cluster_id = serializers.CharField(max_length=64)

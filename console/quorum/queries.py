@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import Count, F, Max, Min, OuterRef, Q, QuerySet, Subquery
 
-from console.clusters.models import Cluster
+from console.clusters.models import Broker, Cluster
 from console.frame.pages.freshness import Freshness
 from console.frame.pages.timerange import TimeRange
 from console.frame.security.access import clusters_of
@@ -190,6 +190,14 @@ def find_logs(user_rows: QuerySet[MetadataLog], words: str, limit: int) -> Itera
 def log_of(cluster: Cluster) -> MetadataLog | None:
     """Return the metadata log of a cluster with what was last said of its quorum; None: none is kept."""
     return MetadataLog.objects.select_related("status").filter(cluster=cluster).first()
+
+
+def broker_hosts(log: MetadataLog) -> frozenset[str]:
+    """Return the hosts of the brokers of a log's cluster; none for an imported log."""
+    if log.cluster_id is None:
+        return frozenset()
+    rows = Broker.objects.filter(cluster=log.cluster_id).exclude(host="")
+    return frozenset(rows.values_list("host", flat=True))
 
 
 def moment_at(log: MetadataLog, at: datetime) -> Moment:

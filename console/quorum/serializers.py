@@ -379,3 +379,7 @@ class PlanSerializer(serializers.Serializer[Any]):
     steps = serializers.ListField(child=serializers.DictField(child=serializers.JSONField()))
     warnings = serializers.ListField(child=serializers.CharField())
     notes = serializers.ListField(child=serializers.CharField())
+    cautions = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="What to read before any step: endpoints of voters that other nodes cannot reach.",
+    )

@@ -9,6 +9,7 @@ from rest_framework import serializers
 
 from console.accounts.asked_rights import STOPPED
 from console.frame.rest.parameters import PageParameters
+from console.frame.rest.serializers import BodySerializer
 from console.reports.definition import LEAST_KEEP_DAYS, LONGEST_NAME, MOST_KEEP_DAYS
 from console.reports.delivery.api import DeliverySerializer
 from console.reports.models import Channel, Report, ReportRun, RunState, Trigger, shown_address
@@ -125,7 +126,7 @@ class ReportRunDetailSerializer(ReportRunSerializer):
         read_only_fields = fields
 
 
-class ChangedReportSerializer(serializers.Serializer[Any]):
+class ChangedReportSerializer(BodySerializer):
     """What can be changed of a report."""
 
     name = serializers.CharField(max_length=LONGEST_NAME, required=False)
@@ -161,7 +162,7 @@ class NewReportSerializer(ChangedReportSerializer):
     name = serializers.CharField(max_length=LONGEST_NAME)
 
 
-class PeriodSerializer(serializers.Serializer[Any]):
+class PeriodSerializer(BodySerializer):
     """A period that is over; without it, the one that the report has."""
 
     def get_fields(self) -> dict[str, Any]:

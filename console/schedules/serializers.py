@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from console.accounts.asked_rights import STOPPED
 from console.frame.rest.parameters import PageParameters
+from console.frame.rest.serializers import BodySerializer
 from console.schedules import timing
 from console.schedules.models import Schedule, ScheduleFiring
 from console.schedules.queries import why_stopped
@@ -76,7 +75,7 @@ class ScheduleDetailSerializer(ScheduleSerializer):
         return why_stopped(schedule)
 
 
-class ChangedScheduleSerializer(serializers.Serializer[Any]):
+class ChangedScheduleSerializer(BodySerializer):
     """What can be changed of a schedule; what it starts stays."""
 
     name = serializers.CharField(max_length=200, required=False)

@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from console.frame.rest.parameters import PageParameters, Parameters
-from console.frame.rest.serializers import FreshnessSerializer
+from console.frame.rest.serializers import BodySerializer, FreshnessSerializer
 from console.streams.lookup.answers import LONGEST_KEY
 from console.streams.models import PROTOCOLS, StreamsApplication
 from jobs.streams.application import Confidence, Protocol, Role
@@ -278,7 +278,7 @@ class StreamsDocumentSerializer(StreamsApplicationSerializer):
         )  # type: ignore[assignment]  # a longer tuple
 
 
-class NewDescriptionSerializer(serializers.Serializer[Any]):
+class NewDescriptionSerializer(BodySerializer):
     """What `Topology#describe()` printed; an empty text removes it."""
 
     description = serializers.CharField(
@@ -286,7 +286,7 @@ class NewDescriptionSerializer(serializers.Serializer[Any]):
     )
 
 
-class KeyLookupQuery(serializers.Serializer[Any]):
+class KeyLookupQuery(BodySerializer):
     """A key of a store; it is not kept: the audit trail has a keyed hash of it."""
 
     store = serializers.CharField(max_length=249)

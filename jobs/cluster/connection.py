@@ -14,6 +14,7 @@ from jobs.cluster.errors import InvalidFields, SecretMissing
 from jobs.cluster.network_addresses import parse_address, tells_credentials
 from jobs.cluster.secrets import SecretRef
 from jobs.cluster.untrusted_text import register_secret
+from jobs.near_names import near_name
 
 _E = TypeVar("_E", bound=StrEnum)
 _ALIAS = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
@@ -261,7 +262,7 @@ _INSTEAD_OF = {name: instead for instead, names in _INSTEAD.items() for name in 
 
 def unknown_setting(name: str) -> str:
     """Return the sentence for a setting that a connection does not have, with the one to use instead."""
-    instead = _INSTEAD_OF.get(name.replace("_", "."))
+    instead = _INSTEAD_OF.get(name.replace("_", ".")) or near_name(name, _FIELDS)
     hint = f" Use {instead}." if instead else ""
     return f"{name} is not a connection setting of crosslog.{hint}"
 

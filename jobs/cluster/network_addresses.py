@@ -42,6 +42,7 @@ _LOCAL_NAT64 = ipaddress.ip_network("64:ff9b:1::/48")
 _6TO4, _TEREDO = ipaddress.ip_network("2002::/16"), ipaddress.ip_network("2001::/32")
 _ISATAP, _ISATAP_FLAGS = 0x5EFE, 0x0300_0000
 _LAST_32 = 0xFFFF_FFFF
+_LOOPBACK_NAMES = frozenset({"localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback"})
 
 
 def parse_address(text: str) -> Address:
@@ -49,6 +50,29 @@ def parse_address(text: str) -> Address:
     address = ipaddress.ip_address(text.partition("%")[0])
     is_other_form = address in _MAPPED or address in _NAT64
     return ipaddress.IPv4Address(int(address) & _LAST_32) if is_other_form else address
+
+
+def host_address(host: str) -> Address | None:
+    """Return the address that a host is written as; None for a name."""
+    try:
+        return parse_address(host)
+    except ValueError:
+        return None
+
+
+def is_loopback_host(host: str) -> bool:
+    """Say whether a host is to every machine that machine itself."""
+    name = host.lower().rstrip(".")
+    if name in _LOOPBACK_NAMES or name.endswith(".localhost"):
+        return True
+    address = host_address(host)
+    return address is not None and address.is_loopback
+
+
+def is_any_address(host: str) -> bool:
+    """Say whether a host is what servers listen at (`0.0.0.0`, `::`, nothing), which no client can call."""
+    address = host_address(host)
+    return not host or (address is not None and address.is_unspecified)
 
 
 def tells_credentials(address: Address) -> bool:

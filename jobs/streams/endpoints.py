@@ -6,17 +6,16 @@ Kafka Streams checks the form of the value only and gives it to every instance a
 
 from __future__ import annotations
 
-import ipaddress
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
 
+from jobs.cluster.network_addresses import host_address, is_any_address, is_loopback_host
 from jobs.streams.application import Application, Process, Protocol
 from jobs.wire.streams_userdata import LATEST_VERSION
 
 # Whether a name has an address here; None: not known.
 Resolver = Callable[[str], bool | None]
 _LAST_PORT = 65_535
-_LOOPBACK_NAMES = frozenset({"localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback"})
 
 
 def endpoint_cautions(
@@ -31,7 +30,7 @@ def endpoint_cautions(
     """
     every = application.processes
     chosen = every if processes is None else processes
-    is_one_machine = all(is_loopback(one.client_host) for one in every)
+    is_one_machine = all(is_loopback_host(one.client_host) for one in every)
     sharing: dict[tuple[str, int | None], list[Process]] = defaultdict(list)
     for one in every:
         if one.endpoint is not None:
@@ -51,27 +50,24 @@ def endpoint_cautions(
 def names_in(application: Application) -> frozenset[str]:
     """Return the names of hosts in the endpoints of an application; addresses and loopback are none."""
     hosts = (_parts(one.endpoint)[0] for one in application.processes if one.endpoint is not None)
-    return frozenset(one for one in hosts if one and not is_loopback(one) and not _address(one))
-
-
-def is_loopback(host: str) -> bool:
-    """Say whether a host is to every machine that machine itself."""
-    name = host.lower().rstrip(".")
-    if name in _LOOPBACK_NAMES or name.endswith(".localhost"):
-        return True
-    address = _address(host)
-    return address is not None and address.is_loopback
+    return frozenset(
+        one for one in hosts if one and not is_loopback_host(one) and not host_address(one)
+    )
 
 
 def _faults(
     endpoint: str, sharing: Collection[Process], resolver: Resolver | None, *, is_one_machine: bool
 ) -> Iterator[str]:
     host, port = _parts(endpoint)
-    address = _address(host)
-    is_anywhere = not host or (address is not None and address.is_unspecified)
-    if not is_one_machine and (is_anywhere or is_loopback(host)):
+    is_anywhere = is_any_address(host)
+    if not is_one_machine and (is_anywhere or is_loopback_host(host)):
         yield "leads nowhere from another machine: to each machine it is that machine itself."
-    elif address is None and not is_anywhere and resolver is not None and resolver(host) is False:
+    elif (
+        host_address(host) is None
+        and not is_anywhere
+        and resolver is not None
+        and resolver(host) is False
+    ):
         yield "cannot be resolved from here; it may be where the application runs."
     if not port or port > _LAST_PORT:
         yield "names no port that listens."
@@ -102,16 +98,3 @@ def _parts(endpoint: str) -> tuple[str, int | None]:
     if not colon or not (port.isascii() and port.isdigit()):
         return rest.strip("[]").lower(), None
     return host.removeprefix("[").removesuffix("]").lower(), int(port)
-
-
-_Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-
-
-def _address(host: str) -> _Address | None:
-    """Return an address as itself: an IPv4 address within IPv6 is that one; None for a name."""
-    try:
-        found = ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        return None
-    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
-    return mapped or found

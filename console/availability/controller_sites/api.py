@@ -16,6 +16,7 @@ from console.availability.placements.models import ControllerSite
 from console.availability.placements.serializers import ClusterParameters
 from console.availability.what_if.cluster_models import snapshot_of
 from console.clusters.models import Cluster
+from console.frame.rest.serializers import BodySerializer
 from console.frame.rest.viewset import ApiViewSet
 
 
@@ -27,7 +28,7 @@ class ControllerSiteSerializer(serializers.Serializer[Any]):
     site = serializers.CharField(help_text="What was said here; empty: nothing was.")
 
 
-class SaveControllerSites(serializers.Serializer[Any]):
+class SaveControllerSites(BodySerializer):
     """Where controllers stand: all that is known from now on."""
 
     cluster = serializers.CharField(max_length=63, help_text="Alias of the cluster.")

@@ -20,6 +20,7 @@ from console.availability.designer.forms import (
 )
 from console.availability.placements.models import TopicPlacement
 from console.clusters.models import TOPIC_NAME_LENGTH
+from console.frame.rest.serializers import BodySerializer
 from console.frame.rest.viewset import ApiViewSet
 from jobs.availability.designer.design import (
     Design,
@@ -51,7 +52,7 @@ class SiteSerializer(serializers.Serializer[Any]):
     )
 
 
-class WishSerializer(serializers.Serializer[Any]):
+class WishSerializer(BodySerializer):
     """What is wished for; null and absent are no wish."""
 
     sites = SiteSerializer(many=True, allow_empty=False)
@@ -84,10 +85,7 @@ class WishSerializer(serializers.Serializer[Any]):
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Refuse fields that do not exist, and too many sites."""
-        unknown = sorted(set(self.initial_data) - set(self.fields))
-        if unknown:
-            raise serializers.ValidationError(dict.fromkeys(unknown, "Not a field of this route."))
+        """Refuse too many of them."""
         if len(attrs["sites"]) > MOST_SITES:
             raise serializers.ValidationError({"sites": f"At most {MOST_SITES} sites."})
         return attrs

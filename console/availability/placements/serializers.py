@@ -17,6 +17,7 @@ from console.availability.placements.observers import STATES, Observer
 from console.availability.placements.placements import Origin
 from console.clusters.models import TOPIC_NAME_LENGTH
 from console.frame.rest.parameters import LARGEST_PAGE, PageParameters, Parameters
+from console.frame.rest.serializers import BodySerializer
 from jobs.availability.status.severity import Severity
 
 _ALIAS = "Alias of the cluster."
@@ -102,7 +103,7 @@ class PlacementSerializer(serializers.ModelSerializer[TopicPlacement]):
         read_only_fields = fields
 
 
-class DraftSerializer(serializers.Serializer[Any]):
+class DraftSerializer(BodySerializer):
     """A placement to look at; what is wrong with its parts is told as `placement.replicas[0].count`."""
 
     kind = serializers.ChoiceField(choices=PatternKind.choices, required=False)

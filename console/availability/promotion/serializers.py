@@ -25,6 +25,7 @@ from console.availability.promotion.models import (
 )
 from console.clusters.models import TOPIC_NAME_LENGTH
 from console.frame.rest.parameters import PageParameters, Parameters
+from console.frame.rest.serializers import BodySerializer
 from jobs.availability.runbooks.runbook import Trouble, TroubleCause
 
 LARGEST_ID = 2**31 - 1
@@ -101,7 +102,7 @@ class PromotionPolicySerializer(serializers.ModelSerializer[PromotionPolicy]):
         ]  # fmt: skip
 
 
-class _PolicyFields(serializers.Serializer[Any]):
+class _PolicyFields(BodySerializer):
     """What a person decides of a policy."""
 
     kind = serializers.ChoiceField(choices=PatternKind.choices, required=False)
@@ -199,7 +200,7 @@ class PromotionActionDetailSerializer(PromotionActionSerializer):
         fields = [*PromotionActionSerializer.Meta.fields, "plan", "outcome", "candidates"]
 
 
-class ApplyPromotionSerializer(serializers.Serializer[Any]):
+class ApplyPromotionSerializer(BodySerializer):
     """The confirmation."""
 
     confirm = serializers.CharField(max_length=300, help_text="The action's subject.")
@@ -222,7 +223,7 @@ class PromotionStopSerializer(serializers.ModelSerializer[PromotionStop]):
         fields = ["cluster", "is_on", "why", "by", "at"]
 
 
-class TurnStopSerializer(serializers.Serializer[Any]):
+class TurnStopSerializer(BodySerializer):
     """Which stop switch is turned."""
 
     cluster = serializers.CharField(
@@ -348,7 +349,7 @@ class RecordedResultSerializer(serializers.Serializer[Any]):
     message = serializers.CharField(required=False, allow_blank=True, max_length=2000)
 
 
-class NewDrillSerializer(serializers.Serializer[Any]):
+class NewDrillSerializer(BodySerializer):
     """A drill to be carried out (`promotion`), or one that was seen and is written down (`what_if`)."""
 
     cluster = serializers.CharField(max_length=63, help_text=_CLUSTER)

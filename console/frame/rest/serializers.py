@@ -2,12 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.utils import timezone
 from rest_framework import serializers
 
 from console.frame.pages.freshness import Freshness
+from jobs.near_names import near_name
+
+
+class BodySerializer(serializers.Serializer[Any]):
+    """The body of a request. A field that does not exist is refused by name: it would decide nothing."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Return the values; raises `ValidationError` with all that is wrong."""
+        problems: dict[str, Any] = {}
+        values: Any = None
+        if isinstance(data, Mapping):
+            unknown = (str(name) for name in data if name not in self.fields)
+            problems = {name: [self.unknown_field(name)] for name in sorted(unknown)}
+        try:
+            values = super().to_internal_value(data)
+        except serializers.ValidationError as error:
+            if not problems or not isinstance(error.detail, dict):
+                raise
+            problems = {**error.detail, **problems}
+        if problems:
+            raise serializers.ValidationError(problems)
+        return values
+
+    def unknown_field(self, name: str) -> str:
+        """Return the sentence about a field that does not exist."""
+        near = near_name(name, self.fields)
+        return f"There is no such field{f'; {near} is meant, probably' if near else ''}."
 
 
 class ErrorSerializer(serializers.Serializer[Any]):

@@ -15,6 +15,8 @@ from django.core.checks import CheckMessage, Error, register, run_checks
 from django.core.checks import Warning as Caution
 from django.core.exceptions import ImproperlyConfigured
 
+from jobs.cluster.network_addresses import is_loopback_host
+
 TAG = "crosslog"
 SHORTEST_KEY = 32
 FEWEST_LETTERS = 8
@@ -28,7 +30,7 @@ _WORDS = (
     "example",
     "insecure",
 )
-_LOOPBACK_NAMES = {"localhost", "testserver"}
+_TEST_SERVER = "testserver"
 
 
 @register(TAG)
@@ -161,12 +163,7 @@ def refuse_unsafe_settings() -> None:
 def is_loopback(host: str) -> bool:
     """Say whether a name or an address is this machine only."""
     name = host.strip().strip("[]").lower()
-    if name in _LOOPBACK_NAMES or name.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return False
+    return name == _TEST_SERVER or is_loopback_host(name)
 
 
 def listening_addresses() -> list[str]:

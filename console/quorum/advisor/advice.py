@@ -66,6 +66,7 @@ def state_of(log: MetadataLog, status: QuorumStatus, sites: Mapping[int, str]) -
         is_change_pending=_is_pending(status, newest),
         observers=tuple(_observed(row, status.described_at) for row in _observers(status)),
         sites=dict(sites),
+        broker_hosts=queries.broker_hosts(log),
     )
 
 

@@ -45,7 +45,12 @@ _NEW_DISK = (
 # On a busy machine rounds come late: two within this time agree in any case.
 AGREE_WITHIN_S = 300.0
 # One answer proves them.
-_AT_ONCE = {QuorumCode.FEW_VOTERS, QuorumCode.EVEN_VOTERS, QuorumCode.NO_DIRECTORY_ID}
+_AT_ONCE = {
+    QuorumCode.FEW_VOTERS,
+    QuorumCode.EVEN_VOTERS,
+    QuorumCode.NO_DIRECTORY_ID,
+    QuorumCode.VOTER_ENDPOINT,
+}
 # They follow from the voters' states, on which two rounds have agreed already.
 _BY_STATES = {QuorumCode.NO_MAJORITY, QuorumCode.BARE_MAJORITY}
 ReplicaWords = Mapping[tuple[str, int], list[str]]
@@ -105,6 +110,7 @@ def evaluate_description(
         epoch_before=before.epoch,
         first_described_ms=first_ms,
         settled_after_ms=FETCH_TIMEOUT_MS + settings.QUORUM_INTERVAL_S * 1000,
+        broker_hosts=queries.broker_hosts(log),
     )
     raw = evaluate_quorum(picture, _ms(now))
     disks = list(_other_disks(told))
@@ -178,15 +184,18 @@ def _replica_words(judgement: QuorumEvaluation, found: Collection[Found]) -> Rep
 
 def judge_log(log: MetadataLog, timeline: VoterTimeline, at: datetime) -> None:
     """Write what is and was wrong by a log alone: a followed one now, an imported one at its own end."""
-    found, codes = evaluate_log(timeline, at)
+    found, codes = evaluate_log(timeline, at, queries.broker_hosts(log))
     save_round(log, found, at, codes)
     log.judged_at = at
     MetadataLog.objects.filter(pk=log.pk).update(judged_at=at)
 
 
-def evaluate_log(timeline: VoterTimeline, now: datetime) -> tuple[list[Found], set[str]]:
+def evaluate_log(
+    timeline: VoterTimeline, now: datetime, broker_hosts: Collection[str] = ()
+) -> tuple[list[Found], set[str]]:
     """Return what is and was wrong by the last day of the log before a moment, and the codes it judges."""
-    judgement = evaluate_quorum(QuorumSnapshot(timeline=timeline), _ms(now))
+    snapshot = QuorumSnapshot(timeline=timeline, broker_hosts=broker_hosts)
+    judgement = evaluate_quorum(snapshot, _ms(now))
     found = [_found(one) for one in (*judgement.findings, *judgement.over)]
     return found, {code.value for code in judgement.judged}
 

@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from console.frame.rest.parameters import PageParameters, Parameters, TimeRangeParameters
-from console.frame.rest.serializers import FreshnessSerializer
+from console.frame.rest.serializers import BodySerializer, FreshnessSerializer
 from console.replication.checkpoints.models import READINESS_CHOICES
 from console.replication.checkpoints.series import MOST_POINTS
 from console.replication.flows.models import GroupReadiness, TopicReadiness
@@ -260,7 +260,7 @@ class OffsetQuestionSerializer(serializers.Serializer[Any]):
     group = serializers.CharField(max_length=255, required=False, default="", allow_blank=True)
 
 
-class OffsetListSerializer(serializers.Serializer[Any]):
+class OffsetListSerializer(BodySerializer):
     """Offsets to be translated."""
 
     offsets = OffsetQuestionSerializer(many=True, allow_empty=False)

@@ -6,6 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from console.frame.rest.serializers import BodySerializer
 from jobs.replication.flow.spec import HIGHEST_BYTES_PER_S, LOWEST_BYTES_PER_S
 from jobs.spark.control import HIGHEST_PRIORITY
 
@@ -21,7 +22,7 @@ def _names(**more: Any) -> serializers.ListField:
     )
 
 
-class ControlSerializer(serializers.Serializer[Any]):
+class ControlSerializer(BodySerializer):
     """What is asked of a flow while it runs; a value that is not given stays as it is."""
 
     paused = _names(
@@ -57,15 +58,8 @@ class ControlSerializer(serializers.Serializer[Any]):
         help_text="A partition that was never fewer records behind is in bulk copying.",
     )
 
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Refuse values that do not exist, instead of silently doing nothing about them."""
-        unknown = sorted(set(self.initial_data) - set(self.fields))
-        if unknown:
-            raise serializers.ValidationError(dict.fromkeys(unknown, "Not a value of a control."))
-        return attrs
 
-
-class PartNamesSerializer(serializers.Serializer[Any]):
+class PartNamesSerializer(BodySerializer):
     """Topics (`orders`) and partitions (`orders:3`) of a flow."""
 
     names = _names(min_length=1)

@@ -7,6 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from console.frame.rest.parameters import PageParameters, Parameters
+from console.frame.rest.serializers import BodySerializer
 from console.replication.failover.models import (
     DIRECTIONS,
     KINDS,
@@ -30,7 +31,7 @@ def _names(help_text: str, **more: Any) -> serializers.ListField:
     return serializers.ListField(child=child, max_length=MOST_NAMES, help_text=help_text, **more)
 
 
-class NewPlanSerializer(serializers.Serializer[Any]):
+class NewPlanSerializer(BodySerializer):
     """What a plan is about."""
 
     name = serializers.CharField(
@@ -198,7 +199,7 @@ class RunGroupSerializer(serializers.ModelSerializer[FailoverRunGroup]):
         fields = ["group", "state", "message", "document", "at"]
 
 
-class ApplySerializer(serializers.Serializer[Any]):
+class ApplySerializer(BodySerializer):
     """The confirmation, and which groups."""
 
     confirm = serializers.CharField(max_length=100, help_text="The plan's name.")
@@ -207,7 +208,7 @@ class ApplySerializer(serializers.Serializer[Any]):
     )
 
 
-class UndoSerializer(serializers.Serializer[Any]):
+class UndoSerializer(BodySerializer):
     """The confirmation, and whether groups that moved on are set back, too."""
 
     confirm = serializers.CharField(max_length=100, help_text="The plan's name.")

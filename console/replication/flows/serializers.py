@@ -10,7 +10,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from console.frame.rest.parameters import PageParameters, TimeRangeParameters
-from console.frame.rest.serializers import FreshnessSerializer
+from console.frame.rest.serializers import BodySerializer, FreshnessSerializer
 from console.replication.checkpoints.news_serializers import CheckpointWritingSerializer
 from console.replication.control.serializers import TopicSyncSerializer
 from console.replication.control.stages import STAGES, Stage, stages_of
@@ -180,7 +180,7 @@ def _one_of(words: type[StrEnum]) -> serializers.ChoiceField:
     return serializers.ChoiceField(choices=[word.value for word in words], required=False)
 
 
-class FlowSettingsSerializer(serializers.Serializer[Any]):
+class FlowSettingsSerializer(BodySerializer):
     """The settings of a flow; patterns are regular expressions that match a whole name."""
 
     name = serializers.CharField(max_length=100)
@@ -243,13 +243,6 @@ class FlowSettingsSerializer(serializers.Serializer[Any]):
         required=False, allow_null=True, min_value=LOWEST_BYTES_PER_S, max_value=HIGHEST_BYTES_PER_S
     )
 
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Refuse settings that do not exist, instead of silently doing nothing about them."""
-        unknown = sorted(set(self.initial_data) - set(self.fields))
-        if unknown:
-            raise serializers.ValidationError(dict.fromkeys(unknown, "Not a setting of a flow."))
-        return attrs
-
 
 class NewFlowSerializer(FlowSettingsSerializer):
     """A flow to be made, between two registered clusters."""
@@ -259,7 +252,7 @@ class NewFlowSerializer(FlowSettingsSerializer):
     start = serializers.BooleanField(required=False, default=False)
 
 
-class TopicNamesSerializer(serializers.Serializer[Any]):
+class TopicNamesSerializer(BodySerializer):
     """Names of source topics."""
 
     topics = serializers.ListField(

@@ -12,6 +12,7 @@ from rest_framework.response import Response
 
 from console.clusters.models import Cluster, Topic
 from console.frame.rest.parameters import Parameters
+from console.frame.rest.serializers import BodySerializer
 from console.frame.rest.viewset import ApiViewSet
 from console.frame.security.access import visible
 from console.replication.flows.models import ReplicationFlow
@@ -30,7 +31,7 @@ class ConfigFileSerializer(serializers.Serializer[Any]):
     text = serializers.CharField(trim_whitespace=False)
 
 
-class MirrorConfigQuery(serializers.Serializer[Any]):
+class MirrorConfigQuery(BodySerializer):
     """Files that belong together, and maybe the one flow to explain."""
 
     files = ConfigFileSerializer(many=True, allow_empty=False)
@@ -39,10 +40,7 @@ class MirrorConfigQuery(serializers.Serializer[Any]):
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Refuse fields that do not exist."""
-        unknown = sorted(set(self.initial_data) - set(self.fields))
-        if unknown:
-            raise serializers.ValidationError(dict.fromkeys(unknown, "Not a field of this route."))
+        """Refuse too many of them."""
         if len(attrs["files"]) > MOST_FILES:
             raise serializers.ValidationError({"files": f"At most {MOST_FILES} files at a time."})
         return attrs

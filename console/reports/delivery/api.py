@@ -13,6 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.frame.rest.parameters import PageParameters
+from console.frame.rest.serializers import BodySerializer
 from console.frame.rest.viewset import ApiViewSet
 from console.reports.delivery import actions, queries
 from console.reports.delivery.destinations import LONGEST
@@ -65,7 +66,7 @@ class DeliveryFilters(PageParameters):
     channel = serializers.ChoiceField(Channel.choices, required=False, help_text="By this channel.")
 
 
-class DeliveryTestSerializer(serializers.Serializer[Any]):
+class DeliveryTestSerializer(BodySerializer):
     """Where a test message is sent."""
 
     channel = serializers.ChoiceField(Channel.choices)

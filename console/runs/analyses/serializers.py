@@ -9,6 +9,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from console.frame.rest.parameters import LARGEST_PAGE, PAGE_SIZE, Parameters
+from console.frame.rest.serializers import BodySerializer
 from jobs.spark.analyses.analysis import ArgumentType, ColumnType
 from jobs.spark.analyses.kinds import ANALYSES
 
@@ -22,7 +23,7 @@ class KindField(serializers.CharField):
     """A kind of analysis, for the schema an enumeration."""
 
 
-class AskSerializer(serializers.Serializer[Any]):
+class AskSerializer(BodySerializer):
     """A question: a kind of analysis and its arguments, see `kinds`."""
 
     kind = KindField(max_length=40, help_text="`GET /api/v1/runs/kinds/` says what each takes.")

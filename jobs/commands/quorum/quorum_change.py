@@ -154,6 +154,7 @@ def _count(text: str) -> int:
 def lines(plan: ChangePlan) -> Iterator[str]:
     """Yield a plan for a person."""
     yield f"now: {_moment(plan.before)}"
+    yield from (f"! {caution}" for caution in plan.cautions)
     if plan.refusal is not None:
         yield f"refused: {plan.refusal.sentence} [{plan.refusal.code}]"
         yield f"  do: {plan.refusal.todo}"

@@ -21,7 +21,13 @@ from jobs.quorum.advisor.plan import (
     Refused,
     WantedChange,
 )
-from jobs.quorum.advisor.plan_text import notes_on, prepare, result_warnings, step_warnings
+from jobs.quorum.advisor.plan_text import (
+    endpoint_cautions,
+    notes_on,
+    prepare,
+    result_warnings,
+    step_warnings,
+)
 from jobs.quorum.advisor.state import QuorumState
 from jobs.quorum.voters.majority import deadly_sites, quorum_after
 from jobs.quorum.voters.voter_sets import ReplicaKey, moved_directory
@@ -43,7 +49,8 @@ def plan_change(state: QuorumState, wanted: WantedChange, tools: Tools | None = 
         order = _order(start, moves)
     except Refused as refused:
         now = _moment(start, state)
-        return ChangePlan(now, now, refusal=refused.refusal)
+        cautions = tuple(endpoint_cautions(state, state.voters))
+        return ChangePlan(now, now, refusal=refused.refusal, cautions=cautions)
     steps = tuple(_steps(start, [moves[number] for number in order], state, tools))
     last = steps[-1].after
     return ChangePlan(
@@ -52,6 +59,7 @@ def plan_change(state: QuorumState, wanted: WantedChange, tools: Tools | None = 
         steps=steps,
         warnings=tuple(result_warnings(last)),
         notes=tuple(notes_on(state)),
+        cautions=tuple(endpoint_cautions(state, *(step.after.voters for step in steps))),
     )
 
 

@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from jobs.cluster.network_addresses import is_any_address
 from jobs.quorum.voters.voter_sets import ReplicaKey, VoterSet
 
 _QUORUM, _STORAGE = "bin/kafka-metadata-quorum.sh", "bin/kafka-storage.sh"
@@ -63,11 +64,13 @@ class Tools:
         if self.bootstrap_server:
             return ["--bootstrap-server", self.bootstrap_server]
         known = [
-            f"{_host(voter.endpoints[0].host)}:{voter.endpoints[0].port}"
+            f"{_host(endpoint.host)}:{endpoint.port}"
             for voter in voters
-            if voter.endpoints and voter.id in alive and voter.id != without
+            if voter.id in alive and voter.id != without
+            for endpoint in voter.endpoints[:1]
+            if not is_any_address(endpoint.host)
         ]
-        return ["--bootstrap-controller", ",".join(known) or _UNKNOWN_SERVER]
+        return ["--bootstrap-controller", ",".join(dict.fromkeys(known)) or _UNKNOWN_SERVER]
 
 
 def upgrade_kraft_version(tools: Tools) -> str:

@@ -135,7 +135,10 @@ class PlanStep:
 
 @dataclass(frozen=True, slots=True)
 class ChangePlan:
-    """The steps to a wanted change in a safe order, or a `refusal`; `warnings` are about the result."""
+    """The steps to a wanted change in a safe order, or a `refusal`.
+
+    `cautions` are to be read before any step, `warnings` are about the result.
+    """
 
     before: QuorumStatus
     after: QuorumStatus
@@ -143,6 +146,7 @@ class ChangePlan:
     refusal: Refusal | None = None
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = ()
 
     def to_mapping(self) -> dict[str, Any]:
         """Return JSON values."""
@@ -154,4 +158,5 @@ class ChangePlan:
             "steps": [step.to_mapping() for step in self.steps],
             "warnings": list(self.warnings),
             "notes": list(self.notes),
+            "cautions": list(self.cautions),
         }

@@ -8,6 +8,8 @@ from jobs.quorum.advisor.commands import Tools
 from jobs.quorum.advisor.order import Move, Standing
 from jobs.quorum.advisor.plan import QuorumStatus
 from jobs.quorum.advisor.state import QuorumState
+from jobs.quorum.voters.endpoints import ENDPOINT_TODO, EndpointFault, endpoint_faults
+from jobs.quorum.voters.voter_sets import Endpoint, VoterSet
 
 _FEWEST_VOTERS = 3
 
@@ -78,6 +80,18 @@ def result_warnings(after: QuorumStatus) -> Iterator[str]:
         yield f"Voters {missing} are still not alive in the end."
     if after.deadly_sites:
         yield f"In the end the loss of {' or of '.join(after.deadly_sites)} alone stops the quorum."
+
+
+def endpoint_cautions(state: QuorumState, *after: VoterSet) -> Iterator[str]:
+    """Yield what is wrong with the endpoints of the voters there are, and of those after each step."""
+    faults: dict[tuple[Endpoint, str], set[int]] = {}
+    for voters in (state.voters, *after):
+        for one in endpoint_faults(voters, state.broker_hosts):
+            faults.setdefault((one.endpoint, one.why), set()).update(one.voter_ids)
+    for (endpoint, why), ids in faults.items():
+        yield EndpointFault(endpoint, tuple(sorted(ids)), why).sentence
+    if faults:
+        yield f"Without the active controller such voters may elect no leader (KAFKA-20661). {ENDPOINT_TODO}"
 
 
 def notes_on(state: QuorumState) -> Iterator[str]:

@@ -25,12 +25,12 @@ def plan_layout(
         wanted = change_for_layout(state, per_site, candidates)
     except Refused as refused:
         plan = plan_change(state, WantedChange(), tools)
-        return ChangePlan(plan.before, plan.before, refusal=refused.refusal)
+        return ChangePlan(plan.before, plan.before, refusal=refused.refusal, cautions=plan.cautions)
     if not wanted.ids:
         plan = plan_change(state, wanted, tools)
         sentence = "The voters stand as wanted already."
         refusal = Refusal(RefusalCode.NOTHING_WANTED, sentence, "There is nothing to do.")
-        return ChangePlan(plan.before, plan.before, refusal=refusal)
+        return ChangePlan(plan.before, plan.before, refusal=refusal, cautions=plan.cautions)
     return plan_change(state, wanted, tools)
 
 

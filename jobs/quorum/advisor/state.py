@@ -30,7 +30,8 @@ class QuorumState:
 
     `alive_ids` are voters that answer; None: nobody asked, and all are taken for alive. `kraft_version` and
     `leader_id` None: unknown. `is_change_pending` None: unknown; True: the last voters are not committed.
-    `observers` None: unknown. `sites` says where nodes stand (rack, data centre), as far as known.
+    `observers` None: unknown. `sites` says in which rack or data centre nodes are, as far as known.
+    `broker_hosts` are the hosts of brokers, as far as known.
     """
 
     voters: VoterSet
@@ -41,6 +42,7 @@ class QuorumState:
     is_change_pending: bool | None = None
     observers: tuple[Observed, ...] | None = None
     sites: Mapping[int, str] = field(default_factory=dict)
+    broker_hosts: frozenset[str] = frozenset()
 
     @property
     def alive(self) -> frozenset[int]:

@@ -13,6 +13,8 @@ from jobs.cluster.admin.quorum import QuorumDescription, QuorumReplica
 from jobs.quorum.advisor.state import ALIVE_WITHIN_MS, is_alive
 from jobs.quorum.health.finding import QuorumCode, QuorumFinding, Severity
 from jobs.quorum.health.voter_states import VoterState, VoterStates, leader_now_ms
+from jobs.quorum.voters.endpoints import ENDPOINT_TODO, endpoint_faults
+from jobs.quorum.voters.voter_sets import VoterSet
 
 # A voter that is so far behind cannot help to commit; both must be exceeded for a short time only.
 LAG_RECORDS, LAG_MS = 1_000, 10_000
@@ -127,6 +129,21 @@ def _behind(one: QuorumReplica, end: int, now_ms: int) -> Iterator[QuorumFinding
             "as failed.",
             subject=str(one.id),
             evidence={"lag_records": lag, "lag_ms": lag_ms},
+        )
+
+
+def find_endpoint_faults(
+    voters: VoterSet, broker_hosts: Collection[str]
+) -> Iterator[QuorumFinding]:
+    """Yield endpoints of voters that other nodes cannot reach, or that several voters have."""
+    for one in endpoint_faults(voters, broker_hosts):
+        yield QuorumFinding(
+            QuorumCode.VOTER_ENDPOINT,
+            Severity.RISK,
+            f"{one.sentence} The voters may elect no leader when the active controller is gone.",
+            ENDPOINT_TODO,
+            subject=str(one.endpoint),
+            evidence={"voters": list(one.voter_ids), "endpoint": str(one.endpoint)},
         )
 
 

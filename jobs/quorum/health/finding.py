@@ -36,6 +36,7 @@ class QuorumCode(StrEnum):
     EPOCH_JUMP = "epoch_jump"
     NO_ACTIVE_CONTROLLER = "no_active_controller"
     CLOCK_SKEW = "clock_skew"
+    VOTER_ENDPOINT = "voter_endpoint"
     UNSAFE_CHANGE = "unsafe_change"
     LOG_BROKEN = "log_broken"
     RECORDS_MISSING = "records_missing"

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from jobs.cluster.admin.quorum import QuorumDescription
+from jobs.quorum.advisor.state import described_voters
 from jobs.quorum.health.compare import (
     LogDigest,
     can_compare_voters,
@@ -19,6 +20,7 @@ from jobs.quorum.health.compare import (
 )
 from jobs.quorum.health.describe_quorum_rules import (
     earlier_mark,
+    find_endpoint_faults,
     find_lagging_voters,
     find_odd_replicas,
     find_stall,
@@ -38,6 +40,7 @@ from jobs.quorum.health.voter_states import (
     leader_age_ms,
 )
 from jobs.quorum.timeline.voter_timeline import VoterTimeline
+from jobs.quorum.voters.voter_sets import VoterSet
 
 _BY_DESCRIPTION = frozenset(
     {
@@ -79,6 +82,7 @@ class QuorumSnapshot:
     was asked, `first_described_ms` when the epoch of the description was first seen in one (the clock of who
     asks); `settled_after_ms` is how long a leader is in office before its voters are judged, and
     `agreed_silent` are voters that the round before saw silent as well (None: one round is enough).
+    `broker_hosts` are the hosts of brokers, as far as known.
     """
 
     description: QuorumDescription | None = None
@@ -91,6 +95,16 @@ class QuorumSnapshot:
     first_described_ms: int | None = None
     settled_after_ms: int = SETTLED_AFTER_MS
     agreed_silent: Collection[int] | None = None
+    broker_hosts: Collection[str] = ()
+
+    @property
+    def placed_voters(self) -> VoterSet:
+        """The voters with their endpoints, as described or by the log; none where none is known."""
+        known = VoterSet() if self.description is None else described_voters(self.description)
+        if not any(one.endpoints for one in known) and self.timeline is not None:
+            current = self.timeline.current if self.timeline.is_current_known else None
+            known = current.voters if current is not None else VoterSet()
+        return known if any(one.endpoints for one in known) else VoterSet()
 
     @property
     def voters(self) -> VoterStates:
@@ -116,7 +130,8 @@ class QuorumEvaluation:
 
 def evaluate_quorum(snapshot: QuorumSnapshot, now_ms: int) -> QuorumEvaluation:
     """Return what is wrong with a quorum; of the log, the day before `now_ms` (since 1970) is judged."""
-    found = [*_of_now(snapshot), *_of_log(snapshot, now_ms), *_of_both(snapshot)]
+    placed = find_endpoint_faults(snapshot.placed_voters, snapshot.broker_hosts)
+    found = [*_of_now(snapshot), *_of_log(snapshot, now_ms), *_of_both(snapshot), *placed]
     lasting = worst_first([one for one in found if one.ended_ms is None])
     over = tuple(one for one in found if one.ended_ms is not None)
     return QuorumEvaluation(tuple(lasting), over, _judged(snapshot), snapshot.voters)
@@ -170,6 +185,7 @@ def _judged(snapshot: QuorumSnapshot) -> frozenset[QuorumCode]:
         (described and logged, {QuorumCode.CHANGE_NOT_COMMITTED}),
         (described and controllers, {QuorumCode.DANGLING_CONTROLLER}),
         (described and registered and voters.is_settled, {QuorumCode.GHOST_REGISTRATION}),
+        (bool(snapshot.placed_voters.voters), {QuorumCode.VOTER_ENDPOINT}),
         (_is_mark_known(snapshot), {QuorumCode.HIGH_WATERMARK_STALLED}),
         (described and len(snapshot.replicas) > 1, {QuorumCode.REPLICAS_DIFFER}),
     )

@@ -8,6 +8,7 @@ from typing import Any
 from jobs.quorum.log.folder import LogFolder
 from jobs.quorum.timeline.parts import Anomaly, Election, VoterSetEntry
 from jobs.quorum.timeline.voter_timeline import VoterTimeline
+from jobs.quorum.voters.endpoints import ENDPOINT_TODO, EndpointFault, endpoint_faults
 from jobs.wire.timestamps import utc_time
 
 _MOST_LINES = 50
@@ -37,6 +38,10 @@ def report(folder: LogFolder, timeline: VoterTimeline) -> dict[str, Any]:
         "current": _timed(current) if current else None,
         "currentIsKnown": timeline.is_current_known,
         "isCutShort": timeline.is_cut_short,
+        "endpointFaults": [
+            {"endpoint": str(one.endpoint), "voters": list(one.voter_ids), "sentence": one.sentence}
+            for one in faults_of_current(timeline)
+        ],
         "overwritten": [_timed(entry) for entry in timeline.overwritten],
         "elections": [_timed(election) for election in timeline.elections],
         "epochs": [span.to_mapping() for span in timeline.epochs],
@@ -52,7 +57,12 @@ def report(folder: LogFolder, timeline: VoterTimeline) -> dict[str, Any]:
 
 def has_finding(timeline: VoterTimeline) -> bool:
     """Say whether a person should look at this log."""
-    return any(anomaly.is_finding for anomaly in timeline.anomalies)
+    return any(one.is_finding for one in timeline.anomalies) or bool(faults_of_current(timeline))
+
+
+def faults_of_current(timeline: VoterTimeline) -> list[EndpointFault]:
+    """Return what is wrong with the endpoints of the last voters of a log."""
+    return [] if timeline.current is None else endpoint_faults(timeline.current.voters)
 
 
 def lines(folder: LogFolder, timeline: VoterTimeline, *, with_elections: bool) -> Iterator[str]:
@@ -73,6 +83,7 @@ def lines(folder: LogFolder, timeline: VoterTimeline, *, with_elections: bool) -
     hidden += sum(timeline.anomalies_left_out.values())
     if hidden:
         yield f"... and {hidden} more (--json has the first thousand of each kind)"
+    yield from _endpoint_lines(timeline)
     for one in folder.findings:
         yield f"- {one.file}: {one.problem}"
 
@@ -105,6 +116,13 @@ def _entry_lines(entry: VoterSetEntry) -> Iterator[str]:
     for voter in entry.voters:
         where = " ".join(map(str, voter.endpoints))
         yield f"    {voter.id} {voter.directory_id or '-'} {where}".rstrip()
+
+
+def _endpoint_lines(timeline: VoterTimeline) -> Iterator[str]:
+    faults = faults_of_current(timeline)
+    yield from (f"! {fault.sentence} [voter_endpoint]" for fault in faults)
+    if faults:
+        yield f"  {ENDPOINT_TODO}"
 
 
 def _election_lines(timeline: VoterTimeline, *, with_elections: bool) -> Iterator[str]:
