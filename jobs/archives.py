@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from jobs.files import write_whole
+from jobs.json_text import fault_of, parse_json
 
 _Manifest = TypeVar("_Manifest")
 
@@ -68,14 +69,12 @@ def load_manifest(
     """
     path = folder / MANIFEST
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = parse_json(path.read_bytes())
         found = document.pop("version")
         if found in {version, also}:
             return make(document)
     except FileNotFoundError:
         return None
-    except json.JSONDecodeError as error:
-        raise BadArchive(f"{path} is damaged: {error}") from None
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise BadArchive(f"{path} is damaged ({type(error).__name__}: {error})") from None
+        raise BadArchive(f"{path} is damaged: {fault_of(error)}.") from None
     raise BadArchive(f"{path} is of version {found}; this crosslog reads version {version}")

@@ -81,3 +81,8 @@ def rotate(log: Path, largest_bytes: int = LARGEST_BYTES, kept: int = KEPT_FILES
 
 def _numbered(log: Path, number: int) -> Path:
     return log.with_name(f"{log.name}.{number}")
+
+
+def own_fault(doing: str) -> str:
+    """Return what people read where crosslog itself failed; the caller logs the traceback."""
+    return f"crosslog failed while {doing}: a fault of the program. The log has its traceback at this time."

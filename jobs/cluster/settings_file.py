@@ -103,5 +103,9 @@ def _load(text: str) -> object:
         mark = error.problem_mark or error.context_mark
         where = f"Line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         raise InvalidFields({FILE: f"{where}{error.problem or error.context}."}) from None
-    except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
+    except yaml.YAMLError as error:
         raise InvalidFields({FILE: f"It is not YAML: {error}."}) from None
+    except RecursionError:
+        raise InvalidFields({FILE: "It is nested too deeply."}) from None
+    except (ValueError, OverflowError):
+        raise InvalidFields({FILE: "It holds a date or a number that does not exist."}) from None

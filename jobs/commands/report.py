@@ -82,8 +82,8 @@ def run(arguments: argparse.Namespace) -> int:
         content = console.fetch(made["id"], found)
     except Refused as refusal:
         return _say(str(refusal), BAD_INPUT)
-    except requests.RequestException as error:
-        return _say(f"{arguments.url} did not answer: {type(error).__name__}.", FAILED)
+    except requests.RequestException:
+        return _say(f"{arguments.url} did not answer as a console does.", FAILED)
     output = arguments.output or Path(made["files"][found.value]["name"])
     try:
         write_whole(output, lambda file: file.write(content))

@@ -49,6 +49,7 @@ from jobs.availability.promotion.live_state import LiveState, Place
 from jobs.availability.what_if.model.cluster import ClusterModel, PartitionModel
 from jobs.cluster.admin.partitions import PartitionReplicas
 from jobs.cluster.errors import ClusterFault, InvalidFields
+from jobs.logs import own_fault
 
 logger = logging.getLogger(__name__)
 
@@ -108,9 +109,9 @@ def take_round(
         _fail(cluster, f"The settings are not usable: {problem}", "Correct them.", clock(), begun)
     except ClusterFault as fault:
         _fail(cluster, fault.message, fault.hint, clock(), begun)
-    except Exception as error:
+    except Exception:
         logger.exception("promotion round broke cluster=%s", cluster.alias)
-        text = f"crosslog failed while judging observers: {type(error).__name__}: {error}"
+        text = own_fault("judging observers")
         _fail(cluster, text, "The worker's log has the details.", clock(), begun)
     return None
 

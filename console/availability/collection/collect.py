@@ -32,6 +32,7 @@ from console.availability.status.models import (
 )
 from console.clusters.models import Cluster, CollectionRound, Noun
 from console.quorum import queries as quorum
+from jobs.logs import own_fault
 
 logger = logging.getLogger(__name__)
 
@@ -90,9 +91,9 @@ def take_in(cluster_id: int, clock: Clock = timezone.now) -> bool:
     try:
         row.refresh_from_db()
         _take_in(cluster, row, clock)
-    except Exception as error:
+    except Exception:
         logger.exception("availability broke cluster=%s", cluster.alias)
-        text = f"crosslog failed while judging partitions: {type(error).__name__}: {error}"
+        text = own_fault("judging partitions")
         fail(row, clock(), begun, "broken", text, _LOG_HINT)
     return True
 

@@ -22,6 +22,7 @@ from jobs.cluster.admin.replica_lags import ReplicaLags, read_replica_lags
 from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, InvalidFields
+from jobs.logs import own_fault
 
 logger = logging.getLogger(__name__)
 
@@ -81,9 +82,9 @@ def ask_lags(
         fail(row, clock(), begun, "invalid", f"The settings are not usable: {problem}", hint)
     except ClusterFault as fault:
         fail(row, clock(), begun, fault.code, fault.message, fault.hint)
-    except Exception as error:
+    except Exception:
         logger.exception("asking for lag broke cluster=%s", cluster.alias)
-        text = f"crosslog failed while asking for lag: {type(error).__name__}: {error}"
+        text = own_fault("asking for lag")
         fail(row, clock(), begun, "broken", text, "The log of the worker has the details.")
     return True
 

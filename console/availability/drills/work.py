@@ -32,6 +32,7 @@ from jobs.availability.promotion.actors.kinds import ActorKind
 from jobs.availability.promotion.expected_times import act_span
 from jobs.availability.what_if.model.cluster import ClusterModel
 from jobs.cluster.errors import ClusterFault, InvalidFields
+from jobs.logs import own_fault
 
 logger = logging.getLogger(__name__)
 
@@ -82,9 +83,9 @@ class _Work:
             self._end(DrillState.FAILED, f"{fault} {getattr(fault, 'hint', '')}".strip())
         except _Refused as refusal:
             self._end(DrillState.REFUSED, str(refusal))
-        except Exception as error:
+        except Exception:
             logger.exception("drill broke drill_id=%s", self._row.pk)
-            self._end(DrillState.FAILED, f"crosslog failed: {type(error).__name__}: {error}")
+            self._end(DrillState.FAILED, own_fault("trying"))
 
     def _refuse(self) -> None:
         if is_read_only():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from django import forms
@@ -21,6 +20,7 @@ from console.availability.promotion.policies import told_policy
 from console.clusters.models import TOPIC_NAME_LENGTH
 from console.frame.pages.forms import ActionForm
 from jobs.availability.runbooks.runbook import Trouble, TroubleCause
+from jobs.json_text import BadJson, parse_json
 
 _OFF = {"autocomplete": "off"}
 _LARGEST_ID = 2**31 - 1
@@ -163,9 +163,9 @@ class RecordForm(ActionForm):
     def clean_results(self) -> Any:
         """Return the list."""
         try:
-            return json.loads(self.cleaned_data["results"])
-        except (ValueError, RecursionError) as problem:
-            raise forms.ValidationError(f"This is no JSON: {problem}") from None
+            return parse_json(self.cleaned_data["results"])
+        except BadJson as problem:
+            raise forms.ValidationError(str(problem)) from None
 
 
 class RunbookForm(ActionForm):

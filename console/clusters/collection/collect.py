@@ -25,6 +25,7 @@ from jobs.cluster.check import NO_TOPIC
 from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import ClusterDescription
 from jobs.cluster.errors import ClusterFault, InvalidFields, RegisteredTwice
+from jobs.logs import own_fault
 
 logger = logging.getLogger(__name__)
 
@@ -129,10 +130,10 @@ class _Visit:
             outcome = ask()
         except ClusterFault as fault:
             _save_failure(self.cluster, noun, fault, self.clock(), _ms_since(begun))
-        except Exception as error:
+        except Exception:
             # Whatever broke here must not cost the other nouns their round.
             logger.exception("round broke cluster=%s noun=%s", self.cluster.alias, noun)
-            broken = _broken(self.cluster, error)
+            broken = _broken(self.cluster)
             _save_failure(self.cluster, noun, broken, self.clock(), _ms_since(begun))
         else:
             _save_success(self.cluster, noun, outcome, self.clock(), _ms_since(begun))
@@ -228,8 +229,8 @@ def _fault_of_settings(cluster: Cluster, problem: InvalidFields) -> ClusterFault
     return ClusterFault(f"The settings are not usable: {problem}", cluster=cluster.alias, hint=hint)
 
 
-def _broken(cluster: Cluster, error: Exception) -> ClusterFault:
-    text = f"crosslog failed while collecting: {type(error).__name__}: {error}"
+def _broken(cluster: Cluster) -> ClusterFault:
+    text = own_fault("collecting")
     return ClusterFault(text, cluster=cluster.alias, hint="The worker's log has the details.")
 
 

@@ -25,6 +25,7 @@ from console.runs.analyses.questions import Question
 from console.runs.analyses.results import has_answer, tables_in
 from console.runs.models import Run
 from jobs.archives import BadArchive
+from jobs.logs import own_fault
 from jobs.quorum.history.changes import Cause, PartitionChange
 from jobs.quorum.log.archive_manifest import read_manifest
 from jobs.quorum.log.folder import BadFolder
@@ -73,8 +74,8 @@ def fold_import(log_id: int, now: datetime) -> None:
     except (BadArchive, BadFolder, OSError) as error:
         log.error, log.failing_since, log.lost = f"It cannot be read: {_told(log, error)}", now, ""
         logger.warning("imported log not read log=%s error=%s", log.name, error)
-    except Exception as error:  # the task ends here, and its log would wait for ever
-        text = f"crosslog failed while reading it: {type(error).__name__}: {_told(log, error)}"
+    except Exception:  # the task ends here, and its log would wait for ever
+        text = own_fault("reading it")
         log.error, log.failing_since, log.lost = text, now, ""
         logger.exception("imported log broke log=%s", log.name)
     else:

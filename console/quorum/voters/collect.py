@@ -23,6 +23,7 @@ from console.quorum.voters.door import DescribeDoor, describe
 from console.quorum.voters.evaluation import KnownBefore, evaluate_description, known_before
 from jobs.cluster.admin.quorum import QuorumDescription
 from jobs.cluster.errors import ClusterFault, InvalidFields
+from jobs.logs import own_fault
 
 logger = logging.getLogger(__name__)
 
@@ -79,9 +80,9 @@ def collect_quorum(
         _fail(log, ClusterFault(text, cluster=cluster.alias, hint=_CORRECT), clock(), begun)
     except ClusterFault as fault:
         _fail(log, fault, clock(), begun)
-    except Exception as error:
+    except Exception:
         logger.exception("describing the quorum broke cluster=%s", cluster.alias)
-        text = f"crosslog failed while describing the quorum: {type(error).__name__}: {error}"
+        text = own_fault("describing the quorum")
         _fail(log, ClusterFault(text, cluster=cluster.alias, hint=_LOG), clock(), begun)
     return True
 

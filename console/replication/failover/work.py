@@ -35,6 +35,7 @@ from console.replication.failover.models import (
 from console.replication.failover.offsets import items_of, listed, offsets_of
 from console.replication.flows.models import ReplicationFlow
 from jobs.cluster.errors import ClusterFault, InvalidFields
+from jobs.logs import own_fault
 from jobs.replication.failover.applying import (
     GroupOutcome,
     OffsetsDoor,
@@ -83,10 +84,10 @@ def read_plan(plan_id: int, now: datetime, door: FailoverDoor = KAFKA) -> bool:
         _save_plan(row, ask_plan(_asking(row, door), door.evidence))
     except (ActionRefused, ClusterFault, InvalidFields) as error:
         _fail_plan(row, f"{error} {getattr(error, 'hint', '')}".strip())
-    except Exception as error:
+    except Exception:
         # Whatever it was, the plan says so instead of waiting for ever.
         logger.exception("failover plan could not be read plan_id=%s", plan_id)
-        _fail_plan(row, f"crosslog failed while reading: {type(error).__name__}: {error}")
+        _fail_plan(row, own_fault("reading"))
     return True
 
 
@@ -108,9 +109,9 @@ def carry_out(run_id: UUID, now: datetime, door: FailoverDoor = KAFKA) -> bool:
         work.finish(FailoverState.REFUSED, refusal.message)
     except ClusterFault as fault:
         work.finish(FailoverState.FAILED, f"{fault} {fault.hint}".strip())
-    except Exception as error:
+    except Exception:
         logger.exception("failover run broke run_id=%s", run_id)
-        work.finish(FailoverState.FAILED, f"crosslog failed: {type(error).__name__}: {error}")
+        work.finish(FailoverState.FAILED, own_fault("moving groups"))
     return True
 
 

@@ -18,6 +18,7 @@ from console.replication.flows.models import ReplicationFlow
 from console.replication.translation.translator import open_flow_translator
 from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.limits import SENTENCE, beyond, short
+from jobs.logs import own_fault
 from jobs.replication.findings.connect_topics import SOURCE_CONNECTOR
 from jobs.replication.findings.drift import broken_patterns, drift_findings
 from jobs.replication.findings.finding import DRIFT, Code, Finding
@@ -63,9 +64,9 @@ def look_at_flow(
         _look(flow, watch, now, door, translator_of)
     except InvalidFields as problem:
         watch.faults = {"settings of the flow": str(problem)}
-    except Exception as error:
+    except Exception:
         logger.exception("look failed flow=%s", flow.name)
-        watch.faults = {"crosslog": f"{type(error).__name__}: {error}"}
+        watch.faults = {"crosslog": own_fault("judging")}
     watch.looked_at = now
     watch.duration_ms = int((time.monotonic() - begun) * 1000)
     # A little less than the interval, so that the next tick of the clock finds the flow due.

@@ -27,6 +27,7 @@ from console.runs.models import Run, RunState
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, InvalidFields, Refused
 from jobs.limits import POSITIONS, may_exist
+from jobs.logs import own_fault
 from jobs.replication.flow.selection import should_replicate
 from jobs.replication.flow.spec import FlowSpec
 
@@ -58,9 +59,9 @@ def collect_flow(flow_id: int, now: datetime, door: FlowDoor = KAFKA) -> bool:
     flow = ReplicationFlow.objects.select_related("source", "target", "run").get(pk=flow_id)
     try:
         _Round(flow, now, door).measure()
-    except Exception as error:
+    except Exception:
         logger.exception("round failed flow=%s", flow.name)
-        problem = f"crosslog failed while measuring: {type(error).__name__}: {error}"
+        problem = own_fault("measuring")
         save.save_round(
             flow, FlowRound.Noun.SOURCE, now, None, ClusterFault(problem, cluster=flow.name)
         )

@@ -35,6 +35,7 @@ from console.runs.analyses.actions import start_scheduled
 from console.runs.analyses.results import result_of
 from console.runs.models import LIVE_STATES, Run
 from jobs.cluster.errors import InvalidFields
+from jobs.logs import own_fault
 from jobs.reports.document import Document, Level, Verdict
 from jobs.reports.kinds.kind import KINDS, SubjectNoun
 from jobs.reports.rendering import formats
@@ -117,10 +118,10 @@ def make(run_id: UUID, now: datetime, makers: Mapping[str, Maker] = MAKERS) -> N
         _fail(run, " ".join(wrong.errors.values()), now)
     except OSError as error:
         _fail(run, _FULL_DISK.format(error.strerror or error), now)
-    except Exception as error:
+    except Exception:
         # Whatever it was: the run ends here and says so.
         logger.exception("report could not be made run_id=%s", run_id)
-        _fail(run, f"The report could not be made: {type(error).__name__}: {error}", now)
+        _fail(run, own_fault("making the report"), now)
 
 
 def _make(run: ReportRun, now: datetime, maker: Maker) -> None:

@@ -27,6 +27,7 @@ from console.streams.collection.rows import (
 from console.streams.models import StreamsApplication, StreamsRound
 from jobs.cluster.errors import ClusterFault, InvalidFields
 from jobs.limits import GROUP_ID, is_group_id
+from jobs.logs import own_fault
 
 logger = logging.getLogger(__name__)
 
@@ -84,9 +85,9 @@ def collect_applications(
         _fail(cluster, ClusterFault(text, cluster=cluster.alias, hint=_CORRECT), clock(), begun)
     except ClusterFault as fault:
         _fail(cluster, fault, clock(), begun)
-    except Exception as error:
+    except Exception:
         logger.exception("collecting applications broke cluster=%s", cluster.alias)
-        _fail(cluster, _broken(cluster, error), clock(), begun)
+        _fail(cluster, _broken(cluster), clock(), begun)
     return True
 
 
@@ -114,10 +115,10 @@ def _save(
             continue
         try:
             save_application(cluster, stored.get(name), observation, now)
-        except Exception as error:
+        except Exception:
             # One application that cannot be read must not cost the others their round.
             logger.exception("application not saved cluster=%s application=%s", cluster, name)
-            problems[name] = f"crosslog failed to read it: {type(error).__name__}: {error} {_LOG}"
+            problems[name] = own_fault("reading it")
     for name, row in stored.items():
         if name in problems:
             save_problem(row, problems[name])
@@ -176,6 +177,6 @@ def _finish(cluster: Cluster, now: datetime, begun: float, **values: Any) -> Non
     )
 
 
-def _broken(cluster: Cluster, error: Exception) -> ClusterFault:
-    text = f"crosslog failed while collecting: {type(error).__name__}: {error}"
+def _broken(cluster: Cluster) -> ClusterFault:
+    text = own_fault("collecting")
     return ClusterFault(text, cluster=cluster.alias, hint=_LOG)

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from jobs.json_text import BadJson, parse_json
+
 LARGEST_TEXT = 64 << 10
 MOST_RACKS = 100
 # The replication factor is an int16 in Kafka's CreateTopics request.
@@ -126,27 +128,16 @@ def _read(text: str) -> Any:
     if len(text) > LARGEST_TEXT:
         raise InvalidPlacement({"": f"The text is longer than {LARGEST_TEXT:,} characters."})
     try:
-        return json.loads(text, object_pairs_hook=_once)
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}"
-        raise InvalidPlacement({"": f"It is no JSON: {error.msg} ({where})."}) from None
-    except RecursionError:
-        raise InvalidPlacement({"": "It is no placement: it is nested too deeply."}) from None
-    except _Twice as error:
-        raise InvalidPlacement({"": f"The key {error} stands twice in one object."}) from None
-    except ValueError:  # a number with more digits than Python reads
-        raise InvalidPlacement({"": "It holds a number that is too large."}) from None
-
-
-class _Twice(ValueError):
-    pass
+        return parse_json(text, _once)
+    except BadJson as error:
+        raise InvalidPlacement({"": str(error)}) from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise _Twice(repr(key))
+            raise BadJson(f"The key {key!r} is there twice in one object.")
         found[key] = value
     return found
 

@@ -13,7 +13,7 @@ from jobs.commands.bad_input import refuse
 from jobs.commands.quorum.voters import read_timeline
 from jobs.quorum.advisor.advice import plan_change
 from jobs.quorum.advisor.commands import Tools
-from jobs.quorum.advisor.input import parse_disk, parse_node, parse_pairs, state_from_document
+from jobs.quorum.advisor.input import parse_disk, parse_node, parse_pairs, state_from_text
 from jobs.quorum.advisor.plan import ChangePlan, PlanStep, QuorumStatus, WantedChange
 from jobs.quorum.advisor.site_layout import plan_layout
 from jobs.quorum.advisor.state import QuorumState, state_from_timeline
@@ -126,9 +126,8 @@ def _from_file(path: Path) -> tuple[QuorumState, str]:
     if len(content) > LARGEST_DOCUMENT_BYTES:
         raise ValueError(f"{path}: it is larger than {LARGEST_DOCUMENT_BYTES:,} bytes")
     try:
-        document = json.loads(content)
-        return state_from_document(document), str(document.get("clusterId") or "")
-    except (ValueError, RecursionError) as error:
+        return state_from_text(content)
+    except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from jobs.cluster.descriptions import CommittedOffset, TopicPartition
+from jobs.json_text import fault_of, parse_json
 from jobs.replication.failover.applying import Offsets
 from jobs.replication.failover.model import FailoverPlan, GroupPlan
 
@@ -56,18 +57,22 @@ class UndoFile:
     def read(cls, path: Path) -> UndoFile:
         """Read a file; raises `BadUndoFile` and OSError."""
         try:
-            values = json.loads(path.read_text(encoding="utf-8"))
-            if values["format"] != FORMAT:
-                raise BadUndoFile(f"its format is {values['format']}, and not {FORMAT}")
-            return cls(
-                FailoverPlan.from_mapping(values["plan"]),
-                values["destination"],
-                _offsets_by_group(values["before"]),
-                _offsets_by_group(values["written"]),
-            )
-        except (KeyError, TypeError, UnicodeDecodeError, json.JSONDecodeError) as error:
-            text = f"it was not written by --apply ({type(error).__name__}: {error})"
-            raise BadUndoFile(text) from None
+            return cls._of(parse_json(path.read_bytes()))
+        except BadUndoFile:
+            raise
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+            raise BadUndoFile(f"it was not written by --apply: {fault_of(error)}") from None
+
+    @classmethod
+    def _of(cls, values: Any) -> UndoFile:
+        if values["format"] != FORMAT:
+            raise BadUndoFile(f"its format is {values['format']}, and not {FORMAT}")
+        return cls(
+            FailoverPlan.from_mapping(values["plan"]),
+            values["destination"],
+            _offsets_by_group(values["before"]),
+            _offsets_by_group(values["written"]),
+        )
 
     def _mapping(self) -> dict[str, Any]:
         return {

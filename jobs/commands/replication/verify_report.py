@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from jobs.commands.bad_input import refuse
+from jobs.json_text import BadJson, parse_json
 from jobs.replication.failover.reports.forms import html_of, pdf_of
 from jobs.replication.failover.reports.report import FORMAT
 from jobs.replication.failover.reports.signing import BadReport, verify
@@ -44,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         document = _read(arguments.report)
         pem = _read_key(arguments.key) if arguments.key else None
         forms = {path: path.read_bytes() for path in arguments.same}
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (OSError, BadJson) as error:
         return refuse(error, arguments.report)
     problem, key_id = "", ""
     try:
@@ -65,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _read(path: Path) -> dict[str, Any]:
     if path.stat().st_size > MOST_BYTES:
         raise OSError(f"larger than {MOST_BYTES} bytes: no report is")
-    document = json.loads(path.read_text(encoding="utf-8"))
+    document = parse_json(path.read_bytes())
     return document if isinstance(document, dict) else {"report": None}
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import getpass
-import json
 import os
 import socket
 import sys
@@ -28,6 +27,7 @@ from jobs.commands.standby import election as standby_election
 from jobs.commands.standby import output as standby_words
 from jobs.commands.standby import running as standby_running
 from jobs.commands.standby.output import BAD_INPUT, NOT_DONE, OK, ActionPrinter
+from jobs.json_text import BadJson, parse_json
 from jobs.quorum.log.source import read_source_file
 
 _LONGEST_ID = 10
@@ -223,9 +223,9 @@ def _number(text: str) -> int:
 
 def _undo(text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"it is no JSON: {error}") from None
+        found = parse_json(text)
+    except BadJson as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
     if not isinstance(found, dict):
         raise argparse.ArgumentTypeError("the object that was printed as `undo` is wanted")
     return found

@@ -18,6 +18,7 @@ from jobs.availability.acting.standby.decisions import LoopTiming
 from jobs.availability.acting.standby.promotions import HeldPromotion, PromotionStore, StoreState
 from jobs.availability.acting.standby.standbys import Standby, StandbySnapshot, read_standbys
 from jobs.cluster.errors import ClusterFault
+from jobs.json_text import fault_of
 from jobs.visible import print_lines
 
 OK, NOT_DONE, BAD_INPUT = 0, 1, 2
@@ -53,7 +54,7 @@ class ActionPrinter:
         try:
             return self.outcome(actor.revert(undo))
         except (KeyError, TypeError, ValueError) as error:
-            return self.say_no(f"This is not what was printed as `undo`: {error!r}.")
+            return self.say_no(f"This is not what was printed as `undo`: {fault_of(error)}.")
 
     def outcome(self, outcome: Outcome) -> int:
         """Print what was done; returns the exit code."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from jobs.json_text import fault_of
 from jobs.quorum.timeline.anomalies import Anomalies, change_faults, election_faults
 from jobs.quorum.timeline.parts import (
     AnomalyCode,
@@ -94,12 +95,13 @@ class TimelineControls:
         _drop(self.elections, lambda election: election.offset >= offset)
         _drop(self.kraft_versions, lambda entry: entry.offset >= offset)
 
-    def _give_up(self, record: LogRecord, error: object) -> None:
+    def _give_up(self, record: LogRecord, error: Exception | str) -> None:
         """A control record that cannot be read may have changed the voters: they are unknown from here on."""
+        why = error if isinstance(error, ValueError | str) else fault_of(error)
         self.anomalies.add(
             AnomalyCode.UNREADABLE_RECORD,
             record,
-            f"The control record {record.type} at offset {record.offset} cannot be read: {error}",
+            f"The control record {record.type} at offset {record.offset} cannot be read: {why}",
         )
         self.is_after_gap = True
 

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from jobs.json_text import fault_of
+
 # `Uuid.ZERO_UUID` as text: upstream writes it where there is no directory id.
 NO_DIRECTORY_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 # The offset of what stands in `0-0.checkpoint`, before the first record of the log.
@@ -116,9 +118,10 @@ class VoterSet:
         Raises ValueError when a field is missing, of another type, or an id is there twice.
         """
         try:
-            return cls(tuple(_node(voter) for voter in record["voters"]))
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"it is no VotersRecord: {type(error).__name__} {error}") from None
+            voters = tuple(_node(voter) for voter in record["voters"])
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise ValueError(f"it is no VotersRecord: {fault_of(error)}") from None
+        return cls(voters)
 
     def to_voters_record(self, version: int = 0) -> dict[str, Any]:
         """Return the fields of a KRAFT_VOTERS record; the inverse of `from_voters_record`."""

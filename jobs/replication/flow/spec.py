@@ -10,6 +10,7 @@ from typing import Any
 
 from jobs.cluster.connection import Connection
 from jobs.cluster.errors import InvalidFields
+from jobs.near_names import near_name
 from jobs.patterns.matching import list_problem
 from jobs.replication.naming.custom_policy import (
     CustomReplicationPolicy,
@@ -176,7 +177,7 @@ class FlowSpec:
 
         Errors inside the connections are named `source.<field>` and `target.<field>`.
         """
-        errors = {k: f"{k} is not a setting of a flow." for k in values if k not in _FIELDS}
+        errors = {k: _unknown(k) for k in values if k not in _FIELDS}
         values = _with_defaults_of_mirror_maker(values)
         source = _connection(values.get("source"), "source", errors)
         target = _connection(values.get("target"), "target", errors)
@@ -283,6 +284,11 @@ CHOICES: dict[str, StrEnum] = {
 }
 _FIELDS = frozenset(FlowSpec.__dataclass_fields__)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.>-]{0,99}")
+
+
+def _unknown(name: str) -> str:
+    near = near_name(name, _FIELDS)
+    return f"{name} is not a setting of a flow.{f' Use {near}.' if near else ''}"
 
 
 def _with_defaults_of_mirror_maker(values: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -12,6 +11,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from jobs.cluster.descriptions import TopicPartition
+from jobs.json_text import fault_of, parse_json
 from jobs.replication.offset_syncs.archive import translator_of
 from jobs.replication.offset_syncs.sync_rows import SyncRows, sync_table
 from jobs.replication.translation.bounds import NOTHING_KNOWN, Facts
@@ -104,13 +104,13 @@ def bounded_lines(file: TextIO) -> Iterator[str]:
 
 def _record(number: int, line: str) -> tuple[tuple[int, int], bytes | None, bytes | None]:
     try:
-        row = json.loads(line)
+        row = parse_json(line)
         place = (_offset(row["partition"]), _offset(row["offset"]))
         return place, _bytes(row["key_hex"]), _bytes(row["value_hex"])
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
+    except (ValueError, TypeError, KeyError, OverflowError) as error:
         raise BadDump(
-            f"line {number} is no record of a dump ({type(error).__name__}: {error}); a line is a JSON "
-            f"object with {', '.join(COLUMNS)}"
+            f"line {number} is no record of a dump: {fault_of(error)}; a line is a JSON object with "
+            f"{', '.join(COLUMNS)}"
         ) from None
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jobs.cluster.descriptions import TopicPartition
+from jobs.json_text import BadJson, parse_json
 
 MOST_QUESTIONS = 50_000
 MOST_PROBLEMS = 50
@@ -138,14 +139,12 @@ def _read_spark(text: str, found: Questions) -> None:
 def _read_json(text: str, found: Questions) -> None:
     found.form = "JSON"
     try:
-        value = json.loads(text)
-    except RecursionError:
-        found.refuse(0, "It is nested too deeply.")
-    except ValueError as problem:
+        value = parse_json(text)
+    except BadJson as problem:
         if "\n" in text.strip() and text.startswith("{"):
             _read_json_lines(text, found)
         else:
-            found.refuse(getattr(problem, "lineno", 0), f"It is not JSON: {problem}.")
+            found.refuse(problem.line, str(problem))
     else:
         _take_json(value, found)
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from jobs.logs import own_fault
 from jobs.reports.document import Document
-from jobs.reports.rendering.printable import cut, printable
 from jobs.visible import visible
 
 logger = logging.getLogger(__name__)
@@ -74,11 +74,10 @@ def render_all(
     for one in Format:
         try:
             contents[one] = render(document, one, paper, is_plain=is_plain)
-        except Exception as error:
+        except Exception:
             # Whatever it was, the other formats are made.
             logger.exception("format failed kind=%s format=%s", document.kind, one)
-            why = cut(printable(f"{type(error).__name__}: {error}".rstrip(".")))
-            faults.append(f"{one.upper()} could not be made: {why}.")
+            faults.append(f"{one.upper()} could not be made. {own_fault('making it')}")
     return contents, faults
 
 

@@ -12,6 +12,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from jobs.logs import own_fault
 from jobs.reports.document import (
     Block,
     Chart,
@@ -71,10 +72,10 @@ def pdf_of(
         try:
             sources = sources_of(document, paper, is_whole=is_whole, template=template)
             return compiled(sources, document)
-        except Exception as error:
+        except Exception:
             # Whatever the texts of a report do to it: there is a print.
             logger.exception("print failed, its plainest form is made kind=%s", document.kind)
-            why = f"{type(error).__name__}: {error}"
+            why = own_fault("laying it out")
     most_rows = None if is_whole else wording.rows_printed(document)
     told = {**_head(document, paper), "lines": plain_print.lines_of(document, why, most_rows)}
     return compiled(_sources(plain_print.TEMPLATE, told), document)

@@ -9,7 +9,6 @@ Else it is an object with `group` and `describe_groups` (members with `member_me
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,10 +18,14 @@ from jobs.cluster.errors import ClusterFault
 from jobs.cluster.group_members import ClassicGroup, ClassicMember, StreamsGroup
 from jobs.cluster.protocol.groups.classic import read_classic_groups
 from jobs.cluster.protocol.groups.streams import read_streams_groups
+from jobs.json_text import BadJson, fault_of, parse_json
 from jobs.streams.collection.group_log import rebalances_in
 from jobs.streams.observation import Observation, TopicFacts
+from jobs.wire.errors import RecordFormatError
 
 MOST_BYTES = 256 * 1024 * 1024
+MOST_PARTITIONS = 1_000_000
+LARGEST_OFFSET = (1 << 63) - 1
 
 
 class BadCapture(ValueError):
@@ -35,9 +38,9 @@ def read_capture(path: Path) -> tuple[Observation, ...]:
     if size > MOST_BYTES:
         raise BadCapture(f"It has {size} bytes, more than {MOST_BYTES}.")
     try:
-        content = json.loads(path.read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise BadCapture(f"It is no JSON: {error}.") from None
+        content = parse_json(path.read_bytes())
+    except BadJson as error:
+        raise BadCapture(str(error)) from None
     if not isinstance(content, dict | list):
         raise BadCapture(
             "It is no JSON object with the answers of a broker, nor a list of records."
@@ -46,19 +49,16 @@ def read_capture(path: Path) -> tuple[Observation, ...]:
         if isinstance(content, list):
             return tuple(one.observation for one in rebalances_in(map(_record, content)))
         return tuple(_observation(content, group) for group in _groups(content))
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        if isinstance(error, BadCapture):
-            raise
-        raise BadCapture(f"It is no capture of group descriptions: {_told(error)}.") from None
+    except BadCapture:
+        raise
+    except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
+        why = fault_of(error, RecordFormatError)
+        raise BadCapture(f"It is no capture of group descriptions: {why}.") from None
 
 
 def _record(one: Mapping[str, Any]) -> tuple[bytes, bytes | None]:
     value = one["value_hex"]
     return bytes.fromhex(one["key_hex"]), None if value is None else bytes.fromhex(value)
-
-
-def _told(error: Exception) -> str:
-    return f"{error} is missing" if isinstance(error, KeyError) else str(error)
 
 
 def _groups(content: Mapping[str, Any]) -> list[ClassicGroup | StreamsGroup]:
@@ -67,7 +67,7 @@ def _groups(content: Mapping[str, Any]) -> list[ClassicGroup | StreamsGroup]:
     streams = _answered(raw, "streams_group_describe", read_streams_groups)
     classic = {}
     if "members" in content.get("describe_groups", {}):
-        one = _decoded(content["group"], content["describe_groups"])
+        one = _decoded(_text(content, "group"), content["describe_groups"])
         classic = {one.group_id: one}
     elif "describe_groups" in raw:
         classic = _answered(raw, "describe_groups", read_classic_groups)
@@ -95,27 +95,41 @@ def _answered(raw: Mapping[str, Any], name: str, read: Any) -> dict[str, Any]:
 def _decoded(group_id: str, told: Mapping[str, Any]) -> ClassicGroup:
     members = tuple(
         ClassicMember(
-            one["member_id"],
-            one.get("group_instance_id"),
-            one["client_id"],
-            one["client_host"],
+            _text(one, "member_id"),
+            _maybe(one, "group_instance_id"),
+            _text(one, "client_id"),
+            _text(one, "client_host"),
             bytes.fromhex(one["member_metadata_hex"]),
             bytes.fromhex(one["member_assignment_hex"]),
         )
         for one in told["members"]
     )
-    return ClassicGroup(group_id, told["state"], told["protocol_type"], told["protocol"], members)
+    words = (_text(told, name) for name in ("state", "protocol_type", "protocol"))
+    return ClassicGroup(group_id, *words, members)
+
+
+def _maybe(told: Mapping[str, Any], name: str) -> str | None:
+    return None if told.get(name) is None else _text(told, name)
+
+
+def _text(told: Mapping[str, Any], name: str) -> str:
+    value = told[name]
+    if not isinstance(value, str):
+        raise BadCapture(f"{name} is no text: {value!r}.")
+    return value
 
 
 def _observation(content: Mapping[str, Any], group: ClassicGroup | StreamsGroup) -> Observation:
     committed = {
-        _place(name): CommittedOffset(one["offset"], one.get("metadata") or "")
+        _place(name): CommittedOffset(_count(one["offset"]), _maybe(one, "metadata") or "")
         for name, one in content.get("committed", {}).items()
     }
-    group_ids = {one["group_id"] for one in content.get("list_groups", ())} | {group.group_id}
+    group_ids = {_text(one, "group_id") for one in content.get("list_groups", ())} | {
+        group.group_id
+    }
     return Observation(
         group,
-        int(content.get("captured_from") or 0),
+        _count(content.get("captured_from") or 0),
         _topics(content),
         committed,
         group_ids=frozenset(group_ids),
@@ -127,6 +141,12 @@ def _place(name: str) -> TopicPartition:
     if not colon:
         raise BadCapture(f"{name!r} is no TOPIC:PARTITION")
     return TopicPartition(topic, int(number))
+
+
+def _count(value: Any, most: int = LARGEST_OFFSET) -> int:
+    if type(value) is not int or not 0 <= value <= most:
+        raise BadCapture(f"{value!r} is no whole number from 0 to {most}.")
+    return value
 
 
 def _topics(content: Mapping[str, Any]) -> dict[str, TopicFacts]:
@@ -143,11 +163,11 @@ def _topics(content: Mapping[str, Any]) -> dict[str, TopicFacts]:
     for name, one in content.get("topics", {}).items():
         offsets = {int(number): pair for number, pair in one.get("offsets", {}).items()}
         found[name] = TopicFacts(
-            int(one["partitions"]),
-            {number: int(pair[0]) for number, pair in offsets.items()},
-            {number: int(pair[1]) for number, pair in offsets.items()},
+            _count(one["partitions"], MOST_PARTITIONS),
+            {number: _count(pair[0]) for number, pair in offsets.items()},
+            {number: _count(pair[1]) for number, pair in offsets.items()},
             {},
             sizes.get(name, {}),
-            settings.get(name, {}),
+            {key: str(value) for key, value in settings.get(name, {}).items()},
         )
     return found

@@ -29,6 +29,7 @@ from console.replication.flows.models import FlowReadiness, GroupReadiness, Repl
 from console.replication.translation.translator import open_flow_translator
 from jobs.cluster.descriptions import TopicPartition
 from jobs.cluster.errors import ClusterFault, InvalidFields
+from jobs.logs import own_fault
 from jobs.replication.checkpoints.follow import CheckpointsRead
 from jobs.replication.checkpoints.lag import TopicState
 from jobs.replication.checkpoints.readiness import Thresholds
@@ -89,9 +90,9 @@ def collect_readiness(
         round_.note(str(problem), "Correct the flow's settings.")
     except ActionRefused as refusal:
         round_.note(refusal.message, "Nothing can be translated until it can be read again.")
-    except Exception as error:
+    except Exception:
         logger.exception("round of checkpoints failed flow=%s", flow.name)
-        told = f"crosslog failed while judging: {type(error).__name__}: {error}"
+        told = own_fault("judging")
         round_.note(told, "The worker's log has the details.")
     _finish(answer, round_, now, int((time.monotonic() - begun) * 1000))
     return True

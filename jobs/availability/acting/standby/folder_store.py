@@ -34,6 +34,7 @@ from jobs.availability.acting.standby.store_rules import (
     with_promotion,
     with_sign,
 )
+from jobs.json_text import BadJson, fault_of, parse_json
 
 STATE, EVENTS, ENDED, LOCK = "promotions.json", "events.jsonl", "ended.jsonl", "lock"
 _FORMAT = 1
@@ -148,7 +149,7 @@ class FolderStore:
             if self._known_id is None:
                 return StoreState()
             raise
-        document = json.loads(content)
+        document = parse_json(content)
         self._know(document["id"])
         return _state(document)
 
@@ -181,10 +182,10 @@ class FolderStore:
 def _away(folder: Path) -> Iterator[None]:
     try:
         yield
-    except (OSError, KeyError, TypeError) as error:
-        raise StoreAway(f"The folder {folder} cannot be used: {error}.") from None
-    except json.JSONDecodeError as error:
-        raise StoreAway(f"{folder / STATE} is no state of promotions: {error}.") from None
+    except OSError as error:
+        raise StoreAway(f"The folder {folder} cannot be used: {error.strerror or error}.") from None
+    except (KeyError, TypeError, BadJson) as error:
+        raise StoreAway(f"{folder / STATE} is no state of promotions: {fault_of(error)}.") from None
 
 
 def _lock(descriptor: int, folder: Path, within_s: float) -> None:

@@ -47,8 +47,8 @@ class SigningKey:
         """Read a key (PKCS 8, not encrypted); raises ValueError when it is none, or another kind."""
         try:
             key = load_pem_private_key(pem.encode(), password=None)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"This is no private key in PEM form: {error}.") from None
+        except (TypeError, ValueError):
+            raise ValueError("This is no private key in PEM form.") from None
         if isinstance(key, Ed25519PrivateKey):
             return cls(key)
         raise ValueError(f"The key of reports is an Ed25519 key, not {type(key).__name__}.")
@@ -153,8 +153,8 @@ def _public_of(signature: Mapping[str, Any]) -> Ed25519PublicKey:
 def _read_public(pem: str) -> Ed25519PublicKey:
     try:
         key = load_pem_public_key(pem.encode())
-    except ValueError as error:
-        raise BadReport(f"This is no public key in PEM form: {error}.") from None
+    except ValueError:
+        raise BadReport("This is no public key in PEM form.") from None
     if isinstance(key, Ed25519PublicKey):
         return key
     raise BadReport("The public key is of another kind than Ed25519.")

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from jobs.json_text import BadJson, parse_json
 from jobs.replication.mirror_config.naming import SOURCE_ALIAS
 from jobs.replication.mirror_config.read.connectors import (
     aliases_of,
@@ -115,14 +116,9 @@ def _load(file: InputFile, content: bytes) -> object:
         return kept
 
     try:
-        value: object = json.loads(text, object_pairs_hook=pairs)
-    except json.JSONDecodeError as error:
-        where = f"Line {error.lineno}, column {error.colno}"
-        raise template_error(file.name, text) or BadInput(
-            file.name, f"{where}: this is not JSON ({error.msg})."
-        ) from None
-    except (RecursionError, ValueError):
-        raise BadInput(file.name, f"It is not JSON that can be read. {_WANTED}") from None
+        value: object = parse_json(text, pairs)
+    except BadJson as error:
+        raise template_error(file.name, text) or BadInput(file.name, f"{error} {_WANTED}") from None
     if _HALF.search(json.dumps(value, ensure_ascii=False)):
         raise BadInput(
             file.name, "It holds half of a surrogate pair (\\ud800 to \\udfff): no text."

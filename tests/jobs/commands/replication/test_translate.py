@@ -93,7 +93,7 @@ def test_tombstones_and_foreign_records_are_counted_and_passed_by(ask):
     [
         pytest.param(["{"], {}, "line 1 is no record", id="no JSON"),
         pytest.param([*rows(), "[]"], {}, "line 4 is no record", id="another document"),
-        pytest.param(['{"partition": 0}'], {}, "KeyError: 'offset'", id="fields missing"),
+        pytest.param(['{"partition": 0}'], {}, "offset is missing", id="fields missing"),
         pytest.param([rows()[0].replace(": 0", ": []")], {}, "line 1 is no", id="strange values"),
         pytest.param(rows(), {"topic": "other"}, "no offset sync of other-0", id="unknown topic"),
         pytest.param(
