@@ -77,7 +77,7 @@ def render_all(
         except Exception:
             # Whatever it was, the other formats are made.
             logger.exception("format failed kind=%s format=%s", document.kind, one)
-            faults.append(f"{one.upper()} could not be made. {own_fault('making it')}")
+            faults.append(f"{one.upper()} could not be made: {own_fault('making it')}")
     return contents, faults
 
 

@@ -104,8 +104,8 @@ def _decoded(group_id: str, told: Mapping[str, Any]) -> ClassicGroup:
         )
         for one in told["members"]
     )
-    words = (_text(told, name) for name in ("state", "protocol_type", "protocol"))
-    return ClassicGroup(group_id, *words, members)
+    state, kind, protocol = (_text(told, one) for one in ("state", "protocol_type", "protocol"))
+    return ClassicGroup(group_id, state, kind, protocol, members)
 
 
 def _maybe(told: Mapping[str, Any], name: str) -> str | None:

@@ -66,7 +66,7 @@ def test_every_form_is_read(text, expected):
         pytest.param("[1]", 1, "no object", id="a number in JSON"),
         pytest.param('{"orders":{"0":null}}', 1, "has no offset", id="null"),
         pytest.param('{"orders":5}', 1, "neither a list", id="another document"),
-        pytest.param("[{", 1, "not JSON", id="broken JSON"),
+        pytest.param("[{", 1, "no JSON", id="broken JSON"),
         pytest.param("[" * 100_000, 0, "nested too deeply", id="deep"),
         pytest.param('v1\n{}\n{"rate":5}', 3, "another source", id="not of Kafka"),
         pytest.param("v1\n{}", 0, "no offset in it", id="a checkpoint without sources"),

@@ -171,7 +171,7 @@ def test_a_link_that_is_too_long_becomes_text(length, is_link):
 
 def test_a_print_that_fails_is_made_in_its_plainest_form_and_says_so(caplog):
     plain = text_of(pdf_of(document(), template="no-such.typ"))
-    assert "FileNotFoundError" in plain
+    assert "a fault of the program" in plain
     assert "The other formats have all of it." in plain
     assert "Replication: east to west" in plain
     assert "billing" in plain

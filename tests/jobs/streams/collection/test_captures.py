@@ -138,7 +138,7 @@ def test_a_log_of_group_records_gives_every_generation():
         pytest.param("7", "no JSON object", id="a number"),
         pytest.param("[7]", "no capture", id="a list of something else"),
         pytest.param("{}", "describes no group", id="an object of something else"),
-        pytest.param('{"describe_groups": {"members": [{}]}}', "group' is missing", id="no name"),
+        pytest.param('{"describe_groups": {"members": [{}]}}', "member_id is missing", id="no name"),
         pytest.param('{"raw": {"describe_groups": {"response_hex": "zz", "version": 6}}}',
                      "no capture", id="no hex"),
         pytest.param('{"raw": {"describe_groups": {"response_hex": "00", "version": 6}}}',
@@ -147,7 +147,7 @@ def test_a_log_of_group_records_gives_every_generation():
                      "are known", id="a version that is unknown"),
         pytest.param('{"raw": {"streams_group_describe": {"response_hex": "0000000700ff", "version": 0}}}',
                      "StreamsGroupDescribe answer", id="bytes of something else"),
-        pytest.param("[" * 100_000, "no JSON", id="too deep"),
+        pytest.param("[" * 100_000, "nested too deeply", id="too deep"),
     ],
 )  # fmt: skip
 def test_a_file_that_is_no_capture_is_refused_with_a_sentence(tmp_path: Path, content, told):
