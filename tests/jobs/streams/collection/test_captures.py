@@ -138,7 +138,7 @@ def test_a_log_of_group_records_gives_every_generation():
         pytest.param("7", "no JSON object", id="a number"),
         pytest.param("[7]", "no capture", id="a list of something else"),
         pytest.param("{}", "describes no group", id="an object of something else"),
-        pytest.param('{"describe_groups": {"members": [{}]}}', "member_id is missing", id="no name"),
+        pytest.param('{"describe_groups": {"members": [{}]}}', "group is missing", id="no name"),
         pytest.param('{"raw": {"describe_groups": {"response_hex": "zz", "version": 6}}}',
                      "no capture", id="no hex"),
         pytest.param('{"raw": {"describe_groups": {"response_hex": "00", "version": 6}}}',
