@@ -155,7 +155,8 @@ def find_store(application: Application, name: str) -> Store:
     own = [
         one
         for one in application.stores.values()
-        if one.name == f"{(one.subtopology or '').partition('__')[0]}-{name}"
+        if "__" in (one.subtopology or "")
+        and one.name == f"{(one.subtopology or '').partition('__')[0]}-{name}"
     ]
     if found is not None or len(own) == 1:
         return found or own[0]

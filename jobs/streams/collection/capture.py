@@ -21,6 +21,7 @@ from jobs.cluster.protocol.groups.classic import read_classic_groups
 from jobs.cluster.protocol.groups.streams import read_streams_groups
 from jobs.streams.collection.group_log import rebalances_in
 from jobs.streams.observation import Observation, TopicFacts
+from jobs.wire.errors import RecordFormatError
 
 MOST_BYTES = 256 * 1024 * 1024
 
@@ -46,7 +47,7 @@ def read_capture(path: Path) -> tuple[Observation, ...]:
         if isinstance(content, list):
             return tuple(one.observation for one in rebalances_in(map(_record, content)))
         return tuple(_observation(content, group) for group in _groups(content))
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
         if isinstance(error, BadCapture):
             raise
         raise BadCapture(f"It is no capture of group descriptions: {_told(error)}.") from None
@@ -58,7 +59,11 @@ def _record(one: Mapping[str, Any]) -> tuple[bytes, bytes | None]:
 
 
 def _told(error: Exception) -> str:
-    return f"{error} is missing" if isinstance(error, KeyError) else str(error)
+    if isinstance(error, KeyError):
+        return f"{error} is missing"
+    if isinstance(error, RecordFormatError):
+        return str(error)
+    return "a value in it is of another kind (text, number, hex digits, list) than a broker answers"
 
 
 def _groups(content: Mapping[str, Any]) -> list[ClassicGroup | StreamsGroup]:
@@ -95,16 +100,24 @@ def _answered(raw: Mapping[str, Any], name: str, read: Any) -> dict[str, Any]:
 def _decoded(group_id: str, told: Mapping[str, Any]) -> ClassicGroup:
     members = tuple(
         ClassicMember(
-            one["member_id"],
+            _text(one["member_id"]),
             one.get("group_instance_id"),
-            one["client_id"],
-            one["client_host"],
+            _text(one["client_id"]),
+            _text(one["client_host"]),
             bytes.fromhex(one["member_metadata_hex"]),
             bytes.fromhex(one["member_assignment_hex"]),
         )
         for one in told["members"]
     )
-    return ClassicGroup(group_id, told["state"], told["protocol_type"], told["protocol"], members)
+    return ClassicGroup(
+        _text(group_id), told["state"], told["protocol_type"], told["protocol"], members
+    )
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
 
 
 def _observation(content: Mapping[str, Any], group: ClassicGroup | StreamsGroup) -> Observation:

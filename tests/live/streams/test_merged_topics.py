@@ -1,6 +1,7 @@
 """Topics of different size, merged without a repartition topic: what real instances answer and have."""
 
 import json
+import uuid
 
 import pytest
 
@@ -17,8 +18,13 @@ pytestmark = pytest.mark.timeout(900)
 
 # Kafka's answers are by the largest topic; a key is where the topic through which it came puts it.
 SIZES = {"farm.eggs": 4, "farm.milk-a": 6}
-KEYS = [f"k{number}" for number in range(24)]
+KEYS = [f"k{number}" for number in range(12)]
 BOTH = "k24"
+FARMS = {
+    "two topics": ("farm.eggs", "farm.milk-a"),
+    "a topic and a pattern": ("farm.eggs", r"~farm\.mil.*"),
+    "a pattern for both": (r"~farm\.(eggs|milk-[a-z])",),
+}
 
 
 def topic_of(key: str) -> str:
@@ -30,8 +36,7 @@ def place(key: str, topic: str) -> int:
 
 
 @pytest.fixture(scope="module")
-def farm(streams_cluster, start_application):
-    """`M1` and `M2`: a store fed by a topic of 4 partitions and by a pattern that finds one of 6."""
+def topics(streams_cluster):
     for topic, partitions in SIZES.items():
         make_topic(streams_cluster, topic, partitions)
     with ClusterClient(streams_cluster.connection) as client:
@@ -41,8 +46,13 @@ def farm(streams_cluster, start_application):
         for topic in SIZES:
             producer.produce(topic, b"1", BOTH.encode())
         producer.flush(30)
-    sources = ("farm.eggs", r"~farm\.mil.*")
-    application = start_application("barn-app", merged=sources, standbys=0)
+
+
+@pytest.fixture(scope="module", params=FARMS.values(), ids=FARMS.keys())
+def farm(request, topics, start_application):
+    """`M1` and `M2`: a store fed by a topic of 4 partitions and by one of 6."""
+    name = f"barn-{uuid.uuid4().hex[:8]}"
+    application = start_application(name, merged=request.param, standbys=0)
     application.start("M1", "h1.example:7111")
     application.start("M2", "h2.example:7112")
     application.wait_until_running(RUNNING_S * PATIENCE)
