@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from jobs.streams.application import Application, Process, Protocol, Role, Store, TaskId
@@ -48,6 +48,15 @@ def jvm_answer(
             None,
             f"The store is in subtopology {' or '.join(store.candidates) or 'none that is known'}: the "
             "application answers by the one that has it. Paste Topology#describe() to settle it.",
+        )
+    sizes, part = application.topic_partitions, application.subtopologies.get(store.subtopology)
+    largest = _largest(sizes, part.source_topics if part else ())
+    if application.protocol is Protocol.STREAMS and _largest(sizes, store.source_topics) < largest:
+        return JvmAnswer(
+            None,
+            None,
+            "With the streams protocol, brokers without the fix of KAFKA-20885 route partitions of smaller "
+            "topics that do not exist: the application goes by a count that is not known.",
         )
     state = metadata_state(application)
     if isinstance(state, NotKnowable):
@@ -147,7 +156,7 @@ def misrouted_share(application: Application, store: Store, state: MetadataState
     if store.subtopology is None or len(sizes) != 1:
         return None
     true = sizes.pop()
-    seen = max((state.counts.get(one, 0) for one in store.source_topics), default=0)
+    seen = _largest(state.counts, store.source_topics)
     if not true or not seen:
         return None
     holders = state.holders_of(store.source_topics)
@@ -175,10 +184,10 @@ def _why(
 ) -> str:
     """Return the reason of a wrong answer, the most likely one first; `truth` None: for its partition."""
     if truth is None:
-        true = max((application.topic_partitions.get(t, 0) for t in store.source_topics), default=0)
-        seen = max((state.counts.get(one, 0) for one in store.source_topics), default=0)
+        true = _largest(application.topic_partitions, store.source_topics)
         return (
-            f"The application counts the {seen} partitions that are routed to an endpoint, not all {true}: "
+            f"The application counts the {_largest(state.counts, store.source_topics)} partitions that are "
+            f"routed to an endpoint, not all {true}: "
             f"{_hidden(application)} (KAFKA-20886)."
         )
     if truth.endpoint is None:
@@ -189,6 +198,10 @@ def _why(
     if answer.active == UNAVAILABLE:
         return "The partition is routed to no endpoint."
     return "The task is routed to where it is to be, and still runs where it was."
+
+
+def _largest(counts: Mapping[str, int], topics: Iterable[str]) -> int:
+    return max((counts.get(topic, 0) for topic in topics), default=0)
 
 
 def _hidden(application: Application) -> str:
