@@ -30,7 +30,7 @@ from jobs.streams.lookup.candidates import (
     names_of,
     places_of,
 )
-from jobs.streams.lookup.own_answer import JvmAnswer, global_answer, jvm_answer, running
+from jobs.streams.lookup.own_answer import SETTLE, JvmAnswer, global_answer, jvm_answer, running
 
 # Said until the changelog was looked at and agrees.
 PARTITIONER = (
@@ -227,7 +227,7 @@ def _possible(
 
 
 def _names(store: Store) -> str:
-    return " or ".join(store.candidates) or "none that is known"
+    return either(store.candidates) or "none that is known"
 
 
 def _global_answer(application: Application, store: Store, key: bytes) -> KeyAnswer:
@@ -239,19 +239,11 @@ def _global_answer(application: Application, store: Store, key: bytes) -> KeyAns
 
 def _unsettled(application: Application, store: Store, key: bytes) -> KeyAnswer:
     unknown = [one for one in store.source_topics if not application.topic_partitions.get(one)]
-    if unknown and store.subtopology is not None:
-        caution = (
-            f"How many partitions {names_of(unknown)} has is not known, so neither is the key's."
-        )
-    elif store.subtopology is not None:
-        caution = (
-            f"No topic of subtopology {_names(store)} that feeds the store is seen: where keys are is not "
-            "known."
-        )
+    if store.subtopology is None:
+        what = f"The store is in subtopology {_names(store)}; how many partitions feed it is not known."
+        caution = f"{what} {SETTLE}"
     else:
-        caution = (
-            f"The store is in subtopology {_names(store)}; how many partitions feed it is not known. Paste "
-            "Topology#describe() to settle it."
-        )
+        names = names_of(unknown) or "a topic that feeds the store"
+        caution = f"How many partitions {names} has is not known, so neither is the key's."
     jvm = JvmAnswer(None, None, "Not said while it is not known which partitions feed the store.")
     return KeyAnswer(store, key, None, None, None, (), (store.reason,), (caution,), jvm)

@@ -20,6 +20,9 @@ from jobs.streams.metadata_state import (
 _MOST_REMAINDERS = 1_000_000
 
 
+SETTLE = "Paste Topology#describe() to settle it."
+
+
 @dataclass(frozen=True, slots=True)
 class JvmAnswer:
     """What the application answers, and whether that is right; `misrouted` is the share of all keys.
@@ -42,36 +45,31 @@ def jvm_answer(
     seen: SeenPlaces,
 ) -> JvmAnswer:
     """Return what the application answers for a key of a store that is not global."""
-    if store.subtopology is None:
-        return JvmAnswer(
-            None,
-            None,
-            f"The store is in subtopology {' or '.join(store.candidates) or 'none that is known'}: the "
-            "application answers by the one that has it. Paste Topology#describe() to settle it.",
-        )
-    sizes, part = application.topic_partitions, application.subtopologies.get(store.subtopology)
-    largest = _largest(sizes, part.source_topics if part else ())
-    if application.protocol is Protocol.STREAMS and _largest(sizes, store.source_topics) < largest:
-        return JvmAnswer(
-            None,
-            None,
-            "With the streams protocol, brokers without the fix of KAFKA-20885 route partitions of smaller "
-            "topics that do not exist: the application goes by a count that is not known.",
-        )
-    state = metadata_state(application)
+    reason, state = _not_known(application, store), metadata_state(application)
     if isinstance(state, NotKnowable):
-        return JvmAnswer(None, None, state.reason)
+        return JvmAnswer(None, None, reason or state.reason)
+    if reason:
+        return JvmAnswer(None, None, reason)
     answers = _answers(state, store, key)
     if len(answers) != 1:
-        return JvmAnswer(
-            None,
-            None,
-            f"It goes by the topics that feed the store: which of {names_of(store.source_topics)} do, is not "
-            "known, and their partition counts differ. Paste Topology#describe() to settle it.",
-        )
+        which = f"Which of {names_of(store.source_topics)} feed the store is not known"
+        return JvmAnswer(None, None, f"{which}, and their partition counts differ. {SETTLE}")
     (answer,) = answers
     is_right, reason = _judged(application, store, state, answer, candidates, seen)
     return JvmAnswer(answer, is_right, reason, misrouted_share(application, store, state))
+
+
+def _not_known(application: Application, store: Store) -> str:
+    if store.subtopology is None:
+        return f"The store is in subtopology {either(store.candidates) or 'none that is known'}. {SETTLE}"
+    sizes, part = application.topic_partitions, application.subtopologies.get(store.subtopology)
+    largest = _largest(sizes, part.source_topics if part else ())
+    if application.protocol is Protocol.CLASSIC or _largest(sizes, store.source_topics) >= largest:
+        return ""
+    return (
+        "With the streams protocol, brokers without the fix of KAFKA-20885 route partitions of smaller "
+        "topics that do not exist: the application goes by a count that is not known."
+    )
 
 
 def global_answer(application: Application) -> JvmAnswer:
