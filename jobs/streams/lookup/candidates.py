@@ -32,7 +32,7 @@ class SeenPlaces:
     unread: tuple[int, ...] = ()
 
     def possible(self, candidates: Iterable[Candidate]) -> tuple[int, ...]:
-        """Return where a key is or may be: where it was seen, and where nobody looked."""
+        """Return where a key is or may be: where it was seen, and what was not read."""
         places = places_of(candidates)
         if not self.partitions:
             return places
