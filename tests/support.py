@@ -9,6 +9,8 @@ import pytest
 
 # Facts about other programs, kept beside the project because they are not ours.
 CONFORMANCE = Path(__file__).parent.parent.parent / "shared" / "conformance"
+# What people who run Kafka reported, as it came.
+REPORTED = Path(__file__).parent / "conformance" / "reported"
 
 
 class Clock:

@@ -321,6 +321,15 @@ class ChangelogFindingSerializer(serializers.Serializer[Any]):
     sentence = serializers.CharField()
 
 
+class PossiblePlaceSerializer(serializers.Serializer[Any]):
+    """A partition that the key may be in, by which topics, and who runs its task."""
+
+    partition = serializers.IntegerField()
+    task = serializers.CharField(allow_null=True)
+    topics = _texts()
+    place = serializers.CharField(allow_null=True)
+
+
 class KeyLookupSerializer(serializers.Serializer[Any]):
     """Who serves a key, why, and what the application itself answers."""
 
@@ -334,6 +343,8 @@ class KeyLookupSerializer(serializers.Serializer[Any]):
     partition = _number()
     partitions = _number()
     task = serializers.CharField(allow_null=True)
+    is_global = serializers.BooleanField(help_text="Every instance serves the key.")
+    possible = PossiblePlaceSerializer(many=True, help_text="More than one: not settled.")
     active = TaskPlacementSerializer(allow_null=True)
     standby = TaskPlacementSerializer(many=True)
     evidence = _texts()

@@ -23,7 +23,7 @@ from jobs.streams.application import Application
 from jobs.streams.assembly import application_of, fitting
 from jobs.streams.collection.applications import find_applications, observe
 from jobs.streams.collection.capture import BadCapture, read_capture
-from jobs.streams.collection.changelog_search import SoughtKey, key_in_changelog
+from jobs.streams.collection.changelog_search import ChangelogSearch, key_in_changelog, search_for
 from jobs.streams.collection.resolving import resolved
 from jobs.streams.documents import (
     application_mapping,
@@ -197,23 +197,29 @@ def _told(
         ]
     if key is not None:
         answer = metadata_for_key(application, arguments.store, key)
+        search = _searched(application, answer, arguments.path) if arguments.changelog else None
+        if search is not None:
+            answer = metadata_for_key(application, arguments.store, key, search.seen)
         told["for_key"] = key_answer_mapping(answer)
         if arguments.changelog:
-            told["for_key"]["changelog"] = _searched(answer, arguments.path)
+            told["for_key"]["changelog"] = None if search is None else _search_told(search)
     return told
 
 
-def _searched(answer: KeyAnswer, path: Path) -> dict[str, Any] | None:
-    """Return where the changelog has the key; None for a store of which it cannot be said where to look."""
-    if answer.store.changelog is None or answer.partition is None or answer.partitions is None:
+def _searched(application: Application, answer: KeyAnswer, path: Path) -> ChangelogSearch | None:
+    """Return where the changelog has the key; None for a store without one that is seen."""
+    asked = search_for(application, answer)
+    if asked is None:
         return None
     with ClusterClient(_connection(path)) as client:
-        sought = SoughtKey(answer.key, answer.partition)
-        return asdict(
-            key_in_changelog(
-                client, answer.store.changelog, sought, answer.partitions, budget_s=_BUDGET_S
-            )
-        )
+        return key_in_changelog(client, *asked, budget_s=_BUDGET_S)
+
+
+def _search_told(search: ChangelogSearch) -> dict[str, Any]:
+    told = asdict(search)
+    for hit in told["hits"]:
+        hit["key_hex"] = hit.pop("key").hex()
+    return told
 
 
 def _is_wrong(told: dict[str, Any]) -> bool:
@@ -262,20 +268,36 @@ def _process_lines(told: dict[str, Any]) -> Iterator[str]:
                 yield f"    {thread['client_id']}: {thread['problem']}"
 
 
+def _place_lines(told: dict[str, Any]) -> Iterator[str]:
+    if told["is_global"]:
+        yield "  served by every process"
+        return
+    word = "" if len(told["possible"]) == 1 else "possibly "
+    for one in told["possible"]:
+        yield f"  {word}partition {one['partition']}, task {one['task'] or 'not known'}"
+        place = one["place"] or ("no thread" if one["task"] else "a thread that is not known")
+        yield f"  {word}served by {place}"
+    if not told["possible"]:
+        yield "  partition and task not known"
+
+
 def _key_lines(told: dict[str, Any]) -> Iterator[str]:
-    active = told["active"]
     yield f"key {told['key_hex']} of {told['store']}"
-    yield f"  partition {told['partition']}, task {told['task']}"
-    yield f"  served by {active['place'] if active else 'nobody'}"
+    yield from _place_lines(told)
     yield from (f"  {one['role']} {one['place']}" for one in told["standby"])
     own = told["application_answers"]
     if own["active"] is not None:
-        verdict = {True: "right", False: "wrong", None: "neither right nor wrong"}[own["is_right"]]
+        verdict = {True: "right", False: "wrong", None: "not known"}[own["is_right"]]
         yield f"  the application answers {own['active']}: {verdict}. {own['reason']}".rstrip()
+    elif own["is_right"]:
+        yield f"  the application answers any host that runs: right. {own['reason']}"
     else:
         yield f"  what the application answers is not known: {own['reason']}"
     yield from (f"  {one}" for one in (*told["evidence"], *told["cautions"]))
     for one in (told.get("changelog") or {}).get("hits", ()):
-        yield f"  in the changelog: partition {one['partition']}, offset {one['offset']}"
+        deleted = ", deleted" if one["value_bytes"] is None else ""
+        yield f"  in the changelog: partition {one['partition']}, offset {one['offset']}{deleted}"
+    if told.get("changelog", {}) is None:
+        yield f"  {told['store']} has no changelog that is seen"
     if told.get("changelog") and not told["changelog"]["hits"]:
         yield f"  not in the changelog. Not read: {told['changelog']['unread']} {told['changelog']['reason']}"

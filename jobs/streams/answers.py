@@ -7,32 +7,30 @@ partition of a key is taken modulo the true number of partitions, and a process 
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from jobs.cluster.descriptions import TopicPartition
 from jobs.streams.application import (
     Application,
-    Confidence,
     Placement,
     Process,
-    Protocol,
     Role,
     Store,
     TaskId,
 )
 from jobs.streams.endpoints import endpoint_cautions
-from jobs.streams.metadata_state import (
-    UNAVAILABLE,
-    KeyMetadata,
-    MetadataState,
-    NotKnowable,
-    metadata_state,
+from jobs.streams.lookup.candidates import (
+    NOT_SEEN,
+    Candidate,
+    SeenPlaces,
+    candidates_of,
+    either,
+    names_of,
+    places_of,
 )
-from jobs.wire.batches.murmur2 import partition_for_key
-
-# Beyond this many pairs of remainders a share is taken of the first ones.
-_MOST_REMAINDERS = 1_000_000
+from jobs.streams.lookup.own_answer import SETTLE, JvmAnswer, global_answer, jvm_answer, running
 
 # Said until the changelog was looked at and agrees.
 PARTITIONER = (
@@ -51,24 +49,21 @@ class ProcessAnswer:
     standby_stores: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class JvmAnswer:
-    """What the application answers, and whether that is right; `misrouted` is the share of all keys.
+class PossiblePlace(NamedTuple):
+    """A partition that a key may be in, by which topics, and who has it as active."""
 
-    `answer` is None where it is not knowable, for which `reason` is the sentence.
-    """
-
-    answer: KeyMetadata | None
-    is_right: bool | None
-    reason: str
-    misrouted: float | None = None
+    partition: int
+    task: TaskId | None
+    topics: tuple[str, ...]
+    holder: Process | None
 
 
 @dataclass(frozen=True, slots=True)
 class KeyAnswer:
     """Where a key is; `placements` are the holders of its task, the active one first.
 
-    `partition` and `task` are None where the store's subtopology is not settled and several differ.
+    `possible` are all partitions that it may be in; `partition` and `task` are None where there are several.
+    `partitions` is how many the largest topic has that feeds the store.
     """
 
     store: Store
@@ -80,6 +75,7 @@ class KeyAnswer:
     evidence: tuple[str, ...]
     cautions: tuple[str, ...]
     jvm: JvmAnswer
+    possible: tuple[PossiblePlace, ...] = ()
 
     @property
     def active(self) -> Placement | None:
@@ -98,107 +94,76 @@ def all_metadata(application: Application) -> tuple[ProcessAnswer, ...]:
 
 def metadata_for_store(application: Application, store: str) -> tuple[ProcessAnswer, ...]:
     """Return the processes that have a store, as active or standby; raises `NoSuchStore`."""
-    find_store(application, store)
+    name = find_store(application, store).name
     return tuple(
-        one for one in all_metadata(application) if store in one.stores | one.standby_stores
+        one for one in all_metadata(application) if name in one.stores | one.standby_stores
     )
 
 
-def metadata_for_key(application: Application, store: str, key: bytes) -> KeyAnswer:
+def metadata_for_key(
+    application: Application, store: str, key: bytes, seen: SeenPlaces = NOT_SEEN
+) -> KeyAnswer:
     """Return where a key of a store is; raises `NoSuchStore`.
 
-    Windowed and session stores are asked with the inner key: windows lie where their key does.
+    `seen` is what its changelog says: where that has the key, the key is, wherever the hash puts it. Windowed
+    and session stores are asked with the inner key: windows lie where their key does.
     """
     found = find_store(application, store)
     if found.is_global:
         return _global_answer(application, found, key)
-    counts = {application.subtopologies[one].partitions for one in _known(application, found)}
-    fed_by = [application.topic_partitions.get(topic, 0) for topic in found.source_topics]
-    partitions = counts.pop() if len(counts) == 1 else None
-    if found.subtopology is not None and fed_by:
-        partitions = max(fed_by) or partitions
-    if not partitions:
+    candidates = candidates_of(application, found, key)
+    places = seen.possible(candidates)
+    if not places:
         return _unsettled(application, found, key)
-    partition = partition_for_key(key, partitions)
-    task = None if found.subtopology is None else TaskId(found.subtopology, partition)
+    partition = places[0] if len(places) == 1 else None
+    possible = tuple(_possible(application, found, candidates, places))
+    task = possible[0].task if len(possible) == 1 else None
     placements = () if task is None else application.holders_of(task)
     evidence = [
-        f"murmur2 of {len(key)} bytes, modulo the {partitions} partitions of "
-        f"{_feeding(application, found)}: partition {partition}.",
-        f"{found.name}: {found.confidence}. {found.reason}",
+        f"murmur2 of {len(key)} bytes, modulo the {one.partitions} partitions of "
+        f"{names_of(one.topics)}: partition {one.partition}."
+        for one in candidates
     ]
+    if seen.partitions:
+        evidence.append(
+            f"{found.changelog} has the key in partition {either(seen.partitions, 'and')}."
+        )
+    evidence.append(f"{found.name}: {found.confidence}. {found.reason}")
     return KeyAnswer(
         found,
         key,
         partition,
-        partitions,
+        candidates[0].partitions if candidates else None,
         task,
         placements,
         tuple(evidence),
-        tuple(_cautions(application, found, task, placements)),
-        jvm_answer(application, found, key, partition, placements),
+        (
+            *_cautions(application, found, task, placements),
+            *_doubts(found, candidates, seen),
+        ),
+        jvm_answer(application, found, key, candidates, seen),
+        possible,
     )
 
 
 def find_store(application: Application, name: str) -> Store:
-    """Return a store by its name; raises `NoSuchStore` with those that there are."""
-    found = application.stores.get(name)
-    if found is None:
-        known = ", ".join(application.stores) or "none"
-        raise NoSuchStore(
-            f"{application.application_id} has no store {name} that is seen from outside (seen: {known})."
-        )
-    return found
+    """Return a store by its name; raises `NoSuchStore` with those that there are.
 
-
-def jvm_answer(
-    application: Application,
-    store: Store,
-    key: bytes,
-    partition: int,
-    placements: tuple[Placement, ...],
-) -> JvmAnswer:
-    """Return what the application answers for a key, beside the truth."""
-    state = metadata_state(application)
-    if isinstance(state, NotKnowable):
-        return JvmAnswer(None, None, state.reason)
-    answer = state.for_key(store.name, key)
-    if answer is None:
-        return JvmAnswer(None, None, "Which topics feed the store is not known.")
-    truth = next((one.process for one in placements if one.role is Role.ACTIVE), None)
-    if truth is None:
-        return JvmAnswer(answer, None, "Nobody runs the task now: no answer is right.")
-    is_right = answer.active == truth.endpoint and answer.partition == partition
-    misrouted = misrouted_share(application, store, state)
-    reason = "" if is_right else _why(application, store, state, answer, partition, truth)
-    return JvmAnswer(answer, is_right, reason, misrouted)
-
-
-def misrouted_share(application: Application, store: Store, state: MetadataState) -> float | None:
-    """Return the share of keys for which the application names another process or partition.
-
-    Over all remainders of a hash: exact where keys are spread evenly.
+    One of a named topology is found without the topology's name, too, where no other has that name.
     """
-    if store.subtopology is None:
-        return None
-    true = max((application.topic_partitions.get(one, 0) for one in store.source_topics), default=0)
-    seen = max((state.counts.get(one, 0) for one in store.source_topics), default=0)
-    if not true or not seen:
-        return None
-    holders = state.holders_of(store.source_topics)
-    named = [holders.get(number, UNAVAILABLE) for number in range(seen)]
-    running = {
-        task.partition: process.endpoint
-        for process in application.processes
-        for task in process.tasks(Role.ACTIVE)
-        if task.subtopology == store.subtopology
-    }
-    serving = [running.get(number) for number in range(true)]
-    every = min(math.lcm(true, seen), _MOST_REMAINDERS)
-    wrong = sum(
-        one % seen != one % true or named[one % seen] != serving[one % true] for one in range(every)
+    found = application.stores.get(name)
+    own = [
+        one
+        for one in application.stores.values()
+        if "__" in (one.subtopology or "")
+        and one.name == f"{(one.subtopology or '').partition('__')[0]}-{name}"
+    ]
+    if found is not None or len(own) == 1:
+        return found or own[0]
+    known = ", ".join(application.stores) or "none"
+    raise NoSuchStore(
+        f"{application.application_id} has no store {name} that is seen from outside (seen: {known})."
     )
-    return wrong / every
 
 
 def _process_answer(application: Application, process: Process) -> ProcessAnswer:
@@ -223,93 +188,62 @@ def _stores_on(application: Application, tasks: tuple[TaskId, ...]) -> set[str]:
     }
 
 
-def _known(application: Application, store: Store) -> list[str]:
-    return [one for one in store.candidates if one in application.subtopologies]
-
-
-def _feeding(application: Application, store: Store) -> str:
-    """Name the topic with most partitions of those that feed a store."""
-    counts = {topic: application.topic_partitions.get(topic, 0) for topic in store.source_topics}
-    return max(sorted(counts), key=lambda topic: counts[topic]) if counts else "its topic"
-
-
 def _cautions(
     application: Application, store: Store, task: TaskId | None, placements: tuple[Placement, ...]
-) -> list[str]:
-    found = []
-    if task is None:
-        names = " or ".join(store.candidates)
-        found.append(f"The store is in subtopology {names}: who serves the key is not settled.")
-    elif application.left_out and not any(one.role is Role.ACTIVE for one in placements):
-        found.append(f"Who runs task {task} may be left out. {' '.join(application.left_out)}")
-    elif not any(one.role is Role.ACTIVE for one in placements):
-        found.append(f"No thread runs task {task} now.")
-    found += endpoint_cautions(application, [one.process for one in placements])
-    counts = {application.topic_partitions.get(topic) for topic in store.source_topics}
-    if len(counts) > 1 and store.confidence is not Confidence.GIVEN:
-        found.append(
-            "The topics of its subtopology have different partition counts: the key may lie elsewhere if "
-            "the store is fed by one of the smaller topics."
+) -> Iterator[str]:
+    if store.subtopology is None:
+        yield f"The store is in subtopology {_names(store)}: who serves the key is not settled."
+    elif task is not None and not any(one.role is Role.ACTIVE for one in placements):
+        yield (
+            f"Who runs task {task} may be left out. {' '.join(application.left_out)}"
+            if application.left_out
+            else f"No thread runs task {task} now."
         )
-    found.append(PARTITIONER)
-    return found
+    yield from endpoint_cautions(application, [one.process for one in placements])
 
 
-def _why(
+def _doubts(store: Store, candidates: tuple[Candidate, ...], seen: SeenPlaces) -> Iterator[str]:
+    """What may put the key elsewhere."""
+    if len(candidates) > 1:
+        what = "that feed the store" if store.is_fed_by_all else "of its subtopology"
+        yield (
+            f"The topics {what} have different partition counts: the key may lie elsewhere, by the topic "
+            f"through which it came. By the hash it is in partition {either(candidates)}."
+        )
+    if not seen.partitions or not {*seen.partitions} <= {*places_of(candidates)}:
+        yield PARTITIONER
+
+
+def _possible(
     application: Application,
     store: Store,
-    state: MetadataState,
-    answer: KeyMetadata,
-    partition: int,
-    truth: Process,
-) -> str:
-    """Return the reason of a wrong answer, the most likely one first."""
-    if answer.partition != partition:
-        true = max(application.topic_partitions.get(one, 0) for one in store.source_topics)
-        seen = max(state.counts.get(one, 0) for one in store.source_topics)
-        return (
-            f"The application counts the {seen} partitions that are routed to an endpoint, not all {true}: "
-            f"{_hidden(application)} (KAFKA-20886)."
-        )
-    if truth.endpoint is None:
-        return f"The process at {truth.place} has no application.server, so nobody can name it."
-    sharing = [one for one in application.processes if one.endpoint == truth.endpoint]
-    if len(sharing) > 1:
-        return f"{len(sharing)} processes have the endpoint {truth.endpoint}: only one of them is routed to."
-    if answer.active == UNAVAILABLE:
-        return "The partition is routed to no endpoint."
-    return "The task is routed to where it is to be, and still runs where it was."
+    candidates: tuple[Candidate, ...],
+    places: tuple[int, ...],
+) -> Iterator[PossiblePlace]:
+    for number in places:
+        task = None if store.subtopology is None else TaskId(store.subtopology, number)
+        topics = [topic for one in candidates if one.partition == number for topic in one.topics]
+        yield PossiblePlace(number, task, tuple(topics), running(application, store, number))
 
 
-def _hidden(application: Application) -> str:
-    without = [one.place for one in application.processes if one.endpoint is None]
-    if without:
-        return f"{', '.join(without)} has no application.server"
-    if application.protocol is Protocol.STREAMS:
-        return "members have not taken over their tasks yet"
-    return "two processes share an endpoint, or a rebalance is not finished"
+def _names(store: Store) -> str:
+    return either(store.candidates) or "none that is known"
 
 
 def _global_answer(application: Application, store: Store, key: bytes) -> KeyAnswer:
     everywhere = "Every process has all of a global store: ask any of them."
     return KeyAnswer(
-        store,
-        key,
-        None,
-        None,
-        None,
-        (),
-        (everywhere,),
-        (),
-        JvmAnswer(None, is_right=True, reason=everywhere, misrouted=0.0),
+        store, key, None, None, None, (), (everywhere,), (), global_answer(application)
     )
 
 
 def _unsettled(application: Application, store: Store, key: bytes) -> KeyAnswer:
-    names = " or ".join(store.candidates) or "none that is known"
-    caution = (
-        f"The store is in subtopology {names}; how many partitions feed it is not known. Paste "
-        "Topology#describe() to settle it."
-    )
-    jvm = JvmAnswer(None, None, "Not said while the store's subtopology is not settled.")
+    unknown = [one for one in store.source_topics if not application.topic_partitions.get(one)]
+    if store.subtopology is None:
+        what = f"The store is in subtopology {_names(store)}; how many partitions feed it is not known."
+        caution = f"{what} {SETTLE}"
+    else:
+        names = names_of(unknown) or "a topic that feeds the store"
+        caution = f"How many partitions {names} has is not known, so neither is the key's."
+    jvm = JvmAnswer(None, None, "Not said while it is not known which partitions feed the store.")
     return KeyAnswer(store, key, None, None, None, (), (store.reason,), (caution,), jvm)

@@ -145,7 +145,8 @@ class Store:
     """A state store.
 
     `candidates` are the subtopologies it may belong to: one, but for `Confidence.OPEN`. `source_topics` feed
-    it, as far as known. `changelog` is None for a store without one. `reason` is a sentence.
+    it, as far as known; all of them where `is_fed_by_all`, else it may be only some. `changelog` is None for
+    a store without one. `reason` is a sentence.
     """
 
     name: str
@@ -156,6 +157,7 @@ class Store:
     changelog: str | None = None
     kind: str | None = None
     is_global: bool = False
+    is_fed_by_all: bool = False
 
     @property
     def subtopology(self) -> str | None:

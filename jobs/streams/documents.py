@@ -113,6 +113,16 @@ def key_answer_mapping(answer: KeyAnswer) -> dict[str, Any]:
         "partition": answer.partition,
         "partitions": answer.partitions,
         "task": None if answer.task is None else str(answer.task),
+        "is_global": answer.store.is_global,
+        "possible": [
+            {
+                "partition": one.partition,
+                "task": None if one.task is None else str(one.task),
+                "topics": list(one.topics),
+                "place": None if one.holder is None else one.holder.place,
+            }
+            for one in answer.possible
+        ],
         "active": None if answer.active is None else placement_mapping(answer.active),
         "standby": [
             placement_mapping(one) for one in answer.placements if one.role is not Role.ACTIVE

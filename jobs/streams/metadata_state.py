@@ -159,7 +159,11 @@ def metadata_state(
     counts: dict[str, int] = {}
     for place in visible:
         counts[place.topic] = counts.get(place.topic, 0) + 1
-    fed = {one.name: one.source_topics for one in application.stores.values() if not one.is_global}
+    fed = {
+        one.name: one.source_topics
+        for one in application.stores.values()
+        if not one.is_global and one.subtopology is not None
+    }
     global_stores = frozenset(one.name for one in application.stores.values() if one.is_global)
     return MetadataState(active, standby, counts, fed, global_stores, this)
 

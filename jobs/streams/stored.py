@@ -133,7 +133,10 @@ def _placed(application: Application) -> dict[str, Any]:
             for name, one in application.subtopologies.items()
         },
         "tasks": {str(task): _places_told(own) for task, own in application.tasks.items()},
-        "stores": {name: _plain(one, "name") for name, one in application.stores.items()},
+        # What is kept was seen without a description, which alone tells what feeds a store.
+        "stores": {
+            n: _plain(one, "name", "is_fed_by_all") for n, one in application.stores.items()
+        },
         "routes": None
         if routes is None
         else [

@@ -7,9 +7,11 @@ pasted `Topology#describe()`; and the partition count, where only one subtopolog
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 
 from jobs.cluster.descriptions import CommittedOffset, TopicPartition
+from jobs.patterns.matching import list_problem, matcher_of
 from jobs.streams.application import Confidence, Store, Subtopology, TaskId
 from jobs.streams.internal_topics import changelog_store, store_kind
 from jobs.streams.observation import TopicFacts
@@ -79,15 +81,31 @@ def find_stores(
                 subtopologies,
                 (named_by_commits or {}).get(store, set()),
             )
-        found[store] = _with(one, place, topic, kind)
+        if place is not None:
+            sources, is_fed_by_all = _sources(place, subtopologies, topics)
+            one = replace(one, source_topics=sources, is_fed_by_all=is_fed_by_all)
+        found[store] = replace(one, changelog=topic, kind=kind)
     return found
 
 
-def _with(one: Store, place: StorePlace | None, topic: str | None, kind: str | None) -> Store:
-    sources = place.source_topics if place is not None else one.source_topics
-    return Store(
-        one.name, one.candidates, one.confidence, one.reason, sources, topic, kind, one.is_global
-    )
+def _sources(
+    place: StorePlace, subtopologies: Mapping[str, Subtopology], topics: Collection[str]
+) -> tuple[tuple[str, ...], bool]:
+    """Return the topics that feed a store, and whether all of them do.
+
+    Patterns find what the tasks have, and before there are any tasks, what is seen of the cluster. Source:
+    InternalTopologyBuilder#setRegexMatchedTopicToStateStore.
+    """
+    named, patterns = place.source_topics, place.patterns
+    if not patterns:
+        return named, not place.is_shared
+    part = subtopologies.get(place.subtopology)
+    read = part.source_topics if part is not None else sorted(topics)
+    if list_problem(patterns) is not None:
+        return tuple(dict.fromkeys((*named, *(part.source_topics if part else ())))), False
+    fits = matcher_of(patterns).matches
+    every = dict.fromkeys((*named, *(topic for topic in read if fits(topic))))
+    return tuple(every), not place.is_shared
 
 
 def _of(
@@ -110,14 +128,9 @@ def _of(
 def _given(store: str, place: StorePlace) -> Store:
     if place.is_global:
         reason = "A global store, by the description: every instance has all of it."
-        return Store(store, (), Confidence.GIVEN, reason, place.source_topics, is_global=True)
-    return Store(
-        store,
-        (str(place.subtopology),),
-        Confidence.GIVEN,
-        "By the description that was given.",
-        place.source_topics,
-    )
+        return Store(store, (), Confidence.GIVEN, reason, is_global=True)
+    reason = "By the description that was given."
+    return Store(store, (place.subtopology,), Confidence.GIVEN, reason)
 
 
 def _inferred(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from jobs.streams.answers import misrouted_share
 from jobs.streams.application import Application, Role
 from jobs.streams.lag import input_lags
+from jobs.streams.lookup.own_answer import misrouted_share
 from jobs.streams.metadata_state import NotKnowable, metadata_state
 from jobs.streams.observation import Facts
 

@@ -21,7 +21,7 @@ from console.streams.lookup.changelog import (
 from console.streams.models import StreamsApplication
 from console.streams.snapshots import picture_of
 from jobs.cluster.errors import ClusterFault, InvalidFields
-from jobs.streams.answers import PARTITIONER, KeyAnswer, NoSuchStore, metadata_for_key
+from jobs.streams.answers import KeyAnswer, NoSuchStore, metadata_for_key
 from jobs.streams.documents import key_answer_mapping
 from jobs.streams.keys import BadKey, KeyFormat, key_bytes
 
@@ -84,12 +84,11 @@ def look_up(
     if question.check_changelog:
         try:
             connection = row.cluster.connection()
-            found = look_in_changelog(connection, picture.application, answer, search)
+            found, seen = look_in_changelog(connection, picture.application, answer, search)
+            answer = metadata_for_key(picture.application, question.store, key, seen)
         except ClusterFault as fault:
             raise ActionRefused(fault.code, f"{fault.message} {fault.hint}".strip()) from None
-    is_sure = found is not None and found.is_as_expected
-    own = [one for one in answer.cautions if one != PARTITIONER or not is_sure]
-    cautions = (*own, *_age_caution(row, picture.application.state))
+    cautions = (*answer.cautions, *_age_caution(row, picture.application.state))
     return LookedUp(answer, row.state, picture.taken_at, row.facts_at, cautions, found)
 
 

@@ -11,15 +11,15 @@ from jobs.streams.answers import KeyAnswer
 from jobs.streams.application import Application
 from jobs.streams.collection.changelog_search import (
     ChangelogSearch,
-    KeyForm,
     SoughtKey,
     key_in_changelog,
+    search_for,
 )
+from jobs.streams.lookup.candidates import NOT_SEEN, SeenPlaces, either
 
 BUDGET_S = 8.0
 LARGEST_BYTES = 64 * 1024 * 1024
 _TIMEOUT_S = 5.0
-_WINDOWS = "window or session"
 
 
 class ChangelogDoor(Protocol):
@@ -64,30 +64,22 @@ def look_in_changelog(
     application: Application,
     answer: KeyAnswer,
     search: ChangelogDoor = search_cluster,
-) -> ChangelogFinding:
-    """Return which partition of the store's changelog has the key; raises `ClusterFault`."""
-    store = answer.store
-    count = application.topic_partitions.get(store.changelog or "", 0)
-    if store.changelog is None or not count:
+) -> tuple[ChangelogFinding, SeenPlaces]:
+    """Return which partitions of the store's changelog have the key; raises `ClusterFault`."""
+    asked = search_for(application, answer)
+    if asked is None:
+        store = answer.store
         text = f"{store.name} has no changelog that is seen, so there is nothing to compare with."
-        return ChangelogFinding(store.changelog or "", (), (), None, None, text)
-    forms = (KeyForm.WINDOW, KeyForm.SESSION) if store.kind == _WINDOWS else (KeyForm.EXACT,)
-    found = None
-    for form in forms:
-        sought = SoughtKey(answer.key, answer.partition or 0, form)
-        found = search(connection, store.changelog, sought, count, BUDGET_S / len(forms))
-        if any(hit.value_bytes is not None for hit in found.hits):
-            break
-    if found is None:
-        raise AssertionError("there is always a form")
-    return _told(store.changelog, answer.partition, found)
+        return ChangelogFinding(store.changelog or "", (), (), None, None, text), NOT_SEEN
+    found = search(connection, *asked, BUDGET_S)
+    expected = tuple(one.partition for one in answer.possible)
+    return _told(asked[0], expected, found), found.seen
 
 
-def _told(topic: str, expected: int | None, found: ChangelogSearch) -> ChangelogFinding:
-    live = [hit for hit in found.hits if hit.value_bytes is not None]
-    partitions = tuple(sorted({hit.partition for hit in live}))
+def _told(topic: str, expected: tuple[int, ...], found: ChangelogSearch) -> ChangelogFinding:
+    live = partitions = found.seen.partitions
     newest_ms = max((hit.timestamp_ms for hit in found.hits), default=None)
-    is_as_expected = partitions == (expected,) if live and expected is not None else None
+    is_as_expected = {*partitions} <= {*expected} if live and expected else None
     if live:
         sentence = _where(topic, expected, partitions)
     elif found.hits:
@@ -103,12 +95,11 @@ def _told(topic: str, expected: int | None, found: ChangelogSearch) -> Changelog
     return ChangelogFinding(topic, partitions, unread, newest_ms, is_as_expected, sentence)
 
 
-def _where(topic: str, expected: int | None, partitions: tuple[int, ...]) -> str:
-    names = ", ".join(map(str, partitions))
-    text = f"{topic} has the key in partition {names}"
-    if expected is None or partitions == (expected,):
+def _where(topic: str, expected: tuple[int, ...], partitions: tuple[int, ...]) -> str:
+    text = f"{topic} has the key in partition {either(partitions, 'and')}"
+    if not expected or {*partitions} <= {*expected}:
         return f"{text}."
     return (
-        f"{text}, not in partition {expected}: a custom partitioner placed it, or the key has another "
-        "format."
+        f"{text}, not in partition {either(expected)}: a custom partitioner placed it, or the key has "
+        "another format."
     )

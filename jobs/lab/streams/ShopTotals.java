@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.util.*;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
@@ -38,9 +39,10 @@ import org.rocksdb.Options;
 /**
  * The shop's totals as a Kafka Streams application: ShopTotals SETTINGS.properties.
  *
- * Settings are those of Kafka Streams and four of its own: shop.door (a file into which the port of the door is
+ * Settings are those of Kafka Streams and five of its own: shop.door (a file into which the port of the door is
  * written), shop.prefix (before the names of its topics), shop.products (partitions of that repartition topic),
- * shop.regions (true: also a global table). An application.server with port 0 gets the port of the door.
+ * shop.regions (true: also a global table), shop.merged (topics, and patterns behind a ~, with spaces between:
+ * only the number of their records by key, without a repartition topic). An application.server with port 0 gets the port of the door.
  * The door is HTTP on the loopback: GET /state, GET /topology, POST /inside with a JSON list of keys.
  */
 public class ShopTotals {
@@ -93,7 +95,22 @@ public class ShopTotals {
         }
     }
 
+    static Topology merged(String sources) {
+        Serde<String> text = Serdes.String();
+        StreamsBuilder builder = new StreamsBuilder();
+        Consumed<String, String> asText = Consumed.with(text, text);
+        Arrays.stream(sources.split(" "))
+            .map(one -> one.startsWith("~") ? builder.stream(Pattern.compile(one.substring(1)), asText)
+                : builder.stream(one, asText))
+            .reduce(KStream::merge).orElseThrow().groupByKey(Grouped.with(text, text)).count(
+                Materialized.<String, Long, KeyValueStore<Bytes, byte[]>>as(TOTALS).withCachingDisabled());
+        return builder.build();
+    }
+
     static Topology shop(Properties settings) {
+        if (!settings.getProperty("shop.merged", "").isEmpty()) {
+            return merged(settings.getProperty("shop.merged"));
+        }
         String prefix = settings.getProperty("shop.prefix", "");
         int products = Integer.parseInt(settings.getProperty("shop.products"));
         Serde<String> text = Serdes.String();
@@ -174,7 +191,8 @@ public class ShopTotals {
         found.put("metadataForAllStreamsClients", orNull(() -> streams.metadataForAllStreamsClients().stream()
             .map(ShopTotals::host).sorted(Comparator.comparing(one -> (String) one.get("host"))).toList()));
         Map<String, Object> stores = new LinkedHashMap<>();
-        for (String store : List.of(TOTALS, CUSTOMERS, PER_MINUTE)) {
+        String described = topology.describe().toString();
+        for (String store : List.of(TOTALS, CUSTOMERS, PER_MINUTE).stream().filter(described::contains).toList()) {
             stores.put(store, orNull(() -> sorted(
                 streams.streamsMetadataForStore(store).stream().map(one -> name(one.hostInfo())))));
         }

@@ -49,6 +49,7 @@ class StreamsSettings:
 
     `prefix` stands before the names of the topics that are not its own. `protocol` is `classic` or
     `streams`; then the number of standbys becomes a setting of the group. `session_ms` None: Kafka's own.
+    `merged` are topics, and patterns behind a `~`: the application then only counts their records by key.
     """
 
     application_id: str
@@ -59,6 +60,7 @@ class StreamsSettings:
     prefix: str = ""
     products: int = 4
     with_regions: bool = False
+    merged: tuple[str, ...] = ()
     session_ms: int | None = None
     heap: str = "128m"
 
@@ -78,6 +80,7 @@ class StreamsSettings:
             "shop.prefix": self.prefix,
             "shop.products": str(self.products),
             "shop.regions": str(self.with_regions).lower(),
+            "shop.merged": " ".join(self.merged),
         }
         if endpoint is not None:
             settings["application.server"] = endpoint

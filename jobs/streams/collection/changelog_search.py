@@ -9,6 +9,9 @@ from enum import StrEnum
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.topic_reader import TopicRecord, read_topic_from
+from jobs.streams.answers import KeyAnswer
+from jobs.streams.application import Application
+from jobs.streams.lookup.candidates import SeenPlaces
 
 LARGEST_BYTES = 1 << 30
 MOST_HITS = 100
@@ -20,19 +23,39 @@ class KeyForm(StrEnum):
     EXACT = "exact"
     WINDOW = "window"
     SESSION = "session"
+    EITHER = "window or session"
+    ANY = "any"
 
 
 # A window: INT64 start, INT32 sequence; a session: INT64 end, INT64 start.
 _SUFFIX_BYTES = {KeyForm.EXACT: 0, KeyForm.WINDOW: 12, KeyForm.SESSION: 16}
+_INT64 = 8
+_FORMS = {"window or session": KeyForm.EITHER, None: KeyForm.ANY}
 
 
 @dataclass(frozen=True, slots=True)
 class SoughtKey:
-    """A key as its serializer wrote it, without a window, and the partition where it is expected."""
+    """A key as its serializer wrote it, without a window, and where it is expected: there, or in `others`."""
 
     key: bytes
     partition: int
     form: KeyForm = KeyForm.EXACT
+    others: tuple[int, ...] = ()
+
+    def is_in(self, found: bytes) -> bool:
+        """Whether a key of a changelog is this one, as it is or with a window."""
+        if not found.startswith(self.key):
+            return False
+        rest = found[len(self.key) :]
+        if self.form in _SUFFIX_BYTES:
+            return len(rest) == _SUFFIX_BYTES[self.form]
+        if len(rest) == _SUFFIX_BYTES[KeyForm.EXACT]:
+            return self.form is KeyForm.ANY
+        # A time begins with a zero for some 2,000 centuries: else this is the rest of a longer key.
+        first, second = rest[:_INT64], rest[_INT64:]
+        if len(rest) == _SUFFIX_BYTES[KeyForm.SESSION]:
+            return first[0] == second[0] == 0 and second <= first
+        return len(rest) == _SUFFIX_BYTES[KeyForm.WINDOW] and first[0] == 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +84,23 @@ class ChangelogSearch:
     read_bytes: int
     reason: str = ""
 
+    @property
+    def seen(self) -> SeenPlaces:
+        """The partitions that have the key with a value."""
+        live = {hit.partition for hit in self.hits if hit.value_bytes is not None}
+        return SeenPlaces(tuple(sorted(live)), self.unread)
+
+
+def search_for(application: Application, answer: KeyAnswer) -> tuple[str, SoughtKey, int] | None:
+    """Return topic, key and partitions for `key_in_changelog`; None without a changelog that is seen."""
+    store = answer.store
+    count = application.topic_partitions.get(store.changelog or "", 0)
+    if store.changelog is None or not count:
+        return None
+    first, *others = [one.partition for one in answer.possible if one.partition < count] or [0]
+    form = _FORMS.get(store.kind, KeyForm.EXACT)
+    return store.changelog, SoughtKey(answer.key, first, form, tuple(others)), count
+
 
 def key_in_changelog(
     client: ClusterClient,
@@ -71,7 +111,7 @@ def key_in_changelog(
     budget_s: float,
     largest_bytes: int = LARGEST_BYTES,
 ) -> ChangelogSearch:
-    """Read the expected partition to its end, then the others while no such key with a value was seen.
+    """Read the expected partitions to their ends, then others while no such key with a value was seen.
 
     Committed records only; the last one of a key counts. Reading ends when the budget or `largest_bytes` are
     used up; a partition of which nothing comes costs the client's own timeout besides. A fault of the cluster
@@ -81,8 +121,9 @@ def key_in_changelog(
     read: list[int] = []
     reason = ""
     # One after the other: what was read to its end is known at any time.
-    for number in (sought.partition, *(n for n in range(partitions) if n != sought.partition)):
-        if search.has_value:
+    expected = (sought.partition, *sought.others)
+    for number in (*expected, *(n for n in range(partitions) if n not in expected)):
+        if search.has_value and number not in expected:
             reason = "the key was found before"
             break
         try:
@@ -108,8 +149,7 @@ class _Search:
     """The records of one key, of those that are taken one by one."""
 
     def __init__(self, sought: SoughtKey, ends_at_s: float, largest_bytes: int) -> None:
-        self._key = sought.key
-        self._size = len(sought.key) + _SUFFIX_BYTES[sought.form]
+        self._sought = sought
         self._ends_at_s = ends_at_s
         self._largest_bytes = largest_bytes
         self._read_bytes = 0
@@ -124,7 +164,7 @@ class _Search:
         found, value = record.key or b"", record.value
         value_bytes = None if value is None else len(value)
         self._read_bytes += len(found) + (value_bytes or 0)
-        if len(found) == self._size and found.startswith(self._key):
+        if self._sought.is_in(found):
             partition = record.partition
             # Again at the end: the dictionary stays in the order of the last records.
             self._hits.pop((partition, found), None)

@@ -43,6 +43,11 @@ class DescribedSubtopology:
     nodes: tuple[TopologyNode, ...]
     topology: str | None = None
 
+    @property
+    def name(self) -> str:
+        """The subtopology as task ids name it."""
+        return f"{self.topology}__{self.number}" if self.topology else str(self.number)
+
 
 @dataclass(frozen=True, slots=True)
 class DescribedTopology:
@@ -53,30 +58,38 @@ class DescribedTopology:
 
 @dataclass(frozen=True, slots=True)
 class StorePlace:
-    """The subtopology that holds a store, and the topics whose records reach it.
+    """The subtopology that holds a store, and the topics and patterns whose records reach it.
 
-    A source by pattern adds no topic.
+    `is_shared`: several processors have it, and not all of them are fed by the same sources.
     """
 
-    subtopology: int
+    subtopology: str
     source_topics: tuple[str, ...]
     is_global: bool
+    patterns: tuple[str, ...] = ()
+    is_shared: bool = False
 
 
 def stores_of(described: DescribedTopology) -> dict[str, StorePlace]:
-    """Return where each state store is; a name that several named topologies use is found in the first."""
+    """Return where each state store is; in a named topology, names begin with its own, as in changelogs."""
     found: dict[str, StorePlace] = {}
     for subtopology in described.subtopologies:
         sources, feeding = _feeding_sources(subtopology)
+        start = f"{subtopology.topology}-" if subtopology.topology else ""
         masks: dict[str, int] = {}
+        shared = set()
         for node in subtopology.nodes:
             for store in node.stores:
-                masks[store] = masks.get(store, 0) | feeding[node.name]
+                if masks.setdefault(store, feeding[node.name]) != feeding[node.name]:
+                    shared.add(store)
+                masks[store] |= feeding[node.name]
         # Many stores are fed by the same sources: their topics are collected once.
-        topics = {mask: _topics_in(mask, sources) for mask in set(masks.values())}
+        fed = {mask: _fed_by(mask, sources) for mask in set(masks.values())}
         for store, mask in masks.items():
-            place = StorePlace(subtopology.number, topics[mask], subtopology.is_global)
-            found.setdefault(store, place)
+            topics, patterns = fed[mask]
+            is_global, is_shared = subtopology.is_global, store in shared
+            place = StorePlace(subtopology.name, topics, is_global, patterns, is_shared)
+            found.setdefault(f"{start}{store}", place)
     return found
 
 
@@ -129,7 +142,8 @@ def upstream_first(nodes: Collection[TopologyNode]) -> tuple[str, ...]:
     return tuple(sorter.static_order())
 
 
-def _topics_in(mask: int, sources: list[TopologyNode]) -> tuple[str, ...]:
+def _fed_by(mask: int, sources: list[TopologyNode]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     bits = reversed(f"{mask:b}")
     feeding = [source for source, bit in zip(sources, bits, strict=False) if bit == "1"]
-    return tuple(dict.fromkeys(topic for source in feeding for topic in source.topics))
+    topics = dict.fromkeys(topic for source in feeding for topic in source.topics)
+    return tuple(topics), tuple(one.pattern for one in feeding if one.pattern is not None)

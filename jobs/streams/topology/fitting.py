@@ -51,7 +51,7 @@ def fit_of(described: DescribedTopology, application: Application) -> Fit:
     runs = {name: frozenset(one.source_topics) for name, one in application.subtopologies.items()}
     if not any(runs.values()):
         return FITS
-    told = {_name(one): _sources(one) for one in described.subtopologies if not one.is_global}
+    told = {one.name: _sources(one) for one in described.subtopologies if not one.is_global}
     read = frozenset().union(*runs.values())
     named = frozenset().union(*(one.topics for one in told.values()))
     patterns = [text for one in told.values() for text in one.patterns]
@@ -104,10 +104,6 @@ def _sources(one: DescribedSubtopology) -> _Sources:
     nodes = [node for node in one.nodes if node.kind is NodeKind.SOURCE]
     topics = frozenset(topic for node in nodes for topic in node.topics)
     return _Sources(topics, tuple(node.pattern for node in nodes if node.pattern is not None))
-
-
-def _name(one: DescribedSubtopology) -> str:
-    return f"{one.topology}__{one.number}" if one.topology else str(one.number)
 
 
 def _count(told: Collection[str]) -> str:

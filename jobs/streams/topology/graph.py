@@ -96,6 +96,8 @@ def shapes_of(described: DescribedTopology) -> dict[str, SubtopologyShape]:
         )
         stores = (store for node in one.nodes for store in node.stores)
         number = f"{one.topology}:{one.number}" if one.topology else f"{one.number}"
+        # Other tools number global stores from the count of subtopologies on: the number may be taken.
+        number += " (global store)" if number in found else ""
         found[number] = SubtopologyShape(
             *(tuple(dict.fromkeys(it)) for it in (read, written, stores))
         )

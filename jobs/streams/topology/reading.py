@@ -1,4 +1,9 @@
-"""Reading what `Topology#describe()` prints, as people paste it: untrusted, bounded, without patterns."""
+"""Reading what `Topology#describe()` prints, as people paste it: untrusted, bounded, without patterns.
+
+Every version of Kafka is read: nodes of one line each and `GlobalStore:` (1.0), topics without brackets
+(before 2.1, KAFKA-6966), the group tool's numbers of global stores and its `topic: null` (KAFKA-20626), and
+headers that other tools add.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +27,20 @@ MOST_NAMES = 20_000
 
 _GLOBAL = " for global store (will not generate tasks)"
 _NONE = "none"
+_ARROWS = ("-->", "<--")
+_NO_TOPIC = "null"
 _TOPIC_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 _MOST_DIGITS = 9
 _LONGEST_QUOTE = 80
-_COPY_AGAIN = (
-    "Copy the whole output of Topology#describe(), without what a logger adds to its lines."
+_COPY_AGAIN = "Copy the whole output of Topology#describe()."
+_LOGGER = "Leave out what a logger adds to its lines."
+_HEADERS = (
+    "Topology",
+    "Topology:",
+    "Sub-topologies:",
+    "Sub-topologies: none",
+    "Global Stores:",
+    _NONE,
 )
 _ONE_ONLY = "Paste the description of one application."
 
@@ -72,16 +86,19 @@ class _Reader:
     def __init__(self) -> None:
         self._line = self._nodes = self._names = 0
         self._topology: str | None = None
-        self._subtopologies: dict[tuple[str | None, int], _Subtopology] = {}
+        self._has_brackets = False
+        self._subtopologies: dict[tuple[str | None, int, bool], _Subtopology] = {}
         self._subtopology: _Subtopology | None = None
         self._node: _Node | None = None
         self._readers = {
             "Topologies:": self._begin_topologies,
-            "Topology: ": self._begin_topology,
-            "Sub-topology: ": self._begin_subtopology,
-            "Source: ": self._read_source,
-            "Processor: ": self._read_processor,
-            "Sink: ": self._read_sink,
+            "Topology:": self._begin_topology,
+            "Topology - ": self._begin_topology,
+            "Sub-topology:": self._begin_subtopology,
+            "GlobalStore:": self._read_global_store,
+            "Source:": self._read_source,
+            "Processor:": self._read_processor,
+            "Sink:": self._read_sink,
             "-->": self._read_successors,
             "<--": self._read_predecessors,
         }
@@ -89,23 +106,35 @@ class _Reader:
     def read(self, number: int, line: str) -> None:
         """Take the next line, without its indentation."""
         self._line = number
+        if not line or line in _HEADERS:
+            return
+        line, arrows = _without_arrows(line)
         for start, read in self._readers.items():
             if line.startswith(start):
-                read(line.removeprefix(start))
-                return
-        if line:
+                read(line.removeprefix(start).strip())
+                break
+        else:
             starts = ", ".join(start.strip() for start in self._readers)
-            raise self._wrong(line, f"one of {starts} at the beginning of the line")
+            hint = f" {_LOGGER}" if any(start in line for start in self._readers) else ""
+            expected = f"one of {starts} at the beginning of the line"
+            raise self._wrong(line, expected, hint)
+        for arrow in arrows:
+            self.read(number, arrow)
 
     def ended(self) -> DescribedTopology:
         """Return what was read, when its arrows lead somewhere."""
         if not self._subtopologies:
             raise DescriptionError(f"The text has no line Sub-topology: 0. {_COPY_AGAIN}")
+        for node in (n for one in self._subtopologies.values() for n in one.nodes.values()):
+            names = tuple((node.node.pattern or "").split(", "))
+            # One list with brackets: this version prints them, and what has none is a pattern.
+            if not self._has_brackets and _are_topics(names):
+                node.node = replace(node.node, topics=names, pattern=None)
         return DescribedTopology(tuple(_checked(one) for one in self._subtopologies.values()))
 
-    def _wrong(self, found: str, expected: str) -> DescriptionError:
+    def _wrong(self, found: str, expected: str, hint: str = "") -> DescriptionError:
         return DescriptionError(
-            f"Expected {expected}, found {_quoted(found)}. {_COPY_AGAIN}", self._line
+            f"Expected {expected}, found {_quoted(found)}. {_COPY_AGAIN}{hint}", self._line
         )
 
     def _begin_topologies(self, rest: str) -> None:
@@ -123,21 +152,32 @@ class _Reader:
         if not (digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS):
             raise self._wrong(rest, "a number behind Sub-topology:")
         begun = _Subtopology(int(digits), digits != rest, self._topology)
-        if (self._topology, begun.number) in self._subtopologies:
+        key = (self._topology, begun.number, begun.is_global)
+        if key in self._subtopologies:
             raise DescriptionError(
                 f"Sub-topology {begun.number} is described twice. {_ONE_ONLY}", self._line
             )
-        self._subtopologies[self._topology, begun.number] = self._subtopology = begun
+        self._subtopologies[key] = self._subtopology = begun
         self._node = None
+
+    def _read_global_store(self, rest: str) -> None:
+        source, arrow, processor = rest.partition(" -> ")
+        if not arrow:
+            raise self._wrong(rest, "NAME(topic: ...) -> NAME(store: ...)")
+        self._begin_subtopology(f"{len(self._subtopologies)}{_GLOBAL}")
+        (name, topic), (into, store) = self._split(source, "topic"), self._split(processor, "store")
+        self._add(TopologyNode(name, NodeKind.SOURCE, topics=(topic,)))
+        self._read_successors(into)
+        self._add(TopologyNode(into, NodeKind.PROCESSOR, stores=(store,)))
 
     def _read_source(self, rest: str) -> None:
         name, value = self._split(rest, "topics")
         topics = _listed(value)
-        if topics is None or not all(
-            topic and _TOPIC_LETTERS.issuperset(topic) for topic in topics
-        ):
+        if topics is None or not _are_topics(topics):
+            self._count(value.count(", "))
             self._add(TopologyNode(name, NodeKind.SOURCE, pattern=value))
         else:
+            self._has_brackets = True
             self._add(TopologyNode(name, NodeKind.SOURCE, topics=topics))
 
     def _read_processor(self, rest: str) -> None:
@@ -148,9 +188,10 @@ class _Reader:
         self._add(TopologyNode(name, NodeKind.PROCESSOR, stores=stores))
 
     def _read_sink(self, rest: str) -> None:
-        is_dynamic = " (extractor class: " in rest
+        is_dynamic = "(extractor class: " in rest
         name, value = self._split(rest, "extractor class" if is_dynamic else "topic")
-        self._add(TopologyNode(name, NodeKind.SINK, topics=() if is_dynamic else (value,)))
+        topics = () if is_dynamic or value == _NO_TOPIC else (value,)
+        self._add(TopologyNode(name, NodeKind.SINK, topics=topics))
 
     def _read_successors(self, rest: str) -> None:
         node, names = self._arrow("-->", rest)
@@ -172,7 +213,10 @@ class _Reader:
 
     def _split(self, rest: str, word: str) -> tuple[str, str]:
         """Split `NAME (word: VALUE)`; a name may hold brackets and spaces."""
-        name, _, value = rest.partition(f" ({word}: ")
+        name, found, value = rest.partition(f" ({word}: ")
+        if not found:
+            name, _, value = rest.partition(f"({word}: ")
+        name = name.strip()
         if not name or not value.endswith(")") or value == ")":
             raise self._wrong(rest, f"NAME ({word}: ...) and nothing behind")
         return name, value[:-1]
@@ -201,6 +245,22 @@ def _listed(value: str) -> tuple[str, ...] | None:
     if not (value.startswith("[") and value.endswith("]")):
         return None
     return tuple(value[1:-1].split(", ")) if value != "[]" else ()
+
+
+def _are_topics(names: tuple[str, ...]) -> bool:
+    return all(name and _TOPIC_LETTERS.issuperset(name) for name in names)
+
+
+def _without_arrows(line: str) -> tuple[str, list[str]]:
+    """Return a line without the arrows behind its node, and these."""
+    if line.endswith(")") or line.startswith(_ARROWS):
+        return line, []
+    ends = [at for at in (line.find(f") {arrow} ") for arrow in _ARROWS) if at >= 0]
+    if not ends:
+        return line, []
+    node, rest = line[: min(ends) + 1], line[min(ends) + 2 :]
+    first, _, second = rest.partition(f" {_ARROWS[1]} ")
+    return node, [first, *([f"{_ARROWS[1]} {second}"] if second else [])]
 
 
 def _checked(read: _Subtopology) -> DescribedSubtopology:

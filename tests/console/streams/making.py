@@ -13,8 +13,10 @@ from jobs.cluster.group_members import (
     StreamsSubtopology,
     StreamsTasks,
 )
+from jobs.streams.collection.capture import read_capture
 from jobs.streams.observation import Observation, TopicFacts
 from tests.console.making import NOW
+from tests.support import REPORTED
 
 SHOP = "shop"
 CHANGELOG = f"{SHOP}-totals-changelog"
@@ -104,6 +106,18 @@ def without_endpoint(**fields) -> StreamsGroup:
 def make_round(cluster, now: datetime = NOW, **fields) -> StreamsRound:
     values = {"succeeded_at": now, "finished_at": now, "duration_ms": 80, "row_count": 1} | fields
     return StreamsRound.objects.create(cluster=cluster, **values)
+
+
+def make_farm(cluster, now: datetime = NOW) -> StreamsApplication:
+    """Keep the application of a reported capture with its description, as a round and a person would."""
+    folder = REPORTED / "streams_topics_of_different_sizes"
+    (seen,) = read_capture(folder / "capture.json")
+    make_round(cluster, now)
+    save_application(cluster, None, seen, now)
+    row = StreamsApplication.objects.get(cluster=cluster)
+    row.description = (folder / "describe.txt").read_text("utf-8")
+    row.save()
+    return row
 
 
 def make_streams(cluster, found: StreamsGroup | None = None, now: datetime = NOW, **fields):

@@ -6,7 +6,7 @@ from django.utils import timezone
 from console.accounts.models import AuditEntry
 from console.streams.models import StreamsApplication
 from tests.console.making import make_cluster
-from tests.console.streams.making import DESCRIPTION, SHOP, make_streams, two_instances
+from tests.console.streams.making import DESCRIPTION, SHOP, make_farm, make_streams, two_instances
 
 pytestmark = pytest.mark.django_db
 V1 = "/api/v1/streams/"
@@ -63,6 +63,29 @@ def test_a_viewer_looks_a_key_up_and_it_is_written(visitor):
     assert told["application_answers"]["is_right"] is True
     assert told["changelog"] is None
     assert "customer-1" not in str(AuditEntry.objects.get().after)
+
+
+def test_a_key_that_may_be_in_several_partitions_has_all_of_them(visitor):
+    """tests/conformance/reported/streams_topics_of_different_sizes"""
+    row = make_farm(make_cluster("farm"), timezone.now())
+    asked = {"store": "totals", "key": "k2"}
+    told = visitor.post(f"{V1}{row.application_id}/key-lookup/", asked, JSON).json()
+    assert told["possible"] == [
+        {"partition": 3, "task": "0_3", "topics": ["farm.milk"], "place": "h1.example:7071"},
+        {"partition": 1, "task": "0_1", "topics": ["farm.eggs"], "place": "h1.example:7071"},
+    ]
+    assert (told["partition"], told["active"], told["is_global"]) == (None, None, False)
+    assert told["application_answers"]["is_right"] is None
+
+
+@pytest.mark.parametrize("store", ["totals", "barn", "loft", "names"])
+@pytest.mark.parametrize("key", ["k0", "k1", "k2"])
+def test_each_store_of_a_description_with_patterns_is_answered_for(visitor, store, key):
+    row = make_farm(make_cluster("farm"), timezone.now())
+    asked = {"store": store, "key": key}
+    answer = visitor.post(f"{V1}{row.application_id}/key-lookup/", asked, JSON)
+    assert answer.status_code == 200
+    assert answer.json()["is_global"] is (store == "names")
 
 
 def test_a_lookup_works_while_crosslog_is_read_only(visitor, settings):

@@ -10,7 +10,7 @@ from jobs.streams.answers import PARTITIONER
 from jobs.streams.collection.changelog_search import ChangelogHit, ChangelogSearch
 from jobs.streams.keys import KeyFormat
 from tests.console.making import NOW, make_cluster
-from tests.console.streams.making import CHANGELOG, SHOP, make_streams, without_endpoint
+from tests.console.streams.making import CHANGELOG, SHOP, make_farm, make_streams, without_endpoint
 
 pytestmark = pytest.mark.django_db
 KEY = "customer-4711"
@@ -125,6 +125,25 @@ def test_a_key_that_was_not_found_is_told(row, answer, sentence):
     found = look_up(row, question, searching(answer)).changelog
     assert sentence in found.sentence
     assert found.is_as_expected is None
+
+
+@pytest.mark.parametrize(
+    ("seen", "is_right", "is_expected"),
+    [((), None, None), ((1,), False, True), ((3,), True, True), ((5,), False, False)],
+    ids=["not there", "by the smaller topic", "by the larger topic", "by another partitioner"],
+)
+def test_the_changelog_decides_between_topics_of_different_size(seen, is_right, is_expected):
+    """tests/conformance/reported/streams_topics_of_different_sizes: the application names partition 3."""
+    asked, row = [], make_farm(make_cluster("east"))
+    question = KeyQuestion("totals", "k2", check_changelog=True)
+    found = look_up(row, question, searching(hits(*seen), asked))
+    assert (found.answer.jvm.is_right, found.changelog.is_as_expected) == (is_right, is_expected)
+    assert any("different partition counts" in one for one in found.cautions)
+    assert asked == [("barn2-app-totals-changelog", 3, 6)]
+    if seen:
+        assert (found.answer.partition, str(found.answer.task)) == (seen[0], f"0_{seen[0]}")
+    else:
+        assert [one.partition for one in found.answer.possible] == [3, 1]
 
 
 def test_a_cluster_that_does_not_answer_is_a_refusal(row):

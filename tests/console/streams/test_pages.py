@@ -16,6 +16,7 @@ from tests.console.streams.making import (
     DESCRIPTION,
     SHOP,
     group,
+    make_farm,
     make_round,
     make_streams,
     member,
@@ -241,6 +242,27 @@ def test_a_lookup_shows_the_answer_beside_that_of_the_application(visitor):
     ):
         assert told in text
     assert "no-store" in answer["Cache-Control"]
+
+
+def test_a_lookup_shows_all_places_of_a_key_of_topics_of_different_size(sign_in, viewer):
+    """tests/conformance/reported/streams_topics_of_different_sizes"""
+    row = make_farm(make_cluster("west"), timezone.now())
+    asked = {"store": "totals", "key": "k2", "key_format": "utf-8"}
+    path = f"/streams/west/{row.application_id}/key-lookup/"
+    text = text_of(sign_in(viewer).post(path, asked))
+    assert "Unknown whether the application is right" in text
+    assert "partition 3 h1.example:7071 farm.milk partition 1 h1.example:7071 farm.eggs" in text
+    assert "different partition counts" in text
+
+
+def test_a_lookup_in_a_global_store_is_answered_by_every_instance(sign_in, viewer):
+    """tests/conformance/reported/global_store_served_by_nobody"""
+    row = make_farm(make_cluster("west"), timezone.now())
+    asked = {"store": "names", "key": "k1", "key_format": "utf-8"}
+    path = f"/streams/west/{row.application_id}/key-lookup/"
+    text = text_of(sign_in(viewer).post(path, asked))
+    assert "Active every instance" in text
+    assert "Application answers any host that runs" in text
 
 
 def test_a_lookup_with_a_wrong_key_says_it_at_the_field(visitor):

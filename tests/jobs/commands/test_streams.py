@@ -7,8 +7,7 @@ import pytest
 
 from jobs.cli import main
 from tests.jobs.streams.written import two_processes
-
-REPORTED = Path(__file__).parents[2] / "conformance" / "reported"
+from tests.support import REPORTED
 
 
 def capture(tmp_path, **told):
@@ -139,6 +138,77 @@ def test_the_description_of_another_version_is_noted_and_not_used(tmp_path, caps
     told = capsys.readouterr().out
     assert "Note: The description is not that of what runs, and is not used." in told
     assert "(inferred)" in told
+
+
+SIZES = REPORTED / "streams_topics_of_different_sizes"
+
+
+def asked_of_the_farm(capsys, store, key, *more):
+    code = main(["streams", str(SIZES / "capture.json"), "--store", store, "--key", key, *more])
+    return code, capsys.readouterr().out
+
+
+def test_a_key_of_topics_of_different_size_has_all_its_places_and_no_verdict(capsys):
+    """tests/conformance/reported/streams_topics_of_different_sizes"""
+    described = ["--topology", str(SIZES / "describe.txt")]
+    code, told = asked_of_the_farm(capsys, "totals", "k2", *described)
+    assert code == 0
+    for line in (
+        "  possibly partition 3, task 0_3",
+        "  possibly partition 1, task 0_1",
+        "the application answers h1.example:7071: not known. The key may be in partition 3 or 1",
+        "have different partition counts: the key may lie elsewhere",
+        "3 (farm.milk: 6 partitions) or 1 (farm.eggs: 4 partitions)",
+    ):
+        assert line in told, line
+    assert "right." not in told
+
+
+@pytest.mark.parametrize("store", ["barn", "loft"])
+def test_a_store_of_one_of_several_subtopologies_has_no_answer_of_the_application(capsys, store):
+    code, told = asked_of_the_farm(capsys, store, "k1")
+    assert code == 0
+    assert "what the application answers is not known: The store is in subtopology 1 or 2" in told
+    assert "a thread that is not known" in told
+
+
+def test_a_key_of_a_global_store_is_served_by_every_process(capsys):
+    """tests/conformance/reported/global_store_served_by_nobody"""
+    code, told = asked_of_the_farm(capsys, "names", "k1", "--topology", str(SIZES / "describe.txt"))
+    assert code == 0
+    assert "  served by every process\n" in told
+    assert "  the application answers any host that runs: right. " in told
+    assert "KIP-535" in told
+    assert "None" not in told
+
+
+@pytest.mark.parametrize("path", sorted((REPORTED / "describe_of_other_versions").glob("*.txt")))
+def test_a_description_of_another_version_is_used_or_noted(capsys, path):
+    """tests/conformance/reported/describe_of_other_versions"""
+    code, told = asked_of_the_farm(capsys, "totals", "k0", "--topology", str(path))
+    assert code == 0
+    assert (
+        "The description is not that of what runs, and is not used. The application reads" in told
+    )
+
+
+def test_a_store_of_a_named_topology_is_found_by_both_names(tmp_path, capsys):
+    path = capture(tmp_path, named="bill")
+    text = (
+        Path(path).read_text("utf-8").replace("app-totals-changelog", "app-bill-totals-changelog")
+    )
+    Path(path).write_text(text, encoding="utf-8")
+    described = tmp_path / "topology.txt"
+    body = DESCRIBED.format(topics="orders").removeprefix("Topologies:\n")
+    described.write_text(f"Topology: bill:\n{body}", encoding="utf-8")
+    for more in ([], ["--topology", str(described)]):
+        for store in ("totals", "bill-totals"):
+            asked = ["streams", path, "--store", store, "--key", "alice", *more]
+            assert main(asked) == 0
+            told = capsys.readouterr().out
+            assert "partition 1, task bill__0_1" in told
+            assert "the application answers h2:2: right." in told
+    assert "bill-totals  in bill__0  (given)" in told
 
 
 def test_a_description_gives_stores_that_no_topic_shows(tmp_path, capsys):

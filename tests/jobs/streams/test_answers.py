@@ -212,3 +212,26 @@ def test_the_share_of_wrong_answers_is_that_of_the_partitions_that_are_not_route
     found = metadata_for_key(application_of(observation(group, topics)), "totals", b"x")
     assert 100 * found.jvm.misrouted == pytest.approx(case["expected_percent"], abs=0.2)
     assert found.partitions == every
+
+
+@pytest.mark.parametrize(
+    ("topics", "answers"), [("orders", False), ("orders, clicks", True)], ids=["smaller", "both"]
+)
+def test_a_streams_group_s_answer_by_smaller_topics_only_is_not_knowable(topics, answers):
+    """KAFKA-20885: brokers route partitions of the smaller topic that do not exist."""
+    part = StreamsSubtopology("0", ("clicks", "orders"), (), (), ("app-totals-changelog",))
+    members = (
+        streams_member("a", "p1", "h1:1", (0, 2, 4)),
+        streams_member("b", "p2", "h2:2", (1, 3, 5)),
+    )
+    seen = observation(
+        replace(streams_group(*members), subtopologies=(part,)), TOPICS | {"clicks": facts(6)}
+    )
+    text = (
+        f"Topologies:\n Sub-topology: 0\n Source: s (topics: [{topics}])\n --> p\n"
+        " Source: t (topics: [clicks, orders])\n --> none\n"
+        " Processor: p (stores: [totals])\n --> none\n"
+    )
+    found = metadata_for_key(application_of(seen, read_description(text)), "totals", b"x")
+    assert (found.jvm.answer is not None) is answers
+    assert ("KAFKA-20885" in found.jvm.reason) is not answers

@@ -33,12 +33,16 @@ def process(number):
     return str(UUID(int=number))
 
 
-def subscription_info(number, endpoint="", sums=(), version=11, error=0, joins=1, tags=()):
+def of_topology(named):
+    return struct.pack(">h", len(named)) + named.encode() if named else struct.pack(">h", -1)
+
+
+def subscription_info(
+    number, endpoint="", sums=(), version=11, error=0, joins=1, tags=(), named=""
+):
     if version > 11:
         return int32(version, version)
-    found = [
-        int32(*task) + struct.pack(">q", total) + struct.pack(">h", -1) for task, total in sums
-    ]
+    found = [int32(*task) + struct.pack(">q", total) + of_topology(named) for task, total in sums]
     written = [text32(name) + text32(value) for name, value in tags]
     return (
         int32(version, version)
@@ -60,19 +64,26 @@ def host_map(routes, topics):
     return listed(found)
 
 
-def assignment_info(active=(), standby=(), routes=None, standby_routes=None, next_ms=NO_REBALANCE):
+def task_bytes(task, named):
+    return int32(*task, len(named)) + named.encode("utf-16-be")
+
+
+def assignment_info(
+    active=(), standby=(), routes=None, standby_routes=None, next_ms=NO_REBALANCE, named=""
+):
     """`active` are tasks in the order of their partitions, `standby` is (task, places)."""
     routes, standby_routes = routes or {}, standby_routes or {}
     topics = sorted(
         {topic for one in (routes, standby_routes) for own in one.values() for topic, _ in own}
     )
     copies = [
-        int32(*task, 0) + listed([text16(topic) + int32(number) for topic, number in places])
+        task_bytes(task, named)
+        + listed([text16(topic) + int32(number) for topic, number in places])
         for task, places in standby
     ]
     return (
         int32(11, 11)
-        + listed([int32(*task, 0) for task in active])
+        + listed([task_bytes(task, named) for task in active])
         + listed(copies)
         + listed([int32(at) + text16(topic) for at, topic in enumerate(topics)])
         + host_map(routes, topics)
@@ -109,7 +120,9 @@ def group(*members, state="Stable", protocol="stream"):
     return ClassicGroup("app", state, "consumer", protocol, members)
 
 
-def two_processes(*, second_endpoint="h2:2", sums=True, next_ms=NO_REBALANCE, copies=True):
+def two_processes(
+    *, second_endpoint="h2:2", sums=True, next_ms=NO_REBALANCE, copies=True, named=""
+):
     """Two processes share the four tasks of `orders`, each with a standby of the other's."""
     mine = {1: [("orders", 0), ("orders", 2)], 2: [("orders", 1), ("orders", 3)]}
     endpoints = {1: "h1:1", 2: second_endpoint}
@@ -122,9 +135,9 @@ def two_processes(*, second_endpoint="h2:2", sums=True, next_ms=NO_REBALANCE, co
         standby = (
             [((0, number), [(topic, number)]) for topic, number in mine[3 - one]] if copies else ()
         )
-        info = subscription_info(one, endpoints[one], told if sums else ())
+        info = subscription_info(one, endpoints[one], told if sums else (), named=named)
         given = assignment_info(
-            [(0, number) for _, number in places], standby, routes, crossed, next_ms
+            [(0, number) for _, number in places], standby, routes, crossed, next_ms, named
         )
         members.append(
             member(one, subscription(info), assignment(places, given), host=f"/10.0.0.{one}")

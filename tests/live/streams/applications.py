@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.records import Producer
+from jobs.lab.cluster import Cluster
 from jobs.lab.errors import LabError
 from jobs.lab.streams.application import RUNNING, RUNNING_S, StreamsApplication
 from jobs.lab.traffic.shop import Shop, ShopRecord
@@ -19,6 +21,7 @@ _FLUSH_S = 30.0
 # Enough for an order of each of the first 200 customers, in every partition of every repartition topic.
 FIRST_CUSTOMERS = 1000
 FIRST_ORDERS = 3000
+STORE = "totals-by-customer"
 KEYS = [f"customer-{number:04}" for number in range(200)]
 # Orders and customers have 6 partitions, and so each task of by-customer; by-product has 4.
 STATELESS = {f"0_{partition}" for partition in range(6)}
@@ -82,6 +85,14 @@ class OrderWriter:
     def _write(self, producer: Producer, record: ShopRecord) -> None:
         topic = f"{self.prefix}{record.topic}"
         producer.produce(topic, record.value, record.key, headers=record.headers)
+
+
+def connection_file(cluster: Cluster, folder: Path) -> str:
+    """Write the connection to a cluster as the command reads it; returns its path."""
+    path = folder / "streams.yaml"
+    text = f"alias: streams\nbootstrap_servers: {cluster.bootstrap_servers}\n"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
 
 
 def tasks(inside: Inside, kind: str) -> list[str]:

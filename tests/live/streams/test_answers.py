@@ -19,12 +19,11 @@ from jobs.streams.lag import input_lags
 from jobs.streams.metadata_state import MetadataState, NotKnowable, metadata_state
 from jobs.streams.observation import Observation
 from jobs.streams.topology.reading import read_description
-from tests.live.streams.applications import KEYS
+from tests.live.streams.applications import KEYS, STORE, connection_file
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.timeout(900)
 
-STORE = "totals-by-customer"
 BUDGET_S = 30.0
 
 
@@ -219,15 +218,11 @@ def test_an_instance_that_is_killed_is_gone_with_its_session_and_the_other_serve
 def test_the_command_asks_a_cluster_where_a_key_is(
     streams_cluster, classic_two_instances, tmp_path, capsys
 ):
-    path = tmp_path / "streams.yaml"
-    path.write_text(
-        f"alias: streams\nbootstrap_servers: {streams_cluster.bootstrap_servers}\n",
-        encoding="utf-8",
-    )
+    path = connection_file(streams_cluster, tmp_path)
     name = classic_two_instances.settings.application_id
     asked = [
         "streams",
-        str(path),
+        path,
         "--application",
         name,
         "--store",
@@ -242,3 +237,16 @@ def test_the_command_asks_a_cluster_where_a_key_is(
     assert told["for_key"]["active"]["endpoint"] in ("h1.example:7071", "h2.example:7072")
     assert told["for_key"]["application_answers"]["is_right"]
     assert len(told["for_store"]) == 2
+
+
+def test_windows_of_a_key_are_found_in_their_changelog_by_the_key_alone(
+    streams_cluster, classic_two_instances, tmp_path, capsys
+):
+    path = connection_file(streams_cluster, tmp_path)
+    name = classic_two_instances.settings.application_id
+    asked = ["streams", path, "--application", name, "--store", "orders-per-minute", "--json"]
+    assert main([*asked, "--key", "product-01", "--changelog"]) == 0
+    (told,) = json.loads(capsys.readouterr().out)["applications"]
+    hits = told["for_key"]["changelog"]["hits"]
+    assert {one["partition"] for one in hits} == {told["for_key"]["partition"]}
+    assert told["for_key"]["application_answers"]["is_right"]

@@ -1,6 +1,7 @@
 """Captures of real applications: crosslog says what their JVMs say, and the truth is what they serve."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -148,10 +149,16 @@ def test_a_log_of_group_records_gives_every_generation():
         pytest.param('{"raw": {"streams_group_describe": {"response_hex": "0000000700ff", "version": 0}}}',
                      "StreamsGroupDescribe answer", id="bytes of something else"),
         pytest.param("[" * 100_000, "nested too deeply", id="too deep"),
+        pytest.param('{"describe_groups": []}', "describes no group", id="a list of groups"),
+        pytest.param('{"group": "a", "describe_groups": {"members": [7]}}', "another form", id="members"),
+        pytest.param('{"group": 7, "describe_groups": {"members": [], "state": "", "protocol_type": "",'
+                     ' "protocol": ""}}', "group is no text: 7", id="a number for a name"),
+        pytest.param('{"raw": []}', "another form", id="a list for an object"),
     ],
 )  # fmt: skip
 def test_a_file_that_is_no_capture_is_refused_with_a_sentence(tmp_path: Path, content, told):
     path = tmp_path / "capture.json"
     path.write_text(content, encoding="utf-8")
-    with pytest.raises(BadCapture, match=told):
+    with pytest.raises(BadCapture, match=told) as raised:
         read_capture(path)
+    assert not re.search("object has no|not subscriptable|Error|argument", str(raised.value))

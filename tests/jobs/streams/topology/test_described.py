@@ -11,23 +11,28 @@ def topics_of(described):
 
 def test_a_store_is_in_its_subtopology_fed_by_the_topics_that_reach_its_processors():
     assert stores_of(read_description(ORDERS)) == {
-        "customers": StorePlace(1, ("by-customer-repartition", "customers"), False),
-        "totals-by-customer": StorePlace(1, ("by-customer-repartition",), False),
-        "regions": StorePlace(2, ("regions",), True),
+        "customers": StorePlace(
+            "1", ("by-customer-repartition", "customers"), False, is_shared=True
+        ),
+        "totals-by-customer": StorePlace("1", ("by-customer-repartition",), False),
+        "regions": StorePlace("2", ("regions",), True),
     }
 
 
-def test_topics_of_a_pattern_are_not_known():
+def test_a_pattern_feeds_a_store_beside_topics():
     read = read_description(
         description("Source: a (topics: eu-.*)", "--> b", "Processor: b (stores: [s])", "--> none")
     )
-    assert stores_of(read) == {"s": StorePlace(0, (), False)}
+    assert stores_of(read) == {"s": StorePlace("0", (), False, ("eu-.*",))}
 
 
-def test_a_name_in_two_named_topologies_is_found_in_the_first():
+def test_stores_of_named_topologies_have_the_topology_s_name_as_their_changelogs_have():
     lines = "Sub-topology: {}\nProcessor: p (stores: [s])\n"
     text = "Topology: a:\n" + lines.format(3) + "Topology: b:\n" + lines.format(4)
-    assert stores_of(read_description(text)) == {"s": StorePlace(3, (), False)}
+    assert stores_of(read_description(text)) == {
+        "a-s": StorePlace("a__3", (), False),
+        "b-s": StorePlace("b__4", (), False),
+    }
 
 
 def test_the_stores_of_the_largest_description_are_found():

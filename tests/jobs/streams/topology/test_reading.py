@@ -10,6 +10,7 @@ from jobs.streams.topology import reading
 from jobs.streams.topology.described import NodeKind
 from jobs.streams.topology.reading import DescriptionError, read_description
 from tests.jobs.streams.topology.descriptions import ORDERS, chain, description
+from tests.support import REPORTED
 
 
 def only_node(*lines):
@@ -53,10 +54,26 @@ def test_a_description_may_be_pasted_in_any_form(text):
         ("Source: a (topics: orders-.*)", (), "orders-.*"),
         ("Source: a (topics: [a-z]+|[0-9])", (), "[a-z]+|[0-9]"),
         ("Source: a (topics: (eu|us)-orders)", (), "(eu|us)-orders"),
+        ("Source: a (topics: x)", ("x",), None),
+        ("Source: a (topics: x, y.z_1)", ("x", "y.z_1"), None),
+        ("Source:  a\t(topics: [x])", ("x",), None),
         ("Sink: a (topic: out)", ("out",), None),
+        ("Sink: a (topic: null)", (), None),
         ("Sink: a (extractor class: com.example.ByRegion@1f)", (), None),
     ],
-    ids=["topics", "none", "pattern", "classes", "brackets", "sink", "extractor"],
+    ids=[
+        "topics",
+        "none",
+        "pattern",
+        "classes",
+        "brackets",
+        "before 2.1",
+        "several before 2.1",
+        "spaces",
+        "sink",
+        "null",
+        "extractor",
+    ],
 )
 def test_sources_have_topics_or_a_pattern_and_sinks_a_topic_or_none(line, topics, pattern):
     node = only_node(line)
@@ -71,8 +88,59 @@ def test_a_name_may_hold_almost_any_character(name):
     assert (read.name, read.successors) == (name, (f"{name}2",))
 
 
+def test_without_brackets_a_name_is_a_pattern_beside_one_with_brackets():
+    text = description("Source: a (topics: [x])", "Source: b (topics: y.z)")
+    assert [one.pattern for one in read_description(text).subtopologies[0].nodes] == [None, "y.z"]
+
+
+def test_nodes_and_global_stores_of_1_0_are_lines():
+    text = """Sub-topologies:
+  Sub-topology: 0
+    Source: a(topics: x, y) --> b, c
+    Processor: b(stores: [s]) --> c <-- a
+    Sink: c(topic: out) <-- a, b
+Global Stores:
+  GlobalStore: g(topic: names) -> h(store: names)
+"""
+    first, second = read_description(text).subtopologies
+    assert [(one.topics, one.stores, one.successors) for one in first.nodes] == [
+        (("x", "y"), (), ("b", "c")),
+        ((), ("s",), ("c",)),
+        (("out",), (), ()),
+    ]
+    assert (second.is_global, second.nodes[1].stores) == (True, ("names",))
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("formatter_of_the_group_tool", [("1", False, ["farm.eggs"]), ("1", True, ["farm.names"])]),
+        ("one_line", [("0", False, ["farm.eggs"])]),
+        ("viz", [("0", False, ["farm.eggs"])]),
+        ("without_brackets", [("0", False, ["farm.eggs", "farm.milk"])]),
+    ],
+)
+def test_descriptions_as_other_versions_and_tools_print_them_are_read(name, found):
+    """tests/conformance/reported/describe_of_other_versions"""
+    text = (REPORTED / "describe_of_other_versions" / f"{name}.txt").read_text("utf-8")
+    assert [
+        (
+            one.name,
+            one.is_global,
+            [topic for node in one.nodes if node.kind is NodeKind.SOURCE for topic in node.topics],
+        )
+        for one in read_description(text).subtopologies
+    ] == found
+
+
+def test_a_logger_is_spoken_of_only_where_it_wrote():
+    with pytest.raises(DescriptionError) as raised:
+        read_description("nonsense")
+    assert "logger" not in str(raised.value)
+
+
 def test_named_topologies_may_use_the_same_numbers():
-    text = "Topology: a:\nSub-topology: 0\nTopology: b:\nSub-topology: 0"
+    text = "Topology: a:\nSub-topology: 0\nTopology - b:\nSub-topology: 0"
     read = read_description(text).subtopologies
     assert [(one.topology, one.number) for one in read] == [("a", 0), ("b", 0)]
 
@@ -80,7 +148,9 @@ def test_named_topologies_may_use_the_same_numbers():
 @pytest.mark.parametrize(
     ("lines", "line", "words"),
     [
-        (["INFO Source: a (topics: [t])"], 3, "Expected one of Topologies:"),
+        (["INFO Source: a (topics: [t])"], 3, "Leave out what a logger adds to its lines."),
+        (["Mapper: a (topics: [t])"], 3, "Expected one of Topologies:"),
+        (["GlobalStore: a(topic: t)"], 3, "Expected NAME(topic: ...) -> NAME(store: ...)"),
         (["Source: a (topics: [t]) main"], 3, "Expected NAME (topics: ...) and nothing behind"),
         (["Source: a"], 3, "Expected NAME (topics: ...)"),
         (["Processor: a (stores: s)"], 3, "Expected NAME (stores: [...])"),
