@@ -95,7 +95,7 @@ def _status_document(status: Mapping[str, str]) -> dict[str, Any]:
         raise BadVoters("CurrentVoters is missing: give the whole answer of describe --status")
     return {
         "clusterId": status.get("ClusterId"),
-        "leaderId": _whole(status.get("LeaderId", "-1"), "LeaderId"),
+        "leaderId": status.get("LeaderId"),
         "voters": parse_json(status["CurrentVoters"]),
     }
 

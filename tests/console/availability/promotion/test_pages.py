@@ -289,7 +289,7 @@ def test_a_what_if_drill_is_recorded_on_its_page(sign_in, operator, cluster):
     post(sign_in(operator), "drills/record/", title="West lost", results=json.dumps(results))
     assert Drill.objects.get().state == "succeeded"
     text = post(sign_in(operator), "drills/record/", results="[{").content.decode()
-    assert "This is no JSON" in text
+    assert "It is no JSON" in text
 
 
 @pytest.mark.parametrize(

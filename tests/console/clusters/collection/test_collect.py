@@ -121,7 +121,7 @@ def test_a_noun_fails_alone(cluster, kafka, question, noun, kind):
 def test_what_breaks_in_one_noun_is_written_down_and_the_others_go_on(cluster, kafka):
     kafka.faults["describe_topics"] = ZeroDivisionError("by zero")
     rounds = run_rounds(cluster, kafka)
-    assert "ZeroDivisionError: by zero" in rounds["topics"].error
+    assert "a fault of the program" in rounds["topics"].error
     assert rounds["groups"].succeeded_at == NOW
 
 

@@ -116,7 +116,7 @@ def test_a_round_that_fails_keeps_what_was_known(cluster, fault):
 
 def test_what_breaks_inside_is_told_as_a_failure(cluster):
     row = run(cluster, RuntimeError("boom"))
-    assert "RuntimeError: boom" in row.error
+    assert "a fault of the program" in row.error
 
 
 @pytest.mark.parametrize(

@@ -296,7 +296,7 @@ def test_a_rule_that_fails_is_written_down_and_the_next_look_comes(flow):
             raise RuntimeError("a mistake")
 
     watch = look(flow, Broken())
-    assert watch.faults == {"crosslog": "RuntimeError: a mistake"}
+    assert "a fault of the program" in watch.faults["crosslog"]
     assert due_flows(NOW + EVERY) == [flow.pk]
 
 

@@ -1,6 +1,7 @@
 """What `crosslog quorum-change` prints, and with which code it ends."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +9,7 @@ from jobs.cli import main
 from tests.jobs.quorum.log_files import write_folder
 from tests.jobs.quorum.voter_sets import Log, key_of, voters
 
+REPORTED = Path(__file__).parents[3] / "conformance/reported/voters_that_share_an_endpoint"
 THREE = voters(1, 2, 3)
 DIRECTORY = "DFV_jw2OTNSJdDCXmgr-2A"
 
@@ -156,3 +158,101 @@ def test_a_log_whose_voters_may_be_others_now_is_not_planned_with(asked, tmp_pat
 
 def test_a_file_that_is_not_there_ends_with_2(asked, tmp_path):
     assert asked("--remove", "1", path=tmp_path / "nothing")[0] == 2
+
+
+@pytest.mark.parametrize(
+    "change", [("--remove", "3"), ("--remove", "3", "--add", "4@localhost:9093")]
+)
+def test_endpoints_that_lead_nowhere_are_told_before_any_step(asked, change):
+    code, told, _ = asked(*change, path=REPORTED / "voters.json")
+    before, _, _ = told.partition("1. ")
+    assert code == 0
+    assert "Voter 1 has the endpoint CONTROLLER://0.0.0.0:9093" in before
+    assert "requests reach one of them only" in before
+    assert "KAFKA-20661" in before
+
+
+def test_a_command_never_names_an_address_that_leads_nowhere(asked):
+    _, told, _ = asked("--remove", "3", path=REPORTED / "voters.json")
+    assert "--bootstrap-controller localhost:9093 remove-controller" in told
+
+
+def test_a_voter_that_is_added_under_the_endpoint_of_another_is_told(asked):
+    _, told, _ = asked("--add", "4@c1:9093", "--add", "5@c1:9093", "--json")
+    cautions = json.loads(told)["cautions"]
+    assert any("Voters 4, 5 have the endpoint CONTROLLER://c1:9093" in one for one in cautions)
+
+
+def test_a_new_machine_under_the_address_of_a_removed_voter_is_no_fault(asked, tmp_path):
+    path = tmp_path / "voters.json"
+    voters_ = [
+        {"id": one, "directoryId": DIRECTORY, "endpoints": [f"C://c{one}:9093"], "alive": one != 3}
+        for one in (1, 2, 3)
+    ]
+    path.write_text(json.dumps({"voters": voters_}))
+    _, told, _ = asked("--remove", "3", "--add", "4@c3:9093", "--json", path=path)
+    assert json.loads(told)["cautions"] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("{}", id="the list alone"),
+        pytest.param("CurrentVoters:          {}\n", id="its line"),
+        pytest.param(
+            "ClusterId:              x\nLeaderId:               2\nLeaderEpoch:            3\n"
+            "HighWatermark:          9\nMaxFollowerLag:         0\nMaxFollowerLagTimeMs:   0\n"
+            "CurrentVoters:          {}\nCurrentObservers:       []\n",
+            id="the whole status",
+        ),
+        pytest.param("LeaderId: 2\r\nCurrentVoters: {}\r\n", id="with ends of lines of Windows"),
+    ],
+)
+def test_what_kafka_metadata_quorum_prints_is_read_as_it_is(asked, tmp_path, text):
+    path = tmp_path / "status.txt"
+    path.write_text(text.replace("{}", (REPORTED / "current_voters.json").read_text().strip()))
+    code, told, _ = asked("--remove", "3", path=path)
+    assert code == 0
+    assert "--controller-id 3 --controller-directory-id i_2hGK_KT1ipl2q-Dm16Jg" in told
+    assert "127.0.0.1:33593,127.0.0.1:33693" in told
+
+
+def test_the_leader_of_a_printed_status_goes_last(asked, tmp_path):
+    path = tmp_path / "status.txt"
+    path.write_text(f"LeaderId: 3\nCurrentVoters: {(REPORTED / 'current_voters.json').read_text()}")
+    _, told, _ = asked("--remove", "3", path=path)
+    assert "It is the leader: it resigns" in told
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        ({"voterz": [1]}, "voterz: there is no such key; voters is meant"),
+        (
+            {"voters": [{"id": 1, "directory_ids": "x"}]},
+            "voters[0].directory_ids: there is no such",
+        ),
+        ({"voters": [{"id": "one"}]}, "voters[0].id: a whole number from 0"),
+        ({"voters": []}, "voters: a list of voters is wanted"),
+        ({"voters": [{"id": 1, "endpoints": ["c1:9093"]}]}, "NAME://HOST:PORT is wanted"),
+        ([], "a list of voters is wanted"),
+        (7, "an object is wanted"),
+    ],
+)
+def test_a_document_that_does_not_say_who_votes_is_refused_at_its_place(
+    asked, tmp_path, document, words
+):
+    path = tmp_path / "voters.json"
+    path.write_text(json.dumps(document))
+    code, told, said = asked("--remove", "3", path=path)
+    assert (code, told) == (2, "")
+    assert words in said
+
+
+def test_names_are_read_in_the_case_of_other_tools(asked, tmp_path):
+    path = tmp_path / "voters.json"
+    voters_ = [{"id": one, "directory_id": DIRECTORY} for one in (1, 2, 3)]
+    path.write_text(json.dumps({"voters": voters_, "leader_id": 1, "kraft_version": 1}))
+    code, told, _ = asked("--remove", "3", path=path)
+    assert code == 0
+    assert f"--controller-directory-id {DIRECTORY}" in told

@@ -4,11 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from jobs.cluster.admin.quorum import QuorumDescription, QuorumReplica
+from jobs.cluster.admin.quorum import (
+    QuorumDescription,
+    QuorumEndpoint,
+    QuorumNode,
+    QuorumReplica,
+)
 from jobs.quorum.health.compare import LogDigest
 from jobs.quorum.health.finding import QuorumCode, Severity
 from jobs.quorum.health.rules import QuorumSnapshot, evaluate_quorum
 from jobs.quorum.timeline.voter_timeline import read_voter_timeline
+from jobs.quorum.voters.voter_sets import Endpoint, VoterSet
 from tests.jobs.quorum.voter_sets import Log, key_of, minus, plus, voters
 
 NOW = 1_800_000_100_000
@@ -352,3 +358,42 @@ def test_the_worst_comes_first_and_each_is_json_values():
     assert all(finding.todo and finding.sentence for finding in findings)
     assert findings[1].key == ("voter_silent", "2")
     assert key_of(THREE, 2).directory_id
+
+
+def listening(*places):
+    """Return nodes 1, 2, ... with an endpoint each: (host, port)."""
+    return tuple(
+        QuorumNode(id_, (QuorumEndpoint("CONTROLLER", host, port),))
+        for id_, (host, port) in enumerate(places, start=1)
+    )
+
+
+SAME = (("c1", 9093), ("c1", 9093), ("c3", 9093))
+
+
+def test_voters_with_one_endpoint_are_a_finding_that_names_them():
+    (one,) = found(description=described(nodes=listening(*SAME)))[QuorumCode.VOTER_ENDPOINT]
+    assert (one.subject, one.severity) == ("CONTROLLER://c1:9093", Severity.RISK)
+    assert one.evidence == {"voters": [1, 2], "endpoint": "CONTROLLER://c1:9093"}
+    assert "advertised.listeners" in one.todo
+
+
+def test_voters_at_loopback_are_a_finding_when_brokers_are_on_several_machines():
+    places = (("localhost", 1), ("localhost", 2), ("localhost", 3))
+    description = described(nodes=listening(*places))
+    assert QuorumCode.VOTER_ENDPOINT not in found(description=description, broker_hosts={"b1"})
+    found_ = found(description=description, broker_hosts={"b1", "b2"})
+    assert len(found_[QuorumCode.VOTER_ENDPOINT]) == 3
+
+
+def test_endpoints_are_judged_by_the_log_where_no_description_has_them():
+    everywhere = (Endpoint("CONTROLLER", "0.0.0.0", 9093),)
+    listening_ = VoterSet(tuple(replace(one, endpoints=everywhere) for one in THREE))
+    log = Log(epoch=0, at_ms=NOW - 50_000).leader(1, [1, 2, 3]).kraft_version(1)
+    log = log.voters(listening_).together(3).noop(3)
+    assert QuorumCode.VOTER_ENDPOINT in found(timeline=read_voter_timeline(log))
+
+
+def test_endpoints_that_are_not_known_are_not_judged():
+    judged = evaluate_quorum(QuorumSnapshot(description=described()), NOW).judged
+    assert QuorumCode.VOTER_ENDPOINT not in judged
