@@ -107,7 +107,7 @@ def counts_mapping(counts: Counts) -> dict[str, Any]:
 
 
 def quorum_mapping(quorum: QuorumOutcome) -> dict[str, Any]:
-    """Return the quorum; `known` false where there is no verdict: the voters are not known, or too few of them."""
+    """Return the quorum; `known` false where there is no verdict, as too little is known of the voters."""
     is_known = quorum.is_known
     return {
         "known": is_known,

@@ -147,7 +147,7 @@ def _elect(
 ) -> SimulatedPartition:
     """Elect from the ISR, else the ELR, else the last known leader, else uncleanly where that is allowed.
 
-    Also without ELR: entries of the time when it was on are eligible (`PartitionChangeBuilder.isValidNewLeader`).
+    Entries of the ELR are eligible also when it is off (`PartitionChangeBuilder.isValidNewLeader`).
     """
     candidates = now.isr or now.elr
     valid = [one for one in candidates if one in context.acceptable]
@@ -162,9 +162,7 @@ def _elect(
     return _elect_uncleanly(partition, now, context)
 
 
-def _led(
-    now: SimulatedPartition, leader: int, context: PartitionContext
-) -> SimulatedPartition:
+def _led(now: SimulatedPartition, leader: int, context: PartitionContext) -> SimulatedPartition:
     """Return a partition with a new leader: where there was none, the others follow it anew."""
     lagging = now.lagging if now.leader is not None else frozenset()
     last_known = () if context.has_elr else now.last_known_elr

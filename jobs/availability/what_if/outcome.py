@@ -66,7 +66,7 @@ class PartitionOutcome:
 
     `needs_unclean`: there is no leader, and only an unclean election of a living replica would make one now.
     `promoted`, `demoted`: observers that entered the ISR, and living ones that left it, in this step.
-    `min_insync_replicas` None: not known. `condition`: what depends on settings that are not known, else empty.
+    `min_insync_replicas` None: not known. `condition`: what depends on settings that are not known.
     """
 
     topic: str
@@ -108,7 +108,7 @@ class Counts:
     """Numbers over partitions (of a topic, of the cluster), after a step.
 
     `became_unwritable`: of those that were writable before, or may have been; `unknown`: whether they are
-    writable depends on a min.insync.replicas that is not known. `at_risk`: waiting, unclean or lost; `lost`: the
+    writable depends on settings that are not known. `at_risk`: waiting, unclean or lost; `lost`: the
     last two; `exposed`: one copy left. `severities`: how many of each severity, all of them named.
     """
 
@@ -154,8 +154,8 @@ def count_outcomes(outcomes: Iterable[PartitionOutcome]) -> Counts:
 class QuorumOutcome:
     """The quorum after a step. `voters` 0: not known; for partitions a majority is assumed.
 
-    `unsure_ids`: voters of which it is not known whether they live; `is_undecided`: the majority hangs on them,
-    and is assumed for the partitions.
+    `unsure_ids`: voters of which it is not known whether they live; `is_undecided`: the majority depends on
+    them, and is assumed for the partitions.
     `deadly_racks`: racks each of which alone would end the majority next; `deadly_nodes` likewise.
     """
 

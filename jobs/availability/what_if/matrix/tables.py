@@ -138,7 +138,9 @@ def tables_of(cluster: ClusterModel) -> Tables:
         least=_column(effective_min_isr(one) for one in partitions),
         wanted=_column(map(wanted_in_sync, partitions, observers)),
         is_least_known=_column(one.min_insync_replicas is not None for one in partitions) > 0,
-        is_unclean_allowed=_column(bool(one.is_unclean_allowed) for one in partitions).astype(np.bool_),
+        is_unclean_allowed=_column(bool(one.is_unclean_allowed) for one in partitions).astype(
+            np.bool_
+        ),
         is_governed=_column(is_governed(one) for one in partitions).astype(np.bool_),
     )
 
