@@ -25,6 +25,7 @@ class BrokerLiveness:
     serving: AbstractSet[int]
     has_majority: bool
     fenced: AbstractSet[int] = frozenset()
+    has_elr: bool = False
 
 
 def state_of(
@@ -106,7 +107,7 @@ def _conditions(
         yield (
             f"min.insync.replicas is not known: writable if it is {enough}, not if it is {size + 1} or more."
         )
-        if after.elr or partition.policy is not None:
+        if moment.has_elr or partition.policy is not None:
             yield "ELR and promotions are told as with 1."
     ready = [one for one in living if one not in moment.fenced]
     is_open = partition.is_unclean_allowed is None and after.leader is None

@@ -86,7 +86,8 @@ class SimulationState:
             self.back.clear()
             self.restarted.clear()
         self._shown = self._shown_after(before, states, serving ^ self.serving)
-        moment = BrokerLiveness(self.serving, has_majority, self.standbys - self.unfenced)
+        fenced = self.standbys - self.unfenced
+        moment = BrokerLiveness(self.serving, has_majority, fenced, self.cluster.has_elr)
         return tuple(
             outcome_of(one, was, now, self._states[index], moment, self.promoter(index))
             for index, (one, was, now) in enumerate(

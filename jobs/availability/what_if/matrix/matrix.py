@@ -94,7 +94,7 @@ class MatrixColumn:
         sums = self.cluster
         ended = self._scene.quorum.has_majority and not self.quorum.has_majority
         return (
-            self._newly_stopped + self._newly_lost, sums.lost, int(ended), sums.offline,
+            self._newly_stopped + self._newly_lost, sums.lost, int(ended), sums.unknown, sums.offline,
             sums.at_risk, sums.exposed, sums.leader_changes,
         )  # fmt: skip
 
@@ -232,7 +232,9 @@ class _Baseline:
             state_of(partition, first_state(partition), self.alive, observers),
             state_of(partition, now, after.serving, observers),
             now,
-            BrokerLiveness(after.serving, after.quorum.has_majority, after.fenced),
+            BrokerLiveness(
+                after.serving, after.quorum.has_majority, after.fenced, self.cluster.has_elr
+            ),
             promoter_of(self.cluster, partition, observers),
         )
 

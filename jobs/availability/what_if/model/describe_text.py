@@ -12,11 +12,10 @@ _LISTS = {
     "Replicas": "replicas", "Isr": "isr", "Elr": "elr", "LastKnownElr": "last_known_elr",
     "Observers": "observers", "Adding Replicas": "adding", "Removing Replicas": "removing",
 }  # fmt: skip
-_OTHERS = (
-    "Topic", "TopicId", "PartitionCount", "ReplicationFactor", "Configs", "Partition", "Leader", "Offline",
-    "LiveObservers", "MarkedForDeletion",
-)  # fmt: skip
-_NAME = re.compile(rf"(?:^|\s)({'|'.join([*_LISTS, *_OTHERS])}):")
+_NAME = re.compile(
+    r"(?:^|\s)(Topic|TopicId|PartitionCount|ReplicationFactor|Configs|Partition|Leader|Replicas|Isr|Elr"
+    r"|LastKnownElr|Adding Replicas|Removing Replicas|Offline|Observers|LiveObservers|MarkedForDeletion):"
+)
 _NEXT_CONFIG = re.compile(r",(?=[a-z][a-z.]*=)")
 # What the tool leaves out because it is Kafka's own default (`TopicCommand`: `!config.isDefault`).
 _DEFAULTS = {"min.insync.replicas": "1", "unclean.leader.election.enable": "false"}
@@ -35,7 +34,7 @@ def document_of_text(text: str) -> Any:
         if found["topics"]:
             return found
         is_json = text.lstrip()[:1] in {"{", "["}
-        raise InvalidCluster({"": f"It is no JSON: {error}" if is_json else _WANTED}) from None
+        raise InvalidCluster({"": f"it is no JSON: {error}" if is_json else _WANTED}) from None
 
 
 def _described(text: str) -> dict[str, Any]:

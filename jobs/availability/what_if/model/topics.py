@@ -75,6 +75,8 @@ class TopicReader:
         if not found and base.placement is not None:
             name = self._document.text("topic", "name", "id") or "topic"
             found += self._steady(self._document, replace(base, name=name), 1)
+        if self._makes_brokers:
+            self._brokers.update({one: BrokerModel(one, is_alive=False) for one in _silent(found)})
         return found
 
     def _topics(self) -> Iterator[tuple[str, Fields]]:
@@ -260,6 +262,16 @@ class TopicReader:
             elif id_ is not None and lag is not None:
                 found[id_] = lag
         return found or NO_LAG
+
+
+def _silent(partitions: list[PartitionModel]) -> set[int]:
+    """Return the brokers, named by replicas only, that cannot be alive, or are in an ELR and in no ISR.
+
+    A living one would lead where nobody leads, and join the ISR.
+    """
+    idle = {id_ for one in partitions if one.leader is None for id_ in one.isr or one.elr}
+    eligible = {id_ for one in partitions for id_ in one.elr}
+    return idle | eligible.difference(*(one.isr for one in partitions))
 
 
 def _marked_isr(
