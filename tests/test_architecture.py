@@ -14,7 +14,18 @@ LONGEST_FILE = 400
 # Lowest first: a folder of jobs/ may import itself and what stands on a lower floor.
 FLOORS = (
     {"version", "visible"},
-    {"cache", "csv_text", "files", "logs", "limits", "numbers", "memory", "waiting", "patterns", "near_names"},
+    {
+        "cache",
+        "csv_text",
+        "files",
+        "logs",
+        "limits",
+        "numbers",
+        "memory",
+        "waiting",
+        "patterns",
+        "near_names",
+    },
     {"wire", "archives"},
     {"cluster"},
     {"reports"},

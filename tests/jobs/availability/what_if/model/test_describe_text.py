@@ -1,4 +1,4 @@
-"""What `kafka-topics.sh --describe` prints is a cluster: texts of Kafka 4.3.1 on a lab, and of older versions."""
+"""What `kafka-topics.sh --describe` prints is a cluster: texts of Kafka 4.3.1, and of older versions."""
 
 import pytest
 
@@ -14,7 +14,7 @@ Topic: farm.own\tTopicId: sSuhdMY2SF2jLltVq-qXVQ\tPartitionCount: 2\tReplication
 \tTopic: farm.own\tPartition: 1\tLeader: 3\tReplicas: 2,3,1\tIsr: 1,3\tElr: \tLastKnownElr: 
 Topic: elr.one\tTopicId: tH92OrhiROeWE3QoCi78uQ\tPartitionCount: 1\tReplicationFactor: 1\tConfigs: min.insync.replicas=1
 \tTopic: elr.one\tPartition: 0\tLeader: none\tReplicas: 2\tIsr: \tElr: 2\tLastKnownElr: 2
-"""  # noqa: W291, E501  as the tool prints it
+"""  # noqa: W291  as the tool prints it
 ONE = "\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1"
 
 

@@ -171,10 +171,16 @@ def test_what_holds_for_all_holds_for_a_topic_with_settings_of_its_own():
 
 
 def test_a_topic_may_list_its_configs():
-    told = {"name": "t", "configs": [{"name": "min.insync.replicas", "value": "2"}], "replicas": [1]}
+    told = {
+        "name": "t",
+        "configs": [{"name": "min.insync.replicas", "value": "2"}],
+        "replicas": [1],
+    }
     assert ClusterModel.from_json({"topics": [told]}).partitions[0].min_insync_replicas == 2
 
 
 def test_a_setting_with_two_values_is_refused():
-    with pytest.raises(InvalidCluster, match="min.insync.replicas is there twice, with two values"):
+    with pytest.raises(
+        InvalidCluster, match=r"min\.insync\.replicas is there twice, with two values"
+    ):
         least(DEFAULT, config("BROKER", "", "3"))
