@@ -25,7 +25,7 @@ from tests.live.kafka_tools import (
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.django_db, pytest.mark.timeout(900)]
-CONFIGS = "org.apache.kafka.tools.ConfigCommand"
+CONFIGS = "kafka.admin.ConfigCommand"
 ELR = "eligible.leader.replicas.version"
 # A dead broker is fenced after six seconds. Every broker of a lab of three has min.insync.replicas=2.
 SETTINGS = {"broker.session.timeout.ms": "6000", "broker.heartbeat.interval.ms": "1000"}
