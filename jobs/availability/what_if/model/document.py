@@ -29,8 +29,8 @@ _KEYS = (
     "promotes_itself", "is_promoting_itself", "topics", "partitions", "partition_count", "cases", "steps",
 )  # fmt: skip
 _NODE_KEYS = (
-    "id", "broker_id", "node_id", "voter_id", "rack", "site", "alive", "is_alive", "fenced", "standby",
-    "is_standby",
+    "id", "broker_id", "node_id", "voter_id", "rack", "site", "broker_rack", "alive", "is_alive", "fenced",
+    "standby", "is_standby",
 )  # fmt: skip
 
 

@@ -131,7 +131,8 @@ class Fields:
 
     def rack(self) -> str | None:
         """Return the rack of a node; empty and null say none."""
-        return None if self.get("rack", "site") == "" else self.text("rack", "site")
+        names = ("rack", "site", "brokerrack")
+        return None if self.get(*names) == "" else self.text(*names)
 
     def number(self, *names: str, least: int = 0, largest: int = LARGEST_ID) -> int | None:
         """Return a whole number; also of a text of digits, as configs are written."""

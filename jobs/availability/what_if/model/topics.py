@@ -21,13 +21,13 @@ from jobs.availability.what_if.model.settings import SETTING_KEYS, SettingsReade
 MOST_PARTITIONS_OF_A_TOPIC = 100_000
 PARTITION_KEYS = (
     "topic", "name", "id", "partition", "partition_id", "partition_index", "index", "replicas", "assignment",
-    "replica_nodes", "isr", "isrs", "in_sync_replicas", "isr_nodes", "leader", "leader_id", "observers",
-    "elr", "eligible_leader_replicas", "last_known_elr", "sync_count", "lagging", "lag_records", "lag",
-    "adding", "adding_replicas", "removing", "removing_replicas", "offline_replicas",
+    "replica_nodes", "isr", "isrs", "in_sync_replicas", "in_sync", "isr_nodes", "leader", "leader_id",
+    "observers", "elr", "eligible_leader_replicas", "last_known_elr", "sync_count", "lagging", "lag_records",
+    "lag", "adding", "adding_replicas", "removing", "removing_replicas", "offline_replicas",
 )  # fmt: skip
 _TOPIC_KEYS = ("partitions", "partition_count", "replication_factor")
 _REPLICAS = ("replicas", "assignment", "replicanodes")
-_ISR = ("isr", "isrs", "insyncreplicas", "isrnodes")
+_ISR = ("isr", "isrs", "insyncreplicas", "insync", "isrnodes")
 
 
 class TopicReader:

@@ -98,7 +98,11 @@ def _rack_verdict(cluster: ClusterAvailability) -> Verdict:
     at = text_of(stamp(cluster.outlook.snapshot_at), _TYPE.MOMENT)
     fatal = [one for one in losses if one.is_survived is False]
     if not fatal and any(one.is_survived is None for one in losses):
-        text = f"Whether the quorum of {alias} survives the loss of one rack is not known ({at})."
+        open_ = any(one.unknown for one in losses)
+        what, why = (
+            (alias, ", as min.insync.replicas is not") if open_ else (f"the quorum of {alias}", "")
+        )
+        text = f"Whether {what} survives the loss of one rack is not known{why} ({at})."
         return Verdict(Level.NONE, "Unknown", text, losses[0].href)
     if not fatal:
         text = f"{alias} survives the loss of any one of its {counted(len(losses), 'rack')} ({at})."
