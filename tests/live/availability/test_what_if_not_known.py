@@ -113,6 +113,6 @@ def test_a_replica_of_an_elr_that_was_switched_off_leads_when_it_returns(cluster
     for topic in ("one", "two"):
         wanted = after[topic]
         wait_for_log(
-            cluster, 1, topic, leader=wanted.leader, isr=set(wanted.isr), elr=wanted.elr,
-            last_known_elr=wanted.last_known_elr,
+            cluster, 1, topic, leader=wanted.leader, isr=set(wanted.isr), elr=set(wanted.elr),
+            last_known_elr=set(wanted.last_known_elr),
         )  # fmt: skip

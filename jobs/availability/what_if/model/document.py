@@ -20,18 +20,17 @@ from jobs.availability.what_if.model.cluster import (
 )
 from jobs.availability.what_if.model.describe_text import document_of_text
 from jobs.availability.what_if.model.fields import Fields, Problems, fields_of
-from jobs.availability.what_if.model.settings import SETTING_KEYS
 from jobs.availability.what_if.model.topics import PARTITION_KEYS, TopicReader
 
 MOST_PARTITIONS = 1_000_000
-_KEYS = (
+_KEYS = frozenset({
     "brokers", "racks", "sites", "voters", "controllers", "has_elr", "elr_enabled", "features",
     "promotes_itself", "is_promoting_itself", "topics", "partitions", "partition_count", "cases", "steps",
-)  # fmt: skip
-_NODE_KEYS = (
+})  # fmt: skip
+_NODE_KEYS = frozenset({
     "id", "broker_id", "node_id", "voter_id", "rack", "site", "broker_rack", "alive", "is_alive", "fenced",
     "standby", "is_standby",
-)  # fmt: skip
+})  # fmt: skip
 
 
 def cluster_document(cluster: ClusterModel) -> dict[str, Any]:
@@ -122,7 +121,7 @@ class _Reader:
 
     def read(self, document: Fields) -> ClusterModel:
         brokers = self._brokers(document)
-        document.refuse_near(_KEYS, SETTING_KEYS, PARTITION_KEYS)
+        document.refuse_near(_KEYS | PARTITION_KEYS)
         is_state = document.has("votersoffset", "kraftversion")
         topics = TopicReader(document, brokers, self.problems, knows_all=not is_state)
         partitions = topics.read()

@@ -12,6 +12,7 @@ LARGEST_ID = (1 << 31) - 1
 LARGEST_OFFSET = (1 << 63) - 1
 MOST_REPLICAS = 100
 MOST_PROBLEMS = 100
+MOST_KEYS = 2_000
 # Keys of documents that are read, plain, which are near to others that decide.
 NEAR_BY_CHANCE = frozenset({"topicid", "controller", "controllerid", "uid"})
 
@@ -21,6 +22,7 @@ class Problems:
 
     def __init__(self) -> None:
         self.found: dict[str, str] = {}
+        self.keys: set[str] = set()
 
     def add(self, path: str, sentence: str) -> None:
         """Keep a problem; the first one of a path counts."""
@@ -61,12 +63,17 @@ class Fields:
         """Return where a key stands."""
         return f"{self._path}.{key}" if self._path else str(key)
 
-    def refuse_near(self, *known: tuple[str, ...]) -> Fields:
-        """Refuse keys that were probably meant for one of `known`; returns itself."""
-        for key, _ in self._told.values():
-            meant = _meant(str(key), known)
-            if meant is not None:
-                self._problems.add(self.at(key), f"{key} is no key here; {meant} is wanted.")
+    def refuse_near(self, known: frozenset[str]) -> Fields:
+        """Refuse keys that were probably meant for one of `known`; returns itself.
+
+        A document with more names than anybody gives to keys is not compared any more: that takes long.
+        """
+        self._problems.keys.update(self._told)
+        if len(self._problems.keys) > MOST_KEYS:
+            return self
+        for plain, meant in _misses(tuple(self._told), known):
+            key = self._told[plain][0]
+            self._problems.add(self.at(key), f"{key} is no key here; {meant} is wanted.")
         return self
 
     def has(self, *names: str) -> bool:
@@ -197,5 +204,6 @@ def id_of(value: Any) -> Any:
 
 
 @lru_cache(maxsize=4096)
-def _meant(key: str, known: tuple[tuple[str, ...], ...]) -> str | None:
-    return near_name(key, (name for names in known for name in names), NEAR_BY_CHANCE)
+def _misses(plain: tuple[str, ...], known: frozenset[str]) -> list[tuple[str, str]]:
+    found = ((one, near_name(one, sorted(known), NEAR_BY_CHANCE)) for one in plain)
+    return [(one, meant) for one, meant in found if meant is not None]

@@ -14,12 +14,12 @@ from jobs.availability.placements.placement import (
 )
 from jobs.availability.what_if.model.fields import Fields, Problems, fields_of
 
-SETTING_KEYS = (
+SETTING_KEYS = frozenset({
     "min_insync_replicas", "min_isr", "unclean_allowed", "is_unclean_allowed",
     "unclean.leader.election.enable", "policy", "observer_promotion_policy", "promotion_policy", "placement",
     "placement_constraints", "confluent.placement.constraints", "configs", "config", "acted_on",
     "is_acted_on",
-)  # fmt: skip
+})  # fmt: skip
 _DEFAULT_BROKER = frozenset({"", "<default>"})
 
 

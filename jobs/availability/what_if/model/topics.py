@@ -19,13 +19,14 @@ from jobs.availability.what_if.model.fields import (
 from jobs.availability.what_if.model.settings import SETTING_KEYS, SettingsReader, TopicSettings
 
 MOST_PARTITIONS_OF_A_TOPIC = 100_000
-PARTITION_KEYS = (
+PARTITION_KEYS = frozenset({
     "topic", "name", "id", "partition", "partition_id", "partition_index", "index", "replicas", "assignment",
     "replica_nodes", "isr", "isrs", "in_sync_replicas", "in_sync", "isr_nodes", "leader", "leader_id",
     "observers", "elr", "eligible_leader_replicas", "last_known_elr", "sync_count", "lagging", "lag_records",
     "lag", "adding", "adding_replicas", "removing", "removing_replicas", "offline_replicas",
-)  # fmt: skip
-_TOPIC_KEYS = ("partitions", "partition_count", "replication_factor")
+})  # fmt: skip
+PARTITION_KEYS |= SETTING_KEYS
+_TOPIC_KEYS = PARTITION_KEYS | {"partitions", "partition_count", "replication_factor"}
 _REPLICAS = ("replicas", "assignment", "replicanodes")
 _ISR = ("isr", "isrs", "insyncreplicas", "insync", "isrnodes")
 
@@ -61,7 +62,7 @@ class TopicReader:
         base = self._reader.settings_in(self._document, TopicSettings())
         found: list[PartitionModel] = []
         for topic, told in self._topics():
-            told.refuse_near(_TOPIC_KEYS, SETTING_KEYS, PARTITION_KEYS)
+            told.refuse_near(_TOPIC_KEYS)
             settings = self._reader.settings_in(told, self._reader.configured(topic, base))
             self._settings[topic] = settings
             found += self._partitions_of(told, settings)
@@ -178,7 +179,7 @@ class TopicReader:
         return self._makes_brokers or (broker is not None and broker.is_alive)
 
     def _partition(self, told: Fields, settings: TopicSettings) -> Iterator[PartitionModel]:
-        told.refuse_near(PARTITION_KEYS, SETTING_KEYS)
+        told.refuse_near(PARTITION_KEYS)
         number = told.number("partition", "partitionid", "partitionindex", "index", "id") or 0
         replicas = told.numbers(*_REPLICAS)
         if not replicas:

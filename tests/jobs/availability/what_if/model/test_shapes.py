@@ -115,6 +115,11 @@ def test_one_key_with_two_values_is_refused():
         )
 
 
+def test_a_document_of_very_many_keys_is_read_in_time():
+    told = {"topic": "t", "replicas": [1], **{f"leader-ish {n}": n for n in range(100_000)}}
+    assert ClusterModel.from_json({"partitions": [told]}).partitions
+
+
 def test_words_of_reassignments_are_no_near_misses():
     told = {"topic": "t", "replicas": [1, 2], "adding": [2], "removing": [], "addingReplicas": [2], "removingReplicas": []}  # fmt: skip
     assert ClusterModel.from_json({"partitions": [told]}).partitions
