@@ -66,7 +66,7 @@ class Fields:
     def refuse_near(self, known: frozenset[str]) -> Fields:
         """Refuse keys that were probably meant for one of `known`; returns itself.
 
-        A document with more names than anybody gives to keys is not compared any more: that takes long.
+        A document with more names of keys than any format has is not compared: that would take long.
         """
         self._problems.keys.update(self._told)
         if len(self._problems.keys) > MOST_KEYS:
