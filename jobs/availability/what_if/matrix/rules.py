@@ -97,7 +97,7 @@ def _elect_uncleanly(tables: Tables, now: States, ready: Flags, context: Electio
 
 
 def _last_known(now: States, context: ElectionContext) -> Numbers:
-    """Return the place of the last known leader; -1: none is told, -3: more than one."""
+    """Return the place of the last known leader; -1: there is none, -3: more than one."""
     found: Numbers = np.where(now.last_known == -2, context.told, now.last_known)  # noqa: PLR2004  the model's own
     return found
 

@@ -60,7 +60,7 @@ class Fields:
         return self.at(self._told.get(name, (name, None))[0])
 
     def at(self, key: str) -> str:
-        """Return where a key stands."""
+        """Return the path of a key."""
         return f"{self._path}.{key}" if self._path else str(key)
 
     def refuse_near(self, known: frozenset[str]) -> Fields:

@@ -268,7 +268,7 @@ class TopicReader:
 def _silent(partitions: list[PartitionModel]) -> set[int]:
     """Return the brokers, named by replicas only, that cannot be alive, or are in an ELR and in no ISR.
 
-    A living one would lead where nobody leads, and join the ISR.
+    A living one would lead where there is no leader, and join the ISR.
     """
     idle = {id_ for one in partitions if one.leader is None for id_ in one.isr or one.elr}
     eligible = {id_ for one in partitions for id_ in one.elr}
