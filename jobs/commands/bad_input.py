@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
@@ -22,6 +21,4 @@ def _reason(error: OSError | ValueError) -> str:
         return f"It cannot be read: {error.strerror}"
     if isinstance(error, UnicodeDecodeError):
         return f"Byte {error.start} is not UTF-8"
-    if isinstance(error, json.JSONDecodeError):
-        return f"It is no JSON: {error}"
     return str(error)

@@ -105,13 +105,14 @@ def found_in(
 def trouble_of(partition: PartitionModel) -> str:
     """Return how bad a partition is in the words of runbooks; empty when it is well."""
     sync = [b for b in partition.replicas if b not in partition.observers]
-    if partition.leader is not None and len(partition.replicas) < partition.min_insync_replicas:
+    least = partition.min_insync_replicas
+    if partition.leader is not None and least is not None and len(partition.replicas) < least:
         return Trouble.RF_BELOW_MIN_ISR.value
     severity = partition_severity(
         leader=partition.leader,
         replicas=max(len(sync), 1),
         isr=len(partition.isr),
-        min_insync_replicas=partition.min_insync_replicas,
+        min_insync_replicas=least,
     )
     return "" if severity is Severity.OK else severity.word
 

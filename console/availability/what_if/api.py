@@ -205,7 +205,8 @@ def _row_json(row: Any, sites: list[str]) -> dict[str, Any]:
             "unwritable": unwritable,
             "offline": offline,
             "at_risk": risk,
+            "writable_unknown": sum(unknown),
         }
-        for site, (worst, unwritable, offline, risk) in zip(sites, cells, strict=True)
+        for site, (worst, unwritable, offline, risk, *unknown) in zip(sites, cells, strict=True)
     ]
     return {"topic": name, "partitions": count, "sites": told}

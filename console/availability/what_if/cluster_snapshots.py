@@ -16,7 +16,7 @@ from typing import Any
 from jobs.availability.what_if.model.cluster import BrokerModel, ControllerModel
 
 # Written into every snapshot: another version's is made anew.
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +44,12 @@ class PartitionClass:
 class TopicFacts:
     """A topic: its settings, and the class of each partition in the order of `numbers`.
 
-    `config` is the text of its own placement, empty for none; `min_insync_replicas` None: not known.
+    `config` is the text of its own placement, empty for none; of both settings None: not known.
     """
 
     name: str
     min_insync_replicas: int | None
-    is_unclean_allowed: bool
+    is_unclean_allowed: bool | None
     config: str
     numbers: Sequence[int]
     classes: Sequence[int]

@@ -12,14 +12,16 @@ from jobs.numbers import format_count
 def what_if_facts(answer: WhatIfResult) -> list[dict[str, Any]]:
     """Return what is writable after the last step, what has no leader, what is at risk."""
     counts = answer.counts
-    writable = counts.partitions - counts.unwritable
+    writable = counts.partitions - counts.unwritable - counts.unknown
     return [
         {
             "label": "Still writable",
             "value": format_count(writable),
-            "note": f"of {format_count(counts.partitions)} partitions, with acks=all",
+            "note": f"of {format_count(counts.partitions)} partitions, with acks=all"
+            + (f"; {format_count(counts.unknown)} not known" if counts.unknown else ""),
             "definition": "Partitions with a leader and at least min.insync.replicas in the ISR.",
             **_graded(counts.unwritable, "crit"),
+            **({"severity": "none"} if counts.unknown and not counts.unwritable else {}),
         },
         {
             "label": "Without a leader",
@@ -54,8 +56,12 @@ def quorum_facts(quorum: QuorumOutcome, before: QuorumOutcome) -> list[dict[str,
         "definition": "Controllers that vote: without a majority no leader is elected, no ISR changes and "
         "nothing is promoted.",
     }
-    if not quorum.voters:
-        note = "its voters are not known"
+    if not quorum.is_known:
+        note = (
+            "whether enough voters live is not known"
+            if quorum.voters
+            else "its voters are not known"
+        )
         return [
             fact
             | {"value": format_count(None), "note": note, "severity": "none", "word": "Unknown"}

@@ -73,6 +73,7 @@ def counts_json(counts: Counts) -> dict[str, Any]:
     )  # fmt: skip
     return {
         **{name: getattr(counts, name) for name in names},
+        "writable_unknown": counts.unknown,
         "severities": {word.word: count for word, count in counts.severities.items()},
         "worst": counts.worst.word,
     }
@@ -85,6 +86,7 @@ def quorum_json(quorum: QuorumOutcome) -> dict[str, Any]:
         "majority": quorum.majority,
         "alive_ids": list(quorum.alive_ids),
         "missing_ids": list(quorum.missing_ids),
+        "unsure_ids": list(quorum.unsure_ids),
         "has_majority": quorum.has_majority if quorum.is_known else None,
         "failures_tolerated": quorum.failures_tolerated if quorum.is_known else None,
         "deadly_racks": list(quorum.deadly_racks),
@@ -108,7 +110,7 @@ def _worst(model: ClusterModel, column: MatrixColumn | None) -> dict[str, Any] |
 
 
 def _topics(snapshot: ClusterSnapshot, sites: Sequence[MatrixColumn]) -> list[list[Any]]:
-    """Return a row per topic: name, partitions, and per site [worst, unwritable, offline, at risk]."""
+    """Return a row per topic: name, partitions, per site [worst, unwritable, offline, at risk, unknown]."""
     hit = [column.topics for column in sites]
     return [
         [topic.name, len(topic.classes), [_cell(one[topic.name]) for one in hit]]
@@ -117,4 +119,4 @@ def _topics(snapshot: ClusterSnapshot, sites: Sequence[MatrixColumn]) -> list[li
 
 
 def _cell(counts: Counts) -> list[Any]:
-    return [counts.worst.word, counts.unwritable, counts.offline, counts.at_risk]
+    return [counts.worst.word, counts.unwritable, counts.offline, counts.at_risk, counts.unknown]

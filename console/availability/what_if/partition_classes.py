@@ -21,8 +21,6 @@ from jobs.availability.placements.placement import Placement
 from jobs.availability.placements.roles import assign_roles
 from jobs.availability.what_if.model.cluster import ClusterModel, PartitionModel
 
-# What Kafka takes when nobody sets min.insync.replicas.
-KAFKA_MIN_ISR = 1
 NOBODY_ACTS = ActedTopics()
 
 
@@ -216,7 +214,7 @@ def partition_model(
         observers=observers,
         elr=found.elr,
         last_known_elr=found.last_known_elr,
-        min_insync_replicas=KAFKA_MIN_ISR if least is None else least,
+        min_insync_replicas=least,
         policy=placement.policy if placement is not None else None,
         is_unclean_allowed=facts.is_unclean_allowed,
         sync_count=placement.sync_count if placement is not None else None,

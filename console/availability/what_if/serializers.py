@@ -125,8 +125,9 @@ class WhatIfQuery(serializers.Serializer[Any]):
     cluster = serializers.CharField(
         required=False, max_length=63, help_text="Alias of the cluster."
     )
-    model = serializers.DictField(
-        required=False, help_text="A cluster as `crosslog what-if FILE.json` takes it."
+    model = serializers.JSONField(
+        required=False,
+        help_text="A cluster as `crosslog what-if FILE` takes it: an object, a list, or text.",
     )
     steps = StepSerializer(many=True, required=False)
     at = serializers.DateTimeField(
@@ -179,6 +180,9 @@ class WhatIfCountsSerializer(serializers.Serializer[Any]):
     offline = serializers.IntegerField()
     unwritable = serializers.IntegerField()
     became_unwritable = serializers.IntegerField()
+    writable_unknown = serializers.IntegerField(
+        help_text="Of them it is not known whether they take writes: min.insync.replicas is not."
+    )
     needs_unclean = serializers.IntegerField()
     lost = serializers.IntegerField()
     at_risk = serializers.IntegerField()
@@ -190,12 +194,16 @@ class WhatIfCountsSerializer(serializers.Serializer[Any]):
 
 
 class QuorumOutcomeSerializer(serializers.Serializer[Any]):
-    """The quorum; `voters` 0: not known, and null what follows from them."""
+    """The quorum; null where there is no verdict; `voters` 0: they are not known."""
 
     voters = serializers.IntegerField()
     majority = serializers.IntegerField()
     alive_ids = serializers.ListField(child=serializers.IntegerField())
     missing_ids = serializers.ListField(child=serializers.IntegerField())
+    unsure_ids = serializers.ListField(
+        child=serializers.IntegerField(),
+        help_text="Voters of which it is not known whether they live.",
+    )
     has_majority = serializers.BooleanField(allow_null=True)
     failures_tolerated = serializers.IntegerField(allow_null=True)
     deadly_racks = serializers.ListField(child=serializers.CharField())
@@ -222,14 +230,14 @@ class TopicOutcomeSerializer(serializers.Serializer[Any]):
 
 
 class PartitionMomentSerializer(serializers.Serializer[Any]):
-    """A partition at one moment; `leader` null: none."""
+    """A partition at one moment; `leader` null: none; `is_writable` null: not known."""
 
     leader = serializers.IntegerField(allow_null=True)
     isr = serializers.ListField(child=serializers.IntegerField())
     elr = serializers.ListField(child=serializers.IntegerField())
     last_known_elr = serializers.ListField(child=serializers.IntegerField())
     observers_in_isr = serializers.ListField(child=serializers.IntegerField())
-    is_writable = serializers.BooleanField()
+    is_writable = serializers.BooleanField(allow_null=True)
     severity = serializers.ChoiceField(choices=SEVERITY_WORDS, source="severity.word")
 
 
@@ -252,6 +260,10 @@ class PartitionOutcomeSerializer(serializers.Serializer[Any]):
     needs_unclean = serializers.BooleanField()
     promoter = serializers.ChoiceField(
         choices=[one.value for one in Promoter], source="promoter.value"
+    )
+    min_insync_replicas = serializers.IntegerField(allow_null=True, help_text="Null: not known.")
+    condition = serializers.CharField(
+        allow_blank=True, help_text="What depends on settings that are not known, by their values."
     )
 
 
@@ -299,6 +311,7 @@ class SiteCellSerializer(serializers.Serializer[Any]):
     unwritable = serializers.IntegerField()
     offline = serializers.IntegerField()
     at_risk = serializers.IntegerField()
+    writable_unknown = serializers.IntegerField()
 
 
 class TopicRowSerializer(serializers.Serializer[Any]):

@@ -32,7 +32,8 @@ _AT_RISK = frozenset({RiskCode.WAITING, RiskCode.UNCLEAN, RiskCode.LOST})
 # What partitions of an answer can be narrowed down to.
 KINDS: Mapping[str, Keeps] = {
     "changed": lambda one: one.is_changed,
-    "unwritable": lambda one: not one.after.is_writable,
+    "unwritable": lambda one: one.after.is_writable is False,
+    "unknown": lambda one: one.after.is_writable is None,
     "offline": lambda one: one.after.leader is None,
     "at_risk": lambda one: one.data_at_risk.code in _AT_RISK,
     "exposed": lambda one: one.data_at_risk.code is RiskCode.EXPOSED,
@@ -219,7 +220,8 @@ def _counts(sums: NDArray[np.int64]) -> Counts:
 
 _FLAGS: Mapping[str, Callable[[PartitionOutcome], int]] = {
     "offline": lambda one: one.after.leader is None,
-    "unwritable": lambda one: not one.after.is_writable,
+    "unwritable": lambda one: one.after.is_writable is False,
+    "unknown": lambda one: one.after.is_writable is None,
     "became_unwritable": lambda one: one.became_unwritable,
     "needs_unclean": lambda one: one.needs_unclean,
     "lost": lambda one: one.is_lost,

@@ -36,7 +36,7 @@ class UnknownMoment(Exception):
 
 
 def read_now(cluster: Cluster) -> ClusterSnapshot:
-    """Return a cluster as it was last collected; ten queries, whatever its size."""
+    """Return a cluster as it was last collected; eleven queries, whatever its size."""
     log = quorum.log_of(cluster)
     known = _LogFacts.newest(log)
     numbering = ClassNumbering()
@@ -50,7 +50,7 @@ def read_now(cluster: Cluster) -> ClusterSnapshot:
         known.has_elr,
         numbering.classes,
         topics,
-        tuple(_gaps_now(log, topics, brokers, voters)),
+        tuple(_gaps_now(log, topics, brokers, voters, _set_by_one_broker(cluster))),
         seen_at(cluster),
     )
 
@@ -76,7 +76,7 @@ def read_then(cluster: Cluster, at: datetime) -> ClusterSnapshot:
             numbers.setdefault(topic, []).append((partition, number))
     least_now = _least_now(cluster, numbers)
     topics = [
-        _topic(name, known.least_of(name, least_now), known.configs.get(name, {}), found)
+        _topic(name, known.least_of(name, least_now), known.configs_of(name), found)
         for name, found in sorted(numbers.items())
     ]
     brokers = _brokers_then(known)
@@ -99,7 +99,7 @@ class _LogFacts:
     brokers: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
     # Settings of topics by name, and those of all brokers under "".
     configs: dict[str, dict[str, str]] = field(default_factory=dict)
-    default_least: str = ""
+    defaults: dict[str, str] = field(default_factory=dict)
     has_elr: bool = False
 
     @classmethod
@@ -121,14 +121,18 @@ class _LogFacts:
             value = (state or {}).get("value")
             if kind == "TOPIC" and value is not None:
                 found.configs.setdefault(name or resource, {})[setting] = value
-            elif kind == "BROKER" and not resource and setting == MIN_ISR:
-                found.default_least = value or ""
+            elif kind == "BROKER" and not resource and setting in {MIN_ISR, UNCLEAN} and value:
+                found.defaults[setting] = value
         return found
 
     def least_of(self, topic: str, now: Mapping[str, int | None]) -> int | None:
         """Return min.insync.replicas of a topic: its own, the cluster's default, else what it is now."""
-        own = self.configs.get(topic, {}).get(MIN_ISR) or self.default_least
+        own = self.configs.get(topic, {}).get(MIN_ISR) or self.defaults.get(MIN_ISR, "")
         return int(own) if own.isdecimal() else now.get(topic)
+
+    def configs_of(self, topic: str) -> Mapping[str, str]:
+        """Return the settings of a topic over the cluster's defaults."""
+        return self.defaults | self.configs.get(topic, {})
 
 
 def _broker_states(log: Any, moment: Any) -> dict[int, Mapping[str, Any]]:
@@ -209,11 +213,16 @@ def _topic(
     return TopicFacts(
         name,
         least,
-        configs.get(UNCLEAN) == "true",
+        {"true": True, "false": False}.get(configs.get(UNCLEAN, "")),
         configs.get(CONFIG) or "",
         [number for number, _ in ordered],
         [known for _, known in ordered],
     )
+
+
+def _set_by_one_broker(cluster: Cluster) -> int:
+    sources = ("STATIC_BROKER_CONFIG", "DYNAMIC_BROKER_CONFIG")
+    return Topic.objects.filter(cluster=cluster, min_isr_source__in=sources).count()
 
 
 def _least_now(cluster: Cluster, names: Iterable[str]) -> dict[str, int | None]:
@@ -306,7 +315,9 @@ def _gaps_now(
     topics: list[TopicFacts],
     brokers: list[BrokerModel],
     voters: list[ControllerModel],
+    of_one: int = 0,
 ) -> Iterable[str]:
+    """`of_one`: topics whose min.insync.replicas is that of one broker."""
     if log is None or not log.next_offset:
         yield (
             "The metadata log is not followed: eligible leader replicas (ELR) and fenced brokers are "
@@ -318,6 +329,11 @@ def _gaps_now(
         yield "The quorum was not described: what a loss does to it is not told."
     yield from _voters_without_rack(voters)
     yield from _gaps_of_topics(topics)
+    if of_one:
+        yield (
+            f"min.insync.replicas of {of_one:,} topics is what the broker that answered has in its "
+            "server.properties or for itself alone: a leader on a broker with another value goes by its own."
+        )
     bare = [str(one.broker_id) for one in brokers if one.rack is None]
     if bare:
         yield f"No rack is known of broker{'s' * (len(bare) > 1)} {', '.join(bare[:10])}."
@@ -337,13 +353,13 @@ def _gaps_of_topics(topics: Iterable[TopicFacts]) -> Iterable[str]:
     if unknown:
         yield (
             f"min.insync.replicas of {len(unknown):,} topics is not known, such as {unknown[0]}: "
-            "1 is assumed."
+            "where fewer replicas than all are in sync, it is not known whether they take writes."
         )
 
 
 def _gaps_then(known: _LogFacts, topics: list[TopicFacts]) -> Iterable[str]:
     taken = [t for t in topics if not known.configs.get(t.name, {}).get(MIN_ISR)]
-    if taken and not known.default_least:
+    if taken and MIN_ISR not in known.defaults:
         yield (
             f"The log has no min.insync.replicas of {len(taken):,} topics: the brokers' own setting is taken "
             "as it is now."

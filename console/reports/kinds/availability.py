@@ -302,6 +302,7 @@ def _outlook(cluster: Cluster, period: Period, now: datetime) -> RackOutlook:
             one.counts.partitions,
             one.has_majority,
             one.href,
+            one.counts.unknown,
         )
         for one in found.losses
     )

@@ -92,7 +92,7 @@ def worst_start(cluster: ClusterModel, lost: frozenset[int]) -> ClusterModel:
 
 def _shrunk(partition: PartitionModel, lost: frozenset[int]) -> PartitionModel:
     order = sorted(partition.isr, key=lambda one: one not in lost)
-    kept = set(order[: max(1, partition.min_insync_replicas)])
+    kept = set(order[: max(1, partition.min_insync_replicas or 1)])
     isr = tuple(one for one in partition.replicas if one in kept)
     return replace(partition, isr=isr, leader=isr[0])
 

@@ -130,7 +130,7 @@ def _isr(
         had = len(before.isr)
         words = (
             f"Observer {{broker}} was promoted into the ISR of {{place}}, which had {had} of "
-            f"{before.min_insync_replicas}."
+            f"{before.min_insync_replicas or '? (min.insync.replicas is not known)'}."
         )
         yield _event(ObserverEventKind.PROMOTED, after, broker, at_ms, words)
     elif broker in before.isr and broker not in after.isr:

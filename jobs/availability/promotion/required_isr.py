@@ -49,7 +49,7 @@ def required_isr_of(
     """
     observers = set(partition.observers)
     now = replace(partition, policy=policy)
-    least = max(partition.min_insync_replicas, relaxed_from or 0)
+    least = max(partition.min_insync_replicas or 0, relaxed_from or 0) or None
     before = replace(now, min_insync_replicas=least)
     return RequiredIsr(
         threshold=observer_target(now, partition.leader, partition.observers),

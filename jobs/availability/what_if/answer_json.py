@@ -68,6 +68,8 @@ def outcome_mapping(outcome: PartitionOutcome) -> dict[str, Any]:
         "promoter": outcome.promoter.value,
         "promoted": list(outcome.promoted),
         "demoted": list(outcome.demoted),
+        "min_insync_replicas": outcome.min_insync_replicas,
+        "condition": outcome.condition,
     }
 
 
@@ -92,6 +94,7 @@ def counts_mapping(counts: Counts) -> dict[str, Any]:
         "offline": counts.offline,
         "unwritable": counts.unwritable,
         "became_unwritable": counts.became_unwritable,
+        "writable_unknown": counts.unknown,
         "needs_unclean": counts.needs_unclean,
         "lost": counts.lost,
         "at_risk": counts.at_risk,
@@ -104,7 +107,7 @@ def counts_mapping(counts: Counts) -> dict[str, Any]:
 
 
 def quorum_mapping(quorum: QuorumOutcome) -> dict[str, Any]:
-    """Return the quorum; `known` false where the voters are not known, and nothing is said of them."""
+    """Return the quorum; `known` false where there is no verdict, as too little is known of the voters."""
     is_known = quorum.is_known
     return {
         "known": is_known,
@@ -112,6 +115,7 @@ def quorum_mapping(quorum: QuorumOutcome) -> dict[str, Any]:
         "majority": quorum.majority,
         "alive": list(quorum.alive_ids),
         "missing": list(quorum.missing_ids),
+        "not_known": list(quorum.unsure_ids),
         "has_majority": quorum.has_majority if is_known else None,
         "failures_tolerated": quorum.failures_tolerated if is_known else None,
         "deadly_racks": list(quorum.deadly_racks),

@@ -49,8 +49,11 @@ class PartitionContext:
 
 
 def effective_min_isr(partition: PartitionModel) -> int:
-    """Return how many must be in sync: never more than there are replicas (`Partition.effectiveMinIsr`)."""
-    return min(partition.min_insync_replicas, len(partition.replicas))
+    """Return how many must be in sync: never more than there are replicas (`Partition.effectiveMinIsr`).
+
+    Where it is not known, 1: that leaves the fewest in the ELR.
+    """
+    return min(partition.min_insync_replicas or 1, len(partition.replicas))
 
 
 def wanted_in_sync(partition: PartitionModel, observers: Sequence[int]) -> int:
@@ -89,14 +92,15 @@ def settle(
     """Return the partition when all that follows by itself has happened; `now` itself if nothing does."""
     if _is_at_rest(partition, now, context):
         return now
+    was = now
     now = _elect(partition, _shrink(partition, now, context), context)
-    if now.leader is None:
-        return now
-    isr = _joined(partition, now, context)
-    isr = _with_observers(partition, now, isr, context)
-    elr = _elr_after(partition, now, isr, context)
-    last_known = () if context.has_elr else now.last_known_elr
-    return replace(now, isr=_in_order(partition, isr), elr=elr, last_known_elr=last_known)
+    if now.leader is not None:
+        isr = _joined(partition, now, context)
+        isr = _with_observers(partition, now, isr, context)
+        elr = _elr_after(partition, now, isr, context)
+        now = replace(now, isr=_in_order(partition, isr), elr=elr)
+    is_written = (now.leader, now.isr) != (was.leader, was.isr)
+    return replace(now, elr=()) if is_written and not context.has_elr else now
 
 
 def _is_at_rest(
@@ -118,6 +122,7 @@ def _shrink(
 ) -> SimulatedPartition:
     """Take fenced brokers out, one after the other; without ELR the last member stays in the ISR.
 
+    The last known leader is written when the partition loses its leader, unless there is one already.
     Which of several is fenced last is chance: the order of the replicas is taken.
     """
     least = effective_min_isr(partition)
@@ -131,7 +136,8 @@ def _shrink(
             continue
         isr.remove(one)
         elr = set() if len(isr) >= least else elr | {one}
-        last_known = last_known if isr else (one,)
+        if not isr and now.leader is not None:
+            last_known = last_known or (one,)
     elr -= set(restarted)
     return replace(now, isr=tuple(isr), elr=_in_order(partition, elr), last_known_elr=last_known)
 
@@ -139,7 +145,10 @@ def _shrink(
 def _elect(
     partition: PartitionModel, now: SimulatedPartition, context: PartitionContext
 ) -> SimulatedPartition:
-    """Elect from the ISR, else the ELR, else the last known leader, else uncleanly where that is allowed."""
+    """Elect from the ISR, else the ELR, else the last known leader, else uncleanly where that is allowed.
+
+    Entries of the ELR are eligible also when it is off (`PartitionChangeBuilder.isValidNewLeader`).
+    """
     candidates = now.isr or now.elr
     valid = [one for one in candidates if one in context.acceptable]
     if now.leader in valid:
@@ -147,16 +156,17 @@ def _elect(
     if valid:
         leader = valid[0]
         if now.isr:
-            return _led(now, leader)
+            return _led(now, leader, context)
         elr = tuple(one for one in now.elr if one != leader)
-        return replace(_led(now, leader), isr=(leader,), elr=elr)
+        return replace(_led(now, leader, context), isr=(leader,), elr=elr)
     return _elect_uncleanly(partition, now, context)
 
 
-def _led(now: SimulatedPartition, leader: int) -> SimulatedPartition:
+def _led(now: SimulatedPartition, leader: int, context: PartitionContext) -> SimulatedPartition:
     """Return a partition with a new leader: where there was none, the others follow it anew."""
     lagging = now.lagging if now.leader is not None else frozenset()
-    return replace(now, leader=leader, lagging=lagging)
+    last_known = () if context.has_elr else now.last_known_elr
+    return replace(now, leader=leader, lagging=lagging, last_known_elr=last_known)
 
 
 def _elect_uncleanly(
@@ -172,8 +182,9 @@ def _elect_uncleanly(
         leader = ready[0]
     else:
         return replace(now, leader=None)
+    last = () if context.has_elr else now.last_known_elr
     return SimulatedPartition(
-        leader, (leader,), (), now.last_known_elr, lost_by=leader, is_last_known=is_last_known
+        leader, (leader,), (), last, lost_by=leader, is_last_known=is_last_known
     )
 
 

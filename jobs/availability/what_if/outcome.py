@@ -47,7 +47,8 @@ class IsrState:
     """A partition at one moment. Lists stand in the order of its replicas.
 
     `isr` is what stands in the metadata: without a majority of voters dead members stay in it, and without
-    ELR the last member does. `leader` is None when the recorded one is dead. `is_writable`: acks=all works.
+    ELR the last member does. `leader` is None when the recorded one is dead. `is_writable`: acks=all works;
+    None: that depends on min.insync.replicas, which is not known.
     """
 
     leader: int | None
@@ -55,7 +56,7 @@ class IsrState:
     elr: tuple[int, ...]
     last_known_elr: tuple[int, ...]
     observers_in_isr: tuple[int, ...]
-    is_writable: bool
+    is_writable: bool | None
     severity: Severity
 
 
@@ -65,6 +66,7 @@ class PartitionOutcome:
 
     `needs_unclean`: there is no leader, and only an unclean election of a living replica would make one now.
     `promoted`, `demoted`: observers that entered the ISR, and living ones that left it, in this step.
+    `min_insync_replicas` None: not known. `condition`: what depends on settings that are not known.
     """
 
     topic: str
@@ -76,6 +78,8 @@ class PartitionOutcome:
     promoter: Promoter
     promoted: tuple[int, ...] = ()
     demoted: tuple[int, ...] = ()
+    min_insync_replicas: int | None = None
+    condition: str = ""
 
     @property
     def is_changed(self) -> bool:
@@ -84,8 +88,14 @@ class PartitionOutcome:
 
     @property
     def became_unwritable(self) -> bool:
-        """Whether it took writes with acks=all before, and takes none after."""
-        return self.before.is_writable and not self.after.is_writable
+        """Whether it took writes with acks=all before, or may have, and takes none after."""
+        return self.before.is_writable is not False and self.after.is_writable is False
+
+    @property
+    def is_harmed(self) -> bool:
+        """Whether it is no longer writable, lost its leader or records."""
+        lost_leader = self.before.leader is not None and self.after.leader is None
+        return self.became_unwritable or lost_leader or self.is_lost
 
     @property
     def is_lost(self) -> bool:
@@ -97,7 +107,8 @@ class PartitionOutcome:
 class Counts:
     """Numbers over partitions (of a topic, of the cluster), after a step.
 
-    `became_unwritable`: of those that were writable before. `at_risk`: waiting, unclean or lost; `lost`: the
+    `became_unwritable`: of those that were writable before, or may have been; `unknown`: whether they are
+    writable depends on settings that are not known. `at_risk`: waiting, unclean or lost; `lost`: the
     last two; `exposed`: one copy left. `severities`: how many of each severity, all of them named.
     """
 
@@ -113,6 +124,7 @@ class Counts:
     observers_in_isr: int
     severities: Mapping[Severity, int]
     worst: Severity
+    unknown: int = 0
 
 
 def count_outcomes(outcomes: Iterable[PartitionOutcome]) -> Counts:
@@ -124,7 +136,7 @@ def count_outcomes(outcomes: Iterable[PartitionOutcome]) -> Counts:
     return Counts(
         partitions=len(found),
         offline=severities[Severity.OFFLINE],
-        unwritable=sum(not one.after.is_writable for one in found),
+        unwritable=sum(one.after.is_writable is False for one in found),
         became_unwritable=sum(one.became_unwritable for one in found),
         needs_unclean=sum(one.needs_unclean for one in found),
         lost=lost,
@@ -134,6 +146,7 @@ def count_outcomes(outcomes: Iterable[PartitionOutcome]) -> Counts:
         observers_in_isr=sum(len(one.after.observers_in_isr) for one in found),
         severities={one: severities[one] for one in Severity},
         worst=max(severities, default=Severity.OK),
+        unknown=sum(one.after.is_writable is None for one in found),
     )
 
 
@@ -141,6 +154,8 @@ def count_outcomes(outcomes: Iterable[PartitionOutcome]) -> Counts:
 class QuorumOutcome:
     """The quorum after a step. `voters` 0: not known; for partitions a majority is assumed.
 
+    `unsure_ids`: voters of which it is not known whether they live; `is_undecided`: the majority depends on
+    them, and is assumed for the partitions.
     `deadly_racks`: racks each of which alone would end the majority next; `deadly_nodes` likewise.
     """
 
@@ -153,11 +168,13 @@ class QuorumOutcome:
     deadly_racks: tuple[str, ...] = ()
     deadly_nodes: tuple[int, ...] = ()
     sentence: str = ""
+    unsure_ids: tuple[int, ...] = ()
+    is_undecided: bool = False
 
     @property
     def is_known(self) -> bool:
-        """Whether the voters are known: without them there is no verdict on the majority."""
-        return self.voters > 0
+        """Whether there is a verdict on the majority."""
+        return self.voters > 0 and not self.is_undecided
 
     @property
     def verdict(self) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from jobs.availability.status.severity import Severity, judge_partition
+from jobs.availability.status.severity import Severity, Standing, judge_partition
 from jobs.availability.what_if.election import SimulatedPartition
 from jobs.availability.what_if.model.cluster import PartitionModel
 from jobs.availability.what_if.outcome import (
@@ -25,6 +25,7 @@ class BrokerLiveness:
     serving: AbstractSet[int]
     has_majority: bool
     fenced: AbstractSet[int] = frozenset()
+    has_elr: bool = False
 
 
 def state_of(
@@ -54,9 +55,17 @@ def state_of(
         elr=now.elr,
         last_known_elr=now.last_known_elr,
         observers_in_isr=tuple(one for one in observers if one in now.isr),
-        is_writable=standing.is_writable and not is_frozen,
+        is_writable=not is_frozen and _is_writable(partition, leader, len(living), standing),
         severity=max(standing.severity, Severity.UNDER_MIN_ISR) if is_frozen else standing.severity,
     )
+
+
+def _is_writable(
+    partition: PartitionModel, leader: int | None, living: int, standing: Standing
+) -> bool | None:
+    if partition.min_insync_replicas is None and leader is not None:
+        return living >= len(partition.replicas) or None
+    return standing.is_writable
 
 
 def outcome_of(
@@ -83,7 +92,30 @@ def outcome_of(
         promoter=promoter,
         promoted=came,
         demoted=left,
+        min_insync_replicas=partition.min_insync_replicas,
+        condition=" ".join(_conditions(partition, after, moment, living)),
     )
+
+
+def _conditions(
+    partition: PartitionModel, after: IsrState, moment: BrokerLiveness, living: list[int]
+) -> Iterator[str]:
+    """Yield what depends on settings that are not known, for each value that matters."""
+    if after.is_writable is None:
+        size = len(after.isr)
+        enough = "1" if size == 1 else f"{size} or less"
+        yield (
+            f"min.insync.replicas is not known: writable if it is {enough}, not if it is {size + 1} or more."
+        )
+        if moment.has_elr or partition.policy is not None:
+            yield "ELR and promotions are told as with 1."
+    ready = [one for one in living if one not in moment.fenced]
+    is_open = partition.is_unclean_allowed is None and after.leader is None
+    if is_open and ready and moment.has_majority:
+        yield (
+            "unclean.leader.election.enable is not known: no leader if it is false; if it is true, broker "
+            f"{ready[0]} is elected uncleanly, and what it lacks is gone."
+        )
 
 
 def data_at_risk(
@@ -129,7 +161,7 @@ def _unclean(partition: PartitionModel, leader: int, *, is_last_known: bool) -> 
 
 
 def _led(after: IsrState) -> DataAtRisk:
-    if after.is_writable and len(after.isr) == 1:
+    if after.is_writable is not False and len(after.isr) == 1:
         return DataAtRisk(
             RiskCode.EXPOSED,
             f"Only broker {after.isr[0]} gets new records: its loss loses what was acknowledged since.",

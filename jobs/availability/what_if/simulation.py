@@ -76,9 +76,9 @@ class WhatIf:
 
     @property
     def does_harm(self) -> bool:
-        """Whether anything that was writable no longer is, records are gone, or the majority ended."""
+        """Whether a partition is no longer writable, lost its leader or records, or the majority ended."""
         ended = self.quorum_before.has_majority and not self.quorum.has_majority
-        return ended or any(one.became_unwritable or one.is_lost for one in self.overall)
+        return ended or any(one.is_harmed for one in self.overall)
 
     def to_json(self) -> dict[str, Any]:
         """Return the document of `crosslog what-if --json` and of REST."""

@@ -51,7 +51,8 @@ class SimulationState:
         self.cluster = cluster
         self.alive = {one.broker_id for one in cluster.brokers.values() if one.is_alive}
         self.serving = frozenset(self.alive)
-        self.voters = {one.node_id for one in cluster.voters if one.is_alive}
+        self.voters = {one.node_id for one in cluster.voters if one.is_alive is not False}
+        self.returned: set[int] = set()
         self.observers = [cluster.observers_of(one) for one in cluster.partitions]
         self.standbys = standby_ids(cluster)
         self.back: set[int] = set()
@@ -67,7 +68,7 @@ class SimulationState:
     @property
     def quorum(self) -> QuorumOutcome:
         """The quorum now."""
-        return quorum_outlook(self.cluster, self.voters)
+        return quorum_outlook(self.cluster, self.voters, self.returned)
 
     def promoter(self, index: int) -> Promoter:
         """Return who would promote an observer of a partition."""
@@ -85,7 +86,8 @@ class SimulationState:
             self.back.clear()
             self.restarted.clear()
         self._shown = self._shown_after(before, states, serving ^ self.serving)
-        moment = BrokerLiveness(self.serving, has_majority, self.standbys - self.unfenced)
+        fenced = self.standbys - self.unfenced
+        moment = BrokerLiveness(self.serving, has_majority, fenced, self.cluster.has_elr)
         return tuple(
             outcome_of(one, was, now, self._states[index], moment, self.promoter(index))
             for index, (one, was, now) in enumerate(
@@ -119,6 +121,7 @@ class SimulationState:
             self.serving -= nodes
             self.unfenced -= nodes
             self.voters -= voters
+            self.returned -= voters
             self.back -= nodes
             self.restarted -= nodes
             return
@@ -126,6 +129,7 @@ class SimulationState:
         self.alive |= came
         self.back |= came
         self.voters |= voters
+        self.returned |= voters
         if not step.is_clean:
             self.restarted |= came
 

@@ -18,6 +18,7 @@ from jobs.availability.what_if.matrix.matrix import (
     worst_single_failure,
 )
 from jobs.availability.what_if.model.cluster import ClusterModel, InvalidCluster
+from jobs.availability.what_if.model.describe_text import document_of_text
 from jobs.availability.what_if.model.scenario_json import steps_of
 from jobs.availability.what_if.outcome import Counts, IsrState, PartitionOutcome
 from jobs.availability.what_if.simulation import WhatIf, simulate
@@ -58,12 +59,15 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser(
         "what-if",
         help="say what the loss of brokers, racks or controllers does to partitions and quorum",
-        description="Simulate losses of a cluster that a JSON file describes (docs/formats.md; also what "
-        "`crosslog state --json` prints). Several happen one after the other, in the order given; --together "
-        "makes them one. Exit codes: 0 everything stays writable and nothing is lost, 1 something does not, "
+        description="Simulate losses of a cluster that a file describes (docs/formats.md; also what "
+        "`crosslog state --json`, `kcat -L -J` and `kafka-topics.sh --describe` print). "
+        "Several happen one after the other, in the order given; --together "
+        "makes them one. Exit codes: 0 nothing is known to stop or to be lost, 1 something is, "
         "2 bad input.",
     )
-    parser.add_argument("file", metavar="FILE.json", type=Path, help="the cluster")
+    parser.add_argument(
+        "file", metavar="FILE", type=Path, help="the cluster; - reads it from standard input"
+    )
     for kind, metavar in (("rack", "R"), ("broker", "N"), ("controller", "N")):
         parser.add_argument(
             f"--lose-{kind}",
@@ -121,14 +125,14 @@ def _option(path: str) -> str:
 
 
 def _read(path: Path) -> Any:
-    with path.open("rb") as file:
+    with sys.stdin.buffer if str(path) == "-" else path.open("rb") as file:
         content = file.read(LARGEST_DOCUMENT_BYTES + 1)
     if len(content) > LARGEST_DOCUMENT_BYTES:
         raise ValueError(f"{path}: it is larger than {LARGEST_DOCUMENT_BYTES:,} bytes")
     try:
-        return json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: it is no JSON: {error}") from None
+        return document_of_text(content.decode(json.detect_encoding(content), "replace"))
+    except InvalidCluster as error:
+        raise ValueError(f"{path}: {error}") from None
 
 
 def _check_topic(topic: str | None, cluster: ClusterModel) -> None:
@@ -164,9 +168,22 @@ def _of_topic(told: dict[str, Any], topic: str | None) -> dict[str, Any]:
     return told
 
 
+_NOT_IN_LOG = (
+    "neither the topic nor a default of the cluster says it, and no metadata log holds server.properties. "
+    "`kafka-configs.sh --describe --all --entity-type topics --entity-name TOPIC` tells it."
+)
+
+
 def lines(answer: WhatIf, topic: str | None = None) -> Iterator[str]:
     """Yield an answer for a person: each step with what it changes, the worst first."""
     yield f"quorum now: {answer.quorum_before.sentence}"
+    told = [one for one in answer.overall if topic in {None, one.topic}]
+    unknown = [one for one in told if one.min_insync_replicas is None]
+    if unknown:
+        count = f"{len(unknown):,} of {len(told):,} partitions"
+        yield f"min.insync.replicas of {count} is not known: {_NOT_IN_LOG}"
+        stuck = [one for one in unknown if one.condition and not one.is_changed]
+        yield from (f"  {one.topic}-{one.partition}: {one.condition}" for one in stuck[:MOST_LINES])
     for step in answer.steps:
         yield ""
         yield step.name
@@ -184,6 +201,7 @@ def lines(answer: WhatIf, topic: str | None = None) -> Iterator[str]:
 def _sums(sums: Counts) -> str:
     words = [
         (sums.became_unwritable, "no longer writable"),
+        (sums.unknown, "of which it is not known whether they are writable"),
         (sums.offline, "without leader"),
         (sums.needs_unclean, "need an unclean election"),
         (sums.lost, "lost"),
@@ -194,6 +212,9 @@ def _sums(sums: Counts) -> str:
     return f"{sums.partitions:,} partitions: {told or 'all well'}"
 
 
+_WRITES = {True: "", False: ", no writes", None: ", writes not known"}
+
+
 def _table(changed: Sequence[PartitionOutcome]) -> Iterator[str]:
     rows = [("partition", "before", "after", "severity", "data")]
     rows += [
@@ -201,8 +222,8 @@ def _table(changed: Sequence[PartitionOutcome]) -> Iterator[str]:
             f"{one.topic}-{one.partition}",
             _state(one.before),
             _state(one.after),
-            one.after.severity.word + ("" if one.after.is_writable else ", no writes"),
-            one.data_at_risk.sentence,
+            one.after.severity.word + _WRITES[one.after.is_writable],
+            " ".join(filter(None, (one.data_at_risk.sentence, one.condition))),
         )
         for one in changed
     ]
@@ -246,12 +267,24 @@ def _worst(worst: WorstFailure | None) -> dict[str, Any] | None:
 
 def _matrix_lines(answer: Matrix, worst: WorstFailure | None) -> Iterator[str]:
     yield f"quorum now: {answer.quorum_before.sentence}"
-    rows = [("loss", "no writes", "offline", "lost", "waiting", "one copy", "new leader", "quorum")]
+    rows = [
+        (
+            "loss",
+            "no writes",
+            "not known",
+            "offline",
+            "lost",
+            "waiting",
+            "one copy",
+            "new leader",
+            "quorum",
+        )
+    ]
     for one in answer.columns:
         sums = one.cluster
         numbers = (
-            sums.became_unwritable, sums.offline, sums.lost, sums.at_risk - sums.lost, sums.exposed,
-            sums.leader_changes,
+            sums.became_unwritable, sums.unknown, sums.offline, sums.lost, sums.at_risk - sums.lost,
+            sums.exposed, sums.leader_changes,
         )  # fmt: skip
         rows.append((one.name, *(f"{number:,}" for number in numbers), one.quorum.verdict))  # type: ignore[arg-type]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]

@@ -64,9 +64,9 @@ def partitions(draw: st.DrawFn, brokers: Sequence[int], number: int) -> Partitio
         observers=observers,
         elr=elr,
         last_known_elr=draw(some)[:2],
-        min_insync_replicas=draw(st.integers(1, 4)),
+        min_insync_replicas=draw(st.sampled_from([None, 1, 2, 3, 4])),
         policy=draw(st.sampled_from([None, *PromotionPolicy])),
-        is_unclean_allowed=draw(st.booleans()),
+        is_unclean_allowed=draw(st.sampled_from([None, True, False])),
         sync_count=draw(st.sampled_from([None, 1, 2, 3])),
         lagging=draw(some) if draw(st.booleans()) else (),
         lag_records=draw(st.dictionaries(st.sampled_from(replicas), st.integers(0, 3))),
@@ -97,7 +97,7 @@ def clusters(draw: st.DrawFn) -> ClusterModel:
             ControllerModel(
                 one,
                 draw(st.sampled_from([*RACKS, None])),
-                draw(st.sampled_from([True, True, True, False])),
+                draw(st.sampled_from([True, True, None, False])),
             )
             for one in voters
         ),

@@ -124,7 +124,9 @@ def _spare(facts: ActorFacts, partition: PartitionModel | None) -> Iterator[Prob
 
 
 def _relax(facts: ActorFacts, partition: PartitionModel | None) -> Iterator[Problem]:
-    if partition is not None and partition.min_insync_replicas <= 1:
+    if partition is not None and partition.min_insync_replicas is None:
+        yield "partition", f"min.insync.replicas of {partition.topic} is not known."
+    elif partition is not None and (partition.min_insync_replicas or 1) <= 1:
         yield "partition", f"min.insync.replicas of {partition.topic} is 1 already."
 
 

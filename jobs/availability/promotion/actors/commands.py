@@ -104,9 +104,10 @@ def _spare(facts: ActorFacts, partition: PartitionModel | None, tools: KafkaTool
 
 
 def _relax(facts: ActorFacts, partition: PartitionModel | None, tools: KafkaTools) -> ActorCommands:
-    if partition is None or partition.min_insync_replicas <= 1:
+    wanted = None if partition is None else partition.min_insync_replicas
+    if partition is None or wanted is None or wanted <= 1:
         return ActorCommands()
-    topic, wanted = partition.topic, partition.min_insync_replicas
+    topic = partition.topic
     least = max(1, min(len(partition.isr), wanted - 1))
     return ActorCommands(
         act=(

@@ -20,6 +20,7 @@ class PartitionStates:
     isr: Flags
     elr: Flags
     is_writable: Flags
+    is_unknown: Flags
     severity: Numbers
     observers_in_isr: Numbers
     is_alone: Flags
@@ -30,9 +31,14 @@ class PartitionStates:
         """Return the same of some partitions."""
         return PartitionStates(
             self.leader[rows], self.isr[rows], self.elr[rows], self.is_writable[rows],
-            self.severity[rows], self.observers_in_isr[rows], self.is_alone[rows],
+            self.is_unknown[rows], self.severity[rows], self.observers_in_isr[rows], self.is_alone[rows],
             self.has_living[rows], self.is_unclean[rows],
         )  # fmt: skip
+
+    @property
+    def is_unwritable(self) -> Flags:
+        """Whether acks=all works for no value that min.insync.replicas may have."""
+        return ~self.is_writable & ~self.is_unknown
 
     @property
     def is_lost(self) -> Flags:
@@ -46,6 +52,7 @@ class PartitionStates:
             | (self.isr != other.isr).any(axis=1)
             | (self.elr != other.elr).any(axis=1)
             | (self.is_writable != other.is_writable)
+            | (self.is_unknown != other.is_unknown)
             | (self.severity != other.severity)
         )
         return found
@@ -59,11 +66,19 @@ def states_after(tables: Tables, states: States, serving: Flags) -> PartitionSta
     has_living: Flags = np.any(up, axis=1)
     living = (states.isr & up).sum(axis=1)
     size = states.isr.sum(axis=1)
-    is_writable = has_leader & (size >= tables.least) & (living == size)
+    is_whole = has_leader & (living == size)
+    most = tables.is_used.sum(axis=1)
+    is_unknown = is_whole & ~tables.is_least_known & (size < most)
+    is_writable = is_whole & (size >= np.where(tables.is_least_known, tables.least, most))
     observers = tables.observers
     missing = tables.is_used & ~observers & ~(states.isr & up)
     severity = np.select(
-        [~has_leader, ~is_writable, ~missing.any(axis=1), living == tables.least],
+        [
+            ~has_leader,
+            ~is_writable & ~is_unknown,
+            ~missing.any(axis=1),
+            tables.is_least_known & (living == tables.least),
+        ],
         [Severity.OFFLINE, Severity.UNDER_MIN_ISR, Severity.OK, Severity.AT_MIN_ISR],
         Severity.UNDER_REPLICATED,
     )
@@ -72,9 +87,10 @@ def states_after(tables: Tables, states: States, serving: Flags) -> PartitionSta
         isr=states.isr,
         elr=states.elr,
         is_writable=is_writable,
+        is_unknown=is_unknown,
         severity=severity.astype(np.int32),
         observers_in_isr=(observers & states.isr).sum(axis=1).astype(np.int32),
-        is_alone=is_writable & (size == 1),
+        is_alone=(is_writable | is_unknown) & (size == 1),
         has_living=has_living,
         is_unclean=(states.lost_by >= 0) & has_living,
     )
@@ -92,8 +108,8 @@ def counts_of(
     return Counts(
         partitions=len(after.leader),
         offline=int((~has_leader).sum()),
-        unwritable=int((~after.is_writable).sum()),
-        became_unwritable=int((before.is_writable & ~after.is_writable).sum()),
+        unwritable=int(after.is_unwritable.sum()),
+        became_unwritable=int((~before.is_unwritable & after.is_unwritable).sum()),
         needs_unclean=int((~has_leader & after.has_living).sum()) if has_majority else 0,
         lost=lost,
         at_risk=lost + int(waiting.sum()),
@@ -102,4 +118,5 @@ def counts_of(
         observers_in_isr=int(after.observers_in_isr.sum()),
         severities={one: int(by_severity[one]) for one in Severity},
         worst=Severity(worst),
+        unknown=int(after.is_unknown.sum()),
     )

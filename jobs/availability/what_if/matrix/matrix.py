@@ -76,7 +76,7 @@ class MatrixColumn:
         if changed:
             found &= self.shown.differs_from(self._scene.before)
         if unwritable:
-            found &= ~self.shown.is_writable
+            found &= self.shown.is_unwritable
         if offline:
             found &= self.shown.leader < 0
         if lost:
@@ -85,7 +85,7 @@ class MatrixColumn:
 
     @property
     def does_harm(self) -> bool:
-        """Whether anything that was writable no longer is, records are gone, or the majority ended."""
+        """Whether a partition is no longer writable, lost its leader or records, or the majority ended."""
         return bool(self.harm[0] or self.harm[1] or self.harm[2])
 
     @property
@@ -94,9 +94,16 @@ class MatrixColumn:
         sums = self.cluster
         ended = self._scene.quorum.has_majority and not self.quorum.has_majority
         return (
-            sums.became_unwritable + self._newly_lost, sums.lost, int(ended), sums.offline,
+            self._newly_stopped + self._newly_lost, sums.lost, int(ended), sums.unknown, sums.offline,
             sums.at_risk, sums.exposed, sums.leader_changes,
         )  # fmt: skip
+
+    @property
+    def _newly_stopped(self) -> int:
+        """How many are no longer writable, or lost their leader."""
+        before, after = self._scene.before, self.shown
+        stopped = ~before.is_unwritable & after.is_unwritable
+        return int((stopped | (before.leader >= 0) & (after.leader < 0)).sum())
 
     @property
     def _newly_lost(self) -> int:
@@ -145,7 +152,7 @@ class _Baseline:
         self.tables = tables_of(cluster)
         self.told = told_last_known(cluster)
         self.alive = frozenset(one.broker_id for one in cluster.brokers.values() if one.is_alive)
-        self.voters = frozenset(one.node_id for one in cluster.voters if one.is_alive)
+        self.voters = frozenset(one.node_id for one in cluster.voters if one.is_alive is not False)
         self.standbys = standby_ids(cluster)
         self.governed = governed_standbys(cluster, self.standbys)
         serving = self.tables.flags(self.alive)
@@ -225,7 +232,9 @@ class _Baseline:
             state_of(partition, first_state(partition), self.alive, observers),
             state_of(partition, now, after.serving, observers),
             now,
-            BrokerLiveness(after.serving, after.quorum.has_majority, after.fenced),
+            BrokerLiveness(
+                after.serving, after.quorum.has_majority, after.fenced, self.cluster.has_elr
+            ),
             promoter_of(self.cluster, partition, observers),
         )
 
@@ -273,7 +282,7 @@ def _single_failures(cluster: ClusterModel) -> Iterator[Loss]:
         if one.is_alive:
             yield Loss(brokers=frozenset({id_}), name=f"broker {id_}")
     for voter in sorted(cluster.voters, key=lambda one: one.node_id):
-        if voter.is_alive and voter.node_id not in cluster.brokers:
+        if voter.is_alive is not False and voter.node_id not in cluster.brokers:
             yield Loss(controllers=frozenset({voter.node_id}), name=f"controller {voter.node_id}")
 
 
@@ -303,6 +312,7 @@ def _sentence(column: MatrixColumn, *, ended: bool) -> str:
             sums.became_unwritable,
             lambda n: f"{n:,} of {sums.partitions:,} partitions take no writes",
         ),
+        (sums.unknown, lambda n: f"of {n:,} it is not known whether they take writes"),
         (sums.lost, lambda n: f"{n:,} have no complete copy left"),
         (sums.at_risk - sums.lost, lambda n: f"{n:,} wait for a broker to come back"),
         (sums.exposed, lambda n: f"{n:,} have one copy of new records"),

@@ -23,38 +23,36 @@ class ElectionContext:
 def settle_all(tables: Tables, now: States, context: ElectionContext) -> States:
     """Return every partition when everything that follows by itself has happened."""
     ready = context.acceptable[tables.replicas]
-    now = _shrink(tables, now, ready, has_elr=context.has_elr)
+    was = now
+    now = _shrink(tables, now, ready, context)
     now = _elect(tables, now, ready, context)
     led: Flags = now.leader >= 0
     isr = now.isr | (ready & ~now.lagging & ~tables.held_back)
     isr = _with_observers(tables, now, isr, ready)
     isr = np.where(led[:, None], isr, now.isr)
     if not context.has_elr:
-        return replace(now, isr=isr)
+        is_written = (now.leader != was.leader) | (isr != was.isr).any(axis=1)
+        return replace(now, isr=isr, elr=now.elr & ~is_written[:, None])
     is_short = isr.sum(axis=1) < tables.least
     elr = (now.elr | now.isr) & ~isr & is_short[:, None]
-    return replace(
-        now,
-        isr=isr,
-        elr=np.where(led[:, None], elr, now.elr),
-        last_known=np.where(led, -1, now.last_known),
-    )
+    return replace(now, isr=isr, elr=np.where(led[:, None], elr, now.elr))
 
 
-def _shrink(tables: Tables, now: States, ready: Flags, *, has_elr: bool) -> States:
+def _shrink(tables: Tables, now: States, ready: Flags, context: ElectionContext) -> States:
     """Take fenced brokers out in the order of the replicas; without ELR the last member stays."""
     gone = now.isr & ~ready
     isr = now.isr & ready
     is_emptied = gone.any(axis=1) & ~isr.any(axis=1)
     last = now.isr.shape[1] - 1 - np.argmax(now.isr[:, ::-1], axis=1)
-    if not has_elr:
+    if not context.has_elr:
         isr[is_emptied, last[is_emptied]] = True
         return replace(now, isr=isr)
     size = now.isr.sum(axis=1)
     left = size[:, None] - np.cumsum(gone, axis=1)
     is_cleared: Flags = gone.any(axis=1) & (size - 1 >= tables.least)
     elr = now.elr & ~is_cleared[:, None] | gone & (left < tables.least[:, None])
-    last_known = np.where(is_emptied, last, now.last_known).astype(np.int32)
+    is_first = (now.leader >= 0) & (_last_known(now, context) == -1)
+    last_known = np.where(is_emptied & is_first, last, now.last_known).astype(np.int32)
     return replace(now, isr=isr, elr=elr, last_known=last_known)
 
 
@@ -72,13 +70,14 @@ def _elect(tables: Tables, now: States, ready: Flags, context: ElectionContext) 
         isr=now.isr | alone,
         elr=now.elr & ~alone,
         lagging=now.lagging & ~is_anew[:, None],
+        last_known=np.where(is_elected & context.has_elr, -1, now.last_known),
     )
     return _elect_uncleanly(tables, now, ready, context)
 
 
 def _elect_uncleanly(tables: Tables, now: States, ready: Flags, context: ElectionContext) -> States:
     is_open = now.leader < 0
-    last = np.where(now.last_known == -2, context.told, now.last_known)  # noqa: PLR2004  the model's own
+    last = _last_known(now, context)
     is_empty = ~(now.isr | now.elr).any(axis=1)
     is_last_known = is_open & is_empty & _is_in(last, ready) & context.has_elr
     is_first = is_open & ~is_last_known & tables.is_unclean_allowed & ready.any(axis=1)
@@ -90,10 +89,17 @@ def _elect_uncleanly(tables: Tables, now: States, ready: Flags, context: Electio
         leader=np.where(is_unclean, chosen, now.leader),
         isr=np.where(is_unclean[:, None], alone, now.isr),
         elr=now.elr & ~is_unclean[:, None],
+        last_known=np.where(is_unclean & context.has_elr, -1, now.last_known),
         lagging=now.lagging & ~is_unclean[:, None],
         lost_by=np.where(is_unclean, chosen, now.lost_by),
         is_last_known=is_last_known,
     )
+
+
+def _last_known(now: States, context: ElectionContext) -> Numbers:
+    """Return the place of the last known leader; -1: there is none, -3: more than one."""
+    found: Numbers = np.where(now.last_known == -2, context.told, now.last_known)  # noqa: PLR2004  the model's own
+    return found
 
 
 def _with_observers(tables: Tables, now: States, isr: Flags, ready: Flags) -> Flags:

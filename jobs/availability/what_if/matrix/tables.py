@@ -85,6 +85,7 @@ class Tables:
     order: Numbers
     policy: Numbers
     least: Numbers
+    is_least_known: Flags
     wanted: Numbers
     is_unclean_allowed: Flags
     is_governed: Flags
@@ -98,8 +99,8 @@ class Tables:
         """Return the same of some partitions."""
         return Tables(
             self.numbers, self.replicas[rows], self.is_used[rows], self.held_back[rows], self.standby[rows],
-            self.order[rows], self.policy[rows], self.least[rows], self.wanted[rows],
-            self.is_unclean_allowed[rows], self.is_governed[rows],
+            self.order[rows], self.policy[rows], self.least[rows], self.is_least_known[rows],
+            self.wanted[rows], self.is_unclean_allowed[rows], self.is_governed[rows],
         )  # fmt: skip
 
     def flags(self, brokers: Iterable[int]) -> Flags:
@@ -136,7 +137,10 @@ def tables_of(cluster: ClusterModel) -> Tables:
         policy=_column(POLICIES[one.policy] for one in partitions),
         least=_column(effective_min_isr(one) for one in partitions),
         wanted=_column(map(wanted_in_sync, partitions, observers)),
-        is_unclean_allowed=_column(one.is_unclean_allowed for one in partitions).astype(np.bool_),
+        is_least_known=_column(one.min_insync_replicas is not None for one in partitions) > 0,
+        is_unclean_allowed=_column(bool(one.is_unclean_allowed) for one in partitions).astype(
+            np.bool_
+        ),
         is_governed=_column(is_governed(one) for one in partitions).astype(np.bool_),
     )
 
@@ -203,8 +207,10 @@ def _place(partition: PartitionModel, id_: int | None) -> int:
 
 
 def told_last_known(cluster: ClusterModel) -> Numbers:
-    """Return the place of the one last known leader that the model tells, -1 where it is not exactly one."""
+    """Return the place of the one last known leader that the model tells; -1: none, -3: more than one."""
     return _column(
-        _place(one, one.last_known_elr[0]) if len(one.last_known_elr) == 1 else -1
+        (-1 if not one.last_known_elr else -3)
+        if len(one.last_known_elr) != 1 or one.last_known_elr[0] not in one.replicas
+        else _place(one, one.last_known_elr[0])
         for one in cluster.partitions
     )

@@ -1,4 +1,4 @@
 """A cluster as far as losses matter, and how it is written down as JSON.
 
-In reading order: `cluster`, `document`, `topics`, `fields`, `scenario_json`.
+In reading order: `cluster`, `document`, `topics`, `settings`, `fields`, `describe_text`, `scenario_json`.
 """

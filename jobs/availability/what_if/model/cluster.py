@@ -28,11 +28,14 @@ class BrokerModel:
 
 @dataclass(frozen=True, slots=True)
 class ControllerModel:
-    """A voter of the KRaft quorum. A broker with the same id is the same node (combined mode)."""
+    """A voter of the KRaft quorum. A broker with the same id is the same node (combined mode).
+
+    `is_alive` None: not known.
+    """
 
     node_id: int
     rack: str | None = None
-    is_alive: bool = True
+    is_alive: bool | None = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,8 @@ class PartitionModel:
     `leader` None: none. `observers`: those of `replicas` that stay out of the ISR until promoted.
     `lagging`: replicas that are alive, but too far behind to join the ISR. `lag_records`: how far replicas
     outside the ISR are behind, where known. `policy` None: nothing promotes. `is_acted_on`: crosslog
-    promotes for this topic (opt-in). `is_unclean_allowed`: unclean.leader.election.enable of the topic.
+    promotes for this topic (opt-in). `is_unclean_allowed`: unclean.leader.election.enable of the topic; None,
+    as of `min_insync_replicas`: not known.
     `sync_count`: the sum of the placement's `replicas`; None: all replicas that are no observers.
     """
 
@@ -54,9 +58,9 @@ class PartitionModel:
     observers: tuple[int, ...] = ()
     elr: tuple[int, ...] = ()
     last_known_elr: tuple[int, ...] = ()
-    min_insync_replicas: int = 1
+    min_insync_replicas: int | None = 1
     policy: PromotionPolicy | None = None
-    is_unclean_allowed: bool = False
+    is_unclean_allowed: bool | None = False
     sync_count: int | None = None
     lagging: tuple[int, ...] = ()
     lag_records: Mapping[int, int] = field(default_factory=lambda: NO_LAG)

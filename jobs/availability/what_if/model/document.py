@@ -1,7 +1,8 @@
 """A cluster as JSON: what `ClusterModel.to_json` writes, and every way to write it down that is read.
 
 Keys are compared without `_`, `-`, `.` and capitals, so that `min_insync_replicas`, `minInsyncReplicas` and
-`min.insync.replicas` are one. Keys that nobody knows are passed by: a file may hold more than is asked.
+`min.insync.replicas` are one. Other keys are passed by, as a file may hold more than is asked, but those that
+were probably meant for one that decides are refused.
 """
 
 from __future__ import annotations
@@ -17,10 +18,19 @@ from jobs.availability.what_if.model.cluster import (
     InvalidCluster,
     PartitionModel,
 )
+from jobs.availability.what_if.model.describe_text import document_of_text
 from jobs.availability.what_if.model.fields import Fields, Problems, fields_of
-from jobs.availability.what_if.model.topics import TopicReader
+from jobs.availability.what_if.model.topics import PARTITION_KEYS, TopicReader
 
 MOST_PARTITIONS = 1_000_000
+_KEYS = frozenset({
+    "brokers", "racks", "sites", "voters", "controllers", "has_elr", "elr_enabled", "features",
+    "promotes_itself", "is_promoting_itself", "topics", "partitions", "partition_count", "cases", "steps",
+})  # fmt: skip
+_NODE_KEYS = frozenset({
+    "id", "broker_id", "node_id", "voter_id", "rack", "site", "broker_rack", "alive", "is_alive", "fenced",
+    "standby", "is_standby",
+})  # fmt: skip
 
 
 def cluster_document(cluster: ClusterModel) -> dict[str, Any]:
@@ -67,6 +77,10 @@ def _partition_document(one: PartitionModel) -> dict[str, Any]:
 def read_cluster(document: Any) -> ClusterModel:
     """Return the cluster of a document; raises `InvalidCluster` with a sentence per field."""
     problems = Problems()
+    if isinstance(document, str):
+        document = document_of_text(document)
+    if isinstance(document, list):
+        document = {"topics": document}
     found = fields_of(document, "", problems)
     cluster = ClusterModel({}, ())
     if found is not None:
@@ -102,9 +116,12 @@ class _Reader:
 
     def __init__(self, problems: Problems) -> None:
         self.problems = problems
+        # Brokers that are fenced or shut down, whose process may well be there.
+        self.unsure: set[int] = set()
 
     def read(self, document: Fields) -> ClusterModel:
         brokers = self._brokers(document)
+        document.refuse_near(_KEYS | PARTITION_KEYS)
         is_state = document.has("votersoffset", "kraftversion")
         topics = TopicReader(document, brokers, self.problems, knows_all=not is_state)
         partitions = topics.read()
@@ -132,8 +149,9 @@ class _Reader:
         if told is not None:
             return told
         features = document.inner("features")
-        level = None if features is None else features.get("eligibleleaderreplicasversion")
-        return bool(level) or any(one.elr for one in partitions)
+        if features is not None:  # entries may be left of the time when it was on
+            return bool(features.get("eligibleleaderreplicasversion"))
+        return any(one.elr for one in partitions)
 
     def _brokers(self, document: Fields) -> dict[int, BrokerModel]:
         found: dict[int, BrokerModel] = {}
@@ -141,10 +159,13 @@ class _Reader:
             if id_ in found:
                 self.problems.add(path, f"Broker {id_} is there twice.")
             fenced = told.flag("fenced") or False
+            is_leaving = told.flag("incontrolledshutdown") or False
             standby = told.flag("standby", "isstandby") or False
             alive = told.flag("alive", "isalive")
             if alive is None:
                 alive = standby or not fenced
+                if fenced or is_leaving:
+                    self.unsure.add(id_)
             found[id_] = BrokerModel(id_, told.rack(), alive, standby)
         if not found and document.get("brokers") is None:
             return self._brokers_of_racks(document)
@@ -177,7 +198,7 @@ class _Reader:
                 self.problems.add(path, f"Voter {id_} is there twice.")
             same = brokers.get(id_)
             alive = told.flag("alive", "isalive")
-            if alive is None:
+            if alive is None and not told.has("alive", "isalive") and id_ not in self.unsure:
                 alive = same is None or same.is_alive
             rack = told.rack() or (same.rack if same else None)
             found[id_] = ControllerModel(id_, rack, alive)
@@ -208,6 +229,7 @@ class _Reader:
         told = fields_of(value, path, self.problems)
         if told is None:
             return
+        told.refuse_near(_NODE_KEYS)
         id_ = (
             told.node_id("id", "brokerid", "nodeid", "voterid")
             if key is None
@@ -219,9 +241,9 @@ class _Reader:
 
 def _writing(voters: tuple[ControllerModel, ...]) -> tuple[ControllerModel, ...]:
     """Return the voters of a metadata log: a majority of them lived, else it would not have been written."""
-    if sum(one.is_alive for one in voters) > len(voters) // 2:
+    if sum(one.is_alive is not False for one in voters) > len(voters) // 2 + 1:
         return voters
-    return tuple(replace(one, is_alive=True) for one in voters)
+    return tuple(replace(one, is_alive=one.is_alive is not False) for one in voters)
 
 
 def _knows_observers(partitions: list[PartitionModel]) -> bool:

@@ -6,10 +6,15 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
+from jobs.near_names import near_name, plain_name
+
 LARGEST_ID = (1 << 31) - 1
 LARGEST_OFFSET = (1 << 63) - 1
 MOST_REPLICAS = 100
 MOST_PROBLEMS = 100
+MOST_KEYS = 2_000
+# Keys of documents that are read, plain, which are near to others that decide.
+NEAR_BY_CHANCE = frozenset({"topicid", "controller", "controllerid", "uid"})
 
 
 class Problems:
@@ -17,6 +22,7 @@ class Problems:
 
     def __init__(self) -> None:
         self.found: dict[str, str] = {}
+        self.keys: set[str] = set()
 
     def add(self, path: str, sentence: str) -> None:
         """Keep a problem; the first one of a path counts."""
@@ -41,14 +47,34 @@ class Fields:
     """The fields of one object; names are asked for in lower case without separators."""
 
     def __init__(self, told: Mapping[str, Any], path: str, problems: Problems) -> None:
-        self._told = {_plain(key): (key, value) for key, value in told.items()}
+        self._told: dict[str, tuple[str, Any]] = {}
         self._path = path
         self._problems = problems
+        for key, value in told.items():
+            known = self._told.setdefault(plain_name(str(key)), (key, value))
+            if known[1] is not value and known[1] != value:
+                problems.add(self.at(key), f"{key} and {known[0]} are one key, with two values.")
 
     def path(self, name: str) -> str:
         """Return where a field stands: `topics[0].isr`, with the key as it is written."""
-        key = self._told.get(name, (name, None))[0]
+        return self.at(self._told.get(name, (name, None))[0])
+
+    def at(self, key: str) -> str:
+        """Return the path of a key."""
         return f"{self._path}.{key}" if self._path else str(key)
+
+    def refuse_near(self, known: frozenset[str]) -> Fields:
+        """Refuse keys that were probably meant for one of `known`; returns itself.
+
+        A document with more names of keys than any format has is not compared: that would take long.
+        """
+        self._problems.keys.update(self._told)
+        if len(self._problems.keys) > MOST_KEYS:
+            return self
+        for plain, meant in _misses(tuple(self._told), known):
+            key = self._told[plain][0]
+            self._problems.add(self.at(key), f"{key} is no key here; {meant} is wanted.")
+        return self
 
     def has(self, *names: str) -> bool:
         """Return whether one of the fields is there, null or not."""
@@ -68,7 +94,7 @@ class Fields:
     def entries(self) -> Iterator[tuple[str, str, Any]]:
         """Yield key, path and value of every field."""
         for key, value in self._told.values():
-            yield key, f"{self._path}.{key}" if self._path else str(key), value
+            yield key, self.at(key), value
 
     def inner(self, *names: str) -> Fields | None:
         """Return the fields of an object inside; None when it is not there."""
@@ -112,7 +138,8 @@ class Fields:
 
     def rack(self) -> str | None:
         """Return the rack of a node; empty and null say none."""
-        return None if self.get("rack", "site") == "" else self.text("rack", "site")
+        names = ("rack", "site", "brokerrack")
+        return None if self.get(*names) == "" else self.text(*names)
 
     def number(self, *names: str, least: int = 0, largest: int = LARGEST_ID) -> int | None:
         """Return a whole number; also of a text of digits, as configs are written."""
@@ -130,7 +157,7 @@ class Fields:
         if name is None:
             self._problems.add(self.path(names[0]), "The id of a node is wanted.")
             return None
-        return self._problems.node_id(self._told[name][1], self.path(name))
+        return self._problems.node_id(id_of(self._told[name][1]), self.path(name))
 
     def numbers(self, *names: str) -> tuple[int, ...] | None:
         """Return node ids, each once; None when they are not there."""
@@ -141,6 +168,7 @@ class Fields:
         if len(told) > MOST_REPLICAS:
             self._problems.add(self.path(name), f"More than {MOST_REPLICAS} ids are not taken.")
             return None
+        told = [id_of(one) for one in told]
         if all(type(one) is int and 0 <= one <= LARGEST_ID for one in told) and _each_once(told):
             return tuple(told)
         found = [
@@ -166,6 +194,16 @@ def _each_once(told: list[Any]) -> bool:
     return len(set(told)) == len(told)
 
 
+def id_of(value: Any) -> Any:
+    """Return the id of a node that is written as an object, as `kcat -J` and Kafka UI do."""
+    if not isinstance(value, Mapping):
+        return value
+    return next(
+        (value[key] for key in ("id", "broker", "brokerId", "nodeId") if key in value), value
+    )
+
+
 @lru_cache(maxsize=4096)
-def _plain(key: Any) -> str:
-    return str(key).lower().replace("_", "").replace("-", "").replace(".", "")
+def _misses(plain: tuple[str, ...], known: frozenset[str]) -> list[tuple[str, str]]:
+    found = ((one, near_name(one, sorted(known), NEAR_BY_CHANCE)) for one in plain)
+    return [(one, meant) for one, meant in found if meant is not None]

@@ -3,34 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 from jobs.availability.placements.check import check_placement
-from jobs.availability.placements.placement import (
-    InvalidPlacement,
-    Placement,
-    PromotionPolicy,
-    parse_placement,
-)
+from jobs.availability.placements.placement import Placement
 from jobs.availability.placements.roles import assign_roles
 from jobs.availability.what_if.model.cluster import NO_LAG, BrokerModel, PartitionModel
-from jobs.availability.what_if.model.fields import LARGEST_OFFSET, Fields, Problems, fields_of
+from jobs.availability.what_if.model.fields import (
+    LARGEST_OFFSET,
+    Fields,
+    Problems,
+    fields_of,
+    id_of,
+)
+from jobs.availability.what_if.model.settings import SETTING_KEYS, SettingsReader, TopicSettings
 
 MOST_PARTITIONS_OF_A_TOPIC = 100_000
-PLACEMENT_CONFIG = "confluent.placement.constraints"
-
-
-@dataclass(frozen=True, slots=True)
-class TopicSettings:
-    """What holds for all partitions of a topic; None: not said."""
-
-    name: str = ""
-    placement: Placement | None = None
-    policy: PromotionPolicy | None = None
-    min_insync_replicas: int | None = None
-    is_unclean_allowed: bool | None = None
-    is_acted_on: bool | None = None
+PARTITION_KEYS = frozenset({
+    "topic", "name", "id", "partition", "partition_id", "partition_index", "index", "replicas", "assignment",
+    "replica_nodes", "isr", "isrs", "in_sync_replicas", "in_sync", "isr_nodes", "leader", "leader_id",
+    "observers", "elr", "eligible_leader_replicas", "last_known_elr", "sync_count", "lagging", "lag_records",
+    "lag", "adding", "adding_replicas", "removing", "removing_replicas", "offline_replicas",
+})  # fmt: skip
+PARTITION_KEYS |= SETTING_KEYS
+_TOPIC_KEYS = PARTITION_KEYS | {"partitions", "partition_count", "replication_factor"}
+_REPLICAS = ("replicas", "assignment", "replicanodes")
+_ISR = ("isr", "isrs", "insyncreplicas", "insync", "isrnodes")
 
 
 class TopicReader:
@@ -55,27 +53,31 @@ class TopicReader:
         self._knows_all = knows_all and bool(brokers)
         self._makes_brokers = not brokers
         self._settings: dict[str, TopicSettings] = {}
+        self._reader = SettingsReader(document, problems)
         self._standby = {one.broker_id for one in brokers.values() if one.is_standby}
         self.strangers: set[int] = set()
 
     def read(self) -> list[PartitionModel]:
         """Return every partition."""
-        self._read_configs()
-        base = self._topic_settings(self._document, "")
+        base = self._reader.settings_in(self._document, TopicSettings())
         found: list[PartitionModel] = []
         for topic, told in self._topics():
-            settings = self._topic_settings(told, topic, base)
+            told.refuse_near(_TOPIC_KEYS)
+            settings = self._reader.settings_in(told, self._reader.configured(topic, base))
             self._settings[topic] = settings
             found += self._partitions_of(told, settings)
         for told in self._objects(self._document, "partitions"):
             topic = told.text("topic", "name") or self._document.text("topic", "name") or ""
             if not topic:
                 self._problems.add(told.path("topic"), "The name of a topic is wanted.")
-            settings = self._settings.get(topic, base)
-            found += self._partition(told, replace(settings, name=topic))
+            if topic not in self._settings:
+                self._settings[topic] = self._reader.configured(topic, base)
+            found += self._partition(told, self._settings[topic])
         if not found and base.placement is not None:
             name = self._document.text("topic", "name", "id") or "topic"
             found += self._steady(self._document, replace(base, name=name), 1)
+        if self._makes_brokers:
+            self._brokers.update({one: BrokerModel(one, is_alive=False) for one in _silent(found)})
         return found
 
     def _topics(self) -> Iterator[tuple[str, Fields]]:
@@ -95,89 +97,28 @@ class TopicReader:
                 yield name, told
 
     def _objects(self, told: Fields, name: str) -> Iterator[Fields]:
-        path = told.path(name)
-        for index, one in enumerate(told.list_of(name) or ()):
-            found = fields_of(one, f"{path}[{index}]", self._problems)
+        path, listed = told.path(name), told.get(name)
+        if isinstance(
+            listed, Mapping
+        ):  # by their numbers, as confluent-kafka-python has partitions
+            pairs = [(f"{path}.{key}", value) for key, value in listed.items()]
+        else:
+            listed = told.list_of(name) or ()
+            pairs = [(f"{path}[{index}]", value) for index, value in enumerate(listed)]
+        for where, one in pairs:
+            found = fields_of(one, where, self._problems)
             if found is not None:
                 yield found
 
-    def _read_configs(self) -> None:
-        """Take the configs that `crosslog state --json` tells: those of topics, and the cluster's default."""
-        if not isinstance(self._document.get("configs"), list):
-            return
-        for one in self._objects(self._document, "configs"):
-            kind, topic = str(one.get("resourcetype")).upper(), str(one.get("resourcename") or "")
-            if kind == "TOPIC" or (kind, topic) == ("BROKER", ""):
-                told = Fields(
-                    {str(one.get("name")): one.get("value")}, one.path("value"), self._problems
-                )
-                self._settings[topic] = self._topic_settings(told, topic, self._settings.get(""))
-
-    def _topic_settings(
-        self, told: Fields, name: str, base: TopicSettings | None = None
-    ) -> TopicSettings:
-        base = self._settings.get(name) or base or TopicSettings()
-        placement = self._placement(told) or base.placement
-        configs = told.inner("configs", "config") if isinstance(_configs(told), Mapping) else None
-        least, unclean = self._least(told), self._unclean(told)
-        if configs is not None:
-            placement = self._placement(configs) or placement
-            least = self._least(configs) if least is None else least
-            unclean = self._unclean(configs) if unclean is None else unclean
-        acted_on = told.flag("actedon", "isactedon")
-        return TopicSettings(
-            name=name,
-            placement=placement,
-            policy=self._policy(told) or base.policy,
-            min_insync_replicas=base.min_insync_replicas if least is None else least,
-            is_unclean_allowed=base.is_unclean_allowed if unclean is None else unclean,
-            is_acted_on=base.is_acted_on if acted_on is None else acted_on,
-        )
-
-    def _least(self, told: Fields) -> int | None:
-        return told.number("mininsyncreplicas", "minisr", least=1)
-
-    def _unclean(self, told: Fields) -> bool | None:
-        return told.flag("uncleanallowed", "isuncleanallowed", "uncleanleaderelectionenable")
-
-    def _policy(self, told: Fields) -> PromotionPolicy | None:
-        names = ("policy", "observerpromotionpolicy", "promotionpolicy")
-        text = told.text(*names)
-        if text is None:
-            return None
-        try:
-            return PromotionPolicy(text)
-        except ValueError:
-            path = told.path(next(name for name in names if told.get(name) is not None))
-            known = ", ".join(one.value for one in PromotionPolicy)
-            self._problems.add(path, f"There is no policy {text!r}; there are {known}.")
-            return None
-
-    def _placement(self, told: Fields) -> Placement | None:
-        names = ("placement", "placementconstraints", "confluentplacementconstraints")
-        value = told.get(*names)
-        if value is None or value == "":
-            return None
-        path = told.path(next(name for name in names if told.get(name) is not None))
-        if not isinstance(value, str | Mapping):
-            self._problems.add(path, "A placement is an object, or its text.")
-            return None
-        try:
-            return parse_placement(value)
-        except InvalidPlacement as error:
-            for inner, sentence in error.problems.items():
-                self._problems.add(f"{path}.{inner}" if inner else path, sentence)
-            return None
-
     def _partitions_of(self, told: Fields, settings: TopicSettings) -> Iterator[PartitionModel]:
         listed = told.get("partitions")
-        if isinstance(listed, list):
+        if isinstance(listed, list | Mapping):
             for one in self._objects(told, "partitions"):
                 yield from self._partition(one, settings)
         elif told.get("partitioncount") is None or listed is not None:
             most = MOST_PARTITIONS_OF_A_TOPIC
             count = 1 if listed is None else told.number("partitions", least=1, largest=most)
-            if told.get("replicas", "assignment") is not None and listed is None:
+            if told.get(*_REPLICAS) is not None and listed is None:
                 yield from self._partition(told, settings)
             elif settings.placement is not None:
                 yield from self._steady(told, settings, count or 0)
@@ -223,9 +164,12 @@ class TopicReader:
             isr=isr,
             leader=isr[0] if isr else None,
             observers=observers,
-            min_insync_replicas=settings.min_insync_replicas or 1,
+            min_insync_replicas=settings.min_insync_replicas
+            or self._reader.of_brokers("min_insync_replicas", replicas),
             policy=settings.policy or (placement.policy if placement and observers else None),
-            is_unclean_allowed=bool(settings.is_unclean_allowed),
+            is_unclean_allowed=self._reader.of_brokers("is_unclean_allowed", replicas)
+            if settings.is_unclean_allowed is None
+            else settings.is_unclean_allowed,
             sync_count=placement.sync_count if placement else None,
             is_acted_on=bool(settings.is_acted_on),
         )
@@ -235,21 +179,21 @@ class TopicReader:
         return self._makes_brokers or (broker is not None and broker.is_alive)
 
     def _partition(self, told: Fields, settings: TopicSettings) -> Iterator[PartitionModel]:
+        told.refuse_near(PARTITION_KEYS)
         number = told.number("partition", "partitionid", "partitionindex", "index", "id") or 0
-        replicas = told.numbers("replicas", "assignment")
+        replicas = told.numbers(*_REPLICAS)
         if not replicas:
             self._problems.add(told.path("replicas"), "The brokers of the replicas are wanted.")
             return
         self._check_brokers(told, replicas)
-        settings = (
-            self._topic_settings(told, settings.name, settings) if _is_own(told) else settings
-        )
+        settings = self._reader.settings_in(told, settings) if _is_own(told) else settings
         model = self._model(settings, number, replicas)
         yield self._with_state(told, replicas, model)
 
     def _check_brokers(self, told: Fields, replicas: tuple[int, ...]) -> None:
         unknown = [one for one in replicas if one not in self._brokers]
-        if unknown and self._knows_all:
+        # Metadata of clients (`isrs`) lists the brokers that live.
+        if unknown and self._knows_all and not told.has("isrs"):
             known = ", ".join(map(str, sorted(self._brokers)))
             self._problems.add(
                 told.path("replicas"), f"There is no broker {unknown[0]}; brokers are {known}."
@@ -262,9 +206,9 @@ class TopicReader:
     def _with_state(
         self, told: Fields, replicas: tuple[int, ...], model: PartitionModel
     ) -> PartitionModel:
-        isr = self._members(told, replicas, model.isr, "isr", "insyncreplicas")
+        isr = self._members(told, replicas, _marked_isr(told, replicas, model.isr), *_ISR)
         observers = self._members(told, replicas, model.observers, "observers")
-        if told.get("isr", "insyncreplicas") is None and told.get("observers") is not None:
+        if told.get(*_ISR) is None and told.get("observers") is not None:
             isr = tuple(one for one in isr if one not in observers)
         synced = told.number("synccount")
         acted_on = told.flag("actedon", "isactedon")
@@ -296,7 +240,7 @@ class TopicReader:
     def _leader(self, told: Fields, isr: tuple[int, ...]) -> int | None:
         if not told.has("leader", "leaderid"):
             return isr[0] if isr else None
-        value = told.get("leader", "leaderid")
+        value = id_of(told.get("leader", "leaderid"))
         if value is None or value == -1:
             return None
         leader = told.node_id("leader", "leaderid")
@@ -321,8 +265,29 @@ class TopicReader:
         return found or NO_LAG
 
 
-def _configs(told: Fields) -> Any:
-    return told.get("configs", "config")
+def _silent(partitions: list[PartitionModel]) -> set[int]:
+    """Return the brokers, named by replicas only, that cannot be alive, or are in an ELR and in no ISR.
+
+    A living one would lead where there is no leader, and join the ISR.
+    """
+    idle = {id_ for one in partitions if one.leader is None for id_ in one.isr or one.elr}
+    eligible = {id_ for one in partitions for id_ in one.elr}
+    return idle | eligible.difference(*(one.isr for one in partitions))
+
+
+def _marked_isr(
+    told: Fields, replicas: tuple[int, ...], default: tuple[int, ...]
+) -> tuple[int, ...]:
+    """Return the replicas marked as in sync, as Kafka UI and the REST proxy write them; else the default."""
+    listed = told.get(*_REPLICAS)
+    objects = (
+        [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
+    )
+    # An id that is none is refused where the replicas are read.
+    marks = {str(id_of(one)): one.get("inSync", one.get("in_sync")) for one in objects}
+    if all(mark is None for mark in marks.values()):
+        return default
+    return tuple(one for one in replicas if marks.get(str(one)) is True)
 
 
 def _is_own(told: Fields) -> bool:

@@ -97,9 +97,10 @@ def _rack_verdict(cluster: ClusterAvailability) -> Verdict:
         return Verdict(Level.NONE, "Unknown", text, cluster.href)
     at = text_of(stamp(cluster.outlook.snapshot_at), _TYPE.MOMENT)
     fatal = [one for one in losses if one.is_survived is False]
-    if not fatal and any(one.is_survived is None for one in losses):
-        text = f"Whether the quorum of {alias} survives the loss of one rack is not known ({at})."
-        return Verdict(Level.NONE, "Unknown", text, losses[0].href)
+    if not fatal and (open_ := [one for one in losses if one.is_survived is None]):
+        what = alias if any(one.unknown for one in open_) else f"the quorum of {alias}"
+        text = f"Whether {what} survives the loss of one rack is not known ({at})."
+        return Verdict(Level.NONE, "Unknown", text, open_[0].href)
     if not fatal:
         text = f"{alias} survives the loss of any one of its {counted(len(losses), 'rack')} ({at})."
         return Verdict(Level.OK, "Survives the loss of one rack", text, losses[0].href)

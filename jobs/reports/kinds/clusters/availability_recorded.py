@@ -54,7 +54,8 @@ class UncleanElection:
 class RackLoss:
     """What the loss of a rack does to partitions: `unwritable` are those that refuse writes because of it.
 
-    `has_quorum` None: the voters are not known.
+    `unknown`: of them it depends on a min.insync.replicas that is not known. `has_quorum` None: the voters
+    are not known.
     """
 
     rack: str
@@ -63,6 +64,7 @@ class RackLoss:
     partitions: int
     has_quorum: bool | None
     href: str = ""
+    unknown: int = 0
 
     @property
     def loses_quorum(self) -> bool:
@@ -73,9 +75,11 @@ class RackLoss:
     def is_survived(self) -> bool | None:
         """Whether each partition still takes writes and has a leader, and the quorum a majority.
 
-        None: the partitions do, and of the quorum it is not known.
+        None: of some partitions, or of the quorum, it is not known.
         """
-        return False if self.unwritable or self.offline else self.has_quorum
+        if self.unwritable or self.offline:
+            return False
+        return None if self.unknown and not self.loses_quorum else self.has_quorum
 
 
 @dataclass(frozen=True, slots=True)

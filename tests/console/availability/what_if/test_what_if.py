@@ -304,3 +304,51 @@ def test_the_matrix_is_a_route_too(visitor):
 
 def test_losing_what_is_not_marked_says_what_to_do(visitor):
     assert "Nothing is marked: mark racks or nodes below" in text_of(visitor, f"{PAGE}?then=lose")
+
+
+DESCRIBED = """\
+Topic: t\tTopicId: x\tPartitionCount: 1\tReplicationFactor: 2\tConfigs: min.insync.replicas=2
+\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1,2\tElr: \tLastKnownElr: \
+"""
+
+
+@pytest.mark.parametrize(
+    ("model", "least", "writable"),
+    [
+        (DESCRIBED, 2, False),
+        ([{"name": "t", "partitions": [{"id": 0, "leader": 1, "replicas": [1, 2], "isrs": [1, 2]}]}], None, None),
+    ],
+    ids=["text of kafka-topics", "a list of topics"],
+)  # fmt: skip
+def test_a_cluster_is_described_as_other_tools_print_it(visitor, model, least, writable):
+    told = post(visitor, model=model, steps=[{"action": "lose", "brokers": [2]}])
+    assert told.status_code == 200, told.json()
+    (one,) = told.json()["partitions"]
+    assert (one["min_insync_replicas"], one["after"]["is_writable"]) == (least, writable)
+    assert told.json()["counts"]["writable_unknown"] == (writable is None)
+
+
+def test_text_that_is_no_cluster_is_refused(visitor):
+    answer = post(visitor, model="brokers:\n- 1\n", steps=[])
+    assert answer.status_code == 400
+    assert "neither JSON nor what kafka-topics.sh --describe prints" in str(answer.json())
+
+
+def test_a_voter_that_may_live_is_told(visitor):
+    model = {
+        "votersOffset": 1, "voters": [1, 2, 3], "brokers": [{"brokerId": 1}, {"brokerId": 2, "fenced": True}],
+        "partitions": [{"topic": "t", "replicas": [1], "isr": [1], "leader": 1}],
+    }  # fmt: skip
+    told = post(visitor, model=model, steps=[{"action": "lose", "controllers": [3]}]).json()
+    assert (told["quorum"]["unsure_ids"], told["quorum"]["has_majority"]) == ([2], None)
+
+
+def test_what_depends_on_a_min_isr_that_is_not_known_is_on_the_pages(visitor, cluster):
+    make_placed(cluster, "bare", [1, 2], min_insync_replicas=None)
+    page = visitor.get(f"{PAGE}?steps=lose:broker:2&show=unknown").content.decode()
+    assert "min.insync.replicas is not known: writable if it is 1, not if it is 2 or more." in page
+    assert "Not known" in page
+    assert "min.insync.replicas of 1 topics is not known" in page
+    assert "not known" in visitor.get(MATRIX).content.decode()
+    (told,) = visitor.get(f"{API}?cluster=east&steps=lose:broker:2&show=unknown").json()["partitions"]  # fmt: skip
+    assert (told["topic"], told["after"]["is_writable"]) == ("bare", None)

@@ -54,6 +54,8 @@ def test_one_document_tells_each_partition_before_and_after_and_the_quorum(asked
         "promoter": "nobody",
         "promoted": [],
         "demoted": [],
+        "min_insync_replicas": 2,
+        "condition": "",
     }  # fmt: skip
     assert document["quorum"]["after"]["alive"] == [2, 3]
     assert document["quorum"]["after"]["failures_tolerated"] == 0
@@ -129,7 +131,7 @@ def test_the_matrix_tells_every_single_failure_and_the_worst(asked):
     code, told, _ = asked("--matrix")
     lines = told.splitlines()
     assert code == 1
-    assert lines[1].split() == ["loss", "no", "writes", "offline", "lost", "waiting", "one", "copy", "new", "leader", "quorum"]  # fmt: skip
+    assert lines[1].split() == ["loss", "no", "writes", "not", "known", "offline", "lost", "waiting", "one", "copy", "new", "leader", "quorum"]  # fmt: skip
     assert [line.split("  ")[0] for line in lines[2:-1]] == [
         "rack east", "rack west", "broker 1", "broker 2", "broker 3", "broker 4"
     ]  # fmt: skip
@@ -177,16 +179,23 @@ def test_the_steps_of_a_case_are_told_where_no_loss_is_named(asked):
         (("--lose-controller", "9"), CLUSTER, "--lose-controller: There is no voter 9; voters are 1, 2, 3."),
         (("--matrix", "--lose-rack", "mars"), CLUSTER, "--lose-rack: Nothing is in rack mars"),
         (("--lose-broker", "1", "--topic", "x"), CLUSTER, "--topic: There is no topic x."),
-        (("--lose-broker", "1"), "{", "it is no JSON"),
-        (("--lose-broker", "1"), "[" * 100_000, "it is no JSON"),
-        (("--lose-broker", "1"), [], "An object is wanted."),
+        (("--lose-broker", "1"), "{", "It is no JSON"),
+        (("--lose-broker", "1"), "[" * 100_000, "nested too deeply"),
+        (("--lose-broker", "1"), 7, "An object is wanted."),
+        (("--lose-broker", "1"), [], "A cluster has partitions"),
+        (("--lose-broker", "1"), "brokers:\n- 1\n", "neither JSON nor what kafka-topics.sh --describe prints"),
+        (
+            ("--lose-broker", "1"),
+            "\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2\n",
+            "line 1: Isr of a partition is wanted; is the line cut?",
+        ),
         (
             ("--lose-broker", "1"),
             {"partitions": [{"topic": "t", "replicas": [1], "isr": [2]}]},
             "partitions[0].isr: Broker 2 holds no replica of it.",
         ),
     ],
-    ids=["no loss", "rack", "broker", "controller", "in the matrix", "topic", "text", "nested", "list", "isr"],
+    ids=["no loss", "rack", "broker", "controller", "in the matrix", "topic", "text", "nested", "number", "list", "YAML", "cut", "isr"],
 )  # fmt: skip
 def test_what_is_wrong_is_told_at_its_field(asked, options, document, sentence):
     code, told, errors = asked(*options, document=document)

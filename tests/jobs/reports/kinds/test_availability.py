@@ -149,3 +149,12 @@ def test_the_loss_of_a_rack_is_not_judged_where_the_voters_are_not_known():
     stops = replace(unknown, unwritable=1)
     sentence = told(cluster(outlook=RackOutlook((stops,), END, True))).verdicts[1].sentence
     assert "the quorum loses" not in sentence
+
+
+def test_the_loss_of_a_rack_is_not_judged_where_min_isr_is_not_known():
+    unknown = replace(SURVIVED, unknown=2)
+    verdict = told(cluster(outlook=RackOutlook((SURVIVED, unknown), END, True))).verdicts[1]
+    assert (verdict.level, verdict.word) == (Level.NONE, "Unknown")
+    assert verdict.sentence.startswith("Whether east survives the loss of one rack is not known")
+    assert replace(unknown, offline=1).is_survived is False
+    assert replace(unknown, has_quorum=False).is_survived is False

@@ -36,7 +36,7 @@ def test_partitions_can_be_picked_by_what_became_of_them(data):
     (column,), (step,) = matrix(model, [loss]).columns, simulate(model, [loss]).steps
     numbered = list(enumerate(step.partitions))
     assert column.indexes(unwritable=True) == [
-        n for n, one in numbered if not one.after.is_writable
+        n for n, one in numbered if one.after.is_writable is False
     ]
     assert column.indexes(offline=True) == [n for n, one in numbered if one.after.leader is None]
     assert column.indexes(lost=True) == [n for n, one in numbered if one.is_lost]

@@ -1,0 +1,191 @@
+"""Clusters as other tools write them, keys that were meant for others, and settings in any order."""
+
+import itertools
+
+import pytest
+
+from jobs.availability.what_if.model.cluster import ClusterModel, InvalidCluster
+
+ISR_OF_ONE = {
+    "librdkafka": {"id": 0, "leader": 1, "replicas": [1, 2, 3], "isrs": [1]},
+    "kcat -L -J": {
+        "partition": 0, "leader": 1, "replicas": [{"id": 1}, {"id": 2}, {"id": 3}], "isrs": [{"id": 1}],
+    },
+    "Kafka UI": {
+        "partition": 0, "leader": 1, "offsetMin": 0, "offsetMax": 9,
+        "replicas": [{"broker": n, "leader": n == 1, "inSync": n == 1} for n in (1, 2, 3)],
+    },
+    "the REST proxy": {
+        "partition": 0, "leader": 1, "replicas": [{"broker": n, "in_sync": n == 1} for n in (1, 2, 3)],
+    },
+    "DescribeTopicPartitions": {
+        "partitionIndex": 0, "leaderId": 1, "replicaNodes": [1, 2, 3], "isrNodes": [1], "leaderEpoch": 4,
+        "eligibleLeaderReplicas": [2], "lastKnownElr": [], "offlineReplicas": [2],
+    },
+    "the Java client": {
+        "partition": 0, "leader": {"id": 1, "host": "k1"}, "isr": [{"id": 1, "host": "k1"}],
+        "replicas": [{"id": n, "host": f"k{n}"} for n in (1, 2, 3)],
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("partition", ISR_OF_ONE.values(), ids=ISR_OF_ONE)
+@pytest.mark.parametrize(
+    "around",
+    [
+        lambda one: {"topics": [{"topic": "orders", "partitions": [one]}]},
+        lambda one: {"topics": {"orders": {"topic": "orders", "partitions": {"0": one}}}},
+        lambda one: {"brokers": [1, 2, 3], "topics": [{"name": "orders", "partitions": [one]}]},
+        lambda one: {"name": "orders", "internal": False, "replicas": 3, "partitions": [one]},
+        lambda one: [{"name": "orders", "partitionCount": 1, "inSyncReplicas": 1, "partitions": [one]}],
+    ],
+    ids=["topics", "by name and number", "with brokers", "one topic", "a list of topics"],
+)  # fmt: skip
+def test_a_partition_is_read_as_each_tool_writes_it(partition, around):
+    (found,) = ClusterModel.from_json(around(partition)).partitions
+    assert (found.topic, found.partition, found.replicas) == ("orders", 0, (1, 2, 3))
+    assert (found.isr, found.leader) == ((1,), 1)
+
+
+def test_a_leader_of_minus_one_is_none():
+    told = {"partition": 1, "leader": -1, "error": "Broker: Leader not available", "replicas": [3, 2], "isrs": [3]}  # fmt: skip
+    (found,) = ClusterModel.from_json({"topics": [{"topic": "t", "partitions": [told]}]}).partitions
+    assert found.leader is None
+
+
+def test_brokers_that_metadata_of_a_client_does_not_list_are_dead():
+    told = {"id": 0, "leader": 1, "replicas": [1, 9], "isrs": [1]}
+    model = ClusterModel.from_json(
+        {"brokers": [{"id": 1, "host": "k1", "port": 9092}], "topics": [{"topic": "t", "partitions": [told]}]}
+    )  # fmt: skip
+    assert {one.broker_id: one.is_alive for one in model.brokers.values()} == {1: True, 9: False}
+
+
+@pytest.mark.parametrize(
+    ("partitions", "dead"),
+    [
+        ([{"replicas": [1, 2], "isr": [2], "leader": None}], {2}),
+        ([{"replicas": [1, 2], "isr": [], "elr": [1], "leader": None}], {1}),
+        ([{"replicas": [1, 2], "isr": [2], "elr": [1], "leader": 2}], {1}),
+        (
+            [{"replicas": [1, 2], "isr": [2], "elr": [1], "leader": 2}, {"partition": 1, "replicas": [1, 3]}],
+            set(),
+        ),
+        ([{"replicas": [1, 2], "isr": [1], "leader": 1}], set()),
+    ],
+    ids=["would lead", "eligible and does not lead", "eligible and in no ISR", "in another ISR", "lags"],
+)  # fmt: skip
+def test_a_broker_named_by_replicas_only_is_dead_where_it_cannot_live(partitions, dead):
+    model = ClusterModel.from_json({"partitions": [{"topic": "t", **one} for one in partitions]})
+    assert {id_ for id_, one in model.brokers.items() if not one.is_alive} == dead
+
+
+@pytest.mark.parametrize(
+    ("document", "path", "meant"),
+    [
+        ({"partition": [{"topic": "t", "replicas": [1]}]}, "topics", "A cluster has"),
+        ({"broker": {"1": "a"}, "partitions": []}, "broker", "brokers"),
+        ({"voter": [1], "partitions": []}, "voter", "voters"),
+        ({"topic_s": [], "partitons": []}, "partitons", "partitions"),
+        ({"brokers": [{"id": 1, "fence": True}]}, "brokers[0].fence", "fenced"),
+        ({"brokers": {"1": {"racks": "a"}}}, "brokers.1.racks", "rack"),
+        ({"voters": [{"id": 1, "alived": False}]}, "voters[0].alived", "alive"),
+        ({"topics": [{"name": "t", "observer": [1]}]}, "topics[0].observer", "observers"),
+        ({"topics": [{"name": "t", "min_insync_replica": 2}]}, "topics[0].min_insync_replica", "min_insync_replicas"),
+        ({"topics": [{"name": "t", "configs": {"min.insync.replica": "2"}}]},
+         "topics[0].configs.min.insync.replica", "min_insync_replicas"),
+        ({"partitions": [{"topic": "t", "replica": [1, 2]}]}, "partitions[0].replica", "replicas"),
+        ({"partitions": [{"topic": "t", "replicas": [1], "is_r": [1], "elrs": [1]}]}, "partitions[0].elrs", "elr"),
+        ({"partitions": [{"topic": "t", "replicas": [1], "insync_replica": [1]}]},
+         "partitions[0].insync_replica", "in_sync_replicas"),
+        ({"partitions": [{"topic": "t", "replicas": [1], "leaders": 1}]}, "partitions[0].leaders", "leader"),
+    ],
+    ids=lambda value: value if isinstance(value, str) and "." in value else "",
+)  # fmt: skip
+def test_a_near_miss_of_a_key_that_decides_is_refused_by_name(document, path, meant):
+    with pytest.raises(InvalidCluster) as refused:
+        ClusterModel.from_json(document)
+    assert meant in refused.value.problems[path]
+
+
+def test_one_key_with_two_values_is_refused():
+    with pytest.raises(InvalidCluster, match="are one key, with two values"):
+        ClusterModel.from_json(
+            {"partitions": [{"topic": "t", "replicas": [1], "min_isr": 1, "minIsr": 2}]}
+        )
+
+
+def test_a_document_of_very_many_keys_is_read_in_time():
+    told = {"topic": "t", "replicas": [1], **{f"leader-ish {n}": n for n in range(100_000)}}
+    assert ClusterModel.from_json({"partitions": [told]}).partitions
+
+
+def test_words_of_reassignments_are_no_near_misses():
+    told = {"topic": "t", "replicas": [1, 2], "adding": [2], "removing": [], "addingReplicas": [2], "removingReplicas": []}  # fmt: skip
+    assert ClusterModel.from_json({"partitions": [told]}).partitions
+
+
+# Settings
+
+
+def config(kind, resource, value, name="min.insync.replicas"):
+    return {"resourceType": kind, "resourceName": resource, "name": name, "value": value}
+
+
+DEFAULT = config("BROKER", "", "2")
+RETENTION = config("TOPIC", "orders", "9", "retention.ms")
+OWN = config("TOPIC", "orders", "3")
+
+
+def least(*configs, **more):
+    told = {"topic": "orders", "replicas": [1, 2], **more.pop("partition", {})}
+    return (
+        ClusterModel.from_json({"configs": [*configs], "partitions": [told], **more})
+        .partitions[0]
+        .min_insync_replicas
+    )
+
+
+@pytest.mark.parametrize(
+    ("configs", "value"),
+    [
+        ([], None),
+        ([RETENTION], None),
+        ([DEFAULT, RETENTION], 2),
+        ([DEFAULT, RETENTION, OWN], 3),
+        ([DEFAULT, config("BROKER", "1", "4"), config("BROKER", "2", "4")], 4),
+        ([DEFAULT, config("BROKER", "1", "4")], None),
+        ([DEFAULT, config("BROKER", "1", "2")], 2),
+        ([config("BROKER", "1", "2")], None),
+        ([DEFAULT, config("BROKER", "9", "4")], 2),
+        ([OWN, config("BROKER", "1", "4")], 3),
+        ([DEFAULT, DEFAULT], 2),
+    ],
+    ids=[
+        "nothing", "another setting", "the default", "its own", "all its brokers'", "brokers differ", "brokers agree",
+        "one broker's", "another broker's", "its own over brokers'", "said twice",
+    ],
+)  # fmt: skip
+def test_the_order_of_configs_never_matters(configs, value):
+    assert {least(*order) for order in itertools.permutations(configs)} == {value}
+
+
+def test_what_holds_for_all_holds_for_a_topic_with_settings_of_its_own():
+    assert least(RETENTION, min_insync_replicas=2) == 2
+    assert least(OWN, min_insync_replicas=2) == 3
+
+
+def test_a_topic_may_list_its_configs():
+    told = {
+        "name": "t",
+        "configs": [{"name": "min.insync.replicas", "value": "2"}],
+        "replicas": [1],
+    }
+    assert ClusterModel.from_json({"topics": [told]}).partitions[0].min_insync_replicas == 2
+
+
+def test_a_setting_with_two_values_is_refused():
+    with pytest.raises(
+        InvalidCluster, match=r"min\.insync\.replicas is there twice, with two values"
+    ):
+        least(DEFAULT, config("BROKER", "", "3"))
