@@ -185,6 +185,7 @@ def seen_in(change: quorum.Change) -> PartitionSeen:
         isr=tuple(state.get("isr", ())),
         leader=None if leader == _NO_LEADER else leader,
         adding=tuple(state.get("adding", ())),
+        removing=tuple(state.get("removing", ())),
         elr=tuple(state.get("elr") or ()),
         last_known_elr=tuple(state.get("last_known_elr") or ()),
         leader_epoch=state.get("leader_epoch"),
