@@ -104,7 +104,8 @@ def found_in(
 
 def trouble_of(partition: PartitionModel) -> str:
     """Return how bad a partition is in the words of runbooks; empty when it is well."""
-    sync = [b for b in partition.replicas if b not in partition.observers]
+    out = {*partition.observers, *partition.added}
+    sync = [b for b in partition.replicas if b not in out]
     if partition.leader is not None and len(partition.replicas) < partition.min_insync_replicas:
         return Trouble.RF_BELOW_MIN_ISR.value
     severity = partition_severity(
@@ -184,7 +185,7 @@ def _of_advice(advice: Advice, partition: PartitionModel, acting: set[str]) -> F
         todo=advice.todo,
         topic=advice.topic,
         partition=advice.partition,
-        brokers=tuple(b for b in partition.replicas if b not in partition.isr),
+        brokers=tuple(b for b in partition.replicas if b not in {*partition.isr, *partition.added}),
         trouble=trouble_of(partition),
         cause=TroubleCause.UNKNOWN.value,
         evidence={"code": advice.code.value, "isr": list(partition.isr)},

@@ -26,6 +26,7 @@ from jobs.availability.status.partition_seen import (
     OBSERVERS_CHANGED,
     PartitionSeen,
 )
+from jobs.availability.status.severity import Moves
 
 MIN_ISR = "min.insync.replicas"
 _KINDS = (
@@ -121,7 +122,8 @@ class LogReader:
             return PartitionUpdate(place, change.at, None, cause=change.cause, offset=change.offset)
         least = self._min_isr.of(place.topic)
         seen = seen_in(change)
-        observers = self._roles.observers(place.topic, seen.replicas)
+        moves = Moves(seen.adding, seen.removing)
+        observers = self._roles.observers(place.topic, seen.replicas, moves)
         judged = _with(seen, least.value, observers)
         return PartitionUpdate(place, change.at, judged, least.origin)
 
@@ -152,7 +154,8 @@ class LogReader:
         news = []
         for row in stored.values():
             least = self._min_isr.of(row.topic)
-            observers = self._roles.observers(row.topic, row.replicas)
+            moves = Moves(row.adding, row.removing)
+            observers = self._roles.observers(row.topic, row.replicas, moves)
             is_same = (least.value, least.origin.value) == (
                 row.min_insync_replicas,
                 row.min_isr_origin,

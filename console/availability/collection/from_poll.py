@@ -25,6 +25,7 @@ from jobs.availability.status.partition_seen import (
     POLLED,
     PartitionSeen,
 )
+from jobs.availability.status.severity import Moves
 
 # `leader`, `replicas`, `isr` in order, `adding`, `removing`, min ISR, `observers`, the origin of min ISR.
 Compared = tuple[Any, ...]
@@ -71,7 +72,8 @@ def _news(cluster: Cluster, at: datetime, before: datetime | None) -> Iterator[P
         place = PartitionId(topic, topic_id, number)
         known = unseen.pop(place.key, None)
         least = settings.of(topic)
-        observers = roles.observers(topic, replicas)
+        moved = Moves(None if adding is None else tuple(adding), tuple(removing))
+        observers = roles.observers(topic, replicas, moved)
         moves = (leader, replicas, sorted(isr), adding, removing)
         now = (*moves, least.value, list(observers), least.origin.value)
         if known is not None and known[0] == now:
@@ -83,8 +85,8 @@ def _news(cluster: Cluster, at: datetime, before: datetime | None) -> Iterator[P
             leader=leader,
             min_insync_replicas=least.value,
             observers=observers,
-            adding=None if adding is None else tuple(adding),
-            removing=tuple(removing),
+            adding=moved.adding,
+            removing=moved.removing,
             cause=_cause(None if known is None else known[0], now),
             # Nothing was seen before the first round: that may have been so for ever.
             not_before=before,

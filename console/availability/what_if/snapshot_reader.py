@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -50,7 +50,7 @@ def read_now(cluster: Cluster) -> ClusterSnapshot:
         known.has_elr,
         numbering.classes,
         topics,
-        tuple(_gaps_now(log, topics, brokers, voters)),
+        (*_gaps_now(log, topics, brokers, voters), *_gaps_of_moves(numbering.classes, topics)),
         seen_at(cluster),
     )
 
@@ -149,7 +149,8 @@ def _partitions_now(
     What the room of availability follows is seconds old and knows the ELR; before its first round what was
     collected with the topics has to do.
     """
-    texts = {f"{name}_text": Cast(name, TextField()) for name in ("replicas", "isr")}
+    moved = ("replicas", "isr", "adding", "removing")
+    texts = {f"{name}_text": Cast(name, TextField()) for name in moved}
     told: Any
     if _status_round(cluster) is not None:
         texts |= {f"{name}_text": Cast(name, TextField()) for name in ("elr", "last_known_elr")}
@@ -170,10 +171,12 @@ def _partitions_now(
 
 
 def _class_now(
-    leader: int | None, replicas: str, isr: str, elr: str | None = None, last: str | None = None
+    leader: int | None, replicas: str, isr: str, adding: str | None, removing: str, *elr: str | None
 ) -> PartitionClass:
-    lists = [tuple(json.loads(text) or ()) if text else () for text in (replicas, isr, elr, last)]
-    return PartitionClass(lists[0], lists[1], leader, lists[2], lists[3])
+    texts = (replicas, isr, removing, *(elr or (None, None)))
+    lists = [tuple(json.loads(text) or ()) if text else () for text in texts]
+    added = None if adding is None else tuple(json.loads(adding))
+    return PartitionClass(lists[0], lists[1], leader, lists[3], lists[4], added, lists[2])
 
 
 def _elr_of(state: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -181,13 +184,14 @@ def _elr_of(state: Mapping[str, Any]) -> tuple[Any, Any]:
 
 
 def _placed(state: Mapping[str, Any]) -> list[Any]:
-    return [state["replicas"], state.get("isr"), state.get("leader"), *_elr_of(state)]
+    moves = state.get("adding") or (), state.get("removing") or ()
+    return [state["replicas"], state.get("isr"), state.get("leader"), *_elr_of(state), *moves]
 
 
 def _class_then(state: Mapping[str, Any]) -> PartitionClass:
-    replicas, isr, leader, elr, last = _placed(state)
+    replicas, isr, leader, *lists = _placed(state)
     alive = None if leader in {None, NO_LEADER} else leader
-    return PartitionClass(tuple(replicas), tuple(isr or ()), alive, tuple(elr), tuple(last))
+    return PartitionClass(tuple(replicas), tuple(isr or ()), alive, *map(tuple, lists))
 
 
 def _topics_now(
@@ -338,6 +342,18 @@ def _gaps_of_topics(topics: Iterable[TopicFacts]) -> Iterable[str]:
         yield (
             f"min.insync.replicas of {len(unknown):,} topics is not known, such as {unknown[0]}: "
             "1 is assumed."
+        )
+
+
+def _gaps_of_moves(
+    classes: Sequence[PartitionClass], topics: Iterable[TopicFacts]
+) -> Iterable[str]:
+    unknown = {number for number, one in enumerate(classes) if one.adding is None}
+    count = sum(number in unknown for topic in topics for number in topic.classes)
+    if count:
+        yield (
+            f"{count:,} partitions are under-replicated, or being reassigned: not known. Their replicas out "
+            "of the ISR count as being added. To list reassignments needs DESCRIBE on the cluster."
         )
 
 

@@ -61,9 +61,12 @@ def states_after(tables: Tables, states: States, serving: Flags) -> PartitionSta
     size = states.isr.sum(axis=1)
     is_writable = has_leader & (size >= tables.least) & (living == size)
     observers = tables.observers
-    missing = tables.is_used & ~observers & ~(states.isr & up)
+    inside = states.isr & up
+    missing = (tables.is_used & ~observers & ~tables.added & ~inside).sum(axis=1)
+    # As for Kafka, a new replica in the ISR makes up for an original one outside.
+    is_whole = missing <= (tables.added & ~observers & inside).sum(axis=1)
     severity = np.select(
-        [~has_leader, ~is_writable, ~missing.any(axis=1), living == tables.least],
+        [~has_leader, ~is_writable, is_whole, living == tables.least],
         [Severity.OFFLINE, Severity.UNDER_MIN_ISR, Severity.OK, Severity.AT_MIN_ISR],
         Severity.UNDER_REPLICATED,
     )

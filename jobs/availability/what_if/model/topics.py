@@ -266,6 +266,9 @@ class TopicReader:
         observers = self._members(told, replicas, model.observers, "observers")
         if told.get("isr", "insyncreplicas") is None and told.get("observers") is not None:
             isr = tuple(one for one in isr if one not in observers)
+        adding = self._members(told, replicas, (), "adding", "addingreplicas")
+        if told.get("isr", "insyncreplicas") is None:
+            isr = tuple(one for one in isr if one not in adding)
         synced = told.number("synccount")
         acted_on = told.flag("actedon", "isactedon")
         return replace(
@@ -279,6 +282,8 @@ class TopicReader:
             lagging=self._members(told, replicas, (), "lagging"),
             lag_records=self._lags(told, replicas),
             is_acted_on=model.is_acted_on if acted_on is None else acted_on,
+            adding=adding,
+            removing=self._members(told, replicas, (), "removing", "removingreplicas"),
         )
 
     def _members(

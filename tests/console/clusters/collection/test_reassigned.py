@@ -92,7 +92,12 @@ def test_without_the_right_new_replicas_out_of_sync_are_not_judged(asked):
     state = asked.round().state
     assert (state.adding, state.is_unsure) == ([], False)
     state = asked.round(10, **MOVED).state
-    assert (state.adding, state.is_unsure, state.missing, state.counted_text) == (None, True, [], "")
+    assert (state.adding, state.is_unsure, state.missing, state.counted_text) == (
+        None,
+        True,
+        [],
+        "",
+    )
     assert Topic.objects.get().unsure_count == 1
     assert not OutOfSyncSpan.objects.exists()
     assert "needs the operation DESCRIBE on the cluster" in asked.rounds["topics"].error
