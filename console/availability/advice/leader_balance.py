@@ -51,9 +51,17 @@ def found_of(cluster: Cluster, watched: Mapping[int, Unbalanced]) -> Iterator[Fo
 
 def to_document(watched: Mapping[int, Unbalanced]) -> dict[str, Any]:
     """Return JSON values for the next round."""
-    return {_KEY: [[*one.share, one.since_ms, one.seen_ms] for one in watched.values()]}
+    return {
+        _KEY: [
+            [*one.share[:3], one.since_ms, one.seen_ms, sorted(one.share.lost)]
+            for one in watched.values()
+        ]
+    }
 
 
 def _remembered(memory: Mapping[str, Any]) -> dict[int, Unbalanced]:
     rows = memory.get(_KEY) or ()
-    return {row[0]: Unbalanced(LeaderShare(*row[:3]), row[3], row[4]) for row in rows}
+    return {
+        row[0]: Unbalanced(LeaderShare(*row[:3], frozenset(*row[5:])), row[3], row[4])
+        for row in rows
+    }

@@ -113,8 +113,9 @@ def _observers(told: Any) -> tuple[Observed, ...] | None:
     return tuple(
         Observed(
             key=ReplicaKey(_id(one["id"]), one.get("directoryId")),
-            lag_records=_number(one.get("lag")),
-            has_caught_up=bool(one.get("caughtUp", True)),
+            # -1 is what kafka-metadata-quorum.sh prints for not known.
+            lag_records=None if (lag := _number(one.get("lag"))) == -1 else lag,
+            has_caught_up=bool(one.get("caughtUp", lag != -1)),
         )
         for one in told
     )
