@@ -133,3 +133,25 @@ def test_both_ways_to_judge_agree_where_there_are_no_observers(isr, size, least,
     assert found.severity == partition_severity(
         leader=leader, replicas=size, isr=len(inside), min_insync_replicas=least
     )
+
+
+@pytest.mark.parametrize(
+    ("isr", "moves", "severity", "missing", "is_counted"),
+    [
+        pytest.param((1, 2, 3), Moves((4,), (3,)), "ok", (), False, id="the new one is on its way"),
+        pytest.param((1, 2, 4), Moves((4,), (3,)), "ok", (), False, id="it makes up for the old one"),
+        pytest.param((1, 2), Moves((4,), (3,)), "at_min_isr", (3,), True, id="the old one is lost before"),
+        pytest.param((1, 3), Moves((4,), (3,)), "at_min_isr", (2,), True, id="one that stays is lost"),
+        pytest.param((1, 4), Moves((4,), (3,)), "at_min_isr", (2,), True,
+                     id="of two the one that stays is missing"),
+        pytest.param((1, 2, 3), Moves(None), "ok", (), False, id="not known"),
+        pytest.param((1,), Moves(None), "under_min_isr", (), False, id="min ISR is known all the same"),
+    ],
+)  # fmt: skip
+def test_kafka_counts_against_the_replicas_before_a_reassignment(
+    isr, moves, severity, missing, is_counted
+):
+    found = judged(isr, 2, moves=moves)
+    assert (found.severity.word, found.missing) == (severity, missing)
+    assert ("under_replicated" in found.counted_as) == is_counted
+    assert found.is_unsure == (moves.adding is None and severity == "ok")
