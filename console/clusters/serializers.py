@@ -9,7 +9,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from console.clusters import queries
-from console.clusters.counted import UNKNOWN
+from console.clusters.counted import UNKNOWN, UNSURE
 from console.clusters.models import (
     CONNECTION_FIELDS,
     Broker,
@@ -51,6 +51,7 @@ class ClusterSerializer(serializers.ModelSerializer[Cluster]):
     topic_count = serializers.IntegerField(allow_null=True)
     partition_count = serializers.IntegerField(allow_null=True)
     under_replicated_count = serializers.IntegerField(allow_null=True)
+    unsure_count = serializers.IntegerField(allow_null=True, help_text=UNSURE)
     offline_count = serializers.IntegerField(allow_null=True)
     group_count = serializers.IntegerField(allow_null=True)
     sasl_mechanism = serializers.CharField(help_text="Empty without SASL.")
@@ -74,6 +75,7 @@ class ClusterSerializer(serializers.ModelSerializer[Cluster]):
             "topic_count",
             "partition_count",
             "under_replicated_count",
+            "unsure_count",
             "offline_count",
             "group_count",
             "freshness",

@@ -110,9 +110,8 @@ def _named(row: PromotionPolicy | None) -> frozenset[int]:
 def is_quiet(partition: PartitionModel) -> bool:
     """Say whether all sync replicas are in the ISR and no observer is: nothing is wanted there."""
     isr, observers = {*partition.isr}, {*partition.observers}
-    is_whole = {*partition.replicas} - observers - {
-        *partition.added
-    } <= isr and partition.leader is not None
+    wanted = {*partition.replicas} - observers - {*(partition.adding or ())}
+    is_whole = wanted <= isr and partition.leader is not None
     return is_whole and not isr & observers and partition.leader not in observers
 
 

@@ -104,7 +104,7 @@ def found_in(
 
 def trouble_of(partition: PartitionModel) -> str:
     """Return how bad a partition is in the words of runbooks; empty when it is well."""
-    out = {*partition.observers, *partition.added}
+    out = {*partition.observers, *(partition.adding or ())}
     sync = [b for b in partition.replicas if b not in out]
     if partition.leader is not None and len(partition.replicas) < partition.min_insync_replicas:
         return Trouble.RF_BELOW_MIN_ISR.value
@@ -114,7 +114,9 @@ def trouble_of(partition: PartitionModel) -> str:
         isr=len(partition.isr),
         min_insync_replicas=partition.min_insync_replicas,
     )
-    return "" if severity is Severity.OK else severity.word
+    # Whether replicas out of the ISR are missing or being added may not be known.
+    least = Severity.OK if partition.adding is not None else Severity.AT_MIN_ISR
+    return severity.word if severity > least else ""
 
 
 def save_findings(cluster: Cluster, found: Iterable[Found], now: datetime) -> None:
