@@ -286,6 +286,7 @@ SPECTACULAR_SETTINGS = {
         "GrantedRole": "console.accounts.models.RIGHTS",
         "Role": "console.accounts.models.Role",
         "PartitionSeverity": "console.clusters.serializers.SEVERITY_CHOICES",
+        "StandingWord": "console.clusters.serializers.STATE_CHOICES",
         "PartitionState": "console.replication.flows.models.STATE_CHOICES",
         "OutcomeEnum": "console.accounts.models.Outcome",
         "ScheduleOutcome": "console.schedules.models.Outcome",

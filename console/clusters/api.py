@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import Http404
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.clusters import actions, queries
-from console.clusters.counted import in_count
+from console.clusters.counted import in_count, on_step
 from console.clusters.mirror.api import PARAMETERS, MirrorRoutes
 from console.clusters.models import Broker, Cluster, Group, GroupOffset, Partition, Topic
 from console.clusters.serializers import (
@@ -38,7 +38,6 @@ from console.clusters.serializers import (
 from console.frame.rest.serializers import FreshnessSerializer
 from console.frame.rest.viewset import ApiViewSet
 from console.frame.security.access import require
-from jobs.availability.status.severity import Severity
 
 
 class ClusterViewSet(MirrorRoutes, ApiViewSet[Cluster]):
@@ -221,7 +220,9 @@ class GroupOffsetViewSet(_SeenViewSet):
 def _narrowed(rows: QuerySet[Any], asked: dict[str, Any], **paths: str) -> QuerySet[Any]:
     wanted = {path: asked[name] for name, path in paths.items() if name in asked}
     if "severity" in asked:
-        wanted["severity"] = Severity[asked["severity"].upper()].value
+        topics = rows.model is Topic
+        unsure = Q(unsure_count__gt=0) if topics else Q(adding__isnull=True)
+        rows = rows.filter(on_step(asked["severity"], unsure))
     if "counted_as" in asked:
         rows = rows.filter(in_count(asked["counted_as"]))
     return rows.filter(**wanted)

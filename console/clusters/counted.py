@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from console.frame.tables.table import Choice
-from jobs.availability.status.severity import Counted
+from jobs.availability.status.severity import Counted, Severity
 
 COUNTED_AS = {
     Counted.OFFLINE: "Offline",
@@ -15,20 +15,34 @@ COUNTED_AS = {
     Counted.AT_MIN_ISR: "At min ISR",
     Counted.UNDER_REPLICATED: "Under-replicated",
 }
-_OVERLAP = "Kafka's count: a partition can be in several."
+_OF_BROKERS = {
+    Counted.BROKER_UNDER_MIN_ISR: "Under min ISR (brokers)",
+    Counted.BROKER_AT_MIN_ISR: "At min ISR (brokers)",
+}
+# In place of a severity: replicas are out of the ISR, and whether a reassignment adds them is not known.
+UNKNOWN = "unknown"
+UNSURE = (
+    "Under-replicated, or being reassigned: not known. "
+    "Listing reassignments needs DESCRIBE on the cluster."
+)
+_UNSURE = Q(adding__isnull=True)
+_OVERLAP = "As kafka-topics.sh counts: a partition can be in several."
+_AS_SET = (
+    "min.insync.replicas as it is set; the brokers' metrics compare with the number of replicas where that "
+    "is smaller, so that their number is told beside it where it differs"
+)
 COUNTED = {
     Counted.OFFLINE: "Partitions without a leader.",
     Counted.UNDER_MIN_ISR: (
-        "Partitions without a leader or with fewer in-sync replicas than min.insync.replicas: writes with "
-        f"acks=all are refused. {_OVERLAP}"
+        f"Partitions without a leader or with fewer in-sync replicas than {_AS_SET}. Writes with acks=all "
+        f"are refused where a broker counts them. {_OVERLAP}"
     ),
     Counted.AT_MIN_ISR: (
-        "Partitions with exactly min.insync.replicas in sync, also when no replica is missing (such as all "
-        f"with one replica). {_OVERLAP}"
+        f"Partitions with as many in-sync replicas as {_AS_SET}. Also those that miss no replica. {_OVERLAP}"
     ),
     Counted.UNDER_REPLICATED: (
-        "Partitions with fewer in-sync replicas than replicas, however many are left, observers included. "
-        f"{_OVERLAP}"
+        "Partitions with fewer in-sync replicas than replicas, however many are left, observers included; "
+        f"replicas that a reassignment adds are not counted. {_OVERLAP}"
     ),
 }
 
@@ -38,10 +52,25 @@ def in_count(word: str) -> Q:
     return Q(counted_text__contains=f"|{word}|")
 
 
+def on_step(word: str, unsure: Q = _UNSURE) -> Q:
+    """Return the condition that a row is on a step of the ladder, or on none because that is not known."""
+    if word == UNKNOWN:
+        return Q(severity=Severity.OK) & unsure
+    step = Severity[word.upper()]
+    return Q(severity=step) & ~unsure if step is Severity.OK else Q(severity=step)
+
+
+def beside(number: int | None, by_brokers: int | None) -> str:
+    """Return what the brokers count where that differs from the tool's number, else nothing."""
+    return "" if by_brokers in {None, number} else f"brokers count {by_brokers:,}"
+
+
 def _narrow(rows: QuerySet[Any], word: str) -> QuerySet[Any]:
-    return rows.filter(in_count(word)) if word in COUNTED_AS else rows.none()
+    return rows.filter(in_count(word)) if word in {*Counted} else rows.none()
 
 
 COUNTED_FILTER = Choice(
-    "Counted as", [(one.value, name) for one, name in COUNTED_AS.items()], _narrow
+    "Counted as",
+    [(one.value, name) for one, name in (COUNTED_AS | _OF_BROKERS).items()],
+    _narrow,
 )

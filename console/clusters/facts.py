@@ -6,11 +6,11 @@ from typing import Any
 
 from django.urls import reverse
 
-from console.clusters.counted import COUNTED, COUNTED_AS
+from console.clusters.counted import COUNTED, COUNTED_AS, beside
 from console.clusters.models import Group, Topic
 from console.clusters.tables import LAG, LAG_MS, MIN_ISR, RECORDS
 from console.frame.pages.states import Severity
-from jobs.availability.status.severity import Counted
+from jobs.availability.status.severity import OF_BROKERS, Counted
 from jobs.numbers import format_count, format_span_ms
 
 
@@ -57,7 +57,7 @@ def cluster_facts(cluster: Any, counts: dict[Counted, int]) -> list[dict[str, An
             "severity": "risk" if cluster.dead_count else "",
             "href": reverse("clusters:brokers", args=[cluster.alias]),
         },
-        *(_count_fact(cluster, one, counts[one] if is_read else None) for one in COUNTED_AS),
+        *(_count_fact(cluster, one, counts if is_read else {}) for one in COUNTED_AS),
         {
             "label": "Topics",
             "value": format_count(cluster.topic_count),
@@ -67,14 +67,19 @@ def cluster_facts(cluster: Any, counts: dict[Counted, int]) -> list[dict[str, An
     ]
 
 
-def _count_fact(cluster: Any, counted: Counted, number: int | None) -> dict[str, Any]:
+def _count_fact(cluster: Any, counted: Counted, counts: dict[Counted, int]) -> dict[str, Any]:
+    number = counts.get(counted)
+    note = beside(number, counts.get(OF_BROKERS.get(counted, counted)))
+    # Brokers refuse writes where they themselves count a partition, and where it has no leader.
+    by_brokers = counts.get(Counted.BROKER_UNDER_MIN_ISR, 0) + counts.get(Counted.OFFLINE, 0)
+    is_bad = by_brokers if counted is Counted.UNDER_MIN_ISR else number
     address = reverse("clusters:partitions", args=[cluster.alias])
     return {
         "label": COUNTED_AS[counted],
         "value": format_count(number),
-        "note": "partitions",
+        "note": note or "partitions",
         "definition": COUNTED[counted],
-        "severity": _COUNT_SEVERITIES[counted] if number else "",
+        "severity": _COUNT_SEVERITIES[counted] if is_bad else "",
         "href": f"{address}?counted_as={counted}" if number else "",
     }
 
@@ -101,7 +106,7 @@ def topic_facts(topic: Topic) -> list[dict[str, Any]]:
         {
             "label": "Under-replicated",
             "value": format_count(topic.under_replicated_count),
-            "note": "partitions",
+            "note": f"not known of {topic.unsure_count}" if topic.unsure_count else "partitions",
             "definition": COUNTED[Counted.UNDER_REPLICATED],
             "severity": "warn" if topic.under_replicated_count else "",
         },

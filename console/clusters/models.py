@@ -184,6 +184,7 @@ class Topic(models.Model):
     `min_isr_source` is where min.insync.replicas comes from, in the words of DescribeConfigs.
     `record_count` is the sum of end offset minus log start offset: an upper bound, because
     compaction and transaction markers leave gaps; null when unknown.
+    `unsure_count` is for how many partitions it is not known whether a replica is missing or being added.
     `error` is why the answer for this topic was incomplete; its partitions keep their last state.
     """
 
@@ -202,6 +203,7 @@ class Topic(models.Model):
     )
     under_replicated_count = models.PositiveIntegerField(default=0)
     offline_count = models.PositiveIntegerField(default=0)
+    unsure_count = models.PositiveIntegerField(default=0)
     record_count = models.BigIntegerField(null=True, blank=True)
     error = models.TextField(blank=True)
     changed_at = models.DateTimeField()
@@ -217,12 +219,18 @@ class Topic(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def is_unsure(self) -> bool:
+        """Whether nothing is known to be wrong, and of a partition it is not known if it is well."""
+        return bool(self.unsure_count) and not self.severity
+
 
 class Partition(models.Model):
     """A partition: who has it (noun topics) and from where to where it reaches (noun offsets).
 
-    `leader` is null while the partition is offline. `counted_text` are Kafka's counts that it is in, as
-    `|under_replicated|offline|`. `end_offset` is the last stable offset.
+    `leader` is null while the partition is offline. `adding` and `removing` are replicas that a reassignment
+    adds and removes; `adding` is null where it is not known whether there is one. `counted_text` are Kafka's
+    counts that it is in, as `|under_replicated|offline|`. `end_offset` is the last stable offset.
     `max_timestamp_ms` is the largest timestamp among its records. `error` is why the offsets could
     not be read; they keep their last values then.
     """
@@ -234,6 +242,8 @@ class Partition(models.Model):
     replicas = models.JSONField(default=list)
     isr = models.JSONField(default=list)
     isr_count = models.PositiveIntegerField(default=0)
+    adding = models.JSONField(default=list, null=True, blank=True)
+    removing = models.JSONField(default=list)
     severity = models.PositiveSmallIntegerField(
         choices=[(s.value, s.word) for s in Severity], default=Severity.OK.value
     )
@@ -258,6 +268,11 @@ class Partition(models.Model):
 
     def __str__(self) -> str:
         return f"{self.topic.name}-{self.partition}"
+
+    @property
+    def is_unsure(self) -> bool:
+        """Whether it is not known if replicas out of the ISR are missing or being added."""
+        return self.adding is None and not self.severity
 
     @property
     def record_count(self) -> int | None:

@@ -43,8 +43,8 @@ def list_clusters() -> QuerySet[Cluster]:
     """Return all clusters with what is counted on them and their rounds, in two queries.
 
     Adds live_count, dead_count (brokers), topic_count, partition_count, under_replicated_count,
-    offline_count, worst (severity of the worst topic) and group_count; null before the first round
-    that succeeded. What other rooms know of its partitions is in `trouble.seen_elsewhere`.
+    unsure_count, offline_count, worst (severity of the worst topic) and group_count; null before the first
+    round that succeeded. What other rooms know of its partitions is in `trouble.seen_elsewhere`.
     """
     topics, brokers = Topic.objects.all(), Broker.objects.all()
     return Cluster.objects.prefetch_related("rounds").annotate(
@@ -53,6 +53,7 @@ def list_clusters() -> QuerySet[Cluster]:
         topic_count=_of(Noun.TOPICS, topics, Count("pk")),
         partition_count=_of(Noun.TOPICS, topics, Sum("partition_count")),
         under_replicated_count=_of(Noun.TOPICS, topics, Sum("under_replicated_count")),
+        unsure_count=_of(Noun.TOPICS, topics, Sum("unsure_count")),
         offline_count=_of(Noun.TOPICS, topics, Sum("offline_count")),
         worst=_of(Noun.TOPICS, topics, Max("severity")),
         group_count=_of(Noun.GROUPS, Group.objects.all(), Count("pk")),

@@ -9,6 +9,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from console.clusters import queries
+from console.clusters.counted import UNKNOWN, UNSURE
 from console.clusters.models import (
     CONNECTION_FIELDS,
     Broker,
@@ -50,6 +51,7 @@ class ClusterSerializer(serializers.ModelSerializer[Cluster]):
     topic_count = serializers.IntegerField(allow_null=True)
     partition_count = serializers.IntegerField(allow_null=True)
     under_replicated_count = serializers.IntegerField(allow_null=True)
+    unsure_count = serializers.IntegerField(allow_null=True, help_text=UNSURE)
     offline_count = serializers.IntegerField(allow_null=True)
     group_count = serializers.IntegerField(allow_null=True)
     sasl_mechanism = serializers.CharField(help_text="Empty without SASL.")
@@ -73,6 +75,7 @@ class ClusterSerializer(serializers.ModelSerializer[Cluster]):
             "topic_count",
             "partition_count",
             "under_replicated_count",
+            "unsure_count",
             "offline_count",
             "group_count",
             "freshness",
@@ -202,17 +205,27 @@ class BrokerSerializer(serializers.ModelSerializer[Broker]):
 
 
 SEVERITY_CHOICES = [(severity.word, severity.word) for severity in Severity]
+STATE_CHOICES = [*SEVERITY_CHOICES, (UNKNOWN, UNKNOWN)]
+ADDING = "Replicas that a reassignment adds; null: whether there is one is not known."
+COUNTED_AS = (
+    "Only those in this count of Kafka's; the counts overlap. `broker_...`: as the brokers' metrics count, "
+    "by the smaller one of min.insync.replicas and the number of replicas; the others as kafka-topics.sh."
+)
 
 
 class SeverityField(serializers.ChoiceField):
-    """A step of the ladder as a word."""
+    """A step of the ladder as a word; `unknown` where replicas are missing or being added."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(choices=SEVERITY_CHOICES, **kwargs)
+        super().__init__(choices=STATE_CHOICES, **kwargs)
+
+    def get_attribute(self, instance: Any) -> Any:
+        """Return the word itself where no step is known."""
+        return UNKNOWN if getattr(instance, "is_unsure", False) else super().get_attribute(instance)
 
     def to_representation(self, value: Any) -> str:
         """Return the word."""
-        return Severity(value).word
+        return UNKNOWN if value == UNKNOWN else Severity(value).word
 
 
 class TopicSerializer(serializers.ModelSerializer[Topic]):
@@ -235,6 +248,7 @@ class TopicSerializer(serializers.ModelSerializer[Topic]):
             "severity",
             "under_replicated_count",
             "offline_count",
+            "unsure_count",
             "record_count",
             "configs",
             "configs_read_at",
@@ -255,6 +269,10 @@ class PartitionSerializer(serializers.ModelSerializer[Partition]):
     )
     replicas = serializers.ListField(child=serializers.IntegerField())
     isr = serializers.ListField(child=serializers.IntegerField())
+    adding = serializers.ListField(
+        child=serializers.IntegerField(), allow_null=True, help_text=ADDING
+    )
+    removing = serializers.ListField(child=serializers.IntegerField())
 
     class Meta:
         model = Partition
@@ -265,6 +283,8 @@ class PartitionSerializer(serializers.ModelSerializer[Partition]):
             "leader",
             "replicas",
             "isr",
+            "adding",
+            "removing",
             "min_insync_replicas",
             "severity",
             "log_start_offset",
@@ -340,7 +360,7 @@ class TopicFilters(SeenFilters):
 
     name = serializers.CharField(required=False, help_text="Only this topic.")
     severity = serializers.ChoiceField(
-        choices=SEVERITY_CHOICES, required=False, help_text="Only rows on this step of the ladder."
+        choices=STATE_CHOICES, required=False, help_text="Only rows on this step of the ladder."
     )
 
 
@@ -351,10 +371,10 @@ class PartitionFilters(SeenFilters):
     counted_as = serializers.ChoiceField(
         choices=[one.value for one in Counted],
         required=False,
-        help_text="Only those in this count of Kafka's; the counts overlap.",
+        help_text=COUNTED_AS,
     )
     severity = serializers.ChoiceField(
-        choices=SEVERITY_CHOICES, required=False, help_text="Only rows on this step of the ladder."
+        choices=STATE_CHOICES, required=False, help_text="Only rows on this step of the ladder."
     )
 
 

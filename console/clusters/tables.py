@@ -7,11 +7,11 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.urls import reverse
 from django.utils import timezone
 
-from console.clusters.counted import COUNTED, COUNTED_FILTER
+from console.clusters.counted import COUNTED, COUNTED_FILTER, UNKNOWN, on_step
 from console.clusters.models import Group, GroupOffset, Partition, Topic
 from console.clusters.queries import freshness_of, status_of
 from console.frame.pages.addresses import address_of
@@ -38,15 +38,21 @@ MIN_ISR = "min.insync.replicas: with fewer in-sync replicas, writes with acks=al
 END = "Last stable offset: what a reader of committed records can reach."
 SEVERITY = (
     "offline: no leader. under min ISR: writes with acks=all are refused. at min ISR: a replica is "
-    "missing and none can be spared. under-replicated: a replica is missing."
+    "missing and none can be spared. under-replicated: a replica is missing. not known: a replica is missing "
+    "or being added by a reassignment, and listing these needs DESCRIBE on the cluster."
 )
 TIMESTAMP = "The largest timestamp among the records of the partition."
 
 STEPS = [(s.word, s.word.replace("_", " ")) for s in sorted(Severity, reverse=True)]
+STEPS.append((UNKNOWN, "not known"))
 
 
 def _on_step(rows: QuerySet[Any], word: str) -> QuerySet[Any]:
-    return rows.filter(severity=Severity[word.upper()].value)
+    return rows.filter(on_step(word))
+
+
+def _topic_on_step(rows: QuerySet[Any], word: str) -> QuerySet[Any]:
+    return rows.filter(on_step(word, Q(unsure_count__gt=0)))
 
 
 def _internal(topics: QuerySet[Topic], word: str) -> QuerySet[Topic]:
@@ -72,7 +78,7 @@ def _seen_at(cluster: Any) -> datetime | None:
 
 
 def _severity_word(row: Any) -> str:
-    return Severity(row.severity).word
+    return UNKNOWN if row.is_unsure else Severity(row.severity).word
 
 
 def _joined(field: str) -> Any:
@@ -190,7 +196,7 @@ TOPICS = Table(
     ),
     search=("name",),
     filters={
-        "state": Choice("State", STEPS, _on_step),
+        "state": Choice("State", STEPS, _topic_on_step),
         "kind": Choice("Kind", [("own", "not internal"), ("internal", "internal")], _internal),
     },
     default_sort="name",

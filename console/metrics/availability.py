@@ -9,10 +9,11 @@ from typing import Any
 from django.db.models import Count, QuerySet
 
 from console.availability.status import queries
+from console.clusters.counted import UNKNOWN
 from console.metrics import counters
 from console.metrics import definitions as known
 from console.metrics.definition import Definition
-from jobs.availability.status.severity import Severity
+from jobs.availability.status.severity import Counted, Severity
 from jobs.availability.status.tally import STATE_COUNTS, ScopeKind
 
 Sample = tuple[Definition, tuple[str, ...], float | int | None]
@@ -52,9 +53,12 @@ def _of_cluster(cluster: Any, now: datetime) -> Iterator[Sample]:
     if cluster.partitions_count is None or row is None:
         return
     counts = {one: getattr(cluster, f"{name}_count") for one, name in STATE_COUNTS.items()}
-    counts[Severity.OK] = cluster.partitions_count - sum(counts.values())
+    counts[Severity.OK] = cluster.partitions_count - sum(counts.values()) - cluster.unsure_count
     for severity, count in sorted(counts.items()):
         yield known.AVAILABILITY, (cluster.alias, severity.word), count
+    yield known.AVAILABILITY, (cluster.alias, UNKNOWN), cluster.unsure_count
+    for one in Counted:
+        yield known.AVAILABILITY_COUNTS, (cluster.alias, one), getattr(cluster, f"{one}_count")
     yield known.RF_BELOW_MIN, (cluster.alias,), cluster.rf_below_min_count
     since = cluster.out_since
     age_s = 0.0 if since is None else max((now - since).total_seconds(), 0.0)

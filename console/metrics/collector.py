@@ -9,13 +9,14 @@ from itertools import chain
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Count, F, Max, QuerySet, Sum, Window
+from django.db.models import Case, Count, F, Max, QuerySet, Sum, When, Window
 from django.db.models.functions import RowNumber
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from console.clusters import queries as clusters
+from console.clusters.counted import UNKNOWN, on_step
 from console.clusters.models import CollectionRound
 from console.frame.pages.freshness import Freshness
 from console.metrics import counters
@@ -168,9 +169,10 @@ class KafkaState(Collector):
         for cluster in self._scope(clusters.list_clusters()):
             yield from _of_cluster(cluster, self._now)
         partitions = self._scope(clusters.list_partitions()).order_by()
-        partitions = partitions.values_list("cluster__alias", "severity")
-        for alias, severity, number in partitions.annotate(number=Count("pk")):
-            yield known.PARTITIONS, (alias, Severity(severity).word), number
+        is_unsure = Case(When(on_step(UNKNOWN), then=True), default=False)
+        partitions = partitions.values_list("cluster__alias", "severity", is_unsure)
+        for alias, severity, unsure, number in partitions.annotate(number=Count("pk")):
+            yield known.PARTITIONS, (alias, UNKNOWN if unsure else Severity(severity).word), number
 
     def _of_groups(self) -> Iterator[Sample]:
         rows = self._scope(clusters.list_groups())

@@ -199,7 +199,7 @@ PARTITIONS = Definition(
     "crosslog_cluster_partitions",
     ("cluster", "severity"),
     "Partitions on each step of the ladder ok, under_replicated, at_min_isr, under_min_isr, "
-    "offline; each partition counts once, on its worst step.",
+    "offline; each partition counts once, on its worst step. unknown: under-replicated, or being reassigned.",
 )
 UNDER_REPLICATED = Definition(
     "crosslog_cluster_under_replicated_partitions",
@@ -283,7 +283,15 @@ AVAILABILITY = Definition(
     "crosslog_availability_partitions",
     ("cluster", "severity"),
     "Partitions in each state: ok, under_replicated, at_min_isr, under_min_isr, offline (no leader); "
-    "each counts once, unlike in Kafka's counts, which overlap.",
+    "each counts once, unlike in Kafka's counts, which overlap. unknown: under-replicated, or being "
+    "reassigned.",
+)
+AVAILABILITY_COUNTS = Definition(
+    "crosslog_availability_counted_partitions",
+    ("cluster", "count"),
+    "Kafka's counts, which overlap: under_replicated, at_min_isr, under_min_isr and offline as "
+    "kafka-topics.sh counts, by min.insync.replicas as it is set; broker_at_min_isr and "
+    "broker_under_min_isr as the brokers' metrics do, by the smaller one of it and the number of replicas.",
 )
 RF_BELOW_MIN = Definition(
     "crosslog_availability_rf_below_min_isr",
@@ -373,7 +381,7 @@ DEFINITIONS = (
     GROUP_LAG_TIME,
     QUORUM_LEADER, QUORUM_EPOCH, QUORUM_VOTERS, QUORUM_MARK, QUORUM_LAG, QUORUM_LAG_TIME,
     QUORUM_FINDINGS, QUORUM_JUDGED, QUORUM_AGE, QUORUM_ELECTIONS, METADATA_BEHIND, METADATA_OFFSET,
-    AVAILABILITY, RF_BELOW_MIN, OUT_OF_SYNC, OUT_OF_SYNC_AGE, UNCLEAN, AVAILABILITY_AGE,
+    AVAILABILITY, AVAILABILITY_COUNTS, RF_BELOW_MIN, OUT_OF_SYNC, OUT_OF_SYNC_AGE, UNCLEAN, AVAILABILITY_AGE,
     PROMOTIONS, PROMOTIONS_HELD, OBSERVERS_IN_ISR, PROMOTION_STOPPED, PROMOTION_PROMOTERS, PROMOTION_FINDINGS,
     RUNS, LEFT_OUT, BUILD, *COUNTERS,
 )  # fmt: skip

@@ -110,7 +110,8 @@ def _named(row: PromotionPolicy | None) -> frozenset[int]:
 def is_quiet(partition: PartitionModel) -> bool:
     """Say whether all sync replicas are in the ISR and no observer is: nothing is wanted there."""
     isr, observers = {*partition.isr}, {*partition.observers}
-    is_whole = {*partition.replicas} - observers <= isr and partition.leader is not None
+    wanted = {*partition.replicas} - observers - {*(partition.adding or ())}
+    is_whole = wanted <= isr and partition.leader is not None
     return is_whole and not isr & observers and partition.leader not in observers
 
 
@@ -280,7 +281,10 @@ def _as_looked(partition: PartitionModel, looks: Mapping[Place, LivePartition]) 
     look = looks.get(_place(partition))
     if look is None:
         return partition
-    return replace(partition, leader=look.leader, isr=look.isr, replicas=look.replicas)
+    now = replace(partition, leader=look.leader, isr=look.isr, replicas=look.replicas)
+    # Other replicas are another reassignment, or the end of one: not known until the next round.
+    is_same = {*look.replicas} == {*partition.replicas}
+    return now if is_same else replace(now, adding=None, removing=())
 
 
 def _place(partition: PartitionModel) -> Place:

@@ -104,7 +104,8 @@ def found_in(
 
 def trouble_of(partition: PartitionModel) -> str:
     """Return how bad a partition is in the words of runbooks; empty when it is well."""
-    sync = [b for b in partition.replicas if b not in partition.observers]
+    out = {*partition.observers, *(partition.adding or ())}
+    sync = [b for b in partition.replicas if b not in out]
     least = partition.min_insync_replicas
     if partition.leader is not None and least is not None and len(partition.replicas) < least:
         return Trouble.RF_BELOW_MIN_ISR.value
@@ -114,7 +115,9 @@ def trouble_of(partition: PartitionModel) -> str:
         isr=len(partition.isr),
         min_insync_replicas=least,
     )
-    return "" if severity is Severity.OK else severity.word
+    # Whether replicas out of the ISR are missing or being added may not be known.
+    unsure = Severity.OK if partition.adding is not None else Severity.AT_MIN_ISR
+    return severity.word if severity > unsure else ""
 
 
 def save_findings(cluster: Cluster, found: Iterable[Found], now: datetime) -> None:
@@ -185,7 +188,7 @@ def _of_advice(advice: Advice, partition: PartitionModel, acting: set[str]) -> F
         todo=advice.todo,
         topic=advice.topic,
         partition=advice.partition,
-        brokers=tuple(b for b in partition.replicas if b not in partition.isr),
+        brokers=tuple(b for b in partition.replicas if b not in {*partition.isr, *partition.added}),
         trouble=trouble_of(partition),
         cause=TroubleCause.UNKNOWN.value,
         evidence={"code": advice.code.value, "isr": list(partition.isr)},

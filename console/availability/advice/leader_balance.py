@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -51,9 +51,18 @@ def found_of(cluster: Cluster, watched: Mapping[int, Unbalanced]) -> Iterator[Fo
 
 def to_document(watched: Mapping[int, Unbalanced]) -> dict[str, Any]:
     """Return JSON values for the next round."""
-    return {_KEY: [[*one.share, one.since_ms, one.seen_ms] for one in watched.values()]}
+    return {
+        _KEY: [
+            [*one.share[:3], one.since_ms, one.seen_ms, sorted(one.share.lost)]
+            for one in watched.values()
+        ]
+    }
 
 
 def _remembered(memory: Mapping[str, Any]) -> dict[int, Unbalanced]:
     rows = memory.get(_KEY) or ()
-    return {row[0]: Unbalanced(LeaderShare(*row[:3]), row[3], row[4]) for row in rows}
+    return {row[0]: Unbalanced(_share(row), row[3], row[4]) for row in rows}
+
+
+def _share(row: Sequence[Any]) -> LeaderShare:
+    return LeaderShare(row[0], row[1], row[2], frozenset(*row[5:]))

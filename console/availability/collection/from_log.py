@@ -26,6 +26,7 @@ from jobs.availability.status.partition_seen import (
     OBSERVERS_CHANGED,
     PartitionSeen,
 )
+from jobs.availability.status.severity import Moves
 
 MIN_ISR = "min.insync.replicas"
 _KINDS = (
@@ -121,7 +122,8 @@ class LogReader:
             return PartitionUpdate(place, change.at, None, cause=change.cause, offset=change.offset)
         least = self._min_isr.of(place.topic)
         seen = seen_in(change)
-        observers = self._roles.observers(place.topic, seen.replicas)
+        moves = Moves(seen.adding, seen.removing)
+        observers = self._roles.observers(place.topic, seen.replicas, moves)
         judged = _with(seen, least.value, observers)
         return PartitionUpdate(place, change.at, judged, least.origin)
 
@@ -152,7 +154,8 @@ class LogReader:
         news = []
         for row in stored.values():
             least = self._min_isr.of(row.topic)
-            observers = self._roles.observers(row.topic, row.replicas)
+            moves = Moves(row.adding, row.removing)
+            observers = self._roles.observers(row.topic, row.replicas, moves)
             is_same = (least.value, least.origin.value) == (
                 row.min_insync_replicas,
                 row.min_isr_origin,
@@ -185,6 +188,7 @@ def seen_in(change: quorum.Change) -> PartitionSeen:
         isr=tuple(state.get("isr", ())),
         leader=None if leader == _NO_LEADER else leader,
         adding=tuple(state.get("adding", ())),
+        removing=tuple(state.get("removing", ())),
         elr=tuple(state.get("elr") or ()),
         last_known_elr=tuple(state.get("last_known_elr") or ()),
         leader_epoch=state.get("leader_epoch"),

@@ -25,10 +25,12 @@ from jobs.availability.status.partition_seen import (
     POLLED,
     PartitionSeen,
 )
+from jobs.availability.status.severity import Moves
 
-# `leader`, `replicas`, `isr` in order, min ISR, `observers`, the origin of min ISR.
+# `leader`, `replicas`, `isr` in order, `adding`, `removing`, min ISR, `observers`, the origin of min ISR.
 Compared = tuple[Any, ...]
-_COLUMNS = ("topic__name", "topic__topic_id", "partition", "leader", "replicas", "isr")
+_MOVES = ("leader", "replicas", "isr", "adding", "removing")
+_COLUMNS = ("topic__name", "topic__topic_id", "partition", *_MOVES)
 
 
 def take_round(cluster: Cluster, row: AvailabilityRound, at: datetime, now: datetime) -> int:
@@ -58,21 +60,22 @@ def take_round(cluster: Cluster, row: AvailabilityRound, at: datetime, now: date
 
 
 # What is compared of every partition: whole rows are read of those only that changed.
-_KNOWN = ("leader", "replicas", "isr", "min_insync_replicas", "observers", "min_isr_origin")
+_KNOWN = (*_MOVES, "min_insync_replicas", "observers", "min_isr_origin")
 
 
 def _news(cluster: Cluster, at: datetime, before: datetime | None) -> Iterator[PartitionUpdate]:
     settings, roles = MinIsrSettings(cluster, is_log_known=False), ObserverRoles(cluster)
     unseen = _known(cluster)
     # Rows are written only where they changed, but also when records come in: all are compared.
-    for topic, topic_id, number, leader, replicas, isr in Partition.objects.filter(
-        cluster=cluster
-    ).values_list(*_COLUMNS):
+    rows = Partition.objects.filter(cluster=cluster).values_list(*_COLUMNS)
+    for topic, topic_id, number, leader, replicas, isr, adding, removing in rows:
         place = PartitionId(topic, topic_id, number)
         known = unseen.pop(place.key, None)
         least = settings.of(topic)
-        observers = roles.observers(topic, replicas)
-        now = (leader, replicas, sorted(isr), least.value, list(observers), least.origin.value)
+        moved = Moves(None if adding is None else tuple(adding), tuple(removing))
+        observers = roles.observers(topic, replicas, moved)
+        moves = (leader, replicas, sorted(isr), adding, removing)
+        now = (*moves, least.value, list(observers), least.origin.value)
         if known is not None and known[0] == now:
             continue
         seen = PartitionSeen(
@@ -82,6 +85,8 @@ def _news(cluster: Cluster, at: datetime, before: datetime | None) -> Iterator[P
             leader=leader,
             min_insync_replicas=least.value,
             observers=observers,
+            adding=moved.adding,
+            removing=moved.removing,
             cause=_cause(None if known is None else known[0], now),
             # Nothing was seen before the first round: that may have been so for ever.
             not_before=before,
@@ -104,7 +109,7 @@ def _known(cluster: Cluster) -> dict[str, tuple[Compared, PartitionId]]:
 
 def _cause(known: Compared | None, now: Compared) -> str:
     """Return what a round saw: a move, or by itself another setting or other observers."""
-    if known is None or known[:3] != now[:3]:
+    if known is None or known[: len(_MOVES)] != now[: len(_MOVES)]:
         return POLLED
-    is_setting = (known[3], known[5]) != (now[3], now[5])
+    is_setting = (known[-3], known[-1]) != (now[-3], now[-1])
     return MIN_ISR_CHANGED if is_setting else OBSERVERS_CHANGED

@@ -7,7 +7,8 @@ from functools import cached_property
 
 from console.availability.placements.placements import CONFIG, PlacementRules, Resolved, rules_of
 from console.clusters.models import Broker, Cluster, Topic
-from jobs.availability.placements.roles import assign_roles
+from jobs.availability.placements.roles import observers_of
+from jobs.availability.status.severity import NO_MOVES, Moves
 
 
 class ObserverRoles:
@@ -17,7 +18,9 @@ class ObserverRoles:
         self.cluster = cluster
         self._resolved: dict[str, Resolved] = {}
 
-    def observers(self, topic: str, replicas: Sequence[int]) -> tuple[int, ...]:
+    def observers(
+        self, topic: str, replicas: Sequence[int], moves: Moves = NO_MOVES
+    ) -> tuple[int, ...]:
         """Return the replicas of a partition that are observers; none without a placement."""
         resolved = self._resolved.get(topic)
         if resolved is None:
@@ -25,7 +28,8 @@ class ObserverRoles:
             resolved = self._resolved[topic] = self._rules.of(topic, config)
         if resolved.placement is None:
             return ()
-        return assign_roles(resolved.placement, replicas, self._racks).observers
+        adding, removing = moves.adding or (), moves.removing
+        return observers_of(resolved.placement, replicas, self._racks, adding, removing)
 
     @cached_property
     def _rules(self) -> PlacementRules:

@@ -17,7 +17,7 @@ from console.availability.what_if.partition_classes import classes_of
 from console.availability.what_if.recent import Recent
 from jobs.availability.placements.compare import Violation, compare_placement
 from jobs.availability.placements.placement import Placement
-from jobs.availability.status.severity import Severity, Standing, judge_partition
+from jobs.availability.status.severity import Moves, Severity, Standing, judge_partition
 from jobs.availability.what_if.model.cluster import PartitionModel
 from jobs.patterns.matching import Matcher
 
@@ -40,7 +40,8 @@ class TopicStanding:
     """A topic under its placement.
 
     `missing` counts partitions that miss a sync replica: an observer outside the ISR is none.
-    `worst` is the severity of the worst partition.
+    `worst` is the severity of the worst partition. `reassigned` counts partitions in a reassignment: judged
+    by the replicas that it leads to.
     """
 
     name: str
@@ -50,6 +51,7 @@ class TopicStanding:
     missing: int
     worst: Severity
     observers: tuple[int, ...] = ()
+    reassigned: int = 0
 
     @property
     def placement(self) -> Placement | None:
@@ -168,6 +170,7 @@ class Standings:
             self.missing[index],
             max((self._standings[unit].severity for unit in sizes), default=Severity.OK),
             tuple(sorted({broker for unit in sizes for broker in of[unit].observers})),
+            sum(n for unit, n in sizes.items() if of[unit].adding or of[unit].removing),
         )
 
     @cached_property
@@ -213,6 +216,7 @@ def standing_of(one: PartitionModel) -> Standing:
         isr=one.isr,
         min_insync_replicas=one.min_insync_replicas,
         observers=one.observers,
+        moves=Moves(one.adding, one.removing),
     )
 
 

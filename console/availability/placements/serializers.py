@@ -170,6 +170,9 @@ class StandingSerializer(serializers.Serializer[TopicStanding]):
     problem = serializers.CharField(source="resolved.problem", allow_blank=True)
     violations = ViolationSerializer(many=True)
     missing = serializers.IntegerField()
+    reassigned = serializers.IntegerField(
+        help_text="Partitions in a reassignment: judged by the replicas that it leads to."
+    )
     worst = serializers.ChoiceField(choices=[s.word for s in Severity], source="worst.word")
 
     def get_placement(self, one: TopicStanding) -> dict[str, Any] | None:

@@ -63,7 +63,7 @@ def facts_for(cluster: Cluster, asked: Mapping[str, Any]) -> RunbookFacts:
     row = _partition(cluster, topic, number)
     live = {number for number, one in brokers.items() if one.is_live}
     held = HeldPromotion.objects.filter(cluster=cluster).exclude(phase="ended")
-    missing = [one for one in row.replicas if one not in row.isr]
+    missing = [one for one in row.replicas if one not in {*row.isr, *(row.adding or ())}]
     away = [*missing, *(one for one in row.replicas if one not in live)]
     meant = broker if broker is not None else next(iter(away), None)
     trouble, cause = _seen(row, live)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, ClassVar
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import Http404
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
@@ -37,7 +37,7 @@ from console.availability.status.serializers import (
     StretchSerializer,
     UncleanElectionSerializer,
 )
-from console.clusters.counted import in_count
+from console.clusters.counted import in_count, on_step
 from console.clusters.models import NOT_RESERVED, Cluster
 from console.frame.rest.viewset import ApiViewSet
 from console.frame.security.access import clusters_of, require
@@ -128,9 +128,9 @@ class PartitionStatusViewSet(_OfClusters):
         if "counted_as" in asked:
             rows = rows.filter(in_count(asked["counted_as"]))
         if "severity" in asked:
-            rows = rows.filter(severity=_SEVERITY[asked["severity"]].value)
+            rows = rows.filter(on_step(asked["severity"]))
         if asked.get("is_wrong") is not None:
-            rows = rows.filter(severity__gt=0) if asked["is_wrong"] else rows.filter(severity=0)
+            rows = rows.filter(Q(severity__gt=0) if asked["is_wrong"] else on_step("ok"))
         if "broker" in asked:
             rows = rows.filter(queries.with_replica([asked["broker"]]))
         if "missing" in asked:

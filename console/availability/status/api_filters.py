@@ -5,7 +5,7 @@ from __future__ import annotations
 from rest_framework import serializers
 
 from console.availability.status.series import MOST_POINTS
-from console.clusters.serializers import SEVERITY_CHOICES
+from console.clusters.serializers import COUNTED_AS, SEVERITY_CHOICES, STATE_CHOICES
 from console.frame.rest.parameters import PageParameters, TimeRangeParameters
 from jobs.availability.status.peaks import SAMPLED
 from jobs.availability.status.severity import Counted
@@ -24,12 +24,12 @@ class StatusFilters(_OfCluster):
 
     topic = serializers.CharField(required=False, max_length=249, help_text="Its name.")
     severity = serializers.ChoiceField(
-        required=False, choices=SEVERITY_CHOICES, help_text="Exactly this step."
+        required=False, choices=STATE_CHOICES, help_text="Exactly this step."
     )
     counted_as = serializers.ChoiceField(
         choices=[one.value for one in Counted],
         required=False,
-        help_text="Only those in this count of Kafka's; the counts overlap.",
+        help_text=COUNTED_AS,
     )
     is_wrong = serializers.BooleanField(
         required=False, allow_null=True, default=None, help_text="Whether anything is missing."

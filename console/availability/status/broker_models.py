@@ -1,4 +1,4 @@
-"""Brokers as availability sees them, how restless they are, and what the metadata log sets."""
+"""Brokers as availability sees them, how restless they are, what the metadata log sets; counts over time."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import ClassVar
 from django.db import models
 
 from console.clusters.models import TOPIC_NAME_LENGTH, Cluster
+from jobs.availability.status.tally import ScopeKind
 
 
 class Source(models.TextChoices):
@@ -92,3 +93,36 @@ class MinIsrSetting(models.Model):
 
     def __str__(self) -> str:
         return f"{self.topic or 'cluster'}: {self.value}"
+
+
+class CountSample(models.Model):
+    """The worst moment of a step of time: so many partitions were in each of Kafka's counts at once.
+
+    `at_s` is the begin of the step (Unix seconds). A broker or rack without a sample had all counts 0.
+    """
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="+")
+    kind = models.CharField(max_length=10, choices=[(one.value, one.value) for one in ScopeKind])
+    name = models.CharField(max_length=255, blank=True)
+    step_s = models.PositiveIntegerField()
+    at_s = models.BigIntegerField()
+    under_replicated = models.IntegerField(default=0)
+    at_min_isr = models.IntegerField(default=0)
+    under_min_isr = models.IntegerField(default=0)
+    offline = models.IntegerField(default=0)
+    rf_below_min = models.IntegerField(default=0)
+    out_of_sync = models.IntegerField(default=0)
+    unwritable = models.IntegerField(default=0)
+
+    clusters_at: ClassVar = ("cluster",)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "kind", "name", "step_s", "at_s"], name="one_count_per_step"
+            )
+        ]
+        indexes = [models.Index(fields=["step_s", "at_s"], name="count_sample_by_age")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name} at {self.at_s}"

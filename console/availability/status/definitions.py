@@ -6,7 +6,8 @@ from jobs.availability.status.partition_seen import MIN_ISR_CHANGED, OBSERVERS_C
 
 SEVERITY = (
     "Offline: no leader. Under min ISR: writes with acks=all are refused. At min ISR: a replica is missing "
-    "and the next loss stops writes. Under-replicated: a replica is missing, and more may be lost."
+    "and the next loss stops writes. Under-replicated: a replica is missing, and more may be lost. Not "
+    "known: a replica is missing, or a reassignment adds it; to list these needs DESCRIBE on the cluster."
 )
 RF_BELOW_MIN = (
     "Fewer replicas than min.insync.replicas asks for. Brokers from Kafka 3.7 on ask for all replicas "
@@ -15,6 +16,10 @@ RF_BELOW_MIN = (
 OUT_OF_SYNC = (
     "Replicas that are missing in the ISR of their partition. Observers, which stay outside by design, and "
     "replicas that a reassignment is still adding are not counted."
+)
+BROKERS_COUNT = (
+    "What the metrics of the brokers count: they compare with the smaller one of min.insync.replicas and the "
+    "number of replicas, kafka-topics.sh with min.insync.replicas as it is set."
 )
 UNCLEAN = (
     "Elections of a leader that was not in sync: acknowledged records may be lost. Only the metadata log "

@@ -13,12 +13,12 @@ from django.utils import timezone
 
 from console.availability.status import definitions
 from console.availability.status.models import PartitionStatus, Rollup
-from console.clusters.counted import COUNTED, COUNTED_AS
+from console.clusters.counted import COUNTED, COUNTED_AS, UNKNOWN, UNSURE, beside
 from console.clusters.models import Cluster
 from console.frame.pages.freshness import Freshness
 from console.frame.pages.states import Severity as Look
 from console.frame.pages.states import severity_of, spoken
-from jobs.availability.status.severity import Counted, Severity
+from jobs.availability.status.severity import OF_BROKERS, Counted, Severity
 from jobs.availability.status.tally import STATE_COUNTS
 from jobs.numbers import DASH, format_age, format_count, format_span_s
 
@@ -47,11 +47,14 @@ def answer_of(counts: Rollup | None, freshness: Freshness) -> Answer:
     if counts.state_under_replicated:
         why = f"{_partitions(counts.state_under_replicated)} with a replica missing."
         return Answer(Look.WARN, "Yes, replicas missing", why)
-    return _of_good(freshness)
+    return _of_good(counts, freshness)
 
 
-def _of_good(freshness: Freshness) -> Answer:
+def _of_good(counts: Rollup, freshness: Freshness) -> Answer:
     """Return the answer where nothing was wrong; what is too old is not judged."""
+    if counts.unsure:
+        why = f"{_partitions(counts.unsure)}: {UNSURE[0].lower()}{UNSURE[1:]}"
+        return Answer(Look.NONE, "Yes, replicas not known", why)
     now = timezone.now()
     if freshness.succeeded_at is not None and freshness.is_stale(now):
         age = format_age(freshness.succeeded_at, now)
@@ -75,7 +78,8 @@ def with_answers(rows: Sequence[Any]) -> Sequence[Any]:
 def _counted(row: Any) -> Rollup | None:
     if row.partitions_count is None:
         return None
-    return Rollup(**{name: getattr(row, f"{name}_count") for name in STATE_COUNTS.values()})
+    names = (*STATE_COUNTS.values(), "unsure")
+    return Rollup(**{name: getattr(row, f"{name}_count") for name in names})
 
 
 def overview_facts(
@@ -98,13 +102,15 @@ def overview_facts(
         facts.append(_unclean(unclean, label))
     if counts.rf_below_min:
         facts.append(_below(cluster, counts))
+    if counts.unsure:
+        facts.append(_unsure(cluster, counts))
     return [*facts, _all(cluster, counts)]
 
 
 _NOTES = {
     Counted.OFFLINE: "no leader",
-    Counted.UNDER_MIN_ISR: "acks=all is refused",
-    Counted.AT_MIN_ISR: "the next loss stops writes",
+    Counted.UNDER_MIN_ISR: "by the value as it is set",
+    Counted.AT_MIN_ISR: "by the value as it is set",
     Counted.UNDER_REPLICATED: "ISR smaller than the replicas",
 }
 
@@ -112,11 +118,15 @@ _NOTES = {
 def _count(cluster: Cluster, counts: Rollup, counted: Counted) -> dict[str, Any]:
     count = getattr(counts, counted.value)
     # Partitions at min ISR that have all their replicas are in Kafka's count, and healthy.
-    is_bad = counts.state_at_min_isr if counted is Counted.AT_MIN_ISR else count
+    is_bad = {
+        Counted.AT_MIN_ISR: counts.state_at_min_isr,
+        Counted.UNDER_MIN_ISR: counts.offline + counts.state_under_min_isr,
+    }.get(counted, count)
+    by_brokers = getattr(counts, OF_BROKERS[counted]) if counted in OF_BROKERS else None
     fact = {
         "label": COUNTED_AS[counted],
         "value": format_count(count),
-        "note": _NOTES[counted],
+        "note": beside(count, by_brokers) or _NOTES[counted],
         "definition": COUNTED[counted],
         "href": _list(cluster, counted_as=counted.value),
     }
@@ -145,8 +155,18 @@ def _below(cluster: Cluster, counts: Rollup) -> dict[str, Any]:
     }
 
 
+def _unsure(cluster: Cluster, counts: Rollup) -> dict[str, Any]:
+    return {
+        "label": "Not known",
+        "value": format_count(counts.unsure),
+        "note": "under-replicated, or being reassigned",
+        "definition": UNSURE,
+        "href": _list(cluster, severity=UNKNOWN),
+    }
+
+
 def _all(cluster: Cluster, counts: Rollup) -> dict[str, Any]:
-    share = counts.partitions - counts.under_min_isr
+    share = counts.partitions - counts.offline - counts.state_under_min_isr
     return {
         "label": "Partitions",
         "value": format_count(counts.partitions),
@@ -163,8 +183,8 @@ def partition_facts(row: PartitionStatus, leaderless_s: float, label: str) -> li
     return [
         {
             "label": "State",
-            "value": spoken(word) if row.severity else "OK",
-            "severity": severity_of(word),
+            "value": "Not known" if row.is_unsure else spoken(word) if row.severity else "OK",
+            "severity": "" if row.is_unsure else severity_of(word),
             "note": f"since {format_age(row.since, timezone.now())}",
             "definition": definitions.SEVERITY,
         },

@@ -117,6 +117,7 @@ def _of_poll(one: PolledMoment) -> PartitionSeen | None:
         replicas=tuple(one.state["replicas"]),
         isr=tuple(one.state["isr"]),
         leader=one.state["leader"],
+        adding=None if (adding := one.state.get("adding", ())) is None else tuple(adding),
         observers=tuple(one.state.get("observers", ())),
         min_insync_replicas=one.state.get("min_insync_replicas"),
         cause=one.cause,

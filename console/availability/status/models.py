@@ -17,6 +17,7 @@ from django.db.models import Q
 from console.availability.status.broker_models import (
     BrokerChurn,
     BrokerStatus,
+    CountSample,
     MinIsrSetting,
     Source,
 )
@@ -101,7 +102,8 @@ class PartitionStatus(models.Model):
     """How a partition stands now; `since` is the begin of its severity, `known_since` of its history here.
 
     `key` is topic id (the name where it is not known) and partition. `elr` and `last_known_elr` are null
-    where nobody tells them. `observers` are replicas that stay out of the ISR by design. `replica_text` and
+    where nobody tells them. `adding` null: whether a reassignment is in progress is not known.
+    `observers` are replicas that stay out of the ISR by design. `replica_text` and
     `missing_text` hold the ids of all replicas, and of those out of sync, as `|1|2|3|`. `out_since` is the
     begin of the oldest absence of a replica from the ISR, `worst_lag` how many records the missing replica
     that is furthest behind lacks; null when it is not known. `counted_text`: Kafka's counts, `|offline|`.
@@ -121,7 +123,8 @@ class PartitionStatus(models.Model):
     isr = models.JSONField(default=list)
     elr = models.JSONField(null=True, blank=True)
     last_known_elr = models.JSONField(null=True, blank=True)
-    adding = models.JSONField(default=list)
+    adding = models.JSONField(default=list, null=True, blank=True)
+    removing = models.JSONField(default=list)
     observers = models.JSONField(default=list)
     min_insync_replicas = models.PositiveIntegerField(null=True, blank=True)
     min_isr_origin = models.CharField(
@@ -165,6 +168,11 @@ class PartitionStatus(models.Model):
     def missing(self) -> list[int]:
         """The sync replicas that are not in the ISR."""
         return [int(one) for one in self.missing_text.strip("|").split("|") if one]
+
+    @property
+    def is_unsure(self) -> bool:
+        """Whether it is not known if replicas out of the ISR are missing or being added."""
+        return self.adding is None and not self.severity
 
     @property
     def spare(self) -> int | None:
@@ -308,7 +316,8 @@ class PolledMoment(models.Model):
     """What a poll saw of a partition when it differed from the poll before; `state` null: it was gone.
 
     Of followed partitions the metadata log keeps this. It happened after `not_before` (null: nobody knows)
-    and at or before `at`. `state` holds `leader`, `replicas`, `isr`, `observers` and `min_insync_replicas`.
+    and at or before `at`. `state` holds `leader`, `replicas`, `isr`, `adding`, `observers` and
+    `min_insync_replicas`.
     """
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="+")
@@ -339,6 +348,9 @@ class Rollup(models.Model):
     at_min_isr = models.IntegerField(default=0)
     under_min_isr = models.IntegerField(default=0)
     offline = models.IntegerField(default=0)
+    broker_at_min_isr = models.IntegerField(default=0)
+    broker_under_min_isr = models.IntegerField(default=0)
+    unsure = models.IntegerField(default=0)
     state_under_replicated = models.IntegerField(default=0)
     state_at_min_isr = models.IntegerField(default=0)
     state_under_min_isr = models.IntegerField(default=0)
@@ -363,34 +375,7 @@ class Rollup(models.Model):
     def __str__(self) -> str:
         return f"{self.kind} {self.name}".rstrip()
 
-
-class CountSample(models.Model):
-    """The worst moment of a step of time: so many partitions were in each of Kafka's counts at once.
-
-    `at_s` is the begin of the step (Unix seconds). A broker or rack without a sample had all counts 0.
-    """
-
-    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="+")
-    kind = models.CharField(max_length=10, choices=[(one.value, one.value) for one in ScopeKind])
-    name = models.CharField(max_length=255, blank=True)
-    step_s = models.PositiveIntegerField()
-    at_s = models.BigIntegerField()
-    under_replicated = models.IntegerField(default=0)
-    at_min_isr = models.IntegerField(default=0)
-    under_min_isr = models.IntegerField(default=0)
-    offline = models.IntegerField(default=0)
-    rf_below_min = models.IntegerField(default=0)
-    out_of_sync = models.IntegerField(default=0)
-
-    clusters_at: ClassVar = ("cluster",)
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["cluster", "kind", "name", "step_s", "at_s"], name="one_count_per_step"
-            )
-        ]
-        indexes = [models.Index(fields=["step_s", "at_s"], name="count_sample_by_age")]
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.name} at {self.at_s}"
+    @property
+    def is_unsure(self) -> bool:
+        """Whether nothing is known to be wrong, and of a partition it is not known if it is well."""
+        return bool(self.unsure) and not self.worst

@@ -14,8 +14,8 @@ from jobs.availability.status.severity import Severity
 # Of more beginnings than these in a range the newest count; older rises are drawn where their step begins.
 MOST_BEGINS = 20_000
 _OF_SEVERITY = {
-    Severity.OFFLINE: ("offline", "under_min_isr"),
-    Severity.UNDER_MIN_ISR: ("under_min_isr",),
+    Severity.OFFLINE: ("offline", "under_min_isr", "unwritable"),
+    Severity.UNDER_MIN_ISR: ("under_min_isr", "unwritable"),
     Severity.AT_MIN_ISR: ("at_min_isr",),
     Severity.UNDER_REPLICATED: (),
 }

@@ -18,15 +18,16 @@ from console.availability.status.models import (
     SeveritySpan,
     UncleanElection,
 )
+from console.clusters.counted import UNKNOWN
 from console.clusters.models import Cluster
-from console.clusters.serializers import SEVERITY_CHOICES, SeverityField
+from console.clusters.serializers import ADDING, STATE_CHOICES, SeverityField
 from console.frame.rest.serializers import FreshnessSerializer
 from jobs.availability.status.partition_seen import PartitionSeen
 from jobs.availability.status.peaks import SAMPLED
 from jobs.availability.status.severity import Severity
 from jobs.availability.status.tally import COUNTED
 
-_ID_LISTS = ("replicas", "isr", "elr", "last_known_elr", "adding", "observers")
+_ID_LISTS = ("replicas", "isr", "elr", "last_known_elr", "adding", "removing", "observers")
 _STRETCH = (
     "cluster", "topic", "partition", "source", "began_at", "not_before", "cause", "cause_broker",
     "offset", "ended_at", "end_cause", "end_broker", "end_offset",
@@ -36,12 +37,26 @@ _NOT_BEFORE = "Null: the time is exact; else it was after this and at or before 
 
 
 class CountsSerializer(serializers.ModelSerializer[Rollup]):
-    """Kafka's counts of partitions, which overlap, and by state (`state_...`), each partition once."""
+    """Kafka's counts of partitions, which overlap, and by state (`state_...`), each partition once.
+
+    `under_replicated`, `at_min_isr`, `under_min_isr` and `offline` are what kafka-topics.sh lists, which
+    compares with min.insync.replicas as it is set; `broker_...` are the metrics of the brokers, which compare
+    with the number of replicas where that is smaller.
+    """
 
     class Meta:
         model = Rollup
         fields = COUNTED
         read_only_fields = fields
+        extra_kwargs = {
+            "under_min_isr": {"help_text": "kafka-topics.sh --under-min-isr-partitions"},
+            "at_min_isr": {"help_text": "kafka-topics.sh --at-min-isr-partitions"},
+            "broker_under_min_isr": {
+                "help_text": "Sum of UnderMinIsrPartitionCount of the brokers"
+            },
+            "broker_at_min_isr": {"help_text": "Sum of AtMinIsrPartitionCount of the brokers"},
+            "unsure": {"help_text": "Under-replicated, or being reassigned: not known."},
+        }
 
 
 class AvailabilitySerializer(serializers.Serializer[Any]):
@@ -71,10 +86,11 @@ class AvailabilitySerializer(serializers.Serializer[Any]):
         """Return what decides it."""
         return _answer(row).why
 
-    @extend_schema_field(serializers.ChoiceField(choices=SEVERITY_CHOICES, allow_null=True))
+    @extend_schema_field(serializers.ChoiceField(choices=STATE_CHOICES, allow_null=True))
     def get_worst(self, row: Any) -> str | None:
         """Return the worst step; null before the first round."""
-        return None if row.worst is None else Severity(row.worst).word
+        is_unsure = row.worst == Severity.OK and row.unsure_count
+        return None if row.worst is None else UNKNOWN if is_unsure else Severity(row.worst).word
 
     @extend_schema_field(CountsSerializer(allow_null=True))
     def get_counts(self, row: Any) -> dict[str, int] | None:
@@ -118,7 +134,10 @@ class PartitionStatusSerializer(serializers.ModelSerializer[PartitionStatus]):
     isr = serializers.ListField(child=serializers.IntegerField())
     elr = serializers.ListField(child=serializers.IntegerField(), allow_null=True)
     last_known_elr = serializers.ListField(child=serializers.IntegerField(), allow_null=True)
-    adding = serializers.ListField(child=serializers.IntegerField())
+    adding = serializers.ListField(
+        child=serializers.IntegerField(), allow_null=True, help_text=ADDING
+    )
+    removing = serializers.ListField(child=serializers.IntegerField())
     observers = serializers.ListField(child=serializers.IntegerField())
     missing = serializers.ListField(
         child=serializers.IntegerField(), help_text="Sync replicas that are not in the ISR."

@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 from console.availability.status import definitions
 from console.availability.status.definitions import cause_words
 from console.availability.status.queries import with_replica
-from console.clusters.counted import COUNTED, COUNTED_FILTER
+from console.clusters.counted import COUNTED, COUNTED_FILTER, UNKNOWN, UNSURE, on_step
 from console.frame.tables.columns import ApplyFilter
 from console.frame.tables.table import Choice, Column, Table
 from jobs.availability.status.severity import Counted, Severity
@@ -25,6 +25,7 @@ _SEVERITIES = (
     (_WRITES_REFUSED, "not writable"),
     *((one.word, one.word.replace("_", " ").replace(" isr", " ISR")) for one in Severity),
     ("rf_below_min", "RF below min ISR"),
+    (UNKNOWN, "not known"),
 )
 
 
@@ -35,8 +36,8 @@ def _of_severity(rows: QuerySet[Any], word: str) -> QuerySet[Any]:
         return rows.filter(severity__gte=Severity.UNDER_MIN_ISR.value)
     if word == "rf_below_min":
         return rows.filter(is_rf_below_min=True)
-    known = {one.word: one.value for one in Severity}
-    return rows.filter(severity=known[word]) if word in known else rows.none()
+    is_step = word in {UNKNOWN, *(one.word for one in Severity)}
+    return rows.filter(on_step(word)) if is_step else rows.none()
 
 
 def _of_broker(rows: QuerySet[Any], text: str) -> QuerySet[Any]:
@@ -67,11 +68,15 @@ def _cause(row: Any) -> str:
     return cause_words(row.cause, row.cause_broker)
 
 
+def _state(row: Any) -> str:
+    return UNKNOWN if row.is_unsure else str(row.get_severity_display())
+
+
 PARTITIONS = Table(
     (
         Column("name", "Partition", "topic", template=f"{CELL}partition.html", csv=str),
         Column("severity", "State", "severity", definition=definitions.SEVERITY,
-               template=f"{CELL}severity.html", csv="get_severity_display"),
+               template=f"{CELL}severity.html", csv=_state),
         Column("since", "Since", "since", definition=definitions.SINCE, template=f"{CELL}since.html"),
         Column("leader", "Leader", "leader", numeric=True, template=f"{CELL}leader.html"),
         Column("replicas", "Replicas", template=f"{CELL}replicas.html",
@@ -140,6 +145,12 @@ _COUNTS = (
            definition=COUNTED[Counted.UNDER_REPLICATED], template=f"{CELL}count.html"),
     Column("out_of_sync", "Replicas out of sync", "out_of_sync", numeric=True,
            definition=definitions.OUT_OF_SYNC, format=format_count),
+    Column("broker_under_min_isr", "Under min ISR (brokers)", "broker_under_min_isr", numeric=True,
+           is_hidden=True, definition=definitions.BROKERS_COUNT, format=format_count),
+    Column("broker_at_min_isr", "At min ISR (brokers)", "broker_at_min_isr", numeric=True,
+           is_hidden=True, definition=definitions.BROKERS_COUNT, format=format_count),
+    Column("unsure", "Not known", "unsure", numeric=True, is_hidden=True,
+           definition=UNSURE, format=format_count),
     Column("rf_below_min", "RF below min ISR", "rf_below_min", numeric=True, is_hidden=True,
            definition=definitions.RF_BELOW_MIN, format=format_count),
 )  # fmt: skip

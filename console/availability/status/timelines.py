@@ -34,6 +34,7 @@ _MEMBERSHIPS = {
     Membership.ELIGIBLE: ("Eligible leader", Look.WARN),
     Membership.OUT_OF_SYNC: ("Out of sync", Look.RISK),
     Membership.ADDING: ("Being added", Look.NOTICE),
+    Membership.UNKNOWN: ("Out of sync or being added: not known", Look.NONE),
 }
 
 

@@ -21,23 +21,28 @@ FORMAT = 2
 
 @dataclass(frozen=True, slots=True)
 class PartitionClass:
-    """What partitions have in common; `leader` None: no leader."""
+    """What partitions have in common; `leader` None: no leader, `adding` None: not known."""
 
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
     leader: int | None
     elr: tuple[int, ...] = ()
     last_known_elr: tuple[int, ...] = ()
+    adding: tuple[int, ...] | None = ()
+    removing: tuple[int, ...] = ()
 
     def to_row(self) -> list[Any]:
         """Return it as JSON can hold it."""
-        return [*map(list, (self.replicas, self.isr)), self.leader, self.elr, self.last_known_elr]
+        held = [self.replicas, self.isr, self.leader, self.elr, self.last_known_elr]
+        return [*held, self.adding, self.removing]
 
     @classmethod
     def from_row(cls, row: Sequence[Any]) -> PartitionClass:
         """Return what `to_row` made."""
-        replicas, isr, leader, elr, last = row
-        return cls(tuple(replicas), tuple(isr), leader, tuple(elr), tuple(last))
+        replicas, isr, leader, elr, last, adding, removing = row
+        lists = [tuple(one) for one in (replicas, isr, elr, last, removing)]
+        added = None if adding is None else tuple(adding)
+        return cls(lists[0], lists[1], leader, lists[2], lists[3], added, lists[4])
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from console.availability.what_if.cluster_snapshots import (
     TopicFacts,
 )
 from jobs.availability.placements.placement import Placement
-from jobs.availability.placements.roles import assign_roles
+from jobs.availability.placements.roles import observers_of
 from jobs.availability.what_if.model.cluster import ClusterModel, PartitionModel
 
 NOBODY_ACTS = ActedTopics()
@@ -141,8 +141,9 @@ class _Builder:
         resolved: Resolved,
         least: int | None,
     ) -> int:
-        roles = assign_roles(resolved.placement, found.replicas, self.racks)
-        model = partition_model(facts, number, found, resolved.placement, least, roles.observers)
+        moves = found.adding or (), found.removing
+        observers = observers_of(resolved.placement, found.replicas, self.racks, *moves)
+        model = partition_model(facts, number, found, resolved.placement, least, observers)
         self.partitions.append(as_acted(model, self._acted(facts, resolved), self.standbys))
         return len(self.partitions) - 1
 
@@ -218,6 +219,8 @@ def partition_model(
         policy=placement.policy if placement is not None else None,
         is_unclean_allowed=facts.is_unclean_allowed,
         sync_count=placement.sync_count if placement is not None else None,
+        adding=found.adding,
+        removing=found.removing,
     )
 
 

@@ -20,6 +20,7 @@ from console.availability.what_if.cluster_snapshots import (
     PartitionClass,
     TopicFacts,
 )
+from console.availability.what_if.gaps import gaps_now, gaps_of_moves, why_unjudged
 from console.clusters.models import Broker, Cluster, CollectionRound, Noun, Partition, Topic
 from console.quorum import queries as quorum
 from jobs.availability.what_if.model.cluster import BrokerModel, ControllerModel
@@ -50,7 +51,10 @@ def read_now(cluster: Cluster) -> ClusterSnapshot:
         known.has_elr,
         numbering.classes,
         topics,
-        tuple(_gaps_now(log, topics, brokers, voters, _set_by_one_broker(cluster))),
+        (
+            *gaps_now(log, topics, brokers, voters, _set_by_one_broker(cluster)),
+            *gaps_of_moves(numbering.classes, topics),
+        ),
         seen_at(cluster),
     )
 
@@ -153,7 +157,8 @@ def _partitions_now(
     What the room of availability follows is seconds old and knows the ELR; before its first round what was
     collected with the topics has to do.
     """
-    texts = {f"{name}_text": Cast(name, TextField()) for name in ("replicas", "isr")}
+    moved = ("replicas", "isr", "adding", "removing")
+    texts = {f"{name}_text": Cast(name, TextField()) for name in moved}
     told: Any
     if _status_round(cluster) is not None:
         texts |= {f"{name}_text": Cast(name, TextField()) for name in ("elr", "last_known_elr")}
@@ -174,10 +179,12 @@ def _partitions_now(
 
 
 def _class_now(
-    leader: int | None, replicas: str, isr: str, elr: str | None = None, last: str | None = None
+    leader: int | None, replicas: str, isr: str, adding: str | None, removing: str, *elr: str | None
 ) -> PartitionClass:
-    lists = [tuple(json.loads(text) or ()) if text else () for text in (replicas, isr, elr, last)]
-    return PartitionClass(lists[0], lists[1], leader, lists[2], lists[3])
+    texts = (replicas, isr, removing, *(elr or (None, None)))
+    lists = [tuple(json.loads(text) or ()) if text else () for text in texts]
+    added = None if adding is None else tuple(json.loads(adding))
+    return PartitionClass(lists[0], lists[1], leader, lists[3], lists[4], added, lists[2])
 
 
 def _elr_of(state: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -185,13 +192,14 @@ def _elr_of(state: Mapping[str, Any]) -> tuple[Any, Any]:
 
 
 def _placed(state: Mapping[str, Any]) -> list[Any]:
-    return [state["replicas"], state.get("isr"), state.get("leader"), *_elr_of(state)]
+    moves = state.get("adding") or (), state.get("removing") or ()
+    return [state["replicas"], state.get("isr"), state.get("leader"), *_elr_of(state), *moves]
 
 
 def _class_then(state: Mapping[str, Any]) -> PartitionClass:
-    replicas, isr, leader, elr, last = _placed(state)
+    replicas, isr, leader, *lists = _placed(state)
     alive = None if leader in {None, NO_LEADER} else leader
-    return PartitionClass(tuple(replicas), tuple(isr or ()), alive, tuple(elr), tuple(last))
+    return PartitionClass(tuple(replicas), tuple(isr or ()), alive, *map(tuple, lists))
 
 
 def _topics_now(
@@ -286,19 +294,13 @@ def placed_voters(
 
 def _voters_now(log: Any) -> list[ControllerModel]:
     status = quorum.status_of(log) if log is not None else None
-    if status is None or _why_unjudged(log):
+    if status is None or why_unjudged(log):
         return []
     return [
         ControllerModel(row["id"], None, "silent" not in row.get("words", ()))
         for row in status.replicas
         if row.get("role") != "observer"
     ]
-
-
-def _why_unjudged(log: Any) -> str:
-    """Return why it is not known which voters answer; empty where it is."""
-    status = quorum.status_of(log) if log is not None else None
-    return "" if status is None else status.unjudged
 
 
 def _voters_then(log: Any, moment: Any) -> tuple[list[ControllerModel], list[str]]:
@@ -308,53 +310,6 @@ def _voters_then(log: Any, moment: Any) -> tuple[list[ControllerModel], list[str
     voters = [ControllerModel(row["id"]) for row in entry.voters]
     told = "Whether a controller was alive at that time is not recorded: all voters count as alive."
     return voters, [told]
-
-
-def _gaps_now(
-    log: Any,
-    topics: list[TopicFacts],
-    brokers: list[BrokerModel],
-    voters: list[ControllerModel],
-    of_one: int = 0,
-) -> Iterable[str]:
-    """`of_one`: topics whose min.insync.replicas is that of one broker."""
-    if log is None or not log.next_offset:
-        yield (
-            "The metadata log is not followed: eligible leader replicas (ELR) and fenced brokers are "
-            "not known."
-        )
-    if why := _why_unjudged(log):
-        yield f"Which voters answer is not known, so what a loss does to the quorum is not told. {why}"
-    elif not voters:
-        yield "The quorum was not described: what a loss does to it is not told."
-    yield from _voters_without_rack(voters)
-    yield from _gaps_of_topics(topics)
-    if of_one:
-        yield (
-            f"min.insync.replicas of {of_one:,} topics is what the broker that answered has in its "
-            "server.properties or for itself alone: a leader on a broker with another value goes by its own."
-        )
-    bare = [str(one.broker_id) for one in brokers if one.rack is None]
-    if bare:
-        yield f"No rack is known of broker{'s' * (len(bare) > 1)} {', '.join(bare[:10])}."
-
-
-def _voters_without_rack(voters: Iterable[ControllerModel]) -> Iterable[str]:
-    bare = [str(one.node_id) for one in voters if one.rack is None]
-    if bare:
-        yield (
-            f"Where controller{'s' * (len(bare) > 1)} {', '.join(bare[:10])} stand is not known: they are "
-            "lost only when they are named. Say it on the page of the controllers' sites."
-        )
-
-
-def _gaps_of_topics(topics: Iterable[TopicFacts]) -> Iterable[str]:
-    unknown = [topic.name for topic in topics if topic.min_insync_replicas is None]
-    if unknown:
-        yield (
-            f"min.insync.replicas of {len(unknown):,} topics is not known, such as {unknown[0]}: "
-            "where fewer replicas than all are in sync, it is not known whether they take writes."
-        )
 
 
 def _gaps_then(known: _LogFacts, topics: list[TopicFacts]) -> Iterable[str]:

@@ -9,6 +9,7 @@ from typing import Protocol
 from jobs.cluster.admin import brokers, configs, groups, offsets, topics
 from jobs.cluster.admin.configs import ConfigValue
 from jobs.cluster.admin.groups import GroupListing, GroupOffsets
+from jobs.cluster.admin.reassignments import Reassignment, list_reassignments
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import (
@@ -30,6 +31,8 @@ class ClusterDoor(Protocol):
     def describe_cluster(self) -> ClusterDescription: ...
 
     def describe_topics(self) -> list[TopicDescription]: ...
+
+    def list_reassignments(self) -> dict[TopicPartition, Reassignment]: ...
 
     def read_topic_configs(
         self, names: Collection[str], keys: Collection[str]
@@ -64,6 +67,9 @@ class KafkaDoor:
 
     def describe_topics(self) -> list[TopicDescription]:
         return topics.describe_topics(self.client)
+
+    def list_reassignments(self) -> dict[TopicPartition, Reassignment]:
+        return self.client.ask("Listing reassignments", list_reassignments)
 
     def read_topic_configs(
         self, names: Collection[str], keys: Collection[str]

@@ -12,11 +12,12 @@ from django.db import transaction
 from console.clusters.collection.brokers import save_broker_load
 from console.clusters.collection.door import ClusterDoor
 from console.clusters.collection.outcome import Outcome, sentence_about
+from console.clusters.collection.reassigned import Reassigned
 from console.clusters.collection.rows import remove, write_seen
 from console.clusters.models import Cluster, Partition, Topic
-from jobs.availability.status.severity import Counted, Severity, Standing, judge_partition
+from jobs.availability.status.severity import Counted, Moves, Severity, Standing, judge_partition
 from jobs.cluster.admin.configs import ConfigValue
-from jobs.cluster.descriptions import PartitionDescription, TopicDescription
+from jobs.cluster.descriptions import PartitionDescription, TopicDescription, TopicPartition
 from jobs.cluster.errors import ClusterFault
 from jobs.limits import VALUE, short
 
@@ -42,12 +43,18 @@ PartitionKey = tuple[int, int]
 
 def collect_topics(cluster: Cluster, door: ClusterDoor, now: datetime) -> Outcome:
     """Ask for all topics and some of their settings, judge every partition, write what changed."""
-    answer = _Answer(door.describe_topics())
     stored = {row.name: row for row in Topic.objects.filter(cluster=cluster)}
+    placed = list(Partition.objects.filter(cluster=cluster))
+    names = {row.pk: name for name, row in stored.items()}
+    reassigned = Reassigned(
+        door, {TopicPartition(names[row.topic_id], row.partition): row for row in placed}
+    )
+    answer = _Answer(door.describe_topics(), reassigned)
+    reassigned.look_again(answer.described)
     answer.read_configs(door, _due_for_configs(answer.described, stored, now))
     with transaction.atomic():
         topics = _save_topics(cluster, answer, stored, now)
-        partition_count = _save_partitions(cluster, answer, topics, now)
+        partition_count = _save_partitions(cluster, answer, topics, placed, now)
         save_broker_load(cluster, now)
     return Outcome(partition_count, answer.missing())
 
@@ -57,6 +64,7 @@ class _Answer:
     """What the cluster said: topics, and the settings of some of them."""
 
     described: Sequence[TopicDescription]
+    reassigned: Reassigned
     configs: Mapping[str, Mapping[str, ConfigValue]] = field(default_factory=dict)
     asked_configs: Sequence[str] = ()
     config_fault: str = ""
@@ -79,8 +87,31 @@ class _Answer:
             sentence_about("topics could not be described", errors, len(self.described)),
             sentence_about("topics without settings", unread, len(self.asked_configs)),
             sentence_about("topics have settings that are cut", self._cut(), len(self.configs)),
+            self._no_reassignments(),
         )
         return " ".join(part for part in parts if part)
+
+    def judge(
+        self, topic: str, partition: PartitionDescription, least: int | None
+    ) -> tuple[Moves, Standing]:
+        """Return what a reassignment does to a partition, and where it stands with that."""
+        moves = self.reassigned.of(TopicPartition(topic, partition.partition), partition)
+        return moves, judge_partition(
+            leader=partition.leader,
+            replicas=partition.replicas,
+            isr=partition.isr,
+            min_insync_replicas=least,
+            moves=moves,
+        )
+
+    def _no_reassignments(self) -> str:
+        fault = self.reassigned.fault
+        if fault is None:
+            return ""
+        return (
+            f"Which partitions are being reassigned is not known: {fault.message.rstrip('.')}. {fault.hint} "
+            "A replica outside of the ISR may be missing or being added."
+        )
 
     def _cut(self) -> dict[str, str]:
         return {
@@ -126,7 +157,7 @@ def _topic_values(topic: TopicDescription, row: Topic | None, answer: _Answer) -
         kept.configs if read is None else {k: short(v.value or "", VALUE) for k, v in read.items()}
     )
     least = _min_insync_replicas(configs)
-    judged = [_judge(partition, least) for partition in topic.partitions]
+    judged = [answer.judge(topic.name, partition, least)[1] for partition in topic.partitions]
     return {
         "topic_id": topic.topic_id or "",
         "is_internal": topic.is_internal,
@@ -138,6 +169,7 @@ def _topic_values(topic: TopicDescription, row: Topic | None, answer: _Answer) -
         "severity": max((one.severity for one in judged), default=Severity.OK).value,
         "under_replicated_count": sum(Counted.UNDER_REPLICATED in one.counted_as for one in judged),
         "offline_count": sum(Counted.OFFLINE in one.counted_as for one in judged),
+        "unsure_count": sum(one.is_unsure for one in judged),
         "error": "",
     }
 
@@ -153,25 +185,27 @@ _TOPIC_FIELDS = (
     "severity",
     "under_replicated_count",
     "offline_count",
+    "unsure_count",
     "error",
 )
 
 
 def _save_partitions(
-    cluster: Cluster, answer: _Answer, topics: Mapping[str, Topic], now: datetime
+    cluster: Cluster,
+    answer: _Answer,
+    topics: Mapping[str, Topic],
+    placed: Iterable[Partition],
+    now: datetime,
 ) -> int:
-    stored: dict[PartitionKey, Partition] = {
-        (row.topic_id, row.partition): row for row in Partition.objects.filter(cluster=cluster)
-    }
+    stored: dict[PartitionKey, Partition] = {(row.topic_id, row.partition): row for row in placed}
     seen: dict[PartitionKey, dict[str, Any]] = {}
     # A topic that could not be described keeps its partitions.
     kept = {topics[topic.name].pk for topic in answer.described if topic.error}
     for topic in answer.described:
         row = topics[topic.name]
         for partition in topic.partitions:
-            seen[row.pk, partition.partition] = _partition_values(
-                partition, row.min_insync_replicas
-            )
+            judged = answer.judge(topic.name, partition, row.min_insync_replicas)
+            seen[row.pk, partition.partition] = _partition_values(partition, *judged)
     write_seen(
         Partition,
         stored,
@@ -184,26 +218,18 @@ def _save_partitions(
 
 
 def _partition_values(
-    partition: PartitionDescription, min_insync_replicas: int | None
+    partition: PartitionDescription, moves: Moves, standing: Standing
 ) -> dict[str, Any]:
-    standing = _judge(partition, min_insync_replicas)
     return {
         "leader": partition.leader,
         "replicas": list(partition.replicas),
         "isr": list(partition.isr),
         "isr_count": len(partition.isr),
+        "adding": None if moves.adding is None else list(moves.adding),
+        "removing": list(moves.removing),
         "severity": standing.severity.value,
         "counted_text": standing.counted_text,
     }
-
-
-def _judge(partition: PartitionDescription, min_insync_replicas: int | None) -> Standing:
-    return judge_partition(
-        leader=partition.leader,
-        replicas=partition.replicas,
-        isr=partition.isr,
-        min_insync_replicas=min_insync_replicas,
-    )
 
 
 def _source(configs: Mapping[str, ConfigValue]) -> str:

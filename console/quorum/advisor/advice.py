@@ -107,7 +107,7 @@ def _observed(row: Mapping[str, Any], now: datetime | None) -> Observed:
         ReplicaKey(row["id"], row["directory_id"]),
         row["lag"],
         age_ms,
-        has_caught_up=row["last_caught_up_at"] is not None,
+        has_caught_up=None not in {row["log_end_offset"], row["last_caught_up_at"]},
     )
 
 

@@ -76,7 +76,9 @@ class _Picture:
         leader = self._leader
         if leader is None or leader.log_end_offset is None or one.log_end_offset is None:
             return None
-        return max(leader.log_end_offset - one.log_end_offset, 0)
+        lag = leader.log_end_offset - one.log_end_offset
+        # Both ends are not of one moment: kafka-metadata-quorum.sh prints -1 then.
+        return lag if lag >= 0 else None
 
     def _lag_ms(self, one: QuorumReplica) -> int | None:
         """As kafka-metadata-quorum.sh reckons it: both times are of the leader's clock."""

@@ -107,7 +107,7 @@ def read_peaks(cluster: Cluster, period: Period, now: datetime) -> tuple[PeakSam
     step_s = -(-(end_s - start_s) // (MOST_PEAKS * sampled_s)) * sampled_s
     peaks: dict[int, tuple[int, int]] = {}
     rows = status.list_samples(cluster, sampled_s).filter(at_s__gte=start_s, at_s__lt=end_s)
-    for at_s, offline, under in rows.values_list("at_s", "offline", "under_min_isr"):
+    for at_s, offline, under in rows.values_list("at_s", "offline", "unwritable"):
         place = (at_s - start_s) // step_s
         before = peaks.get(place, (0, 0))
         peaks[place] = (max(before[0], offline), max(before[1], under))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from jobs.availability.placements.placement import Placement
-from jobs.availability.placements.roles import assign_roles
+from jobs.availability.placements.roles import observers_of
 from jobs.availability.what_if.model.cluster import PartitionModel
 
 
@@ -50,12 +50,13 @@ def compare_placement(
     """Return every violation of one partition, empty when it stands as it should.
 
     `partition.observers` are the observers that the brokers know (or that stand on standby brokers); where
-    there are none, the placement's own roles are taken, and only racks and counts can be wrong.
+    there are none, the placement's own roles are taken, and only racks and counts can be wrong. While a
+    reassignment is in progress, racks and counts are those of the replicas that it leads to.
     """
     observers = _observers(placement, partition, racks)
     return (
-        *_rack_violations(placement, partition.replicas, observers, racks),
-        *_strangers(placement, partition.replicas, observers, racks),
+        *_rack_violations(placement, partition.target, observers, racks),
+        *_strangers(placement, partition.target, observers, racks),
         *_violations_now(placement, partition, observers, racks),
     )
 
@@ -66,8 +67,9 @@ def observer_aware_missing(partition: PartitionModel) -> int:
     0 when all are in sync; never negative.
     """
     wanted = partition.sync_count
-    if wanted is None:
-        wanted = len(partition.replicas) - len(partition.observers)
+    if wanted is None or partition.added or partition.removing:
+        out = {*partition.observers, *partition.added}
+        wanted = len([one for one in partition.replicas if one not in out])
     return max(0, wanted - len([one for one in partition.isr if one not in partition.observers]))
 
 
@@ -76,7 +78,7 @@ def _observers(
 ) -> tuple[int, ...]:
     if partition.observers or not placement.observers:
         return partition.observers
-    return assign_roles(placement, partition.replicas, racks).observers
+    return observers_of(placement, partition.replicas, racks, partition.added, partition.removing)
 
 
 def _rack_violations(
@@ -150,9 +152,11 @@ def _violations_now(
         yield Violation(ViolationCode.OBSERVER_IN_ISR, sentence, inside)
     yield from _one_rack(placement, partition, racks)
     inside_sync = [one for one in partition.isr if one not in observers]
-    missing = max(0, placement.sync_count - len(inside_sync))
+    coming = [one for one in partition.added if one not in (*partition.isr, *observers)]
+    missing = max(0, placement.sync_count - len(inside_sync) - len(coming))
     if missing:
-        out = [one for one in partition.replicas if one not in (*partition.isr, *observers)]
+        inside = (*partition.isr, *observers, *coming)
+        out = [one for one in partition.replicas if one not in inside]
         which = f": {_ids(out)}" if out else ""
         sentence = f"{missing} of {placement.sync_count} sync replicas are not in the ISR{which}."
         yield Violation(ViolationCode.UNDER_REPLICATED, sentence, tuple(out))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from jobs.availability.placements.placement import Placement
@@ -39,3 +39,18 @@ def assign_roles(
             left[role] -= 1
         found[role].append(one)
     return Roles(*map(tuple, found))
+
+
+def observers_of(
+    placement: Placement | None,
+    replicas: Sequence[int],
+    racks: Mapping[int, str | None],
+    adding: Collection[int] = (),
+    removing: Collection[int] = (),
+) -> tuple[int, ...]:
+    """Return the observers of a partition: of a reassignment those after it, and the ones that it removes."""
+    after = assign_roles(placement, [b for b in replicas if b not in removing], racks).observers
+    if not removing:
+        return after
+    before = assign_roles(placement, [b for b in replicas if b not in adding], racks).observers
+    return tuple(b for b in replicas if b in after or (b in before and b in removing))

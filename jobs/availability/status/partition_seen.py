@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from jobs.availability.status.severity import Standing, judge_partition
+from jobs.availability.status.severity import Moves, Standing, judge_partition
 
 
 class Membership(StrEnum):
@@ -22,14 +22,17 @@ class Membership(StrEnum):
     OUT_OF_SYNC = "out_of_sync"
     # A reassignment adds it; it has not caught up for the first time.
     ADDING = "adding"
+    # Out of the ISR; whether a reassignment adds it is not known.
+    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionSeen:
     """What a partition became at `at`.
 
-    `leader` None: it has none. `observers` are replicas that stay out of the ISR by design. `elr` and
-    `last_known_elr` are None where nobody tells them (polled by Metadata). `not_before`: None when the time
+    `leader` None: it has none. `observers` are replicas that stay out of the ISR by design. `adding` None:
+    whether a reassignment is in progress is not known. `elr` and `last_known_elr` are None where they are not
+    told (polled by Metadata). `not_before`: None when the time
     is exact; else it happened after it, and at or before `at` (the poll before, or a snapshot without time).
     `cause` is a word of `jobs.quorum.history.changes.Cause` or one of `CAUSES` below, `offset` that of the
     record of the metadata log (None: polled).
@@ -41,7 +44,8 @@ class PartitionSeen:
     leader: int | None
     min_insync_replicas: int | None = None
     observers: tuple[int, ...] = ()
-    adding: tuple[int, ...] = ()
+    adding: tuple[int, ...] | None = ()
+    removing: tuple[int, ...] = ()
     elr: tuple[int, ...] | None = None
     last_known_elr: tuple[int, ...] | None = None
     leader_epoch: int | None = None
@@ -61,7 +65,7 @@ class PartitionSeen:
             isr=self.isr,
             min_insync_replicas=self.min_insync_replicas,
             observers=self.observers,
-            adding=self.adding,
+            moves=Moves(self.adding, self.removing),
         )
 
     def membership(self, broker: int) -> Membership | None:
@@ -75,8 +79,11 @@ class PartitionSeen:
             return Membership.OBSERVER_IN_SYNC if is_observer else Membership.IN_SYNC
         if is_observer:
             return Membership.OBSERVER
-        if broker in (self.elr or ()):
-            return Membership.ELIGIBLE
+        return Membership.ELIGIBLE if broker in (self.elr or ()) else self._outside(broker)
+
+    def _outside(self, broker: int) -> Membership:
+        if self.adding is None:
+            return Membership.UNKNOWN
         return Membership.ADDING if broker in self.adding else Membership.OUT_OF_SYNC
 
 

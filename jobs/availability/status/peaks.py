@@ -16,6 +16,7 @@ SAMPLED = (
     "offline",
     "rf_below_min",
     "out_of_sync",
+    "unwritable",
 )
 Peak = tuple[int, ...]
 _NOTHING: Peak = (0,) * len(SAMPLED)

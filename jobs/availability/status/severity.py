@@ -9,19 +9,32 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
+from typing import NamedTuple
 
 
 class Counted(StrEnum):
     """Kafka's counts of partitions, by what `kafka-topics.sh --describe --...-partitions` lists.
 
     They overlap: a partition without a leader is also under min ISR (`PartitionDescription.isUnderMinIsr`),
-    and at min ISR are also those that have no replica missing, such as all with one replica.
+    and at min ISR are also those that have no replica missing, such as all with one replica. The tool
+    compares with min.insync.replicas as it is set, the metrics of brokers with the smaller one of it and the
+    number of replicas (`Partition.effectiveMinIsr`), and of partitions with a leader only: `BROKER_...` are
+    the sums of `AtMinIsrPartitionCount` and `UnderMinIsrPartitionCount`.
     """
 
     UNDER_REPLICATED = "under_replicated"
     AT_MIN_ISR = "at_min_isr"
     UNDER_MIN_ISR = "under_min_isr"
     OFFLINE = "offline"
+    BROKER_AT_MIN_ISR = "broker_at_min_isr"
+    BROKER_UNDER_MIN_ISR = "broker_under_min_isr"
+
+
+# What the brokers' metrics count beside a count of the tool.
+OF_BROKERS = {
+    Counted.AT_MIN_ISR: Counted.BROKER_AT_MIN_ISR,
+    Counted.UNDER_MIN_ISR: Counted.BROKER_UNDER_MIN_ISR,
+}
 
 
 class Severity(IntEnum):
@@ -42,12 +55,24 @@ class Severity(IntEnum):
         return self.name.lower()
 
 
+class Moves(NamedTuple):
+    """The replicas that a reassignment adds and removes; `adding` None: whether there is one is not known."""
+
+    adding: tuple[int, ...] | None = ()
+    removing: tuple[int, ...] = ()
+
+
+NO_MOVES = Moves()
+
+
 @dataclass(frozen=True, slots=True)
 class Standing:
     """Where a partition stands.
 
     `missing` are the sync replicas that are not in the ISR, in the order of the replicas: no observers,
-    which stay out by design, and no replicas that a reassignment is still adding. `observers_in_isr` were
+    which stay out by design, no replicas that a reassignment is still adding, and none that one of these in
+    the ISR makes up for. `is_unsure`: replicas are out of the ISR, and whether a reassignment adds them is
+    not known: none counts as missing, and OK is then no verdict. `observers_in_isr` were
     promoted. `is_rf_below_min`: min.insync.replicas asks for more replicas than there are; brokers then ask
     for all of them (before Kafka 3.7 they refused every write with acks=all). `spare` is how many in-sync
     replicas may still be lost before writes with acks=all stop: negative while they are refused, None where
@@ -60,11 +85,12 @@ class Standing:
     is_rf_below_min: bool = False
     spare: int | None = None
     counted_as: frozenset[Counted] = frozenset()
+    is_unsure: bool = False
 
     @property
     def is_well(self) -> bool:
         """Whether there is nothing to tell: all replicas in sync, and as many as are asked for."""
-        return not (self.severity or self.missing or self.is_rf_below_min)
+        return not (self.severity or self.missing or self.is_rf_below_min or self.is_unsure)
 
     @property
     def counted_text(self) -> str:
@@ -97,39 +123,55 @@ def judge_partition(
     isr: Collection[int],
     min_insync_replicas: int | None,
     observers: Collection[int] = (),
-    adding: Collection[int] = (),
+    moves: Moves = NO_MOVES,
 ) -> Standing:
     """Return where a partition stands.
 
     `replicas` are all of them, observers and those being added included; `observers` count for
     min.insync.replicas while they are in the ISR, as a broker counts them, and are never missing.
+    Kafka counts against the replication factor before the reassignment (KIP-352), so that a new replica in
+    the ISR makes up for an original one outside: for one that the reassignment removes, rather than another.
     """
+    is_unsure = moves.adding is None and any(
+        one not in isr and one not in observers for one in replicas
+    )
+    adding = replicas if moves.adding is None else moves.adding
     counted = [one for one in replicas if one not in adding and one not in observers]
-    missing = tuple(one for one in counted if one not in isr)
+    out = sorted((one for one in counted if one not in isr), key=lambda one: one in moves.removing)
+    short = len(out) - sum(one in isr and one not in observers for one in adding)
+    missing = tuple(one for one in replicas if one in out[: max(short, 0)])
     least = effective_min_isr(min_insync_replicas, len(replicas))
+    severity = _severity(leader, len(missing), len(isr), least)
     return Standing(
-        _severity(leader, len(missing), len(isr), least),
+        severity,
         missing,
         tuple(one for one in replicas if one in observers and one in isr),
         min_insync_replicas is not None and min_insync_replicas > len(replicas),
         None if least is None else (len(isr) if leader is not None else 0) - least,
-        kafka_counts(leader, len(replicas) - len(adding), len(isr), least),
+        kafka_counts(
+            leader, len(replicas) - len(adding), len(isr), min_insync_replicas, len(replicas)
+        ),
+        is_unsure and not severity,
     )
 
 
 def kafka_counts(
-    leader: int | None, replicas: int, isr: int, least: int | None
+    leader: int | None, replicas: int, isr: int, least: int | None, held: int
 ) -> frozenset[Counted]:
     """Return in which of Kafka's counts a partition is.
 
-    `replicas` are those without what a reassignment adds; `least` is the effective min.insync.replicas.
-    Kafka knows no observers: one outside of the ISR is a missing replica to it.
+    `replicas` are those without what a reassignment adds, `held` all of them; `least` is
+    min.insync.replicas as it is set. Kafka knows no observers: one outside of the ISR is a missing replica to
+    it.
     """
+    asked = effective_min_isr(least, held)
     is_in = {
         Counted.UNDER_REPLICATED: isr < replicas,
         Counted.AT_MIN_ISR: isr == least,
         Counted.UNDER_MIN_ISR: leader is None or (least is not None and isr < least),
         Counted.OFFLINE: leader is None,
+        Counted.BROKER_AT_MIN_ISR: leader is not None and isr == asked,
+        Counted.BROKER_UNDER_MIN_ISR: None not in {leader, asked} and isr < (asked or 0),
     }
     return frozenset(one for one, holds in is_in.items() if holds)
 

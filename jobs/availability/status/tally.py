@@ -37,8 +37,10 @@ STATE_COUNTS = {
 class Counts:
     """Counts over the partitions of a scope: those with a replica there, for a broker or a rack.
 
-    `under_replicated`, `at_min_isr`, `under_min_isr` and `offline` are Kafka's counts, which overlap (see
-    `severity.Counted`); `state_...` count partitions by their state, each once (offline is both).
+    `under_replicated`, `at_min_isr`, `under_min_isr` and `offline` are the counts of Kafka's tool, which
+    overlap, `broker_...` those of the brokers' metrics (see `severity.Counted`); `state_...` count
+    partitions by their state, each once (offline is both). `unsure`: those of which it is not known whether a
+    replica is missing or being added.
     `out_of_sync` are replicas (of a broker or rack: those that it has), `leaders` led partitions (likewise),
     `rf_below_min` partitions with fewer replicas than min.insync.replicas asks for.
     """
@@ -48,6 +50,9 @@ class Counts:
     at_min_isr: int = 0
     under_min_isr: int = 0
     offline: int = 0
+    broker_at_min_isr: int = 0
+    broker_under_min_isr: int = 0
+    unsure: int = 0
     state_under_replicated: int = 0
     state_at_min_isr: int = 0
     state_under_min_isr: int = 0
@@ -62,12 +67,20 @@ class Counts:
         self.at_min_isr += sign * other.at_min_isr
         self.under_min_isr += sign * other.under_min_isr
         self.offline += sign * other.offline
+        self.broker_at_min_isr += sign * other.broker_at_min_isr
+        self.broker_under_min_isr += sign * other.broker_under_min_isr
+        self.unsure += sign * other.unsure
         self.state_under_replicated += sign * other.state_under_replicated
         self.state_at_min_isr += sign * other.state_at_min_isr
         self.state_under_min_isr += sign * other.state_under_min_isr
         self.rf_below_min += sign * other.rf_below_min
         self.out_of_sync += sign * other.out_of_sync
         self.leaders += sign * other.leaders
+
+    @property
+    def unwritable(self) -> int:
+        """Partitions without a leader, or whose leader refuses writes with acks=all."""
+        return self.offline + self.state_under_min_isr
 
     @property
     def worst(self) -> Severity:
@@ -178,6 +191,7 @@ def _counts(one: Placed, out_of_sync: int, leaders: int) -> Counts:
         out_of_sync=out_of_sync,
         leaders=leaders,
         rf_below_min=int(one.standing.is_rf_below_min),
+        unsure=int(one.standing.is_unsure),
     )
     for name in one.standing.counted_as:
         setattr(counts, name.value, 1)

@@ -57,7 +57,9 @@ def effective_min_isr(partition: PartitionModel) -> int:
 
 
 def wanted_in_sync(partition: PartitionModel, observers: Sequence[int]) -> int:
-    """Return how many sync replicas the partition should have in its ISR."""
+    """Return how many sync replicas the partition should have in its ISR: those before a reassignment."""
+    if partition.added or partition.removing:
+        return len([b for b in partition.replicas if b not in (*partition.added, *observers)])
     if partition.sync_count is not None and set(observers) == set(partition.observers):
         return partition.sync_count
     return len(partition.replicas) - len(observers)
@@ -191,11 +193,14 @@ def _elect_uncleanly(
 def _joined(
     partition: PartitionModel, now: SimulatedPartition, context: PartitionContext
 ) -> set[int]:
-    """Return the ISR with everybody who catches up."""
+    """Return the ISR with all that catch up; what a reassignment adds is copied first."""
     return set(now.isr) | {
         one
         for one in partition.replicas
-        if one in context.acceptable and one not in now.lagging and one not in context.observers
+        if one in context.acceptable
+        and one not in now.lagging
+        and one not in context.observers
+        and one not in partition.added
     }
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from jobs.availability.status.severity import Severity, Standing, judge_partition
+from jobs.availability.status.severity import Moves, Severity, Standing, judge_partition
 from jobs.availability.what_if.election import SimulatedPartition
 from jobs.availability.what_if.model.cluster import PartitionModel
 from jobs.availability.what_if.outcome import (
@@ -47,6 +47,7 @@ def state_of(
         isr=living,
         min_insync_replicas=partition.min_insync_replicas,
         observers=observers,
+        moves=Moves(partition.added, partition.removing),
     )
     is_frozen = leader is not None and len(living) < len(now.isr)
     return IsrState(
@@ -82,12 +83,16 @@ def outcome_of(
         one for one in before.observers_in_isr if one not in after.isr and one in moment.serving
     )
     living = [one for one in partition.replicas if one in moment.serving]
+    risk = data_at_risk(partition, after, now, moment, living)
+    if partition.removing or partition.adding:
+        sentence = " ".join([risk.sentence, *_reassignment(partition, moment.serving)])
+        risk = replace(risk, sentence=sentence)
     return PartitionOutcome(
         topic=partition.topic,
         partition=partition.partition,
         before=before,
         after=after,
-        data_at_risk=data_at_risk(partition, after, now, moment, living),
+        data_at_risk=risk,
         needs_unclean=after.leader is None and moment.has_majority and bool(living),
         promoter=promoter,
         promoted=came,
@@ -116,6 +121,17 @@ def _conditions(
             "unclean.leader.election.enable is not known: no leader if it is false; if it is true, broker "
             f"{ready[0]} is elected uncleanly, and what it lacks is gone."
         )
+
+
+def _reassignment(partition: PartitionModel, serving: AbstractSet[int]) -> Iterator[str]:
+    """Yield what the loss of replicas means that come or go with a reassignment."""
+    new = [one for one in partition.added if one not in partition.isr and one not in serving]
+    old = [one for one in partition.removing if one not in serving]
+    if new:
+        yield f"A reassignment adds broker {_ids(new)}: it does not end without it."
+    if old:
+        end = "" if new else ", and ends without it"
+        yield f"A reassignment only removes broker {_ids(old)}{end}."
 
 
 def data_at_risk(

@@ -29,6 +29,7 @@ from jobs.cluster.read_only import refuse_when_read_only
 _TIMEOUT_MS = 4_000
 _NO_REASSIGNMENT_IN_PROGRESS = 85
 _MISSING_RIGHT = "Moving replicas needs the operation ALTER on the cluster."
+_MISSING_RIGHT_TO_LIST = "Listing reassignments needs the operation DESCRIBE on the cluster."
 
 
 class NoReassignment(AnswerFault):
@@ -98,8 +99,10 @@ async def list_reassignments(
 
     async def send(connection: BrokerConnection) -> dict[TopicPartition, Reassignment]:
         answer = await connection.request(LIST_REASSIGNMENTS, request)
-        where = Where(connection.cluster, connection.server.broker_id, "Listing moves of replicas")
-        _raise_whole(int(answer.error_code), answer.error_message, where)
+        where = Where(connection.cluster, connection.server.broker_id, "Listing reassignments")
+        _raise_whole(
+            int(answer.error_code), answer.error_message, where, hint=_MISSING_RIGHT_TO_LIST
+        )
         return {
             TopicPartition(topic.name, one.partition_index): Reassignment(
                 tuple(one.replicas), tuple(one.adding_replicas), tuple(one.removing_replicas)
@@ -118,10 +121,10 @@ def _partition(where: TopicPartition, replicas: tuple[int, ...] | None) -> Reass
     )
 
 
-def _raise_whole(error: int, said: str | None, where: Where) -> None:
+def _raise_whole(error: int, said: str | None, where: Where, *, hint: str = _MISSING_RIGHT) -> None:
     fault = answer_fault(error, where, said)
     if isinstance(fault, Denied):
-        fault.hint = _MISSING_RIGHT
+        fault.hint = hint
     if fault is not None:
         raise fault
 

@@ -231,9 +231,9 @@ def _observers(told: list[_Told] | None) -> tuple[Observed, ...] | None:
     return tuple(
         Observed(
             key=one.key(),
-            # -1 of kafka-metadata-quorum.sh: not known.
+            # -1 is what kafka-metadata-quorum.sh prints for not known.
             lag_records=None if (lag := one.whole("lag", least=-1)) == -1 else lag,
-            has_caught_up=lag != -1 and one.flag("caughtUp") is not False,
+            has_caught_up=lag != -1 if (said := one.flag("caughtUp")) is None else said,
         )
         for one in told
     )

@@ -148,9 +148,9 @@ def _observed(replica: QuorumReplica, end: int, now_ms: int) -> Observed:
     at, fetched = replica.log_end_offset, replica.last_fetch_at_ms
     return Observed(
         key=ReplicaKey(replica.id, replica.directory_id),
-        lag_records=None if at is None else max(0, end - at),
+        lag_records=None if at is None or at > end else end - at,
         last_fetch_age_ms=None if fetched is None else max(0, now_ms - fetched),
-        has_caught_up=replica.last_caught_up_at_ms is not None,
+        has_caught_up=at is not None and replica.last_caught_up_at_ms is not None,
     )
 
 

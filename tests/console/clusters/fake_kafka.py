@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from jobs.cluster.admin.configs import ConfigValue
 from jobs.cluster.admin.groups import GroupListing, GroupOffsets, first_offsets
+from jobs.cluster.admin.reassignments import Reassignment
 from jobs.cluster.descriptions import (
     BrokerDescription,
     ClusterDescription,
@@ -33,6 +34,7 @@ class FakeKafka:
             for i in (1, 2, 3)
         }
         self.topics: dict[str, TopicDescription] = {}
+        self.reassignments: dict[TopicPartition, Reassignment] = {}
         self.configs: dict[str, dict[str, str]] = {}
         self.ranges: dict[TopicPartition, OffsetRange] = {}
         self.groups: dict[str, GroupDescription] = {}
@@ -101,6 +103,10 @@ class FakeKafka:
     def describe_topics(self):
         self._ask("describe_topics")
         return sorted(self.topics.values(), key=lambda topic: topic.name)
+
+    def list_reassignments(self):
+        self._ask("list_reassignments")
+        return dict(self.reassignments)
 
     def read_topic_configs(self, names, keys):
         self._ask("read_topic_configs")

@@ -71,6 +71,8 @@ def partitions(draw: st.DrawFn, brokers: Sequence[int], number: int) -> Partitio
         lagging=draw(some) if draw(st.booleans()) else (),
         lag_records=draw(st.dictionaries(st.sampled_from(replicas), st.integers(0, 3))),
         is_acted_on=draw(st.booleans()),
+        adding=draw(st.none() | some) if draw(st.booleans()) else (),
+        removing=draw(some) if draw(st.booleans()) else (),
     )
 
 

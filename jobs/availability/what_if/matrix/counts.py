@@ -71,12 +71,15 @@ def states_after(tables: Tables, states: States, serving: Flags) -> PartitionSta
     is_unknown = is_whole & ~tables.is_least_known & (size < most)
     is_writable = is_whole & (size >= np.where(tables.is_least_known, tables.least, most))
     observers = tables.observers
-    missing = tables.is_used & ~observers & ~(states.isr & up)
+    inside = states.isr & up
+    missing = (tables.is_used & ~observers & ~tables.added & ~inside).sum(axis=1)
+    # As for Kafka, a new replica in the ISR makes up for an original one outside.
+    is_complete = missing <= (tables.added & ~observers & inside).sum(axis=1)
     severity = np.select(
         [
             ~has_leader,
             ~is_writable & ~is_unknown,
-            ~missing.any(axis=1),
+            is_complete,
             tables.is_least_known & (living == tables.least),
         ],
         [Severity.OFFLINE, Severity.UNDER_MIN_ISR, Severity.OK, Severity.AT_MIN_ISR],

@@ -27,7 +27,7 @@ def settle_all(tables: Tables, now: States, context: ElectionContext) -> States:
     now = _shrink(tables, now, ready, context)
     now = _elect(tables, now, ready, context)
     led: Flags = now.leader >= 0
-    isr = now.isr | (ready & ~now.lagging & ~tables.held_back)
+    isr = now.isr | (ready & ~now.lagging & ~tables.held_back & ~tables.added)
     isr = _with_observers(tables, now, isr, ready)
     isr = np.where(led[:, None], isr, now.isr)
     if not context.has_elr:

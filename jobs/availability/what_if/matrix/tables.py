@@ -73,13 +73,15 @@ def _patched(part: NDArray[Cell], rows: NDArray[np.intp], other: NDArray[Cell]) 
 class Tables:
     """What does not change in a story. Brokers are numbered; the last number is that of unknown ones.
 
-    `is_used`: places with a replica. `held_back`: observers that brokers keep out of the ISR; `standby`:
-    replicas on standby brokers. `order`: who of the observers comes first, the lowest number.
+    `is_used`: places with a replica. `added`: those that a reassignment adds. `held_back`: observers that
+    brokers keep out of the ISR; `standby`: replicas on standby brokers. `order`: which observer comes first,
+    the lowest number.
     """
 
     numbers: dict[int, int]
     replicas: Numbers
     is_used: Flags
+    added: Flags
     held_back: Flags
     standby: Flags
     order: Numbers
@@ -98,9 +100,10 @@ class Tables:
     def of(self, rows: NDArray[np.intp]) -> Tables:
         """Return the same of some partitions."""
         return Tables(
-            self.numbers, self.replicas[rows], self.is_used[rows], self.held_back[rows], self.standby[rows],
-            self.order[rows], self.policy[rows], self.least[rows], self.is_least_known[rows],
-            self.wanted[rows], self.is_unclean_allowed[rows], self.is_governed[rows],
+            self.numbers, self.replicas[rows], self.is_used[rows], self.added[rows],
+            self.held_back[rows], self.standby[rows], self.order[rows], self.policy[rows],
+            self.least[rows], self.is_least_known[rows], self.wanted[rows],
+            self.is_unclean_allowed[rows], self.is_governed[rows],
         )  # fmt: skip
 
     def flags(self, brokers: Iterable[int]) -> Flags:
@@ -131,6 +134,7 @@ def tables_of(cluster: ClusterModel) -> Tables:
         numbers=numbers,
         replicas=replicas,
         is_used=used,
+        added=_marked([one.added for one in partitions], partitions, replicas),
         held_back=held_back,
         standby=standby,
         order=_order(partitions, held_back | standby),

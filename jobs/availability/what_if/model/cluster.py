@@ -47,7 +47,8 @@ class PartitionModel:
     outside the ISR are behind, where known. `policy` None: nothing promotes. `is_acted_on`: crosslog
     promotes for this topic (opt-in). `is_unclean_allowed`: unclean.leader.election.enable of the topic; None,
     as of `min_insync_replicas`: not known.
-    `sync_count`: the sum of the placement's `replicas`; None: all replicas that are no observers.
+    `sync_count`: the sum of the placement's `replicas`; None: all replicas that are no observers. `adding`,
+    `removing`: what a reassignment adds and removes; `adding` None: whether there is one is not known.
     """
 
     topic: str
@@ -65,6 +66,20 @@ class PartitionModel:
     lagging: tuple[int, ...] = ()
     lag_records: Mapping[int, int] = field(default_factory=lambda: NO_LAG)
     is_acted_on: bool = False
+    adding: tuple[int, ...] | None = ()
+    removing: tuple[int, ...] = ()
+
+    @property
+    def added(self) -> tuple[int, ...]:
+        """What a reassignment adds; where that is not known, all that are out of the ISR may be such."""
+        if self.adding is not None:
+            return self.adding
+        return tuple(one for one in self.replicas if one not in self.isr)
+
+    @property
+    def target(self) -> tuple[int, ...]:
+        """The replicas when the reassignment has ended."""
+        return tuple(one for one in self.replicas if one not in self.removing)
 
 
 class InvalidCluster(ValueError):

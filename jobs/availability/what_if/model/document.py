@@ -71,6 +71,8 @@ def _partition_document(one: PartitionModel) -> dict[str, Any]:
         "lagging": list(one.lagging),
         "lag_records": {str(id_): lag for id_, lag in one.lag_records.items()},
         "acted_on": one.is_acted_on,
+        "adding": None if one.adding is None else list(one.adding),
+        "removing": list(one.removing),
     }
 
 

@@ -210,6 +210,11 @@ class TopicReader:
         observers = self._members(told, replicas, model.observers, "observers")
         if told.get(*_ISR) is None and told.get("observers") is not None:
             isr = tuple(one for one in isr if one not in observers)
+        names = ("adding", "addingreplicas")
+        adding = self._members(told, replicas, (), *names)
+        if told.get("isr", "insyncreplicas") is None:
+            isr = tuple(one for one in isr if one not in adding)
+        is_unknown = told.has(*names) and told.get(*names) is None
         synced = told.number("synccount")
         acted_on = told.flag("actedon", "isactedon")
         return replace(
@@ -223,6 +228,8 @@ class TopicReader:
             lagging=self._members(told, replicas, (), "lagging"),
             lag_records=self._lags(told, replicas),
             is_acted_on=model.is_acted_on if acted_on is None else acted_on,
+            adding=None if is_unknown else adding,
+            removing=self._members(told, replicas, (), "removing", "removingreplicas"),
         )
 
     def _members(

@@ -6,13 +6,14 @@ import pytest
 from django.apps import apps
 
 from console.availability.collection import collect
-from console.availability.status.models import PartitionStatus, Rollup
-from console.clusters.models import Partition
+from console.availability.status.models import CountSample, PartitionStatus, Rollup
 from tests.console.clusters.fake_kafka import FakeKafka
 from tests.console.clusters.making import NOW, make_cluster, run_rounds
 
 pytestmark = pytest.mark.django_db
-COUNTS = {"offline": 1, "under_min_isr": 2, "at_min_isr": 2, "under_replicated": 3}
+# As kafka-topics.sh counts, and beside it as the brokers do.
+COUNTS = {"offline": 1, "under_min_isr": 3, "at_min_isr": 1, "under_replicated": 3}
+COUNTS |= {"broker_under_min_isr": 1, "broker_at_min_isr": 2}
 STATES = {"state_under_min_isr": 1, "state_at_min_isr": 1, "state_under_replicated": 0}
 LISTS = ("/clusters/east/partitions/", "/availability/east/partitions/")
 
@@ -41,9 +42,16 @@ def tiles(page):
 
 
 def test_the_pages_of_a_cluster_count_alike(visitor):
-    expected = {"Offline": 1, "Under min ISR": 2, "At min ISR": 2, "Under-replicated": 3}
+    expected = {"Offline": 1, "Under min ISR": 3, "At min ISR": 1, "Under-replicated": 3}
     for address in ("/clusters/east/", "/availability/east/"):
         assert tiles(visitor.get(address)) == expected, address
+
+
+def test_the_number_of_the_brokers_stands_beside_that_of_the_tool_where_they_differ(visitor):
+    for address in ("/clusters/east/", "/availability/east/"):
+        notes = {one["label"]: one.get("note") for one in visitor.get(address).context["facts"]}
+        assert notes["Under min ISR"] == "brokers count 1", address
+        assert notes["At min ISR"] == "brokers count 2", address
 
 
 @pytest.mark.parametrize("address", LISTS)
@@ -69,22 +77,20 @@ def test_the_summary_has_kafkas_counts_and_apart_of_them_states_in_which_each_pa
 
 
 def test_what_was_counted_by_state_is_counted_as_kafka_does_by_the_migrations(visitor):
+    samples = list(CountSample.objects.order_by("pk").values("unwritable"))
     after = list(Rollup.objects.order_by("pk").values())
     texts = sorted(PartitionStatus.objects.values_list("key", "counted_text"))
-    polled = sorted(Partition.objects.values_list("pk", "counted_text"))
-    rollups, clusters = (
-        importlib.import_module(f"console.{name}")
-        for name in (
-            "availability.migrations.0006_fill_kafkas_counts",
-            "clusters.migrations.0005_fill_kafkas_counts",
-        )
+    rollups, recounted = (
+        importlib.import_module(f"console.availability.migrations.{name}")
+        for name in ("0006_fill_kafkas_counts", "0010_reassignments_fill_counts")
     )
+    recounted.count_as_before(apps, None)
+    assert Rollup.objects.get(kind="cluster").under_min_isr == 2
     rollups.count_states(apps, None)
     PartitionStatus.objects.update(counted_text="")
-    Partition.objects.update(counted_text="")
     assert Rollup.objects.get(kind="cluster").under_replicated == 0
     rollups.fill(apps, None)
-    clusters.fill(apps, None)
+    recounted.fill(apps, None)
+    assert list(CountSample.objects.order_by("pk").values("unwritable")) == samples
     assert list(Rollup.objects.order_by("pk").values()) == after
     assert sorted(PartitionStatus.objects.values_list("key", "counted_text")) == texts
-    assert sorted(Partition.objects.values_list("pk", "counted_text")) == polled

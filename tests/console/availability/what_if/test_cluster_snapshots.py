@@ -22,6 +22,7 @@ from console.availability.what_if.cluster_snapshots import (
 from console.availability.what_if.partition_classes import classes_of, whole_model
 from console.availability.what_if.simulation import simulate_snapshot
 from console.availability.what_if.snapshot_reader import read_now
+from console.clusters.models import Partition
 from console.quorum.models import Kind
 from jobs.availability.placements.placement import parse_placement
 from jobs.availability.what_if.model.cluster import BrokerModel, ControllerModel
@@ -100,6 +101,28 @@ def test_what_is_not_known_is_said():
                   "min.insync.replicas of 1 topics is not known", "No rack is known of broker 1"):  # fmt: skip
         assert words in told
     assert cluster_model(cluster).partitions[0].min_insync_replicas is None
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("is_followed", [True, False], ids=["statuses", "topics of the rounds"])
+def test_what_a_reassignment_adds_and_removes_is_in_the_model(is_followed):
+    cluster = make_sites()
+    make_placed(cluster, "orders", [1, 2, 3, 4], partitions=2)
+    make_placed(cluster, "unknown", [1, 2])
+    if not is_followed:
+        AvailabilityRound.objects.all().delete()
+    for rows, topic in ((PartitionStatus.objects, "topic"), (Partition.objects, "topic__name")):
+        rows.filter(**{topic: "orders"}).update(adding=[4], removing=[3])
+        rows.filter(**{topic: "unknown"}).update(adding=None)
+    seen = seen_cluster(cluster)
+    first, _, unknown = seen.model.partitions
+    assert (first.adding, first.removing, unknown.adding) == ((4,), (3,), None)
+    assert "1 partitions are under-replicated, or being reassigned: not known." in " ".join(
+        seen.gaps
+    )
+    again = unpack(pack(read_now(cluster))[0], (), None)
+    assert again is not None
+    assert list(again.classes) == list(read_now(cluster).classes)
 
 
 @pytest.mark.django_db

@@ -89,6 +89,13 @@ def codes():
     return set(QuorumFinding.objects.filter(closed_at=None).values_list("code", "subject"))
 
 
+@pytest.mark.parametrize("end", [None, 1001], ids=["never fetched", "ahead of the leader's end"])
+def test_a_lag_that_is_not_known_is_neither_0_nor_negative(cluster, end):
+    row = run(cluster, described(replica(1, 1000, None), observers=[replica(9, end, None)]))
+    (observer,) = (one for one in row.replicas if one["role"] == "observer")
+    assert observer["lag"] is None
+
+
 def test_a_round_writes_who_leads_and_how_far_everybody_has_come(cluster):
     voters = (replica(1, 1000, None), replica(2, 996, 100, 800), replica(3, 1000, 5))
     row = run(cluster, described(*voters, observers=[replica(9, 990)]))

@@ -17,7 +17,7 @@ from jobs.availability.placements.placement import (
     RackCount,
     parse_placement,
 )
-from jobs.availability.placements.roles import Roles, assign_roles
+from jobs.availability.placements.roles import Roles, assign_roles, observers_of
 from tests.jobs.availability.clusters import partition
 
 WEST_AND_EAST = {1: "west", 2: "west", 3: "east", 4: "east"}
@@ -264,6 +264,27 @@ BOTH_SIDES = parse_placement({"version": 1, "replicas": [entry("west", 2), entry
 )  # fmt: skip
 def test_what_differs_from_the_placement(placement, replicas, facts, wanted):
     assert codes(placement, *replicas, racks={**WEST_AND_EAST, 5: "north"}, **facts) == wanted
+
+
+@pytest.mark.parametrize(
+    ("replicas", "facts", "wanted"),
+    [
+        pytest.param((1, 2, 4, 3), {"isr": (1, 2, 4), "adding": (3,), "removing": (4,)}, ["wrong-count"],
+                     id="judged by what it leads to"),
+        pytest.param((1, 2, 3, 4, 5), {"isr": (1, 2, 3, 5), "adding": (4,), "removing": (5,)}, [],
+                     id="what it removes is no stranger"),
+        pytest.param((1, 2, 3, 4), {"isr": (1, 3), "adding": (2, 4)}, [], id="what it adds is not missing"),
+        pytest.param((1, 2, 3, 4), {"isr": (1,), "adding": (2, 4)}, ["isr-in-one-rack", "under-replicated"],
+                     id="what was there before is"),
+    ],
+)  # fmt: skip
+def test_a_partition_in_a_reassignment(replicas, facts, wanted):
+    assert codes(BOTH_SIDES, *replicas, racks={**WEST_AND_EAST, 5: "north"}, **facts) == wanted
+
+
+def test_the_observer_that_a_reassignment_removes_stays_one():
+    racks = {1: "west", 2: "west", 3: "east", 4: "east", 5: "east"}
+    assert observers_of(PLACEMENT, (1, 2, 3, 5, 4), racks, (5,), (4,)) == (3, 5, 4)
 
 
 def test_a_rack_in_which_no_broker_is():

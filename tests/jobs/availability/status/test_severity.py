@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.availability.status.severity import Severity, judge_partition, partition_severity
+from jobs.availability.status.severity import Moves, Severity, judge_partition, partition_severity
 
 
 @pytest.mark.parametrize(
@@ -41,21 +41,30 @@ def test_the_ladder_is_ordered_from_well_to_worst():
     [
         pytest.param(1, (1, 2, 3), (1, 2, 3), 2, (), "", id="all in sync"),
         pytest.param(1, (1, 2, 3), (1, 2), 1, (), "under_replicated", id="one lost, one to spare"),
-        pytest.param(1, (1, 2, 3), (1, 2), 2, (), "at_min_isr under_replicated",
+        pytest.param(1, (1, 2, 3), (1, 2), 2, (), "at_min_isr broker_at_min_isr under_replicated",
                      id="at min ISR is under-replicated, too"),
-        pytest.param(1, (1, 2, 3), (1,), 2, (), "under_min_isr under_replicated",
+        pytest.param(1, (1, 2, 3), (1,), 2, (), "broker_under_min_isr under_min_isr under_replicated",
                      id="under min ISR is under-replicated, too"),
         pytest.param(None, (1, 2, 3), (3,), 2, (), "offline under_min_isr under_replicated",
                      id="without a leader all three"),
-        pytest.param(1, (1,), (1,), 1, (), "at_min_isr", id="complete, with one replica"),
-        pytest.param(1, (1, 2), (1, 2), 3, (), "at_min_isr", id="min ISR above the replicas"),
+        pytest.param(1, (1,), (1,), 1, (), "at_min_isr broker_at_min_isr", id="complete, with one replica"),
+        pytest.param(1, (1,), (1,), 2, (), "broker_at_min_isr under_min_isr",
+                     id="one replica, min ISR 2: under it by the tool, at it by the broker"),
+        pytest.param(1, (1, 2, 3), (1, 2), 4, (), "broker_under_min_isr under_min_isr under_replicated",
+                     id="min ISR above the replicas, one of them lost"),
+        pytest.param(1, (1, 2, 3), (1, 2), 3, (3,), "broker_under_min_isr under_min_isr",
+                     id="brokers count the replica that is being added, too"),
         pytest.param(1, (1, 2, 3), (1, 2), None, (), "under_replicated", id="min ISR not known"),
         pytest.param(1, (1, 2, 3), (1, 2), 1, (3,), "", id="a reassignment adds the third"),
     ],
 )  # fmt: skip
 def test_counts_overlap_as_kafka_lists_them(leader, replicas, isr, least, adding, expected):
     found = judge_partition(
-        leader=leader, replicas=replicas, isr=isr, min_insync_replicas=least, adding=adding
+        leader=leader,
+        replicas=replicas,
+        isr=isr,
+        min_insync_replicas=least,
+        moves=Moves(adding),
     )
     assert sorted(found.counted_as) == expected.split()
 
@@ -81,7 +90,7 @@ def judged(isr, least, **fields):
                      id="two promoted observers give one to spare"),
         pytest.param((1, 2), 3, {"observers": (3, 4)}, Severity.UNDER_MIN_ISR, (),
                      id="min ISR over the sync replicas needs an observer"),
-        pytest.param((1, 2, 3), 3, {"adding": (4,)}, Severity.OK, (), id="what is being added"),
+        pytest.param((1, 2, 3), 3, {"moves": Moves((4,))}, Severity.OK, (), id="what is being added"),
         pytest.param((), 2, {}, Severity.OFFLINE, (1, 2, 3, 4), id="nobody leads"),
         pytest.param((1, 2), None, {}, Severity.UNDER_REPLICATED, (3, 4), id="min ISR not known"),
     ],
@@ -124,3 +133,25 @@ def test_both_ways_to_judge_agree_where_there_are_no_observers(isr, size, least,
     assert found.severity == partition_severity(
         leader=leader, replicas=size, isr=len(inside), min_insync_replicas=least
     )
+
+
+@pytest.mark.parametrize(
+    ("isr", "moves", "severity", "missing", "is_counted"),
+    [
+        pytest.param((1, 2, 3), Moves((4,), (3,)), "ok", (), False, id="the new one is on its way"),
+        pytest.param((1, 2, 4), Moves((4,), (3,)), "ok", (), False, id="it makes up for the old one"),
+        pytest.param((1, 2), Moves((4,), (3,)), "at_min_isr", (3,), True, id="the old one is lost before"),
+        pytest.param((1, 3), Moves((4,), (3,)), "at_min_isr", (2,), True, id="one that stays is lost"),
+        pytest.param((1, 4), Moves((4,), (3,)), "at_min_isr", (2,), True,
+                     id="of two the one that stays is missing"),
+        pytest.param((1, 2, 3), Moves(None), "ok", (), False, id="not known"),
+        pytest.param((1,), Moves(None), "under_min_isr", (), False, id="min ISR is known all the same"),
+    ],
+)  # fmt: skip
+def test_kafka_counts_against_the_replicas_before_a_reassignment(
+    isr, moves, severity, missing, is_counted
+):
+    found = judged(isr, 2, moves=moves)
+    assert (found.severity.word, found.missing) == (severity, missing)
+    assert ("under_replicated" in found.counted_as) == is_counted
+    assert found.is_unsure == (moves.adding is None and severity == "ok")

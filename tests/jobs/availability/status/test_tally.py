@@ -18,6 +18,7 @@ def test_a_partition_counts_once_for_cluster_and_topic_and_for_each_place_of_a_r
     tally = Tally(RACKS)
     tally.move(None, placed("orders", seen(0, 1)))
     counted = {"under_replicated": 1, "under_min_isr": 1, "state_under_min_isr": 1}
+    counted["broker_under_min_isr"] = 1
     assert tally.counts[WHOLE] == Counts(partitions=1, out_of_sync=2, leaders=1, **counted)
     assert tally.counts[ScopeKind.TOPIC, "orders"] == tally.counts[WHOLE]
     assert tally.counts[ScopeKind.BROKER, "2"] == Counts(partitions=1, out_of_sync=1, **counted)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from jobs.quorum.advisor.advice import plan_change
 from jobs.quorum.advisor.commands import Tools
+from jobs.quorum.advisor.input import state_from_document
 from jobs.quorum.advisor.plan import DiskReplacement, RefusalCode, WantedChange
 from jobs.quorum.advisor.state import Observed, QuorumState
 from jobs.quorum.voters.voter_sets import Endpoint, ReplicaKey, VoterNode, VoterSet
@@ -232,3 +233,18 @@ def test_no_plan_passes_through_a_state_without_a_majority(present, drawn):
         at = step.after.voters
     if plan.steps:
         assert at.ids == (present - removed) | added
+
+
+@pytest.mark.parametrize(
+    ("told", "lag", "has_caught_up"),
+    [
+        ({"lag": -1}, None, False),
+        ({"lag": -1, "caughtUp": False}, None, False),
+        ({"lag": 0}, 0, True),
+        ({}, None, True),
+    ],
+)
+def test_a_lag_of_minus_1_is_not_known_and_not_caught_up(told, lag, has_caught_up):
+    document = {"voters": [{"id": 1}], "observers": [{"id": 4, **told}]}
+    (seen,) = state_from_document(document).observers or ()
+    assert (seen.lag_records, seen.has_caught_up) == (lag, has_caught_up)

@@ -52,6 +52,9 @@ def test_what_is_written_is_read_again(model):
     assert (again.has_elr, again.promotes_itself) == (model.has_elr, model.promotes_itself)
     for found, wanted in zip(again.partitions, model.partitions, strict=True):
         assert found.lag_records == wanted.lag_records
+        assert (None if found.adding is None else {*found.adding}) == (
+            None if wanted.adding is None else {*wanted.adding}
+        )
         assert {*found.isr, *found.observers} == {*wanted.isr, *wanted.observers}
         names = ("leader", "policy", "sync_count", "min_insync_replicas", "is_unclean_allowed")
         assert [getattr(found, name) for name in names] == [getattr(wanted, name) for name in names]
@@ -324,3 +327,22 @@ def test_steps_are_read_as_a_case_writes_them(event, step):
 def test_a_step_that_says_nothing_is_refused(event):
     with pytest.raises(InvalidCluster):
         steps_of({"steps": [event]})
+
+
+@pytest.mark.parametrize(
+    "names",
+    [("adding", "removing"), ("addingReplicas", "removingReplicas")],
+    ids=["written by hand", "of crosslog state"],
+)
+def test_a_document_tells_what_a_reassignment_adds_and_removes(names):
+    told = {"topic": "t", "replicas": [1, 2, 3, 4], names[0]: [4], names[1]: [3]}
+    model = read(partitions=[told])
+    (one,) = model.partitions
+    assert (one.adding, one.removing, one.isr, one.target) == ((4,), (3,), (1, 2, 3), (1, 2, 4))
+    assert ClusterModel.from_json(model.to_json()) == model
+
+
+def test_a_reassignment_is_of_replicas():
+    with pytest.raises(InvalidCluster) as refused:
+        read(partitions=[{"topic": "t", "replicas": [1, 2], "adding": [4]}])
+    assert refused.value.problems == {"partitions[0].adding": "Broker 4 holds no replica of it."}
