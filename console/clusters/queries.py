@@ -37,6 +37,7 @@ from console.clusters.trouble import seen_elsewhere
 from console.frame.pages.freshness import Freshness, oldest
 from console.frame.security.access import clusters_of, visible
 from jobs.availability.status.severity import Counted
+from jobs.cluster.admin.groups import CONSUMERS
 
 
 def list_clusters() -> QuerySet[Cluster]:
@@ -143,6 +144,11 @@ def list_groups(cluster: Cluster | None = None, topic: Topic | None = None) -> Q
         return groups
     there = GroupOffset.objects.filter(group__cluster=topic.cluster_id, topic=topic.name)
     return groups.filter(pk__in=there.values("group"))
+
+
+def commit_offsets(path: str = "") -> Q:
+    """Return the condition that a group commits offsets as consumers do; the others are never moved."""
+    return Q(**{f"{path}protocol__in": CONSUMERS})
 
 
 def get_group(cluster: Cluster, group_id: str) -> Group | None:

@@ -281,7 +281,11 @@ class PartitionSerializer(serializers.ModelSerializer[Partition]):
 
 
 class GroupSerializer(serializers.ModelSerializer[Group]):
-    """A group with the sums over its partitions."""
+    """A group with the sums over its partitions.
+
+    `lag` and `lag_ms` are over the partitions that have a number, null without any; `unknown_count` and
+    `unknown_ms_count` are how many have none: with some, a total is at least what is shown.
+    """
 
     cluster = serializers.CharField(source="cluster.alias")
 
@@ -292,12 +296,14 @@ class GroupSerializer(serializers.ModelSerializer[Group]):
             "group_id",
             "state",
             "type",
+            "protocol",
             "assignor",
             "member_count",
             "coordinator",
             "topic_count",
             "partition_count",
             "unknown_count",
+            "unknown_ms_count",
             "lag",
             "lag_ms",
             "error",
@@ -307,7 +313,7 @@ class GroupSerializer(serializers.ModelSerializer[Group]):
 
 
 class GroupOffsetSerializer(serializers.ModelSerializer[GroupOffset]):
-    """Where a group stands in one partition."""
+    """Where a group is in one partition: at its commit, or of a share group from its start offset on."""
 
     cluster = serializers.CharField(source="group.cluster.alias")
     group = serializers.CharField(source="group.group_id")
@@ -321,6 +327,7 @@ class GroupOffsetSerializer(serializers.ModelSerializer[GroupOffset]):
             "partition",
             "is_assigned",
             "committed_offset",
+            "start_offset",
             "log_start_offset",
             "end_offset",
             "lag",
@@ -366,6 +373,9 @@ class GroupFilters(SeenFilters):
 
     group = serializers.CharField(required=False, help_text="Only this group.")
     state = serializers.CharField(required=False, help_text="Kafka's word: Stable, Empty, Dead ...")
+    type = serializers.CharField(
+        required=False, help_text="Kafka's word: classic, consumer, share, streams."
+    )
 
 
 class GroupOffsetFilters(SeenFilters):

@@ -33,6 +33,12 @@ RECORDS = (
     "End offset minus log start offset. Compaction and transaction markers leave gaps, so there may "
     "be fewer records."
 )
+UNKNOWN = (
+    "Partitions without a number: nothing committed where a member reads (auto.offset.reset decides), or an "
+    "end that is not known."
+)
+PROTOCOL = "What members speak: consumer, share, streams, connect; empty where none ever joined."
+START = "The first offset that a share group may still deliver; records after it may be done."
 ISR = "Replicas that are in sync, of all replicas."
 MIN_ISR = "min.insync.replicas: with fewer in-sync replicas, writes with acks=all are refused."
 END = "Last stable offset: what a reader of committed records can reach."
@@ -55,6 +61,10 @@ def _internal(topics: QuerySet[Topic], word: str) -> QuerySet[Topic]:
 
 def _in_state(groups: QuerySet[Group], state: str) -> QuerySet[Group]:
     return groups.filter(state=state)
+
+
+def _of_type(groups: QuerySet[Group], word: str) -> QuerySet[Group]:
+    return groups.filter(type=word)
 
 
 def _with_lag_status(offsets: QuerySet[GroupOffset], word: str) -> QuerySet[GroupOffset]:
@@ -252,6 +262,7 @@ GROUP_STATES = (
     "Dead",
     "Unknown",
 )
+GROUP_TYPES = ("classic", "consumer", "share", "streams")
 GROUPS = Table(
     (
         Column("state", "State", "state", template="clusters/cells/group_state.html"),
@@ -263,18 +274,25 @@ GROUPS = Table(
             format=lambda name: short(name) or "(no id)",
         ),
         Column("type", "Type", "type"),
+        Column("protocol", "Protocol", "protocol", definition=PROTOCOL, is_hidden=True),
         _count("member_count", "Members"),
-        *_LAGS,
+        *(
+            replace(one, unknown=name)
+            for one, name in zip(_LAGS, ("unknown_count", "unknown_ms_count"), strict=True)
+        ),
         _count("topic_count", "Topics"),
         _count("partition_count", "Partitions", "With a commit or a member."),
-        _count("unknown_count", "Lag unknown", "Partitions with a commit whose end is not known."),
+        _count("unknown_count", "Lag unknown", UNKNOWN),
         _offset("coordinator", "Coordinator", is_hidden=True),
         Column("assignor", "Assignor", "assignor", is_hidden=True),
         Column("error", "Not read because", "error", is_hidden=True),
         _CHANGED,
     ),
     search=("group_id",),
-    filters={"state": Choice("State", [(s, s) for s in GROUP_STATES], _in_state)},
+    filters={
+        "state": Choice("State", [(s, s) for s in GROUP_STATES], _in_state),
+        "type": Choice("Type", [(t, t) for t in GROUP_TYPES], _of_type),
+    },
     default_sort="-lag",
 )
 # The second table of a topic's page: its parameters begin with its name.
@@ -297,4 +315,11 @@ OFFSETS = Table(
     filters={"state": Choice("State", LAG_STATUSES, _with_lag_status)},
     default_sort="-lag",
     name="offsets",
+)
+OFFSETS_OF_SHARES = replace(
+    OFFSETS,
+    columns=tuple(
+        _offset("start_offset", "Start offset", START) if one.key == "committed_offset" else one
+        for one in OFFSETS.columns
+    ),
 )

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from jobs.cluster.admin import brokers, configs, groups, offsets, topics
 from jobs.cluster.admin.configs import ConfigValue
-from jobs.cluster.admin.groups import GroupListing, GroupOffsets
+from jobs.cluster.admin.groups import GroupListing, GroupOffsets, SharesRead
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
 from jobs.cluster.descriptions import (
@@ -49,6 +49,8 @@ class ClusterDoor(Protocol):
 
     def read_group_offsets(self, ids: Collection[str]) -> GroupOffsets: ...
 
+    def read_shares(self, ids: Collection[str]) -> SharesRead: ...
+
 
 OpenDoor = Callable[[Connection], AbstractContextManager[ClusterDoor]]
 
@@ -86,13 +88,16 @@ class KafkaDoor:
         return offsets.read_timestamp_at(self.client, offsets_of)
 
     def list_groups(self) -> GroupListing:
-        return groups.list_groups(self.client)
+        return groups.list_groups(self.client, every_type=True)
 
     def describe_groups(self, ids: Collection[str]) -> dict[str, GroupDescription]:
         return groups.describe_groups(self.client, ids)
 
     def read_group_offsets(self, ids: Collection[str]) -> GroupOffsets:
         return groups.read_group_offsets(self.client, ids)
+
+    def read_shares(self, ids: Collection[str]) -> SharesRead:
+        return groups.read_shares(self.client, ids)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from jobs.cluster.admin.configs import ConfigValue
-from jobs.cluster.admin.groups import GroupListing, GroupOffsets, first_offsets
+from jobs.cluster.admin.groups import GroupListing, GroupOffsets, SharesRead, first_offsets
 from jobs.cluster.descriptions import (
     BrokerDescription,
     ClusterDescription,
@@ -14,6 +14,7 @@ from jobs.cluster.descriptions import (
     GroupDescription,
     OffsetRange,
     PartitionDescription,
+    ShareOffset,
     TopicDescription,
     TopicPartition,
 )
@@ -37,6 +38,9 @@ class FakeKafka:
         self.ranges: dict[TopicPartition, OffsetRange] = {}
         self.groups: dict[str, GroupDescription] = {}
         self.committed: dict[str, dict[TopicPartition, CommittedOffset]] = {}
+        self.described: dict[str, GroupDescription] = {}
+        self.shares: dict[str, dict[TopicPartition, ShareOffset]] = {}
+        self.share_errors: dict[str, str] = {}
         self.data_ends: dict[tuple[str, TopicPartition], int] = {}
         self.timestamps: dict[tuple[TopicPartition, int], int] = {}
         self.list_errors: tuple[str, ...] = ()
@@ -76,6 +80,12 @@ class FakeKafka:
         self.committed[group_id] = {
             TopicPartition(*where): CommittedOffset(offset) for where, offset in committed.items()
         }
+
+    def add_share_group(self, group_id: str, offsets: dict[tuple[str, int], ShareOffset], **fields):
+        """Add a share group of one member."""
+        known = {"state": "Stable", "type": "share", "protocol": "share", "member_count": 1}
+        self.groups[group_id] = GroupDescription(group_id, **(known | fields))
+        self.shares[group_id] = {TopicPartition(*where): one for where, one in offsets.items()}
 
     @contextmanager
     def open(self, connection):
@@ -129,7 +139,7 @@ class FakeKafka:
 
     def describe_groups(self, ids):
         self._ask("describe_groups")
-        return {group_id: self.groups[group_id] for group_id in ids}
+        return {group_id: self.described.get(group_id, self.groups[group_id]) for group_id in ids}
 
     def read_group_offsets(self, ids):
         self._ask("read_group_offsets")
@@ -139,6 +149,11 @@ class FakeKafka:
         missing = OffsetRange(error="not there")
         ranges = {where: self.ranges.get(where, missing) for where in partitions}
         return GroupOffsets(committed, ranges, self.data_ends, left_out=left_out)
+
+    def read_shares(self, ids):
+        self._ask("read_shares")
+        told = {i: self.shares[i] for i in ids if i in self.shares}
+        return SharesRead(told, {i: why for i, why in self.share_errors.items() if i in ids}, {})
 
     def _ask(self, question: str) -> None:
         self.asked.append(question)
