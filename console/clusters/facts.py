@@ -121,7 +121,11 @@ def topic_facts(topic: Topic) -> list[dict[str, Any]]:
 
 def group_facts(group: Group) -> list[dict[str, Any]]:
     """Return the numbers of a group."""
-    unknown = not_known(group.unknown_count, group.partition_count)
+    held = (group.lag_to_high_watermark or 0) - (group.lag or 0)
+    behind = f"{format_count(held)} more to the high watermark" if held > 0 else ""
+    unknown = "; ".join(
+        filter(None, (not_known(group.unknown_count, group.partition_count), behind))
+    )
     unknown_ms = not_known(group.unknown_ms_count, group.partition_count)
     return [
         {

@@ -224,7 +224,8 @@ class Partition(models.Model):
 
     `leader` is null while the partition is offline. `counted_text` are Kafka's counts that it is in, as
     `|under_replicated|offline|`. `end_offset` is the last stable offset.
-    `max_timestamp_ms` is the largest timestamp among its records. `error` is why the offsets could
+    `max_timestamp_ms` is the largest timestamp among its records. `open_transaction` is null unless the last
+    stable offset stays below the high watermark, see `collection.stuck`. `error` is why the offsets could
     not be read; they keep their last values then.
     """
 
@@ -243,6 +244,7 @@ class Partition(models.Model):
     end_offset = models.BigIntegerField(null=True, blank=True)
     high_watermark = models.BigIntegerField(null=True, blank=True)
     max_timestamp_ms = models.BigIntegerField(null=True, blank=True)
+    open_transaction = models.JSONField(null=True, blank=True)
     error = models.TextField(blank=True)
     changed_at = models.DateTimeField()
 
@@ -298,6 +300,7 @@ class Group(models.Model):
     unknown_count = models.PositiveIntegerField(default=0)
     unknown_ms_count = models.PositiveIntegerField(default=0)
     lag = models.BigIntegerField(null=True, blank=True)
+    lag_to_high_watermark = models.BigIntegerField(null=True, blank=True)
     lag_ms = models.BigIntegerField(null=True, blank=True)
     error = models.TextField(blank=True)
     changed_at = models.DateTimeField()
@@ -329,7 +332,8 @@ class GroupOffset(models.Model):
 
     `committed_offset` is null for a partition that a member holds and never committed, and for share groups:
     they have a `start_offset`, null before their first record.
-    `lag` counts records between the commit and the last real record; null unless `lag_status` is
+    `lag` counts records between the commit and the last real record of committed transactions,
+    `lag_to_high_watermark` also those of open ones; null unless `lag_status` is
     ok, behind_log_start or ahead_of_end. `next_timestamp_ms` belongs to the first record that is not
     committed, `lag_ms` is from there to the newest record of the partition; null when unknown.
     """
@@ -344,7 +348,9 @@ class GroupOffset(models.Model):
     start_offset = models.BigIntegerField(null=True, blank=True)
     log_start_offset = models.BigIntegerField(null=True, blank=True)
     end_offset = models.BigIntegerField(null=True, blank=True)
+    high_watermark = models.BigIntegerField(null=True, blank=True)
     lag = models.BigIntegerField(null=True, blank=True)
+    lag_to_high_watermark = models.BigIntegerField(null=True, blank=True)
     next_timestamp_ms = models.BigIntegerField(null=True, blank=True)
     lag_status = models.CharField(
         max_length=20, choices=LAG_STATUSES, default=LagStatus.UNKNOWN.value

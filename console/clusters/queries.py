@@ -146,6 +146,14 @@ def list_groups(cluster: Cluster | None = None, topic: Topic | None = None) -> Q
     return groups.filter(pk__in=there.values("group"))
 
 
+def list_stuck() -> QuerySet[Partition]:
+    """Return partitions whose last stable offset a transaction holds for too long, the longest first."""
+    rows = Partition.objects.select_related("cluster", "topic")
+    return rows.filter(cluster__is_enabled=True, open_transaction__is_too_long=True).order_by(
+        "open_transaction__seen_ms", "pk"
+    )
+
+
 def commit_offsets(path: str = "") -> Q:
     """Return the condition that a group commits offsets as consumers do; the others are never moved."""
     return Q(**{f"{path}protocol__in": CONSUMERS})

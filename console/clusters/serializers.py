@@ -258,6 +258,10 @@ class PartitionSerializer(serializers.ModelSerializer[Partition]):
     )
     replicas = serializers.ListField(child=serializers.IntegerField())
     isr = serializers.ListField(child=serializers.IntegerField())
+    open_transaction = serializers.DictField(
+        allow_null=True,
+        help_text="What holds the last stable offset at `offset` since `seen_ms`; null: nothing.",
+    )
 
     class Meta:
         model = Partition
@@ -274,6 +278,7 @@ class PartitionSerializer(serializers.ModelSerializer[Partition]):
             "end_offset",
             "high_watermark",
             "max_timestamp_ms",
+            "open_transaction",
             "error",
             "changed_at",
         )
@@ -305,6 +310,7 @@ class GroupSerializer(serializers.ModelSerializer[Group]):
             "unknown_count",
             "unknown_ms_count",
             "lag",
+            "lag_to_high_watermark",
             "lag_ms",
             "error",
             "changed_at",
@@ -330,7 +336,9 @@ class GroupOffsetSerializer(serializers.ModelSerializer[GroupOffset]):
             "start_offset",
             "log_start_offset",
             "end_offset",
+            "high_watermark",
             "lag",
+            "lag_to_high_watermark",
             "lag_status",
             "lag_ms",
             "error",

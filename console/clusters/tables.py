@@ -25,6 +25,10 @@ LAG = (
     "End offset minus committed offset, read in this order, without transaction markers. "
     "No number: nothing committed."
 )
+LAG_TO_HIGH = (
+    "As kafka-consumer-groups.sh counts, and a reader of read_uncommitted: with what comes after the last "
+    "stable offset, which open transactions hold."
+)
 LAG_MS = (
     "From the timestamp of the first record that is not committed to that of the newest record. "
     "It does not grow while nothing is written."
@@ -144,6 +148,7 @@ _LAGS = (
         "lag_ms", "Lag in time", "lag_ms", numeric=True, definition=LAG_MS, format=format_span_ms
     ),
 )
+_LAG_TO_HIGH = _count("lag_to_high_watermark", "Lag to high watermark", LAG_TO_HIGH, is_hidden=True)
 _CHANGED = Column(
     "changed_at", "Changed", "changed_at", template="clusters/cells/ago.html", is_hidden=True
 )
@@ -280,6 +285,7 @@ GROUPS = Table(
             replace(one, unknown=name)
             for one, name in zip(_LAGS, ("unknown_count", "unknown_ms_count"), strict=True)
         ),
+        replace(_LAG_TO_HIGH, unknown="unknown_count"),
         _count("topic_count", "Topics"),
         _count("partition_count", "Partitions", "With a commit or a member."),
         _count("unknown_count", "Lag unknown", UNKNOWN),
@@ -306,6 +312,7 @@ OFFSETS = Table(
         _offset("committed_offset", "Committed", "The next offset that the group will read."),
         _offset("end_offset", "End", END),
         *_LAGS,
+        _LAG_TO_HIGH,
         Column("is_assigned", "Member", "is_assigned", template="clusters/cells/assigned.html"),
         _offset("log_start_offset", "Log start", is_hidden=True),
         Column("error", "Not read because", "error", is_hidden=True),

@@ -115,3 +115,22 @@ class ShareOffset:
     start_offset: int | None
     lag: int | None
     error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTransaction:
+    """The oldest open transaction of a partition, as its leader and the coordinators tell it.
+
+    `transactional_id` is None where no coordinator lists the producer; `is_known`: its coordinator has a
+    transaction of it with this partition, `started_ms` and `timeout_ms` are of that one.
+    """
+
+    producer_id: int
+    producer_epoch: int
+    coordinator_epoch: int
+    start_offset: int
+    transactional_id: str | None = None
+    state: str = ""
+    is_known: bool = False
+    started_ms: int | None = None
+    timeout_ms: int | None = None

@@ -15,6 +15,7 @@ from jobs.cluster.descriptions import (
     ClusterDescription,
     GroupDescription,
     OffsetRange,
+    OpenTransaction,
     TopicDescription,
     TopicPartition,
 )
@@ -38,6 +39,10 @@ class ClusterDoor(Protocol):
     def read_offset_ranges(
         self, partitions: Collection[TopicPartition]
     ) -> dict[TopicPartition, OffsetRange]: ...
+
+    def read_open_transactions(
+        self, partitions: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, OpenTransaction | ClusterFault | None]: ...
 
     def read_timestamp_at(
         self, offsets_of: Mapping[TopicPartition, int]
@@ -81,6 +86,11 @@ class KafkaDoor:
         self, partitions: Collection[TopicPartition]
     ) -> dict[TopicPartition, OffsetRange]:
         return offsets.read_offset_ranges(self.client, partitions, with_timestamps=True)
+
+    def read_open_transactions(
+        self, partitions: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, OpenTransaction | ClusterFault | None]:
+        return offsets.read_open_transactions(self.client, partitions)
 
     def read_timestamp_at(
         self, offsets_of: Mapping[TopicPartition, int]

@@ -45,7 +45,9 @@ def of_shares(told: ShareOffset, offsets: OffsetRange) -> dict[str, Any]:
         "start_offset": told.start_offset,
         "log_start_offset": offsets.log_start_offset,
         "end_offset": offsets.end_offset,
+        "high_watermark": offsets.high_watermark,
         "lag": told.lag,
+        "lag_to_high_watermark": None,
         "lag_status": status.value,
         "next_timestamp_ms": None,
         "lag_ms": None,
@@ -83,7 +85,8 @@ CUT = (
     f"{limits.GROUP_ID_BYTES:,} bytes."
 )
 _DESCRIBED = ("state", "type", "protocol", "assignor", "member_count", "coordinator")
-_TOTALS = ("topic_count", "partition_count", "unknown_count", "unknown_ms_count", "lag", "lag_ms")
+_LAGS = ("unknown_count", "unknown_ms_count", "lag", "lag_ms", "lag_to_high_watermark")
+_TOTALS = ("topic_count", "partition_count", *_LAGS)
 
 
 def totals(offsets: Iterable[Mapping[str, Any]], topic_count: int, left_out: int) -> dict[str, Any]:
@@ -96,6 +99,7 @@ def totals(offsets: Iterable[Mapping[str, Any]], topic_count: int, left_out: int
         "unknown_count": left_out + lag.unknown,
         "unknown_ms_count": left_out + lag_ms.unknown,
         "lag": lag.value,
+        "lag_to_high_watermark": sum_of(row["lag_to_high_watermark"] for row in rows).value,
         "lag_ms": lag_ms.value,
     }
 

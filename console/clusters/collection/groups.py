@@ -185,6 +185,7 @@ class _Round:
             log_start_offset=offsets.log_start_offset,
             end_offset=offsets.end_offset,
             data_end=self.offsets.data_ends.get((group_id, where)),
+            high_watermark=offsets.high_watermark,
         )
         unknown = commit is not None and commit.error is not None
         return {
@@ -192,7 +193,9 @@ class _Round:
             "start_offset": None,
             "log_start_offset": offsets.log_start_offset,
             "end_offset": offsets.end_offset,
+            "high_watermark": offsets.high_watermark,
             "lag": lag.records,
+            "lag_to_high_watermark": lag.to_high_watermark,
             "lag_status": LagStatus.UNKNOWN.value if unknown else lag.status.value,
             "next_timestamp_ms": None,
             "lag_ms": None,

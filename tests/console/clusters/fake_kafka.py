@@ -13,6 +13,7 @@ from jobs.cluster.descriptions import (
     CommittedOffset,
     GroupDescription,
     OffsetRange,
+    OpenTransaction,
     PartitionDescription,
     ShareOffset,
     TopicDescription,
@@ -38,6 +39,7 @@ class FakeKafka:
         self.ranges: dict[TopicPartition, OffsetRange] = {}
         self.groups: dict[str, GroupDescription] = {}
         self.committed: dict[str, dict[TopicPartition, CommittedOffset]] = {}
+        self.open_transactions: dict[TopicPartition, OpenTransaction | ClusterFault] = {}
         self.described: dict[str, GroupDescription] = {}
         self.shares: dict[str, dict[TopicPartition, ShareOffset]] = {}
         self.share_errors: dict[str, str] = {}
@@ -128,6 +130,10 @@ class FakeKafka:
         self._ask("read_offset_ranges")
         missing = OffsetRange(error="not there")
         return {where: self.ranges.get(where, missing) for where in partitions}
+
+    def read_open_transactions(self, partitions):
+        self._ask("read_open_transactions")
+        return {where: self.open_transactions.get(where) for where in partitions}
 
     def read_timestamp_at(self, offsets_of):
         self._ask("read_timestamp_at")

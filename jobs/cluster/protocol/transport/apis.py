@@ -28,6 +28,7 @@ from kio.schema.describe_cluster import v2 as describe_cluster
 from kio.schema.describe_configs import v4 as describe_configs
 from kio.schema.describe_groups import v6 as describe_groups
 from kio.schema.describe_log_dirs import v4 as describe_log_dirs
+from kio.schema.describe_producers import v0 as describe_producers
 from kio.schema.describe_quorum import v2 as describe_quorum
 from kio.schema.describe_share_group_offsets import v1 as describe_share_group_offsets
 from kio.schema.describe_topic_partitions import v0 as describe_topic_partitions
@@ -210,6 +211,9 @@ DESCRIBE_TRANSACTIONS = Api(
     describe_transactions.DescribeTransactionsRequest,
     describe_transactions.DescribeTransactionsResponse,
     0,
+)
+DESCRIBE_PRODUCERS = Api(
+    describe_producers.DescribeProducersRequest, describe_producers.DescribeProducersResponse, 0
 )
 # 2: directory ids and the endpoints of the voters (KIP-853); 1: when replicas fetched (KIP-836).
 DESCRIBE_QUORUM = Api(
