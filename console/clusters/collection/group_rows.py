@@ -59,12 +59,12 @@ def group_values(
     group: GroupDescription, row: Group | None, left_out: int, unread: str
 ) -> dict[str, Any]:
     if group.error:
-        kept = row or Group(state=group.state, type=group.type, protocol=group.protocol)
+        kept = row or Group(state=group.state, type=group.type, protocol=short(group.protocol))
         return {name: getattr(kept, name) for name in _DESCRIBED} | {"error": group.error}
     return {
         "state": group.state,
         "type": group.type,
-        "protocol": group.protocol,
+        "protocol": short(group.protocol),
         "assignor": short(group.assignor or ""),
         "member_count": group.member_count,
         "coordinator": group.coordinator,

@@ -17,6 +17,7 @@ from jobs import limits
 from jobs.cluster.descriptions import OpenTransaction, TopicPartition
 from jobs.cluster.errors import ClusterFault
 from jobs.cluster.stuck_offsets import GRACE_MS, held_too_long
+from jobs.limits import short
 
 
 def watch_stable_offsets(
@@ -42,6 +43,8 @@ def watch_stable_offsets(
         if told:  # else it has ended between the two questions
             known = one if isinstance(one, OpenTransaction) else None
             is_long = held_too_long(known, since_ms=waiting[where], now_ms=now_ms)
+            # Transactional ids are of clients.
+            told = {k: short(v) if isinstance(v, str) else v for k, v in told.items()}
             seen[where]["open_transaction"] = base | told | {"is_too_long": is_long}
 
 
