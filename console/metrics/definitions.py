@@ -16,7 +16,7 @@ _IN_TIME = (
     "Timestamp of the newest source record minus timestamp of the last copied record, in seconds"
 )
 
-_UNKNOWN = "Partitions without a lag: with some, the lag is at least what is told."
+_UNKNOWN = "Partitions without a lag: with some, the lag is at least what is shown."
 FLOW_WANTED = Definition("crosslog_flow_wanted", _FLOW, "1 when a person wants the flow to run.")
 FLOW_UP = Definition(
     "crosslog_flow_up", _FLOW, "1 when the flow's run is alive, reports and copies something."

@@ -82,7 +82,7 @@ class OffsetRange:
 class GroupDescription:
     """A group; `state`, `type` and `protocol` are Kafka's words (Stable ... / classic, share ... / consumer).
 
-    `assigned` are the partitions that live members hold now. `protocol` is told by lists only.
+    `assigned` are the partitions that live members hold now. `protocol` comes from lists only.
     """
 
     group_id: str

@@ -161,7 +161,7 @@ class FlowReadinessSerializer(_Answer):
     counts = serializers.DictField(child=serializers.IntegerField())
     behind = _number(help_text="Records between groups and their checkpoints.")
     behind_unknown_count = serializers.IntegerField(
-        help_text="Partitions of which that is not known: `behind` is at least what is told."
+        help_text="Partitions of which that is not known: `behind` is at least what is shown."
     )
     checkpoint_at = serializers.DateTimeField(allow_null=True)
     ready_share = serializers.FloatField(allow_null=True)

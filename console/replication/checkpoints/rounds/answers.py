@@ -21,7 +21,7 @@ class GroupAnswer:
     `behind` are the records between it and its checkpoints, and of how many partitions they are not known;
     `checkpoint_at_ms` is when the oldest checkpoint was written that it has left behind, else the oldest at
     all; `reason` the word that a person should hear of first. `is_same`: nothing that decides it has changed
-    since it was last written, and `parts` may be empty. `key` stands for all that decides it.
+    since it was last written, and `parts` may be empty. `key` is of all that decides it.
     """
 
     group: str

@@ -67,7 +67,7 @@ def test_it_ends_with_the_transaction(cluster, kafka):
     assert found(cluster) == []
 
 
-def test_an_offset_that_moves_is_not_stuck_and_nobody_is_asked(cluster, kafka):
+def test_an_offset_that_moves_is_not_stuck_and_no_leader_is_asked(cluster, kafka):
     rounds(cluster, kafka, 0)
     for minute in range(1, 5):
         stuck(kafka, 10 + minute, 15 + minute)
