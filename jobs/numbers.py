@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from datetime import datetime
+from typing import Any, Generic, NamedTuple, TypeVar
 
 DASH = "\N{EM DASH}"
 NO_BREAK = "\N{NO-BREAK SPACE}"
+N = TypeVar("N", int, float)
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
@@ -81,6 +84,40 @@ def format_age(at: datetime | None, now: datetime) -> str:
         return "just now"
     span = _two_units(round(abs(seconds)))
     return f"{span} ago" if seconds > 0 else f"in {span}"
+
+
+class Total(NamedTuple, Generic[N]):
+    """`value` is over the rows that have a number, None without any; `unknown` is how many have none."""
+
+    value: N | None
+    unknown: int
+
+
+def sum_of(values: Iterable[N | None]) -> Total[N]:
+    """Return the sum of what is known."""
+    rows = list(values)
+    known = [one for one in rows if one is not None]
+    return Total(sum(known) if known else None, len(rows) - len(known))
+
+
+def largest_of(values: Iterable[N | None]) -> Total[N]:
+    """Return the largest of what is known; 0 only where every row is known."""
+    rows = list(values)
+    known = [one for one in rows if one is not None]
+    unknown = len(rows) - len(known)
+    return Total(max(known, default=None) if any(known) or not unknown else None, unknown)
+
+
+def format_least(
+    value: float | None, unknown: int | None, form: Callable[[Any], str] = format_count
+) -> str:
+    """Return a total as text: "at least" where some of its rows have no number."""
+    return f"at least {form(value)}" if unknown and value is not None else form(value)
+
+
+def not_known(unknown: int | None, of: int | None, noun: str = "partitions") -> str:
+    """Return how many rows of a total have no number; empty for none."""
+    return f"{format_count(unknown)} of {format_count(of)} {noun} not known" if unknown else ""
 
 
 def _sub_second(seconds: float) -> str:

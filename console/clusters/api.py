@@ -191,7 +191,7 @@ class PartitionViewSet(_SeenViewSet):
 
 
 class GroupViewSet(_SeenViewSet):
-    """Consumer groups with their lag."""
+    """Groups of every type with their lag."""
 
     serializer_class = GroupSerializer
     ordering = ("group_id", "pk")
@@ -199,7 +199,7 @@ class GroupViewSet(_SeenViewSet):
 
     def get_queryset(self) -> QuerySet[Group]:
         groups = queries.list_groups(self.cluster())
-        return _narrowed(groups, self.asked, group="group_id", state="state")
+        return _narrowed(groups, self.asked, group="group_id", state="state", type="type")
 
 
 class GroupOffsetViewSet(_SeenViewSet):

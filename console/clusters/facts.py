@@ -11,7 +11,7 @@ from console.clusters.models import Group, Topic
 from console.clusters.tables import LAG, LAG_MS, MIN_ISR, RECORDS
 from console.frame.pages.states import Severity
 from jobs.availability.status.severity import OF_BROKERS, Counted
-from jobs.numbers import format_count, format_span_ms
+from jobs.numbers import format_count, format_least, format_span_ms, not_known
 
 
 def cluster_tabs(cluster: Any, current: str) -> list[dict[str, Any]]:
@@ -126,13 +126,23 @@ def topic_facts(topic: Topic) -> list[dict[str, Any]]:
 
 def group_facts(group: Group) -> list[dict[str, Any]]:
     """Return the numbers of a group."""
-    unknown = f"unknown for {group.unknown_count} partitions" if group.unknown_count else ""
+    held = (group.lag_to_high_watermark or 0) - (group.lag or 0)
+    behind = f"{format_count(held)} more to the high watermark" if held > 0 else ""
+    unknown = "; ".join(
+        filter(None, (not_known(group.unknown_count, group.partition_count), behind))
+    )
+    unknown_ms = not_known(group.unknown_ms_count, group.partition_count)
     return [
-        {"label": "Lag", "value": format_count(group.lag), "note": unknown, "definition": LAG},
+        {
+            "label": "Lag",
+            "value": format_least(group.lag, group.unknown_count),
+            "note": unknown,
+            "definition": LAG,
+        },
         {
             "label": "Lag in time",
-            "value": format_span_ms(group.lag_ms),
-            "note": "the partition that is furthest behind",
+            "value": format_least(group.lag_ms, group.unknown_ms_count, format_span_ms),
+            "note": unknown_ms or "the partition that is furthest behind",
             "definition": LAG_MS,
         },
         {"label": "Members", "value": format_count(group.member_count), "note": group.assignor},

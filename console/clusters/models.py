@@ -12,6 +12,7 @@ from typing import ClassVar
 from django.db import models
 
 from jobs.availability.status.severity import Severity
+from jobs.cluster.admin.groups import SHARE
 from jobs.cluster.connection import Connection, SaslMechanism, SecurityProtocol
 from jobs.limits import GROUP_ID, LEFT_OUT, short
 from jobs.replication.flow.lag import LagStatus
@@ -231,7 +232,8 @@ class Partition(models.Model):
     `leader` is null while the partition is offline. `adding` and `removing` are replicas that a reassignment
     adds and removes; `adding` is null where it is not known whether there is one. `counted_text` are Kafka's
     counts that it is in, as `|under_replicated|offline|`. `end_offset` is the last stable offset.
-    `max_timestamp_ms` is the largest timestamp among its records. `error` is why the offsets could
+    `max_timestamp_ms` is the largest timestamp among its records. `open_transaction` is null unless the last
+    stable offset stays below the high watermark, see `collection.stuck`. `error` is why the offsets could
     not be read; they keep their last values then.
     """
 
@@ -252,6 +254,7 @@ class Partition(models.Model):
     end_offset = models.BigIntegerField(null=True, blank=True)
     high_watermark = models.BigIntegerField(null=True, blank=True)
     max_timestamp_ms = models.BigIntegerField(null=True, blank=True)
+    open_transaction = models.JSONField(null=True, blank=True)
     error = models.TextField(blank=True)
     changed_at = models.DateTimeField()
 
@@ -291,24 +294,28 @@ class Partition(models.Model):
 
 
 class Group(models.Model):
-    """A group of any type, in Kafka's words.
+    """A group of any type, in Kafka's words; `protocol` is what its members speak: consumer, share, connect.
 
-    `lag` is the sum over the partitions whose lag is known, null when none is. `unknown_count` is
-    for how many partitions with a commit the lag could not be told. `error` is why the description
-    or the offsets of this group are missing, or some of them left out (`jobs.limits.LEFT_OUT`).
+    `lag` is the sum over the partitions whose lag is known, null when none is; `unknown_count` is how many
+    partitions have no number: no commit where a member reads, no end, or left out. `lag_ms` and
+    `unknown_ms_count` are likewise the largest lag in time, which is never 0 by guess. `error` is why the
+    description or the offsets of this group are missing, or some of them left out (`jobs.limits.LEFT_OUT`).
     """
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="groups")
     group_id = models.CharField(max_length=GROUP_ID_LENGTH)
     state = models.CharField(max_length=40, blank=True)
     type = models.CharField(max_length=40, blank=True)
+    protocol = models.CharField(max_length=255, blank=True, default="")
     assignor = models.CharField(max_length=255, blank=True)
     member_count = models.PositiveIntegerField(null=True, blank=True)
     coordinator = models.IntegerField(null=True, blank=True)
     topic_count = models.PositiveIntegerField(default=0)
     partition_count = models.PositiveIntegerField(default=0)
     unknown_count = models.PositiveIntegerField(default=0)
+    unknown_ms_count = models.PositiveIntegerField(default=0)
     lag = models.BigIntegerField(null=True, blank=True)
+    lag_to_high_watermark = models.BigIntegerField(null=True, blank=True)
     lag_ms = models.BigIntegerField(null=True, blank=True)
     error = models.TextField(blank=True)
     changed_at = models.DateTimeField()
@@ -325,6 +332,11 @@ class Group(models.Model):
         return short(self.group_id) or "(no id)"
 
     @property
+    def is_shared(self) -> bool:
+        """Whether it is a share group (KIP-932): it commits no offsets, so none are moved or translated."""
+        return self.type == SHARE
+
+    @property
     def is_partial(self) -> bool:
         """Whether some of its offsets are beyond the limits: lag and counts are at least what is shown."""
         return self.error.startswith(LEFT_OUT)
@@ -333,8 +345,10 @@ class Group(models.Model):
 class GroupOffset(models.Model):
     """Where a group stands in one partition.
 
-    `committed_offset` is null for a partition that a member holds and never committed.
-    `lag` counts records between the commit and the last real record; null unless `lag_status` is
+    `committed_offset` is null for a partition that a member holds and never committed, and for share groups:
+    they have a `start_offset`, null before their first record.
+    `lag` counts records between the commit and the last real record of committed transactions,
+    `lag_to_high_watermark` also those of open ones; null unless `lag_status` is
     ok, behind_log_start or ahead_of_end. `next_timestamp_ms` belongs to the first record that is not
     committed, `lag_ms` is from there to the newest record of the partition; null when unknown.
     """
@@ -346,9 +360,12 @@ class GroupOffset(models.Model):
     partition = models.PositiveIntegerField()
     is_assigned = models.BooleanField(default=False)
     committed_offset = models.BigIntegerField(null=True, blank=True)
+    start_offset = models.BigIntegerField(null=True, blank=True)
     log_start_offset = models.BigIntegerField(null=True, blank=True)
     end_offset = models.BigIntegerField(null=True, blank=True)
+    high_watermark = models.BigIntegerField(null=True, blank=True)
     lag = models.BigIntegerField(null=True, blank=True)
+    lag_to_high_watermark = models.BigIntegerField(null=True, blank=True)
     next_timestamp_ms = models.BigIntegerField(null=True, blank=True)
     lag_status = models.CharField(
         max_length=20, choices=LAG_STATUSES, default=LagStatus.UNKNOWN.value

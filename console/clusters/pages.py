@@ -18,6 +18,7 @@ from console.clusters.tables import (
     GROUPS,
     GROUPS_OF_TOPIC,
     OFFSETS,
+    OFFSETS_OF_SHARES,
     PARTITIONS,
     PARTITIONS_OF_TOPIC,
     TOPICS,
@@ -130,7 +131,8 @@ def group_page(request: HttpRequest, alias: str, group_id: str) -> HttpResponseB
     group = queries.get_group(cluster, group_id)
     if group is None:
         raise Http404(f"{alias} has no group {group_id}. It was deleted, or is not seen yet.")
-    table = OFFSETS.read(request, queries.list_group_offsets(group))
+    columns = OFFSETS_OF_SHARES if group.is_shared else OFFSETS
+    table = columns.read(request, queries.list_group_offsets(group))
     if table.is_export:
         return csv_response(table, f"{alias}-group")
     context = {

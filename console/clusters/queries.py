@@ -37,6 +37,7 @@ from console.clusters.trouble import seen_elsewhere
 from console.frame.pages.freshness import Freshness, oldest
 from console.frame.security.access import clusters_of, visible
 from jobs.availability.status.severity import Counted
+from jobs.cluster.admin.groups import CONSUMERS
 
 
 def list_clusters() -> QuerySet[Cluster]:
@@ -144,6 +145,19 @@ def list_groups(cluster: Cluster | None = None, topic: Topic | None = None) -> Q
         return groups
     there = GroupOffset.objects.filter(group__cluster=topic.cluster_id, topic=topic.name)
     return groups.filter(pk__in=there.values("group"))
+
+
+def list_stuck() -> QuerySet[Partition]:
+    """Return partitions whose last stable offset a transaction holds for too long, the longest first."""
+    rows = Partition.objects.select_related("cluster", "topic")
+    return rows.filter(cluster__is_enabled=True, open_transaction__is_too_long=True).order_by(
+        "open_transaction__seen_ms", "pk"
+    )
+
+
+def commit_offsets(path: str = "") -> Q:
+    """Return the condition that a group commits offsets as consumers do; the others are never moved."""
+    return Q(**{f"{path}protocol__in": CONSUMERS})
 
 
 def get_group(cluster: Cluster, group_id: str) -> Group | None:

@@ -190,17 +190,9 @@ class BrokerSerializer(serializers.ModelSerializer[Broker]):
     class Meta:
         model = Broker
         fields = (
-            "cluster",
-            "broker_id",
-            "host",
-            "port",
-            "rack",
-            "is_live",
-            "leader_count",
-            "replica_count",
-            "seen_at",
-            "changed_at",
-        )
+            "cluster", "broker_id", "host", "port", "rack", "is_live", "leader_count",
+            "replica_count", "seen_at", "changed_at",
+        )  # fmt: skip
         read_only_fields = fields
 
 
@@ -238,23 +230,10 @@ class TopicSerializer(serializers.ModelSerializer[Topic]):
     class Meta:
         model = Topic
         fields = (
-            "cluster",
-            "name",
-            "topic_id",
-            "is_internal",
-            "partition_count",
-            "replication_factor",
-            "min_insync_replicas",
-            "severity",
-            "under_replicated_count",
-            "offline_count",
-            "unsure_count",
-            "record_count",
-            "configs",
-            "configs_read_at",
-            "error",
-            "changed_at",
-        )
+            "cluster", "name", "topic_id", "is_internal", "partition_count", "replication_factor",
+            "min_insync_replicas", "severity", "under_replicated_count", "offline_count",
+            "unsure_count", "record_count", "configs", "configs_read_at", "error", "changed_at",
+        )  # fmt: skip
         read_only_fields = fields
 
 
@@ -273,6 +252,10 @@ class PartitionSerializer(serializers.ModelSerializer[Partition]):
         child=serializers.IntegerField(), allow_null=True, help_text=ADDING
     )
     removing = serializers.ListField(child=serializers.IntegerField())
+    open_transaction = serializers.DictField(
+        allow_null=True,
+        help_text="What holds the last stable offset at `offset` since `seen_ms`; null: nothing.",
+    )
 
     class Meta:
         model = Partition
@@ -291,6 +274,7 @@ class PartitionSerializer(serializers.ModelSerializer[Partition]):
             "end_offset",
             "high_watermark",
             "max_timestamp_ms",
+            "open_transaction",
             "error",
             "changed_at",
         )
@@ -298,7 +282,11 @@ class PartitionSerializer(serializers.ModelSerializer[Partition]):
 
 
 class GroupSerializer(serializers.ModelSerializer[Group]):
-    """A group with the sums over its partitions."""
+    """A group with the sums over its partitions.
+
+    `lag` and `lag_ms` are over the partitions that have a number, null without any; `unknown_count` and
+    `unknown_ms_count` are how many have none: with some, a total is at least what is shown.
+    """
 
     cluster = serializers.CharField(source="cluster.alias")
 
@@ -309,13 +297,16 @@ class GroupSerializer(serializers.ModelSerializer[Group]):
             "group_id",
             "state",
             "type",
+            "protocol",
             "assignor",
             "member_count",
             "coordinator",
             "topic_count",
             "partition_count",
             "unknown_count",
+            "unknown_ms_count",
             "lag",
+            "lag_to_high_watermark",
             "lag_ms",
             "error",
             "changed_at",
@@ -324,7 +315,7 @@ class GroupSerializer(serializers.ModelSerializer[Group]):
 
 
 class GroupOffsetSerializer(serializers.ModelSerializer[GroupOffset]):
-    """Where a group stands in one partition."""
+    """Where a group is in one partition: at its commit, or of a share group from its start offset on."""
 
     cluster = serializers.CharField(source="group.cluster.alias")
     group = serializers.CharField(source="group.group_id")
@@ -338,9 +329,12 @@ class GroupOffsetSerializer(serializers.ModelSerializer[GroupOffset]):
             "partition",
             "is_assigned",
             "committed_offset",
+            "start_offset",
             "log_start_offset",
             "end_offset",
+            "high_watermark",
             "lag",
+            "lag_to_high_watermark",
             "lag_status",
             "lag_ms",
             "error",
@@ -383,6 +377,9 @@ class GroupFilters(SeenFilters):
 
     group = serializers.CharField(required=False, help_text="Only this group.")
     state = serializers.CharField(required=False, help_text="Kafka's word: Stable, Empty, Dead ...")
+    type = serializers.CharField(
+        required=False, help_text="Kafka's word: classic, consumer, share, streams."
+    )
 
 
 class GroupOffsetFilters(SeenFilters):

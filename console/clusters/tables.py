@@ -25,6 +25,10 @@ LAG = (
     "End offset minus committed offset, read in this order, without transaction markers. "
     "No number: nothing committed."
 )
+LAG_TO_HIGH = (
+    "As kafka-consumer-groups.sh counts, and a reader of read_uncommitted: with what comes after the last "
+    "stable offset, which open transactions hold."
+)
 LAG_MS = (
     "From the timestamp of the first record that is not committed to that of the newest record. "
     "It does not grow while nothing is written."
@@ -33,6 +37,12 @@ RECORDS = (
     "End offset minus log start offset. Compaction and transaction markers leave gaps, so there may "
     "be fewer records."
 )
+NO_NUMBER = (
+    "Partitions without a number: nothing committed where a member reads (auto.offset.reset decides), or an "
+    "end that is not known."
+)
+PROTOCOL = "What members speak: consumer, share, streams, connect; empty where none ever joined."
+START = "The first offset that a share group may still deliver; records after it may be done."
 ISR = "Replicas that are in sync, of all replicas."
 MIN_ISR = "min.insync.replicas: with fewer in-sync replicas, writes with acks=all are refused."
 END = "Last stable offset: what a reader of committed records can reach."
@@ -61,6 +71,10 @@ def _internal(topics: QuerySet[Topic], word: str) -> QuerySet[Topic]:
 
 def _in_state(groups: QuerySet[Group], state: str) -> QuerySet[Group]:
     return groups.filter(state=state)
+
+
+def _of_type(groups: QuerySet[Group], word: str) -> QuerySet[Group]:
+    return groups.filter(type=word)
 
 
 def _with_lag_status(offsets: QuerySet[GroupOffset], word: str) -> QuerySet[GroupOffset]:
@@ -140,6 +154,7 @@ _LAGS = (
         "lag_ms", "Lag in time", "lag_ms", numeric=True, definition=LAG_MS, format=format_span_ms
     ),
 )
+_LAG_TO_HIGH = _count("lag_to_high_watermark", "Lag to high watermark", LAG_TO_HIGH, is_hidden=True)
 _CHANGED = Column(
     "changed_at", "Changed", "changed_at", template="clusters/cells/ago.html", is_hidden=True
 )
@@ -258,6 +273,7 @@ GROUP_STATES = (
     "Dead",
     "Unknown",
 )
+GROUP_TYPES = ("classic", "consumer", "share", "streams")
 GROUPS = Table(
     (
         Column("state", "State", "state", template="clusters/cells/group_state.html"),
@@ -269,18 +285,26 @@ GROUPS = Table(
             format=lambda name: short(name) or "(no id)",
         ),
         Column("type", "Type", "type"),
+        Column("protocol", "Protocol", "protocol", definition=PROTOCOL, is_hidden=True),
         _count("member_count", "Members"),
-        *_LAGS,
+        *(
+            replace(one, unknown=name)
+            for one, name in zip(_LAGS, ("unknown_count", "unknown_ms_count"), strict=True)
+        ),
+        replace(_LAG_TO_HIGH, unknown="unknown_count"),
         _count("topic_count", "Topics"),
         _count("partition_count", "Partitions", "With a commit or a member."),
-        _count("unknown_count", "Lag unknown", "Partitions with a commit whose end is not known."),
+        _count("unknown_count", "Lag unknown", NO_NUMBER),
         _offset("coordinator", "Coordinator", is_hidden=True),
         Column("assignor", "Assignor", "assignor", is_hidden=True),
         Column("error", "Not read because", "error", is_hidden=True),
         _CHANGED,
     ),
     search=("group_id",),
-    filters={"state": Choice("State", [(s, s) for s in GROUP_STATES], _in_state)},
+    filters={
+        "state": Choice("State", [(s, s) for s in GROUP_STATES], _in_state),
+        "type": Choice("Type", [(t, t) for t in GROUP_TYPES], _of_type),
+    },
     default_sort="-lag",
 )
 # The second table of a topic's page: its parameters begin with its name.
@@ -294,6 +318,7 @@ OFFSETS = Table(
         _offset("committed_offset", "Committed", "The next offset that the group will read."),
         _offset("end_offset", "End", END),
         *_LAGS,
+        _LAG_TO_HIGH,
         Column("is_assigned", "Member", "is_assigned", template="clusters/cells/assigned.html"),
         _offset("log_start_offset", "Log start", is_hidden=True),
         Column("error", "Not read because", "error", is_hidden=True),
@@ -303,4 +328,11 @@ OFFSETS = Table(
     filters={"state": Choice("State", LAG_STATUSES, _with_lag_status)},
     default_sort="-lag",
     name="offsets",
+)
+OFFSETS_OF_SHARES = replace(
+    OFFSETS,
+    columns=tuple(
+        _offset("start_offset", "Start offset", START) if one.key == "committed_offset" else one
+        for one in OFFSETS.columns
+    ),
 )

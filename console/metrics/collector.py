@@ -151,6 +151,7 @@ class KafkaState(Collector):
         for row in _furthest_behind(rows, "flow", self._limits.topics):
             labels = (*_names(row.flow), row.topic)
             yield known.TOPIC_LAG, labels, row.lag
+            yield known.TOPIC_LAG_UNKNOWN, labels, row.unknown_count
             yield known.TOPIC_LAG_TIME, labels, _seconds(row.lag_ms)
             yield known.TOPIC_RATE, labels, row.rate_per_s
         yield known.LEFT_OUT, ("topics",), _left_out(rows, "flow", self._limits.topics)
@@ -179,6 +180,7 @@ class KafkaState(Collector):
         for row in _furthest_behind(rows, "cluster", self._limits.groups):
             labels = (row.cluster.alias, row.group_id)
             yield known.GROUP_LAG, labels, row.lag
+            yield known.GROUP_LAG_UNKNOWN, labels, row.unknown_count
             yield known.GROUP_LAG_TIME, labels, _seconds(row.lag_ms)
         yield known.LEFT_OUT, ("groups",), _left_out(rows, "cluster", self._limits.groups)
 
@@ -198,6 +200,7 @@ def _of_flow(flow: Flow, now: datetime) -> Iterator[Sample]:
     yield known.FLOW_WANTED, names, int(flow.is_wanted)
     yield known.FLOW_UP, names, int(flow.status.state in _UP)
     yield known.FLOW_LAG, names, flow.lag
+    yield known.FLOW_LAG_UNKNOWN, names, flow.unknown_count if flow.measured_at else None
     yield known.FLOW_LAG_TIME, names, _seconds(flow.lag_ms)
     yield known.FLOW_RATE, names, flow.rate_per_s
     yield known.FLOW_ETA, names, flow.eta_s
@@ -224,6 +227,7 @@ def _of_answer(row: Any, now: datetime) -> Iterator[Sample]:
         yield known.FAILOVER_GROUPS, (*names, step.value), row.counts.get(step.value, 0)
     yield known.CHECKPOINT_AGE, names, replication.answers.age_s(row.checkpoint_at, now)
     yield known.CHECKPOINT_LAG, names, row.behind
+    yield known.CHECKPOINT_LAG_UNKNOWN, names, row.behind_unknown_count
     yield known.REREAD, names, row.reread_hi
     yield known.AT_RISK, names, row.rpo_records
     yield known.AT_RISK_TIME, names, _seconds(row.rpo_ms)

@@ -16,6 +16,7 @@ _IN_TIME = (
     "Timestamp of the newest source record minus timestamp of the last copied record, in seconds"
 )
 
+_UNKNOWN = "Partitions without a lag: with some, the lag is at least what is shown."
 FLOW_WANTED = Definition("crosslog_flow_wanted", _FLOW, "1 when a person wants the flow to run.")
 FLOW_UP = Definition(
     "crosslog_flow_up", _FLOW, "1 when the flow's run is alive, reports and copies something."
@@ -25,6 +26,7 @@ FLOW_LAG = Definition(
     _FLOW,
     "Records of the source that the target does not have yet, over all partitions of the flow.",
 )
+FLOW_LAG_UNKNOWN = Definition("crosslog_flow_lag_unknown_partitions", _FLOW, _UNKNOWN)
 FLOW_LAG_TIME = Definition(
     "crosslog_flow_lag_seconds", _FLOW, f"{_IN_TIME}: the partition that is furthest behind."
 )
@@ -128,6 +130,11 @@ CHECKPOINT_LAG = Definition(
     _FLOW,
     "Records between the offsets of groups and their checkpoints, over all groups.",
 )
+CHECKPOINT_LAG_UNKNOWN = Definition(
+    "crosslog_flow_checkpoint_lag_unknown_partitions",
+    _FLOW,
+    f"{_UNKNOWN} Without a checkpoint, too.",
+)
 REREAD = Definition(
     "crosslog_flow_failover_reread_records",
     _FLOW,
@@ -171,6 +178,7 @@ TOPIC_LAG = Definition(
     "Records of a source topic that the target does not have yet. The METRICS_TOPICS topics of "
     "each flow that are furthest behind.",
 )
+TOPIC_LAG_UNKNOWN = Definition("crosslog_flow_topic_lag_unknown_partitions", _TOPIC, _UNKNOWN)
 TOPIC_LAG_TIME = Definition(
     "crosslog_flow_topic_lag_seconds", _TOPIC, f"{_IN_TIME}, of the same topics."
 )
@@ -233,6 +241,11 @@ GROUP_LAG = Definition(
     _GROUP,
     "Records between a group's commits and the ends of its partitions, where both are known. The "
     "METRICS_GROUPS groups of each cluster that are furthest behind.",
+)
+GROUP_LAG_UNKNOWN = Definition(
+    "crosslog_group_lag_unknown_partitions",
+    _GROUP,
+    f"{_UNKNOWN} Also without a commit where a member reads.",
 )
 GROUP_LAG_TIME = Definition(
     "crosslog_group_lag_seconds",
@@ -368,23 +381,11 @@ LEFT_OUT = Definition(
 )
 BUILD = Definition("crosslog_build_info", ("version",), "Always 1; the label says which version.")
 
+# All of the above, in their order.
 DEFINITIONS = (
-    FLOW_WANTED, FLOW_UP, FLOW_LAG, FLOW_LAG_TIME, FLOW_RATE, FLOW_ETA, FLOW_PAUSED,
-    FLOW_PARTITIONS, FLOW_PATHS, FLOW_BYTES, FLOW_COMMIT, FLOW_THROTTLED, FLOW_QUOTAS, FLOW_RETRIES,
-    FLOW_CHECKPOINTS, FLOW_CHECKPOINTS_AT, FLOW_FAILURES, FLOW_AGE, FLOW_STALE, FLOW_SUCCESS, FLOW_FINDINGS,
-    FLOW_LOOKED, FAILOVER_READY,
-    FAILOVER_GROUPS, CHECKPOINT_AGE, CHECKPOINT_LAG,
-    REREAD, AT_RISK, AT_RISK_TIME, CHECKPOINTS_AGE, GROUP_READY, GROUP_CHECKPOINT_AGE, GROUP_CHECKPOINT_LAG,
-    GROUP_REREAD, TOPIC_LAG, TOPIC_LAG_TIME, TOPIC_RATE, PARTITION_LAG,
-    PARTITION_LAG_TIME, BROKERS, TOPICS, GROUPS, PARTITIONS, UNDER_REPLICATED, OFFLINE,
-    COLLECTION_UP, COLLECTION_AGE, COLLECTION_STALE, COLLECTION_SUCCESS, COLLECTION_TIME, GROUP_LAG,
-    GROUP_LAG_TIME,
-    QUORUM_LEADER, QUORUM_EPOCH, QUORUM_VOTERS, QUORUM_MARK, QUORUM_LAG, QUORUM_LAG_TIME,
-    QUORUM_FINDINGS, QUORUM_JUDGED, QUORUM_AGE, QUORUM_ELECTIONS, METADATA_BEHIND, METADATA_OFFSET,
-    AVAILABILITY, AVAILABILITY_COUNTS, RF_BELOW_MIN, OUT_OF_SYNC, OUT_OF_SYNC_AGE, UNCLEAN, AVAILABILITY_AGE,
-    PROMOTIONS, PROMOTIONS_HELD, OBSERVERS_IN_ISR, PROMOTION_STOPPED, PROMOTION_PROMOTERS, PROMOTION_FINDINGS,
-    RUNS, LEFT_OUT, BUILD, *COUNTERS,
-)  # fmt: skip
+    *(one for one in tuple(globals().values()) if isinstance(one, Definition)),
+    *COUNTERS,
+)
 
 
 def table_of_definitions() -> str:

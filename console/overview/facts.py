@@ -9,7 +9,15 @@ from django.urls import reverse
 from console.frame.pages.states import Severity
 from console.overview.queries import Overview
 from console.replication.flows.queries import LAG, LAG_MS, RATE
-from jobs.numbers import format_count, format_rate, format_span_ms
+from jobs.numbers import (
+    format_count,
+    format_least,
+    format_rate,
+    format_span_ms,
+    largest_of,
+    not_known,
+    sum_of,
+)
 
 
 def overview_facts(picture: Overview) -> list[dict[str, Any]]:
@@ -21,6 +29,10 @@ def overview_facts(picture: Overview) -> list[dict[str, Any]]:
         key=lambda flow: flow.lag_ms or 0,
         default=None,
     )
+    furthest = largest_of(flow.lag_ms for flow in wanted).value
+    unknown = sum(flow.lag is None or flow.unknown_count > 0 for flow in wanted)
+    unknown_ms = sum(flow.lag_ms is None or flow.unknown_ms_count > 0 for flow in wanted)
+    notes = worst.name if worst else "", not_known(unknown_ms, len(wanted), "flows")
     return [
         {
             "label": "Needs attention",
@@ -32,26 +44,21 @@ def overview_facts(picture: Overview) -> list[dict[str, Any]]:
         },
         {
             "label": "Furthest behind",
-            "value": format_span_ms(worst.lag_ms if worst else None),
-            "note": worst.name if worst else "no running flow was measured",
+            "value": format_least(furthest, unknown_ms, format_span_ms),
+            "note": "; ".join(filter(None, notes)) or "no running flow was measured",
             "definition": LAG_MS,
             "href": reverse("replication:detail", args=[worst.pk]) if worst else "",
         },
         {
             "label": "Records behind",
-            "value": format_count(_sum([flow.lag for flow in wanted])),
-            "note": "all running flows together",
+            "value": format_least(sum_of(flow.lag for flow in wanted).value, unknown),
+            "note": not_known(unknown, len(wanted), "flows") or "all running flows together",
             "definition": LAG,
         },
         {
             "label": "Copied",
-            "value": format_rate(_sum([flow.rate_per_s for flow in wanted])),
+            "value": format_rate(sum_of(flow.rate_per_s for flow in wanted).value),
             "note": "all running flows together",
             "definition": RATE,
         },
     ]
-
-
-def _sum(values: list[Any]) -> Any:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None

@@ -11,7 +11,8 @@ from typing import Any
 from django.urls import reverse
 
 from console.availability.status.queries import Absence, ObserverFinding, Unclean
-from console.clusters.models import Topic
+from console.clusters.models import Partition, Topic
+from console.clusters.trouble.stuck import trouble_of
 from console.frame.pages.states import Severity, spoken
 from console.frame.processes.liveness import Restart
 from console.quorum.queries import Problem
@@ -211,6 +212,13 @@ def of_cluster(cluster: Any, wrong_topics: Sequence[Topic]) -> list[Finding]:
             status.since,
         )
     ]
+
+
+def of_trouble(row: Partition) -> Finding:
+    """Return a partition whose last stable offset does not move, likewise."""
+    one = trouble_of(row)
+    where, text = str(row), f"{one.what} {one.why}"
+    return Finding(one.severity, one.word, where, one.href, text, one.next, one.since)
 
 
 def _names(topics: Sequence[Topic]) -> str:

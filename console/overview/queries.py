@@ -61,6 +61,7 @@ def read_overview(now: datetime, user: Any) -> Overview:
     found += findings.of_observers(visible(user, observers)[:MOST_FAILURES])
     for cluster in clusters:
         found += findings.of_cluster(cluster, topics.get(cluster.pk, []))
+    found += map(findings.of_trouble, visible(user, clusters_queries.list_stuck())[:MOST_FAILURES])
     found += findings.of_restarts(_restarts(now))
     rows = [(cluster, oldest(cluster.freshness)) for cluster in clusters]
     return Overview(now, findings.worst_first(found), rows, flows)

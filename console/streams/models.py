@@ -40,6 +40,7 @@ class StreamsApplication(models.Model):
     `state` is Kafka's word for its group, or `Gone` while the cluster does not list it. Counts are null where
     nothing tells them: a rebalancing group shows no tasks. `answers_wrong` says whether its own metadata
     names the wrong instance for some keys (null: not known), `misrouted_share` the worst share of them.
+    `lag_unknown_count` is how many source partitions have no number in `lag_records`.
     `facts` are offsets and commits (`jobs.streams.stored.pack_facts`) of `facts_at`, when it was last seen
     whole. `description` is what `Topology#describe()` printed, empty for none. `problem` is a sentence while
     its group cannot be described. `left_out` says what of it is beyond the limits (`jobs.limits`), empty for
@@ -62,6 +63,7 @@ class StreamsApplication(models.Model):
     tasks_without_thread = models.PositiveIntegerField(null=True, blank=True)
     stores = models.PositiveIntegerField(null=True, blank=True)
     lag_records = models.BigIntegerField(null=True, blank=True)
+    lag_unknown_count = models.PositiveIntegerField(default=0)
     lag_at_most_ms = models.BigIntegerField(null=True, blank=True)
     event_time_lag_ms = models.BigIntegerField(null=True, blank=True)
     caution_count = models.PositiveIntegerField(default=0)

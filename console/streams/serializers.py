@@ -87,6 +87,7 @@ class StreamsApplicationSerializer(serializers.ModelSerializer[StreamsApplicatio
             "tasks_without_thread",
             "store_count",
             "lag_records",
+            "lag_unknown_count",
             "lag_at_most_ms",
             "event_time_lag_ms",
             "caution_count",

@@ -70,6 +70,7 @@ APPLICATIONS = Table(
             numeric=True,
             definition=labels.LAG_RECORDS,
             format=format_count,
+            unknown="lag_unknown_count",
         ),
         Column(
             "lag_at_most_ms",

@@ -4,5 +4,5 @@ Sub-rooms: `admin`, `protocol`.
 
 In reading order: `connection`, `secrets`, `client`, `descriptions`, `group_members`, `errors`,
 `librdkafka_errors`, `untrusted_text`, `network_addresses`, `check`, `read_only`, `settings_file`,
-`topic_reader`, `records`, `record_fingerprints`.
+`topic_reader`, `records`, `record_fingerprints`, `stuck_offsets`.
 """

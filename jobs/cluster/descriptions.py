@@ -80,9 +80,9 @@ class OffsetRange:
 
 @dataclass(frozen=True, slots=True)
 class GroupDescription:
-    """A consumer group; `state` and `type` are Kafka's words (Stable, Empty ... / classic, consumer).
+    """A group; `state`, `type` and `protocol` are Kafka's words (Stable ... / classic, share ... / consumer).
 
-    `assigned` are the partitions that live members hold now.
+    `assigned` are the partitions that live members hold now. `protocol` comes from lists only.
     """
 
     group_id: str
@@ -93,6 +93,7 @@ class GroupDescription:
     assignor: str | None = None
     assigned: frozenset[TopicPartition] = frozenset()
     error: str | None = None
+    protocol: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,3 +103,34 @@ class CommittedOffset:
     offset: int | None
     metadata: str = ""
     error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShareOffset:
+    """From where a share group may still deliver a partition, and how many records are left to it.
+
+    `start_offset` is None before its first record, `lag` also where the broker does not know it.
+    """
+
+    start_offset: int | None
+    lag: int | None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTransaction:
+    """The oldest open transaction of a partition, as its leader and the coordinators tell it.
+
+    `transactional_id` is None where no coordinator lists the producer; `is_known`: its coordinator has a
+    transaction of it with this partition, `started_ms` and `timeout_ms` are of that one.
+    """
+
+    producer_id: int
+    producer_epoch: int
+    coordinator_epoch: int
+    start_offset: int
+    transactional_id: str | None = None
+    state: str = ""
+    is_known: bool = False
+    started_ms: int | None = None
+    timeout_ms: int | None = None

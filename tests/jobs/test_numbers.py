@@ -60,3 +60,44 @@ def test_age_of_a_moment(seconds, text):
 
 def test_age_of_what_never_happened_is_a_dash():
     assert numbers.format_age(None, NOW) == "—"
+
+
+@pytest.mark.parametrize(
+    ("rows", "total", "largest"),
+    [
+        pytest.param([3, 4], numbers.Total(7, 0), numbers.Total(4, 0), id="all known"),
+        pytest.param([0, 0], numbers.Total(0, 0), numbers.Total(0, 0), id="a measured zero"),
+        pytest.param([3, None], numbers.Total(3, 1), numbers.Total(3, 1), id="some known"),
+        pytest.param(
+            [0, None],
+            numbers.Total(0, 1),
+            numbers.Total(None, 1),
+            id="a zero says nothing of the others",
+        ),
+        pytest.param([None, None], numbers.Total(None, 2), numbers.Total(None, 2), id="none known"),
+        pytest.param([], numbers.Total(None, 0), numbers.Total(None, 0), id="no rows"),
+    ],
+)
+def test_a_total_tells_what_it_does_not_know(rows, total, largest):
+    assert (numbers.sum_of(rows), numbers.largest_of(rows)) == (total, largest)
+
+
+@pytest.mark.parametrize(
+    ("value", "unknown", "text"),
+    [
+        (1200, 0, "1,200"),
+        (0, 1, "at least 0"),
+        (None, 2, numbers.DASH),
+        (None, 0, numbers.DASH),
+    ],
+)
+def test_a_partial_total_is_told_as_at_least(value, unknown, text):
+    assert numbers.format_least(value, unknown) == text
+
+
+def test_lag_in_time_is_told_likewise():
+    assert numbers.format_least(15_000, 1, numbers.format_span_ms).startswith("at least 15")
+
+
+def test_what_is_not_known_is_counted_beside_all_rows():
+    assert (numbers.not_known(1, 2), numbers.not_known(0, 2)) == ("1 of 2 partitions not known", "")

@@ -33,8 +33,8 @@ def gaps_now(
         yield f"Which voters answer is not known, so what a loss does to the quorum is not told. {why}"
     elif not voters:
         yield "The quorum was not described: what a loss does to it is not told."
-    yield from _voters_without_rack(voters)
-    yield from _gaps_of_topics(topics)
+    yield from gaps_of_racks(voters)
+    yield from gaps_of_topics(topics)
     if of_one:
         yield (
             f"min.insync.replicas of {of_one:,} topics is what the broker that answered has in its "
@@ -45,7 +45,7 @@ def gaps_now(
         yield f"No rack is known of broker{'s' * (len(bare) > 1)} {', '.join(bare[:10])}."
 
 
-def _voters_without_rack(voters: Iterable[ControllerModel]) -> Iterable[str]:
+def gaps_of_racks(voters: Iterable[ControllerModel]) -> Iterable[str]:
     bare = [str(one.node_id) for one in voters if one.rack is None]
     if bare:
         yield (
@@ -54,7 +54,7 @@ def _voters_without_rack(voters: Iterable[ControllerModel]) -> Iterable[str]:
         )
 
 
-def _gaps_of_topics(topics: Iterable[TopicFacts]) -> Iterable[str]:
+def gaps_of_topics(topics: Iterable[TopicFacts]) -> Iterable[str]:
     unknown = [topic.name for topic in topics if topic.min_insync_replicas is None]
     if unknown:
         yield (

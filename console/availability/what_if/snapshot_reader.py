@@ -20,7 +20,13 @@ from console.availability.what_if.cluster_snapshots import (
     PartitionClass,
     TopicFacts,
 )
-from console.availability.what_if.gaps import gaps_now, gaps_of_moves, why_unjudged
+from console.availability.what_if.gaps import (
+    gaps_now,
+    gaps_of_moves,
+    gaps_of_racks,
+    gaps_of_topics,
+    why_unjudged,
+)
 from console.clusters.models import Broker, Cluster, CollectionRound, Noun, Partition, Topic
 from console.quorum import queries as quorum
 from jobs.availability.what_if.model.cluster import BrokerModel, ControllerModel
@@ -86,8 +92,8 @@ def read_then(cluster: Cluster, at: datetime) -> ClusterSnapshot:
     brokers = _brokers_then(known)
     voters, unknown_voters = _voters_then(log, moment)
     voters = placed_voters(voters, brokers, sites_of(cluster))
-    unknown_voters += _voters_without_rack(voters)
-    gaps = [*_gaps_then(known, topics), *unknown_voters, *_gaps_of_topics(topics)]
+    unknown_voters += gaps_of_racks(voters)
+    gaps = [*_gaps_then(known, topics), *unknown_voters, *gaps_of_topics(topics)]
     gaps += filter(None, [quorum.why_unsure(log, moment)])
     return ClusterSnapshot(
         brokers, voters, known.has_elr, numbering.classes, topics, tuple(gaps), at

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from jobs.cluster.admin import brokers, configs, groups, offsets, topics
 from jobs.cluster.admin.configs import ConfigValue
-from jobs.cluster.admin.groups import GroupListing, GroupOffsets
+from jobs.cluster.admin.groups import GroupListing, GroupOffsets, SharesRead
 from jobs.cluster.admin.reassignments import Reassignment, list_reassignments
 from jobs.cluster.client import ClusterClient
 from jobs.cluster.connection import Connection
@@ -16,6 +16,7 @@ from jobs.cluster.descriptions import (
     ClusterDescription,
     GroupDescription,
     OffsetRange,
+    OpenTransaction,
     TopicDescription,
     TopicPartition,
 )
@@ -42,6 +43,10 @@ class ClusterDoor(Protocol):
         self, partitions: Collection[TopicPartition]
     ) -> dict[TopicPartition, OffsetRange]: ...
 
+    def read_open_transactions(
+        self, partitions: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, OpenTransaction | ClusterFault | None]: ...
+
     def read_timestamp_at(
         self, offsets_of: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, int | None]: ...
@@ -51,6 +56,8 @@ class ClusterDoor(Protocol):
     def describe_groups(self, ids: Collection[str]) -> dict[str, GroupDescription]: ...
 
     def read_group_offsets(self, ids: Collection[str]) -> GroupOffsets: ...
+
+    def read_shares(self, ids: Collection[str]) -> SharesRead: ...
 
 
 OpenDoor = Callable[[Connection], AbstractContextManager[ClusterDoor]]
@@ -86,19 +93,27 @@ class KafkaDoor:
     ) -> dict[TopicPartition, OffsetRange]:
         return offsets.read_offset_ranges(self.client, partitions, with_timestamps=True)
 
+    def read_open_transactions(
+        self, partitions: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, OpenTransaction | ClusterFault | None]:
+        return offsets.read_open_transactions(self.client, partitions)
+
     def read_timestamp_at(
         self, offsets_of: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, int | None]:
         return offsets.read_timestamp_at(self.client, offsets_of)
 
     def list_groups(self) -> GroupListing:
-        return groups.list_groups(self.client)
+        return groups.list_groups(self.client, every_type=True)
 
     def describe_groups(self, ids: Collection[str]) -> dict[str, GroupDescription]:
         return groups.describe_groups(self.client, ids)
 
     def read_group_offsets(self, ids: Collection[str]) -> GroupOffsets:
         return groups.read_group_offsets(self.client, ids)
+
+    def read_shares(self, ids: Collection[str]) -> SharesRead:
+        return groups.read_shares(self.client, ids)
 
 
 @contextmanager

@@ -8,14 +8,23 @@ both: those of the round for offsets are older than the commit.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db import transaction
 
 from console.clusters.collection.door import ClusterDoor
+from console.clusters.collection.group_rows import (
+    CUT,
+    group_values,
+    kept_totals,
+    left_out_text,
+    of_shares,
+    totals,
+    with_types,
+)
 from console.clusters.collection.outcome import Outcome, sentence_about
 from console.clusters.collection.rows import remove, write_seen
 from console.clusters.models import (
@@ -25,11 +34,12 @@ from console.clusters.models import (
     Partition,
 )
 from jobs import limits
-from jobs.cluster.admin.groups import GroupOffsets
+from jobs.cluster.admin.groups import SHARE, GroupOffsets, SharesRead
 from jobs.cluster.descriptions import (
     CommittedOffset,
     GroupDescription,
     OffsetRange,
+    ShareOffset,
     TopicPartition,
 )
 from jobs.cluster.errors import ClusterFault
@@ -40,18 +50,27 @@ from jobs.replication.flow.lag import LagStatus, group_lag
 TIMESTAMPS_PER_ROUND = 200
 
 OffsetKey = tuple[str, TopicPartition]
+V = TypeVar("V")
 
 
 def collect_groups(cluster: Cluster, door: ClusterDoor, now: datetime) -> Outcome:
     """Ask for all groups and their offsets, compute the lag, write what changed."""
     listing = door.list_groups()
     ids, left_out = _first_groups(cluster, [group.group_id for group in listing.groups])
-    described = door.describe_groups(ids) if ids else {}
-    offsets = door.read_group_offsets(ids) if ids else GroupOffsets({}, {})
+    described = with_types(listing.groups, door.describe_groups(ids) if ids else {})
+    shares = [i for i in ids if described[i].type == SHARE]
+    others = [i for i in ids if described[i].type != SHARE]
+    offsets = door.read_group_offsets(others) if others else GroupOffsets({}, {})
+    shared = door.read_shares(shares) if shares else SharesRead({}, {}, {})
+    parts = {where for own in shared.offsets.values() for where in own}
+    ranges = door.read_offset_ranges(sorted(parts)) if parts else {}
     round_ = _Round(
         cluster=cluster,
-        described={_row_id(i): group for i, group in described.items()},
-        offsets=_by_row_id(offsets),
+        described=_by_rows(described),
+        offsets=_by_row_id(replace(offsets, ranges={**ranges, **offsets.ranges})),
+        shared=SharesRead(
+            _by_rows(shared.offsets), _by_rows(shared.errors), _by_rows(shared.left_out)
+        ),
         cut=frozenset(_row_id(one) for one in ids if not limits.is_group_id(one)),
         stored=_stored_offsets(cluster),
         heads=_heads_of(cluster),
@@ -90,11 +109,15 @@ def _row_id(group_id: str) -> str:
 def _by_row_id(offsets: GroupOffsets) -> GroupOffsets:
     return replace(
         offsets,
-        committed={_row_id(i): found for i, found in offsets.committed.items()},
+        committed=_by_rows(offsets.committed),
         data_ends={(_row_id(i), where): end for (i, where), end in offsets.data_ends.items()},
-        errors={_row_id(i): why for i, why in offsets.errors.items()},
-        left_out={_row_id(i): count for i, count in offsets.left_out.items()},
+        errors=_by_rows(offsets.errors),
+        left_out=_by_rows(offsets.left_out),
     )
+
+
+def _by_rows(found: Mapping[str, V]) -> dict[str, V]:
+    return {_row_id(group_id): one for group_id, one in found.items()}
 
 
 @dataclass(slots=True)
@@ -109,27 +132,34 @@ class _Round:
     offsets: GroupOffsets
     stored: dict[OffsetKey, GroupOffset]
     heads: Mapping[TopicPartition, Partition]
+    shared: SharesRead
     cut: frozenset[str] = frozenset()
     left_out: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def read(self) -> Mapping[str, Mapping[TopicPartition, CommittedOffset | ShareOffset]]:
+        """The groups whose offsets were read, with them."""
+        return {**self.offsets.committed, **self.shared.offsets}
 
     def errors(self) -> dict[str, str]:
         """Return why groups are incomplete, by group."""
         unread = dict.fromkeys(
-            self.described.keys() - self.offsets.committed.keys(),
-            "committed offsets could not be read",
+            self.described.keys() - self.read.keys(), "committed offsets could not be read"
         )
+        unread |= self.shared.errors
         told = unread | {i: group.error for i, group in self.described.items() if group.error}
-        told |= {i: _left_out(count) for i, count in self.left_out.items()}
-        return told | {i: f"{_CUT} {told.get(i, '')}".rstrip() for i in self.cut}
+        told |= {i: left_out_text(count) for i, count in self.left_out.items()}
+        return told | {i: f"{CUT} {told.get(i, '')}".rstrip() for i in self.cut}
 
     def offsets_seen(self) -> dict[OffsetKey, dict[str, Any]]:
         """Return the values of every partition where a group has a commit or a member."""
         seen: dict[OffsetKey, dict[str, Any]] = {}
         counts = Counter(where.topic for where in self.heads)
-        self.left_out = Counter(self.offsets.left_out)
-        left = limits.ROUND_PARTITIONS - sum(map(len, self.offsets.committed.values()))
+        self.left_out = Counter({**self.offsets.left_out, **self.shared.left_out})
+        read = self.read
+        left = limits.ROUND_PARTITIONS - sum(map(len, read.values()))
         for group_id, group in self.described.items():
-            committed = self.offsets.committed.get(group_id)
+            committed = read.get(group_id)
             if committed is None:
                 continue
             # What members say that they read: they may name what does not exist.
@@ -144,22 +174,28 @@ class _Round:
         return seen
 
     def _values(
-        self, group_id: str, where: TopicPartition, commit: CommittedOffset | None
+        self, group_id: str, where: TopicPartition, commit: CommittedOffset | ShareOffset | None
     ) -> dict[str, Any]:
         offsets = self.offsets.ranges.get(where) or _range_of(self.heads.get(where))
+        if isinstance(commit, ShareOffset):
+            return of_shares(commit, offsets)
         committed = commit.offset if commit else None
         lag = group_lag(
             committed=committed,
             log_start_offset=offsets.log_start_offset,
             end_offset=offsets.end_offset,
             data_end=self.offsets.data_ends.get((group_id, where)),
+            high_watermark=offsets.high_watermark,
         )
         unknown = commit is not None and commit.error is not None
         return {
             "committed_offset": committed,
+            "start_offset": None,
             "log_start_offset": offsets.log_start_offset,
             "end_offset": offsets.end_offset,
+            "high_watermark": offsets.high_watermark,
             "lag": lag.records,
+            "lag_to_high_watermark": lag.to_high_watermark,
             "lag_status": LagStatus.UNKNOWN.value if unknown else lag.status.value,
             "next_timestamp_ms": None,
             "lag_ms": None,
@@ -168,7 +204,11 @@ class _Round:
 
     def read_timestamps(self, door: ClusterDoor, seen: Mapping[OffsetKey, dict[str, Any]]) -> None:
         """Complete the lag in time, reading the next record of a group where it is not known yet."""
-        behind = {key: values for key, values in seen.items() if values["lag"]}
+        behind = {
+            key: values
+            for key, values in seen.items()
+            if values["lag"] and values["committed_offset"] is not None
+        }
         unknown: list[OffsetKey] = []
         for key, values in behind.items():
             values["next_timestamp_ms"] = self._known_timestamp(key, values)
@@ -213,30 +253,30 @@ class _Round:
             ),
             now,
         )
-        read = self.offsets.committed
-        gone = [row for key, row in self.stored.items() if key not in seen and key[0] in read]
+        gone = [row for key, row in self.stored.items() if key not in seen and key[0] in self.read]
         remove(GroupOffset, gone)
 
     def _save_groups(
         self, seen: Mapping[OffsetKey, dict[str, Any]], now: datetime, *, is_complete: bool
     ) -> dict[str, Group]:
         stored = {row.group_id: row for row in Group.objects.filter(cluster=self.cluster)}
+        read = self.read
         per_group: dict[str, list[dict[str, Any]]] = {}
         topics: dict[str, set[str]] = {}
         for (group_id, where), values in seen.items():
             per_group.setdefault(group_id, []).append(values)
             topics.setdefault(group_id, set()).add(where.topic)
         wanted = {
-            i: _group_values(group, stored.get(i), self.left_out[i])
+            i: group_values(group, stored.get(i), self.left_out[i], self.shared.errors.get(i, ""))
             | (
-                _totals(per_group.get(i, []), len(topics.get(i, ())), self.left_out[i])
-                if i in self.offsets.committed
-                else _kept_totals(stored.get(i))
+                totals(per_group.get(i, []), len(topics.get(i, ())), self.left_out[i])
+                if i in read
+                else kept_totals(stored.get(i))
             )
             for i, group in self.described.items()
         }
         for i in self.cut & wanted.keys():
-            wanted[i]["error"] = f"{wanted[i]['error']} {_CUT}".lstrip()
+            wanted[i]["error"] = f"{wanted[i]['error']} {CUT}".lstrip()
         written = write_seen(
             Group, stored, wanted, lambda i: Group(cluster=self.cluster, group_id=i), now
         )
@@ -271,58 +311,6 @@ def _lag_ms(values: Mapping[str, Any], newest: OffsetRange | None) -> int | None
 def _next_offset(values: Mapping[str, Any]) -> int:
     """Return the first offset that the group has not committed and that still exists."""
     return max(int(values["committed_offset"]), int(values["log_start_offset"] or 0))
-
-
-def _group_values(group: GroupDescription, row: Group | None, left_out: int) -> dict[str, Any]:
-    if group.error:
-        kept = row or Group(state=group.state, type=group.type)
-        return {name: getattr(kept, name) for name in _DESCRIBED} | {"error": group.error}
-    return {
-        "state": group.state,
-        "type": group.type,
-        "assignor": short(group.assignor or ""),
-        "member_count": group.member_count,
-        "coordinator": group.coordinator,
-        "error": _left_out(left_out) if left_out else "",
-    }
-
-
-def _left_out(count: int) -> str:
-    return (
-        f"{limits.LEFT_OUT}{count:,} partitions of the group are left out; at most "
-        f"{limits.GROUP_PARTITIONS:,} are kept, of a cluster {limits.ROUND_PARTITIONS:,}. "
-        "Its lag is at least what is shown."
-    )
-
-
-_CUT = (
-    f"{limits.CUT_ID}it has NUL, more than {limits.GROUP_ID:,} characters or more than "
-    f"{limits.GROUP_ID_BYTES:,} bytes."
-)
-_DESCRIBED = ("state", "type", "assignor", "member_count", "coordinator")
-_TOTALS = ("topic_count", "partition_count", "unknown_count", "lag", "lag_ms")
-
-
-def _totals(
-    offsets: Iterable[Mapping[str, Any]], topic_count: int, left_out: int
-) -> dict[str, Any]:
-    rows = list(offsets)
-    lags = [row["lag"] for row in rows if row["lag"] is not None]
-    # A partition that was read to its end must not stand for one where records wait for unknown time.
-    waiting = [row for row in rows if row["lag"]] or rows
-    spans = [row["lag_ms"] for row in waiting if row["lag_ms"] is not None]
-    return {
-        "topic_count": topic_count,
-        "partition_count": len(rows) + left_out,
-        "unknown_count": left_out + sum(row["lag_status"] == LagStatus.UNKNOWN for row in rows),
-        "lag": sum(lags) if lags else None,
-        "lag_ms": max(spans, default=None),
-    }
-
-
-def _kept_totals(row: Group | None) -> dict[str, Any]:
-    kept = row or Group()
-    return {name: getattr(kept, name) for name in _TOTALS}
 
 
 def _stored_offsets(cluster: Cluster) -> dict[OffsetKey, GroupOffset]:

@@ -11,6 +11,7 @@ from django.db import transaction
 from console.clusters.collection.door import ClusterDoor
 from console.clusters.collection.outcome import Outcome, sentence_about
 from console.clusters.collection.rows import update, write_seen
+from console.clusters.collection.stuck import watch_stable_offsets
 from console.clusters.models import Cluster, Partition, Topic
 from jobs.cluster.descriptions import OffsetRange, TopicPartition
 
@@ -24,6 +25,7 @@ def collect_offsets(cluster: Cluster, door: ClusterDoor, now: datetime) -> Outco
     asked = [where for where, row in stored.items() if row.leader is not None]
     ranges = door.read_offset_ranges(asked) if asked else {}
     seen = {where: _values(row, ranges.get(where)) for where, row in stored.items()}
+    watch_stable_offsets(door, stored, seen, now)
     with transaction.atomic():
         written = write_seen(Partition, stored, seen, _never, now)
         _save_record_counts(stored, {where.topic for where in written}, now)

@@ -6,7 +6,6 @@ What another room knows it answers in `console.<room>.navigation.troubles_of(clu
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -15,6 +14,8 @@ from django.urls import reverse
 from console.clusters import queries
 from console.clusters.status import PARTITION_SEVERITIES, ClusterState
 from console.clusters.trouble.seen_elsewhere import SeenPartitions, seen_partitions
+from console.clusters.trouble.stuck import trouble_of
+from console.clusters.trouble.trouble import Trouble
 from console.frame.pages.navigation import rooms_with
 from console.frame.pages.states import Severity, spoken
 from jobs.numbers import format_age, format_count
@@ -37,24 +38,12 @@ _SINCE = {
 _SHOWN = (Severity.CRIT, Severity.RISK, Severity.WARN, Severity.NOTICE)
 
 
-@dataclass(frozen=True, slots=True)
-class Trouble:
-    """One thing that is wrong with a cluster: `what` is a sentence, `href` the page that has more."""
-
-    severity: Severity
-    word: str
-    what: str
-    href: str
-    why: str = ""
-    next: str = ""
-    since: datetime | None = None
-
-
 def troubles_of(ids: Collection[int], now: datetime) -> list[Trouble]:
     """Return what is wrong with clusters, worst first; empty where all is as it should be."""
     rows = queries.list_clusters().filter(pk__in=set(ids)).order_by("alias")
     clusters = queries.with_status(rows, now)
     found = [one for cluster in clusters for one in _own(cluster, now)]
+    found += map(trouble_of, queries.list_stuck().filter(cluster__in=set(ids)))
     for room in rooms_with("navigation"):
         if hasattr(room, "troubles_of"):
             found += room.troubles_of(clusters, now)

@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 
 from django.db.models import QuerySet
 
+from jobs.numbers import format_least
+
 ApplyFilter = Callable[[QuerySet[Any], str], QuerySet[Any]]
 
 
@@ -20,7 +22,8 @@ class Column:
     tooltip. `csv` is an attribute path or a function of the row for the export (None: like `key`).
     `template` draws the cell with `row`, `value` and `column`; `format` turns the value into text,
     for example `numbers.format_count`. `link` is an attribute path or a function that gives a URL.
-    `is_hidden` columns appear when the reader chooses them.
+    `is_hidden` columns appear when the reader chooses them. `unknown` is the attribute path of how many
+    rows of a total have no number: with some, the text begins with "at least".
     """
 
     key: str
@@ -33,6 +36,7 @@ class Column:
     format: Callable[[Any], str] | None = None
     link: str | Callable[[Any], str] | None = None
     is_hidden: bool = False
+    unknown: str = ""
 
     def value(self, row: Any) -> Any:
         """Return the raw value of the cell; None when anything on the path is absent."""
@@ -46,6 +50,8 @@ class Column:
         """Return the cell of this row."""
         value = self.value(row)
         text = self.format(value) if self.format else value
+        if self.unknown:
+            text = format_least(value, read_path(row, self.unknown), self.format or str)
         return Cell(self, row, value, text, _follow(self.link, row) if self.link else "")
 
 

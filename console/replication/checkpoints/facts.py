@@ -15,6 +15,7 @@ from console.replication.flows.models import FlowReadiness, GroupReadiness, Repl
 from jobs.numbers import (
     DASH,
     format_count,
+    format_least,
     format_percent,
     format_span_ms,
     format_span_s,
@@ -52,7 +53,8 @@ def flow_answer_facts(
         _fact(
             "Oldest checkpoint left behind",
             format_span_s(queries.age_s(answer.checkpoint_at, now)),
-            f"{format_count(answer.behind)} records between groups and checkpoints",
+            f"{format_least(answer.behind, answer.behind_unknown_count)} records between groups and "
+            "checkpoints",
             words.AGE,
         ),
     ]
@@ -78,7 +80,7 @@ def group_answer_facts(row: GroupReadiness, share: Share, now: datetime) -> list
         _fact(
             "Oldest checkpoint",
             format_span_s(queries.age_s(row.checkpoint_at, now)),
-            f"{format_count(row.behind)} records behind the group",
+            f"{format_least(row.behind, row.behind_unknown_count)} records behind the group",
             words.AGE,
         ),
     ]

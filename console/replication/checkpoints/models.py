@@ -110,7 +110,8 @@ class FlowReadiness(Answer):
     """The answer for a flow, and how its collection goes.
 
     `counts` is how many groups are in which readiness, `checkpoint_at` when the oldest checkpoint that its
-    group has left behind was written, `behind` the records between groups and checkpoints.
+    group has left behind was written, `behind` the records between groups and checkpoints and
+    `behind_unknown_count` of how many partitions they are not known, which has no checkpoint or no commit.
     `checkpoints_read_to`, `checkpoints_topic_id` and `settings_mark` say what was read of the topic of
     checkpoints, of which topic, and for which settings: only what is new is read again.
     `finished_at`, `duration_ms`, `failing_since`, `error` and `hint` are the freshness of the round.
@@ -119,6 +120,7 @@ class FlowReadiness(Answer):
     flow = models.OneToOneField(FLOW, on_delete=models.CASCADE, related_name="answer")
     counts = models.JSONField(default=dict)
     behind = models.BigIntegerField(null=True)
+    behind_unknown_count = models.PositiveIntegerField(default=0)
     checkpoint_at = models.DateTimeField(null=True)
     claimed_until = models.DateTimeField(null=True)
     checkpoints_read_to = models.BigIntegerField(null=True)
@@ -165,7 +167,7 @@ class GroupReadiness(Answer):
     `state` is the group's on the source, in Kafka's words. `reason` is the word of the checkpoint that is
     furthest from what one would expect (`CheckpointReason`). `checkpoint_at` is when the oldest checkpoint
     was written that the group has left behind, or the oldest of all when there is no such one; `behind` the
-    records between the group's offsets and its checkpoints.
+    records between the group's offsets and its checkpoints, `behind_unknown_count` as for a flow.
     `topics` is a list of the answers per topic, `partitions` one of everything that is known per partition:
     a group's partitions are always written and read together, so they are one document, not a row each.
     """
@@ -178,6 +180,7 @@ class GroupReadiness(Answer):
     checkpoint_count = models.PositiveIntegerField(default=0)
     reason = models.CharField(max_length=20, blank=True)
     behind = models.BigIntegerField(null=True)
+    behind_unknown_count = models.PositiveIntegerField(default=0)
     checkpoint_at = models.DateTimeField(null=True)
     topics = models.JSONField(default=list)
     partitions = models.JSONField(default=list)

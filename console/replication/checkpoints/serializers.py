@@ -128,6 +128,7 @@ class GroupReadinessSerializer(serializers.ModelSerializer[GroupReadiness]):
             "reason",
             "reason_text",
             "behind",
+            "behind_unknown_count",
             "checkpoint_at",
             "checkpoint_count",
             "partition_count",
@@ -159,6 +160,9 @@ class FlowReadinessSerializer(_Answer):
     colour = serializers.CharField(help_text="green, amber or red.")
     counts = serializers.DictField(child=serializers.IntegerField())
     behind = _number(help_text="Records between groups and their checkpoints.")
+    behind_unknown_count = serializers.IntegerField(
+        help_text="Partitions of which that is not known: `behind` is at least what is shown."
+    )
     checkpoint_at = serializers.DateTimeField(allow_null=True)
     ready_share = serializers.FloatField(allow_null=True)
     ready_since = serializers.DateTimeField(

@@ -260,12 +260,11 @@ def _series_of(flow: ReplicationFlow, found: dict[Key, Any]) -> dict[Key, int]:
 
 def _of_flow(answers: Answers, now: datetime) -> dict[str, Any]:
     covered = [one for one in answers.groups if one.is_covered]
-    behind = [one.behind for one in covered if one.behind is not None]
-    oldest = [one.checkpoint_at_ms for one in covered if one.behind and one.checkpoint_at_ms]
+    oldest = [one.checkpoint_at_ms for one in covered if one.behind.value and one.checkpoint_at_ms]
     verdict = answers.flow
     return {
         "age_ms": _age_ms(min(oldest, default=None), now),
-        "behind": sum(behind) if behind else None,
+        "behind": answers.behind.value,
         "reread": _upper(verdict.reread),
         "at_risk": verdict.rpo_records,
         "at_risk_ms": verdict.rpo_ms,
@@ -280,7 +279,7 @@ def _of_group(
     found = {
         (one.group, "", -1): {
             "age_ms": _age_ms(one.checkpoint_at_ms, now),
-            "behind": one.behind,
+            "behind": one.behind.value,
             "reread": _upper(verdict.reread),
             "at_risk": verdict.rpo_records,
             "at_risk_ms": verdict.rpo_ms,

@@ -85,7 +85,13 @@ GROUPS = Table(
             csv=_age,
         ),
         Column(
-            "behind", "Behind", "behind", numeric=True, definition=words.BEHIND, format=format_count
+            "behind",
+            "Behind",
+            "behind",
+            numeric=True,
+            definition=words.BEHIND,
+            format=format_count,
+            unknown="behind_unknown_count",
         ),
         Column(
             "recent_behind",

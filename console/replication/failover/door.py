@@ -10,6 +10,7 @@ from django.db.models import Max
 from django.utils import timezone
 
 from console.clusters.models import CollectionRound, GroupOffset, Noun
+from console.clusters.queries import commit_offsets
 from console.replication.flows.models import ReplicationFlow
 from console.replication.translation.translator import (
     archive_read_at_ms,
@@ -112,7 +113,9 @@ def last_seen(flow: ReplicationFlow, alias: str, patterns: tuple[str, ...]) -> K
 
     Offsets that were collected are at most a round older than the cluster's end; checkpoints are older.
     """
-    rows = GroupOffset.objects.filter(group__cluster__alias=alias, committed_offset__isnull=False)
+    rows = GroupOffset.objects.filter(
+        commit_offsets("group__"), group__cluster__alias=alias, committed_offset__isnull=False
+    )
     # Some offsets of a group are no place to go on.
     rows = rows.exclude(group__error__startswith=LEFT_OUT)
     committed: dict[str, dict[TopicPartition, CommittedOffset]] = {}

@@ -9,6 +9,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from console.clusters.models import Group
+from console.clusters.queries import commit_offsets
 from console.frame.security.access import visible
 from console.replication.failover.models import (
     FailoverPlan,
@@ -100,5 +101,5 @@ def groups_to_choose(flow: ReplicationFlow, spec: FlowSpec, direction: str) -> l
     """Return groups that were last seen where they leave, those of the flow's patterns, by name."""
     cluster = flow.source_id if direction == Direction.FAILOVER else flow.target_id
     wanted = group_filter_of(spec)
-    rows = Group.objects.filter(cluster=cluster).order_by("group_id")
+    rows = Group.objects.filter(commit_offsets(), cluster=cluster).order_by("group_id")
     return [row for row in rows[: 10 * MOST_CHOICES] if wanted.accepts(row.group_id)][:MOST_CHOICES]

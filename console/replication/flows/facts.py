@@ -10,7 +10,7 @@ from console.replication.control.stages import was_read
 from console.replication.flows.models import ReplicationFlow
 from console.replication.flows.queries import LAG, LAG_MS, RATE
 from console.replication.flows.status import FlowState, count
-from jobs.numbers import format_count, format_rate, format_span_ms
+from jobs.numbers import format_count, format_least, format_rate, format_span_ms, not_known
 from jobs.replication.copy.contract import CopyState
 
 ETA = (
@@ -29,14 +29,15 @@ def flow_facts(flow: ReplicationFlow) -> list[dict[str, Any]]:
     return [
         {
             "label": "Behind",
-            "value": format_count(flow.lag),
-            "note": _how_long(flow),
+            "value": format_least(flow.lag, flow.unknown_count),
+            "note": not_known(flow.unknown_count, flow.partition_count) or _how_long(flow),
             "definition": f"{LAG} {ETA}",
         },
         {
             "label": "Behind in time",
-            "value": format_span_ms(flow.lag_ms),
-            "note": "the partition that is furthest behind",
+            "value": format_least(flow.lag_ms, flow.unknown_ms_count, format_span_ms),
+            "note": not_known(flow.unknown_ms_count, flow.partition_count)
+            or "the partition that is furthest behind",
             "definition": LAG_MS,
         },
         {

@@ -186,6 +186,8 @@ class ReplicationFlow(models.Model):
     states = models.JSONField(default=dict)
     lag = models.BigIntegerField(null=True, blank=True)
     lag_ms = models.BigIntegerField(null=True, blank=True)
+    unknown_count = models.PositiveIntegerField(default=0)
+    unknown_ms_count = models.PositiveIntegerField(default=0)
     rate_per_s = models.FloatField(null=True, blank=True)
     eta_s = models.FloatField(null=True, blank=True)
     held_back = models.JSONField(default=dict, blank=True)
@@ -238,6 +240,7 @@ class FlowTopic(models.Model):
     """A source topic of a flow: where it goes, what is wrong with it, totals of its partitions.
 
     `problem` is about the topic as a whole; `reason` is why its worst partition does not go on.
+    `unknown_count` and `unknown_ms_count` are how many partitions have no number in `lag` and `lag_ms`.
     """
 
     flow = models.ForeignKey(ReplicationFlow, on_delete=models.CASCADE, related_name="flow_topics")
@@ -252,6 +255,8 @@ class FlowTopic(models.Model):
     accepts_new = models.BooleanField(default=False)
     lag = models.BigIntegerField(null=True, blank=True)
     lag_ms = models.BigIntegerField(null=True, blank=True)
+    unknown_count = models.PositiveIntegerField(default=0)
+    unknown_ms_count = models.PositiveIntegerField(default=0)
     rate_per_s = models.FloatField(null=True, blank=True)
     updated_at = models.DateTimeField()
 
@@ -364,6 +369,7 @@ class LagSample(models.Model):
     at_s = models.BigIntegerField()
     lag = models.BigIntegerField(null=True)
     lag_ms = models.BigIntegerField(null=True)
+    unknown_count = models.PositiveIntegerField(default=0)
     rate_per_s = models.FloatField(null=True)
 
     clusters_at: ClassVar = ("flow__source", "flow__target")

@@ -131,6 +131,8 @@ class FlowSerializer(serializers.ModelSerializer[ReplicationFlow]):
             "states",
             "lag",
             "lag_ms",
+            "unknown_count",
+            "unknown_ms_count",
             "rate_per_s",
             "eta_s",
             "held_back",
@@ -277,6 +279,8 @@ class FlowTopicSerializer(serializers.ModelSerializer[FlowTopic]):
             "accepts_new",
             "lag",
             "lag_ms",
+            "unknown_count",
+            "unknown_ms_count",
             "rate_per_s",
             "updated_at",
         )
@@ -344,7 +348,6 @@ class SeriesQuery(TimeRangeParameters):
         help_text="Of this source topic; without it of the whole flow.",
     )
     points = serializers.IntegerField(
-        required=False,
         default=MOST_POINTS,
         min_value=2,
         max_value=MOST_POINTS,
@@ -363,11 +366,12 @@ class EventSerializer(serializers.Serializer[Any]):
 
 
 class SeriesSerializer(serializers.Serializer[Any]):
-    """Columns of equal length: Unix seconds, lag in records, lag in ms, records per second."""
+    """Columns of equal length; `unknown_count` is how many partitions had no lag."""
 
     at = serializers.ListField(child=serializers.IntegerField())
     lag = serializers.ListField(child=serializers.IntegerField(allow_null=True))
     lag_ms = serializers.ListField(child=serializers.IntegerField(allow_null=True))
+    unknown_count = serializers.ListField(child=serializers.IntegerField(allow_null=True))
     rate_per_s = serializers.ListField(child=serializers.FloatField(allow_null=True))
     events = EventSerializer(many=True)
 

@@ -50,6 +50,20 @@ _NUMBERS = (
     ),
     Column("rate_per_s", "Rate", "rate_per_s", numeric=True, definition=RATE, format=format_rate),
 )
+_TOTALS = (
+    replace(_NUMBERS[0], unknown="unknown_count"),
+    replace(_NUMBERS[1], unknown="unknown_ms_count"),
+    _NUMBERS[2],
+    Column(
+        "unknown_count",
+        "Lag unknown",
+        "unknown_count",
+        numeric=True,
+        definition="Partitions without a lag: the totals are at least what is shown.",
+        format=format_count,
+        is_hidden=True,
+    ),
+)
 
 _SEEN = "replication/cells/seen.html"
 FLOWS = Table(
@@ -58,7 +72,7 @@ FLOWS = Table(
         Column("name", "Flow", "name", template="replication/flows/cells/flow_name.html"),
         Column("source.alias", "Source", "source__alias", is_hidden=True),
         Column("target.alias", "Target", "target__alias", is_hidden=True),
-        *_NUMBERS,
+        *_TOTALS,
         Column(
             "recent_lag",
             "Last hour",
@@ -87,7 +101,7 @@ TOPICS = Table(
             "partition_count", "Partitions", "partition_count", numeric=True, format=format_count
         ),
         Column("failed_count", "Failed", "failed_count", numeric=True, format=format_count),
-        *_NUMBERS,
+        *_TOTALS,
         Column("topic_id", "Topic id", is_hidden=True),
     ),
     search=("topic", "remote_topic", "reason"),

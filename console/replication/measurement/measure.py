@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from jobs.cluster.descriptions import OffsetRange, TopicPartition
+from jobs.numbers import largest_of, sum_of
 from jobs.replication.copy.contract import CopyState
 from jobs.replication.flow.lag import replication_lag
 from jobs.replication.flow.plan import CREATED_AGAIN
@@ -163,6 +164,8 @@ def with_lag(measured: Measured) -> Measured:
 class Totals:
     """A topic or a flow: the sum of known lags, the largest time lag, and how many are in which state.
 
+    `unknown` and `unknown_ms` are how many partitions have no number.
+
     `held_back` is how many are paused, by the reason.
     """
 
@@ -174,6 +177,8 @@ class Totals:
     lag_ms: int | None
     rate_per_s: float | None
     held_back: Mapping[str, int] = field(default_factory=dict)
+    unknown: int = 0
+    unknown_ms: int = 0
 
     @property
     def failed(self) -> int:
@@ -187,15 +192,18 @@ def total(rows: Sequence[Measured]) -> Totals:
     states: dict[str, int] = {}
     for row in rows:
         states[row.state.value] = states.get(row.state.value, 0) + 1
+    lag, lag_ms = sum_of(row.lag for row in rows), largest_of(row.lag_ms for row in rows)
     return Totals(
         partitions=len(rows),
         states=states,
         state=state,
         reason=reason,
-        lag=_sum(row.lag for row in rows),
-        lag_ms=max((row.lag_ms for row in rows if row.lag_ms is not None), default=None),
-        rate_per_s=_sum(row.rate_per_s for row in rows),
+        lag=lag.value,
+        lag_ms=lag_ms.value,
+        rate_per_s=sum_of(row.rate_per_s for row in rows).value,
         held_back=Counter(row.reason for row in rows if row.state is CopyState.PAUSED),
+        unknown=lag.unknown,
+        unknown_ms=lag_ms.unknown,
     )
 
 
@@ -228,8 +236,3 @@ def by_topic(rows: Iterable[Measured]) -> dict[str, list[Measured]]:
     for row in rows:
         groups.setdefault(row.topic, []).append(row)
     return groups
-
-
-def _sum(values: Iterable[Any]) -> Any:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None

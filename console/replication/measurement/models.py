@@ -14,7 +14,8 @@ class LagHour(models.Model):
 
     Times are Unix seconds: `at_s` the begin of the hour, `first_s` and `last_s` its first and its last
     sample, `lag_at_s` and `lag_ms_at_s` the first sample with the highest value. `rate_per_s` is the mean.
-    Numbers are null when no sample of the hour knew them.
+    Numbers are null when no sample of the hour knew them; `unknown_count` is the most partitions that had
+    no lag in one sample.
     """
 
     flow = models.ForeignKey(FLOW, on_delete=models.CASCADE, related_name="lag_hours")
@@ -27,6 +28,7 @@ class LagHour(models.Model):
     lag_at_s = models.BigIntegerField(null=True)
     lag_ms = models.BigIntegerField(null=True)
     lag_ms_at_s = models.BigIntegerField(null=True)
+    unknown_count = models.PositiveIntegerField(default=0)
     rate_per_s = models.FloatField(null=True)
 
     clusters_at: ClassVar = ("flow__source", "flow__target")

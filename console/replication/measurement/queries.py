@@ -50,13 +50,15 @@ def hours_of(samples: QuerySet[LagSample]) -> Iterator[LagHour]:
             Min("at_s"),
             Max("at_s"),
             Avg("rate_per_s"),
+            Max("unknown_count"),
             most_lag=_highest("lag"),
             most_lag_ms=_highest("lag_ms"),
         )
     )
-    for flow_id, topic, hour, count, first, last, rate, lag, lag_ms in rows.iterator():
+    for flow_id, topic, hour, count, first, last, rate, unknown, lag, lag_ms in rows.iterator():
         hour_of = LagHour(flow_id=flow_id, topic=topic, at_s=hour, samples=count)
         hour_of.first_s, hour_of.last_s, hour_of.rate_per_s = first, last, rate
+        hour_of.unknown_count = unknown
         hour_of.lag, hour_of.lag_at_s = _value_and_moment(hour, lag)
         hour_of.lag_ms, hour_of.lag_ms_at_s = _value_and_moment(hour, lag_ms)
         yield hour_of

@@ -24,13 +24,14 @@ GAP_STEPS = 4
 def read_series(
     flow: ReplicationFlow, topic: str, time_range: TimeRange, points: int = MOST_POINTS
 ) -> dict[str, list[Any]]:
-    """Return columns `at` (Unix seconds), `lag` (records), `lag_ms`, `rate_per_s`, and `events`.
+    """Return columns `at` (Unix seconds), `lag` (records), `lag_ms`, `rate_per_s`, `unknown_count`; `events`.
 
-    A step holds the largest lag and the mean rate of its samples. A stretch without samples is one
-    row of nulls, so that the line breaks there.
+    A step holds the largest lag, the most partitions without one and the mean rate of its samples. A stretch
+    without samples is one row of nulls, so that the line breaks there.
     """
     step_s = max(time_range.step_s(min(points, MOST_POINTS)), settings.FLOW_INTERVAL_S)
-    columns: dict[str, list[Any]] = {"at": [], "lag": [], "lag_ms": [], "rate_per_s": []}
+    names = ("at", "lag", "lag_ms", "rate_per_s", "unknown_count")
+    columns: dict[str, list[Any]] = {name: [] for name in names}
     before: int | None = None
     for row in _buckets(flow, topic, time_range, step_s):
         if before is not None and row["bucket"] - before > GAP_STEPS * step_s:
@@ -55,7 +56,12 @@ def _buckets(flow: ReplicationFlow, topic: str, time_range: TimeRange, step_s: i
         LagSample.objects.filter(flow=flow, topic=topic, at_s__gte=start, at_s__lte=end)
         .annotate(bucket=F("at_s") - Mod(F("at_s"), step_s))
         .values("bucket")
-        .annotate(most_lag=Max("lag"), most_lag_ms=Max("lag_ms"), mean_rate=Avg("rate_per_s"))
+        .annotate(
+            most_lag=Max("lag"),
+            most_lag_ms=Max("lag_ms"),
+            mean_rate=Avg("rate_per_s"),
+            unknown=Max("unknown_count"),
+        )
         .order_by("bucket")
     )
 
@@ -65,3 +71,4 @@ def _append(columns: dict[str, list[Any]], at_s: int, row: dict[str, Any]) -> No
     columns["lag"].append(row.get("most_lag"))
     columns["lag_ms"].append(row.get("most_lag_ms"))
     columns["rate_per_s"].append(row.get("mean_rate"))
+    columns["unknown_count"].append(row.get("unknown"))

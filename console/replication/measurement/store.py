@@ -204,6 +204,8 @@ def _topic_values(
         "accepts_new": measure.accepts_new_topic(rows),
         "lag": totals.lag,
         "lag_ms": totals.lag_ms,
+        "unknown_count": totals.unknown,
+        "unknown_ms_count": totals.unknown_ms,
         "rate_per_s": totals.rate_per_s,
     }
 
@@ -218,6 +220,8 @@ def _save_totals(
         "states": dict(totals.states),
         "lag": totals.lag,
         "lag_ms": totals.lag_ms,
+        "unknown_count": totals.unknown,
+        "unknown_ms_count": totals.unknown_ms,
         "rate_per_s": totals.rate_per_s,
         "held_back": dict(totals.held_back),
         **_told(flow, progress, now),
@@ -301,6 +305,7 @@ def _sample(flow: ReplicationFlow, topic: str, totals: Totals, at_s: int) -> Lag
         at_s=at_s,
         lag=totals.lag,
         lag_ms=totals.lag_ms,
+        unknown_count=totals.unknown,
         rate_per_s=totals.rate_per_s,
     )
 

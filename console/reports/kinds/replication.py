@@ -143,7 +143,11 @@ def _lag_of(flow: Any, asked: Asked, stretch: _Stretch) -> tuple[LagSummary, Int
     )
     unknown = Value(-1.0, output_field=FloatField())
     values = rows.order_by("at_s", "pk").values_list(
-        "at_s", Coalesce("lag", -1), Coalesce("lag_ms", -1), Coalesce("rate_per_s", unknown)
+        "at_s",
+        Coalesce("lag", -1),
+        Coalesce("lag_ms", -1),
+        Coalesce("rate_per_s", unknown),
+        "unknown_count",
     )
     read: Rows = np.fromiter(values.iterator(chunk_size=_CHUNK), dtype=LAG_ROW)
     summary = summarise(read, whole)

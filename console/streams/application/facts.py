@@ -7,7 +7,7 @@ from typing import Any
 from console.frame.pages.states import severity_of, spoken
 from console.streams import labels
 from console.streams.models import StreamsApplication
-from jobs.numbers import format_count, format_percent, format_span_ms
+from jobs.numbers import format_count, format_least, format_percent, format_span_ms
 from jobs.streams.application import Application
 
 
@@ -31,7 +31,7 @@ def application_facts(row: StreamsApplication, application: Application) -> list
         _tasks(row, least),
         {
             "label": "Input lag",
-            "value": f"{least}{format_count(row.lag_records)}",
+            "value": format_least(row.lag_records, row.lag_unknown_count or bool(least)),
             "note": _lag_note(row),
             "definition": labels.LAG_AT_MOST,
         },
@@ -52,6 +52,8 @@ def _protocol(row: StreamsApplication, application: Application) -> str:
 
 
 def _lag_note(row: StreamsApplication) -> str:
+    if row.lag_unknown_count:
+        return f"records; of {format_count(row.lag_unknown_count)} source partitions not known"
     if not row.lag_at_most_ms:
         return "records"
     return f"records, the oldest at most {format_span_ms(row.lag_at_most_ms)} old"

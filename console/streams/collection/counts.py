@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
+from jobs.numbers import largest_of, sum_of
 from jobs.streams.application import Application, Role
 from jobs.streams.lag import input_lags
 from jobs.streams.lookup.own_answer import misrouted_share
@@ -14,7 +14,8 @@ from jobs.streams.observation import Facts
 
 def counts_of(application: Application, facts: Facts) -> dict[str, Any]:
     """Return the fields of a row; None: absent, or it follows from tasks that are left out."""
-    lags = [one for own in input_lags(application, facts).values() for one in own]
+    inputs = [one for own in input_lags(application, facts).values() for one in own]
+    lag = sum_of(one.records for one in inputs)
     share = worst_misrouted_share(application)
     is_whole = not application.left_out
     return {
@@ -29,9 +30,12 @@ def counts_of(application: Application, facts: Facts) -> dict[str, Any]:
         if is_whole
         else None,
         "stores": len(application.stores),
-        "lag_records": _sum(one.records for one in lags),
-        "lag_at_most_ms": _largest(one.at_most_ms for one in lags) if is_whole else None,
-        "event_time_lag_ms": _largest(one.event_time_ms for one in lags) if is_whole else None,
+        "lag_records": lag.value,
+        "lag_unknown_count": lag.unknown,
+        "lag_at_most_ms": largest_of(i.at_most_ms for i in inputs).value if is_whole else None,
+        "event_time_lag_ms": largest_of(i.event_time_ms for i in inputs).value
+        if is_whole
+        else None,
         "answers_wrong": None if share is None else share > 0,
         "misrouted_share": share,
     }
@@ -53,12 +57,3 @@ def worst_misrouted_share(application: Application) -> float | None:
     }
     shares = (misrouted_share(application, one, state) for one in alike.values())
     return max((one for one in shares if one is not None), default=None)
-
-
-def _sum(values: Iterable[int | None]) -> int | None:
-    known = [one for one in values if one is not None]
-    return sum(known) if known else None
-
-
-def _largest(values: Iterable[int | None]) -> int | None:
-    return max((one for one in values if one is not None), default=None)

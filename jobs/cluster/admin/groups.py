@@ -1,11 +1,11 @@
-"""Consumer groups: list, members, committed offsets."""
+"""Groups: list, members, committed offsets, and the offsets of share groups."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from jobs import limits
 from jobs.cluster.admin.offsets import MARKER_RANGE, read_data_end, read_offset_ranges
@@ -14,12 +14,13 @@ from jobs.cluster.descriptions import (
     CommittedOffset,
     GroupDescription,
     OffsetRange,
+    ShareOffset,
     TopicPartition,
 )
 from jobs.cluster.errors import ClusterFault
-from jobs.cluster.group_members import ClassicGroup
+from jobs.cluster.group_members import ClassicGroup, StreamsGroup
 from jobs.cluster.protocol.cluster import RawCluster, most_telling
-from jobs.cluster.protocol.errors import AnswerFault
+from jobs.cluster.protocol.errors import AnswerFault, VersionNotOffered
 from jobs.cluster.protocol.groups.classic import describe_classic_groups
 from jobs.cluster.protocol.groups.committed_offsets import (
     alter_offsets,
@@ -28,6 +29,8 @@ from jobs.cluster.protocol.groups.committed_offsets import (
 )
 from jobs.cluster.protocol.groups.consumer import ConsumerGroup, describe_consumer_groups
 from jobs.cluster.protocol.groups.listing import list_all_groups
+from jobs.cluster.protocol.groups.share import describe_share_groups, read_share_offsets
+from jobs.cluster.protocol.groups.streams import describe_streams_groups
 from jobs.cluster.read_only import refuse_when_read_only
 from jobs.wire.consumer_protocol import decode_consumer_assignment
 from jobs.wire.errors import RecordFormatError
@@ -41,7 +44,17 @@ _LISTING, _DESCRIBING, _READING = (
 CLASSIC_GROUPS_PER_REQUEST = 20
 # Groups without members that only commit have no protocol type.
 _CONSUMER, _ONLY_COMMITS = "consumer", ""
-_NOT_FOUND = "GROUP_ID_NOT_FOUND"
+CONSUMERS, SHARE = frozenset({_CONSUMER, _ONLY_COMMITS}), "share"
+_NOT_FOUND, _DEAD = "GROUP_ID_NOT_FOUND", "Dead"
+# What a group may be that is no classic one, and how it is described then.
+_OTHER_TYPES: dict[str, Any] = {
+    "consumer": describe_consumer_groups,
+    "streams": describe_streams_groups,
+    SHARE: describe_share_groups,
+}
+
+
+_Offset = TypeVar("_Offset", CommittedOffset, ShareOffset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +70,14 @@ class CommittedGroups(NamedTuple):
 
     committed: dict[str, dict[TopicPartition, CommittedOffset]]
     errors: dict[str, str]
+
+
+class SharesRead(NamedTuple):
+    """Offsets per share group, why a group has none, and how many are beyond the limits."""
+
+    offsets: Mapping[str, Mapping[TopicPartition, ShareOffset]]
+    errors: Mapping[str, str]
+    left_out: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +96,23 @@ class GroupOffsets:
     left_out: Mapping[str, int] = field(default_factory=dict)
 
 
-def list_groups(client: ClusterClient) -> GroupListing:
-    """Return all consumer groups with state and type, without their members, sorted."""
+def list_groups(client: ClusterClient, *, every_type: bool = False) -> GroupListing:
+    """Return all consumer groups with state and type, without their members, sorted.
+
+    `every_type`: also those that commit no offsets as consumers do: of shares, Streams, Connect and others.
+    """
     found = client.ask(_LISTING, lambda cluster: list_all_groups(cluster, client.timeout_s))
     if found.faults and not found.groups:
         raise most_telling(found.faults, client.connection.alias)
     groups = tuple(
-        GroupDescription(one.group_id, one.state or "Unknown", one.type.lower() or "classic")
+        GroupDescription(
+            one.group_id,
+            one.state or "Unknown",
+            one.type.lower() or "classic",
+            protocol=one.protocol_type,
+        )
         for one in found.groups
-        if one.protocol_type in (_CONSUMER, _ONLY_COMMITS)
+        if every_type or one.protocol_type in CONSUMERS
     )
     return GroupListing(groups, tuple(fault.message for fault in found.faults))
 
@@ -99,11 +128,16 @@ def describe_groups(client: ClusterClient, ids: Collection[str]) -> dict[str, Gr
         classic = await describe_classic_groups(
             cluster, ids, budget_s=budget_s, at_once=CLASSIC_GROUPS_PER_REQUEST
         )
-        others = [group_id for group_id, one in classic.items() if _is_not_found(one)]
-        consumer = await describe_consumer_groups(cluster, others, budget_s=budget_s)
-        return {
-            group_id: _group(group_id, one) for group_id, one in {**classic, **consumer}.items()
-        }
+        found = {group_id: _group(group_id, one) for group_id, one in classic.items()}
+        for type_, describe in _OTHER_TYPES.items():
+            others = [group_id for group_id, one in found.items() if one.state == _DEAD]
+            if not others:
+                break
+            for group_id, one in (await describe(cluster, others, budget_s=budget_s)).items():
+                # Where no broker speaks of a type, there is no group of it.
+                if not _is_not_found(one) and not isinstance(one, VersionNotOffered):
+                    found[group_id] = _group(group_id, one, type_)
+        return found
 
     return client.ask(_DESCRIBING, ask)
 
@@ -154,14 +188,26 @@ def read_group_offsets(client: ClusterClient, ids: Collection[str]) -> GroupOffs
     )
 
 
+def read_shares(client: ClusterClient, ids: Collection[str]) -> SharesRead:
+    """Return where share groups are; raises `ClusterFault` without any coordinator."""
+    answers = client.ask(
+        _READING, lambda cluster: read_share_offsets(cluster, ids, budget_s=client.timeout_s)
+    )
+    told = {g: a for g, a in answers.items() if not isinstance(a, ClusterFault)}
+    errors = {g: a.message for g, a in answers.items() if isinstance(a, ClusterFault)}
+    found, left_out = first_offsets(told)
+    return SharesRead(found, errors, left_out)
+
+
 def first_offsets(
-    committed: Mapping[str, Mapping[TopicPartition, CommittedOffset]],
-) -> tuple[dict[str, dict[TopicPartition, CommittedOffset]], dict[str, int]]:
+    committed: Mapping[str, Mapping[TopicPartition, _Offset]],
+) -> tuple[dict[str, dict[TopicPartition, _Offset]], dict[str, int]]:
     """Return the first offsets of each group, and how many are left out; small ones lose none to large ones.
 
     Who may commit writes an offset for each number of a partition, whether it exists or not.
     """
-    found, left_out = {}, {}
+    found: dict[str, dict[TopicPartition, _Offset]] = {}
+    left_out: dict[str, int] = {}
     left = limits.ROUND_PARTITIONS
     for group_id, offsets in sorted(committed.items(), key=lambda one: (len(one[1]), one[0])):
         most = min(limits.GROUP_PARTITIONS, left)
@@ -231,12 +277,21 @@ def _is_not_found(answer: object) -> bool:
     return isinstance(answer, AnswerFault) and answer.error == _NOT_FOUND
 
 
-def _group(group_id: str, answer: ClassicGroup | ConsumerGroup | ClusterFault) -> GroupDescription:
+def _group(
+    group_id: str,
+    answer: ClassicGroup | ConsumerGroup | StreamsGroup | ClusterFault,
+    type_: str = "",
+) -> GroupDescription:
+    if isinstance(answer, StreamsGroup):
+        assigned = frozenset(_read_by_tasks(answer))
+        return GroupDescription(
+            group_id, answer.state, type_, len(answer.members), assigned=assigned
+        )
     if isinstance(answer, ConsumerGroup):
         return GroupDescription(
             group_id,
             answer.state,
-            "consumer",
+            type_,
             answer.member_count,
             answer.coordinator,
             answer.assignor or None,
@@ -253,8 +308,20 @@ def _group(group_id: str, answer: ClassicGroup | ConsumerGroup | ClusterFault) -
             frozenset(_assigned(answer)),
         )
     if _is_not_found(answer):
-        return GroupDescription(group_id, "Dead", "classic", member_count=0)
+        return GroupDescription(group_id, _DEAD, "classic", member_count=0)
     return GroupDescription(group_id, "Unknown", "unknown", error=answer.message)
+
+
+def _read_by_tasks(group: StreamsGroup) -> Iterator[TopicPartition]:
+    """Yield what active tasks read by the names that the topology has; patterns are not among them."""
+    sources = {
+        one.subtopology: (*one.source_topics, *one.repartition_source_topics)
+        for one in group.subtopologies or ()
+    }
+    for member in group.members:
+        for subtopology, numbers in member.assignment.active.items():
+            for topic in sources.get(subtopology, ()):
+                yield from (TopicPartition(topic, number) for number in numbers)
 
 
 def _assigned(group: ClassicGroup) -> Iterator[TopicPartition]:

@@ -23,6 +23,7 @@ from jobs.cluster.protocol.data.offsets import (
     ListedOffset,
     list_offsets,
 )
+from jobs.cluster.protocol.data.open_transactions import Found, find_open_transactions
 
 MARKER_RANGE = 50
 _READING = "Reading offsets"
@@ -67,6 +68,14 @@ def read_offset_ranges(
         }
 
     return client.ask(_READING, ask) if partitions else {}
+
+
+def read_open_transactions(client: ClusterClient, partitions: Collection[TopicPartition]) -> Found:
+    """Return which transaction holds the last stable offset of each partition; raises `ClusterFault`."""
+    return client.ask(
+        "Looking for open transactions",
+        lambda cluster: find_open_transactions(cluster, partitions, budget_s=client.timeout_s),
+    )
 
 
 def read_timestamp_at(

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from jobs.numbers import largest_of
 from jobs.replication.checkpoints.lag import (
     Bounds,
     CheckpointLag,
@@ -180,7 +181,7 @@ def judge_data(lags: Iterable[tuple[str, int | None, int | None]], limits: Thres
         readiness=worst(STEPS[obstacle] for obstacle, _ in found),
         evidence=_counted(found, len(rows), "partition"),
         rpo_records=_all_known([records for _, records, _ in rows]),
-        rpo_ms=max((ms for _, _, ms in rows if ms is not None), default=None),
+        rpo_ms=largest_of(ms for _, _, ms in rows).value,
         parts=len(rows),
     )
 

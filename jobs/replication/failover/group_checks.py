@@ -98,12 +98,15 @@ def _active_here(found: Evidence, group: str) -> Check:
 def _type(found: Evidence, group: str) -> Check:
     described = _described(found.origin, group) or _described(found.destination, group)
     kind = (described.type if described else "").lower()
-    if kind in _KEPT_TYPES:
-        return Check("type", OK, f"It is a {kind or 'consumer'} group, whose offsets can be set.")
-    if kind == "share":
-        text = "It is a share group: it has no committed offsets of this kind."
+    for side in (found.origin, found.destination):
+        one = _described(side, group)
+        if one is None or one.type != "share":
+            continue
+        text = f"It is a share group on {side.alias}: it has no committed offsets and is not moved."
         hint = "Set its start offset with kafka-share-groups.sh."
         return Check("type", BLOCK, text, "KIP-932", hint)
+    if kind in _KEPT_TYPES:
+        return Check("type", OK, f"It is a {kind or 'consumer'} group, whose offsets can be set.")
     text = f"It is a {kind} group: offsets can be set, what else it keeps is not moved."
     return Check("type", WARN, text)
 

@@ -32,7 +32,9 @@ def make_plan(flow: str, request: FailoverRequest, found: Evidence) -> FailoverP
     items = {
         group: tuple(_items(found, request, group)) for group in sorted(found.origin.committed)
     }
-    items = {group: own for group, own in items.items() if own or group in request.groups}
+    # A share group has no offsets; its pre-check says that it is not moved.
+    told = {*request.groups, *(g for g, one in found.origin.groups.items() if one.type == "share")}
+    items = {group: own for group, own in items.items() if own or group in told}
     topics = {one.topic: one for one in _topics(found, items.values())}
     return FailoverPlan(
         flow,

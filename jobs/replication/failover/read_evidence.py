@@ -9,7 +9,13 @@ from dataclasses import dataclass, field, replace
 from jobs.cluster.admin.acls import AclBinding, describe_acls
 from jobs.cluster.admin.brokers import describe_cluster
 from jobs.cluster.admin.configs import ConfigValue, describe_topic_configs
-from jobs.cluster.admin.groups import describe_groups, list_groups, read_committed_offsets
+from jobs.cluster.admin.groups import (
+    CONSUMERS,
+    SHARE,
+    describe_groups,
+    list_groups,
+    read_committed_offsets,
+)
 from jobs.cluster.admin.offsets import (
     MARKER_RANGE,
     read_data_end,
@@ -117,9 +123,12 @@ class _Reader:
         alias = self.here.connection.alias
         try:
             cluster_id = describe_cluster(self.here).cluster_id
-            names = self._named(listed.group_id for listed in list_groups(self.here).groups)
-            groups = describe_groups(self.here, names) if names else {}
+            listed = list_groups(self.here, every_type=True).groups
+            shares = self._named(one.group_id for one in listed if one.type == SHARE)
+            names = self._named(one.group_id for one in listed if one.protocol in CONSUMERS)
+            groups = describe_groups(self.here, names + shares) if names + shares else {}
             committed = read_committed_offsets(self.here, names) if names else {}
+            committed |= {name: {} for name in shares}
             return Side(
                 alias,
                 cluster_id,

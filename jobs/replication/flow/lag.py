@@ -12,10 +12,13 @@ Replication lag
 Group lag
     G1  No commit is no number: `no_commit`.
     G2  Records: end offset minus committed offset, where committed was read BEFORE the end.
-    G3  Committed above the end (log truncated, topic re-created): 0, marked `ahead_of_end`.
+    G3  Committed above the high watermark (log truncated, topic re-created): 0, marked `ahead_of_end`.
+        Between the last stable offset and the high watermark is a group of read_uncommitted: 0, and fine.
     G4  Committed below the log start: records from the log start on, marked `behind_log_start`.
     G5  Only transaction markers left: 0.
     G6  Unknown end: `unknown`, no number.
+    G7  The end is the last stable offset. The lag to the high watermark, which kafka-consumer-groups.sh
+        tells, counts what comes after it, too: what open transactions hold.
 """
 
 from __future__ import annotations
@@ -44,10 +47,14 @@ class LagStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GroupLag:
-    """Lag of a group on one partition; `records` is None when there is no number."""
+    """Lag of a group on one partition; `records` is None when there is no number.
+
+    `to_high_watermark` counts what is behind an open transaction, too.
+    """
 
     records: int | None
     status: LagStatus
+    to_high_watermark: int | None = None
 
 
 def replication_lag(
@@ -81,18 +88,21 @@ def group_lag(
     log_start_offset: int | None,
     end_offset: int | None,
     data_end: int | None = None,
+    high_watermark: int | None = None,
 ) -> GroupLag:
-    """Return the lag of a group on a partition (rules G1 to G6)."""
+    """Return the lag of a group on a partition (rules G1 to G7)."""
     if committed is None:
         return GroupLag(None, LagStatus.NO_COMMIT)
     if end_offset is None:
         return GroupLag(None, LagStatus.UNKNOWN)
-    if committed > end_offset:
-        return GroupLag(0, LagStatus.AHEAD_OF_END)
+    high = None if high_watermark is None else max(high_watermark, end_offset)
+    if committed > (end_offset if high is None else high):
+        return GroupLag(0, LagStatus.AHEAD_OF_END, None if high is None else 0)
     records = _waiting(committed, log_start_offset, end_offset, data_end)
+    to_high = None if high is None else records + high - max(committed, end_offset)
     if log_start_offset is not None and committed < log_start_offset:
-        return GroupLag(records, LagStatus.BEHIND_LOG_START)
-    return GroupLag(records, LagStatus.OK)
+        return GroupLag(records, LagStatus.BEHIND_LOG_START, to_high)
+    return GroupLag(records, LagStatus.OK, to_high)
 
 
 def _waiting(position: int, log_start: int | None, end: int, data_end: int | None) -> int:

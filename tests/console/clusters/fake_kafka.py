@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from jobs.cluster.admin.configs import ConfigValue
-from jobs.cluster.admin.groups import GroupListing, GroupOffsets, first_offsets
+from jobs.cluster.admin.groups import GroupListing, GroupOffsets, SharesRead, first_offsets
 from jobs.cluster.admin.reassignments import Reassignment
 from jobs.cluster.descriptions import (
     BrokerDescription,
@@ -14,7 +14,9 @@ from jobs.cluster.descriptions import (
     CommittedOffset,
     GroupDescription,
     OffsetRange,
+    OpenTransaction,
     PartitionDescription,
+    ShareOffset,
     TopicDescription,
     TopicPartition,
 )
@@ -39,6 +41,10 @@ class FakeKafka:
         self.ranges: dict[TopicPartition, OffsetRange] = {}
         self.groups: dict[str, GroupDescription] = {}
         self.committed: dict[str, dict[TopicPartition, CommittedOffset]] = {}
+        self.open_transactions: dict[TopicPartition, OpenTransaction | ClusterFault] = {}
+        self.described: dict[str, GroupDescription] = {}
+        self.shares: dict[str, dict[TopicPartition, ShareOffset]] = {}
+        self.share_errors: dict[str, str] = {}
         self.data_ends: dict[tuple[str, TopicPartition], int] = {}
         self.timestamps: dict[tuple[TopicPartition, int], int] = {}
         self.list_errors: tuple[str, ...] = ()
@@ -78,6 +84,12 @@ class FakeKafka:
         self.committed[group_id] = {
             TopicPartition(*where): CommittedOffset(offset) for where, offset in committed.items()
         }
+
+    def add_share_group(self, group_id: str, offsets: dict[tuple[str, int], ShareOffset], **fields):
+        """Add a share group of one member."""
+        known = {"state": "Stable", "type": "share", "protocol": "share", "member_count": 1}
+        self.groups[group_id] = GroupDescription(group_id, **(known | fields))
+        self.shares[group_id] = {TopicPartition(*where): one for where, one in offsets.items()}
 
     @contextmanager
     def open(self, connection):
@@ -125,6 +137,10 @@ class FakeKafka:
         missing = OffsetRange(error="not there")
         return {where: self.ranges.get(where, missing) for where in partitions}
 
+    def read_open_transactions(self, partitions):
+        self._ask("read_open_transactions")
+        return {where: self.open_transactions.get(where) for where in partitions}
+
     def read_timestamp_at(self, offsets_of):
         self._ask("read_timestamp_at")
         return {where: self.timestamps.get((where, at)) for where, at in offsets_of.items()}
@@ -135,7 +151,7 @@ class FakeKafka:
 
     def describe_groups(self, ids):
         self._ask("describe_groups")
-        return {group_id: self.groups[group_id] for group_id in ids}
+        return {group_id: self.described.get(group_id, self.groups[group_id]) for group_id in ids}
 
     def read_group_offsets(self, ids):
         self._ask("read_group_offsets")
@@ -145,6 +161,11 @@ class FakeKafka:
         missing = OffsetRange(error="not there")
         ranges = {where: self.ranges.get(where, missing) for where in partitions}
         return GroupOffsets(committed, ranges, self.data_ends, left_out=left_out)
+
+    def read_shares(self, ids):
+        self._ask("read_shares")
+        told = {i: self.shares[i] for i in ids if i in self.shares}
+        return SharesRead(told, {i: why for i, why in self.share_errors.items() if i in ids}, {})
 
     def _ask(self, question: str) -> None:
         self.asked.append(question)

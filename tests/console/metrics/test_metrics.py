@@ -216,11 +216,13 @@ def test_each_cluster_has_its_own_share_of_groups(scrape, settings):
     settings.METRICS_GROUPS = 1
     for alias in ("east", "west"):
         cluster = make_cluster(alias)
-        make_group(cluster, "busy", lag=9, lag_ms=2000), make_group(cluster, "idle", lag=0)
+        make_group(cluster, "busy", lag=9, lag_ms=2000, unknown_count=1)
+        make_group(cluster, "idle", lag=0)
     found = scrape()
     named = {labels for name, labels in found if name == "crosslog_group_lag_records"}
     assert named == {("east", "busy"), ("west", "busy")}
     assert found["crosslog_group_lag_seconds", ("east", "busy")] == 2
+    assert found["crosslog_group_lag_unknown_partitions", ("east", "busy")] == 1
     assert found["crosslog_metrics_left_out", ("groups",)] == 2
 
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from django.db.models import Q
 
 from console.clusters.models import Cluster, CollectionRound, Group, GroupOffset, Noun, Partition
+from console.clusters.queries import commit_offsets
 from console.replication.control.conflicts import usable_flows
 from console.replication.failover.queries import groups_failed_over
 from console.replication.flows.models import FlowPartition, FlowRound, ReplicationFlow
@@ -133,9 +134,12 @@ class Names:
 def read_stored(flow: ReplicationFlow, now: datetime, stale_ms: int) -> StoredFacts:
     """Return what is stored for a round of this flow; raises `InvalidFields`."""
     found = StoredFacts(flow.spec())
-    found.groups = _groups_of(flow.source)
-    found.commits = _commits_of(GroupOffset.objects.filter(group__cluster=flow.source))
-    found.target_groups = _groups_of(flow.target)
+    found.groups = _groups_of(flow.source, commit_offsets())
+    found.commits = _commits_of(
+        GroupOffset.objects.filter(commit_offsets("group__"), group__cluster=flow.source)
+    )
+    # A name that a group of another type has on the target is taken.
+    found.target_groups = _groups_of(flow.target, Q())
     both = Group.objects.filter(cluster__in=[flow.source, flow.target]).order_by()
     partial = both.filter(error__startswith=LEFT_OUT)
     found.left_out = {short(name): why for name, why in partial.values_list("group_id", "error")}
@@ -162,8 +166,8 @@ def read_stored(flow: ReplicationFlow, now: datetime, stale_ms: int) -> StoredFa
     return found
 
 
-def _groups_of(cluster: Cluster) -> dict[str, Member]:
-    rows = Group.objects.filter(cluster=cluster).order_by()
+def _groups_of(cluster: Cluster, which: Q) -> dict[str, Member]:
+    rows = Group.objects.filter(which, cluster=cluster).order_by()
     return {
         short(name): Member(*rest) for name, *rest in rows.values_list("group_id", *Member._fields)
     }

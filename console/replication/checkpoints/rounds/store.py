@@ -172,7 +172,8 @@ def _group_values(one: GroupAnswer, names: Names) -> dict[str, Any]:
         "partition_count": len(covered) or len(one.parts),
         "checkpoint_count": sum(part.facts.checkpoint is not None for part in one.parts),
         "reason": one.reason,
-        "behind": one.behind,
+        "behind": one.behind.value,
+        "behind_unknown_count": one.behind.unknown,
         "checkpoint_at": moment(one.checkpoint_at_ms),
         "topics": topics,
         "partitions": [
@@ -228,15 +229,15 @@ def _save_flow(
     save: _Save, row: FlowReadiness, answers: Answers, counts: Mapping[str, int]
 ) -> None:
     covered = [one for one in answers.groups if one.is_covered]
-    behind = [one.behind for one in covered if one.behind is not None]
-    oldest = [one.checkpoint_at_ms for one in covered if one.behind and one.checkpoint_at_ms]
+    oldest = [one.checkpoint_at_ms for one in covered if one.behind.value and one.checkpoint_at_ms]
     if row.succeeded_at is None:
         row.readiness, row.since = "", save.now
     values = {
         **save.hold(row if row.readiness else None, answers.flow, ""),
         **numbers_of(answers.flow),
         "counts": dict(counts),
-        "behind": sum(behind) if behind else None,
+        "behind": answers.behind.value,
+        "behind_unknown_count": answers.behind.unknown,
         "checkpoint_at": moment(min(oldest, default=None)),
     }
     row.save(update_fields=save.set(row, values))

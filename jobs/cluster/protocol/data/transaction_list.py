@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import struct
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from kio.schema.describe_transactions.v0.request import DescribeTransactionsRequest
@@ -20,7 +21,7 @@ from jobs.cluster.protocol.transport.compact import read_bytes, read_count, read
 from jobs.cluster.protocol.transport.connection import BrokerConnection
 from jobs.cluster.protocol.transport.connection_pool import COORDINATOR
 from jobs.cluster.protocol.transport.frames import Call
-from jobs.cluster.protocol.transport.primitives import transactional_name
+from jobs.cluster.protocol.transport.primitives import producer_number, transactional_name
 from jobs.cluster.protocol.transport.timing import RetryBudget
 
 _STATE_TOPIC = "__transaction_state"
@@ -41,11 +42,14 @@ class DescribedTransaction(NamedTuple):
     """The last transaction of an id, as its coordinator knows it.
 
     `state` is Kafka's name, `Empty` where there is none. `partitions` are those that it wrote to, empty once
-    it is complete.
+    it is complete. `started_ms` is by the coordinator's clock; both are None where nothing has begun.
     """
 
     state: str
     partitions: frozenset[TopicPartition]
+    producer_id: int = -1
+    started_ms: int | None = None
+    timeout_ms: int | None = None
 
     @property
     def is_open(self) -> bool:
@@ -73,16 +77,31 @@ async def list_transactions(
     changed meanwhile. Ids that the principal may not DESCRIBE are not in it. Raises `ClusterFault`,
     also when a broker does not answer: a list with a hole would leave a zombie alive.
     """
+    listed = await _producers_by_name(cluster, (), budget_s)
+    return sorted(name for name in listed if name.startswith(prefix))
+
+
+async def names_of_producers(
+    cluster: RawCluster, producer_ids: Sequence[int], *, budget_s: float
+) -> dict[int, str]:
+    """Return the transactional ids of producers, likewise; of which there is none it is absent."""
+    listed = await _producers_by_name(cluster, producer_ids, budget_s)
+    return {producer: name for name, producer in listed.items()}
+
+
+async def _producers_by_name(
+    cluster: RawCluster, producer_ids: Sequence[int], budget_s: float
+) -> dict[str, int]:
     tries = RetryBudget(cluster.timing, budget_s)
     while True:
         try:
             before = await cluster.metadata([_STATE_TOPIC])
-            found = await asyncio.gather(*(_of(cluster, broker) for broker in before.brokers))
+            found = await asyncio.gather(
+                *(_of(cluster, broker, producer_ids) for broker in before.brokers)
+            )
             after = await cluster.metadata([_STATE_TOPIC], newer_than=before)
             if _leaders(before) == _leaders(after):
-                return sorted(
-                    {name for names in found for name in names if name.startswith(prefix)}
-                )
+                return {name: producer for told in found for name, producer in told.items()}
             last: ClusterFault | None = None
         except ClusterFault as fault:
             if not fault.retriable:
@@ -136,13 +155,16 @@ def decode_described(frame: memoryview, at: int) -> tuple[tuple[int, DescribedTr
     (error,) = _INT16.unpack_from(frame, at)
     _, at = read_bytes(frame, at + _INT16.size)  # the transactional id
     state, at = read_bytes(frame, at)
+    timeout_ms, started_ms, producer_id, _ = _TIMES_AND_PRODUCER.unpack_from(frame, at)
     topics, at = read_count(frame, at + _TIMES_AND_PRODUCER.size)
     written: set[TopicPartition] = set()
     for _ in range(topics):
         at = _read_partitions(frame, at, written)
     _, at = read_tags(frame, at)
     _, at = read_tags(frame, at)
-    return (error, DescribedTransaction(str(state, "utf-8"), frozenset(written))), at
+    times = (started_ms, timeout_ms) if started_ms >= 0 else (None, None)
+    told = DescribedTransaction(str(state, "utf-8"), frozenset(written), producer_id, *times)
+    return (error, told), at
 
 
 def _read_partitions(frame: memoryview, at: int, written: set[TopicPartition]) -> int:
@@ -155,16 +177,17 @@ def _read_partitions(frame: memoryview, at: int, written: set[TopicPartition]) -
     return at
 
 
-async def _of(cluster: RawCluster, broker_id: int) -> list[str]:
+async def _of(cluster: RawCluster, broker_id: int, producer_ids: Sequence[int]) -> dict[str, int]:
     connection = await cluster.connection_to(broker_id, COORDINATOR)
-    request = ListTransactionsRequest(state_filters=(), producer_id_filters=())
+    filters = tuple(producer_number(one) for one in producer_ids)
+    request = ListTransactionsRequest(state_filters=(), producer_id_filters=filters)
     answer = await connection.request(LIST_TRANSACTIONS, request)
     fault = answer_fault(
         answer.error_code, Where(cluster.alias, broker_id, "Listing transactional ids")
     )
     if fault is not None:
         raise fault
-    return [state.transactional_id for state in answer.transaction_states]
+    return {one.transactional_id: one.producer_id for one in answer.transaction_states}
 
 
 def _leaders(metadata: ClusterMetadata) -> list[tuple[int, int | None, int]]:

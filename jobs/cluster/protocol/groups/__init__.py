@@ -1,4 +1,4 @@
 """Groups and their members as their coordinators tell them.
 
-In reading order: `coordinators`, `listing`, `classic`, `consumer`, `streams`, `committed_offsets`.
+In reading order: `coordinators`, `listing`, `classic`, `consumer`, `share`, `streams`, `committed_offsets`.
 """

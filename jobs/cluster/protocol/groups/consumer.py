@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 from kio.schema.consumer_group_describe.v0.request import ConsumerGroupDescribeRequest
+from kio.schema.consumer_group_describe.v0.response import ConsumerGroupDescribeResponse
+from kio.schema.share_group_describe.v1.response import ShareGroupDescribeResponse
 from kio.schema.types import GroupId
 
 from jobs.cluster.descriptions import TopicPartition
@@ -22,7 +24,7 @@ GROUPS_PER_REQUEST = 50
 
 @dataclass(frozen=True, slots=True)
 class ConsumerGroup:
-    """A group of the consumer protocol; `assigned` is what its members hold now.
+    """A group of the consumer protocol, or a share group; `assigned` is what its members hold now.
 
     `coordinator` is the broker that tells it.
     """
@@ -55,6 +57,13 @@ async def _described(connection: BrokerConnection, group_ids: Sequence[str]) -> 
         include_authorized_operations=False,
     )
     answer = await connection.request(DESCRIBE_CONSUMER_GROUPS, request)
+    return read_groups(answer, connection)
+
+
+def read_groups(
+    answer: ConsumerGroupDescribeResponse | ShareGroupDescribeResponse, connection: BrokerConnection
+) -> _Groups:
+    """Return the groups of an answer; those of share groups have the same fields."""
     found: _Groups = {}
     for group in answer.groups:
         where = Where(connection.cluster, None, f"Describing group {group.group_id}")

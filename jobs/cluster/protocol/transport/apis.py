@@ -28,7 +28,9 @@ from kio.schema.describe_cluster import v2 as describe_cluster
 from kio.schema.describe_configs import v4 as describe_configs
 from kio.schema.describe_groups import v6 as describe_groups
 from kio.schema.describe_log_dirs import v4 as describe_log_dirs
+from kio.schema.describe_producers import v0 as describe_producers
 from kio.schema.describe_quorum import v2 as describe_quorum
+from kio.schema.describe_share_group_offsets import v1 as describe_share_group_offsets
 from kio.schema.describe_topic_partitions import v0 as describe_topic_partitions
 from kio.schema.describe_transactions import v0 as describe_transactions
 from kio.schema.elect_leaders import v2 as elect_leaders
@@ -52,6 +54,7 @@ from kio.schema.offset_fetch import v8 as offset_fetch
 from kio.schema.produce import v12 as produce
 from kio.schema.sasl_authenticate import v2 as sasl_authenticate
 from kio.schema.sasl_handshake import v1 as sasl_handshake
+from kio.schema.share_group_describe import v1 as share_group_describe
 from kio.schema.streams_group_describe import v0 as streams_group_describe
 from kio.serial import entity_reader, entity_writer
 from kio.serial.errors import SerialError
@@ -178,6 +181,18 @@ DESCRIBE_STREAMS_GROUPS = Api(
     streams_group_describe.StreamsGroupDescribeResponse,
     0,
 )
+# KIP-932; 1 of the offsets: the lag (KIP-1226, Kafka 4.2).
+DESCRIBE_SHARE_GROUPS = Api(
+    share_group_describe.ShareGroupDescribeRequest,
+    share_group_describe.ShareGroupDescribeResponse,
+    1,
+)
+DESCRIBE_SHARE_OFFSETS = Api(
+    describe_share_group_offsets.DescribeShareGroupOffsetsRequest,
+    describe_share_group_offsets.DescribeShareGroupOffsetsResponse,
+    1,
+    0,
+)
 INIT_PRODUCER_ID = Api(
     init_producer_id.InitProducerIdRequest, init_producer_id.InitProducerIdResponse, 5, 4
 )
@@ -196,6 +211,9 @@ DESCRIBE_TRANSACTIONS = Api(
     describe_transactions.DescribeTransactionsRequest,
     describe_transactions.DescribeTransactionsResponse,
     0,
+)
+DESCRIBE_PRODUCERS = Api(
+    describe_producers.DescribeProducersRequest, describe_producers.DescribeProducersResponse, 0
 )
 # 2: directory ids and the endpoints of the voters (KIP-853); 1: when replicas fetched (KIP-836).
 DESCRIBE_QUORUM = Api(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from jobs.numbers import format_count, format_span_ms
+from jobs.numbers import format_count, format_span_ms, largest_of, sum_of
 from jobs.reports.document import (
     Chart,
     ChartType,
@@ -73,11 +73,11 @@ def _verdict(flows: Sequence[Judged]) -> Verdict:
 def _loss(flows: Sequence[Judged]) -> str:
     """Return what a failover at the end would have lost and reread."""
     ends = [one.exposure for one in flows]
-    records = _sum(one.rpo_records for one in ends)
+    records = sum_of(one.rpo_records for one in ends).value
     if records is None:
         return "What a failover would have lost was not known."
-    span = max((one.rpo_ms for one in ends if one.rpo_ms is not None), default=None)
-    reread = _sum(one.reread for one in ends)
+    span = largest_of(one.rpo_ms for one in ends).value
+    reread = sum_of(one.reread for one in ends).value
     known = sum(1 for one in ends if one.rpo_records is not None)
     text = f"A failover would have lost up to {format_count(records)} records"
     text += f" ({format_span_ms(span)})" if span is not None else ""
@@ -184,9 +184,9 @@ def _totals(flows: Sequence[Judged]) -> Mapping[str, float | None]:
         "groups": len(states),
         "groups_ready": sum(1 for state in states if state.is_ready),
         "share": share_ready([part for one in flows for part in one.stretches]),
-        "rpo_records": _sum(one.rpo_records for one in ends),
-        "rpo_ms": max((one.rpo_ms for one in ends if one.rpo_ms is not None), default=None),
-        "reread": _sum(one.reread for one in ends),
+        "rpo_records": sum_of(one.rpo_records for one in ends).value,
+        "rpo_ms": largest_of(one.rpo_ms for one in ends).value,
+        "reread": sum_of(one.reread for one in ends).value,
         "worst_rpo_records": _worst_of(flows, "worst_rpo_records")[0].value,
         "worst_rpo_ms": _worst_of(flows, "worst_rpo_ms")[0].value,
     }
@@ -245,8 +245,3 @@ def _page(flows: Sequence[Judged]) -> str:
 
 def _moment(worst: Worst) -> str:
     return f"At {text_of(stamp(worst.at), ValueType.MOMENT)}." if worst.at else ""
-
-
-def _sum(values: Iterable[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None

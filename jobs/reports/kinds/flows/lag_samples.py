@@ -10,8 +10,11 @@ import numpy as np
 
 from jobs.reports.kinds.flows.sampling import GAP, NO_SPREAD, Interval, Spread, rank_of
 
-# A row per sample: Unix seconds, lag in records, in milliseconds, records per second; -1: not known.
-LAG_ROW = np.dtype([("at_s", "i8"), ("lag", "i8"), ("lag_ms", "i8"), ("rate", "f8")])
+# A row per sample: Unix seconds, lag in records, in milliseconds, records per second (-1: not known), and
+# how many partitions have no lag.
+LAG_ROW = np.dtype(
+    [("at_s", "i8"), ("lag", "i8"), ("lag_ms", "i8"), ("rate", "f8"), ("unknown", "i8")]
+)
 # A row per hour: how many samples, the first and the last one, the highest lag with its moment, mean rate.
 HOUR_ROW = np.dtype(
     [
@@ -23,6 +26,7 @@ HOUR_ROW = np.dtype(
         ("lag_ms", "i8"),
         ("lag_ms_at_s", "i8"),
         ("rate_per_s", "f8"),
+        ("unknown_count", "i8"),
     ]
 )
 HOUR_S = 3600
@@ -50,7 +54,8 @@ class LagSummary:
 
     `replicated` is the volume in records: the rate of each sample until the next one. `gaps` are the parts
     of the period without samples, sorted. `hours` is 0, or how many hours count with their worst samples;
-    then a gap inside an hour is not told, and volume is the mean rate of each hour.
+    then a gap inside an hour is not told, and volume is the mean rate of each hour. `partial` is in how many
+    samples or hours some partitions had no lag: lag is at least what is shown.
     """
 
     count: int = 0
@@ -61,6 +66,7 @@ class LagSummary:
     line: Line = Line()
     gaps: tuple[Interval, ...] = ()
     hours: int = 0
+    partial: int = 0
 
 
 def summarise(rows: Rows, whole: Interval) -> LagSummary:
@@ -74,6 +80,7 @@ def summarise(rows: Rows, whole: Interval) -> LagSummary:
         replicated=_replicated(at, rows["rate"], whole),
         line=_line(at, rows, whole),
         gaps=tuple(_gaps(at, at, whole)),
+        partial=int((rows["unknown"] > 0).sum()),
     )
 
 
@@ -89,6 +96,7 @@ def summarise_hours(rows: Rows, whole: Interval) -> LagSummary:
         line=_line(first, rows, whole, HOUR_S),
         gaps=tuple(_gaps(first, last, whole)),
         hours=len(rows),
+        partial=int((rows["unknown_count"] > 0).sum()),
     )
 
 

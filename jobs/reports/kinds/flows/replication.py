@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from jobs.numbers import format_count, format_span_ms
+from jobs.numbers import Total, format_count, format_span_ms, not_known, sum_of
 from jobs.reports.document import (
     Chart,
     ChartType,
@@ -167,6 +167,10 @@ def _which_flow(
 ) -> Iterable[str]:
     if flow is None:
         return
+    if flow.lag.partial:
+        of = f"{format_count(flow.lag.hours or flow.lag.count)} {'hours' if flow.lag.hours else 'samples'}"
+        told = f"In {format_count(flow.lag.partial)} of {of} some partitions had no lag"
+        yield f"{told}: it is at least what is shown."
     if len(recorded.flows) > 1:
         yield f"Highest of the flows: {flow.flow}."
     if which == "worst":
@@ -205,6 +209,8 @@ def _chart(name: str, title: str, flows: Sequence[FlowReplication], type_: Value
 
 def _volume(recorded: ReplicationRecorded, before: ReplicationRecorded | None) -> Section:
     gaps = in_all([one.lag.gaps for one in recorded.flows])
+    total = _sum(recorded)
+    unknown = not_known(total.unknown, len(recorded.flows), "flows").capitalize()
     return Section(
         "volume",
         "Volume",
@@ -214,10 +220,10 @@ def _volume(recorded: ReplicationRecorded, before: ReplicationRecorded | None) -
                 (
                     Figure(
                         "Records replicated",
-                        _sum(recorded),
+                        total.value,
                         ValueType.COUNT,
-                        tables.replicated(recorded),
-                        before=_sum(before) if before else None,
+                        f"{tables.replicated(recorded)} {unknown}".rstrip(),
+                        before=_sum(before).value if before else None,
                     ),
                 ),
                 before is not None,
@@ -309,6 +315,5 @@ def _events(recorded: ReplicationRecorded) -> tuple[str | None, str | None]:
     return with_events([one.since for one in recorded.flows], recorded.period)
 
 
-def _sum(recorded: ReplicationRecorded) -> int | None:
-    known = [one.lag.replicated for one in recorded.flows if one.lag.replicated is not None]
-    return sum(known) if known else None
+def _sum(recorded: ReplicationRecorded) -> Total[int]:
+    return sum_of(one.lag.replicated for one in recorded.flows)

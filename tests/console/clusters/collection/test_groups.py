@@ -6,7 +6,11 @@ from console.clusters.collection import collect
 from console.clusters.models import CollectionRound, Group, GroupOffset, Noun
 from jobs import limits
 from jobs.cluster.admin.groups import first_offsets
-from jobs.cluster.descriptions import CommittedOffset, GroupDescription, TopicPartition
+from jobs.cluster.descriptions import (
+    CommittedOffset,
+    GroupDescription,
+    TopicPartition,
+)
 from tests.console.clusters.fake_kafka import FakeKafka
 from tests.console.clusters.making import later, make_cluster, run_rounds
 
@@ -263,3 +267,48 @@ def test_a_long_name_of_an_assignor_is_cut(cluster, kafka):
     kafka.add_group("evil", {("orders", 0): 90}, assignor="a" * 32_000)
     run_rounds(cluster, kafka)
     assert len(Group.objects.get().assignor) == limits.TEXT
+
+
+HALF = {"assigned": frozenset({ORDERS_0, TopicPartition("orders", 1)})}
+
+
+@pytest.mark.parametrize(
+    ("committed", "lag", "lag_ms", "unknown"),
+    [
+        pytest.param(
+            {0: 100}, 0, None, 1, id="one partition read to its end, one without a commit"
+        ),
+        pytest.param({0: 90}, 10, 15_000, 1, id="one behind, one without a commit"),
+        pytest.param({0: 90, 1: 100}, 10, 15_000, 0, id="both with a commit"),
+        pytest.param({}, None, None, 2, id="no commit at all"),
+    ],
+)
+def test_a_total_counts_the_partitions_without_a_number(
+    cluster, kafka, committed, lag, lag_ms, unknown
+):
+    """tests/conformance/reported/group_lag_of_what_is_known"""
+    kafka.add_group("g-half", {("orders", p): at for p, at in committed.items()}, **HALF)
+    kafka.timestamps[ORDERS_0, 90] = 45_000
+    run_rounds(cluster, kafka)
+    group = Group.objects.get()
+    assert (group.lag, group.lag_ms, group.unknown_count) == (lag, lag_ms, unknown)
+
+
+def test_a_lag_whose_time_is_not_known_makes_the_total_in_time_unknown(cluster, kafka):
+    kafka.add_group("billing", {("orders", 0): 90, ("orders", 1): 100})
+    run_rounds(cluster, kafka)
+    group = Group.objects.get()
+    assert (group.lag, group.unknown_count) == (10, 0)
+    assert (group.lag_ms, group.unknown_ms_count) == (None, 1)
+
+
+def test_the_page_and_metrics_mark_a_total_of_some_partitions(cluster, kafka, admin_client):
+    kafka.add_group("g-half", {("orders", 0): 100}, **HALF)
+    run_rounds(cluster, kafka)
+    alias = cluster.alias
+    for address in (f"/clusters/{alias}/groups/", f"/clusters/{alias}/groups/g-half/"):
+        assert "at least 0" in admin_client.get(address).content.decode()
+    assert (
+        "1 of 2 partitions not known"
+        in admin_client.get(f"/clusters/{alias}/groups/g-half/").content.decode()
+    )

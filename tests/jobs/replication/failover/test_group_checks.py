@@ -44,6 +44,15 @@ def active(**fields):
         pytest.param("type", {"here": {"groups": {GROUP: empty(type="consumer")}}}, "ok", id="new"),
         pytest.param("type", {"here": {"groups": {GROUP: empty(type="share")}}}, "block", id="share"),
         pytest.param(
+            "type",
+            {
+                "here": {"groups": {GROUP: empty()}},
+                "west": {"groups": {GROUP: empty(type="share")}},
+            },
+            "block",
+            id="a share group has its name there",
+        ),
+        pytest.param(
             "type", {"here": {"groups": {GROUP: empty(type="streams")}}}, "warn", id="streams"
         ),
         pytest.param("reread", {"committed": 200}, "ok", id="exact"),

@@ -5,10 +5,11 @@ import pytest
 
 from jobs.cluster.errors import InvalidFields
 from jobs.replication.failover.model import CheckState, FailoverPlan, FailoverRequest
-from jobs.replication.failover.planner import check_request
+from jobs.replication.failover.planner import check_request, make_plan
 from tests.jobs.replication.failover.making import (
     GROUP,
     NOW_MS,
+    empty,
     failback_evidence,
     failover_evidence,
     plan_of,
@@ -123,3 +124,11 @@ def test_a_wish_that_makes_no_sense_is_refused_at_its_field(wish, fields):
     with pytest.raises(InvalidFields) as wrong:
         check_request(wish)
     assert wrong.value.errors.keys() == fields
+
+
+def test_a_share_group_is_in_the_plan_as_one_that_is_not_moved():
+    """tests/conformance/reported/share_groups_left_out"""
+    shares = {"g-share": empty("g-share", type="share")}
+    found = failover_evidence(here={"groups": shares, "committed": {"g-share": {}}})
+    plan = make_plan("to west", FailoverRequest(), found)
+    assert [(one.group, one.verdict) for one in plan.groups] == [("g-share", CheckState.BLOCK)]

@@ -103,3 +103,21 @@ def test_group_lag_follows_its_rules(asked, expected):
     committed, start, end, data_end = asked
     lag = group_lag(committed=committed, log_start_offset=start, end_offset=end, data_end=data_end)
     assert lag == expected
+
+
+@pytest.mark.parametrize(
+    ("committed", "lag"),
+    [
+        pytest.param(0, GroupLag(10, LagStatus.OK, 15), id="both ends"),
+        pytest.param(10, GroupLag(0, LagStatus.OK, 5), id="read_committed can read no more"),
+        pytest.param(
+            12, GroupLag(0, LagStatus.OK, 3), id="read_uncommitted is not ahead of the end"
+        ),
+        pytest.param(15, GroupLag(0, LagStatus.OK, 0), id="read_uncommitted has read all"),
+        pytest.param(16, GroupLag(0, LagStatus.AHEAD_OF_END, 0), id="above the high watermark"),
+    ],
+)
+def test_lag_is_told_to_the_last_stable_offset_and_to_the_high_watermark(committed, lag):
+    """tests/conformance/reported/open_transaction_hides_lag"""
+    found = group_lag(committed=committed, log_start_offset=0, end_offset=10, high_watermark=15)
+    assert found == lag

@@ -30,7 +30,7 @@ SAMPLES = st.dictionaries(
 
 
 def rows(samples):
-    told = [(START_S + second, *values) for second, values in sorted(samples.items())]
+    told = [(START_S + second, *values, 0) for second, values in sorted(samples.items())]
     return np.array(told, dtype=LAG_ROW)
 
 
@@ -96,7 +96,7 @@ def test_a_line_has_at_most_so_many_points_whatever_the_period():
 def hours(*told):
     """Rows of hours: how many samples, seconds of the first and the last one, lag, its moment, rate."""
     found = [
-        (n, START_S + first, START_S + last, lag, START_S + at, lag, START_S + at, rate)
+        (n, START_S + first, START_S + last, lag, START_S + at, lag, START_S + at, rate, 0)
         for n, first, last, lag, at, rate in told
     ]
     return np.array(found, dtype=HOUR_ROW)

@@ -42,7 +42,7 @@ def lag(worst_ms=60_000):
     """Lag that rises over the week, a sample each hour; nothing on Wednesday."""
     hours = [hour for hour in range(168) if hour // 24 != 2]
     start_s = int(START.timestamp())
-    told = [(start_s + 3600 * h, h * 10, worst_ms * h // 167, 2.0) for h in hours]
+    told = [(start_s + 3600 * h, h * 10, worst_ms * h // 167, 2.0, 0) for h in hours]
     found = summarise(np.array(told, dtype=LAG_ROW), WHOLE)
     gap = Interval(after(days=2), after(days=3))
     return replace(found, gaps=(gap,))

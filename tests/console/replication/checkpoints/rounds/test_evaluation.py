@@ -37,6 +37,7 @@ def test_a_group_beyond_the_end_of_its_partition_is_blocked_with_the_reason(flow
     answer = judged(flow, door(ends={ORDERS: END}))
     row = group()
     assert (row.readiness, row.reason, row.behind) == ("blocked", "beyond_end", None)
+    assert row.behind_unknown_count == 1
     assert "beyond the end of the source partition" in answer.why
     (place,) = row.partitions
     assert (place["lo"], place["hi"], place["skipped"]) == (None, None, None)

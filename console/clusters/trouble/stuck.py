@@ -1,0 +1,55 @@
+"""Partitions whose last stable offset a transaction holds for too long, as trouble of their cluster."""
+
+from __future__ import annotations
+
+import shlex
+from datetime import UTC, datetime
+
+from django.urls import reverse
+
+from console.clusters.models import Partition
+from console.clusters.trouble.trouble import Trouble
+from console.frame.pages.states import Severity
+from jobs.numbers import format_count
+
+_HANGING = "Hanging transaction"
+
+
+def trouble_of(row: Partition) -> Trouble:
+    """Return what is wrong with a partition of `queries.list_stuck`, with the command that ends it."""
+    told, alias = row.open_transaction or {}, row.cluster.alias
+    since = datetime.fromtimestamp(told["seen_ms"] / 1000, UTC)
+    behind = format_count((row.high_watermark or told["offset"]) - told["offset"])
+    what = (
+        f"Cluster {alias}: the last stable offset of {row} has been {told['offset']} since "
+        f"{since:%Y-%m-%d %H:%M:%S} UTC, {behind} offsets below the high watermark. Groups of read_committed "
+        "do not go on there."
+    )
+    href = reverse("clusters:topic", args=[alias, row.topic.name])
+    if told.get("error"):
+        why = f"Which producer it is is not known: {told['error']}"
+        return Trouble(Severity.WARN, "Stuck offset", what, href, why, _look(row), since)
+    name = told["transactional_id"]
+    producer = f"producer id {told['producer_id']}, epoch {told['producer_epoch']}"
+    if told["is_known"]:
+        why = f"A transaction of {name} ({producer}) is {told['state']} and older than its timeout."
+        todo = f"{_tool(row)} forceTerminateTransaction --transactionalId {shlex.quote(name)}"
+        return Trouble(Severity.RISK, "Overdue transaction", what, href, why, todo, since)
+    known = (
+        "its coordinator does not have"
+        if name
+        else "no coordinator lists, or crosslog may not DESCRIBE"
+    )
+    why = f"A transaction of {name or 'an unknown transactional id'} ({producer}) is open that {known}."
+    where = f"--topic {row.topic.name} --partition {row.partition}"
+    todo = f"{_tool(row)} abort {where} --start-offset {told['start_offset']}"
+    return Trouble(Severity.RISK, _HANGING, what, href, why, todo, since)
+
+
+def _look(row: Partition) -> str:
+    return f"{_tool(row)} describe-producers --topic {row.topic.name} --partition {row.partition}"
+
+
+def _tool(row: Partition) -> str:
+    servers = row.cluster.bootstrap_servers.replace(" ", "")
+    return f"kafka-transactions.sh --bootstrap-server {servers}"

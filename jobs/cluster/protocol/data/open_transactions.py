@@ -1,0 +1,91 @@
+"""Which transaction holds the last stable offset of a partition (DescribeProducers, API 61, KIP-664)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from functools import partial
+
+from kio.schema.describe_producers.v0.request import DescribeProducersRequest, TopicRequest
+
+from jobs.cluster.descriptions import OpenTransaction, TopicPartition
+from jobs.cluster.errors import ClusterFault
+from jobs.cluster.protocol.cluster import RawCluster
+from jobs.cluster.protocol.data.transaction_list import describe_transaction, names_of_producers
+from jobs.cluster.protocol.errors import Where, answer_fault
+from jobs.cluster.protocol.leaders import ask_leaders
+from jobs.cluster.protocol.metadata import PartitionMetadata
+from jobs.cluster.protocol.transport.apis import DESCRIBE_PRODUCERS
+from jobs.cluster.protocol.transport.primitives import int32
+from jobs.cluster.protocol.transport.topics import by_topic
+
+_LANE = "offsets"
+
+Found = dict[TopicPartition, OpenTransaction | ClusterFault | None]
+
+
+async def find_open_transactions(
+    cluster: RawCluster, partitions: Collection[TopicPartition], *, budget_s: float
+) -> Found:
+    """Return the oldest open transaction of each partition, None without one, or why that is not known.
+
+    Coordinators are asked after the leaders: a transaction that began before is known to them while it lasts.
+    Raises `ClusterFault` when a coordinator does not answer.
+    """
+    found: Found = dict(await ask_leaders(cluster, partitions, partial(_oldest, cluster), budget_s))
+    opened = {where: one for where, one in found.items() if isinstance(one, OpenTransaction)}
+    producers = sorted({one.producer_id for one in opened.values()})
+    names = await names_of_producers(cluster, producers, budget_s=budget_s) if producers else {}
+    for where, one in opened.items():
+        if one.producer_id in names:
+            name = names[one.producer_id]
+            found[where] = await _with_coordinator(cluster, where, one, name, budget_s)
+    return found
+
+
+async def _oldest(
+    cluster: RawCluster, leader: int, asked: Mapping[TopicPartition, PartitionMetadata]
+) -> Found:
+    connection = await cluster.connection_to(leader, _LANE)
+    topics = tuple(
+        TopicRequest(name=topic, partition_indexes=tuple(int32(one.partition) for one in own))
+        for topic, own in by_topic(asked)
+    )
+    answer = await connection.request(DESCRIBE_PRODUCERS, DescribeProducersRequest(topics=topics))
+    found: Found = {}
+    for topic in answer.topics:
+        for partition in topic.partitions:
+            where = TopicPartition(topic.name, partition.partition_index)
+            place = Where(cluster.alias, leader, "Describing producers of", where)
+            opened = [
+                OpenTransaction(
+                    one.producer_id,
+                    one.producer_epoch,
+                    one.coordinator_epoch,
+                    one.current_txn_start_offset,
+                )
+                for one in partition.active_producers
+                if one.current_txn_start_offset >= 0
+            ]
+            found[where] = answer_fault(
+                partition.error_code, place, partition.error_message
+            ) or min(opened, key=lambda one: one.start_offset, default=None)
+    return found
+
+
+async def _with_coordinator(
+    cluster: RawCluster, where: TopicPartition, one: OpenTransaction, name: str, budget_s: float
+) -> OpenTransaction | ClusterFault:
+    try:
+        told = await describe_transaction(cluster, name, budget_s=budget_s)
+    except ClusterFault as fault:
+        return fault
+    is_known = where in told.partitions and told.producer_id == one.producer_id
+    return replace(
+        one,
+        transactional_id=name,
+        state=told.state,
+        is_known=is_known,
+        started_ms=told.started_ms if is_known else None,
+        timeout_ms=told.timeout_ms,
+    )
