@@ -29,7 +29,7 @@ _UNSURE = Q(adding__isnull=True)
 _OVERLAP = "As kafka-topics.sh counts: a partition can be in several."
 _AS_SET = (
     "min.insync.replicas as it is set; the brokers' metrics compare with the number of replicas where that "
-    "is smaller, so that their number is told beside it where it differs"
+    "is smaller, so that their number is beside it where it differs"
 )
 COUNTED = {
     Counted.OFFLINE: "Partitions without a leader.",

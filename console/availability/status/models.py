@@ -102,7 +102,7 @@ class PartitionStatus(models.Model):
     """How a partition stands now; `since` is the begin of its severity, `known_since` of its history here.
 
     `key` is topic id (the name where it is not known) and partition. `elr` and `last_known_elr` are null
-    where nobody tells them. `adding` null: whether a reassignment is in progress is not known.
+    where no source has them. `adding` null: whether a reassignment is in progress is not known.
     `observers` are replicas that stay out of the ISR by design. `replica_text` and
     `missing_text` hold the ids of all replicas, and of those out of sync, as `|1|2|3|`. `out_since` is the
     begin of the oldest absence of a replica from the ISR, `worst_lag` how many records the missing replica

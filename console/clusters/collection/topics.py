@@ -94,7 +94,7 @@ class _Answer:
     def judge(
         self, topic: str, partition: PartitionDescription, least: int | None
     ) -> tuple[Moves, Standing]:
-        """Return what a reassignment does to a partition, and where it stands with that."""
+        """Return what a reassignment does to a partition, and whether that is known."""
         moves = self.reassigned.of(TopicPartition(topic, partition.partition), partition)
         return moves, judge_partition(
             leader=partition.leader,

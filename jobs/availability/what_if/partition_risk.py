@@ -113,7 +113,7 @@ def _conditions(
             f"min.insync.replicas is not known: writable if it is {enough}, not if it is {size + 1} or more."
         )
         if moment.has_elr or partition.policy is not None:
-            yield "ELR and promotions are told as with 1."
+            yield "ELR and promotions are as with 1."
     ready = [one for one in living if one not in moment.fenced]
     is_open = partition.is_unclean_allowed is None and after.leader is None
     if is_open and ready and moment.has_majority:

@@ -94,7 +94,7 @@ def test_no_unclean_election_may_happen_without_a_majority_or_a_living_replica()
 def test_the_elr_is_told_as_with_one_where_min_isr_is_not_known():
     found = only(cluster(unknown(1, 2, 3), has_elr=True), lose(3))
     assert found.after.elr == ()
-    assert found.condition.endswith("ELR and promotions are told as with 1.")
+    assert found.condition.endswith("ELR and promotions are as with 1.")
 
 
 # Entries of an ELR, as the controller of Kafka 4.3.1 treats them (seen on a lab, see tests/live)
