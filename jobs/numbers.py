@@ -94,25 +94,29 @@ class Total(NamedTuple, Generic[N]):
 
 
 def sum_of(values: Iterable[N | None]) -> Total[N]:
-    """Return the sum of what is known."""
-    rows = list(values)
-    known = [one for one in rows if one is not None]
-    return Total(sum(known) if known else None, len(rows) - len(known))
+    """Return the sum of what is known; 0 only where every row is known."""
+    return _total(values, sum)
 
 
 def largest_of(values: Iterable[N | None]) -> Total[N]:
     """Return the largest of what is known; 0 only where every row is known."""
+    return _total(values, max)
+
+
+def _total(values: Iterable[N | None], total: Callable[[list[N]], N]) -> Total[N]:
     rows = list(values)
     known = [one for one in rows if one is not None]
     unknown = len(rows) - len(known)
-    return Total(max(known, default=None) if any(known) or not unknown else None, unknown)
+    return Total(total(known) if any(known) or (known and not unknown) else None, unknown)
 
 
 def format_least(
     value: float | None, unknown: int | None, form: Callable[[Any], str] = format_count
 ) -> str:
-    """Return a total as text: "at least" where some of its rows have no number."""
-    return f"at least {form(value)}" if unknown and value is not None else form(value)
+    """Return a total as text: "at least" where some of its rows have no number, or that it is not known."""
+    if not unknown:
+        return form(value)
+    return "not known" if value is None else f"at least {form(value)}"
 
 
 def not_known(unknown: int | None, of: int | None, noun: str = "partitions") -> str:

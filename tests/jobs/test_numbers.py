@@ -70,7 +70,7 @@ def test_age_of_what_never_happened_is_a_dash():
         pytest.param([3, None], numbers.Total(3, 1), numbers.Total(3, 1), id="some known"),
         pytest.param(
             [0, None],
-            numbers.Total(0, 1),
+            numbers.Total(None, 1),
             numbers.Total(None, 1),
             id="a zero says nothing of the others",
         ),
