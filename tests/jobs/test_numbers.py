@@ -87,7 +87,7 @@ def test_a_total_tells_what_it_does_not_know(rows, total, largest):
     [
         (1200, 0, "1,200"),
         (0, 1, "at least 0"),
-        (None, 2, numbers.DASH),
+        (None, 2, "not known"),
         (None, 0, numbers.DASH),
     ],
 )
