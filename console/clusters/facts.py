@@ -126,8 +126,8 @@ def topic_facts(topic: Topic) -> list[dict[str, Any]]:
 
 def group_facts(group: Group) -> list[dict[str, Any]]:
     """Return the numbers of a group."""
-    held = (group.lag_to_high_watermark or 0) - (group.lag or 0)
-    behind = f"{format_count(held)} more to the high watermark" if held > 0 else ""
+    held = group.lag_to_high_watermark
+    behind = f"{format_count(held)} to the high watermark" if (held or 0) > (group.lag or 0) else ""
     unknown = "; ".join(
         filter(None, (not_known(group.unknown_count, group.partition_count), behind))
     )

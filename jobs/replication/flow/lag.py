@@ -17,8 +17,8 @@ Group lag
     G4  Committed below the log start: records from the log start on, marked `behind_log_start`.
     G5  Only transaction markers left: 0.
     G6  Unknown end: `unknown`, no number.
-    G7  The end is the last stable offset. The lag to the high watermark, which kafka-consumer-groups.sh
-        tells, counts what comes after it, too: what open transactions hold.
+    G7  The end is the last stable offset. The lag to the high watermark is that of kafka-consumer-groups.sh:
+        with what open transactions hold, aborted records and transaction markers.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class LagStatus(StrEnum):
 class GroupLag:
     """Lag of a group on one partition; `records` is None when there is no number.
 
-    `to_high_watermark` counts what is behind an open transaction, too.
+    `to_high_watermark` is as kafka-consumer-groups.sh counts.
     """
 
     records: int | None
@@ -99,7 +99,7 @@ def group_lag(
     if committed > (end_offset if high is None else high):
         return GroupLag(0, LagStatus.AHEAD_OF_END, None if high is None else 0)
     records = _waiting(committed, log_start_offset, end_offset, data_end)
-    to_high = None if high is None else records + high - max(committed, end_offset)
+    to_high = None if high is None else _waiting(committed, log_start_offset, high, None)
     if log_start_offset is not None and committed < log_start_offset:
         return GroupLag(records, LagStatus.BEHIND_LOG_START, to_high)
     return GroupLag(records, LagStatus.OK, to_high)

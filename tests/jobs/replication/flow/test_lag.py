@@ -121,3 +121,8 @@ def test_lag_is_told_to_the_last_stable_offset_and_to_the_high_watermark(committ
     """tests/conformance/reported/open_transaction_hides_lag"""
     found = group_lag(committed=committed, log_start_offset=0, end_offset=10, high_watermark=15)
     assert found == lag
+
+
+def test_aborted_records_are_no_lag_but_to_the_high_watermark_as_kafkas_tool_counts():
+    found = group_lag(committed=0, log_start_offset=0, end_offset=6, data_end=0, high_watermark=6)
+    assert (found.records, found.to_high_watermark) == (0, 6)
