@@ -184,9 +184,9 @@ def find_odd_replicas(
         yield QuorumFinding(
             QuorumCode.GHOST_REGISTRATION,
             Severity.WARN,
-            f"Controller {id_} is registered, but neither votes nor observes: it is gone. Its old software "
-            "versions may block upgrades of features (KAFKA-20295).",
-            "Start it once with current software, or unregister it (Kafka 4.4 and later).",
+            f"Controller {id_} is registered, but neither votes nor observes: it is gone. Kafka refuses upgrades "
+            "of features that its last software did not support (KAFKA-20295).",
+            "Start it once with current software, or unregister it (Kafka 4.4 and later, KAFKA-20395).",
             subject=str(id_),
         )
 
