@@ -110,7 +110,7 @@ def overdue(cluster, kafka, name, state="Ongoing"):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        pytest.param("it's \"mine\" $(x)", ["it's \"mine\" $(x)"], id="quotes"),
+        pytest.param('it\'s "mine" $(x)', ['it\'s "mine" $(x)'], id="quotes"),
         pytest.param("a b\tc", ["a b\tc"], id="blanks"),
         pytest.param("größe-☃", ["größe-☃"], id="letters of any language"),
     ],
