@@ -37,18 +37,18 @@ def watch_stable_offsets(
             waiting[where] = held["seen_ms"]
     asked = sorted(waiting, key=lambda where: (waiting[where], where))[: limits.STUCK_PARTITIONS]
     for where, one in _ask(door, asked).items():
-        values: dict[str, Any] = {"offset": seen[where]["end_offset"], "seen_ms": waiting[where]}
+        told: dict[str, Any] = {"offset": seen[where]["end_offset"], "seen_ms": waiting[where]}
         if isinstance(one, ClusterFault):
-            values |= {"error": short(one.message)}
-            values["is_too_long"] = held_too_long(None, since_ms=waiting[where], now_ms=now_ms)
+            told |= {"error": short(one.message)}
+            told["is_too_long"] = held_too_long(None, since_ms=waiting[where], now_ms=now_ms)
         # Else what was there has ended between the questions; a younger one holds an offset further on.
-        elif one is not None and one.start_offset <= values["offset"]:
+        elif one is not None and one.start_offset <= told["offset"]:
             name = one.transactional_id
             kept = None if name is None else short(name)
             # Transactional ids are of clients.
-            values |= asdict(one) | {"transactional_id": kept, "is_cut": kept != name}
-            values["is_too_long"] = held_too_long(one, since_ms=waiting[where], now_ms=now_ms)
-        seen[where]["open_transaction"] = values
+            told |= asdict(one) | {"transactional_id": kept, "is_cut": kept != name}
+            told["is_too_long"] = held_too_long(one, since_ms=waiting[where], now_ms=now_ms)
+        seen[where]["open_transaction"] = told
 
 
 def _held(

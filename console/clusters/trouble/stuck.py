@@ -52,7 +52,7 @@ def trouble_of(row: Partition) -> Trouble:
 
 def _end_of(row: Partition, told: Mapping[str, Any]) -> str:
     """Return the command that ends a transaction; none may abort one whose end is decided."""
-    if told["is_cut"]:
+    if told.get("is_cut"):
         return _tool(row, "list")  # it prints the whole id, beside the producer id
     # A value that begins like an option must stay with its own.
     name = told["transactional_id"]
